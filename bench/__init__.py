@@ -1,0 +1,10 @@
+"""Speed beside PyTorch: `python -m bench`."""
+
+from __future__ import annotations
+
+import os
+
+# One thread for everything that is measured.  The numeric libraries read these when they load, so they are set here:
+# a package's own module runs before the first import in any of its modules.
+for _variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS"):
+    os.environ[_variable] = "1"

@@ -1,0 +1,74 @@
+"""Timing: interleaved rounds, per-round ratios, medians.
+
+A machine that other work shares drifts: a ratio of two times taken a minute apart measures the drift.  So every
+round runs all sides, one right after the other, each round in the opposite order of the last one, and what is
+reported is the median of the ratios of the rounds.
+"""
+
+from __future__ import annotations
+
+import gc
+import statistics
+import timeit
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+# One round of a workload: seconds per unit of work, by the name of the row.
+Round = Callable[[], Mapping[str, float]]
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """One row: the median seconds of both sides, and the median of the ratios of the rounds."""
+
+    row: str
+    subject: float
+    reference: float | None
+    ratio: float | None
+    rounds: int
+
+
+def interleave(sides: Sequence[Round], rounds: int) -> list[list[Mapping[str, float]]]:
+    """Run every side once in each round, the order reversed in every second one; one list of results a side."""
+    results: list[list[Mapping[str, float]]] = [[] for _ in sides]
+    for number in range(rounds):
+        order = range(len(sides)) if number % 2 == 0 else range(len(sides) - 1, -1, -1)
+        for side in order:
+            gc.collect()
+            results[side].append(sides[side]())
+    return results
+
+
+def compare(subject: Round, reference: Round | None, rounds: int, warm_up: bool = True) -> list[Measurement]:
+    """Measure `subject` against `reference`: one measurement for each row that the rounds return."""
+    sides = [subject] if reference is None else [subject, reference]
+    if warm_up:
+        for side in sides:
+            side()
+    results = interleave(sides, rounds)
+    measurements = []
+    for row in results[0][0]:
+        ours = [result[row] for result in results[0]]
+        if reference is None or row not in results[1][0]:
+            measurements.append(Measurement(row, statistics.median(ours), None, None, rounds))
+            continue
+        theirs = [result[row] for result in results[1]]
+        ratios = [our / their for our, their in zip(ours, theirs, strict=True)]
+        measurements.append(
+            Measurement(row, statistics.median(ours), statistics.median(theirs), statistics.median(ratios), rounds)
+        )
+    return measurements
+
+
+def statement_timer(statement: str, names: Mapping[str, Any], seconds: float) -> Callable[[], float]:
+    """A function that returns the seconds of one execution of `statement`, from a loop of about `seconds`.
+
+    The garbage collector runs as it does in a program: `timeit` turns it off, which would hide what Nodes cost it.
+    """
+    timer = timeit.Timer(statement, setup="import gc; gc.enable()", globals=dict(names))
+    number = 1
+    while (taken := timer.timeit(number)) < seconds / 4:
+        number *= 4
+    number = max(1, round(number * seconds / taken))
+    return lambda: timer.timeit(number) / number

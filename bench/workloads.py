@@ -1,0 +1,435 @@
+"""What is measured: each workload is ordinary PyTorch code, given `torch` or `runtime` as its library.
+
+A workload's `prepare(library, scale)` makes its inputs and returns the function that runs one round of it.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from bench.blocks import block_fused, block_primitive
+from bench.measure import Round, statement_timer
+
+
+@dataclass(frozen=True)
+class Scale:
+    """How large the inputs are: whole, or small enough for a check that everything still runs."""
+
+    loop_seconds: float  # of one timed loop of a small statement
+    graph_repeats: int  # graphs built and run backward in one round
+    chain: int  # Nodes in the chain for backward per Node
+    deep: tuple[int, ...]  # Nodes in the deep chains
+    fan_in: int
+    small_steps: int
+    large_width: int
+    large_batch: int
+    elements: int
+    block: tuple[int, int]
+    jacobian: int
+
+
+WHOLE = Scale(0.004, 10, 1000, (100_000, 1_000_000), 10_000, 50, 1024, 512, 4_000_000, (256, 512), 64)
+SMOKE = Scale(0.0005, 1, 100, (1_000, 10_000), 500, 2, 32, 16, 10_000, (8, 16), 4)
+
+Prepare = Callable[[Any, Scale], Round]
+
+
+@dataclass(frozen=True)
+class Workload:
+    """`group` names the budget; the reference runs `reference` where it is not the same code."""
+
+    group: str
+    prepare: Prepare
+    reference: Prepare | None = None
+    compared: bool = True  # the reference library can do this too
+    mean: bool = False  # report the mean of the rows too: the budget is for that
+    warm_up: bool = True  # a round that does not count; not where each is a whole generation
+    most_rounds: int = 1_000_000
+
+
+def array(*shape: int, seed: int = 0) -> np.ndarray[Any, np.dtype[np.float32]]:
+    """Float32 values near 1, the same for both sides."""
+    return np.random.default_rng(seed).uniform(0.5, 1.5, shape).astype(np.float32)
+
+
+def leaf(library: Any, *shape: int, seed: int = 0) -> Any:
+    return library.tensor(array(*shape, seed=seed)).requires_grad_()
+
+
+# -- small tensors ---------------------------------------------------------------------------------------------------
+
+STATEMENTS = {
+    "add": "a + b",
+    "mul": "a * b",
+    "tanh": "lib.tanh(a)",
+    "relu": "lib.relu(a)",
+    "mm": "lib.mm(a, b)",
+    "matmul": "a @ b",
+    "sum": "a.sum()",
+    "view": "a.view(64)",
+    "reshape": "a.reshape(4, 16)",
+    "transpose": "a.transpose(0, 1)",
+}
+
+
+def forward(record: bool) -> Prepare:
+    """One call of each operator on 8x8 tensors, with a graph being recorded or none."""
+    label = "forward and record" if record else "forward"
+
+    def prepare(library: Any, scale: Scale) -> Round:
+        a = library.tensor(array(8, 8)).requires_grad_(record)
+        b = library.tensor(array(8, 8, seed=1)).requires_grad_(record)
+        names = {"a": a, "b": b, "lib": library}
+        timers = {
+            f"{label}: {name}": statement_timer(statement, names, scale.loop_seconds)
+            for name, statement in STATEMENTS.items()
+        }
+        return lambda: {row: timer() for row, timer in timers.items()}
+
+    return prepare
+
+
+def backward_per_node(library: Any, scale: Scale) -> Round:
+    """Backward through a chain of one operator; only the backward pass is timed."""
+    x = leaf(library, 8, 8)
+    c = library.ones(8, 8)
+    links: dict[str, Callable[[Any], Any]] = {
+        "mul": lambda y: y * c,
+        "tanh": library.tanh,
+        "add": lambda y: y + c,
+    }
+
+    def once(link: Callable[[Any], Any]) -> float:
+        y = x
+        for _ in range(scale.chain):
+            y = link(y)
+        x.grad = None
+        start = time.perf_counter()
+        y.backward(c)
+        return time.perf_counter() - start
+
+    def run() -> dict[str, float]:
+        return {
+            f"backward per node: {name}": sum(once(link) for _ in range(scale.graph_repeats))
+            / (scale.graph_repeats * scale.chain)
+            for name, link in links.items()
+        }
+
+    return run
+
+
+def deep_chain(index: int) -> Prepare:
+    """A graph of one long chain: made, run backward, and let go."""
+
+    def prepare(library: Any, scale: Scale) -> Round:
+        length = scale.deep[index]
+        x = leaf(library, 4)
+        c = library.ones(4)
+
+        def run() -> dict[str, float]:
+            x.grad = None
+            started = time.perf_counter()
+            y = x
+            for _ in range(length):
+                y = y * c
+            made = time.perf_counter()
+            y.backward(c)
+            done = time.perf_counter()
+            del y
+            released = time.perf_counter()
+            label = f"chain of {length:,}, per node"
+            return {
+                f"{label}: forward": (made - started) / length,
+                f"{label}: backward": (done - made) / length,
+                f"{label}: release": (released - done) / length,
+                f"{label}: all": (released - started) / length,
+            }
+
+        return run
+
+    return prepare
+
+
+def fan_in(library: Any, scale: Scale) -> Round:
+    """One leaf used many times: its gradient is the sum of as many."""
+    x = leaf(library, 8)
+    seed = library.ones(8)
+
+    def run() -> dict[str, float]:
+        y = x
+        for _ in range(scale.fan_in):
+            y = y + x
+        x.grad = None
+        start = time.perf_counter()
+        y.backward(seed)
+        return {f"leaf used {scale.fan_in:,} times, backward per use": (time.perf_counter() - start) / scale.fan_in}
+
+    return run
+
+
+# -- models ----------------------------------------------------------------------------------------------------------
+
+
+def training(library: Any, widths: tuple[int, ...], batch: int) -> Callable[[], None]:
+    """One step of plain SGD on a multi-layer perceptron."""
+    functional = library.nn.functional
+    weights = [
+        library.tensor((array(o, i, seed=i + o) - 1) / i**0.5).requires_grad_() for i, o in itertools.pairwise(widths)
+    ]
+    biases = [library.zeros(o).requires_grad_() for o in widths[1:]]
+    x = library.tensor(array(batch, widths[0]))
+    target = library.tensor(np.arange(batch) % widths[-1])
+
+    def step() -> None:
+        h = x
+        for w, b in zip(weights[:-1], biases[:-1], strict=True):
+            h = library.relu(functional.linear(h, w, b))
+        loss = functional.cross_entropy(functional.linear(h, weights[-1], biases[-1]), target)
+        loss.backward()
+        with library.no_grad():
+            for p in [*weights, *biases]:
+                p -= 0.01 * p.grad
+                p.grad = None
+
+    return step
+
+
+def timed(row: str, work: Callable[[], None], repeats: int) -> Round:
+    """A round of `repeats` executions of `work`."""
+
+    def run() -> dict[str, float]:
+        start = time.perf_counter()
+        for _ in range(repeats):
+            work()
+        return {row: (time.perf_counter() - start) / repeats}
+
+    return run
+
+
+def small_mlp(library: Any, scale: Scale) -> Round:
+    return timed("step of a small MLP (64-128-10, batch 32)", training(library, (64, 128, 10), 32), scale.small_steps)
+
+
+def large_mlp(library: Any, scale: Scale) -> Round:
+    width, batch = scale.large_width, scale.large_batch
+    label = f"step of a large MLP (784-{width}-{width}-10, batch {batch})"
+    return timed(label, training(library, (784, width, width, 10), batch), 1)
+
+
+# -- large tensors ---------------------------------------------------------------------------------------------------
+
+
+def element_wise(library: Any, scale: Scale) -> Round:
+    """tanh(x*w+b) * sigmoid(x), forward and backward."""
+    x, w, b = (leaf(library, scale.elements, seed=seed) for seed in range(3))
+    seed = library.ones(scale.elements)
+    label = f"tanh(x*w+b)*sigmoid(x), {scale.elements:,} elements"
+
+    def run() -> dict[str, float]:
+        x.grad = w.grad = b.grad = None
+        start = time.perf_counter()
+        y = library.tanh(x * w + b) * library.sigmoid(x)
+        middle = time.perf_counter()
+        y.backward(seed)
+        end = time.perf_counter()
+        return {
+            f"{label}: forward": middle - start,
+            f"{label}: backward": end - middle,
+            f"{label}: both": end - start,
+        }
+
+    return run
+
+
+def element_wise_in_copies(library: Any, scale: Scale) -> Round:
+    """The same forward and backward, under a name that says what it is compared with."""
+    run = element_wise(library, scale)
+    return lambda: {_COPIES: sum(seconds for row, seconds in run().items() if not row.endswith("both"))}
+
+
+def memory_copy(library: Any, scale: Scale) -> Round:
+    """What the memory allows: a plain copy of one such tensor, whatever the library."""
+    source = array(scale.elements)
+    target = np.empty_like(source)
+    return timed(_COPIES, lambda: np.copyto(target, source), 3)
+
+
+_COPIES = "the same, in memory copies of one tensor"
+
+
+def block(function: Callable[..., Any], label: str) -> Prepare:
+    """layer_norm, gelu, softmax, forward and backward."""
+
+    def prepare(library: Any, scale: Scale) -> Round:
+        rows, columns = scale.block
+        x = leaf(library, rows, columns)
+        weight = leaf(library, columns, seed=1)
+        bias = leaf(library, columns, seed=2)
+        seed = library.tensor(array(rows, columns, seed=3))
+
+        def work() -> None:
+            x.grad = weight.grad = bias.grad = None
+            function(library, x, weight, bias).backward(seed)
+
+        return timed(f"softmax(gelu(layer_norm(x))), {rows}x{columns}, against torch's {label}", work, 3)
+
+    return prepare
+
+
+# -- higher derivatives ----------------------------------------------------------------------------------------------
+
+
+def _curve(library: Any) -> Callable[[Any], Any]:
+    return lambda x: library.tanh(x) * x.sum()
+
+
+def _rows(library: Any, y: Any, x: Any) -> Any:
+    """The Jacobian of `y`, a vector, row by row."""
+    return [library.autograd.grad(y[i], x, retain_graph=True)[0] for i in range(y.shape[0])]
+
+
+def jacobian(library: Any, scale: Scale) -> Round:
+    x = leaf(library, scale.jacobian)
+    curve = _curve(library)
+
+    def work() -> None:
+        _rows(library, curve(x), x)
+
+    return timed(f"jacobian, {scale.jacobian} to {scale.jacobian}", work, 3)
+
+
+def hessian(library: Any, scale: Scale) -> Round:
+    x = leaf(library, scale.jacobian)
+    curve = _curve(library)
+
+    def work() -> None:
+        (gradient,) = library.autograd.grad(curve(x).sum(), x, create_graph=True)
+        _rows(library, gradient, x)
+
+    return timed(f"hessian, {scale.jacobian} inputs", work, 3)
+
+
+def functional_jacobian(library: Any, scale: Scale) -> Round:
+    """What a PyTorch user would write: torch.func, vectorised over the rows."""
+    x = library.tensor(array(scale.jacobian))
+    transformed = library.func.jacrev(_curve(library))
+    return timed(f"jacobian, {scale.jacobian} to {scale.jacobian}", lambda: transformed(x), 3)
+
+
+def functional_hessian(library: Any, scale: Scale) -> Round:
+    x = library.tensor(array(scale.jacobian))
+    curve = _curve(library)
+    transformed = library.func.hessian(lambda x: curve(x).sum())
+    return timed(f"hessian, {scale.jacobian} inputs", lambda: transformed(x), 3)
+
+
+# -- whole processes -------------------------------------------------------------------------------------------------
+
+
+def _environment() -> dict[str, str]:
+    """The environment of a measured process: one in which Python caches bytecode."""
+    return {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+
+
+def import_time(library: Any, scale: Scale) -> Round:
+    """Import in a fresh interpreter, timed inside it, so that the interpreter's own start does not count.
+
+    With bytecode cached, as an installed package has it: the first import, which compiles, is the warm-up round.
+    """
+    program = f"import time; t = time.perf_counter(); import {library.__name__}; print(time.perf_counter() - t)"
+    command = [sys.executable, "-c", program]
+
+    def run() -> dict[str, float]:
+        finished = subprocess.run(command, env=_environment(), capture_output=True, text=True, check=True)
+        return {"import": float(finished.stdout)}
+
+    return run
+
+
+def _process_seconds(row: str, command: list[str], allowed: tuple[int, ...] = (0,)) -> Round:
+    def run() -> dict[str, float]:
+        before = os.times()
+        finished = subprocess.run(command, env=_environment(), capture_output=True, text=True)
+        after = os.times()
+        if finished.returncode not in allowed:
+            raise RuntimeError(f"{' '.join(command)} failed:\n{finished.stdout}{finished.stderr}")
+        # CPU seconds: what a file system or a neighbour adds is no property of a generator.
+        user, system = after.children_user - before.children_user, after.children_system - before.children_system
+        return {row: user + system}
+
+    return run
+
+
+def codegen_own(out: Path) -> Prepare:
+    """Gradwright's own YAML to its library."""
+
+    def prepare(library: Any, scale: Scale) -> Round:
+        return _process_seconds("codegen, Gradwright's YAML", [sys.executable, "-m", "codegen", "--out", str(out)])
+
+    return prepare
+
+
+def codegen_whole(out: Path) -> tuple[Prepare, Prepare]:
+    """PyTorch's whole YAML: Gradwright beside PyTorch's own gen_autograd."""
+    row = "codegen, PyTorch's whole YAML"
+
+    def packaged(library: Any) -> Path:
+        import torchgen
+
+        return Path(str(torchgen.__file__)).parent / "packaged"
+
+    def ours(library: Any, scale: Scale) -> Round:
+        folder = packaged(library)
+        command = [sys.executable, "-m", "codegen", "--out", str(out)]
+        command += ["--native-functions", str(folder / "ATen/native/native_functions.yaml")]
+        command += ["--derivatives", str(folder / "autograd/derivatives.yaml")]
+        # Exit status 1: PyTorch's formulas name helpers of its own C++, which are reported as unknown.
+        return _process_seconds(row, command, allowed=(0, 1))
+
+    def theirs(library: Any, scale: Scale) -> Round:
+        folder = packaged(library)
+        native = folder / "ATen/native"
+        command = [sys.executable, "-m", "torchgen.packaged.autograd.gen_autograd"]
+        command += [
+            str(native / "native_functions.yaml"),
+            str(native / "tags.yaml"),
+            str(out),
+            str(folder / "autograd"),
+        ]
+        return _process_seconds(row, command)
+
+    return ours, theirs
+
+
+def workloads(out: Path) -> list[Workload]:
+    """Everything that is measured, in the order of the report; generators write below `out`."""
+    whole, gen_autograd = codegen_whole(out / "whole")
+    return [
+        Workload("forward", forward(record=False), mean=True),
+        Workload("forward and record", forward(record=True), mean=True),
+        Workload("backward", backward_per_node, mean=True),
+        Workload("chain", deep_chain(0), most_rounds=7),
+        Workload("chain", deep_chain(1), most_rounds=3),
+        Workload("fan-in", fan_in),
+        Workload("small mlp", small_mlp),
+        Workload("large mlp", large_mlp, most_rounds=9),
+        Workload("element-wise", element_wise, most_rounds=9),
+        Workload("element-wise, copies", element_wise_in_copies, memory_copy, most_rounds=9),
+        Workload("block", block(block_fused, "primitives"), block(block_primitive, "primitives"), most_rounds=15),
+        Workload("block, fused", block(block_fused, "fused operators"), most_rounds=15),
+        Workload("jacobian", jacobian, functional_jacobian, most_rounds=15),
+        Workload("jacobian", hessian, functional_hessian, most_rounds=15),
+        Workload("import", import_time, most_rounds=7),
+        Workload("codegen, own", codegen_own(out / "own"), compared=False, most_rounds=3, warm_up=False),
+        Workload("codegen", whole, gen_autograd, most_rounds=3, warm_up=False),
+    ]

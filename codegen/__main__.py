@@ -1,0 +1,136 @@
+"""`python -m codegen`: generate, check, list, explain."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shlex
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from codegen import pipeline
+from codegen.describe import explain, operator_rows
+from codegen.paths import Paths, project_paths
+from codegen.plan import Plan
+from codegen.report import print_diagnostics
+from codegen.targets import TARGETS
+from codegen.vocabulary import did_you_mean
+
+OK, ERRORS, USAGE = 0, 1, 2
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run a command and give the exit status: 0, 1 (errors in the YAML, or stale output), 2 (wrong usage)."""
+    parser = _parser()
+    arguments = parser.parse_args(argv)
+    if arguments.command not in ("list", "explain") and arguments.operator is not None:
+        parser.error(f"'{arguments.command}' takes no operator")
+    if arguments.command == "explain" and arguments.operator is None:
+        parser.error("explain needs the name of an operator, such as mul.Tensor")
+    paths = _paths(arguments)
+    started = time.perf_counter()
+    result = pipeline.analyze(paths)
+    if result.plan is None:
+        if arguments.json:
+            print_diagnostics(result.diagnostics, sys.stdout, as_json=True)
+        else:
+            print_diagnostics(result.diagnostics, sys.stderr)
+        return ERRORS
+    if arguments.command == "list":
+        return _list(result.plan, arguments.json)
+    if arguments.command == "explain":
+        return _explain(result.plan, paths, arguments.operator)
+    files = pipeline.emit(paths, result.plan, arguments.target)
+    if arguments.check:
+        return _check(files, paths, argv, arguments.json)
+    touched = pipeline.write(files, paths.output)
+    if arguments.json:
+        print("[]")
+        return OK
+    seconds = time.perf_counter() - started
+    plan = result.plan
+    print(
+        f"{len(plan.operators)} operators, {len(plan.nodes)} Nodes, {plan.formulas} formulas: "
+        f"{touched} of {len(files)} files written to {paths.shown(paths.output)} in {seconds:.2f} s"
+    )
+    return OK
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m codegen",
+        description="Makes a differentiable library out of native_functions.yaml and derivatives.yaml.",
+    )
+    parser.add_argument(
+        "command", nargs="?", default="generate", choices=("generate", "list", "explain"),
+        help="generate (default) writes the output; list shows the operators; explain OP shows all about one",
+    )  # fmt: skip
+    parser.add_argument("operator", nargs="?", help="an operator such as mul.Tensor, for explain")
+    parser.add_argument("--native-functions", type=Path, metavar="FILE", help="operator signatures and dispatch")
+    parser.add_argument("--derivatives", type=Path, metavar="FILE", help="derivative formulas")
+    parser.add_argument("--out", type=Path, metavar="DIR", help="where the output goes (default: generated/)")
+    parser.add_argument("--target", choices=sorted(TARGETS), default="python", help="what to emit (default: python)")
+    parser.add_argument(
+        "--check", action="store_true", help="write nothing; fail if the output is missing or not what would be written"
+    )
+    parser.add_argument("--json", action="store_true", help="diagnostics, or the list, as JSON on standard output")
+    return parser
+
+
+def _paths(arguments: argparse.Namespace) -> Paths:
+    paths = project_paths()
+    return replace(
+        paths,
+        native_functions=arguments.native_functions or paths.native_functions,
+        derivatives=arguments.derivatives or paths.derivatives,
+        output=arguments.out or paths.output,
+    )
+
+
+def _check(files: Mapping[str, str], paths: Paths, argv: Sequence[str] | None, as_json: bool) -> int:
+    stale = pipeline.differences(files, paths.output)
+    if as_json:
+        print(json.dumps(stale))
+    elif stale:
+        given = [word for word in (sys.argv[1:] if argv is None else argv) if word != "--check"]
+        command = shlex.join(["python", "-m", "codegen", *given])
+        print(f"{paths.shown(paths.output)} is not what the YAML gives: {', '.join(stale)}", file=sys.stderr)
+        print(f"run: {command}", file=sys.stderr)
+    return ERRORS if stale else OK
+
+
+def _list(plan: Plan, as_json: bool) -> int:
+    rows = operator_rows(plan)
+    if as_json:
+        print(json.dumps(rows, indent=1))
+        return OK
+    console = Console()
+    if not console.is_terminal:
+        for row in rows:
+            print("\t".join(str(row[key]) for key in ("name", "kind", "node", "forward", "variants")))
+        return OK
+    table = Table("operator", "kind", "Node", "forward mode", "variants")
+    for row in rows:
+        table.add_row(*(str(row[key]) for key in ("name", "kind", "node", "forward", "variants")))
+    console.print(table)
+    return OK
+
+
+def _explain(plan: Plan, paths: Paths, name: str) -> int:
+    found = [operator for operator in plan.operators if name in (str(operator.name), operator.name.base)]
+    if not found:
+        hint = did_you_mean(name, [str(operator.name) for operator in plan.operators])
+        print(f"error: no operator '{name}'" + (f"\nhint: {hint}" if hint else ""), file=sys.stderr)
+        return USAGE
+    print("\n\n".join(explain(operator, paths.templates) for operator in found))
+    return OK
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,126 @@
+"""Python functions that the YAML names: kernels, composite operators and formula helpers.
+
+They are read from source with `ast`, never imported: a runtime that does not load can not stop a generation.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from codegen.source import Diagnostics, SourceFile, Span
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """One parameter of a Python function; `annotation` is its source text ('' if it has none)."""
+
+    name: str
+    annotation: str
+    has_default: bool
+    keyword_only: bool
+
+
+@dataclass(frozen=True, slots=True)
+class PythonFunction:
+    """A function as its source declares it.
+
+    `parameters` is None for an alias whose parameters have no names (a NumPy ufunc); `arity` counts them then.
+    """
+
+    name: str
+    module: str
+    parameters: tuple[Parameter, ...] | None
+    arity: int
+    returns: str
+    span: Span
+    is_ufunc: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.module}.{self.name}"
+
+
+class FunctionIndex:
+    """The public functions of the modules of one folder, by name."""
+
+    def __init__(self, folder: Path, package: str, display: str, diagnostics: Diagnostics) -> None:
+        self.folder = display
+        self.functions: dict[str, PythonFunction] = {}
+        for path in sorted(folder.glob("*.py")):
+            if path.name == "__init__.py":
+                continue
+            file = SourceFile(f"{display}/{path.name}", path.read_text(encoding="utf-8"))
+            module = f"{package}.{path.stem}"
+            for function in _read_module(file, module, diagnostics):
+                other = self.functions.get(function.name)
+                if other is None:
+                    self.functions[function.name] = function
+                else:
+                    diagnostics.error(
+                        function.span,
+                        f"'{function.name}' is defined in two modules",
+                        hint="names are unique over a folder, so that the YAML needs no module names",
+                        notes=((other.span, "the other definition"),),
+                    )
+
+    def get(self, name: str) -> PythonFunction | None:
+        return self.functions.get(name)
+
+    def __iter__(self) -> Iterator[PythonFunction]:
+        return iter(self.functions.values())
+
+
+def _read_module(file: SourceFile, module: str, diagnostics: Diagnostics) -> Iterator[PythonFunction]:
+    try:
+        tree = ast.parse(file.text)
+    except SyntaxError as error:
+        line = min(error.lineno or 1, len(file.line_starts))
+        start = file.line_starts[line - 1] + max((error.offset or 1) - 1, 0)
+        diagnostics.error(Span(file, start, start + 1), f"this Python file does not parse: {error.msg}")
+        return
+    for statement in tree.body:
+        if isinstance(statement, ast.FunctionDef) and not statement.name.startswith("_"):
+            yield _from_definition(statement, file, module)
+        elif (
+            isinstance(statement, ast.Assign)
+            and len(statement.targets) == 1
+            and isinstance(statement.targets[0], ast.Name)
+            and isinstance(statement.value, ast.Attribute)
+            and isinstance(statement.value.value, ast.Name)
+            and statement.value.value.id == "np"
+        ):
+            ufunc = getattr(np, statement.value.attr, None)
+            if isinstance(ufunc, np.ufunc):
+                name = statement.targets[0]
+                yield PythonFunction(name.id, module, None, ufunc.nin, "", _span(file, name), is_ufunc=ufunc.nout == 1)
+
+
+def _from_definition(definition: ast.FunctionDef, file: SourceFile, module: str) -> PythonFunction:
+    arguments = definition.args
+    positional = [*arguments.posonlyargs, *arguments.args]
+    first_default = len(positional) - len(arguments.defaults)
+    parameters = [
+        Parameter(p.arg, _text(p.annotation), i >= first_default, keyword_only=False) for i, p in enumerate(positional)
+    ]
+    parameters += [
+        Parameter(p.arg, _text(p.annotation), default is not None, keyword_only=True)
+        for p, default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
+    ]
+    start = file.line_starts[definition.lineno - 1] + definition.col_offset + len("def ")
+    span = Span(file, start, start + len(definition.name))
+    return PythonFunction(
+        definition.name, module, tuple(parameters), len(parameters), _text(definition.returns), span
+    )
+
+
+def _text(node: ast.expr | None) -> str:
+    return "" if node is None else ast.unparse(node)
+
+
+def _span(file: SourceFile, node: ast.expr) -> Span:
+    start = file.line_starts[node.lineno - 1] + node.col_offset
+    return Span(file, start, start + (node.end_col_offset or node.col_offset + 1) - node.col_offset)

@@ -1,0 +1,29 @@
+"""Precedence of the operators of formulas: that of C++.  A higher number binds tighter."""
+
+from __future__ import annotations
+
+BINARY = {
+    "||": 2,
+    "&&": 3,
+    "|": 4,
+    "^": 5,
+    "&": 6,
+    "==": 7,
+    "!=": 7,
+    "<": 8,
+    "<=": 8,
+    ">": 8,
+    ">=": 8,
+    "<<": 9,
+    ">>": 9,
+    "+": 10,
+    "-": 10,
+    "*": 11,
+    "/": 11,
+    "%": 11,
+}
+UNARY = frozenset("-+!~*&")
+
+CONDITIONAL_LEVEL = 1
+UNARY_LEVEL = 12
+POSTFIX_LEVEL = 13

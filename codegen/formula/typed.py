@@ -1,0 +1,224 @@
+"""The typed tree of a formula: every name bound, every call bound to one overload or helper.
+
+Types are those of schemas (`SymInt` counts as `int`), and tuples for helpers with several results.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+
+from codegen.callables import PythonFunction
+from codegen.schema.types import BaseType, FunctionSchema, ListType, OptionalType, Type
+
+
+@dataclass(frozen=True, slots=True)
+class TupleType:
+    """The result of a helper or operator with several results."""
+
+    elems: tuple[ValueType, ...]
+
+    def __str__(self) -> str:
+        return f"({', '.join(str(elem) for elem in self.elems)})"
+
+
+ValueType = Type | TupleType
+
+TENSOR = BaseType("Tensor")
+INT = BaseType("int")
+FLOAT = BaseType("float")
+BOOL = BaseType("bool")
+STR = BaseType("str")
+SCALAR = BaseType("Scalar")
+DTYPE = BaseType("ScalarType")
+OPTIONS = BaseType("TensorOptions")
+NONE = BaseType("None")
+INT_LIST = ListType(INT)
+BOOL_LIST = ListType(BOOL)
+
+_SYMBOLIC = {BaseType("SymInt"): INT, BaseType("SymBool"): BOOL}
+_NUMBER_RANK = {BOOL: 0, INT: 1, FLOAT: 2, SCALAR: 3}
+
+
+def plain_type(type: Type) -> Type:
+    """`type` without the difference between symbolic and plain numbers, and without list sizes."""
+    if isinstance(type, BaseType):
+        return _SYMBOLIC.get(type, type)
+    if isinstance(type, OptionalType):
+        return OptionalType(plain_type(type.elem))
+    return ListType(plain_type(type.elem))
+
+
+def is_tensor_like(type: ValueType) -> bool:
+    """Whether values of this type are Tensors, optional Tensors or lists of them."""
+    while isinstance(type, OptionalType | ListType):
+        type = type.elem
+    return type == TENSOR
+
+
+def conversion_cost(given: ValueType, wanted: Type) -> int | None:
+    """How far `given` is from `wanted` as an argument: 0 for the same type, None where it does not fit."""
+    if given == wanted:
+        return 0
+    if isinstance(wanted, OptionalType):
+        if given == NONE:
+            return 1
+        inner = given.elem if isinstance(given, OptionalType) else given
+        cost = conversion_cost(inner, wanted.elem)
+        return None if cost is None else cost + 1
+    if given == NONE:
+        return 1 if wanted == TENSOR else None  # an undefined Tensor
+    if isinstance(given, OptionalType):
+        return 3 if conversion_cost(given.elem, wanted) == 0 else None  # read as defined, or an undefined Tensor
+    if isinstance(wanted, ListType):
+        if isinstance(given, ListType):
+            if given.elem == NONE:  # the empty brace list
+                return 0
+            cost = conversion_cost(given.elem, wanted.elem)
+            return None if cost is None else cost + 1
+        return 2 if given == INT and wanted.elem == INT else None
+    if given in _NUMBER_RANK and wanted in _NUMBER_RANK:
+        distance = _NUMBER_RANK[wanted] - _NUMBER_RANK[given]
+        return distance if distance >= 0 else (5 if given == INT and wanted == BOOL else None)
+    return None
+
+
+class VariableKind(enum.Enum):
+    INPUT = "input"  # an argument of the operator: name
+    OUTPUT = "output"  # a result of the operator: index
+    GRAD = "grad"  # the gradient of a differentiable output: index
+    GRADS = "grads"  # all of them
+    TANGENT = "tangent"  # the tangent of an argument: name
+    MASK = "grad_input_mask"
+    RETAIN = "retain_variables"
+    PARAMETER = "parameter"  # of a lambda
+
+
+@dataclass(frozen=True, slots=True)
+class Typed:
+    type: ValueType
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Variable(Typed):
+    kind: VariableKind
+    name: str
+    index: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Literal(Typed):
+    """`value` None is `nullopt` or an undefined Tensor."""
+
+    value: None | bool | int | float | str
+
+
+@dataclass(frozen=True, slots=True)
+class OperatorCall(Typed):
+    """A call of one overload; `args` pairs argument names of its schema with expressions, in schema order."""
+
+    schema: FunctionSchema
+    args: tuple[tuple[str, TypedExpr], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class HelperCall(Typed):
+    helper: PythonFunction
+    args: tuple[tuple[str, TypedExpr], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Intrinsic(Typed):
+    """Something known of a value without computing: `sizes`, `dim`, `scalar_type`, `defined`, `length` ..."""
+
+    name: str
+    args: tuple[TypedExpr, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Arithmetic(Typed):
+    """An operator on numbers and bools; one or two operands; `op` as in the formula language."""
+
+    op: str
+    operands: tuple[TypedExpr, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Conditional(Typed):
+    test: TypedExpr
+    then: TypedExpr
+    orelse: TypedExpr
+
+
+@dataclass(frozen=True, slots=True)
+class ListDisplay(Typed):
+    items: tuple[TypedExpr, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Element(Typed):
+    """`receiver[index]` of a list or tuple."""
+
+    receiver: TypedExpr
+    index: TypedExpr
+
+
+TypedExpr = (
+    Variable | Literal | OperatorCall | HelperCall | Intrinsic | Arithmetic | Conditional | ListDisplay | Element
+)
+
+
+def children(expr: TypedExpr) -> tuple[TypedExpr, ...]:
+    """The direct parts of an expression."""
+    match expr:
+        case OperatorCall() | HelperCall():
+            return tuple(value for _, value in expr.args)
+        case Intrinsic():
+            return expr.args
+        case Arithmetic():
+            return expr.operands
+        case Conditional():
+            return (expr.test, expr.then, expr.orelse)
+        case ListDisplay():
+            return expr.items
+        case Element():
+            return (expr.receiver, expr.index)
+        case _:
+            return ()
+
+
+def walk(expr: TypedExpr) -> Iterator[TypedExpr]:
+    """The expression and all its parts, from the outside in."""
+    yield expr
+    for child in children(expr):
+        yield from walk(child)
+
+
+def rewrite(expr: TypedExpr, change: Callable[[TypedExpr], TypedExpr | None]) -> TypedExpr:
+    """The expression with every part for which `change` gives something replaced by it, outermost first."""
+    new = change(expr)
+    if new is not None:
+        return new
+    match expr:
+        case OperatorCall() | HelperCall():
+            return replace(expr, args=tuple((name, rewrite(value, change)) for name, value in expr.args))
+        case Intrinsic():
+            return replace(expr, args=tuple(rewrite(arg, change) for arg in expr.args))
+        case Arithmetic():
+            return replace(expr, operands=tuple(rewrite(operand, change) for operand in expr.operands))
+        case Conditional():
+            return replace(
+                expr,
+                test=rewrite(expr.test, change),
+                then=rewrite(expr.then, change),
+                orelse=rewrite(expr.orelse, change),
+            )
+        case ListDisplay():
+            return replace(expr, items=tuple(rewrite(item, change) for item in expr.items))
+        case Element():
+            return replace(expr, receiver=rewrite(expr.receiver, change), index=rewrite(expr.index, change))
+        case _:
+            return expr

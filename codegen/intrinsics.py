@@ -1,0 +1,59 @@
+"""What formulas may ask of a value besides calling operators: sizes, dtypes, lengths.
+
+One table: name, the type of the value asked, the result.  `metadata` says that the answer depends on a tensor's
+shape or dtype only, so that a Node saves the answer and not the tensor.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from codegen.formula.typed import BOOL, DTYPE, FLOAT, INT, INT_LIST, OPTIONS, SCALAR, TENSOR, ValueType
+
+
+@dataclass(frozen=True, slots=True)
+class IntrinsicInfo:
+    """`spellings` are the method names in formulas, `name` the one that targets print."""
+
+    name: str
+    spellings: tuple[str, ...]
+    receiver: ValueType
+    result: ValueType
+    metadata: bool = False
+
+
+TENSOR_INTRINSICS = (
+    IntrinsicInfo("sizes", ("sizes", "sym_sizes"), TENSOR, INT_LIST, metadata=True),
+    IntrinsicInfo("strides", ("strides", "sym_strides"), TENSOR, INT_LIST, metadata=True),
+    IntrinsicInfo("storage_offset", ("storage_offset", "sym_storage_offset"), TENSOR, INT, metadata=True),
+    IntrinsicInfo("dim", ("dim", "ndimension"), TENSOR, INT, metadata=True),
+    IntrinsicInfo("numel", ("numel", "sym_numel"), TENSOR, INT, metadata=True),
+    IntrinsicInfo("scalar_type", ("scalar_type", "dtype"), TENSOR, DTYPE, metadata=True),
+    IntrinsicInfo("options", ("options",), TENSOR, OPTIONS, metadata=True),
+    IntrinsicInfo("is_complex", ("is_complex",), TENSOR, BOOL, metadata=True),
+    IntrinsicInfo("is_floating_point", ("is_floating_point",), TENSOR, BOOL, metadata=True),
+    IntrinsicInfo("defined", ("defined",), TENSOR, BOOL),
+)
+
+SCALAR_INTRINSICS = (
+    IntrinsicInfo("to_float", ("toDouble", "toFloat"), SCALAR, FLOAT),
+    IntrinsicInfo("to_int", ("toLong", "toInt"), SCALAR, INT),
+    IntrinsicInfo("number_is_complex", ("isComplex",), SCALAR, BOOL),
+    IntrinsicInfo("number_is_float", ("isFloatingPoint",), SCALAR, BOOL),
+    IntrinsicInfo("conjugate", ("conj",), SCALAR, SCALAR),
+)
+
+METADATA = frozenset(info.name for info in TENSOR_INTRINSICS if info.metadata)
+
+
+def tensor_intrinsic(spelling: str) -> IntrinsicInfo | None:
+    return _BY_SPELLING[0].get(spelling)
+
+
+def scalar_intrinsic(spelling: str) -> IntrinsicInfo | None:
+    return _BY_SPELLING[1].get(spelling)
+
+
+_BY_SPELLING = tuple(
+    {spelling: info for info in table for spelling in info.spellings} for table in (TENSOR_INTRINSICS, SCALAR_INTRINSICS)
+)

@@ -1,0 +1,99 @@
+"""What the two YAML files say, as frozen data: operators and their derivative entries."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+
+from codegen.formula.syntax import Expr
+from codegen.schema.types import FunctionSchema, OperatorName
+from codegen.source import Span, Text
+
+
+@dataclass(frozen=True, slots=True)
+class DispatchEntry:
+    """One line of a `dispatch:` table: `CPU, Meta: kernel` gives two of these."""
+
+    key: str
+    kernel: Text
+    key_span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Promotion:
+    """Gradwright's `promotion:` key: how the dtypes of the tensor arguments are brought together.
+
+    `kind` is one of PROMOTION_KINDS; `arguments` names those that take part (None: every tensor argument).
+    """
+
+    kind: str
+    arguments: tuple[str, ...] | None
+    text: Text
+
+
+PROMOTION_KINDS = (
+    "default",  # the common dtype in, the common dtype out
+    "int_to_float",  # as default, but integers and bools compute in the default float dtype
+    "always_bool",  # the common dtype in, bool out: comparisons (the kernel returns bool itself)
+    "bool_to_int",  # as default, but bool computes in int64: sums, products
+    "complex_to_float",  # common dtype in, kernel returns the real dtype: abs
+)
+
+
+@dataclass(frozen=True, slots=True)
+class NativeFunction:
+    """One entry of native_functions.yaml."""
+
+    schema: FunctionSchema
+    text: Text  # of `func`
+    span: Span  # of the whole entry's first line
+    variants: frozenset[str]  # {"function"}, {"method"} or both
+    dispatch: tuple[DispatchEntry, ...]  # empty: CompositeImplicitAutograd
+    autogen: tuple[tuple[OperatorName, Span], ...]
+    tags: tuple[str, ...]
+    python_module: str | None
+    structured: bool
+    structured_delegate: Text | None
+    promotion: Promotion | None
+    samples: tuple[Text, ...]  # Gradwright: calls to test the operator with
+    domain: tuple[float, float] | None  # Gradwright: range of the random samples of a pointwise operator
+    manual_cpp_binding: bool = False
+    real_only: bool = False  # `domain: [low, high, real]`: the random samples are never complex
+
+    @property
+    def name(self) -> OperatorName:
+        return self.schema.name
+
+
+class FormulaKind(enum.Enum):
+    EXPRESSION = "expression"
+    NON_DIFFERENTIABLE = "non_differentiable"
+    NOT_IMPLEMENTED = "not_implemented"
+    AUTO_LINEAR = "auto_linear"  # forward formulas only
+    AUTO_ELEMENT_WISE = "auto_element_wise"  # forward formulas only
+
+
+@dataclass(frozen=True, slots=True)
+class Formula:
+    """`self, other: text`: the gradients of `names`, or, where the names are outputs, a forward formula.
+
+    `tree` is the syntax tree of an EXPRESSION; `reason` the text of `not_implemented("reason")`.
+    """
+
+    names: tuple[Text, ...]
+    kind: FormulaKind
+    text: Text
+    tree: Expr | None = None
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DerivativeEntry:
+    """One entry of derivatives.yaml; `dispatch` holds its per-key blocks (key -> formulas) where it has them."""
+
+    schema: FunctionSchema
+    text: Text  # of `name`
+    formulas: tuple[Formula, ...]
+    output_differentiability: tuple[bool | Text, ...] | None  # a Text is a condition
+    output_differentiability_span: Span | None = None
+    dispatch: tuple[tuple[Text, tuple[Formula, ...]], ...] = ()

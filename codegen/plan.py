@@ -1,0 +1,606 @@
+"""Plans: everything a target needs to know about an operator or a Node class, in no target's language.
+
+All decisions lie here: what a Node saves and for which gradient, when a gradient is skipped, which outputs are
+differentiable, which dtypes take the straight way, how views and in-place variants are made, which overload a packet
+tries first.  A target prints plans; it decides nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from codegen.callables import FunctionIndex, PythonFunction
+from codegen.callees import OperatorTable, annotation_type
+from codegen.check import COMPOSITE_KEYS, composite_name, values_used
+from codegen.formula.typed import (
+    TENSOR,
+    Element,
+    HelperCall,
+    Intrinsic,
+    ListDisplay,
+    OperatorCall,
+    TypedExpr,
+    Variable,
+    VariableKind,
+    children,
+    conversion_cost,
+    is_tensor_like,
+    plain_type,
+    rewrite,
+)
+from codegen.intrinsics import METADATA
+from codegen.model import FormulaKind, NativeFunction, Promotion
+from codegen.resolve import ResolvedEntry, ResolvedFormula
+from codegen.sampling import samples_of
+from codegen.schema.types import Argument, FunctionSchema, ListType, OperatorName, OptionalType, Type
+
+# -- Nodes
+
+
+@dataclass(frozen=True, slots=True)
+class SavedVariable:
+    """Something that a Node keeps for its formulas.
+
+    `name` is what formulas call it; `expr` what it is at recording.  `shape` is one of `tensor`, `optional`, `list`
+    (of tensors, some of which may be absent), `result` (an output of the operator itself) and `value` (no tensor).
+    `needed_by` holds indexes of the Node's gradients; empty: always kept.
+    """
+
+    name: str
+    shape: str
+    expr: TypedExpr
+    needed_by: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class GradientPlan:
+    """One backward formula: the edges it serves, and the output gradients it reads.
+
+    `tree` is None for a formula that is not implemented (`reason` says why).  `materialize` lists output gradients
+    that are made zeros where they are undefined while another one is not.
+    """
+
+    names: tuple[str, ...]
+    edges: tuple[int, ...]
+    tree: TypedExpr | None
+    reads: tuple[int, ...]
+    materialize: tuple[int, ...]
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class EdgePlan:
+    """A differentiable tensor argument; a list contributes one edge per element."""
+
+    name: str
+    is_list: bool
+    is_optional: bool
+
+
+@dataclass(frozen=True, slots=True)
+class NodePlan:
+    """A backward Node class.  `outputs` are the indexes of the differentiable results; `dynamic`: the result is a list."""
+
+    class_name: str
+    operator: str
+    schema: FunctionSchema
+    edges: tuple[EdgePlan, ...]
+    saved: tuple[SavedVariable, ...]
+    gradients: tuple[GradientPlan, ...]
+    outputs: tuple[int, ...]
+    dynamic: bool
+
+    @property
+    def single(self) -> bool:
+        """Whether the Node has exactly one output, so that its gradient comes alone and not in a tuple."""
+        return len(self.outputs) == 1 and not self.dynamic
+
+
+@dataclass(frozen=True, slots=True)
+class ForwardPlan:
+    """The forward-mode rule of one operator: a formula for each differentiable result (None: not implemented)."""
+
+    tangents: tuple[EdgePlan, ...]
+    formulas: tuple[tuple[tuple[int, ...], TypedExpr], ...]
+
+
+# -- operators
+
+
+@dataclass(frozen=True, slots=True)
+class ParameterPlan:
+    """A parameter of an operator's callable; `default` is the schema's text or None."""
+
+    name: str
+    type: Type
+    size: int | None
+    default: str | None
+    keyword_only: bool
+
+
+@dataclass(frozen=True, slots=True)
+class FastPath:
+    """The straight way through an operator: plain Tensors, no mode, dtypes that need no promotion.
+
+    `dtypes`: `any`, `same` (all promoted arguments have one dtype), `float` (one dtype, float32 or float64),
+    `number` (as float, or int64), `weak` (as float, and the Scalars are Python numbers).  `records_inline`: the Node is
+    made in place and not by a call, which small pointwise operators would feel.
+    """
+
+    tensors: tuple[str, ...]
+    optionals: tuple[str, ...]
+    lists: tuple[str, ...]
+    promoted: tuple[str, ...]
+    dtypes: str
+    scalars: tuple[str, ...]
+    int_lists: tuple[str, ...]
+    absent: tuple[str, ...]
+    records_inline: bool
+
+    def without(self, names: frozenset[str]) -> FastPath:
+        """The straight way of a call that leaves the Scalars `names` at their defaults."""
+        scalars = tuple(name for name in self.scalars if name not in names)
+        return replace(self, scalars=scalars, dtypes=self.dtypes if scalars or self.dtypes != "weak" else "same")
+
+
+@dataclass(frozen=True, slots=True)
+class OperatorPlan:
+    """One overload.  `kind`: `kernel` (function on arrays), `implicit`, `explicit` (composite functions on Tensors)."""
+
+    name: OperatorName
+    schema: FunctionSchema
+    function: str
+    parameters: tuple[ParameterPlan, ...]
+    kind: str
+    implementations: tuple[tuple[str, PythonFunction], ...]
+    promotion: Promotion | None
+    fast: FastPath | None
+    node: NodePlan | None
+    forward: ForwardPlan | None
+    view: str | None  # "single", "multi"
+    inplace: OperatorName | None
+    out: OperatorName | None
+    returns_list: bool
+    saves_self: bool
+    never_differentiable: bool  # its entry says so: results simply have no gradient
+    samples: tuple[str, ...]
+    formula_texts: tuple[str, ...]
+    source: NativeFunction
+
+    @property
+    def differentiable(self) -> bool:
+        return self.node is not None
+
+    @property
+    def implementation(self) -> PythonFunction:
+        return self.implementations[0][1]
+
+
+@dataclass(frozen=True, slots=True)
+class PacketPlan:
+    """All overloads under one base name.  `choice` is the argument whose type tells a Tensor overload from a Scalar one."""
+
+    base: str
+    overloads: tuple[OperatorPlan, ...]
+    choice: str | None
+    is_method: bool
+    is_function: bool
+    python_module: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    operators: tuple[OperatorPlan, ...]
+    nodes: tuple[NodePlan, ...]
+    packets: tuple[PacketPlan, ...]
+    formulas: int
+
+
+def python_function_name(name: OperatorName) -> str:
+    """`add.Tensor` -> `add_Tensor`, `sin` -> `sin_default`."""
+    return f"{name.base}_{name.overload or 'default'}"
+
+
+def make_plan(
+    functions: Sequence[NativeFunction],
+    entries: Iterable[ResolvedEntry],
+    table: OperatorTable,
+    kernels: FunctionIndex,
+    composites: FunctionIndex,
+) -> Plan:
+    """Plan every operator, Node and packet of checked input."""
+    by_name = {str(entry.function.name): entry for entry in entries}
+    class_names = _node_class_names(by_name)
+    operators = []
+    for function in functions:
+        entry = by_name.get(str(function.name))
+        node = _plan_node(entry, class_names[str(function.name)]) if entry is not None else None
+        forward = _plan_forward(entry, table) if entry is not None and node is not None else None
+        operators.append(_plan_operator(function, entry, node, forward, kernels, composites))
+    nodes = tuple(operator.node for operator in operators if operator.node is not None)
+    formulas = sum(len(entry.backward) + len(entry.forward) for entry in by_name.values())
+    return Plan(tuple(operators), nodes, _plan_packets(operators), formulas)
+
+
+def _formula_texts(entry: ResolvedEntry) -> tuple[str, ...]:
+    return tuple(f"{', '.join(f.names)}: {f.source.text}" for f in (*entry.backward, *entry.forward))
+
+
+def _node_class_names(entries: Mapping[str, ResolvedEntry]) -> dict[str, str]:
+    """`MulBackward0`, `MulBackward1`: numbered over the overloads of a base name in the order of derivatives.yaml."""
+    counts: dict[str, int] = {}
+    names = {}
+    for name, entry in entries.items():
+        base = entry.function.name.base
+        camel = "".join(part[:1].upper() + part[1:] for part in base.split("_"))
+        number = counts.get(base, 0)
+        counts[base] = number + 1
+        names[name] = f"{camel}Backward{number}"
+    return names
+
+
+# -- planning Nodes
+
+
+def _plan_node(entry: ResolvedEntry, class_name: str) -> NodePlan | None:
+    schema = entry.function.schema
+    if not entry.differentiable_outputs:
+        return None
+    types = {argument.name: plain_type(argument.type) for argument in schema.arguments}
+    edges: list[EdgePlan] = []
+    position: dict[str, int] = {}
+    formulas = [f for f in entry.backward if f.kind is not FormulaKind.NON_DIFFERENTIABLE]
+    covered = {name for formula in formulas for name in formula.names}
+    for argument in schema.arguments:
+        if argument.name in covered:
+            type = types[argument.name]
+            inner = type.elem if isinstance(type, OptionalType) else type
+            position[argument.name] = len(edges)
+            edges.append(EdgePlan(argument.name, isinstance(inner, ListType), isinstance(type, OptionalType)))
+    if not edges:
+        return None
+    trees: list[TypedExpr | None] = [formula.tree for formula in formulas]
+    saved, trees = _plan_saved(trees, schema)
+    gradients = []
+    for formula, tree in zip(formulas, trees, strict=True):
+        reads, materialize = _gradients_read(tree, entry)
+        gradients.append(
+            GradientPlan(
+                formula.names,
+                tuple(position[name] for name in formula.names),
+                tree,
+                reads,
+                materialize,
+                (formula.source.reason or str(schema.name)) if tree is None else None,
+            )
+        )
+    dynamic = len(schema.returns) == 1 and isinstance(schema.returns[0].type, ListType)
+    return NodePlan(
+        class_name, str(schema.name), schema, tuple(edges), saved, tuple(gradients), entry.differentiable_outputs, dynamic
+    )
+
+
+def _plan_saved(
+    trees: list[TypedExpr | None], schema: FunctionSchema
+) -> tuple[tuple[SavedVariable, ...], list[TypedExpr | None]]:
+    """What the formulas need from the forward pass, and the formulas over the names it is saved under.
+
+    A tensor that a formula asks for metadata only gives a saved value (`self_sizes`), not a saved tensor.
+    """
+    whole: dict[tuple[VariableKind, str, int], list[int]] = {}
+    values: dict[tuple[str, str], tuple[TypedExpr, list[int]]] = {}
+
+    def change(expr: TypedExpr, gradient: int) -> TypedExpr | None:
+        if isinstance(expr, Intrinsic) and expr.name in METADATA and isinstance(expr.args[0], Variable):
+            variable = expr.args[0]
+            if variable.kind in (VariableKind.INPUT, VariableKind.OUTPUT):
+                name = f"{variable.name}_{expr.name}"
+                values.setdefault((name, variable.name), (expr, []))[1].append(gradient)
+                return Variable(expr.type, expr.start, expr.end, VariableKind.INPUT, name)
+        if isinstance(expr, Variable) and expr.kind in (VariableKind.INPUT, VariableKind.OUTPUT):
+            whole.setdefault((expr.kind, expr.name, expr.index), []).append(gradient)
+        return None
+
+    def visit(expr: TypedExpr, gradient: int) -> TypedExpr:
+        return rewrite(expr, lambda part: change(part, gradient))
+
+    rewritten = [None if tree is None else visit(tree, index) for index, tree in enumerate(trees)]
+    saved = []
+    every = tuple(range(len(trees)))
+    for (kind, name, index), users in whole.items():
+        needed = tuple(sorted(set(users)))
+        type = _type_of(kind, name, index, schema)
+        variable = Variable(type, 0, 0, kind, name, index)
+        if kind is VariableKind.OUTPUT and is_tensor_like(type):
+            shape = "result"
+        elif not is_tensor_like(type):
+            shape = "value"
+        elif isinstance(type, OptionalType) and not isinstance(type.elem, ListType):
+            shape = "optional"
+        else:
+            shape = "list" if type != TENSOR else "tensor"
+        saved.append(SavedVariable(name, shape, variable, () if needed == every else needed))
+    for (name, _), (expr, users) in values.items():
+        needed = tuple(sorted(set(users)))
+        saved.append(SavedVariable(name, "value", expr, () if needed == every else needed))
+    return tuple(saved), rewritten
+
+
+def _type_of(kind: VariableKind, name: str, index: int, schema: FunctionSchema) -> Type:
+    if kind is VariableKind.OUTPUT:
+        return plain_type(schema.returns[index].type)
+    return plain_type(next(argument.type for argument in schema.arguments if argument.name == name))
+
+
+def _gradients_read(tree: TypedExpr | None, entry: ResolvedEntry) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Which output gradients a formula reads, and which of them it can not take undefined."""
+    if tree is None:
+        return (), ()
+    reads: set[int] = set()
+    materialize: set[int] = set()
+    every = range(len(entry.differentiable_outputs))
+
+    def visit(expr: TypedExpr, accepts_none: bool) -> None:
+        if isinstance(expr, Variable) and expr.kind in (VariableKind.GRAD, VariableKind.GRADS):
+            found = {expr.index} if expr.kind is VariableKind.GRAD else set(every)
+            reads.update(found)
+            if not accepts_none:
+                materialize.update(found)
+            return
+        match expr:
+            case OperatorCall():
+                types = {argument.name: plain_type(argument.type) for argument in expr.schema.arguments}
+                for name, value in expr.args:
+                    visit(value, _accepts_none(types[name]))
+            case HelperCall():
+                annotations = {p.name: annotation_type(p.annotation) for p in expr.helper.parameters or ()}
+                for name, value in expr.args:
+                    type = annotations[name]
+                    visit(value, type is not None and conversion_cost(OptionalType(TENSOR), _as_type(type)) == 0
+                          or isinstance(type, ListType) and type.elem == OptionalType(TENSOR))  # fmt: skip
+            case Intrinsic(name="defined"):
+                visit(expr.args[0], True)
+            case ListDisplay():
+                for item in expr.items:
+                    visit(item, accepts_none)
+            case Element():
+                visit(expr.receiver, accepts_none)
+            case _:
+                for child in children(expr):
+                    visit(child, False)
+
+    visit(tree, False)
+    dynamic = isinstance(entry.function.schema.returns[0].type, ListType)
+    return tuple(sorted(reads)), () if dynamic else tuple(sorted(materialize))
+
+
+def _as_type(type: object) -> Type:
+    assert not hasattr(type, "elems")
+    return type  # type: ignore[return-value]
+
+
+def _accepts_none(type: Type) -> bool:
+    return isinstance(type, OptionalType) or (isinstance(type, ListType) and isinstance(type.elem, OptionalType))
+
+
+# -- planning forward mode
+
+
+def _plan_forward(entry: ResolvedEntry, table: OperatorTable) -> ForwardPlan | None:
+    if not entry.forward:
+        return None
+    schema = entry.function.schema
+    differentiable = {
+        name for f in entry.backward if f.kind is not FormulaKind.NON_DIFFERENTIABLE for name in f.names
+    }
+    tangents = []
+    for argument in schema.arguments:
+        if argument.name in differentiable:
+            type = plain_type(argument.type)
+            inner = type.elem if isinstance(type, OptionalType) else type
+            tangents.append(EdgePlan(argument.name, isinstance(inner, ListType), isinstance(type, OptionalType)))
+    names = {result.name: index for index, result in enumerate(schema.returns) if result.name}
+    names |= {f"result{index}": index for index in range(len(schema.returns))} | {"result": 0}
+    formulas = []
+    for formula in entry.forward:
+        tree = _forward_tree(formula, entry, tangents, table)
+        if tree is not None:
+            formulas.append((tuple(names[name] for name in formula.names), tree))
+    return ForwardPlan(tuple(tangents), tuple(formulas)) if formulas else None
+
+
+def _forward_tree(
+    formula: ResolvedFormula, entry: ResolvedEntry, tangents: Sequence[EdgePlan], table: OperatorTable
+) -> TypedExpr | None:
+    schema = entry.function.schema
+    if formula.kind is FormulaKind.EXPRESSION:
+        return formula.tree
+    if formula.kind is FormulaKind.AUTO_LINEAR:
+        linear = {tangent.name for tangent in tangents}
+        args = []
+        for argument in schema.arguments:
+            kind = VariableKind.TANGENT if argument.name in linear else VariableKind.INPUT
+            args.append((argument.name, Variable(plain_type(argument.type), 0, 0, kind, argument.name)))
+        return OperatorCall(plain_type(schema.returns[0].type), 0, 0, schema, tuple(args))
+    if formula.kind is FormulaKind.AUTO_ELEMENT_WISE:
+        # The Jacobian is diagonal, d.  Backward gives grad * conj(d), forward is tangent * d = conj(conj(tangent) * conj(d)).
+        backward = entry.backward[0].tree
+        if backward is None:
+            return None
+        conjugate = table.functions.get("conj")
+        tangent = Variable(TENSOR, 0, 0, VariableKind.TANGENT, tangents[0].name)
+
+        def conj(expr: TypedExpr) -> TypedExpr:
+            if conjugate is None:
+                return expr
+            return OperatorCall(TENSOR, 0, 0, conjugate.schema, (("self", expr),))
+
+        def change(part: TypedExpr) -> TypedExpr | None:
+            return conj(tangent) if isinstance(part, Variable) and part.kind is VariableKind.GRAD else None
+
+        return conj(rewrite(backward, change))
+    return None
+
+
+# -- planning operators
+
+
+def _plan_operator(
+    function: NativeFunction,
+    entry: ResolvedEntry | None,
+    node: NodePlan | None,
+    forward: ForwardPlan | None,
+    kernels: FunctionIndex,
+    composites: FunctionIndex,
+) -> OperatorPlan:
+    schema = function.schema
+    implementations = []
+    for line in function.dispatch:
+        index = composites if line.key in COMPOSITE_KEYS else kernels
+        found = index.get(str(line.kernel))
+        if found is not None:
+            implementations.append((line.key, found))
+    if not function.dispatch:
+        found = composites.get(composite_name(schema))
+        if found is not None:
+            implementations.append(("CompositeImplicitAutograd", found))
+    keys = {key for key, _ in implementations}
+    kind = "implicit" if "CompositeImplicitAutograd" in keys and len(keys) == 1 else "explicit"
+    if keys - set(COMPOSITE_KEYS):
+        kind = "kernel"
+        implementations.sort(key=lambda item: item[0] in COMPOSITE_KEYS)
+    inplace, out = _variants(function)
+    returns_list = len(schema.returns) == 1 and isinstance(schema.returns[0].type, ListType)
+    view = None
+    if schema.is_view:
+        view = "multi" if returns_list or len(schema.returns) > 1 else "single"
+    saves_self = node is not None and any(s.name == "self" and s.shape == "tensor" for s in node.saved)
+    if forward is not None:
+        saves_self = saves_self or any("self" in values_used(tree) for _, tree in forward.formulas)
+    return OperatorPlan(
+        schema.name, schema, python_function_name(schema.name), _parameters(schema), kind, tuple(implementations),
+        function.promotion, _plan_fast_path(function, kind), node, forward, view, inplace, out, returns_list, saves_self,
+        entry is not None and node is None, samples_of(function), _formula_texts(entry) if entry is not None else (),
+        function,
+    )  # fmt: skip
+
+
+def _variants(function: NativeFunction) -> tuple[OperatorName | None, OperatorName | None]:
+    inplace = out = None
+    for name, _ in function.autogen:
+        if name.base == f"{function.name.base}_":
+            inplace = name
+        elif name.base == function.name.base:
+            out = name
+    return inplace, out
+
+
+def _parameters(schema: FunctionSchema) -> tuple[ParameterPlan, ...]:
+    def plan(argument: Argument, keyword_only: bool) -> ParameterPlan:
+        type = argument.type.elem if isinstance(argument.type, OptionalType) else argument.type
+        size = type.size if isinstance(type, ListType) else None
+        return ParameterPlan(argument.name, plain_type(argument.type), size, argument.default, keyword_only)
+
+    return (
+        *(plan(argument, False) for argument in schema.positional),
+        *(plan(argument, True) for argument in schema.kwarg_only),
+    )
+
+
+_DTYPE_RULES = {
+    "default": "same",
+    "always_bool": "same",
+    "int_to_float": "float",
+    "complex_to_float": "float",
+    "bool_to_int": "number",
+}
+_GENERAL_ONLY = frozenset(("Generator", "Device", "Layout", "MemoryFormat", "Stream", "Storage", "Dimname"))
+
+
+def _plan_fast_path(function: NativeFunction, kind: str) -> FastPath | None:
+    """The straight way, for operators on arrays whose arguments are of the kinds that it knows."""
+    if kind != "kernel" or function.schema.kind.value != "functional":
+        return None
+    tensors, optionals, lists, scalars, int_lists, absent = ([] for _ in range(6))  # type: ignore[var-annotated]
+    for argument in function.schema.arguments:
+        type = plain_type(argument.type)
+        inner = type.elem if isinstance(type, OptionalType) else type
+        name = str(inner)
+        if inner == TENSOR:
+            (optionals if isinstance(type, OptionalType) else tensors).append(argument.name)
+        elif isinstance(inner, ListType) and inner.elem == TENSOR:
+            lists.append(argument.name)
+        elif is_tensor_like(inner):
+            return None
+        elif name == "Scalar":
+            scalars.append(argument.name)
+        elif name == "int[]":
+            int_lists.append(argument.name)
+        elif name == "ScalarType":
+            if not isinstance(type, OptionalType):
+                return None
+            absent.append(argument.name)
+        elif isinstance(inner, ListType) or name in _GENERAL_ONLY:
+            return None
+    if not tensors and not lists:
+        return None
+    promotion = function.promotion
+    if promotion is None:
+        return FastPath(
+            tuple(tensors), tuple(optionals), tuple(lists), (), "any", (), tuple(int_lists), tuple(absent), False
+        )
+    named = promotion.arguments
+    promoted = tuple(name for name in tensors if named is None or name in named)
+    if optionals or lists or not promoted:
+        return None
+    dtypes = _DTYPE_RULES[promotion.kind]
+    if scalars:
+        dtypes = "weak"
+    return FastPath(
+        tuple(tensors), (), (), promoted, dtypes, tuple(scalars), tuple(int_lists), tuple(absent),
+        "pointwise" in function.tags,
+    )  # fmt: skip
+
+
+# -- planning packets
+
+
+def _plan_packets(operators: Sequence[OperatorPlan]) -> tuple[PacketPlan, ...]:
+    groups: dict[str, list[OperatorPlan]] = {}
+    for operator in operators:
+        groups.setdefault(operator.name.base, []).append(operator)
+    packets = []
+    for base, overloads in groups.items():
+        variants = [operator.source.variants for operator in overloads]
+        packets.append(
+            PacketPlan(
+                base,
+                tuple(overloads),
+                _choice(overloads),
+                any("method" in words for words in variants),
+                any("function" in words for words in variants),
+                overloads[0].source.python_module,
+            )
+        )
+    return tuple(packets)
+
+
+def _choice(overloads: Sequence[OperatorPlan]) -> str | None:
+    """The one argument in which a Tensor overload and a Scalar overload of a packet differ, if that is all they differ in."""
+    if len(overloads) != 2:
+        return None
+    first, second = overloads
+    if [p.name for p in first.parameters] != [p.name for p in second.parameters]:
+        return None
+    differing = [
+        (a, b)
+        for a, b in zip(first.parameters, second.parameters, strict=True)
+        if replace(a, keyword_only=False) != replace(b, keyword_only=False)
+    ]
+    if len(differing) != 1 or differing[0][0].keyword_only:
+        return None
+    one, other = differing[0]
+    if {str(one.type), str(other.type)} != {"Tensor", "Scalar"}:
+        return None
+    return one.name

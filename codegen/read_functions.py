@@ -1,0 +1,494 @@
+"""Entries of native_functions.yaml: PyTorch's keys and Gradwright's own."""
+
+from __future__ import annotations
+
+import math
+import re
+
+import yaml
+
+from codegen.model import PROMOTION_KINDS, DispatchEntry, NativeFunction, Promotion
+from codegen.pieces import comma_separated, part, stripped
+from codegen.samples import parse_sample
+from codegen.schema.parser import parse_operator_name, parse_schema
+from codegen.schema.types import FunctionSchema, OperatorName, SchemaKind, base_type
+from codegen.source import ParseError, Span, Text
+from codegen.vocabulary import (
+    AUTOGRAD_KEYS,
+    COMPOSITE_KEYS,
+    KERNEL_KEYS,
+    STRUCTURED_KEYS,
+    UFUNC_KEYS,
+    VARIANTS,
+    did_you_mean,
+)
+from codegen.yaml_text import Fields, YamlFile, describe, is_null
+
+KEYS = frozenset((
+    "func", "variants", "dispatch", "structured", "structured_delegate", "structured_inherits", "precomputed",
+    "autogen", "tags", "python_module", "category_override", "cpp_no_default_args", "device_check",
+    "device_guard", "manual_cpp_binding", "manual_kernel_registration", "ufunc_inner_loop",
+    "use_const_ref_for_mutable_tensors", "promotion", "samples", "domain",
+))  # fmt: skip
+
+_RARE_BOOLEANS = ("device_guard", "manual_kernel_registration", "use_const_ref_for_mutable_tensors")
+_TRUE = frozenset(("true", "True", "TRUE", "yes", "Yes", "YES", "on", "On", "ON"))
+_FALSE = frozenset(("false", "False", "FALSE", "no", "No", "NO", "off", "Off", "OFF"))
+_DEVICE_CHECKS = ("NoCheck", "ExactSame")
+_UFUNC_KEYS = (
+    "Generic", "ScalarOnly", "CPUScalar", "CPUVector", "CUDAFunctor", "CUDAFunctorOnOther", "CUDAFunctorOnSelf",
+)  # fmt: skip
+_IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z_0-9]*")
+_KERNEL = re.compile(r"(?:[A-Za-z_]\w*::){0,3}[A-Za-z_]\w*", re.ASCII)
+_PROMOTION = re.compile(r"([^\s()]*)\s*(?:(\()([^()]*)\))?")
+_UFUNC_LOOP = re.compile(r"\w+ ?\([\w, ]+\)", re.ASCII)
+_FUNCTION_ONLY = frozenset(("function",))
+_WRITE_TABLE = "write one line 'key: kernel' for each key, indented below 'dispatch:'"
+
+
+class FunctionReader:
+    """Reads the entries of one file; what is wrong with them goes into the file's diagnostics."""
+
+    def __init__(self, yaml_file: YamlFile, tags: frozenset[str]) -> None:
+        self.yaml = yaml_file
+        self.tags = tags
+
+    def read(self) -> tuple[NativeFunction, ...]:
+        functions: list[NativeFunction] = []
+        seen: dict[OperatorName, Text] = {}
+        for node in self.yaml.entries():
+            function = self._entry(node)
+            if function is None:
+                continue
+            first = seen.setdefault(function.name, function.text)
+            if first is function.text:
+                functions.append(function)
+            else:
+                self.yaml.diagnostics.error(
+                    function.text.span(0, function.schema.name_end),
+                    f"duplicate entry for '{function.name}'",
+                    "give each overload a name of its own: 'name.overload(...)'",
+                    ((first.span(0, function.schema.name_end), "the first one is here"),),
+                )
+        return tuple(functions)
+
+    def _entry(self, node: yaml.Node) -> NativeFunction | None:
+        fields = self.yaml.mapping(node, "an entry", "write it as '- func: name(arguments) -> result'")
+        if fields is None:
+            return None
+        if not fields.keys() <= KEYS:
+            self._unknown_keys(fields)
+        if "func" not in fields:
+            self.yaml.error(node, "the entry has no 'func'", "an entry begins with '- func: name(arguments) -> result'")
+            return None
+        text = self.yaml.scalar(fields["func"][1], "'func'", "write a schema: 'name(Tensor self) -> Tensor'")
+        if text is None:
+            return None
+        text = stripped(text)
+        try:
+            schema = parse_schema(text)
+        except ParseError as error:
+            self.yaml.parse_error(text, error)
+            return None
+        domain, real_only = self._domain(fields)
+        function = NativeFunction(
+            schema=schema,
+            text=text,
+            span=self.yaml.span(node),
+            variants=self._variants(fields, schema),
+            dispatch=self._dispatch(fields),
+            autogen=self._autogen(fields, schema),
+            tags=self._tags(fields),
+            python_module=self._word(fields, "python_module"),
+            structured=self._boolean(fields, "structured"),
+            structured_delegate=self._structured_delegate(fields),
+            promotion=self._promotion(fields, schema),
+            samples=self._samples(fields),
+            domain=domain,
+            real_only=real_only,
+            manual_cpp_binding=self._boolean(fields, "manual_cpp_binding"),
+        )
+        self._rare_keys(fields, schema)
+        self._conflicts(fields, function)
+        return function
+
+    def _unknown_keys(self, fields: Fields) -> None:
+        for key in fields.keys() - KEYS:
+            self.yaml.error(fields[key][0], f"unknown key '{key}'", did_you_mean(key, KEYS))
+
+    # One method for each kind of value
+
+    def _boolean(self, fields: Fields, key: str, default: bool = False) -> bool:
+        if key not in fields:
+            return default
+        node = fields[key][1]
+        if isinstance(node, yaml.ScalarNode) and not node.style and not node.tag:
+            if node.value in _TRUE:
+                return True
+            if node.value in _FALSE:
+                return False
+        self.yaml.error(node, f"'{key}' must be True or False", f"write '{key}: True', without quotes")
+        return default
+
+    def _word(self, fields: Fields, key: str) -> str | None:
+        if key not in fields:
+            return None
+        text = self.yaml.scalar(fields[key][1], f"'{key}'")
+        if text is None:
+            return None
+        if _IDENTIFIER.fullmatch(text.value) is None:
+            self.yaml.diagnostics.error(text.span(), f"'{key}' must be one word, a name", "as in 'linalg'")
+            return None
+        return text.value
+
+    def _texts(self, node: yaml.Node, what: str, element: str, hint: str | None = None) -> list[Text]:
+        elements = self.yaml.sequence(node, what, hint)
+        texts = [self.yaml.scalar(item, element, hint) for item in elements or ()]
+        return [text for text in texts if text is not None]
+
+    # PyTorch's keys
+
+    def _variants(self, fields: Fields, schema: FunctionSchema) -> frozenset[str]:
+        if "variants" not in fields:
+            return _FUNCTION_ONLY
+        text = self.yaml.scalar(fields["variants"][1], "'variants'", "write 'function', 'method' or 'function, method'")
+        if text is None:
+            return _FUNCTION_ONLY
+        words: set[str] = set()
+        for word in comma_separated(text):
+            if word.value not in VARIANTS:
+                self.yaml.diagnostics.error(
+                    word.span(),
+                    f"unknown variant '{word}'" if word.value else "a variant is missing here",
+                    did_you_mean(word.value, VARIANTS) or "the variants are 'function' and 'method'",
+                )
+            elif word.value in words:
+                self.yaml.diagnostics.error(word.span(), f"variant '{word}' is given twice")
+            else:
+                words.add(word.value)
+        if "method" in words and schema.out:
+            self.yaml.diagnostics.error(
+                text.span(),
+                "an operator with out arguments cannot be a method",
+                "remove 'variants', or write 'function'",
+            )
+        return frozenset(words) or _FUNCTION_ONLY
+
+    def _dispatch(self, fields: Fields) -> tuple[DispatchEntry, ...]:
+        if "dispatch" not in fields:
+            return ()
+        table = self.yaml.mapping(fields["dispatch"][1], "'dispatch'", _WRITE_TABLE)
+        if table is None:
+            return ()
+        entries: list[DispatchEntry] = []
+        seen: dict[str, Span] = {}
+        for key_node, value in table.values():
+            kernel = self.yaml.scalar(value, "a kernel", "write its name: 'CPU: kernel'")
+            if kernel is not None and _KERNEL.fullmatch(kernel.value) is None:
+                self.yaml.diagnostics.error(
+                    kernel.span(),
+                    f"'{kernel}' is not the name of a kernel",
+                    "write a function's name, without arguments",
+                )
+                kernel = None
+            for key in comma_separated(self.yaml.text(key_node)):
+                span = key.span()
+                if not self._is_kernel_key(key):
+                    continue
+                if key.value in seen:
+                    self.yaml.diagnostics.error(
+                        span,
+                        f"dispatch key '{key}' has two kernels",
+                        None,
+                        ((seen[key.value], "the first one is here"),),
+                    )
+                    continue
+                seen[key.value] = span
+                if kernel is not None:
+                    entries.append(DispatchEntry(key.value, kernel, span))
+        composites = [entry for entry in entries if entry.key in COMPOSITE_KEYS]
+        if len(composites) > 1:
+            self._two_composites(composites)
+        return tuple(entries)
+
+    def _is_kernel_key(self, key: Text) -> bool:
+        if key.value in KERNEL_KEYS:
+            return True
+        if not key.value:
+            message, hint = "a dispatch key is missing here", None
+        elif key.value in AUTOGRAD_KEYS or key.value == "Autograd":
+            message = f"dispatch key '{key}' cannot have a kernel"
+            hint = "how an operator is differentiated is written in derivatives.yaml"
+        else:
+            message, hint = f"unknown dispatch key '{key}'", did_you_mean(key.value, KERNEL_KEYS)
+        self.yaml.diagnostics.error(key.span(), message, hint)
+        return False
+
+    def _two_composites(self, composites: list[DispatchEntry]) -> None:
+        keys = {entry.key for entry in composites}
+        nested = "CompositeImplicitAutogradNestedTensor"
+        if len(keys) == 2 and nested in keys and "CompositeExplicitAutogradNonFunctional" not in keys:
+            return
+        first, second = composites[0], composites[1]
+        self.yaml.diagnostics.error(
+            second.key_span,
+            f"{second.key} and {first.key} cannot both be given: each holds for every backend",
+            "with formulas in derivatives.yaml keep CompositeExplicitAutograd, without them CompositeImplicitAutograd",
+            ((first.key_span, f"{first.key} is given here"),),
+        )
+
+    def _autogen(self, fields: Fields, schema: FunctionSchema) -> tuple[tuple[OperatorName, Span], ...]:
+        if "autogen" not in fields:
+            return ()
+        text = self.yaml.scalar(
+            fields["autogen"][1], "'autogen'", "write operator names: 'autogen: add_.Tensor, add.out'"
+        )
+        names: dict[OperatorName, Span] = {}
+        for word in comma_separated(text) if text is not None else ():
+            name = self._operator_name(word)
+            if name is None:
+                continue
+            if name == schema.name:
+                self.yaml.diagnostics.error(
+                    word.span(), f"'{name}' is this entry itself", "name the operators to be made"
+                )
+            elif name in names:
+                self.yaml.diagnostics.error(
+                    word.span(), f"'{name}' is given twice", None, ((names[name], "the first one is here"),)
+                )
+            else:
+                names[name] = word.span()
+        return tuple(names.items())
+
+    def _operator_name(self, text: Text) -> OperatorName | None:
+        try:
+            return parse_operator_name(text)
+        except ParseError as error:
+            self.yaml.parse_error(text, error)
+        return None
+
+    def _tags(self, fields: Fields) -> tuple[str, ...]:
+        if "tags" not in fields:
+            return ()
+        node = fields["tags"][1]
+        hint = "write 'tags: pointwise' or 'tags: [pointwise, core]'"
+        if isinstance(node, yaml.ScalarNode):
+            text = self.yaml.scalar(node, "'tags'", hint)
+            texts = [] if text is None else [text]
+        else:
+            texts = self._texts(node, "'tags'", "a tag", hint)
+        tags: dict[str, Span] = {}
+        for text in texts:
+            if text.value not in self.tags:
+                self.yaml.diagnostics.error(text.span(), f"unknown tag '{text}'", did_you_mean(text.value, self.tags))
+            elif text.value in tags:
+                self.yaml.diagnostics.error(
+                    text.span(), f"tag '{text}' is given twice", None, ((tags[text.value], "the first one is here"),)
+                )
+            else:
+                tags[text.value] = text.span()
+        return tuple(tags)
+
+    def _structured_delegate(self, fields: Fields) -> Text | None:
+        if "structured_delegate" not in fields:
+            return None
+        text = self.yaml.scalar(
+            fields["structured_delegate"][1], "'structured_delegate'", "name an operator: 'add.out'"
+        )
+        if text is None or self._operator_name(text) is None:
+            return None
+        return text
+
+    def _rare_keys(self, fields: Fields, schema: FunctionSchema) -> None:
+        """Keys that say something to PyTorch's own build only: their values are checked and not kept."""
+        for key in _RARE_BOOLEANS:
+            self._boolean(fields, key)
+        self._word(fields, "category_override")
+        self._word(fields, "structured_inherits")
+        device_check = self._word(fields, "device_check")
+        if device_check is not None and device_check not in _DEVICE_CHECKS:
+            self.yaml.error(
+                fields["device_check"][1],
+                f"unknown device check '{device_check}'",
+                did_you_mean(device_check, _DEVICE_CHECKS) or "write NoCheck or ExactSame",
+            )
+        if "cpp_no_default_args" in fields:
+            defaulted = {argument.name for argument in schema.all_arguments if argument.default is not None}
+            for text in self._texts(fields["cpp_no_default_args"][1], "'cpp_no_default_args'", "an argument's name"):
+                if text.value not in defaulted:
+                    self.yaml.diagnostics.error(
+                        text.span(), f"no argument '{text}' with a default", did_you_mean(text.value, defaulted)
+                    )
+        if "precomputed" in fields:
+            self._texts(
+                fields["precomputed"][1], "'precomputed'", "an element of 'precomputed'", "write 'dim -> int dim'"
+            )
+        if "ufunc_inner_loop" in fields:
+            self._ufunc_inner_loop(fields["ufunc_inner_loop"][1])
+
+    def _ufunc_inner_loop(self, node: yaml.Node) -> None:
+        values = [node]
+        if isinstance(node, yaml.MappingNode):
+            table = self.yaml.mapping(node, "'ufunc_inner_loop'") or {}
+            for key, (key_node, _) in table.items():
+                if key not in _UFUNC_KEYS:
+                    self.yaml.error(key_node, f"unknown ufunc key '{key}'", did_you_mean(key, _UFUNC_KEYS))
+            values = [value for _, value in table.values()]
+        for value in values:
+            text = self.yaml.scalar(value, "'ufunc_inner_loop'", "write 'add (AllAndComplex, Half)'")
+            if text is not None and _UFUNC_LOOP.fullmatch(text.value) is None:
+                self.yaml.diagnostics.error(
+                    text.span(), "not an inner loop", "write a function and its types: 'add (AllAndComplex, Half)'"
+                )
+
+    # Gradwright's keys
+
+    def _promotion(self, fields: Fields, schema: FunctionSchema) -> Promotion | None:
+        if "promotion" not in fields:
+            return None
+        hint = f"the kinds are {', '.join(PROMOTION_KINDS)}; 'default(self, other)' names the arguments that take part"
+        text = self.yaml.scalar(fields["promotion"][1], "'promotion'", hint)
+        if text is None:
+            return None
+        text = stripped(text)
+        match = _PROMOTION.fullmatch(text.value)
+        if match is None:
+            self.yaml.diagnostics.error(text.span(), f"'{text}' is not a promotion", hint)
+            return None
+        kind = match[1]
+        if kind not in PROMOTION_KINDS:
+            close = did_you_mean(kind, PROMOTION_KINDS)
+            self.yaml.diagnostics.error(
+                text.span(0, max(match.end(1), 1)), f"unknown promotion '{kind}'", close or hint
+            )
+            return None
+        if match[2] is None:
+            return Promotion(kind, None, text)
+        operands = [a.name for a in schema.arguments if base_type(a.type).name in ("Tensor", "Scalar")]
+        names: list[str] = []
+        for name in comma_separated(part(text, match.start(3), match.end(3))):
+            if name.value not in operands:
+                message = (
+                    f"'{schema.name}' has no Tensor or Scalar argument '{name}'" if name.value else "an argument is missing here"
+                )
+                self.yaml.diagnostics.error(
+                    name.span(),
+                    message,
+                    did_you_mean(name.value, operands) or f"its Tensors and Scalars: {', '.join(operands)}",
+                )
+            elif name.value in names:
+                self.yaml.diagnostics.error(name.span(), f"argument '{name}' is given twice")
+            else:
+                names.append(name.value)
+        return Promotion(kind, tuple(names), text)
+
+    def _samples(self, fields: Fields) -> tuple[Text, ...]:
+        if "samples" not in fields:
+            return ()
+        hint = "write each call on a line of its own: '- T(3, 4), T(4)'"
+        texts: list[Text] = []
+        for node in self.yaml.sequence(fields["samples"][1], "'samples'", hint) or ():
+            if isinstance(node, yaml.SequenceNode | yaml.MappingNode):
+                self.yaml.error(node, f"a sample must be text, not {describe(node)}", "quote the sample")
+                continue
+            text = self.yaml.scalar(node, "a sample", "a call without arguments is written ''")
+            if text is None:
+                continue
+            try:
+                parse_sample(text.value)
+            except ParseError as error:
+                self.yaml.parse_error(text, error)
+                continue
+            texts.append(text)
+        return tuple(texts)
+
+    def _domain(self, fields: Fields) -> tuple[tuple[float, float] | None, bool]:
+        if "domain" not in fields:
+            return None, False
+        node = fields["domain"][1]
+        hint = "write '[low, high]' or '[low, high, real]'"
+        elements = self.yaml.sequence(node, "'domain'", hint)
+        if elements is None:
+            return None, False
+        texts = [self.yaml.scalar(element, "an element of 'domain'", hint) for element in elements]
+        if len(texts) not in (2, 3):
+            self.yaml.error(node, f"'domain' must have two numbers, not {len(texts)}", hint)
+            return None, False
+        real_only = len(texts) == 3
+        third = texts[2] if real_only else None
+        if third is not None and third.value != "real":
+            self.yaml.diagnostics.error(third.span(), f"'{third}' is not the word 'real'", hint)
+        low, high = (self._number(text, hint) for text in texts[:2])
+        if low is None or high is None:
+            return None, real_only
+        if low >= high:
+            self.yaml.error(node, "'domain' must begin with the lower number", f"write '[{texts[1]}, {texts[0]}]'")
+            return None, real_only
+        return (low, high), real_only
+
+    def _number(self, text: Text | None, hint: str) -> float | None:
+        if text is None:
+            return None
+        try:
+            number = float(text.value)
+        except ValueError:
+            number = math.nan
+        if not math.isfinite(number):
+            self.yaml.diagnostics.error(text.span(), f"'{text}' is not a finite number", hint)
+            return None
+        return number
+
+    # What does not go together
+
+    def _conflicts(self, fields: Fields, function: NativeFunction) -> None:
+        schema = function.schema
+        if function.python_module is not None and "method" in function.variants:
+            self._conflict(fields, "python_module", "an operator in a module cannot be a method", "variants", None)
+        if "dispatch" in fields and not is_null(fields["dispatch"][1]):
+            if self._says_true(fields, "manual_kernel_registration"):
+                self._conflict(
+                    fields,
+                    "dispatch",
+                    "'dispatch' has no effect",
+                    "manual_kernel_registration",
+                    "remove one of the two",
+                )
+            self._dispatch_conflicts(fields, function)
+        if function.structured:
+            if schema.kind is not SchemaKind.OUT:
+                self._conflict(
+                    fields, "structured", "only an operator with out arguments can be structured", None,
+                    "the functional operator has 'structured_delegate: name.out'",
+                )  # fmt: skip
+        else:
+            for key in ("structured_inherits", "precomputed", "ufunc_inner_loop"):
+                if key in fields:
+                    self._conflict(fields, key, f"'{key}' needs 'structured: True'", None, None)
+        if function.structured_delegate is not None and schema.kind is SchemaKind.OUT:
+            self._conflict(
+                fields, "structured_delegate", "an operator with out arguments cannot delegate", None,
+                "write 'structured: True'",
+            )  # fmt: skip
+
+    def _dispatch_conflicts(self, fields: Fields, function: NativeFunction) -> None:
+        if function.structured_delegate is None and "ufunc_inner_loop" not in fields:
+            return
+        for entry in function.dispatch:
+            if function.structured_delegate is not None and entry.key in STRUCTURED_KEYS:
+                message, key = (
+                    f"'{entry.key}' has its kernel from '{function.structured_delegate}'",
+                    "structured_delegate",
+                )
+            elif "ufunc_inner_loop" in fields and entry.key in UFUNC_KEYS:
+                message, key = f"'{entry.key}' has its kernel from the inner loop", "ufunc_inner_loop"
+            else:
+                continue
+            note = (self.yaml.span(fields[key][0]), f"'{key}' is given here")
+            self.yaml.diagnostics.error(entry.key_span, message, "remove one of the two", (note,))
+
+    def _conflict(self, fields: Fields, key: str, message: str, other: str | None, hint: str | None) -> None:
+        notes = [(self.yaml.span(fields[other][0]), f"'{other}' is given here")] if other is not None else []
+        self.yaml.error(fields[key][0], message, hint, *notes)
+
+    def _says_true(self, fields: Fields, key: str) -> bool:
+        return key in fields and isinstance(fields[key][1], yaml.ScalarNode) and fields[key][1].value in _TRUE

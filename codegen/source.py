@@ -1,0 +1,138 @@
+"""Text with places: what lets every later error point at its character.
+
+A `SourceFile` is a file as it was read.  A `Text` is a string taken out of one (a signature, a
+formula, a key) that remembers where each of its characters came from, through YAML quoting and
+folding.  A `Diagnostic` is an error with its place, and `Diagnostics` the list a run collects.
+"""
+
+from __future__ import annotations
+
+import bisect
+from dataclasses import dataclass, field
+from functools import cached_property
+
+
+@dataclass(frozen=True)
+class SourceFile:
+    """A file as it was read: the path to show, and its text."""
+
+    path: str
+    text: str
+
+    @cached_property
+    def line_starts(self) -> list[int]:
+        """Offset of the first character of each line."""
+        starts = [0]
+        position = self.text.find("\n")
+        while position != -1:
+            starts.append(position + 1)
+            position = self.text.find("\n", position + 1)
+        return starts
+
+    def position(self, offset: int) -> tuple[int, int]:
+        """Line and column, both from 1, of the character at `offset`."""
+        line = bisect.bisect_right(self.line_starts, offset)
+        return line, offset - self.line_starts[line - 1] + 1
+
+    def line(self, number: int) -> str:
+        """The text of line `number` (from 1), without its end."""
+        start = self.line_starts[number - 1]
+        end = self.line_starts[number] - 1 if number < len(self.line_starts) else len(self.text)
+        return self.text[start:end].rstrip("\r")
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """The characters `start` to `end` (exclusive) of a file."""
+
+    file: SourceFile
+    start: int
+    end: int
+
+    @property
+    def line(self) -> int:
+        return self.file.position(self.start)[0]
+
+    @property
+    def column(self) -> int:
+        return self.file.position(self.start)[1]
+
+    def __str__(self) -> str:
+        line, column = self.file.position(self.start)
+        return f"{self.file.path}:{line}:{column}"
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A string from a file.  `offsets[i]` is where its character `i` stands; one more entry marks the end.
+
+    Offsets are a `range` where the text stands in the file as it is (a plain one-line YAML scalar).
+    """
+
+    value: str
+    file: SourceFile
+    offsets: range | tuple[int, ...]
+
+    def span(self, start: int = 0, end: int | None = None) -> Span:
+        """The place of the characters `start` to `end` of this text (default: all of it)."""
+        size = len(self.value)
+        stop = size if end is None else min(end, size)
+        first = min(start, size)
+        begin = self.offsets[first]
+        finish = self.offsets[stop - 1] + 1 if stop > first else begin
+        return Span(self.file, begin, max(finish, begin))
+
+    def __str__(self) -> str:
+        return self.value
+
+    @classmethod
+    def literal(cls, value: str, path: str = "<text>") -> Text:
+        """A text that is its own file: for tests and for text that users pass at run time."""
+        return cls(value, SourceFile(path, value), range(len(value) + 1))
+
+
+class ParseError(Exception):
+    """A piece of text does not follow its grammar.  `start` and `end` count within that text."""
+
+    def __init__(self, message: str, start: int, end: int | None = None, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.start = start
+        self.end = start + 1 if end is None else end
+        self.hint = hint
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnostic:
+    """One error: where, what, and how to mend it.  `notes` point at other places that matter."""
+
+    span: Span
+    message: str
+    hint: str | None = None
+    notes: tuple[tuple[Span, str], ...] = ()
+
+    @property
+    def sort_key(self) -> tuple[str, int, str]:
+        return self.span.file.path, self.span.start, self.message
+
+
+@dataclass
+class Diagnostics:
+    """The errors of a run, collected until nothing more can be found."""
+
+    items: list[Diagnostic] = field(default_factory=list)
+
+    def error(
+        self, span: Span, message: str, hint: str | None = None, notes: tuple[tuple[Span, str], ...] = ()
+    ) -> None:
+        self.items.append(Diagnostic(span, message, hint, notes))
+
+    def parse_error(self, text: Text, error: ParseError) -> None:
+        """Record a `ParseError` that was raised while parsing `text`."""
+        self.error(text.span(error.start, error.end), error.message, error.hint)
+
+    def __bool__(self) -> bool:
+        return bool(self.items)
+
+    def sorted(self) -> list[Diagnostic]:
+        return sorted(set(self.items), key=lambda item: item.sort_key)

@@ -1,0 +1,52 @@
+"""The reference of all operators: schema, variants, formulas and what is kept for backward."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from codegen.plan import OperatorPlan, Plan
+from codegen.targets.environment import environment
+
+_ABOUT = {
+    "kernel": "A kernel on arrays.",
+    "implicit": "Composite: made of other operators, and differentiated through them.",
+    "explicit": "Composite, with a derivative of its own.",
+}
+
+
+def emit(plan: Plan, templates: Path) -> Iterator[tuple[str, str]]:
+    """reference.md."""
+    operators = [_entry(operator) for operator in sorted(plan.operators, key=lambda operator: str(operator.name))]
+    yield (
+        "reference.md",
+        environment(templates, "docs")
+        .get_template("reference.md.j2")
+        .render(
+            operators=operators,
+            differentiable=len(plan.nodes),
+            composite=sum(operator.kind == "implicit" for operator in plan.operators),
+        ),
+    )
+
+
+def _entry(operator: OperatorPlan) -> Mapping[str, Any]:
+    facts = []
+    variants = [f"`{name}`" for name in (operator.inplace, operator.out) if name is not None]
+    if variants:
+        facts.append(f"variants: {', '.join(variants)}")
+    if operator.view is not None:
+        facts.append("a view: the result shares memory with its input")
+    if operator.promotion is not None:
+        facts.append(f"dtypes: `{operator.promotion.text}`")
+    if operator.node is not None:
+        kept = ", ".join(f"`{variable.name}`" for variable in operator.node.saved)
+        facts.append(f"`{operator.node.class_name}` keeps {kept or 'nothing'}")
+    return {
+        "name": str(operator.name),
+        "schema": str(operator.schema),
+        "about": _ABOUT[operator.kind],
+        "facts": facts,
+        "formulas": operator.formula_texts,
+    }

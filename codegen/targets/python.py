@@ -1,0 +1,158 @@
+"""The Python target: Node classes, operators, packets, methods, the registry."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from codegen.plan import OperatorPlan, PacketPlan, Plan
+from codegen.targets import docs, python_stubs
+from codegen.targets.environment import environment
+from codegen.targets.python_nodes import node_view
+from codegen.targets.python_operators import SignView, operator_view, packet_views, sign_views
+from codegen.targets.python_text import PythonPrinter, identifier
+
+
+@dataclass(frozen=True, slots=True)
+class PacketText:
+    """A packet as its template prints it."""
+
+    base: str
+    identifier: str
+    lines: tuple[str, ...]
+    callable: str
+    overloads: tuple[tuple[str, str], ...]
+    candidates: tuple[tuple[str, str], ...]  # function to call, operator that binds
+    factory: bool
+    is_function: bool
+    python_module: str | None
+
+
+def emit(plan: Plan, templates: Path) -> Iterator[tuple[str, str]]:
+    """The generated files: path below the output folder, and text."""
+    env = environment(templates, "python")
+
+    def render(template: str, **values: Any) -> str:
+        return env.get_template(template).render(**values)
+
+    node_printer, forward_printer = PythonPrinter(), PythonPrinter(in_method=False, operators="")
+    nodes = [node_view(operator, node_printer) for operator in plan.operators if operator.node is not None]
+    signs = sign_views(plan)
+    operators = [
+        _operator(operator, forward_printer, [sign for sign in signs if sign.tensor == operator.function])
+        for operator in plan.operators
+    ]
+    packets = _packets(plan)
+    names = {packet.base: packet.identifier for packet in packets}
+    yield "nodes.py", render("nodes.py.j2", nodes=nodes, helper_modules=sorted(node_printer.modules))
+    yield (
+        "operators.py",
+        render(
+            "operators.py.j2",
+            operators=operators,
+            kernel_modules=_modules(plan, "runtime.kernels"),
+            composite_modules=_modules(plan, "runtime.composite"),
+            helper_modules=sorted(forward_printer.modules),
+        ),
+    )
+    yield "packets.py", render("packets.py.j2", packets=packets)
+    sign_fields = [
+        {**_fields(sign), "packet": names[sign.packet], "general": "swapped" if sign.kind == "swapped" else "foreign_operand"}
+        for sign in signs
+    ]
+    methods = [(base, names[base]) for base in _method_names(plan) if base in names]
+    yield "methods.py", render("methods.py.j2", signs=sign_fields, methods=methods)
+    yield "registry.py", render("registry.py.j2", operators=[_registry_entry(operator) for operator in plan.operators])
+    yield "__init__.py", render("init.py.j2")
+    yield from python_stubs.emit(plan, env)
+    yield from docs.emit(plan, templates)
+
+
+def _fields(view: Any) -> Mapping[str, Any]:
+    return {name: getattr(view, name) for name in view.__slots__}
+
+
+def _modules(plan: Plan, package: str) -> list[str]:
+    found = {f.module for operator in plan.operators for _, f in operator.implementations}
+    return sorted(module.rpartition(".")[2] for module in found if module.rpartition(".")[0] == package)
+
+
+def _operator(operator: OperatorPlan, printer: PythonPrinter, signs: Sequence[SignView] = ()) -> Mapping[str, Any]:
+    view = operator_view(operator, printer, signs)
+    kernel = None
+    if operator.fast is not None:
+        function = operator.implementation
+        package, _, module = function.module.rpartition(".")
+        kernel = f"{module}_{package.rpartition('.')[2]}.{function.name}"
+    return {**_fields(view), "kernel": kernel}
+
+
+def _packets(plan: Plan) -> list[PacketText]:
+    by_base = {packet.base: packet for packet in plan.packets}
+    functional = {operator.inplace: operator for operator in plan.operators if operator.inplace is not None}
+    texts = []
+    for view in packet_views(plan):
+        packet = by_base.get(view.base)
+        if packet is not None:
+            candidates = tuple((operator.function, operator.function) for operator in packet.overloads)
+        else:
+            pairs = [(name, operator) for name, operator in functional.items() if name.base == view.base]
+            candidates = tuple((f"{name.base}_{name.overload or 'default'}", operator.function) for name, operator in pairs)
+        name = identifier(view.base)
+        texts.append(
+            PacketText(
+                view.base,
+                name,
+                view.lines,
+                name if view.lines else f"operators.{candidates[0][0]}",
+                view.overloads,
+                candidates,
+                packet is not None and _is_factory(packet),
+                packet is None or packet.is_function,
+                None if packet is None else packet.python_module,
+            )
+        )
+    return texts
+
+
+def _is_factory(packet: PacketPlan) -> bool:
+    return any(parameter.name == "pin_memory" for operator in packet.overloads for parameter in operator.parameters)
+
+
+def _method_names(plan: Plan) -> list[str]:
+    names = [packet.base for packet in plan.packets if packet.is_method]
+    names += [operator.inplace.base for operator in plan.operators if operator.inplace is not None]
+    return list(dict.fromkeys(names))
+
+
+def _registry_entry(operator: OperatorPlan) -> Mapping[str, Any]:
+    source = operator.source
+    return {
+        "name": str(operator.name),
+        "schema": str(operator.schema),
+        "function": operator.function,
+        "differentiable": operator.differentiable,
+        "composite": operator.kind == "implicit",
+        "node": None if operator.node is None else repr(operator.node.class_name),
+        "inplace": None if operator.inplace is None else repr(str(operator.inplace)),
+        "out": None if operator.out is None else repr(str(operator.out)),
+        "forward": operator.forward is not None,
+        "pointwise": "pointwise" in source.tags,
+        "random": "nondeterministic_seeded" in source.tags,
+        "domain": source.domain,
+        "samples": [repr(sample) for sample in operator.samples],
+    }
+
+
+def operator_text(operator: OperatorPlan, templates: Path) -> str:
+    """The generated code of one operator, as `explain` shows it: its Node and its callable."""
+    env = environment(templates, "python")
+    macros = env.get_template("parts.py.j2").module
+    parts = []
+    if operator.node is not None:
+        parts.append(str(macros.node_class(node_view(operator, PythonPrinter()))))  # type: ignore[attr-defined]
+    view = _operator(operator, PythonPrinter(in_method=False, operators=""))
+    parts.append(str(macros.operator(view)))  # type: ignore[attr-defined]
+    return "\n\n\n".join(part.strip("\n") for part in parts)

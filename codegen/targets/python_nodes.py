@@ -1,0 +1,270 @@
+"""Node classes in Python: what is recorded, and the way back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from codegen.formula.typed import Variable, VariableKind, walk
+from codegen.plan import EdgePlan, GradientPlan, NodePlan, OperatorPlan, SavedVariable
+from codegen.targets.python_text import PythonPrinter, identifier, local, plain, tuple_of
+
+
+@dataclass(frozen=True, slots=True)
+class NodeView:
+    """What the template of a Node class prints."""
+
+    class_name: str
+    operator: str
+    schema: str
+    function: str
+    slots: tuple[str, ...]
+    num_outputs: str
+    apply_parameter: str
+    apply: tuple[str, ...]
+    release: tuple[str, ...]
+    properties: tuple[tuple[str, str], ...]  # name, body
+    record_parameters: str
+    record: tuple[str, ...]
+
+
+def node_view(operator: OperatorPlan, printer: PythonPrinter) -> NodeView:
+    node = operator.node
+    assert node is not None
+    attributes = [name for variable in node.saved for name in _attributes(variable)]
+    counts = [f"_{edge.name}_count" for edge in node.edges if edge.is_list] if len(node.edges) > 1 else []
+    return NodeView(
+        node.class_name,
+        node.operator,
+        str(node.schema),
+        operator.function,
+        tuple(attributes + counts),
+        "None" if node.dynamic else str(len(node.outputs)),
+        "grad_0" if node.single else "grads",
+        tuple(_apply_lines(node, printer)),
+        tuple(f"del self.{name}" for name in attributes),
+        tuple(_properties(node)),
+        plain(operator.parameters),
+        tuple(record_lines(operator, node, node.class_name)),
+    )
+
+
+def _attributes(variable: SavedVariable) -> list[str]:
+    name = f"_{variable.name}"
+    if variable.shape in ("tensor", "optional", "list"):
+        return [name, f"{name}_version"]
+    if variable.shape == "result":
+        return [name, f"{name}_version", f"{name}_at"]
+    return [name]
+
+
+# -- recording
+
+
+def _edge_name(edge: EdgePlan) -> str:
+    return f"edge{'s' if edge.is_list else ''}_{edge.name}"
+
+
+def _is_needed(edge: EdgePlan) -> str:
+    return f"needs_{edge.name}" if edge.is_list else f"edge_{edge.name} is not None"
+
+
+def _condition(variable: SavedVariable, node: NodePlan) -> str | None:
+    """When a saved variable is worth keeping: some gradient that reads it is asked for."""
+    if not variable.needed_by:
+        return None
+    edges = sorted({index for gradient in variable.needed_by for index in node.gradients[gradient].edges})
+    if len(edges) == len(node.edges):
+        return None
+    return " or ".join(_is_needed(node.edges[index]) for index in edges)
+
+
+def record_lines(operator: OperatorPlan, node: NodePlan, class_name: str) -> list[str]:
+    """Make the Node of the call whose result is `out` and whose arguments are locals under their own names."""
+    lines = [f"node = new({class_name})"]
+    parts = []
+    for edge in node.edges:
+        name, argument = _edge_name(edge), identifier(edge.name)
+        if edge.is_list:
+            tensors = f"[None if t is None else t if t._edge is LEAF else t._edge for t in {argument} or ()]"
+            lines.append(f"{name} = {tensors}")
+            if any(_condition(variable, node) for variable in node.saved):
+                lines.append(f"needs_{edge.name} = any(edge is not None for edge in {name})")
+            if len(node.edges) > 1:
+                lines.append(f"node._{edge.name}_count = len({name})")
+            parts.append(f"*{name}")
+        else:
+            given = f"None if {argument} is None else {argument}._edge" if edge.is_optional else f"{argument}._edge"
+            lines.append(f"{name} = {given}")
+            parts.append(f"{argument} if {name} is LEAF else {name}")
+    lines += [f"node.edges = {tuple_of(parts)}", "node.sequence_nr = next_sequence_nr()", "node._extra = None"]
+    lines += _output_lines(operator, node)
+    printer = PythonPrinter(in_method=False)
+    for variable in node.saved:
+        lines += _save_lines(variable, node, printer)
+    return lines
+
+
+def _result(node: NodePlan, index: int) -> str:
+    return "out" if len(node.schema.returns) == 1 else f"out[{index}]"
+
+
+def _output_lines(operator: OperatorPlan, node: NodePlan) -> list[str]:
+    if node.dynamic:
+        return [
+            "arrays = [tensor._array for tensor in out]",
+            "node.shape = tuple([array.shape for array in arrays])",
+            "node.dtype = tuple([array.dtype for array in arrays])",
+            "set_edges(out, node)",
+        ]
+    if node.single:
+        result = _result(node, node.outputs[0])
+        lines = [f"array = {result}._array"]
+        if any(str(parameter.type).startswith("ScalarType") for parameter in operator.parameters):
+            lines += ["if array.dtype.kind not in 'fcV':", "    return"]
+        return [*lines, "node.shape = array.shape", "node.dtype = array.dtype", f"{result}._edge = node"]
+    arrays = [f"out[{index}]._array" for index in node.outputs]
+    return [
+        f"node.shape = {tuple_of([f'{array}.shape' for array in arrays])}",
+        f"node.dtype = {tuple_of([f'{array}.dtype' for array in arrays])}",
+        f"set_edges({tuple_of([f'out[{index}]' for index in node.outputs])}, node)",
+    ]
+
+
+def _save_lines(variable: SavedVariable, node: NodePlan, printer: PythonPrinter) -> list[str]:
+    name = f"_{variable.name}"
+    if variable.shape == "result":
+        result = _result(node, _result_index(variable))
+        # The result is kept without its history, which would be a cycle; the version list is shared with it.
+        return [
+            f"node.{name} = {result}._array",
+            f"node.{name}_version = {result}._writes = {result}._writes or [0]",
+            f"node.{name}_at = node.{name}_version[0]",
+        ]
+    value = "out" if getattr(variable.expr, "kind", None) is VariableKind.OUTPUT else printer.print(variable.expr)
+    if variable.shape == "value":
+        return [f"node.{name} = {_output_metadata(value, node)}"]
+    condition = _condition(variable, node)
+    if variable.shape == "list":
+        kept = f"tuple({value})" if condition is None else f"tuple({value}) if {condition} else None"
+        return [f"node.{name} = {kept}", f"node.{name}_version = versions_of({value})"]
+    kept = value if condition is None else f"{value} if {condition} else None"
+    version = f"{value}._writes" if variable.shape == "tensor" else f"None if {value} is None else {value}._writes"
+    return [f"node.{name} = {kept}", f"version = {version}", f"node.{name}_version = 0 if version is None else version[0]"]
+
+
+def _output_metadata(text: str, node: NodePlan) -> str:
+    """Metadata of a result is asked of `out`, under which recording knows it."""
+    for index, result in enumerate(node.schema.returns):
+        for name in {result.name or "", f"result{index}", "result" if len(node.schema.returns) == 1 else ""} - {""}:
+            if text.startswith((f"{name}.", f"({name}.")):
+                return text.replace(f"{name}.", f"{_result(node, index)}.", 1)
+    return text
+
+
+# -- the way back
+
+
+def _apply_lines(node: NodePlan, printer: PythonPrinter) -> list[str]:
+    lines = _edge_lines(node)
+    if node.saved:
+        lines.append("try:")
+        for variable in node.saved:
+            lines += [f"    {local(variable.name)} = self._{variable.name}"]
+        lines += ["except AttributeError:", "    raise freed_error(self) from None"]
+        for variable in node.saved:
+            lines += _unpack_lines(variable, node)
+    if not node.single and not node.dynamic:
+        lines.append(f"{', '.join(f'grad_{i}' for i in range(len(node.outputs)))}{',' if len(node.outputs) == 1 else ''} = grads")
+    for gradient in node.gradients:
+        lines += _gradient_lines(gradient, node, printer)
+    results = [f"*{_grad_name(edge)}" if edge.is_list else _grad_name(edge) for edge in node.edges]
+    return [*lines, f"return {tuple_of(results)}"]
+
+
+def _grad_name(edge: EdgePlan) -> str:
+    return f"for_{edge.name}"
+
+
+def _edge_lines(node: NodePlan) -> list[str]:
+    if not any(edge.is_list for edge in node.edges):
+        return [f"{', '.join(_edge_name(edge) for edge in node.edges)} = self.edges"] if len(node.edges) > 1 else []
+    if len(node.edges) == 1:
+        return []
+    lines = ["position = 0"]
+    for edge in node.edges:
+        if edge.is_list:
+            lines += [
+                f"{_edge_name(edge)} = self.edges[position : position + self._{edge.name}_count]",
+                f"position += self._{edge.name}_count",
+                f"needs_{edge.name} = any(edge is not None for edge in {_edge_name(edge)})",
+            ]
+        else:
+            lines += [f"{_edge_name(edge)} = self.edges[position]", "position += 1"]
+    return lines
+
+
+def _result_index(variable: SavedVariable) -> int:
+    """Which result of the operator a saved result is."""
+    assert isinstance(variable.expr, Variable)
+    return variable.expr.index
+
+
+def _output_nr(variable: SavedVariable, node: NodePlan) -> int | None:
+    """The Node's output that a saved result is; None for one that is not differentiable."""
+    index = _result_index(variable)
+    return node.outputs.index(index) if index in node.outputs else None
+
+
+def _unpack_lines(variable: SavedVariable, node: NodePlan) -> list[str]:
+    name, attribute = local(variable.name), f"self._{variable.name}"
+    if variable.shape in ("tensor", "optional"):
+        return [
+            f"if {name} is not None and {name}._writes is not None and {name}._writes[0] != {attribute}_version:",
+            f"    raise modified_error(self, {variable.name!r}, {name}, {attribute}_version)",
+        ]
+    if variable.shape == "list":
+        return [f"check_versions(self, {variable.name!r}, {name}, {attribute}_version)"]
+    if variable.shape == "result":
+        index = _output_nr(variable, node)
+        return [f"{name} = unpack_result(self, {variable.name!r}, {name}, {attribute}_version, {attribute}_at, {index})"]
+    return []
+
+
+def _gradient_lines(gradient: GradientPlan, node: NodePlan, printer: PythonPrinter) -> list[str]:
+    edges = [node.edges[index] for index in gradient.edges]
+    names = [_grad_name(edge) for edge in edges]
+    absent = ["()" if edge.is_list else "None" for edge in edges]
+    conditions = []
+    if len(node.edges) > len(edges):
+        conditions.append(" or ".join(_is_needed(edge) for edge in edges))
+    if gradient.reads and not node.single and not node.dynamic:
+        conditions.append(" or ".join(f"grad_{index} is not None" for index in gradient.reads))
+    body = []
+    if gradient.tree is None:
+        body.append(f"raise not_implemented_error(self, {gradient.names[0]!r}, {gradient.reason!r})")
+    else:
+        if len(gradient.reads) > 1:
+            for index in gradient.materialize:
+                body += [f"if grad_{index} is None:", f"    grad_{index} = zeros_for(self, {index})"]
+        uses = {part.kind for part in walk(gradient.tree) if hasattr(part, "kind")}
+        if VariableKind.MASK in uses:
+            body.append(f"mask = {tuple_of([_is_needed(edge) if len(node.edges) > 1 else 'True' for edge in edges])}")
+        body.append(f"{', '.join(names)} = {printer.print(gradient.tree)}")
+    if not conditions:
+        return body
+    test = conditions[0] if len(conditions) == 1 else " and ".join(f"({condition})" for condition in conditions)
+    otherwise = f"{', '.join(names)} = {', '.join(absent)}"
+    return [f"if {test}:", *(f"    {line}" for line in body), "else:", f"    {otherwise}"]
+
+
+def _properties(node: NodePlan) -> list[tuple[str, str]]:
+    """`_saved_self` and the like: what PyTorch shows of a Node."""
+    found = []
+    for variable in node.saved:
+        maker = {"tensor": "saved_tensor", "optional": "saved_tensor", "list": "saved_list", "value": "saved_value"}
+        if variable.shape == "result":
+            text = f"saved_result({variable.name!r}, {_output_nr(variable, node)})"
+        else:
+            text = f"{maker[variable.shape]}({variable.name!r})"
+        found.append((f"_saved_{variable.name}", text))
+    return found

@@ -1,0 +1,444 @@
+"""Operators in Python: one callable per overload, the packets over them, Tensor methods and signs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from codegen.formula.typed import OperatorCall, Variable, VariableKind
+from codegen.plan import FastPath, ForwardPlan, OperatorPlan, PacketPlan, ParameterPlan, Plan, python_function_name
+from codegen.schema.types import OperatorName
+from codegen.targets.python_nodes import record_lines
+from codegen.targets.python_text import PythonPrinter, default_text, forwarded, identifier, plain, signature
+
+# Python's signs and the packets behind them.
+BINARY_SIGNS = {
+    "add": "add", "sub": "sub", "mul": "mul", "truediv": "div", "floordiv": "floor_divide", "mod": "remainder",
+    "pow": "pow", "matmul": "matmul", "and": "bitwise_and", "or": "bitwise_or", "xor": "bitwise_xor",
+    "eq": "eq", "ne": "ne", "lt": "lt", "le": "le", "gt": "gt", "ge": "ge",
+    "lshift": "bitwise_left_shift", "rshift": "bitwise_right_shift",
+}  # fmt: skip
+REFLECTED_SIGNS = {
+    "radd": ("add", False), "rmul": ("mul", False), "rsub": ("rsub", False), "rtruediv": ("div", True),
+    "rpow": ("pow", True), "rfloordiv": ("floor_divide", True), "rmod": ("remainder", True),
+    "rmatmul": ("matmul", True), "rand": ("bitwise_and", False), "ror": ("bitwise_or", False),
+    "rxor": ("bitwise_xor", False),
+}  # fmt: skip
+INPLACE_SIGNS = {
+    "iadd": "add_", "isub": "sub_", "imul": "mul_", "itruediv": "div_", "ifloordiv": "floor_divide_",
+    "imod": "remainder_", "ipow": "pow_", "iand": "bitwise_and_", "ior": "bitwise_or_", "ixor": "bitwise_xor_",
+}  # fmt: skip
+UNARY_SIGNS = {"neg": "neg", "abs": "abs", "invert": "bitwise_not"}
+
+
+@dataclass(frozen=True, slots=True)
+class OperatorView:
+    """What the template of an operator prints.  `body` holds the lines of the callable."""
+
+    name: str
+    schema: str
+    function: str
+    signature: str
+    body: tuple[str, ...]
+    options: tuple[str, ...]
+    jvp: tuple[str, tuple[str, ...]] | None  # parameters, lines
+    variants: tuple[tuple[str, str, str], ...]  # function, signature, body
+    signs: tuple[tuple[str, tuple[str, ...]], ...]  # function, lines: Python signs with this overload's straight way
+
+
+@dataclass(frozen=True, slots=True)
+class PacketView:
+    """`lines` make the packet's callable; `overloads` pairs attribute names with functions."""
+
+    base: str
+    lines: tuple[str, ...]
+    overloads: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SignView:
+    """A Python sign (`__add__`): the packet, and the overloads for a Tensor and for a number on the right."""
+
+    dunder: str
+    packet: str
+    tensor: str | None
+    number: str | None
+    kind: str  # binary, swapped, unary, inplace
+    function: str | None = None  # one in `operators` that has the straight way of the Tensor overload in it
+
+
+def operator_view(operator: OperatorPlan, printer: PythonPrinter, signs: Sequence[SignView] = ()) -> OperatorView:
+    out = "out=None" if operator.out is not None else None
+    body: list[str] = []
+    if operator.out is not None:
+        body += ["if out is not None:", f"    return {operator.function}_op.out(out, {plain(operator.parameters)})"]
+    handle = f"{operator.function}_op({forwarded(operator.parameters)})"
+    if operator.kind == "implicit":
+        body += [
+            "try:",
+            f"    return {operator.function}_op.composite({forwarded(operator.parameters)})",
+            "except Exception as error:",
+            f"    raise {operator.function}_op.explained(error, ({forwarded_tuple(operator.parameters)}))",
+        ]
+    elif operator.fast is not None:
+        body += [*_fast_lines(operator, operator.fast, f"return {handle}"), f"return {handle}"]
+    else:
+        body.append(f"return {handle}")
+    return OperatorView(
+        str(operator.name),
+        str(operator.schema),
+        operator.function,
+        signature(operator.parameters, out),
+        tuple(body),
+        tuple(_options(operator)),
+        _jvp(operator, printer),
+        tuple(_variants(operator)),
+        tuple((sign.function, _sign_lines(operator, sign)) for sign in signs if sign.function is not None),
+    )
+
+
+def forwarded_tuple(parameters: tuple[ParameterPlan, ...]) -> str:
+    return "".join(f"{identifier(parameter.name)}, " for parameter in parameters).rstrip()
+
+
+def _options(operator: OperatorPlan) -> list[str]:
+    """Keyword arguments of the Operator object: what its general path has to know."""
+    kernels = ", ".join(f"{key!r}: {_module_name(function.module)}.{function.name}" for key, function in operator.implementations)
+    options = [f"kernels={{{kernels}}}"]
+    if operator.promotion is not None:
+        named = operator.promotion.arguments
+        options.append(f"promotion={(operator.promotion.kind, named)!r}")
+    if operator.node is not None:
+        options.append(f"record=nodes.record_{operator.function}")
+        options.append(f"differentiable={tuple(edge.name for edge in operator.node.edges)!r}")
+    elif operator.never_differentiable:
+        options.append("never_differentiable=True")
+    if operator.forward is not None:
+        options.append(f"jvp=jvp_{operator.function}")
+    if operator.view is not None:
+        options.append(f"view={operator.view!r}")
+    if operator.saves_self:
+        options.append("saves_self=True")
+    return options
+
+
+def _module_name(module: str) -> str:
+    """`runtime.kernels.arithmetic` under the name that generated code imports it by."""
+    package, _, name = module.rpartition(".")
+    return f"{name}_{package.rpartition('.')[2]}"
+
+
+# -- the straight way
+
+
+def _fast_lines(operator: OperatorPlan, fast: FastPath, decline: str, given: int | None = None) -> list[str]:
+    """The straight way.  `decline` is the line that leaves it; `given`: only so many arguments are passed."""
+    name = identifier
+    tests = [f"type({name(tensor)}) in plain" for tensor in fast.tensors]
+    tests += [f"({name(tensor)} is None or type({name(tensor)}) in plain)" for tensor in fast.optionals]
+    tests += [f"all_plain({name(tensors)})" for tensors in fast.lists]
+    if given is None:
+        tests += [f"{name(absent)} is None" for absent in fast.absent]
+    if fast.dtypes == "weak":
+        optional = {p.name for p in operator.parameters if str(p.type).endswith("?")}
+        tests += [
+            f"type({name(scalar)}) in {'optional_real_numbers' if scalar in optional else 'real_numbers'}"
+            for scalar in fast.scalars
+        ]
+    lines = [f"if {' and '.join(tests)}:"]
+    arrays = {tensor: f"{name(tensor)}_array" for tensor in fast.tensors}
+    inner = [f"{arrays[tensor]} = {name(tensor)}._array" for tensor in fast.tensors]
+    inner += _int_list_lines(operator, fast)
+    call = [
+        "try:",
+        f"    result = {_call(operator, fast, arrays, operator.parameters[:given])}",
+        "except Exception:",
+        f"    {decline}",
+        *_wrap_lines(operator),
+        *_record_lines(operator, fast, given),
+        "return out",
+    ]
+    test = _dtype_test(fast, arrays)
+    if test:
+        inner += [f"if {test}:", *(f"    {line}" for line in call)]
+    else:
+        inner += call
+    return lines + [f"    {line}" for line in inner]
+
+
+def _int_list_lines(operator: OperatorPlan, fast: FastPath) -> list[str]:
+    lines = []
+    for parameter in operator.parameters:
+        if parameter.name in fast.int_lists:
+            name = identifier(parameter.name)
+            optional = f"{name} is not None and " if str(parameter.type).endswith("?") else ""
+            lines += [f"if {optional}type({name}) is not tuple:", f"    {name} = int_tuple({name}, {parameter.size})"]
+    return lines
+
+
+def _dtype_test(fast: FastPath, arrays: dict[str, str]) -> str:
+    promoted = [arrays[name] for name in fast.promoted]
+    if fast.dtypes == "any" or not promoted:
+        return ""
+    tests = []
+    if len(promoted) > 1 or fast.dtypes in ("float", "weak", "number"):
+        first, *rest = promoted
+        tests = [f"{other}.dtype is dtype" for other in rest]
+        if fast.dtypes == "same":
+            return " and ".join([f"(dtype := {first}.dtype) is {rest[0]}.dtype", *tests[1:]])
+        known = "is float32 or dtype is float64" + (" or dtype is int64" if fast.dtypes == "number" else "")
+        head = f"(dtype := {first}.dtype) {known}"
+        return " and ".join([f"({head})", *tests]) if tests else head
+    return ""
+
+
+def _call(
+    operator: OperatorPlan, fast: FastPath, arrays: dict[str, str], parameters: tuple[ParameterPlan, ...]
+) -> str:
+    parts = []
+    for parameter in parameters:
+        name = identifier(parameter.name)
+        if _is_placement(parameter):
+            continue
+        if parameter.name in fast.tensors:
+            text = arrays[parameter.name]
+        elif parameter.name in fast.optionals:
+            text = f"None if {name} is None else {name}._array"
+        elif parameter.name in fast.lists:
+            text = f"[tensor._array for tensor in {name}]"
+        else:
+            text = name
+        parts.append(text)
+    return f"{operator.function}_kernel({', '.join(parts)})"
+
+
+def _is_placement(parameter: ParameterPlan) -> bool:
+    from codegen.check import PLACEMENT_ARGUMENTS
+
+    return parameter.name in PLACEMENT_ARGUMENTS
+
+
+def _wrap_lines(operator: OperatorPlan) -> list[str]:
+    if operator.returns_list:
+        lines = ["out = [wrap(array) for array in result]"]
+    elif len(operator.schema.returns) > 1:
+        lines = [f"out = {operator.function}_op.results([wrap(array) for array in result])"]
+    else:
+        lines = [
+            "if type(result) is not ndarray:",
+            "    result = asarray(result)",
+            "out = new(Tensor)",
+            "out._array = result",
+            "out._edge = out._writes = out._extra = None",
+        ]
+    if operator.view is not None:
+        lines.append(f"mark_view(out, {_base(operator)}, {operator.view!r})")
+    return lines
+
+
+def _base(operator: OperatorPlan) -> str:
+    return next(identifier(a.name) for a in operator.schema.arguments if a.alias is not None)
+
+
+def _record_lines(operator: OperatorPlan, fast: FastPath, given: int | None) -> list[str]:
+    node = operator.node
+    if node is None:
+        if not fast.tensors or operator.never_differentiable:
+            return []
+        return [f"if {_any_edge(fast, fast.tensors)}:", f"    {operator.function}_op.undifferentiable(out)"]
+    test = _any_edge(fast, [edge.name for edge in node.edges])
+    test = f"({test})" if " or " in test else test
+    left_out = operator.parameters[given:] if given is not None else ()
+    if fast.records_inline:
+        body = [f"{identifier(p.name)} = {default_text(p)}" for p in left_out]
+        body += record_lines(operator, node, f"nodes.{node.class_name}")
+    else:
+        values = [identifier(p.name) for p in operator.parameters[:given]] + [default_text(p) for p in left_out]
+        body = [f"nodes.record_{operator.function}(out, {', '.join(values)})"]
+    return [f"if {test} and grad_mode.enabled:", *(f"    {line}" for line in body)]
+
+
+def _any_edge(fast: FastPath, names: tuple[str, ...] | list[str]) -> str:
+    tests = []
+    for name in names:
+        text = identifier(name)
+        if name in fast.lists:
+            tests.append(f"any_edge({text})")
+        elif name in fast.optionals:
+            tests.append(f"({text} is not None and {text}._edge is not None)")
+        else:
+            tests.append(f"{text}._edge is not None")
+    return " or ".join(tests)
+
+
+# -- forward mode
+
+
+def _jvp(operator: OperatorPlan, printer: PythonPrinter) -> tuple[str, tuple[str, ...]] | None:
+    forward = operator.forward
+    if forward is None:
+        return None
+    names = [identifier(parameter.name) for parameter in operator.parameters]
+    tangents = [f"{tangent.name}_t" for tangent in forward.tangents]
+    lines = _result_lines(operator, forward)
+    count = len(operator.schema.returns)
+    parts = ["None"] * count
+    for outputs, tree in forward.formulas:
+        if len(outputs) > 1:
+            lines.append(f"{', '.join(f'tangent_{index}' for index in outputs)} = {printer.print(tree)}")
+            for index in outputs:
+                parts[index] = f"tangent_{index}"
+        else:
+            parts[outputs[0]] = printer.print(tree)
+    lines.append(f"return {parts[0] if count == 1 else '(' + ', '.join(parts) + ',)'}")
+    return f"out, {', '.join(names)}, {', '.join(tangents)}", tuple(lines)
+
+
+def _result_lines(operator: OperatorPlan, forward: ForwardPlan) -> list[str]:
+    """Names of results that the formulas use."""
+    from codegen.formula.typed import walk
+
+    used = {}
+    for _, tree in forward.formulas:
+        for part in walk(tree):
+            if isinstance(part, Variable) and part.kind is VariableKind.OUTPUT:
+                used[part.name] = part.index
+            assert not isinstance(part, OperatorCall) or part.schema is not None
+    single = len(operator.schema.returns) == 1
+    return [f"{identifier(name)} = {'out' if single else f'out[{index}]'}" for name, index in used.items()]
+
+
+# -- variants
+
+
+def _variants(operator: OperatorPlan) -> list[tuple[str, str, str]]:
+    found = []
+    if operator.inplace is not None:
+        body = f"return {operator.function}_op.inplace({plain(operator.parameters)})"
+        found.append((python_function_name(operator.inplace), signature(operator.parameters), body))
+    if operator.out is not None:
+        body = f"return {operator.function}_op.out(out, {plain(operator.parameters)})"
+        found.append((python_function_name(operator.out), signature(operator.parameters, "out"), body))
+    return found
+
+
+# -- packets
+
+
+def packet_views(plan: Plan) -> list[PacketView]:
+    views = []
+    inplace: dict[str, list[tuple[OperatorName, OperatorPlan]]] = {}
+    for packet in plan.packets:
+        overloads = []
+        for operator in packet.overloads:
+            overloads.append((operator.name.overload or "default", operator.function))
+            if operator.out is not None:
+                overloads.append((operator.out.overload or "default", python_function_name(operator.out)))
+            if operator.inplace is not None:
+                inplace.setdefault(operator.inplace.base, []).append((operator.inplace, operator))
+        views.append(PacketView(packet.base, tuple(_packet_lines(packet)), tuple(overloads)))
+    for base, variants in inplace.items():
+        names = [python_function_name(name) for name, _ in variants]
+        lines = _choice_lines(base, [(python_function_name(n), o.parameters) for n, o in variants], names)
+        attributes = tuple((name.overload or "default", python_function_name(name)) for name, _ in variants)
+        views.append(PacketView(base, tuple(lines), attributes))
+    return views
+
+
+def _packet_lines(packet: PacketPlan) -> list[str]:
+    candidates = [(operator.function, operator.parameters) for operator in packet.overloads]
+    names = [operator.function for operator in packet.overloads]
+    return _choice_lines(packet.base, candidates, names)
+
+
+def _choice_lines(base: str, candidates: list[tuple[str, tuple[ParameterPlan, ...]]], names: list[str]) -> list[str]:
+    """The body of a packet: common calls are told apart by a type, the rest by trying; empty: the only overload itself."""
+    spread = _spread(candidates[0][1])
+    if len(names) == 1 and spread is None:
+        return []
+    lines = []
+    tensor, number = binary_overloads(candidates)
+    only_self = next((f for f, ps in candidates if ps and not _required(ps[1:]) and str(ps[0].type) == "Tensor"), None)
+    if spread is not None:
+        head = "args[0], " if spread else ""
+        lines += [
+            f"if not kwargs and len(args) > {spread} and type(args[{spread}]) is int and type(args[-1]) is int:",
+            f"    return operators.{candidates[0][0]}({head}args[{spread}:])",
+        ]
+        if len(names) == 1:
+            return [*lines, f"return operators.{names[0]}(*args, **kwargs)"]
+    if len(names) > 1 and (tensor or number):
+        lines += ["if len(args) == 2 and not kwargs and type(args[0]) in plain:", "    kind = type(args[1])"]
+        if tensor:
+            lines += ["    if kind in plain:", f"        return operators.{tensor}(*args)"]
+        if number:
+            lines += ["    if kind in numbers:", f"        return operators.{number}(*args)"]
+    elif only_self is not None:
+        lines += ["if len(args) == 1 and not kwargs:", f"    return operators.{only_self}(args[0])"]
+    return [*lines, f"return choose({base!r}, {base}_overloads, args, kwargs)"]
+
+
+def _required(parameters: tuple[ParameterPlan, ...]) -> int:
+    return sum(parameter.default is None for parameter in parameters)
+
+
+def _spread(parameters: tuple[ParameterPlan, ...]) -> int | None:
+    """Where ints may stand without brackets, `x.permute(0, 1)`: the only positional parameter besides a Tensor `self`."""
+    positional = [p for p in parameters if not p.keyword_only]
+    start = 1 if positional and str(positional[0].type) == "Tensor" else 0
+    if len(positional) == start + 1 and str(positional[start].type).rstrip("?") == "int[]":
+        return start
+    return None
+
+
+def binary_overloads(candidates: list[tuple[str, tuple[ParameterPlan, ...]]]) -> tuple[str | None, str | None]:
+    """The overloads for `x op tensor` and `x op number`."""
+    tensor = number = None
+    for function, parameters in candidates:
+        if len(parameters) < 2 or _required(parameters[2:]) or parameters[1].keyword_only:
+            continue
+        if str(parameters[0].type) != "Tensor":
+            continue
+        if str(parameters[1].type) == "Tensor" and tensor is None:
+            tensor = function
+        elif str(parameters[1].type) == "Scalar" and number is None:
+            number = function
+    return tensor, number
+
+
+def _sign_lines(operator: OperatorPlan, sign: SignView) -> tuple[str, ...]:
+    assert operator.fast is not None
+    left_out = frozenset(parameter.name for parameter in operator.parameters[2:])
+    lines = _fast_lines(operator, operator.fast.without(left_out), f"return {operator.function}_op(self, other)", 2)
+    lines += ["kind = type(other)", "if kind in plain:", f"    return {operator.function}_op(self, other)"]
+    if sign.number is not None:
+        lines += ["if kind in numbers:", f"    return {sign.number}(self, other)"]
+    return (*lines, f"return foreign_operand({sign.packet!r}, self, other)")
+
+
+def sign_views(plan: Plan) -> list[SignView]:
+    """Python signs, as far as their packets exist."""
+    packets = {packet.base: packet for packet in plan.packets}
+    operators = {operator.function: operator for operator in plan.operators}
+    inplace = {
+        operator.inplace.base: operator for packet in plan.packets for operator in packet.overloads if operator.inplace
+    }
+    signs = []
+    for sign, base in BINARY_SIGNS.items():
+        if base in packets:
+            signs.append(_binary_sign(sign, packets[base], "binary", operators))
+    for sign, (base, swapped) in REFLECTED_SIGNS.items():
+        if base in packets:
+            signs.append(_binary_sign(sign, packets[base], "swapped" if swapped else "binary", {}))
+    signs += [SignView(f"__{s}__", b, None, None, "inplace") for s, b in INPLACE_SIGNS.items() if b in inplace]
+    signs += [SignView(f"__{s}__", b, None, None, "unary") for s, b in UNARY_SIGNS.items() if b in packets]
+    return signs
+
+
+def _binary_sign(sign: str, packet: PacketPlan, kind: str, operators: Mapping[str, OperatorPlan]) -> SignView:
+    tensor, number = binary_overloads([(o.function, o.parameters) for o in packet.overloads])
+    if kind == "swapped":
+        return SignView(f"__{sign}__", packet.base, None, None, kind)
+    operator = operators.get(tensor or "")
+    inlined = operator is not None and operator.fast is not None and operator.fast.tensors == ("self", "other")
+    return SignView(f"__{sign}__", packet.base, tensor, number, kind, f"sign_{sign}" if inlined else None)

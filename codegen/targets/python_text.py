@@ -1,0 +1,178 @@
+"""How Python spells formulas, defaults and parameter lists."""
+
+from __future__ import annotations
+
+import ast
+import keyword
+
+from codegen.formula.typed import (
+    BOOL,
+    INT,
+    TENSOR,
+    Arithmetic,
+    Conditional,
+    Element,
+    HelperCall,
+    Intrinsic,
+    ListDisplay,
+    Literal,
+    OperatorCall,
+    TypedExpr,
+    Variable,
+    VariableKind,
+)
+from codegen.plan import ParameterPlan, python_function_name
+
+_RESERVED = frozenset(("self", "ops", "new", "edges", "grad", "grads", "mask", "node"))
+_INTRINSICS = {
+    "sizes": "{0}._array.shape",
+    "strides": "{0}.stride()",
+    "storage_offset": "{0}.storage_offset()",
+    "dim": "{0}._array.ndim",
+    "numel": "{0}._array.size",
+    "scalar_type": "{0}.dtype",
+    "options": "{0}.dtype",
+    "is_complex": "({0}._array.dtype.kind == 'c')",
+    "is_floating_point": "{0}.is_floating_point()",
+    "defined": "({0} is not None)",
+    "length": "len({0})",
+    "to_float": "float({0})",
+    "to_int": "int({0})",
+    "number_is_complex": "isinstance({0}, complex)",
+    "number_is_float": "isinstance({0}, float)",
+    "conjugate": "{0}.conjugate()",
+}
+_OPERATORS = {"&&": "and", "||": "or"}
+_ENUMS = {"Mean": "1", "Sum": "2", "None": "None", "contiguous_format": "None"}
+
+
+def identifier(name: str) -> str:
+    """A schema's name as a Python identifier."""
+    return f"{name}_" if keyword.iskeyword(name) else name
+
+
+def local(name: str) -> str:
+    """The name of a formula's variable inside a method, where `self` is the Node."""
+    return f"{name}_" if name in _RESERVED or keyword.iskeyword(name) else name
+
+
+class PythonPrinter:
+    """Prints typed trees.  `rename` gives the Python name of an argument; it differs inside and outside a method."""
+
+    def __init__(self, in_method: bool = True, operators: str = "ops.") -> None:
+        self.rename = local if in_method else identifier
+        self.operators = operators
+        self.modules: set[str] = set()
+
+    def print(self, expr: TypedExpr) -> str:
+        match expr:
+            case Variable():
+                return self.variable(expr)
+            case Literal():
+                return repr(expr.value)
+            case OperatorCall() if str(expr.schema.name) == "conj" and isinstance(expr.args[0][1], Variable):
+                # Most Tensors are real, and for these it is nothing: not even a call.
+                name = self.print(expr.args[0][1])
+                return f"({name} if {name}._array.dtype.kind != 'c' else {self.operators}conj_default({name}))"
+            case OperatorCall():
+                return f"{self.operators}{python_function_name(expr.schema.name)}({self.arguments(expr)})"
+            case HelperCall():
+                module = expr.helper.module.rpartition(".")[2]
+                self.modules.add(module)
+                values = ", ".join(self.print(value) for _, value in expr.args)
+                return f"{module}_helpers.{expr.helper.name}({values})"
+            case Intrinsic():
+                return _INTRINSICS[expr.name].format(*(self.print(arg) for arg in expr.args))
+            case Arithmetic():
+                return self.arithmetic(expr)
+            case Conditional():
+                return f"({self.print(expr.then)} if {self.print(expr.test)} else {self.print(expr.orelse)})"
+            case ListDisplay():
+                inside = ", ".join(self.print(item) for item in expr.items)
+                tensors = any(item.type == TENSOR for item in expr.items)
+                return f"[{inside}]" if tensors else f"({inside}{',' if len(expr.items) == 1 else ''})"
+            case Element():
+                return f"{self.print(expr.receiver)}[{self.print(expr.index)}]"
+
+    def variable(self, expr: Variable) -> str:
+        match expr.kind:
+            case VariableKind.GRAD:
+                return f"grad_{expr.index}"
+            case VariableKind.GRADS:
+                return "grads"
+            case VariableKind.MASK:
+                return "mask"
+            case VariableKind.RETAIN:
+                return "True"
+            case VariableKind.TANGENT:
+                return f"{expr.name}_t"
+            case _:
+                return self.rename(expr.name)
+
+    def arguments(self, expr: OperatorCall) -> str:
+        positional = [argument.name for argument in expr.schema.positional]
+        parts = []
+        for number, (name, value) in enumerate(expr.args):
+            text = self.print(value)
+            in_place = number < len(positional) and positional[number] == name
+            parts.append(text if in_place else f"{identifier(name)}={text}")
+        return ", ".join(parts)
+
+    def arithmetic(self, expr: Arithmetic) -> str:
+        parts = [self.print(operand) for operand in expr.operands]
+        if len(parts) == 1:
+            return f"(not {parts[0]})" if expr.op == "!" else f"(-{parts[0]})"
+        op = _OPERATORS.get(expr.op, expr.op)
+        if op == "/" and all(operand.type in (INT, BOOL) for operand in expr.operands):
+            op = "//"
+        return f"({parts[0]} {op} {parts[1]})"
+
+
+def default_text(parameter: ParameterPlan) -> str:
+    """A schema's default as Python: `[0, 1]` is a tuple, `0` for an `int[2]` is `(0, 0)`."""
+    text = parameter.default
+    assert text is not None
+    if text in _ENUMS:
+        return _ENUMS[text]
+    if text in ("True", "False"):
+        return text
+    try:
+        value = ast.literal_eval(text)
+    except (ValueError, SyntaxError):
+        return repr(text)
+    if isinstance(value, list):
+        return repr(tuple(value))
+    if str(parameter.type).startswith("int[") and isinstance(value, int):
+        return repr((value,) * (parameter.size or 1))
+    return repr(value)
+
+
+def signature(parameters: tuple[ParameterPlan, ...], out: str | None = None) -> str:
+    """A parameter list; `out` names a last keyword-only parameter, with its default."""
+    parts = []
+    starred = False
+    for parameter in parameters:
+        if parameter.keyword_only and not starred:
+            parts.append("*")
+            starred = True
+        name = identifier(parameter.name)
+        parts.append(name if parameter.default is None else f"{name}={default_text(parameter)}")
+    if out is not None:
+        parts += [out] if starred else ["*", out]
+    return ", ".join(parts)
+
+
+def forwarded(parameters: tuple[ParameterPlan, ...]) -> str:
+    """The arguments that pass parameters on under their own names."""
+    names = [(identifier(p.name), p.keyword_only) for p in parameters]
+    return ", ".join(f"{name}={name}" if keyword_only else name for name, keyword_only in names)
+
+
+def plain(parameters: tuple[ParameterPlan, ...]) -> str:
+    """The parameters' values, in the schema's order."""
+    return ", ".join(identifier(parameter.name) for parameter in parameters)
+
+
+def tuple_of(parts: list[str]) -> str:
+    """A tuple display."""
+    return f"({', '.join(parts)}{',' if len(parts) == 1 else ''})"

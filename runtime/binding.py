@@ -1,0 +1,248 @@
+"""Arguments of an operator call, checked and converted by its schema.
+
+The straight way of generated code does not come here: this is for everything that needs a conversion or an error.
+"""
+
+from __future__ import annotations
+
+import operator as _operator
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from keyword import iskeyword
+from typing import Any
+
+import numpy as np
+
+from codegen.schema.defaults import EnumDefault, default_value
+from codegen.schema.parser import parse_schema
+from codegen.schema.types import Argument, FunctionSchema, ListType, OptionalType
+from runtime.dtypes import dtype as DType
+from runtime.random import Generator
+from runtime.tensor import Tensor
+
+_ENUMS: Mapping[str, object] = {"Mean": 1, "Sum": 2}
+
+
+class _Mismatch(Exception):
+    """A value does not fit the type of its argument."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """One argument of a schema, ready for binding."""
+
+    name: str
+    type: str
+    convert: Callable[[Any], Any]
+    required: bool
+    default: Any
+    keyword_only: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """All arguments of a schema, and how many of them may be given by position."""
+
+    name: str
+    schema: FunctionSchema
+    parameters: tuple[Parameter, ...]
+    positional: int
+    spread: int | None  # where ints may stand without brackets: x.permute(0, 1)
+
+    def bind(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[Any]:
+        """The values of all arguments in the schema's order.
+
+        Raises:
+            TypeError: an argument is missing, unknown, given twice, or of a type that does not fit.
+        """
+        if self.spread is not None and len(args) > self.spread and not isinstance(args[self.spread], list | tuple):
+            spread = args[self.spread :]
+            if all(_is_int(value) for value in spread):
+                args = (*args[: self.spread], tuple(spread))
+        if len(args) > self.positional:
+            raise self.error(f"takes {self.positional} positional arguments but {len(args)} were given")
+        values = []
+        used = 0
+        for position, parameter in enumerate(self.parameters):
+            name = parameter.name
+            if position < len(args) and position < self.positional:
+                if name in kwargs:
+                    raise self.error(f"got multiple values for argument '{name}'")
+                value = args[position]
+            elif name in kwargs:
+                value = kwargs[name]
+                used += 1
+            elif (alias := _ALIASES.get(name)) is not None and alias in kwargs:
+                value = kwargs[alias]
+                used += 1
+            elif parameter.required:
+                raise self.error(f"missing required argument '{name}'")
+            else:
+                values.append(parameter.default)
+                continue
+            try:
+                values.append(parameter.convert(value))
+            except _Mismatch:
+                place = f" (position {position + 1})" if position < len(args) else ""
+                raise self.error(f"argument '{name}'{place} must be {parameter.type}, not {describe(value)}") from None
+        if used != len(kwargs):
+            known = {parameter.name for parameter in self.parameters} | set(_ALIASES.values())
+            for name in kwargs:
+                if name not in known:
+                    raise self.error(f"got an unexpected keyword argument '{name}'")
+            raise self.error("got an argument under two names")
+        return values
+
+    def tensors_match(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
+        """Whether every Tensor among the arguments stands where the schema has a Tensor."""
+        for parameter, value in zip(self.parameters, args, strict=False):
+            if isinstance(value, Tensor) and not parameter.type.startswith("Tensor"):
+                return False
+        for parameter in self.parameters:
+            if isinstance(kwargs.get(parameter.name), Tensor) and not parameter.type.startswith("Tensor"):
+                return False
+        return True
+
+    def error(self, message: str) -> TypeError:
+        return TypeError(f"{self.name}(): {message}\n  schema: {self.schema}")
+
+
+# NumPy's and PyTorch's second names of common arguments.
+_ALIASES = {"self": "input", "dim": "axis", "keepdim": "keepdims"}
+
+
+def describe(value: object) -> str:
+    """What was given, as an error shows it: the type, for Tensors also the dtype, for lists their elements' types."""
+    if isinstance(value, Tensor):
+        return f"Tensor of {value.dtype}"
+    if isinstance(value, list | tuple) and value:
+        kinds = sorted({describe(item) for item in value})
+        return f"{type(value).__name__} of {', '.join(kinds[:3])}"
+    return type(value).__name__
+
+
+def signature_of(text: str) -> Signature:
+    """The signature of an operator, from the text of its schema."""
+    schema = parse_schema(text)
+    parameters = [_parameter(argument, False) for argument in schema.positional]
+    spread = None
+    start = 1 if parameters and parameters[0].type == "Tensor" else 0
+    if len(parameters) == start + 1 and parameters[start].type.startswith(("int[]", "SymInt[]")):
+        spread = start
+    parameters += [_parameter(argument, True) for argument in schema.kwarg_only]
+    return Signature(str(schema.name.base), schema, tuple(parameters), len(schema.positional), spread)
+
+
+def _parameter(argument: Argument, keyword_only: bool) -> Parameter:
+    required = argument.default is None
+    default = None if required else default_value(argument)
+    if isinstance(default, EnumDefault):
+        default = _ENUMS.get(default.name)
+    convert = _converter(argument.type)
+    if not required and default is not None:
+        default = convert(default)
+    name = f"{argument.name}_" if iskeyword(argument.name) else argument.name
+    return Parameter(name, str(argument.type), convert, required, default, keyword_only)
+
+
+def _converter(type: object) -> Callable[[Any], Any]:
+    if isinstance(type, OptionalType):
+        inner = _converter(type.elem)
+        return lambda value: None if value is None else inner(value)
+    if isinstance(type, ListType):
+        return _list_converter(type)
+    return _CONVERTERS.get(str(type), lambda value: value)
+
+
+def _list_converter(type: ListType) -> Callable[[Any], Any]:
+    elem = _converter(type.elem)
+    size = type.size
+    tensors = "Tensor" in str(type.elem)
+
+    def convert(value: Any) -> Any:
+        if not tensors and size is not None and _is_int(value):
+            return (_to_int(value),) * size
+        if isinstance(value, np.ndarray) or not isinstance(value, list | tuple):
+            raise _Mismatch
+        items = [elem(item) for item in value]
+        return items if tensors else tuple(items)
+
+    return convert
+
+
+def _is_int(value: object) -> bool:
+    if isinstance(value, bool):
+        return False
+    return isinstance(value, int | np.integer) or (
+        isinstance(value, Tensor) and value._array.ndim == 0 and value._array.dtype.kind in "iu"
+    )
+
+
+def _to_tensor(value: Any) -> Any:
+    if isinstance(value, Tensor):
+        return value
+    raise _Mismatch
+
+
+def _to_int(value: Any) -> int:
+    if not _is_int(value):
+        raise _Mismatch
+    return int(value._array) if isinstance(value, Tensor) else _operator.index(value)
+
+
+def _to_float(value: Any) -> float:
+    number = _to_scalar(value)
+    if isinstance(number, complex):
+        raise _Mismatch
+    return float(number)
+
+
+def _to_bool(value: Any) -> bool:
+    if isinstance(value, bool | np.bool_):
+        return bool(value)
+    if isinstance(value, Tensor) and value._array.ndim == 0 and value._array.dtype.kind == "b":
+        return bool(value._array)
+    raise _Mismatch
+
+
+def _to_scalar(value: Any) -> Any:
+    if isinstance(value, Tensor):
+        if value._array.ndim == 0 and value._edge is None:
+            return value._array.item()
+        raise _Mismatch
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, bool | int | float | complex):
+        return value
+    raise _Mismatch
+
+
+def _to_str(value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    raise _Mismatch
+
+
+def _to_dtype(value: Any) -> DType:
+    if isinstance(value, DType):
+        return value
+    raise _Mismatch
+
+
+def _to_generator(value: Any) -> Generator:
+    if isinstance(value, Generator):
+        return value
+    raise _Mismatch
+
+
+_CONVERTERS: Mapping[str, Callable[[Any], Any]] = {
+    "Tensor": _to_tensor,
+    "int": _to_int,
+    "SymInt": _to_int,
+    "float": _to_float,
+    "bool": _to_bool,
+    "Scalar": _to_scalar,
+    "str": _to_str,
+    "ScalarType": _to_dtype,
+    "Generator": _to_generator,
+}

@@ -1,0 +1,163 @@
+"""Neural-network operators that are made of others."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from runtime import dtypes, ops
+from runtime.tensor import Tensor
+from runtime.types import DType
+
+# Softmax.
+
+
+def softmax_int(self: Tensor, dim: int, dtype: DType | None = None) -> Tensor:
+    converted = self if dtype is None else self.to(dtype)
+    return ops._softmax(converted, dim, False)
+
+
+def log_softmax_int(self: Tensor, dim: int, dtype: DType | None = None) -> Tensor:
+    converted = self if dtype is None else self.to(dtype)
+    return ops._log_softmax(converted, dim, False)
+
+
+# Normalization.
+
+
+def layer_norm(
+    input: Tensor,
+    normalized_shape: Sequence[int],
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    eps: float = 1e-05,
+    cudnn_enable: bool = True,
+) -> Tensor:
+    return ops.native_layer_norm(input, normalized_shape, weight, bias, eps)[0]
+
+
+def rms_norm(
+    input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None = None, eps: float | None = None
+) -> Tensor:
+    """Divided by the root of the mean square over the last dimensions."""
+    count = len(normalized_shape)
+    if count == 0:
+        raise RuntimeError(
+            "Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one element, but got "
+            "normalized_shape = []"
+        )
+    if list(input.shape[-count:]) != list(normalized_shape):
+        raise RuntimeError(
+            f"Given normalized_shape={list(normalized_shape)}, expected input with shape "
+            f"[*, {', '.join(map(str, normalized_shape))}], but got input of size{list(input.shape)}"
+        )
+    added = dtypes.finfo(input.dtype).eps if eps is None else eps
+    square = (input * input).mean(list(range(-count, 0)), True)
+    out = input * (square + added).rsqrt()
+    return out if weight is None else out * weight
+
+
+def group_norm(
+    input: Tensor,
+    num_groups: int,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    eps: float = 1e-05,
+    cudnn_enabled: bool = True,
+) -> Tensor:
+    """Each group of channels (dimension 1) of a sample normalized; weight and bias are one number for each channel."""
+    if input.dim() < 2:
+        raise RuntimeError("Expected at least 2 dimensions for input tensor but received " + str(input.dim()))
+    batch, channels = input.shape[0], input.shape[1]
+    if num_groups <= 0:
+        raise RuntimeError(f"Expected num groups to be greater than 0, got {num_groups}")
+    if channels % num_groups:
+        raise RuntimeError(
+            "Expected number of channels in input to be divisible by num_groups, but got input of shape "
+            f"{list(input.shape)} and num_groups={num_groups}"
+        )
+    for name, given in (("weight", weight), ("bias", bias)):
+        if given is not None and list(given.shape) != [channels]:
+            raise RuntimeError(
+                f"Expected {name} to be a vector of size equal to the number of channels in input, but got {name} of "
+                f"shape {list(given.shape)} and input of shape {list(input.shape)}"
+            )
+    width = input.numel() // max(batch * num_groups, 1)
+    rows = input.reshape([batch * num_groups, width])
+    out = ops.native_layer_norm(rows, [width], None, None, eps)[0].reshape(input.shape)
+    channel = [channels] + [1] * (input.dim() - 2)
+    if weight is not None:
+        out = out * weight.reshape(channel)
+    return out if bias is None else out + bias.reshape(channel)
+
+
+# Dropout.
+
+
+def dropout(input: Tensor, p: float, train: bool) -> Tensor:
+    """Each element 0 with probability `p`, the others larger, so that the mean stays."""
+    if not 0 <= p <= 1:
+        raise RuntimeError(f"dropout probability has to be between 0 and 1, but got {p:g}")
+    if p == 0 or not train or input.numel() == 0:
+        return input
+    if p == 1:
+        return input * input.new_zeros([])
+    return input * (ops.bernoulli(ops.empty_like(input), 1 - p) * (1 / (1 - p)))
+
+
+def native_dropout(input: Tensor, p: float, train: bool | None) -> tuple[Tensor, Tensor]:
+    """As dropout, with the mask of the elements that were kept."""
+    if train is False:
+        return input.clone(), ops.ones_like(input, dtype=dtypes.bool)
+    if p == 1:
+        return ops.zeros_like(input), ops.zeros_like(input, dtype=dtypes.bool)
+    kept = ops.bernoulli(ops.empty_like(input, dtype=dtypes.bool), 1 - p)
+    return ops.native_dropout_backward(input, kept, 1 / (1 - p)), kept
+
+
+# Attention and similarity.
+
+
+def scaled_dot_product_attention(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attn_mask: Tensor | None = None,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    *,
+    scale: float | None = None,
+    enable_gqa: bool = False,
+) -> Tensor:
+    """`softmax(query @ key^T * scale + mask) @ value`; a mask of bools says which keys a query may see."""
+    if is_causal and attn_mask is not None:
+        raise RuntimeError(
+            "_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True"
+        )
+    if enable_gqa:
+        repeats = query.shape[-3] // key.shape[-3]
+        key, value = ops.repeat_interleave(key, repeats, -3), ops.repeat_interleave(value, repeats, -3)
+    factor = 1 / math.sqrt(query.shape[-1]) if scale is None else scale
+    scores = ops.matmul(query * factor, key.transpose(-2, -1))
+    if is_causal:
+        attn_mask = ops.tril(ops.ones([query.shape[-2], key.shape[-2]], dtype=dtypes.bool))
+    if attn_mask is not None:
+        if attn_mask.dtype is dtypes.bool:
+            scores = scores.masked_fill(attn_mask.logical_not(), -math.inf)
+        else:
+            scores = scores + attn_mask
+    weights = ops._softmax(scores, -1, False)
+    if attn_mask is not None and attn_mask.dtype is dtypes.bool:
+        # A query that may see nothing gets zeros, not the NaN of an empty softmax.
+        weights = weights.masked_fill(attn_mask.any(-1, True).logical_not(), 0)
+    if dropout_p:
+        weights = ops.dropout(weights, dropout_p, True)
+    return ops.matmul(weights, value)
+
+
+def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-08) -> Tensor:
+    """The cosine of the angle between vectors along `dim`; lengths count as at least `eps`."""
+    x1, x2 = ops.broadcast_tensors([x1, x2])
+    lengths = [ops.linalg_vector_norm(x, 2, [dim], True) for x in (x1, x2)]
+    first, second = (x / length.clamp_min(eps) for x, length in zip((x1, x2), lengths, strict=True))
+    return (first * second).sum([dim])

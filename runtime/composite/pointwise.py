@@ -1,0 +1,250 @@
+"""Pointwise operators made of others: aliases, and what needs no kernel of its own."""
+
+from __future__ import annotations
+
+from runtime import dtypes, ops
+from runtime.tensor import Tensor
+from runtime.types import Scalar
+
+# Arithmetic
+
+
+def subtract_Tensor(self: Tensor, other: Tensor, *, alpha: Scalar = 1) -> Tensor:
+    return ops.sub(self, other, alpha=alpha)
+
+
+def subtract_Scalar(self: Tensor, other: Scalar, alpha: Scalar = 1) -> Tensor:
+    return ops.sub(self, other, alpha)
+
+
+def multiply(self: Tensor, other: Tensor | Scalar) -> Tensor:
+    return ops.mul(self, other)
+
+
+def divide(self: Tensor, other: Tensor | Scalar) -> Tensor:
+    return ops.div(self, other)
+
+
+def true_divide(self: Tensor, other: Tensor | Scalar) -> Tensor:
+    return ops.div(self, other)
+
+
+def divide_mode(self: Tensor, other: Tensor | Scalar, *, rounding_mode: str | None) -> Tensor:
+    return ops.div(self, other, rounding_mode=rounding_mode)
+
+
+def div_mode(self: Tensor, other: Tensor | Scalar, *, rounding_mode: str | None) -> Tensor:
+    """The quotient as it is, or its whole part towards zero or below, in the dtype of the operands."""
+    if rounding_mode is None:
+        return ops.div(self, other)
+    if rounding_mode == "floor":
+        return ops.floor_divide(self, other)
+    if rounding_mode != "trunc":
+        raise RuntimeError(
+            f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{rounding_mode}'"
+        )
+    if dtypes.result_type(self, other).is_floating_point:
+        return ops.div(self, other).trunc()
+    # Exact for integers of any size, unlike a quotient in floating point.
+    return ops.floor_divide(self - ops.fmod(self, other), other)
+
+
+def negative(self: Tensor) -> Tensor:
+    return ops.neg(self)
+
+
+def positive(self: Tensor) -> Tensor:
+    if self.dtype is dtypes.bool:
+        raise RuntimeError("The `+` operator, on a bool tensor is not supported.")
+    return self
+
+
+def fix(self: Tensor) -> Tensor:
+    return ops.trunc(self)
+
+
+# Powers
+
+
+def square(self: Tensor) -> Tensor:
+    return self.pow(2)
+
+
+def float_power_Tensor_Tensor(self: Tensor, exponent: Tensor) -> Tensor:
+    wide = _double_or_complex(self, exponent)
+    return ops.pow(self.to(wide), exponent.to(wide))
+
+
+def float_power_Tensor_Scalar(self: Tensor, exponent: Scalar) -> Tensor:
+    return ops.pow(self.to(_double_or_complex(self, exponent)), exponent)
+
+
+def float_power_Scalar(self: Scalar, exponent: Tensor) -> Tensor:
+    return ops.pow(self, exponent.to(_double_or_complex(self, exponent)))
+
+
+def _double_or_complex(*operands: Tensor | Scalar) -> dtypes.dtype:
+    is_complex = any(
+        operand.is_complex() if isinstance(operand, Tensor) else isinstance(operand, complex) for operand in operands
+    )
+    return dtypes.complex128 if is_complex else dtypes.float64
+
+
+# Inverse trigonometric functions by their other names
+
+
+def arcsin(self: Tensor) -> Tensor:
+    return ops.asin(self)
+
+
+def arccos(self: Tensor) -> Tensor:
+    return ops.acos(self)
+
+
+def arctan(self: Tensor) -> Tensor:
+    return ops.atan(self)
+
+
+def arctan2(self: Tensor, other: Tensor) -> Tensor:
+    return ops.atan2(self, other)
+
+
+def arcsinh(self: Tensor) -> Tensor:
+    return ops.asinh(self)
+
+
+def arccosh(self: Tensor) -> Tensor:
+    return ops.acosh(self)
+
+
+def arctanh(self: Tensor) -> Tensor:
+    return ops.atanh(self)
+
+
+# Complex numbers.  Conjugates are computed, never pending, so there is nothing to resolve.
+
+
+def absolute(self: Tensor) -> Tensor:
+    return ops.abs(self)
+
+
+def conj(self: Tensor) -> Tensor:
+    return ops._conj_physical(self) if self.is_complex() else self
+
+
+def conj_physical(self: Tensor) -> Tensor:
+    return ops._conj_physical(self) if self.is_complex() else self
+
+
+def resolve_conj(self: Tensor) -> Tensor:
+    return self
+
+
+def resolve_neg(self: Tensor) -> Tensor:
+    return self
+
+
+def real(self: Tensor) -> Tensor:
+    return ops.view_as_real(self).select(-1, 0) if self.is_complex() else self
+
+
+def imag(self: Tensor) -> Tensor:
+    if not self.is_complex():
+        raise RuntimeError("imag is not implemented for tensors with non-complex dtypes.")
+    return ops.view_as_real(self).select(-1, 1)
+
+
+# Comparisons
+
+
+def not_equal(self: Tensor, other: Tensor | Scalar) -> Tensor:
+    return ops.ne(self, other)
+
+
+def less(self: Tensor, other: Tensor | Scalar) -> Tensor:
+    return ops.lt(self, other)
+
+
+def less_equal(self: Tensor, other: Tensor | Scalar) -> Tensor:
+    return ops.le(self, other)
+
+
+def greater(self: Tensor, other: Tensor | Scalar) -> Tensor:
+    return ops.gt(self, other)
+
+
+def greater_equal(self: Tensor, other: Tensor | Scalar) -> Tensor:
+    return ops.ge(self, other)
+
+
+def isreal(self: Tensor) -> Tensor:
+    return ops.imag(self) == 0 if self.is_complex() else ops.ones_like(self, dtype=dtypes.bool)
+
+
+def isclose(
+    self: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
+) -> Tensor:
+    if self.dtype is not other.dtype:
+        raise RuntimeError(f"{self.dtype} did not match {other.dtype}")
+    if rtol < 0 or atol < 0:
+        raise RuntimeError(f"rtol and atol must be greater than or equal to zero, but got {rtol} and {atol}")
+    close = self == other
+    if equal_nan and (self.is_floating_point() or self.is_complex()):
+        close = close.logical_or(self.isnan().logical_and(other.isnan()))
+    if rtol == 0 and atol == 0:
+        return close
+    if not (self.is_floating_point() or self.is_complex()):
+        self, other = self.to(dtypes.float64), other.to(dtypes.float64)
+    distance = (self - other).abs()
+    allowed = (other * rtol).abs() + atol
+    return close.logical_or(distance.isfinite().logical_and(distance <= allowed))
+
+
+def allclose(
+    self: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
+) -> bool:
+    return bool(ops.isclose(self, other, rtol, atol, equal_nan).all())
+
+
+# Choosing between elements
+
+
+def clip(self: Tensor, min: Scalar | None = None, max: Scalar | None = None) -> Tensor:
+    return ops.clamp(self, min, max)
+
+
+def clip_Tensor(self: Tensor, min: Tensor | None = None, max: Tensor | None = None) -> Tensor:
+    return ops.clamp(self, min, max)
+
+
+def where_Scalar(condition: Tensor, self: Scalar, other: Scalar) -> Tensor:
+    return ops.where(condition, ops.full([], self), ops.full([], other))
+
+
+# Activation functions
+
+
+def relu6(self: Tensor) -> Tensor:
+    return ops.hardtanh(self, 0, 6)
+
+
+def celu(self: Tensor, alpha: Scalar = 1.0) -> Tensor:
+    if alpha == 0:
+        raise RuntimeError("ZeroDivisionError: celu divides by alpha, which is 0")
+    return ops.elu(self, alpha, 1, 1 / alpha)
+
+
+def selu(self: Tensor) -> Tensor:
+    return ops.elu(self, 1.6732632423543772, 1.0507009873554805)
+
+
+def prelu(self: Tensor, weight: Tensor) -> Tensor:
+    """`x`, and below 0 `weight * x`, with one weight for all or one for each channel (dimension 1)."""
+    if weight.dim() == 1 and self.dim() > 1:
+        if weight.shape[0] not in (1, self.shape[1]):
+            raise RuntimeError(
+                f"Mismatch of parameter numbers and input channel size. Found parameter numbers = {weight.shape[0]} "
+                f"and channel size = {self.shape[1]}."
+            )
+        weight = weight.reshape([-1] + [1] * (self.dim() - 2))
+    return ops.where(self > 0, self, weight * self)

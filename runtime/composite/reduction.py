@@ -1,0 +1,162 @@
+"""Reductions made of other reductions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import inf
+
+from runtime import ops
+from runtime.kernels._common import normalize_dims
+from runtime.tensor import Tensor
+from runtime.types import DType, Scalar
+
+# -- variance with the argument `unbiased` of old
+
+
+def var(self: Tensor, unbiased: bool = True) -> Tensor:
+    return ops.var(self, None, correction=int(unbiased))
+
+
+def var_dim(self: Tensor, dim: Sequence[int] | None, unbiased: bool = True, keepdim: bool = False) -> Tensor:
+    return ops.var(self, dim, correction=int(unbiased), keepdim=keepdim)
+
+
+def std(self: Tensor, unbiased: bool = True) -> Tensor:
+    return ops.std(self, None, correction=int(unbiased))
+
+
+def std_dim(self: Tensor, dim: Sequence[int] | None, unbiased: bool = True, keepdim: bool = False) -> Tensor:
+    return ops.std(self, dim, correction=int(unbiased), keepdim=keepdim)
+
+
+def var_mean(self: Tensor, unbiased: bool = True) -> tuple[Tensor, Tensor]:
+    return ops.var_mean(self, None, correction=int(unbiased))
+
+
+def var_mean_dim(
+    self: Tensor, dim: Sequence[int] | None, unbiased: bool = True, keepdim: bool = False
+) -> tuple[Tensor, Tensor]:
+    return ops.var_mean(self, dim, correction=int(unbiased), keepdim=keepdim)
+
+
+def std_mean(self: Tensor, unbiased: bool = True) -> tuple[Tensor, Tensor]:
+    return ops.std_mean(self, None, correction=int(unbiased))
+
+
+def std_mean_dim(
+    self: Tensor, dim: Sequence[int] | None, unbiased: bool = True, keepdim: bool = False
+) -> tuple[Tensor, Tensor]:
+    return ops.std_mean(self, dim, correction=int(unbiased), keepdim=keepdim)
+
+
+# -- extrema and order
+
+
+def max_other(self: Tensor, other: Tensor) -> Tensor:
+    return ops.maximum(self, other)
+
+
+def min_other(self: Tensor, other: Tensor) -> Tensor:
+    return ops.minimum(self, other)
+
+
+def argsort(self: Tensor, dim: int = -1, descending: bool = False) -> Tensor:
+    result: Tensor = ops.sort(self, dim, descending)[1]
+    return result
+
+
+def argsort_stable(self: Tensor, *, stable: bool, dim: int = -1, descending: bool = False) -> Tensor:
+    result: Tensor = ops.sort(self, stable=stable, dim=dim, descending=descending)[1]
+    return result
+
+
+# -- norms
+
+
+def norm_Scalar(self: Tensor, p: Scalar = 2) -> Tensor:
+    return ops.linalg_vector_norm(self, p)
+
+
+def norm_ScalarOpt_dim(self: Tensor, p: Scalar | None, dim: Sequence[int], keepdim: bool = False) -> Tensor:
+    return ops.linalg_vector_norm(self, 2 if p is None else p, dim, keepdim)
+
+
+def norm_ScalarOpt_dtype(self: Tensor, p: Scalar | None, *, dtype: DType) -> Tensor:
+    return ops.linalg_vector_norm(self, 2 if p is None else p, None, False, dtype=dtype)
+
+
+def norm_ScalarOpt_dim_dtype(
+    self: Tensor, p: Scalar | None, dim: Sequence[int], keepdim: bool, *, dtype: DType
+) -> Tensor:
+    return ops.linalg_vector_norm(self, 2 if p is None else p, dim, keepdim, dtype=dtype)
+
+
+def linalg_norm(
+    self: Tensor,
+    ord: Scalar | None = None,
+    dim: Sequence[int] | None = None,
+    keepdim: bool = False,
+    *,
+    dtype: DType | None = None,
+) -> Tensor:
+    """The norm of a vector or a matrix: with two dims, `ord` is a matrix norm."""
+    if ord is None or (dim is not None and len(dim) == 1) or (dim is None and self.dim() == 1):
+        return ops.linalg_vector_norm(self, 2 if ord is None else ord, dim, keepdim, dtype=dtype)
+    if (self.dim() if dim is None else len(dim)) != 2:
+        raise RuntimeError("linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D")
+    rows, columns = normalize_dims((-2, -1) if dim is None else dim, self.dim())
+    if ord not in (1, -1, inf, -inf):
+        raise NotImplementedError(f"linalg.norm: a matrix norm of order {ord} is not implemented")
+    summed, compared = (rows, columns) if ord in (1, -1) else (columns, rows)
+    sums = ops.linalg_vector_norm(self, 1, [summed], True, dtype=dtype)
+    result = sums.amax([compared], True) if ord in (1, inf) else sums.amin([compared], True)
+    return result if keepdim else result.squeeze([rows, columns])
+
+
+def linalg_norm_ord_str(
+    self: Tensor, ord: str, dim: Sequence[int] | None = None, keepdim: bool = False, *, dtype: DType | None = None
+) -> Tensor:
+    if ord != "fro":
+        raise NotImplementedError(f"linalg.norm: the matrix norm '{ord}' is not implemented")
+    if (self.dim() if dim is None else len(dim)) != 2:
+        raise RuntimeError("linalg.norm: the Frobenius norm is one of matrices: it takes two dims")
+    return ops.linalg_vector_norm(self, 2, dim, keepdim, dtype=dtype)
+
+
+def dist(self: Tensor, other: Tensor, p: Scalar = 2) -> Tensor:
+    return ops.linalg_vector_norm(self - other, p)
+
+
+# -- sums and differences
+
+
+def sum_to_size(self: Tensor, size: Sequence[int]) -> Tensor:
+    """Undo a broadcast from `size`: sum what it repeated."""
+    sizes = tuple(self.shape)
+    new = len(sizes) - len(size)
+    if new < 0 or any(want not in (have, 1) for want, have in zip(size, sizes[new:], strict=True)):
+        raise RuntimeError(f"size {{{list(size)}}} is not expandable to size {{{list(sizes)}}}.")
+    stretched = [dim for dim in range(new, len(sizes)) if size[dim - new] == 1 and sizes[dim] != 1]
+    if not new and not stretched:
+        return self
+    return self.sum([*range(new), *stretched], True).reshape(size)
+
+
+def diff(
+    self: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None, append: Tensor | None = None
+) -> Tensor:
+    """The `n`-th difference of neighbours along `dim`."""
+    if self.dim() == 0:
+        raise RuntimeError("diff expects input to be at least one-dimensional")
+    if n < 0:
+        raise RuntimeError(f"order must be non-negative but got {n}")
+    parts = [part for part in (prepend, self, append) if part is not None]
+    result = ops.cat(parts, dim) if len(parts) > 1 else self
+    if n == 0:
+        return result
+    for _ in range(n):
+        length = max(result.shape[dim] - 1, 0)
+        start = min(1, result.shape[dim])
+        later, earlier = result.narrow(dim, start, length), result.narrow(dim, 0, length)
+        result = later != earlier if result.dtype.name == "bool" else later - earlier
+    return result

@@ -1,0 +1,631 @@
+"""Operators at run time: the table from dispatch key to kernel, and the general path of a call.
+
+The straight way of generated code handles plain Tensors.  Everything else comes here: dtype promotion, Python numbers,
+errors, views, in-place and out variants, forward mode, kernels registered later.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from runtime import forward, ops, views
+from runtime.binding import Signature, describe, signature_of
+from runtime.dtypes import can_cast, common_dtype, from_numpy, get_default_dtype
+from runtime.modes import grad_mode, plain
+from runtime.node import Node, next_sequence_nr
+from runtime.tensor import LEAF, Tensor, wrap
+from runtime.types import named_result
+
+real_numbers = frozenset((int, float))
+optional_real_numbers = frozenset((int, float, type(None)))
+numbers = frozenset((int, float, bool, complex))
+
+COMPOSITE_IMPLICIT = "CompositeImplicitAutograd"
+COMPOSITE_EXPLICIT = "CompositeExplicitAutograd"
+_PLACEMENT = frozenset(("layout", "device", "pin_memory", "memory_format", "non_blocking"))
+
+
+class Operator:
+    """One overload of an operator.
+
+    Args:
+        schema: its text, as in native_functions.yaml.
+        function: the generated callable, whose straight way declines into this object.
+        kernels: functions by dispatch key: on arrays for a backend, on Tensors for the composite keys.
+        promotion: how dtypes are brought together, and the arguments that take part (None: all Tensors).
+        record: makes the Node of a call; None where there is no derivative.
+        differentiable: names of the arguments that have a derivative.
+        jvp: the forward-mode rule.
+        view: "single" or "multi" where results share memory with the first aliased argument.
+        saves_self: whether the derivative needs `self`, so that an in-place variant keeps a copy.
+        never_differentiable: results have no gradient, and that is no mistake.
+    """
+
+    def __init__(
+        self,
+        schema: str,
+        function: Callable[..., Any],
+        kernels: dict[str, Callable[..., Any]],
+        promotion: tuple[str, tuple[str, ...] | None] | None = None,
+        record: Callable[..., None] | None = None,
+        differentiable: tuple[str, ...] = (),
+        jvp: Callable[..., Any] | None = None,
+        view: str | None = None,
+        saves_self: bool = False,
+        never_differentiable: bool = False,
+    ) -> None:
+        self.schema = schema
+        self.function = function
+        self._symbol = function.__name__
+        self.kernels = kernels
+        self.promotion = promotion
+        self.record = record
+        self.differentiable = differentiable
+        self.jvp = jvp
+        self.view = view
+        self.saves_self = saves_self
+        self.never_differentiable = never_differentiable
+        self.composite = kernels.get(COMPOSITE_IMPLICIT)
+
+    # -- what the schema says, worked out on first use
+
+    @cached_property
+    def name(self) -> str:
+        """`add.Tensor`."""
+        return self.schema.partition("(")[0]
+
+    @cached_property
+    def signature(self) -> Signature:
+        return signature_of(self.schema)
+
+    @cached_property
+    def _names(self) -> list[str]:
+        return [parameter.name for parameter in self.signature.parameters]
+
+    @cached_property
+    def _kernel_arguments(self) -> list[int]:
+        """Positions of the arguments that kernels on arrays take."""
+        return [i for i, name in enumerate(self._names) if name not in _PLACEMENT]
+
+    @cached_property
+    def _differentiable_positions(self) -> list[int]:
+        return [i for i, name in enumerate(self._names) if name.removesuffix("_") in self.differentiable or name in self.differentiable]
+
+    @cached_property
+    def _promoted(self) -> list[int]:
+        """Positions of the Tensors and Scalars whose dtypes are brought together."""
+        assert self.promotion is not None
+        named = self.promotion[1]
+        found = []
+        for i, parameter in enumerate(self.signature.parameters):
+            if named is not None and parameter.name not in named:
+                continue
+            if parameter.type.startswith(("Tensor", "Scalar")):
+                found.append(i)
+        return found
+
+    @cached_property
+    def _result_type(self) -> Callable[[Sequence[Any]], Any]:
+        """Makes the result of several outputs: a tuple, with names where the schema names them."""
+        names = [result.name for result in self.signature.schema.returns]
+        known = [name for name in names if name is not None]
+        return named_result(self.signature.name, tuple(known)) if known and len(known) == len(names) else tuple
+
+    @cached_property
+    def _factory_positions(self) -> tuple[int | None, int | None]:
+        """Positions of `dtype` and of the Tensor it defaults to the dtype of, in a factory operator."""
+        if "pin_memory" not in self._names:
+            return None, None
+        first = self.signature.parameters[0].type == "Tensor"
+        return self._names.index("dtype"), 0 if first else None
+
+    def results(self, tensors: Sequence[Tensor]) -> Any:
+        """Several outputs as callers get them."""
+        return self._result_type(tensors)
+
+    # -- calls
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Call the operator with every rule applied.
+
+        Raises:
+            TypeError: the arguments do not fit the schema.
+        """
+        values = self.signature.bind(args, kwargs)
+        if self.composite is not None:
+            return self._call_composite(self.composite, values)
+        out = self.compute(values)
+        if forward.active():
+            forward.apply(self, out, values)
+        if grad_mode.enabled:
+            self._record(out, values)
+        return out
+
+    def _call_composite(self, function: Callable[..., Any], values: Sequence[Any]) -> Any:
+        positional = self.signature.positional
+        return function(*values[:positional], **dict(zip(self._names[positional:], values[positional:], strict=True)))
+
+    def compute(self, values: list[Any]) -> Any:
+        """The forward result, unrecorded: the kernel of the backend, else the CompositeExplicitAutograd function."""
+        for key in ("CPU", COMPOSITE_EXPLICIT):
+            kernel = self.kernels.get(key)
+            if kernel is None:
+                continue
+            if key == COMPOSITE_EXPLICIT:
+                enabled, grad_mode.enabled = grad_mode.enabled, False
+                try:
+                    out = self._call_composite(kernel, values)
+                finally:
+                    grad_mode.enabled = enabled
+            else:
+                out = self._wrap(self.run_kernel(kernel, values))
+            if self.view is not None:
+                mark_view(out, values[self._base_position], self.view)
+            return out
+        raise NotImplementedError(f"'{self.name}' has no kernel for the CPU\n  schema: {self.schema}")
+
+    @cached_property
+    def _base_position(self) -> int:
+        arguments = self.signature.schema.arguments
+        return next(i for i, argument in enumerate(arguments) if argument.alias is not None)
+
+    def run_kernel(self, kernel: Callable[..., Any], values: list[Any]) -> Any:
+        """Unwrap, promote, run a kernel on arrays.  Gives what the kernel gives."""
+        values = self._with_defaults(values)
+        if self.promotion is not None:
+            values = self._promote(values)
+        arrays = [_to_array(values[i]) for i in self._kernel_arguments]
+        try:
+            with np.errstate(all="ignore"):
+                return kernel(*arrays)
+        except Exception as error:
+            raise self.explained(error, values) from None
+
+    def _with_defaults(self, values: list[Any]) -> list[Any]:
+        """Values that a kernel gets in place of None: the default dtype of a factory, the default random generator."""
+        dtype_at, like_at = self._factory_positions
+        if dtype_at is not None and values[dtype_at] is None:
+            values = list(values)
+            if like_at is not None:
+                values[dtype_at] = from_numpy(values[like_at]._array.dtype)
+            elif not self._infers_dtype:
+                values[dtype_at] = get_default_dtype()
+        for i, parameter in enumerate(self.signature.parameters):
+            if parameter.type.startswith("Generator") and values[i] is None:
+                from runtime.random import default_generator
+
+                values = list(values)
+                values[i] = default_generator
+        return values
+
+    @cached_property
+    def _infers_dtype(self) -> bool:
+        """`full` and `arange` take the dtype of the numbers they are given, where none is asked for; so does `randint`."""
+        kinds = [parameter.type for parameter in self.signature.parameters]
+        return "Scalar" in kinds or self.signature.name.startswith(("randint", "randperm"))
+
+    def _promote(self, values: list[Any]) -> list[Any]:
+        assert self.promotion is not None
+        kind = self.promotion[0]
+        taking_part = [values[i] for i in self._promoted if values[i] is not None]
+        wanted = common_dtype(taking_part)
+        if kind in ("int_to_float",) and wanted.kind in "biu":
+            wanted = get_default_dtype().numpy
+        elif kind == "bool_to_int" and wanted.kind == "b":
+            wanted = np.dtype("int64")
+        promoted = list(values)
+        for i in self._promoted:
+            value = values[i]
+            if isinstance(value, Tensor):
+                if value._array.dtype is not wanted:
+                    promoted[i] = wrap(value._array.astype(wanted))
+            elif value is not None and wanted.kind in "iu" and not isinstance(value, bool):
+                promoted[i] = int(np.asarray(value).astype(wanted)) if abs(value) > 127 else value
+        return promoted
+
+    def _wrap(self, result: Any) -> Any:
+        if isinstance(result, np.ndarray | np.generic):
+            return wrap(np.asarray(result))
+        if isinstance(result, tuple):
+            return self.results([wrap(np.asarray(array)) for array in result])
+        if isinstance(result, list):
+            return [wrap(array) for array in result]
+        return result
+
+    def _tensors(self, values: Sequence[Any], positions: Sequence[int]) -> list[Tensor]:
+        found = []
+        for i in positions:
+            value = values[i]
+            if isinstance(value, Tensor):
+                found.append(value)
+            elif isinstance(value, list):
+                found += [item for item in value if isinstance(item, Tensor)]
+        return found
+
+    def _record(self, out: Any, values: Sequence[Any]) -> None:
+        if self.record is not None:
+            if any(tensor._edge is not None for tensor in self._tensors(values, self._differentiable_positions)):
+                self.record(out, *values)
+        elif not self.never_differentiable and any(
+            tensor._edge is not None for tensor in self._tensors(values, range(len(values)))
+        ):
+            self.undifferentiable(out)
+
+    def undifferentiable(self, out: Any) -> None:
+        """Results of an operator with no derivative say so when a gradient reaches them."""
+        if not grad_mode.enabled:
+            return
+        for tensor in out if isinstance(out, list | tuple) else (out,):
+            if isinstance(tensor, Tensor) and tensor._array.dtype.kind in "fcV":
+                tensor._edge = NotDifferentiable(self.name, tensor)
+
+    # -- variants
+
+    def inplace(self, *args: Any) -> Tensor:
+        """`self` overwritten with the result, as `add_` does.
+
+        Raises:
+            RuntimeError: the result does not fit into `self` by shape or dtype, or `self` must not be written.
+        """
+        values = self.signature.bind(args[: self.signature.positional], self._keywords(args))
+        target: Tensor = values[0]
+        # Composite operators do not say in which arguments they are differentiable: all Tensors may be.
+        positions = range(len(values)) if self.composite is not None else self._differentiable_positions
+        needs_grad = grad_mode.enabled and any(t._edge is not None for t in self._tensors(values, positions))
+        views.check_inplace(target, needs_grad)
+        if self.composite is not None:
+            before = self._snapshot(target) if needs_grad else target
+            return ops.copy_(target, self._call_composite(self.composite, [before, *values[1:]]))  # type: ignore[no-any-return]
+        if "CPU" in self.kernels:
+            result = np.asarray(self.run_kernel(self.kernels["CPU"], values))
+        else:
+            result = self.compute(values)._array
+        self._check_fits(result, target)
+        before = target
+        if needs_grad:
+            before = self._snapshot(target) if self.saves_self else _alias(target)
+        tangents = forward.tangents_of(self, values) if forward.active() else None
+        np.copyto(target._array, result, casting="unsafe")
+        views.bump_version(target)
+        if needs_grad:
+            assert self.record is not None
+            written = _alias(target)
+            written._edge = None
+            self.record(written, before, *values[1:])
+            node = written._edge
+            if isinstance(node, Node):
+                views.rebase_history(target, node)
+        if tangents is not None:
+            forward.apply(self, target, [before, *values[1:]])
+        return target
+
+    def _snapshot(self, tensor: Tensor) -> Tensor:
+        """`tensor` as it is now, for a derivative that needs the value that is about to be overwritten."""
+        copy = wrap(tensor._array.copy())
+        copy._edge = tensor._edge
+        copy._extra = None
+        return copy
+
+    def _check_fits(self, result: np.ndarray, target: Tensor) -> None:
+        array = target._array
+        if result.dtype is not array.dtype and not can_cast(from_numpy(result.dtype), from_numpy(array.dtype)):
+            raise RuntimeError(
+                f"result type {from_numpy(result.dtype).scalar_name} can't be cast to the desired output type "
+                f"{from_numpy(array.dtype).scalar_name}\n  schema: {self.schema}"
+            )
+        if result.shape != array.shape:
+            raise RuntimeError(
+                f"output with shape {list(array.shape)} doesn't match the broadcast shape {list(result.shape)}"
+                f"\n  schema: {self.schema}"
+            )
+
+    def _keywords(self, args: Sequence[Any]) -> dict[str, Any]:
+        positional = self.signature.positional
+        return dict(zip(self._names[positional:], args[positional:], strict=False))
+
+    def out(self, out: Any, *args: Any) -> Any:
+        """The result written into the given Tensors.
+
+        Raises:
+            RuntimeError: a Tensor requires grad, or the result can not be cast.
+        """
+        values = self.signature.bind(args[: self.signature.positional], self._keywords(args))
+        targets = list(out) if isinstance(out, list | tuple) else [out]
+        for target in targets:
+            if not isinstance(target, Tensor):
+                raise TypeError(f"{self.name}(): argument 'out' must be Tensor, not {describe(target)}")
+        tensors = [*self._tensors(values, range(len(values))), *targets]
+        if grad_mode.enabled and any(tensor._edge is not None for tensor in tensors):
+            raise RuntimeError(
+                f"{self.signature.name}(): functions with out=... arguments don't support automatic differentiation, "
+                "but one of the arguments requires grad."
+            )
+        results = self(*values[: self.signature.positional], **self._keywords(values))
+        results = list(results) if isinstance(results, list | tuple) else [results]
+        if len(results) != len(targets):
+            raise TypeError(f"{self.name}(): out has {len(targets)} Tensors, the result {len(results)}")
+        for target, result in zip(targets, results, strict=True):
+            array = result._array
+            if target._array.shape != array.shape:
+                target._array = np.empty(array.shape, target._array.dtype)
+            self._check_fits(array, target)
+            np.copyto(target._array, array, casting="unsafe")
+            views.bump_version(target)
+        return out
+
+    # -- registration and errors
+
+    def register(self, key: str, kernel: Callable[..., Any]) -> None:
+        """Give the operator another kernel for a dispatch key.  The straight way stops being used."""
+        self.kernels[key] = kernel
+        self.composite = self.kernels.get(COMPOSITE_IMPLICIT) if "CPU" not in self.kernels else None
+
+        def decline(*args: object) -> object:
+            raise LookupError("the kernel was replaced")
+
+        self.function.__globals__[f"{self._symbol}_kernel"] = decline
+
+    def explained(self, error: Exception, values: Sequence[Any]) -> Exception:
+        """`error` as the caller should see it: the class PyTorch raises, with the schema and what was given."""
+        if isinstance(error, TypeError | AttributeError) and self.composite is not None:
+            try:
+                self.signature.bind(values[: self.signature.positional], self._keywords(values))
+            except TypeError as misfit:
+                return misfit
+        if getattr(error, "__notes__", None):
+            return error
+        kind, text = type(error), str(error)
+        if kind is ValueError and "broadcast" in text:
+            error = RuntimeError(_broadcast_error(self._tensors(values, range(len(values)))) or text)
+        elif kind.__name__ == "_UFuncNoLoopError" or (isinstance(error, TypeError) and "ufunc" in text):
+            tensors = self._tensors(values, range(len(values)))
+            kinds = ", ".join(sorted({str(tensor.dtype) for tensor in tensors}))
+            error = NotImplementedError(f'"{self.name}" not implemented for {kinds}')
+        given = ", ".join(f"{name}={_short(value)}" for name, value in zip(self._names, values, strict=False))
+        error.add_note(f"in {self.schema}\ngiven {given}")
+        return error
+
+    def __repr__(self) -> str:
+        return f"<Operator '{self.schema}'>"
+
+
+class NotDifferentiable(Node):
+    """Stands behind the result of an operator that has no derivative: raises when a gradient arrives."""
+
+    __slots__ = ("operator",)
+    num_outputs = 1
+
+    def __init__(self, operator: str, tensor: Tensor) -> None:
+        self.operator = operator
+        self.edges = ()
+        self.shape = tensor._array.shape
+        self.dtype = tensor._array.dtype
+        self.sequence_nr = next_sequence_nr()
+        self._extra = None
+
+    def apply(self, grad: Tensor) -> tuple[Tensor | None, ...]:
+        """Raise: there is no derivative to apply."""
+        raise NotImplementedError(
+            f"the derivative of '{self.operator}' is not implemented: derivatives.yaml has no entry for it"
+        )
+
+
+def _alias(tensor: Tensor) -> Tensor:
+    """Another Tensor over the same memory, version and history."""
+    alias = wrap(tensor._array)
+    alias._writes = tensor._writes
+    alias._edge = tensor._edge
+    return alias
+
+
+def _to_array(value: Any) -> Any:
+    if isinstance(value, Tensor):
+        return value._array
+    if isinstance(value, list):
+        return [_to_array(item) for item in value]
+    return getattr(value, "numpy", value)  # dtypes and generators carry what NumPy takes
+
+
+def _short(value: object) -> str:
+    if isinstance(value, Tensor):
+        return f"Tensor{list(value._array.shape)} of {value.dtype}"
+    if isinstance(value, list):
+        return f"[{', '.join(_short(item) for item in value)}]"
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def _broadcast_error(tensors: Sequence[Tensor]) -> str | None:
+    shapes = [tensor._array.shape for tensor in tensors]
+    for i, left in enumerate(shapes):
+        for right in shapes[i + 1 :]:
+            for offset in range(1, min(len(left), len(right)) + 1):
+                a, b = left[-offset], right[-offset]
+                if a != b and 1 not in (a, b):
+                    return (
+                        f"The size of tensor a ({a}) must match the size of tensor b ({b}) at non-singleton dimension "
+                        f"{max(len(left), len(right)) - offset}"
+                    )
+    return None
+
+
+# -- what generated operators call
+
+
+def all_plain(tensors: object) -> bool:
+    """Whether this is a list of plain Tensors."""
+    if type(tensors) is not list and type(tensors) is not tuple:
+        return False
+    return all([type(tensor) in plain for tensor in tensors])
+
+
+def any_edge(tensors: Sequence[Tensor]) -> bool:
+    """Whether one of the Tensors requires grad."""
+    return any([tensor._edge is not None for tensor in tensors])
+
+
+def int_tuple(value: Any, size: int | None) -> Any:
+    """A list of ints as kernels take it; what can not be one is left for the general path to refuse."""
+    if type(value) is int:
+        return (value,) * size if size is not None else value
+    if isinstance(value, list | tuple) and all([type(item) is int for item in value]):
+        return tuple(value)
+    return None if value is None else _NOT_INTS
+
+
+class _NotInts:
+    """Takes the place of a list that is none: every kernel fails on it, and the general path says why."""
+
+
+_NOT_INTS = _NotInts()
+
+
+def mark_view(out: Any, base: Tensor, kind: str) -> None:
+    """Tie the results of a view operator to the Tensor whose memory they share."""
+    if kind == "multi":
+        for tensor in out:
+            views.as_view(tensor, base, "multi" if grad_mode.enabled else "no_grad")
+    else:
+        views.as_view(out, base, "single" if grad_mode.enabled else "no_grad")
+
+
+# -- packets
+
+
+def packet(
+    function: Callable[..., Any], base: str, overloads: Mapping[str, Callable[..., Any]], factory: bool = False
+) -> Callable[..., Any]:
+    """Finish a packet: its name, and its overloads as attributes."""
+    if factory:
+        function = _factory(function)
+    function.__name__ = function.__qualname__ = base
+    vars(function).update(overloads)
+    function.overloads = lambda: list(overloads)  # type: ignore[attr-defined]
+    return function
+
+
+def _factory(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A factory with the keyword `requires_grad`, which is not in schemas."""
+
+    def factory(*args: Any, requires_grad: bool = False, **kwargs: Any) -> Any:
+        out = function(*args, **kwargs)
+        return out.requires_grad_() if requires_grad else out
+
+    factory.__doc__ = function.__doc__
+    return factory
+
+
+Candidates = Sequence[tuple[Operator, Callable[..., Any]]]
+
+
+def choose(base: str, candidates: Candidates, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Call the first overload that takes these arguments.
+
+    A Tensor stands for a number only where nothing else fits, so the choice follows from the types alone and is made once.
+
+    Raises:
+        TypeError: no overload does; the message lists all of them.
+    """
+    out = kwargs.pop("out", None) if "out" in kwargs else None
+    key = (base, len(args), *map(_kind_of, args), *kwargs, *map(_kind_of, kwargs.values()))
+    known = _choices.get(key)
+    if known is not None:
+        return known(*args, **kwargs) if out is None else known(*args, **kwargs, out=out)
+    misfit: TypeError | None = None
+    for values, strict in ((args, True), (args, False), (_numbers_as_tensors(args), False)):
+        if values is None:
+            continue
+        for operator, function in candidates:
+            if strict and not operator.signature.tensors_match(values, kwargs):
+                continue
+            try:
+                bound = operator.signature.bind(values, kwargs)
+            except TypeError as error:
+                misfit = error
+                continue
+            if strict and _is_direct(operator.signature, values):
+                _choices[key] = function
+            if out is not None:
+                return operator.out(out, *bound)
+            positional = operator.signature.positional
+            return function(
+                *bound[:positional], **dict(zip(operator._names[positional:], bound[positional:], strict=True))
+            )
+    if len(candidates) == 1 and misfit is not None:
+        raise misfit from None
+    given_text = ", ".join([*map(describe, args), *(f"{name}={describe(value)}" for name, value in kwargs.items())])
+    choices = "\n".join(f" * {operator.schema}" for operator, _ in candidates)
+    raise TypeError(
+        f"{base}() received an invalid combination of arguments - got ({given_text}), but expected one of:\n{choices}"
+    )
+
+
+# Overloads that were chosen before, by packet and types of the arguments.
+_choices: dict[tuple[Any, ...], Callable[..., Any]] = {}
+
+
+def _kind_of(value: Any) -> Any:
+    kind = type(value)
+    return (kind, type(value[0]) if value else None) if kind is list or kind is tuple else kind
+
+
+def _is_direct(signature: Signature, args: Sequence[Any]) -> bool:
+    """Whether the overload's callable takes these arguments as they are: no ints without brackets."""
+    return signature.spread is None or len(args) <= signature.spread or isinstance(args[signature.spread], list | tuple)
+
+
+def _numbers_as_tensors(args: tuple[Any, ...]) -> tuple[Any, ...] | None:
+    """`add(2, x)`: a number in the place of the first Tensor is a Tensor of x's kind; None if it is not that case."""
+    if len(args) < 2 or type(args[0]) not in numbers or not isinstance(args[1], Tensor):
+        return None
+    return (number_like(args[0], args[1]), *args[1:])
+
+
+def number_like(number: Any, tensor: Tensor) -> Tensor:
+    """A 0-dim Tensor of a Python number that promotes with `tensor` as the number itself would."""
+    return wrap(np.asarray(number, dtype=common_dtype([tensor, number])))
+
+
+# -- Python's signs
+
+
+def foreign_operand(packet: str, self: Tensor, other: Any) -> Any:
+    """`self op other` where `other` is neither a plain Tensor nor a Python number."""
+    try:
+        return getattr(ops, packet)(self, other)
+    except TypeError:
+        if isinstance(other, Tensor | int | float | complex | np.generic | np.ndarray):
+            raise
+        return NotImplemented
+
+
+def swapped(packet: str, self: Tensor, other: Any) -> Any:
+    """`other op self` where `other` is no Tensor."""
+    if type(other) in numbers or isinstance(other, np.generic):
+        return getattr(ops, packet)(number_like(other, self), self)
+    if isinstance(other, Tensor):
+        return getattr(ops, packet)(other, self)
+    return NotImplemented
+
+
+__all__ = [
+    "LEAF",
+    "Operator",
+    "all_plain",
+    "any_edge",
+    "choose",
+    "foreign_operand",
+    "int_tuple",
+    "mark_view",
+    "number_like",
+    "numbers",
+    "optional_real_numbers",
+    "packet",
+    "plain",
+    "real_numbers",
+    "swapped",
+]

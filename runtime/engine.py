@@ -1,0 +1,512 @@
+"""Backward: sends gradients from the roots of a graph to its leaves.
+
+A Node is numbered after everything it points at, so the waiting Node with the highest number has received all of its
+gradients: no Node that is still to run can point at it. That is the order PyTorch runs them in, and it needs no count
+of dependencies. Leaves have no number; they are finished at the end, or, where somebody could tell, when a count made
+beforehand says that nothing more will come.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable, Sequence
+from heapq import heappop, heappush, heappushpop
+from typing import Any
+
+import numpy as np
+
+from runtime.edge import fit
+from runtime.modes import grad_mode, plain
+from runtime.node import LEAF, Node, OutputEdge, watch
+from runtime.tensor import Tensor, wrap
+
+# One lock for all leaves: what it guards is short, and threads that share one leaf mostly share all of them.
+_accumulation = threading.RLock()
+
+_getrefcount: Callable[[object], int] | None = getattr(sys, "getrefcount", None)
+
+# Where the gradient of an input of `grad` is found: output number and position among the inputs.
+_Places = dict[Node, list[tuple[int, int]]]
+
+
+def run(
+    roots: Sequence[Tensor],
+    grads: Sequence[Tensor],
+    inputs: Sequence[Tensor] | None,
+    keep_graph: bool,
+    create_graph: bool,
+    accumulate: bool,
+    allow_unused: bool,
+) -> list[Tensor | None]:
+    """Run backward from `roots`.
+
+    Args:
+        roots: Tensors that require grad.
+        grads: their gradients, of the same shapes.
+        inputs: run only what leads to these; None: everything, into all leaves.
+        keep_graph: leave saved state in place for another run.
+        create_graph: record what is computed.
+        accumulate: add to `grad` of the leaves (of `inputs`); otherwise return the gradients of `inputs`.
+        allow_unused: whether an input may be one that the roots do not depend on.
+
+    Returns:
+        The gradients of `inputs`, None for those that got none; an empty list where they are accumulated.
+
+    Raises:
+        RuntimeError: an input is not used and `allow_unused` is false; a gradient does not fit; saved state is gone.
+    """
+    enabled = grad_mode.enabled
+    grad_mode.enabled = create_graph
+    try:
+        return _Run(inputs, keep_graph, create_graph, accumulate).execute(roots, grads, allow_unused)
+    finally:
+        grad_mode.enabled = enabled
+
+
+class _Run:
+    """One backward: what is waiting, what was found."""
+
+    def __init__(self, inputs: Sequence[Tensor] | None, keep_graph: bool, create_graph: bool, accumulate: bool) -> None:
+        self.inputs = inputs
+        self.keep_graph = keep_graph
+        self.create_graph = create_graph
+        self.accumulate = accumulate
+        self.pending: dict[Node, Any] = {}  # a gradient; a list of them for a Node of several outputs
+        self.heap: list[int] = []  # negative sequence numbers of the Nodes in `pending`
+        self.numbered: dict[int, Node] = {}
+        self.leaf_grads: dict[Tensor, Tensor] = {}
+        self.owned: set[Any] = set()  # whose waiting gradient is a sum made here, so that it may be written
+        self.uses: dict[Tensor, int] | None = None  # edges that still can bring a leaf something
+        self.needed: dict[Node, bool] | None = None  # False: only its gradient is wanted, it does not run
+        self.wanted_leaves: dict[Tensor, list[int]] = {}
+        self.captures: _Places = {}
+        self.results: list[Tensor | None] = [None] * (0 if inputs is None else len(inputs))
+
+    def execute(self, roots: Sequence[Tensor], grads: Sequence[Tensor], allow_unused: bool) -> list[Tensor | None]:
+        if self.inputs is not None:
+            self._sort_inputs(self.inputs)
+        starts = [edge.node if isinstance(edge, OutputEdge) else edge for edge in (root._edge for root in roots)]
+        first = [node for node in starts if isinstance(node, Node)]
+        if self.inputs is not None or watch.hooks:
+            order, self.uses = _explore(first, self._lowest())
+            for root in roots:
+                if root._edge is LEAF:
+                    self.uses[root] = self.uses.get(root, 0) + 1
+            if self.inputs is not None:
+                self._find_needed(order)
+        self._deliver([_target(root) for root in roots], grads, "the caller")
+        self._loop()
+        while self.leaf_grads:
+            self._finish_leaf(next(iter(self.leaf_grads)))
+        if not allow_unused and any(result is None for result in self.results):
+            raise RuntimeError(
+                "One of the differentiated Tensors appears to not have been used in the graph. "
+                "Set allow_unused=True if this is the desired behavior."
+            )
+        return [] if self.accumulate else self.results
+
+    # -- which part of the graph is run for given inputs
+
+    def _sort_inputs(self, inputs: Sequence[Tensor]) -> None:
+        for position, tensor in enumerate(inputs):
+            edge = tensor._edge
+            if edge is LEAF:
+                self.wanted_leaves.setdefault(tensor, []).append(position)
+            elif isinstance(edge, OutputEdge):
+                self.captures.setdefault(edge.node, []).append((edge.output_nr, position))
+            elif isinstance(edge, Node):
+                self.captures.setdefault(edge, []).append((0, position))
+
+    def _lowest(self) -> int:
+        """Nodes with lower numbers lead to no input."""
+        if self.inputs is None or self.wanted_leaves:
+            return -1
+        return min([node.sequence_nr for node in self.captures], default=-1)
+
+    def _find_needed(self, order: list[Node]) -> None:
+        order.sort(key=lambda node: node.sequence_nr)
+        needed: dict[Node, bool] = {}
+        leaves = self.wanted_leaves
+        for node in order:
+            for edge in node.edges:
+                if edge is None:
+                    continue
+                target = edge.node if isinstance(edge, OutputEdge) else edge
+                if target in needed if isinstance(target, Node) else target in leaves:
+                    needed[node] = True
+                    break
+            else:
+                if node in self.captures:
+                    needed[node] = False
+        self.needed = needed
+
+    # -- the way back
+
+    def _loop(self) -> None:
+        # This runs once for every Node of every graph: plain statements over locals, calls only where they must be.
+        pending, heap, numbered, owned = self.pending, self.heap, self.numbered, self.owned
+        leaf_grads, uses, needed, wanted_leaves = self.leaf_grads, self.uses, self.needed, self.wanted_leaves
+        keep_graph, only_inputs, add = self.keep_graph, self.inputs is not None, np.add
+        node: Node
+        edge: Any
+        grad: Any
+        results: Any
+        next_node: Node | None = None  # the single-output Node that the last one led to: it needs no heap if it is next
+        next_grad: Any = None
+        while True:
+            if next_node is None:
+                if not heap:
+                    return
+                node = numbered.pop(heappop(heap))
+                grad = pending.pop(node)
+            elif heap and heap[0] < -next_node.sequence_nr:
+                pending[next_node] = next_grad
+                number = -next_node.sequence_nr
+                numbered[number] = next_node
+                node = numbered.pop(heappushpop(heap, number))
+                grad = pending.pop(node)
+                next_node = next_grad = None
+            else:
+                node, grad = next_node, next_grad
+                next_node = next_grad = None
+            if owned:
+                owned.discard(node)
+            if type(grad) is _Outputs:
+                grad = tuple(grad)
+            if node._extra is None and needed is None:
+                try:
+                    results = node.apply(grad)
+                except Exception as error:
+                    _explain(error, node)
+                    raise
+                if not keep_graph:
+                    node.release()
+            else:
+                results = self._run_unusual(node, grad)
+            for edge, grad in zip(node.edges, results):  # noqa: B905 (generated Nodes match, and a check costs time)
+                if grad is None or edge is None:
+                    continue
+                array = grad._array
+                if isinstance(edge, Node):
+                    if needed is not None and edge not in needed:
+                        continue
+                    if array.shape != edge.shape or array.dtype is not edge.dtype:
+                        if edge.num_outputs != 1:
+                            self._deliver_output(edge, 0, grad, node._name)
+                            continue
+                        grad = fit(grad, edge.shape, edge.dtype, node._name)
+                    if edge is next_node:
+                        next_grad = self._sum(next_grad, grad, edge)
+                    elif edge in pending:
+                        pending[edge] = self._sum(pending[edge], grad, edge)
+                    elif next_node is None:
+                        next_node = edge
+                        next_grad = grad
+                    else:
+                        pending[edge] = grad
+                        number = -edge.sequence_nr
+                        numbered[number] = edge
+                        heappush(heap, number)
+                elif isinstance(edge, OutputEdge):
+                    if needed is None or edge.node in needed:
+                        self._deliver_output(edge.node, edge.output_nr, grad, node._name)
+                elif not only_inputs or edge in wanted_leaves:
+                    leaf_array = edge._array
+                    if array.shape != leaf_array.shape or array.dtype is not leaf_array.dtype:
+                        grad = fit(grad, leaf_array.shape, leaf_array.dtype, node._name)
+                    if edge not in leaf_grads:
+                        leaf_grads[edge] = grad
+                    elif edge in owned:
+                        buffer = leaf_grads[edge]._array
+                        add(buffer, grad._array, out=buffer)
+                    else:
+                        leaf_grads[edge] = self._sum(leaf_grads[edge], grad, edge)
+                    if uses is not None:
+                        uses[edge] -= 1
+                        if not uses[edge]:
+                            self._finish_leaf(edge)
+            grad = results = None  # a gradient that nobody else holds can be kept uncopied
+
+    def _deliver(self, targets: Sequence[Any], grads: Sequence[Tensor], source: str) -> None:
+        """Hand gradients to the Nodes and leaves where backward starts."""
+        for target, grad in zip(targets, grads, strict=True):
+            if isinstance(target, OutputEdge):
+                node, output_nr = target.node, target.output_nr
+            elif isinstance(target, Node):
+                node, output_nr = target, 0
+            else:
+                if self.inputs is None or target in self.wanted_leaves:
+                    known = self.leaf_grads.get(target)
+                    grad = fit(grad, target._array.shape, target._array.dtype, source)
+                    self.leaf_grads[target] = grad if known is None else self._sum(known, grad, target)
+                continue
+            if self.needed is not None and node not in self.needed:
+                continue
+            if node.num_outputs != 1:
+                self._deliver_output(node, output_nr, grad, source)
+                continue
+            grad = fit(grad, node.shape, node.dtype, source)
+            if node in self.pending:
+                self.pending[node] = self._sum(self.pending[node], grad, node)
+            else:
+                self._wait(node, grad)
+
+    def _deliver_output(self, node: Node, output_nr: int, grad: Tensor, source: str) -> None:
+        """Add a gradient to those waiting for a Node of several outputs."""
+        grad = fit(grad, node.shape[output_nr], node.dtype[output_nr], source)
+        waiting = self.pending.get(node)
+        if waiting is None:
+            waiting = _Outputs([None]) * node.output_count
+            self._wait(node, waiting)
+        known = waiting[output_nr]
+        waiting[output_nr] = grad if known is None else self._sum(known, grad, (node, output_nr))
+
+    def _wait(self, node: Node, grad: Any) -> None:
+        self.pending[node] = grad
+        self.numbered[-node.sequence_nr] = node
+        heappush(self.heap, -node.sequence_nr)
+
+    def _sum(self, first: Tensor, second: Tensor, key: Any) -> Tensor:
+        """The sum of two gradients for `key`, in place where the first is already a sum made here."""
+        if self.create_graph or type(first) not in plain or type(second) not in plain:
+            return first + second  # type: ignore[no-any-return, operator, unused-ignore]
+        if key in self.owned:
+            np.add(first._array, second._array, out=first._array)
+            return first
+        self.owned.add(key)
+        return wrap(np.asarray(np.add(first._array, second._array)))
+
+    # -- hooks, captured gradients, leaves
+
+    def _run_unusual(self, node: Node, grad: Any) -> Sequence[Tensor | None]:
+        """Run a Node that has hooks, or in a backward towards given inputs."""
+        if node._extra is not None:
+            grad = _run_tensor_hooks(node, grad)
+        for output_nr, position in self.captures.get(node, ()):
+            self._capture(node, grad if node.num_outputs == 1 else grad[output_nr], output_nr, position)
+        if self.needed is not None and not self.needed[node]:
+            return ()
+        results = _apply_with_hooks(node, grad)
+        if not self.keep_graph:
+            node.release()
+        return results
+
+    def _capture(self, node: Node, grad: Tensor | None, output_nr: int, position: int) -> None:
+        if not self.accumulate:
+            self.results[position] = grad
+        elif grad is not None and self.inputs is not None:
+            retained = None if node._extra is None else node._extra.retained.get(output_nr)
+            if retained is None or retained() is None:
+                _add_retained(self.inputs[position], grad)
+
+    def _finish_leaf(self, leaf: Tensor) -> None:
+        """The gradient of a leaf is complete: run the hooks, then add it to `grad` or keep it as a result."""
+        private = self._is_private(leaf)
+        grad = self.leaf_grads.pop(leaf)
+        self.owned.discard(leaf)
+        extra = leaf._extra
+        if extra is not None and extra.hooks:
+            grad = _run_hooks(extra.hooks, grad)
+            private = False  # a hook may have kept it
+        if self.accumulate:
+            _accumulate_with_hooks(leaf, grad, self.create_graph, private)
+        else:
+            for position in self.wanted_leaves[leaf]:
+                self.results[position] = grad
+
+    def _is_private(self, leaf: Tensor) -> bool:
+        """Whether nobody else holds the gradient waiting for `leaf`, nor its memory: it may become `leaf.grad`."""
+        if _getrefcount is None:
+            return False
+        # Each count is of what holds the object there plus the argument of the call.
+        grads = self.leaf_grads
+        if _getrefcount(grads[leaf]) > 2 or _getrefcount(grads[leaf]._array) > 2:
+            return False
+        base = grads[leaf]._array.base
+        if base is None:
+            return True
+        if type(base) is not np.ndarray or base.base is not None or base.size != grads[leaf]._array.size:
+            return False
+        del base
+        return _getrefcount(grads[leaf]._array.base) <= 2
+
+
+class _Outputs(list[Any]):
+    """Gradients waiting for a Node of several outputs."""
+
+    __slots__ = ()
+
+
+def _target(tensor: Tensor) -> Any:
+    return tensor if tensor._edge is LEAF else tensor._edge
+
+
+def _explore(first: Sequence[Node], lowest: int) -> tuple[list[Node], dict[Tensor, int]]:
+    """All Nodes that `first` lead to (not those numbered below `lowest`), and how many edges lead to each leaf."""
+    order = list(dict.fromkeys(first))
+    seen = set(order)
+    uses: dict[Tensor, int] = {}
+    for node in order:  # grows while it is walked
+        for edge in node.edges:
+            if edge is None:
+                continue
+            target = edge.node if isinstance(edge, OutputEdge) else edge
+            if not isinstance(target, Node):
+                uses[target] = uses.get(target, 0) + 1
+            elif target not in seen and target.sequence_nr >= lowest:
+                seen.add(target)
+                order.append(target)
+    return order, uses
+
+
+def run_node(node: Node, grad: Any) -> Sequence[Tensor | None]:
+    """One Node with its hooks, outside of a backward."""
+    if node._extra is not None:
+        grad = _run_tensor_hooks(node, grad)
+    return _apply_with_hooks(node, grad)
+
+
+def _run_tensor_hooks(node: Node, grad: Any) -> Any:
+    """The hooks of the outputs as Tensors; those that keep their gradient come last, whenever they asked for it."""
+    extra = node._extra
+    assert extra is not None
+    if not extra.tensor_hooks and not extra.retained:
+        return grad
+    grads = [grad] if node.num_outputs == 1 else list(grad)
+    for output_nr, hooks in extra.tensor_hooks.items():
+        if grads[output_nr] is not None:
+            grads[output_nr] = _run_hooks(hooks, grads[output_nr])
+    for output_nr, reference in extra.retained.items():
+        tensor = reference()
+        if tensor is not None and grads[output_nr] is not None:
+            _add_retained(tensor, grads[output_nr])
+    return grads[0] if node.num_outputs == 1 else tuple(grads)
+
+
+def _add_retained(tensor: Tensor, grad: Tensor) -> None:
+    extra = tensor.extra
+    extra.grad = grad if extra.grad is None else extra.grad + grad
+
+
+def _run_hooks(hooks: dict[int, Callable[..., Any]], grad: Tensor) -> Tensor:
+    for hook in list(hooks.values()):
+        changed = hook(grad)
+        if changed is not None:
+            _check_hook_result(hook, changed, grad)
+            grad = changed
+    return grad
+
+
+def _check_hook_result(hook: Callable[..., Any], changed: Any, grad: Tensor | None) -> None:
+    name = getattr(hook, "__name__", type(hook).__name__)
+    if not isinstance(changed, Tensor):
+        raise TypeError(f"expected Tensor, but hook '{name}' returned '{type(changed).__name__}'")
+    if grad is None:
+        return
+    if changed._array.dtype != grad._array.dtype:
+        raise RuntimeError(f"hook '{name}' has changed the type of value (was {grad.dtype} got {changed.dtype})")
+    if changed._array.shape != grad._array.shape:
+        raise RuntimeError(f"hook '{name}' has changed the size of value")
+
+
+def _replace_all(hook: Callable[..., Any], changed: Any, values: tuple[Any, ...]) -> tuple[Any, ...]:
+    """What a Node's hook returned, in place of `values`."""
+    if changed is None:
+        return values
+    if not isinstance(changed, tuple):
+        changed = (changed,)
+    if len(changed) != len(values):
+        name = getattr(hook, "__name__", type(hook).__name__)
+        raise RuntimeError(
+            f"hook '{name}' has returned an incorrect number of values (got {len(changed)}, but expected {len(values)})"
+        )
+    for new, old in zip(changed, values, strict=True):
+        if new is not None:
+            _check_hook_result(hook, new, old)
+    return tuple(changed)
+
+
+def _apply_with_hooks(node: Node, grad: Any) -> Sequence[Tensor | None]:
+    extra = node._extra
+    single = node.num_outputs == 1
+    if extra is not None and extra.prehooks:
+        given = (grad,) if single else tuple(grad)
+        for hook in list(extra.prehooks.values()):
+            given = _replace_all(hook, hook(given), given)
+        grad = given[0] if single else given
+    try:
+        results: tuple[Tensor | None, ...] = node.apply(grad)
+    except Exception as error:
+        _explain(error, node)
+        raise
+    if extra is not None and extra.hooks:
+        given = (grad,) if single else tuple(grad)
+        for hook in list(extra.hooks.values()):
+            results = _replace_all(hook, hook(results, given), results)
+    return results
+
+
+def _accumulate_with_hooks(leaf: Tensor, grad: Tensor, create_graph: bool, private: bool) -> None:
+    extra = leaf.extra
+    node = extra.accumulate_node
+    hooked = node if isinstance(node, Node) else None
+    if hooked is not None and hooked._extra is not None:
+        given: tuple[Any, ...] = (grad,)
+        for hook in list(hooked._extra.prehooks.values()):
+            given = _replace_all(hook, hook(given), given)
+            private = False
+        grad = given[0]
+    accumulate_into_leaf(leaf, grad, create_graph, private)
+    if extra.post_accumulate_hooks:
+        for hook in list(extra.post_accumulate_hooks.values()):
+            hook(leaf)
+    if hooked is not None and hooked._extra is not None:
+        for hook in list(hooked._extra.hooks.values()):
+            hook((), (grad,))
+
+
+def accumulate_into_leaf(leaf: Tensor, grad: Tensor, create_graph: bool, private: bool = False) -> None:
+    """Add `grad` to `leaf.grad`.
+
+    Args:
+        leaf: a leaf that requires grad.
+        grad: of its shape and element type.
+        create_graph: keep the history of the sum.
+        private: nobody else can see the memory of `grad`, so it need not be copied.
+    """
+    extra = leaf.extra
+    with _accumulation:
+        known = extra.grad
+        if known is None:
+            if create_graph and grad._edge is not None:
+                extra.grad = grad if private else grad.clone()
+            elif private and _same_layout(grad._array, leaf._array):
+                extra.grad = grad
+            else:
+                own = np.empty_like(leaf._array)  # laid out as the leaf is
+                np.copyto(own, grad._array)
+                extra.grad = wrap(own)
+        elif create_graph or type(known) not in plain or type(grad) not in plain:
+            extra.grad = known + grad
+        elif not known._array.flags.writeable or 0 in known._array.strides:
+            extra.grad = wrap(np.asarray(known._array + grad._array))
+        else:
+            np.add(known._array, grad._array, out=known._array)
+            if known._writes is not None:
+                known._writes[0] += 1
+
+
+def _same_layout(grad: np.ndarray, leaf: np.ndarray) -> bool:
+    if grad.flags.c_contiguous and leaf.flags.c_contiguous:
+        return True
+    return grad.strides == leaf.strides and grad.flags.writeable and 0 not in grad.strides
+
+
+def _explain(error: Exception, node: Node) -> None:
+    """Say in a note which operator's derivative failed; the error itself stays as it is."""
+    operator = getattr(node, "operator", None)
+    name = f"{operator} ({node._name})" if isinstance(operator, str) else node._name
+    note = f"in the derivative of {name}"
+    if note not in getattr(error, "__notes__", ()):
+        error.add_note(note)

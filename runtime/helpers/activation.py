@@ -1,0 +1,51 @@
+"""Derivatives of activation functions."""
+
+from __future__ import annotations
+
+import math
+
+from runtime import ops
+from runtime.tensor import Tensor
+from runtime.types import Scalar
+
+_SQRT_2_OVER_PI = math.sqrt(2 / math.pi)
+_GELU_CUBIC = 0.044715
+
+
+def elu_slope(self: Tensor, alpha: Scalar, scale: Scalar, input_scale: Scalar) -> Tensor:
+    below = (self.clamp_max(0) * input_scale).exp() * (alpha * scale * input_scale)
+    return ops.where(self <= 0, below, scale)
+
+
+def gelu_bend(self: Tensor, approximate: str) -> Tensor:
+    """The second derivative of `gelu`."""
+    square = self * self
+    if approximate == "none":
+        density = (square * -0.5).exp() * (0.5 * _SQRT_2_OVER_PI)
+        return density * (2 - square)
+    tanh = (self * (square * _GELU_CUBIC + 1) * _SQRT_2_OVER_PI).tanh()
+    slope = (square * (3 * _GELU_CUBIC) + 1) * _SQRT_2_OVER_PI
+    bend = self * (3 * _GELU_CUBIC * _SQRT_2_OVER_PI) - tanh * slope * slope
+    return (1 - tanh * tanh) * (slope + self * bend)
+
+
+def silu_slope(self: Tensor) -> Tensor:
+    gate = self.sigmoid()
+    return gate * (self * (1 - gate) + 1)
+
+
+def mish_slope(self: Tensor) -> Tensor:
+    tanh = ops.softplus(self).tanh()
+    return tanh + self * self.sigmoid() * (1 - tanh * tanh)
+
+
+def hardswish_slope(self: Tensor) -> Tensor:
+    return ops.where(self <= -3, 0, ops.where(self < 3, self / 3 + 0.5, 1))
+
+
+def logit_backward(grad: Tensor, self: Tensor, eps: float | None) -> Tensor:
+    """The gradient of `logit`: NaN outside [0, 1], and with `eps` 0 outside [eps, 1 - eps]."""
+    low, outside = (0.0, math.nan) if eps is None else (eps, 0.0)
+    inside = (self >= low).logical_and(self <= 1 - low)
+    inner = ops.where(inside, self, 0.5)
+    return ops.where(inside, grad / (inner * (1 - inner)), outside)

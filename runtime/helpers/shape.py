@@ -1,0 +1,180 @@
+"""Derivatives of views, joins and reorderings."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from runtime import ops
+from runtime.tensor import Tensor
+from runtime.types import DType
+
+
+def permute_back(grad: Tensor, dims: Sequence[int]) -> Tensor:
+    """The inverse permutation."""
+    back = [0] * len(dims)
+    for place, dim in enumerate(dims):
+        back[dim] = place
+    return grad.permute(back)
+
+
+def slice_gradient(
+    grad: Tensor, sizes: Sequence[int], dim: int, start: int | None, end: int | None, step: int
+) -> Tensor:
+    """Zeros with the gradient written where the slice looked."""
+    return ops.slice_backward(grad, sizes, dim, 0 if start is None else start, sizes[dim] if end is None else end, step)
+
+
+# -- parts and joins
+
+
+def _part_sizes(sizes: Sequence[int], dim: int, length: int) -> list[int]:
+    part = list(sizes)
+    part[dim] = length
+    return part
+
+
+def split_with_sizes_backward(
+    grads: Sequence[Tensor | None], sizes: Sequence[int], split_sizes: Sequence[int], dim: int, dtype: DType
+) -> Tensor:
+    """The parts joined again, with zeros for those that got no gradient."""
+    parts = [
+        ops.zeros(_part_sizes(sizes, dim, length), dtype=dtype) if grad is None else grad
+        for grad, length in zip(grads, split_sizes, strict=True)
+    ]
+    return ops.cat(parts, dim)
+
+
+def split_backward(
+    grads: Sequence[Tensor | None], sizes: Sequence[int], split_size: int, dim: int, dtype: DType
+) -> Tensor:
+    """As `split_with_sizes_backward`; all parts but the last are of one size."""
+    length = sizes[dim]
+    lengths = [split_size] * (len(grads) - 1)
+    return split_with_sizes_backward(grads, sizes, [*lengths, length - sum(lengths)], dim, dtype)
+
+
+def unbind_backward(grads: Sequence[Tensor | None], sizes: Sequence[int], dim: int, dtype: DType) -> Tensor:
+    """The slices stacked again, with zeros for those that got no gradient."""
+    if not grads:
+        return ops.zeros(sizes, dtype=dtype)
+    rest = list(sizes)
+    del rest[dim]
+    return ops.stack([ops.zeros(rest, dtype=dtype) if grad is None else grad for grad in grads], dim)
+
+
+def cat_backward(grad: Tensor, tensors: Sequence[Tensor], dim: int) -> list[Tensor]:
+    """To each Tensor its part.  Empty vectors were left out of the join, whatever its other dims."""
+    parts, start = [], 0
+    for tensor in tensors:
+        if tuple(tensor.shape) == (0,):
+            parts.append(ops.zeros([0], dtype=grad.dtype))
+            continue
+        length = tensor.shape[dim]
+        parts.append(grad.narrow(dim, start, length))
+        start += length
+    return parts
+
+
+# -- reorderings
+
+
+def roll_back(grad: Tensor, shifts: Sequence[int], dims: Sequence[int]) -> Tensor:
+    """Rolled the other way."""
+    return grad.roll([-shift for shift in shifts], dims)
+
+
+def repeat_backward(grad: Tensor, sizes: Sequence[int], repeats: Sequence[int]) -> Tensor:
+    """The sum over the copies."""
+    if 0 in repeats:
+        return ops.zeros(sizes, dtype=grad.dtype)
+    own = [1] * (len(repeats) - len(sizes)) + list(sizes)
+    shape = [length for pair in zip(repeats, own, strict=True) for length in pair]
+    copies = [2 * place for place, count in enumerate(repeats) if count != 1]
+    grad = grad.reshape(shape)
+    return (grad.sum(copies) if copies else grad).reshape(sizes)
+
+
+def pad_backward(grad: Tensor, pad: Sequence[int]) -> Tensor:
+    """What was added is cut off, and what was cut off gets zeros."""
+    return ops.constant_pad_nd(grad, [-length for length in pad])
+
+
+# -- any strides
+
+
+def _places(sizes: Sequence[int], strides: Sequence[int], offset: int) -> Tensor:
+    """The place in memory of each element, in row-major order, as a 1-dim Tensor."""
+    places = ops.arange(offset, offset + 1)
+    for size, stride in zip(sizes, strides, strict=True):
+        places = (places.unsqueeze(-1) + ops.arange(size) * stride).reshape([-1 if size else 0])
+    return places
+
+
+def _may_overlap(sizes: Sequence[int], strides: Sequence[int]) -> bool:
+    """Whether two elements may lie at one place: each stride should step over all that the smaller strides reach."""
+    reach = 0
+    for stride, size in sorted(zip(strides, sizes, strict=True)):
+        if size > 1:
+            if stride <= reach:
+                return True
+            reach += stride * (size - 1)
+    return False
+
+
+def _extent(sizes: Sequence[int], strides: Sequence[int], offset: int) -> int:
+    if 0 in sizes:
+        return 0
+    return offset + 1 + sum((size - 1) * stride for size, stride in zip(sizes, strides, strict=True))
+
+
+def as_strided_backward(
+    grad: Tensor,
+    sizes: Sequence[int],
+    strides: Sequence[int],
+    offset: int,
+    size: Sequence[int],
+    stride: Sequence[int],
+    storage_offset: int | None,
+) -> Tensor:
+    """Gradients are added up in an image of the memory, and read back through the strides of the input.
+
+    Elements of the input that share one place share its gradient evenly.
+    """
+    start = offset if storage_offset is None else storage_offset
+    length = max(_extent(sizes, strides, offset), _extent(size, stride, start))
+    memory = ops.zeros([length], dtype=grad.dtype).index_add(0, _places(size, stride, start), grad.reshape(-1))
+    return _read_evenly(memory, sizes, strides, offset)
+
+
+def as_strided_jvp(
+    tangent: Tensor,
+    sizes: Sequence[int],
+    strides: Sequence[int],
+    offset: int,
+    size: Sequence[int],
+    stride: Sequence[int],
+    storage_offset: int | None,
+) -> Tensor:
+    """The transpose of `as_strided_backward`: tangents go into an image of the memory, which the result reads."""
+    start = offset if storage_offset is None else storage_offset
+    length = max(_extent(sizes, strides, offset), _extent(size, stride, start))
+    places = _places(sizes, strides, offset)
+    flat = tangent.reshape(-1)
+    if _may_overlap(sizes, strides):
+        flat = flat / _sharing(places, length)
+    memory = ops.zeros([length], dtype=tangent.dtype).index_add(0, places, flat)
+    return memory.index_select(0, _places(size, stride, start)).reshape(size)
+
+
+def _sharing(places: Tensor, length: int) -> Tensor:
+    """For each element, how many lie at its place."""
+    counts = ops.zeros([length], dtype=places.dtype).index_add(0, places, ops.ones_like(places))
+    return counts.index_select(0, places)
+
+
+def _read_evenly(memory: Tensor, sizes: Sequence[int], strides: Sequence[int], offset: int) -> Tensor:
+    places = _places(sizes, strides, offset)
+    values = memory.index_select(0, places)
+    if _may_overlap(sizes, strides):
+        values = values / _sharing(places, memory.shape[0])
+    return values.reshape(sizes)

@@ -1,0 +1,81 @@
+"""What the kernel modules share: types, dimension arguments, common errors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+Number = bool | int | float | complex
+
+
+def normalize_dim(dim: int, ndim: int) -> int:
+    """`dim` counted from the front.  A 0-dim array takes 0 and -1, as if it had one dimension."""
+    size = ndim or 1
+    if -size <= dim < size:
+        return dim + size if dim < 0 else dim
+    raise IndexError(f"Dimension out of range (expected to be in range of [{-size}, {size - 1}], but got {dim})")
+
+
+def normalize_dims(dims: int | Sequence[int], ndim: int) -> tuple[int, ...]:
+    """Each of `dims` counted from the front, in the order given; naming one twice is an error."""
+    if isinstance(dims, int):
+        return (normalize_dim(dims, ndim),)
+    normal = tuple(normalize_dim(dim, ndim) for dim in dims)
+    if len(set(normal)) != len(normal):
+        twice = next(dim for place, dim in enumerate(normal) if dim in normal[:place])
+        raise RuntimeError(f"dim {twice} appears multiple times in the list of dims")
+    return normal
+
+
+def unsupported(operation: str, array: Array) -> NotImplementedError:
+    """The error for a dtype that `operation` has no meaning for."""
+    return NotImplementedError(f'"{operation}" not implemented for dtype {array.dtype}')
+
+
+def check_divisor(other: Array | Number) -> None:
+    """Refuse an integer division by zero, for which NumPy gives zero."""
+    if not np.all(other):
+        raise RuntimeError("ZeroDivisionError: integer division or remainder by zero")
+
+
+_TYPE_NAMES = {
+    "bool": "Bool", "uint8": "Byte", "int8": "Char", "int16": "Short", "int32": "Int", "int64": "Long",
+    "float16": "Half", "bfloat16": "BFloat16", "float32": "Float", "float64": "Double",
+    "complex64": "ComplexFloat", "complex128": "ComplexDouble",
+}  # fmt: skip
+
+
+def type_name(dtype: np.dtype[Any]) -> str:
+    """The word PyTorch's messages use for an element type: `Long`, `Float`."""
+    return _TYPE_NAMES.get(dtype.name, dtype.name)
+
+
+def is_half(dtype: np.dtype[Any]) -> bool:
+    """float16 or bfloat16: stored in two bytes, computed in float32.  (NumPy knows bfloat16 as a void type.)"""
+    return dtype.itemsize == 2 and dtype.kind in "fV"
+
+
+def is_integral(dtype: np.dtype[Any]) -> bool:
+    """An integer type or bool."""
+    return dtype.kind in "iub"
+
+
+class Constant(dict[np.dtype[Any], Array]):
+    """A number as a 0-dim array of each dtype, made once: NumPy converts a Python number anew in every call."""
+
+    def __init__(self, number: Number) -> None:
+        super().__init__()
+        self.number = number
+
+    def __missing__(self, dtype: np.dtype[Any]) -> Array:
+        array = self[dtype] = np.asarray(self.number, dtype)
+        array.flags.writeable = False
+        return array
+
+
+ZERO = Constant(0)
+ONE = Constant(1)

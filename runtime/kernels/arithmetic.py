@@ -1,0 +1,188 @@
+"""Arithmetic on arrays: sums, products, quotients, remainders and rounding."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from runtime.kernels._common import Array, Number, check_divisor, unsupported
+
+mul = np.multiply
+div = np.true_divide
+reciprocal = np.reciprocal
+positive = np.positive
+copysign = np.copysign
+deg2rad = np.deg2rad
+rad2deg = np.rad2deg
+hypot = np.hypot
+gcd = np.gcd
+lcm = np.lcm
+
+
+def neg(self: Array) -> Array:
+    try:
+        return np.negative(self)
+    except TypeError:
+        raise RuntimeError(
+            "Negation, the `-` operator, on a bool tensor is not supported. "
+            "If you are trying to invert a mask, use the `~` or `logical_not()` operator instead."
+        ) from None
+
+
+def add(self: Array, other: Array | Number, alpha: Number = 1) -> Array:
+    if alpha == 1:
+        return np.add(self, other)
+    return np.add(self, _scaled(self, other, alpha))
+
+
+def sub(self: Array, other: Array | Number, alpha: Number = 1) -> Array:
+    if alpha != 1:
+        other = _scaled(self, other, alpha)
+    try:
+        return np.subtract(self, other)
+    except TypeError:
+        _refuse_bool(self, other)
+        raise
+
+
+def rsub(self: Array, other: Array | Number, alpha: Number = 1) -> Array:
+    """`other - alpha * self`."""
+    scaled = self if alpha == 1 else _scaled(self, self, alpha)
+    try:
+        return np.subtract(other, scaled)
+    except TypeError:
+        _refuse_bool(self, other)
+        raise
+
+
+def _scaled(self: Array, other: Array | Number, alpha: Number) -> Array | Number:
+    """`alpha * other`, where `alpha` must be a number that the dtype of `self` can hold."""
+    kind = self.dtype.kind
+    if isinstance(alpha, bool) and kind != "b":
+        raise RuntimeError("Boolean alpha only supported for Boolean results.")
+    if kind in "iub" and isinstance(alpha, (float, complex)):
+        raise RuntimeError("For integral input tensors, argument alpha must not be a floating point number.")
+    if isinstance(alpha, complex) and kind != "c":
+        raise RuntimeError("For non-complex input tensors, argument alpha must not be a complex number.")
+    if kind == "b":
+        return np.logical_and(other, bool(alpha))
+    return np.multiply(other, alpha)
+
+
+def _refuse_bool(self: Array, other: Array | Number) -> None:
+    """Explain why a difference of bools has no meaning, if that is what was asked for."""
+    if self.dtype.kind != "b":
+        return
+    if isinstance(other, np.ndarray) and other.dtype.kind == "b":
+        raise RuntimeError(
+            "Subtraction, the `-` operator, with two bool tensors is not supported. "
+            "Use the `^` or `logical_xor()` operator instead."
+        )
+    raise RuntimeError(
+        "Subtraction, the `-` operator, with a bool tensor is not supported. "
+        "If you are trying to invert a mask, use the `~` or `logical_not()` operator instead."
+    )
+
+
+def floor_divide(self: Array, other: Array | Number) -> Array:
+    if self.dtype.kind in "bc":
+        raise unsupported("floor_divide", self)
+    if self.dtype.kind in "iu":
+        check_divisor(other)
+    return np.floor_divide(self, other)
+
+
+def fmod(self: Array, other: Array | Number) -> Array:
+    """The remainder with the sign of `self`."""
+    if self.dtype.kind in "bc":
+        raise unsupported("fmod", self)
+    if self.dtype.kind in "iu":
+        check_divisor(other)
+    return np.fmod(self, other)
+
+
+def remainder(self: Array | Number, other: Array | Number) -> Array:
+    """The remainder with the sign of `other`."""
+    array = self if isinstance(self, np.ndarray) else np.asarray(other)
+    if array.dtype.kind in "bc":
+        raise unsupported("remainder", array)
+    if array.dtype.kind in "iu":
+        check_divisor(other)
+    return np.remainder(self, other)
+
+
+def addcmul(self: Array, tensor1: Array, tensor2: Array, value: Number = 1) -> Array:
+    if self.dtype.kind == "b":
+        raise unsupported("addcmul", self)
+    product = np.multiply(tensor1, tensor2)
+    return np.add(self, product if value == 1 else np.multiply(product, value))
+
+
+def addcdiv(self: Array, tensor1: Array, tensor2: Array, value: Number = 1) -> Array:
+    if self.dtype.kind in "iub":
+        raise RuntimeError(
+            "Integer division with addcdiv is not supported: convert the tensors to a floating point dtype, or compute "
+            "self + value * tensor1.div(tensor2, rounding_mode=...)"
+        )
+    quotient = np.true_divide(tensor1, tensor2)
+    return np.add(self, quotient if value == 1 else np.multiply(quotient, value))
+
+
+def lerp(self: Array, end: Array, weight: Array | Number) -> Array:
+    """The point a `weight` part of the way from `self` to `end`, exact at both ends."""
+    if self.dtype.kind in "iub":
+        raise unsupported("lerp", self)
+    for name, array in (("end", end), ("weight", weight)):
+        if isinstance(array, np.ndarray) and array.dtype != self.dtype:
+            raise RuntimeError(f"expected dtype {self.dtype} for `{name}` but got dtype {array.dtype}")
+    length = np.subtract(end, self)
+    if isinstance(weight, np.ndarray):
+        near = np.add(self, np.multiply(weight, length))
+        far = np.subtract(end, np.multiply(length, np.subtract(1, weight)))
+        return np.where(np.absolute(weight) < 0.5, near, far)
+    if abs(weight) < 0.5:
+        return np.add(self, np.multiply(length, weight))
+    return np.subtract(end, np.multiply(length, 1 - weight))
+
+
+def floor(self: Array) -> Array:
+    return np.floor(self) if _has_fractions("floor", self) else self.copy()
+
+
+def ceil(self: Array) -> Array:
+    return np.ceil(self) if _has_fractions("ceil", self) else self.copy()
+
+
+def trunc(self: Array) -> Array:
+    return np.trunc(self) if _has_fractions("trunc", self) else self.copy()
+
+
+def round_half_even(self: Array) -> Array:
+    return np.rint(self) if _has_fractions("round", self) else self.copy()
+
+
+def _has_fractions(operation: str, self: Array) -> bool:
+    """Whether there is something to round: not in integers; bools and complex numbers are refused."""
+    if self.dtype.kind in "bc":
+        raise unsupported(operation, self)
+    return self.dtype.kind not in "iu"
+
+
+def frac(self: Array) -> Array:
+    if self.dtype.kind in "iub":
+        raise unsupported("frac", self)
+    return np.subtract(self, np.trunc(self))
+
+
+def round_decimals(self: Array, decimals: int) -> Array:
+    if not _has_fractions("round", self):
+        if decimals == 0:
+            return self.copy()
+        raise unsupported("round with decimals", self)
+    scale = 10.0 ** abs(decimals)
+    if decimals < 0:
+        return np.multiply(np.rint(np.true_divide(self, scale)), scale)
+    return np.true_divide(np.rint(np.multiply(self, scale)), scale)
+
+
+def ldexp(self: Array, other: Array) -> Array:
+    return np.multiply(self, np.exp2(other))

@@ -1,0 +1,141 @@
+"""Comparisons, predicates, logic, bits, and choosing between elements."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from runtime.kernels._common import Array, Number, unsupported
+from runtime.kernels.selection import keep, pick
+
+eq = np.equal
+ne = np.not_equal
+isnan = np.isnan
+isinf = np.isinf
+isfinite = np.isfinite
+logical_and = np.logical_and
+logical_or = np.logical_or
+logical_xor = np.logical_xor
+logical_not = np.logical_not
+bitwise_and = np.bitwise_and
+bitwise_or = np.bitwise_or
+bitwise_xor = np.bitwise_xor
+bitwise_not = np.invert
+bitwise_left_shift = np.left_shift
+bitwise_right_shift = np.right_shift
+nextafter = np.nextafter
+
+
+# NumPy orders complex numbers by their real parts first; here they have no order.
+
+
+def lt(self: Array, other: Array | Number) -> Array:
+    if self.dtype.kind == "c":
+        raise unsupported("lt", self)
+    return np.less(self, other)
+
+
+def le(self: Array, other: Array | Number) -> Array:
+    if self.dtype.kind == "c":
+        raise unsupported("le", self)
+    return np.less_equal(self, other)
+
+
+def gt(self: Array, other: Array | Number) -> Array:
+    if self.dtype.kind == "c":
+        raise unsupported("gt", self)
+    return np.greater(self, other)
+
+
+def ge(self: Array, other: Array | Number) -> Array:
+    if self.dtype.kind == "c":
+        raise unsupported("ge", self)
+    return np.greater_equal(self, other)
+
+
+def maximum(self: Array, other: Array | Number) -> Array:
+    if self.dtype.kind == "c":
+        raise unsupported("maximum", self)
+    return np.maximum(self, other)
+
+
+def minimum(self: Array, other: Array | Number) -> Array:
+    if self.dtype.kind == "c":
+        raise unsupported("minimum", self)
+    return np.minimum(self, other)
+
+
+def fmax(self: Array, other: Array) -> Array:
+    if self.dtype.kind == "c":
+        raise unsupported("fmax", self)
+    return np.fmax(self, other)
+
+
+def fmin(self: Array, other: Array) -> Array:
+    if self.dtype.kind == "c":
+        raise unsupported("fmin", self)
+    return np.fmin(self, other)
+
+
+def clamp(self: Array, min: Array | Number | None = None, max: Array | Number | None = None) -> Array:
+    """`self` moved into [min, max]; `max` wins where the bounds cross, and a NaN bound gives NaN."""
+    if self.dtype.kind == "c":
+        raise unsupported("clamp", self)
+    if min is None and max is None:
+        raise RuntimeError("clamp: at least one of 'min' and 'max' must not be None")
+    raised = self if min is None else np.maximum(self, min)
+    return raised if max is None else np.minimum(raised, max)
+
+
+def clamp_min(self: Array, min: Array | Number) -> Array:
+    return maximum(self, min)
+
+
+def clamp_max(self: Array, max: Array | Number) -> Array:
+    return minimum(self, max)
+
+
+def where(condition: Array, self: Array | Number, other: Array | Number) -> Array:
+    if condition.dtype.kind != "b" and condition.dtype.char != "B":
+        raise RuntimeError(
+            f"where expected condition to be a boolean tensor, but got a tensor with dtype {condition.dtype}"
+        )
+    if condition.dtype.kind != "b":
+        condition = condition.astype(np.bool_)
+    if isinstance(self, np.ndarray) and isinstance(other, np.ndarray):
+        return pick(condition, self, other)
+    # Gradients are masked with the number 0; a float may be -0.0, which is another one.
+    if isinstance(self, np.ndarray) and type(other) is int and other == 0:
+        return keep(condition, self)
+    if isinstance(other, np.ndarray) and type(self) is int and self == 0:
+        return keep(np.logical_not(condition), other)
+    return np.where(condition, self, other)
+
+
+def heaviside(self: Array, values: Array) -> Array:
+    """The step function: 0 below 0, 1 above, and `values` at 0."""
+    if self.dtype.kind == "c" or values.dtype != self.dtype:
+        raise RuntimeError("heaviside needs two real tensors of one dtype")
+    return np.where(np.equal(self, 0), values, np.greater(self, 0).astype(self.dtype))
+
+
+def isposinf(self: Array) -> Array:
+    if self.dtype.kind == "c":
+        raise unsupported("isposinf", self)
+    return np.equal(self, np.inf)
+
+
+def isneginf(self: Array) -> Array:
+    if self.dtype.kind == "c":
+        raise unsupported("isneginf", self)
+    return np.equal(self, -np.inf)
+
+
+def nan_to_num(
+    self: Array, nan: float | None = None, posinf: float | None = None, neginf: float | None = None
+) -> Array:
+    return np.nan_to_num(self, nan=0.0 if nan is None else nan, posinf=posinf, neginf=neginf)
+
+
+def equal(self: Array, other: Array) -> bool:
+    """Whether the two have the same shape and elements."""
+    return np.array_equal(self, other)

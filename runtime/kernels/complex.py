@@ -1,0 +1,64 @@
+"""Absolute value, sign and angle; making and conjugating complex arrays."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from runtime.kernels._common import Array, unsupported
+
+conjugate = np.conjugate
+magnitude = np.absolute
+
+
+def sgn(self: Array) -> Array:
+    """`x / abs(x)`, and 0 at 0.  A real NaN has the sign 0."""
+    kind = self.dtype.kind
+    if kind == "b":
+        return self.copy()
+    if kind in "iuc":
+        return np.sign(self)
+    return np.where(np.isnan(self), np.zeros((), self.dtype), np.sign(self))
+
+
+def sign(self: Array) -> Array:
+    if self.dtype.kind == "c":
+        raise NotImplementedError("sign is not defined for complex tensors: use sgn, which is x / abs(x)")
+    return sgn(self)
+
+
+def signbit(self: Array) -> Array:
+    if self.dtype.kind in "iub":
+        return np.less(self, 0)
+    return np.signbit(self)
+
+
+def angle(self: Array) -> Array:
+    """The argument of each element: for real numbers 0 or pi, and NaN where the element is NaN."""
+    if self.dtype.kind == "c":
+        return np.asarray(np.arctan2(self.imag, self.real))
+    half_turn = np.where(np.less(self, 0), np.asarray(np.pi, self.dtype), np.zeros((), self.dtype))
+    return np.where(np.isnan(self), self, half_turn)
+
+
+def complex_(real: Array, imag: Array) -> Array:
+    _check_parts("complex", real, imag)
+    result = np.empty(np.broadcast_shapes(real.shape, imag.shape), np.result_type(real.dtype, np.complex64))
+    result.real = real
+    result.imag = imag
+    return result
+
+
+def polar(abs: Array, angle: Array) -> Array:
+    _check_parts("polar", abs, angle)
+    result = np.empty(np.broadcast_shapes(abs.shape, angle.shape), np.result_type(abs.dtype, np.complex64))
+    result.real = np.multiply(abs, np.cos(angle))
+    result.imag = np.multiply(abs, np.sin(angle))
+    return result
+
+
+def _check_parts(name: str, first: Array, second: Array) -> None:
+    """The two real numbers that make a complex one must be of one dtype, float32 or float64."""
+    if first.dtype.char not in "fd":
+        raise unsupported(name, first)
+    if first.dtype != second.dtype:
+        raise RuntimeError(f"{name}: expected both arguments to be {first.dtype}, but the second is {second.dtype}")

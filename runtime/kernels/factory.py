@@ -1,0 +1,163 @@
+"""Tensors made from sizes and numbers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from runtime.kernels._common import Array, Number
+from runtime.kernels.indexing import cast_number
+
+DType = np.dtype[Any]
+
+
+def _checked(size: Sequence[int]) -> tuple[int, ...]:
+    for length in size:
+        if length < 0:
+            raise RuntimeError(f"Trying to create tensor with negative dimension {length}: {list(size)}")
+    return tuple(size)
+
+
+# -- one value throughout
+
+
+def zeros(size: Sequence[int], dtype: DType) -> Array:
+    return np.zeros(_checked(size), dtype)
+
+
+def ones(size: Sequence[int], dtype: DType) -> Array:
+    return np.ones(_checked(size), dtype)
+
+
+def empty(size: Sequence[int], dtype: DType) -> Array:
+    return np.empty(_checked(size), dtype)
+
+
+def full_of(size: Sequence[int], fill_value: Number, dtype: DType) -> Array:
+    """`fill_value` throughout, in a dtype that is known already."""
+    return np.full(_checked(size), cast_number(fill_value, dtype), dtype)
+
+
+# In the shape, and unless told otherwise in the dtype, of another tensor.
+
+
+def zeros_like(self: Array, dtype: DType | None = None) -> Array:
+    return np.zeros(self.shape, dtype or self.dtype)
+
+
+def ones_like(self: Array, dtype: DType | None = None) -> Array:
+    return np.ones(self.shape, dtype or self.dtype)
+
+
+def empty_like(self: Array, dtype: DType | None = None) -> Array:
+    return np.empty(self.shape, dtype or self.dtype)
+
+
+def full_like(self: Array, fill_value: Number, dtype: DType | None = None) -> Array:
+    return full_of(self.shape, fill_value, dtype or self.dtype)
+
+
+def new_zeros(self: Array, size: Sequence[int], dtype: DType | None = None) -> Array:
+    return zeros(size, dtype or self.dtype)
+
+
+def new_ones(self: Array, size: Sequence[int], dtype: DType | None = None) -> Array:
+    return ones(size, dtype or self.dtype)
+
+
+def new_empty(self: Array, size: Sequence[int], dtype: DType | None = None) -> Array:
+    return empty(size, dtype or self.dtype)
+
+
+def new_full(self: Array, size: Sequence[int], fill_value: Number, dtype: DType | None = None) -> Array:
+    return full_of(size, fill_value, dtype or self.dtype)
+
+
+# -- series
+
+
+def _real(value: Number) -> int | float:
+    if isinstance(value, complex):
+        if value.imag:
+            raise RuntimeError("value cannot be converted to type double without overflow")
+        return value.real
+    return value
+
+
+def arange_of(start: Number, end: Number, step: Number, dtype: DType) -> Array:
+    """`start`, `start + step` and so on, while below `end` (above it, for a negative step)."""
+    start, end, step = _real(start), _real(end), _real(step)
+    if dtype.kind in "iu":
+        start, end, step = int(start), int(end), int(step)
+    if step == 0:
+        raise RuntimeError("step must be nonzero")
+    if not (math.isfinite(start) and math.isfinite(end)):
+        raise RuntimeError(f"unsupported range: {start:g} -> {end:g}")
+    if (end - start) * (1 if step > 0 else -1) < 0:
+        raise RuntimeError("upper bound and lower bound inconsistent with step sign")
+    exact = all(isinstance(value, int) for value in (start, end, step))
+    count = -((start - end) // step) if exact else math.ceil((end - start) / step)
+    places = np.arange(count, dtype=np.int64 if exact else np.float64)
+    return (places * step + start).astype(dtype)
+
+
+def linspace_of(start: Number, end: Number, steps: int, dtype: DType) -> Array:
+    """`steps` numbers from `start` to `end`, both included.  Counted from both ends, so that both are hit exactly."""
+    if steps < 0:
+        raise RuntimeError("number of steps must be non-negative")
+    exact = np.dtype(np.complex128 if dtype.kind == "c" else np.float64)
+    if dtype.kind in "iu":
+        start, end = int(_real(start)), int(_real(end))
+    elif dtype.kind != "c":
+        start, end = _real(start), _real(end)
+    if steps == 1:
+        return np.full(1, start, exact).astype(dtype)
+    places = np.arange(steps)
+    step = (end - start) / max(steps - 1, 1)
+    values = np.where(places < steps // 2, start + step * places, end - step * (steps - 1 - places))
+    return values.astype(dtype)
+
+
+def logspace_of(start: Number, end: Number, steps: int, base: float, dtype: DType) -> Array:
+    """`base` raised to `linspace`."""
+    exact = np.dtype(np.complex128 if dtype.kind == "c" else np.float64)
+    return np.power(exact.type(base), linspace_of(start, end, steps, exact)).astype(dtype)
+
+
+# -- matrices
+
+
+def eye(n: int, dtype: DType) -> Array:
+    return eye_m(n, n, dtype)
+
+
+def eye_m(n: int, m: int, dtype: DType) -> Array:
+    for name, size in (("n", n), ("m", m)):
+        if size < 0:
+            raise RuntimeError(f"{name} must be greater or equal to 0, got {size}")
+    return np.eye(n, m, dtype=dtype)
+
+
+def tril_indices(row: int, col: int, offset: int = 0, dtype: DType | None = None) -> Array:
+    _checked([row, col])
+    return np.stack(np.tril_indices(row, offset, col)).astype(dtype or np.int64)
+
+
+def triu_indices(row: int, col: int, offset: int = 0, dtype: DType | None = None) -> Array:
+    _checked([row, col])
+    return np.stack(np.triu_indices(row, offset, col)).astype(dtype or np.int64)
+
+
+# -- conversion
+
+
+def to_copy(self: Array, dtype: DType | None = None) -> Array:
+    """A copy in another dtype; of a complex number that becomes real, the real part."""
+    if dtype is None or dtype == self.dtype:
+        return self.copy()
+    if self.dtype.kind == "c" and dtype.kind not in "cb":
+        self = self.real
+    return self.astype(dtype)

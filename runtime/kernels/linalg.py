@@ -1,0 +1,370 @@
+"""Products of vectors and matrices, triangles, and dense linear algebra.  Dtypes are never promoted here."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from runtime.kernels._common import Array, Number, is_half, is_integral, normalize_dim, type_name, unsupported
+
+_SMALL_NAMES = {
+    "float16": "c10::Half", "bfloat16": "c10::BFloat16", "float32": "float", "float64": "double",
+    "complex64": "c10::complex<float>", "complex128": "c10::complex<double>", "bool": "bool", "uint8": "unsigned char",
+    "int8": "signed char", "int16": "short", "int32": "int", "int64": "long",
+}  # fmt: skip
+
+
+# -- products
+
+
+def mm(self: Array, mat2: Array) -> Array:
+    if self.ndim != 2:
+        raise RuntimeError("self must be a matrix")
+    if mat2.ndim != 2:
+        raise RuntimeError("mat2 must be a matrix")
+    return _product(self, mat2)
+
+
+def bmm(self: Array, mat2: Array) -> Array:
+    _check_batches(self, mat2)
+    if self.dtype != mat2.dtype:
+        raise RuntimeError(f"expected scalar type {type_name(self.dtype)} but found {type_name(mat2.dtype)}")
+    return _multiply("bmm", self, mat2)
+
+
+def mv(self: Array, vec: Array) -> Array:
+    _check_matrix_vector(1, self, vec)
+    if self.dtype != vec.dtype:
+        raise RuntimeError(f"expected scalar type {type_name(self.dtype)} but found {type_name(vec.dtype)}")
+    return _multiply("mv", self, vec)
+
+
+def dot(self: Array, tensor: Array) -> Array:
+    _check_vectors("dot", self, tensor)
+    return _multiply("dot", self, tensor)
+
+
+def vdot(self: Array, other: Array) -> Array:
+    _check_vectors("vdot", self, other)
+    return _multiply("vdot", self.conj() if self.dtype.kind == "c" else self, other)
+
+
+def addmm(self: Array, mat1: Array, mat2: Array, beta: Number = 1, alpha: Number = 1) -> Array:
+    if mat1.ndim != 2 or mat2.ndim != 2:
+        which = "mat1" if mat1.ndim != 2 else "mat2"
+        raise RuntimeError(f"{which} must be a matrix, got {(mat1 if mat1.ndim != 2 else mat2).ndim}-D tensor")
+    product = _product(mat1, mat2)
+    if self.dtype != mat2.dtype:
+        raise RuntimeError(
+            f"self and mat2 must have the same dtype, but got {type_name(self.dtype)} and {type_name(mat2.dtype)}"
+        )
+    return _add_product(self, product, beta, alpha)
+
+
+def addmv(self: Array, mat: Array, vec: Array, beta: Number = 1, alpha: Number = 1) -> Array:
+    _check_matrix_vector(self.ndim, mat, vec)
+    if not self.dtype == mat.dtype == vec.dtype:
+        names = [type_name(array.dtype) for array in (self, mat, vec)]
+        raise RuntimeError(
+            f"addmv input tensors must have the same dtype, but got {names[0]}, {names[1]}, and {names[2]}"
+        )
+    return _add_product(self, _multiply("addmv", mat, vec), beta, alpha)
+
+
+def baddbmm(self: Array, batch1: Array, batch2: Array, beta: Number = 1, alpha: Number = 1) -> Array:
+    _check_batches(batch1, batch2)
+    if not self.dtype == batch1.dtype == batch2.dtype:
+        names = ", ".join(type_name(array.dtype) for array in (self, batch1, batch2))
+        raise RuntimeError(f"Input dtypes must be the same, got: {names}")
+    return _add_product(self, _multiply("baddbmm", batch1, batch2), beta, alpha)
+
+
+def addbmm(self: Array, batch1: Array, batch2: Array, beta: Number = 1, alpha: Number = 1) -> Array:
+    _check_batches(batch1, batch2)
+    if not self.dtype == batch1.dtype == batch2.dtype:
+        names = ", ".join(type_name(array.dtype) for array in (self, batch1, batch2))
+        raise RuntimeError(f"Input dtypes must be the same, got: {names}")
+    total = np.add.reduce(_multiply("addbmm", batch1, batch2), axis=0, dtype=self.dtype)
+    return _add_product(self, np.asarray(total), beta, alpha)
+
+
+def _product(left: Array, right: Array) -> Array:
+    if left.shape[1] != right.shape[0]:
+        shapes = f"{left.shape[0]}x{left.shape[1]} and {right.shape[0]}x{right.shape[1]}"
+        raise RuntimeError(f"mat1 and mat2 shapes cannot be multiplied ({shapes})")
+    if left.dtype != right.dtype:
+        names = [_SMALL_NAMES.get(array.dtype.name, array.dtype.name) for array in (left, right)]
+        raise RuntimeError(f"expected m1 and m2 to have the same dtype, but got: {names[0]} != {names[1]}")
+    return _multiply("mm", left, right)
+
+
+def _multiply(name: str, left: Array, right: Array) -> Array:
+    dtype = left.dtype
+    if is_half(dtype):
+        return np.asarray(np.matmul(left.astype(np.float32), right.astype(np.float32))).astype(dtype)
+    if dtype.kind == "b":
+        raise unsupported(name, left)
+    return np.asarray(np.matmul(left, right))
+
+
+def _add_product(self: Array, product: Array, beta: Number, alpha: Number) -> Array:
+    """`beta * self + alpha * product`, written over `product`.  With beta 0, NaN in `self` does not show."""
+    if is_integral(product.dtype):
+        beta, alpha = int(np.real(beta)), int(np.real(alpha))
+    if alpha != 1:
+        product = np.asarray(product * product.dtype.type(alpha))
+    try:
+        added = np.broadcast_to(self, product.shape)
+    except ValueError:
+        raise RuntimeError(_expand_message(self, product)) from None
+    if beta == 0:
+        return product
+    if beta != 1:
+        added = np.asarray(added * product.dtype.type(beta))
+    return np.add(product, added, out=product) if product.ndim else np.asarray(np.add(product, added))
+
+
+def _expand_message(self: Array, product: Array) -> str:
+    target, sizes = list(product.shape), list(self.shape)
+    if len(sizes) > len(target):
+        return (
+            f"expand: the number of sizes provided ({len(target)}) must be greater or equal to the number of "
+            f"dimensions in the tensor ({len(sizes)}). Target sizes: {target}.  Tensor sizes: {sizes}"
+        )
+    offset = len(target) - len(sizes)
+    dim = max(place for place, size in enumerate(sizes, offset) if size not in (1, target[place]))
+    return (
+        f"The expanded size of the tensor ({target[dim]}) must match the existing size ({sizes[dim - offset]}) at "
+        f"non-singleton dimension {dim}.  Target sizes: {target}.  Tensor sizes: {sizes}"
+    )
+
+
+def _check_vectors(name: str, left: Array, right: Array) -> None:
+    if left.ndim != 1 or right.ndim != 1:
+        raise RuntimeError(f"1D tensors expected, but got {left.ndim}D and {right.ndim}D tensors")
+    if left.dtype != right.dtype:
+        raise RuntimeError(
+            f"{name} : expected both vectors to have same dtype, but found {type_name(left.dtype)} and "
+            f"{type_name(right.dtype)}"
+        )
+    if left.size != right.size:
+        raise RuntimeError(
+            f"inconsistent tensor size, expected tensor [{left.size}] and src [{right.size}] to have the same number "
+            f"of elements, but got {left.size} and {right.size} elements respectively"
+        )
+
+
+def _check_matrix_vector(self_ndim: int, mat: Array, vec: Array) -> None:
+    if mat.ndim != 2 or vec.ndim != 1 or self_ndim > 1:
+        raise RuntimeError(f"vector + matrix @ vector expected, got {self_ndim}, {mat.ndim}, {vec.ndim}")
+    if mat.shape[1] != vec.shape[0]:
+        raise RuntimeError(
+            f"size mismatch, got input ({mat.shape[0]}), mat ({mat.shape[0]}x{mat.shape[1]}), vec ({vec.shape[0]})"
+        )
+
+
+def _check_batches(batch1: Array, batch2: Array) -> None:
+    for name, batch in (("batch1", batch1), ("batch2", batch2)):
+        if batch.ndim != 3:
+            raise RuntimeError(f"{name} must be a 3D tensor")
+    expected = (batch1.shape[0], batch1.shape[2])
+    if batch2.shape[:2] != expected:
+        raise RuntimeError(
+            f"Expected size for first two dimensions of batch2 tensor to be: {list(expected)} but got: "
+            f"{list(batch2.shape[:2])}."
+        )
+
+
+# -- diagonals and triangles
+
+
+def trace(self: Array) -> Array:
+    if self.ndim != 2:
+        raise RuntimeError(f"trace: expected a matrix, but got tensor with dim {self.ndim}")
+    along = self.diagonal()
+    if is_half(self.dtype):
+        return np.asarray(np.add.reduce(along.astype(np.float32))).astype(self.dtype)
+    return np.asarray(np.add.reduce(along, dtype=np.int64 if is_integral(self.dtype) else None))
+
+
+def tril(self: Array, diagonal: int = 0) -> Array:
+    if self.ndim < 2:
+        raise RuntimeError("tril: input tensor must have at least 2 dimensions")
+    rows, columns = self.shape[-2:]
+    return np.where(np.tri(rows, columns, diagonal, dtype=bool), self, np.zeros((), self.dtype))
+
+
+def triu(self: Array, diagonal: int = 0) -> Array:
+    if self.ndim < 2:
+        raise RuntimeError("triu: input tensor must have at least 2 dimensions")
+    rows, columns = self.shape[-2:]
+    return np.where(np.tri(rows, columns, diagonal - 1, dtype=bool), np.zeros((), self.dtype), self)
+
+
+def diag_embed(self: Array, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Array:
+    ndim = self.ndim + 1
+    first, second = normalize_dim(dim1, ndim), normalize_dim(dim2, ndim)
+    if first == second:
+        raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
+    side = self.shape[-1] + abs(offset)
+    sizes = list(self.shape[:-1])
+    for dim in sorted((first, second)):
+        sizes.insert(dim, side)
+    result = np.zeros(sizes, self.dtype)
+    along = result.diagonal(offset, first, second)
+    along.flags.writeable = True
+    along[...] = self
+    return result
+
+
+# -- inverses and factors
+
+
+def linalg_inv_ex(A: Array, check_errors: bool = False) -> tuple[Array, Array]:
+    """The inverse, and for each matrix 0 or the 1-based place of the pivot that is zero."""
+    _check_square("linalg.inv", A)
+    info = np.zeros(A.shape[:-2], np.int32)
+    try:
+        return np.asarray(np.linalg.inv(A)), info
+    except np.linalg.LinAlgError:
+        pass
+    result = np.zeros_like(A)
+    for place in np.ndindex(*A.shape[:-2]):
+        try:
+            result[place] = np.linalg.inv(A[place])
+        except np.linalg.LinAlgError:
+            info[place] = _zero_pivot(A[place])
+    if check_errors:
+        raise RuntimeError(
+            "linalg.inv: The diagonal element "
+            f"{int(info[info != 0].flat[0])} is zero, the inversion could not be completed because the input matrix "
+            "is singular."
+        )
+    return result, info
+
+
+def linalg_cholesky_ex(self: Array, upper: bool = False, check_errors: bool = False) -> tuple[Array, Array]:
+    """The Cholesky factor, and for each matrix 0 or the order of the minor that is not positive-definite."""
+    _check_square("linalg.cholesky", self)
+    info = np.zeros(self.shape[:-2], np.int32)
+    matrix = np.conj(np.swapaxes(self, -1, -2)) if upper else self
+    result = np.zeros_like(self)
+    for place in np.ndindex(*self.shape[:-2]):
+        try:
+            result[place] = np.linalg.cholesky(matrix[place])
+        except np.linalg.LinAlgError:
+            info[place] = _bad_minor(matrix[place])
+    if check_errors and info.any():
+        raise RuntimeError(
+            "linalg.cholesky: The factorization could not be completed because the input is not positive-definite "
+            f"(the leading minor of order {int(info[info != 0].flat[0])} is not positive-definite)."
+        )
+    return (np.conj(np.swapaxes(result, -1, -2)) if upper else result), info
+
+
+def linalg_solve_with_factors(
+    A: Array, B: Array, left: bool = True, check_errors: bool = False
+) -> tuple[Array, Array, Array, Array]:
+    """The solution X of `A @ X = B` (of `X @ A = B`, if not `left`), with the LU factors, 1-based pivots and info."""
+    from scipy import linalg
+
+    _check_square("linalg.solve", A)
+    if A.dtype != B.dtype:
+        raise RuntimeError(
+            f"linalg.solve: Expected A and B to have the same dtype, but found A of type {type_name(A.dtype)} and B "
+            f"of type {type_name(B.dtype)} instead"
+        )
+    vector = B.ndim == 1 or (B.ndim == A.ndim - 1 and B.shape == A.shape[:-1])
+    if vector and not left:
+        raise RuntimeError("linalg.solve: Vector broadcasting of the left hand side is not supported for left=False.")
+    sides = B[..., None] if vector else B
+    if A.shape[-1] != sides.shape[-2 if left else -1]:
+        raise RuntimeError(
+            f"linalg.solve: Incompatible shapes of A and B for the equation {'AX = B' if left else 'XA = B'} "
+            f"({A.shape[-2]}x{A.shape[-1]} and {sides.shape[-2]}x{sides.shape[-1]})"
+        )
+    batch = np.broadcast_shapes(A.shape[:-2], sides.shape[:-2])
+    sides = np.broadcast_to(sides, batch + sides.shape[-2:])
+    factors, pivots = np.empty(A.shape, A.dtype), np.empty(A.shape[:-1], np.int32)
+    info = np.zeros(A.shape[:-2], np.int32)
+    (factor,) = linalg.get_lapack_funcs(("getrf",), (A,))
+    for place in np.ndindex(*A.shape[:-2]):
+        if A.size:
+            factors[place], order, info[place] = factor(A[place])
+            pivots[place] = order + 1
+    if check_errors and info.any():
+        raise RuntimeError("linalg.solve: The solver failed because the input matrix is singular.")
+    lu = np.broadcast_to(factors, batch + A.shape[-2:])
+    swaps = np.broadcast_to(pivots, batch + A.shape[-1:]) - 1
+    result = np.empty(sides.shape, B.dtype)
+    for place in np.ndindex(*batch):
+        if not result.size:
+            break
+        if left:
+            result[place] = linalg.lu_solve((lu[place], swaps[place]), sides[place], check_finite=False)
+        else:
+            result[place] = linalg.lu_solve((lu[place], swaps[place]), sides[place].T, trans=1, check_finite=False).T
+    return (result[..., 0] if vector else result), factors, pivots, info
+
+
+def linalg_solve_triangular(
+    self: Array, B: Array, upper: bool, left: bool = True, unitriangular: bool = False
+) -> Array:
+    """X with `self @ X = B`, or `X @ self = B`; only one triangle of `self` is read."""
+    from scipy import linalg
+
+    _check_square("linalg.solve_triangular", self)
+    if self.dtype != B.dtype:
+        raise RuntimeError("linalg.solve_triangular: Expected A and B to have the same dtype")
+    if B.ndim < 2 or self.shape[-1] != B.shape[-2 if left else -1]:
+        raise RuntimeError(
+            "linalg.solve_triangular: Incompatible shapes of A and B for the equation "
+            f"{'AX = B' if left else 'XA = B'} "
+            f"({self.shape[-2]}x{self.shape[-1]} and {'x'.join(map(str, B.shape[-2:]))})"
+        )
+    batch = np.broadcast_shapes(self.shape[:-2], B.shape[:-2])
+    matrices = np.broadcast_to(self, batch + self.shape[-2:])
+    sides = np.broadcast_to(B, batch + B.shape[-2:])
+    result = np.empty(sides.shape, B.dtype)
+    if result.size == 0:
+        return result
+    for place in np.ndindex(*batch):
+        if left:
+            result[place] = linalg.solve_triangular(
+                matrices[place], sides[place], lower=not upper, unit_diagonal=unitriangular, check_finite=False
+            )
+        else:
+            result[place] = linalg.solve_triangular(
+                matrices[place].T, sides[place].T, lower=upper, unit_diagonal=unitriangular, check_finite=False
+            ).T
+    return result
+
+
+def _check_square(name: str, matrix: Array) -> None:
+    if matrix.ndim < 2:
+        raise RuntimeError(f"{name}: The input tensor A must have at least 2 dimensions.")
+    if matrix.shape[-1] != matrix.shape[-2]:
+        raise RuntimeError(
+            f"{name}: A must be batches of square matrices, but they are {matrix.shape[-2]} by {matrix.shape[-1]} "
+            "matrices"
+        )
+    if matrix.dtype.kind not in "fc" or matrix.dtype.itemsize == 2:
+        raise RuntimeError(
+            f"{name}: Expected a floating point or complex tensor as input. Got {type_name(matrix.dtype)}"
+        )
+
+
+def _zero_pivot(matrix: Array) -> int:
+    from scipy import linalg
+
+    (factor,) = linalg.get_lapack_funcs(("getrf",), (matrix,))
+    place: int = factor(matrix)[2]
+    return place
+
+
+def _bad_minor(matrix: Array) -> int:
+    for order in range(1, matrix.shape[-1] + 1):
+        try:
+            np.linalg.cholesky(matrix[:order, :order])
+        except np.linalg.LinAlgError:
+            return order
+    return int(matrix.shape[-1])

@@ -1,0 +1,254 @@
+"""Losses and their gradients.  `reduction`: 0 none, 1 mean, 2 sum."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from runtime.kernels._common import Array, type_name
+
+_SMALLEST = 1e-12  # of x * (1 - x), where the gradient of binary_cross_entropy divides by it
+_LEAST_LOG = -100.0  # of the logarithms in binary_cross_entropy: its value at 0 and 1 is finite
+
+
+def _check_floating(name: str, array: Array) -> None:
+    if array.dtype.kind in "iubc":
+        raise NotImplementedError(f"\"{name}\" not implemented for '{type_name(array.dtype)}'")
+
+
+def _reduced(values: Array, reduction: int) -> Array:
+    if reduction == 0:
+        return values
+    total = np.asarray(np.add.reduce(values, axis=None))
+    return np.asarray(total / values.dtype.type(values.size)) if reduction == 1 else total
+
+
+def _spread(grad_output: Array, values: Array, reduction: int) -> Array:
+    """`grad_output` times `values`, the gradient of each element before the reduction."""
+    out = np.multiply(grad_output, values)
+    return np.asarray(out / out.dtype.type(values.size)) if reduction == 1 else out
+
+
+# -- distances
+
+
+def mse_loss(self: Array, target: Array, reduction: int = 1) -> Array:
+    _check_floating("mse_cpu", self)
+    away = np.subtract(self, target)
+    if reduction == 0:
+        return np.multiply(away, away)
+    total = np.asarray(np.vdot(away, away), away.dtype)
+    return np.asarray(total / away.dtype.type(away.size)) if reduction == 1 else total
+
+
+def mse_loss_backward(grad_output: Array, self: Array, target: Array, reduction: int) -> Array:
+    away = np.subtract(self, target)
+    factor = 2 / max(away.size, 1) if reduction == 1 else 2.0
+    return np.multiply(away, np.multiply(grad_output, away.dtype.type(factor)))
+
+
+def smooth_l1_loss(self: Array, target: Array, reduction: int = 1, beta: float = 1.0) -> Array:
+    """Quadratic up to a distance of `beta`, linear beyond."""
+    if beta < 0:
+        raise RuntimeError("smooth_l1_loss does not support negative values for beta.")
+    _check_floating("smooth_l1_cpu", self)
+    distance = np.abs(np.subtract(self, target))
+    if beta == 0:
+        return _reduced(distance, reduction)
+    return _reduced(np.where(distance < beta, distance * distance * (0.5 / beta), distance - 0.5 * beta), reduction)
+
+
+def smooth_l1_loss_backward(grad_output: Array, self: Array, target: Array, reduction: int, beta: float) -> Array:
+    away = np.subtract(self, target)
+    slope = np.sign(away) if beta == 0 else np.clip(away / away.dtype.type(beta), -1, 1)
+    return _spread(grad_output, slope, reduction)
+
+
+def huber_loss(self: Array, target: Array, reduction: int = 1, delta: float = 1.0) -> Array:
+    """As smooth_l1_loss, times `delta`."""
+    if delta <= 0:
+        raise RuntimeError("huber_loss does not support non-positive values for delta.")
+    _check_floating("huber_cpu", self)
+    distance = np.abs(np.subtract(self, target))
+    linear = delta * (distance - 0.5 * delta)
+    return _reduced(np.where(distance < delta, 0.5 * distance * distance, linear), reduction)
+
+
+def huber_loss_backward(grad_output: Array, self: Array, target: Array, reduction: int, delta: float) -> Array:
+    return _spread(grad_output, np.clip(np.subtract(self, target), -delta, delta), reduction)
+
+
+# -- yes or no
+
+
+def binary_cross_entropy(self: Array, target: Array, weight: Array | None = None, reduction: int = 1) -> Array:
+    """`-(t * log(x) + (1 - t) * log(1 - x))` of probabilities."""
+    _check_floating("binary_cross_entropy", self)
+    for given in (target, weight):
+        if given is not None and given.dtype != self.dtype:
+            raise RuntimeError(f"Found dtype {type_name(given.dtype)} but expected {type_name(self.dtype)}")
+    if self.size and not (np.min(self) >= 0 and np.max(self) <= 1):
+        raise RuntimeError("all elements of input should be between 0 and 1")
+    yes = np.maximum(np.log(self), _LEAST_LOG)
+    no = np.maximum(np.log1p(-self), _LEAST_LOG)
+    loss = (target - 1) * no - target * yes
+    return _reduced(np.asarray(loss if weight is None else loss * weight), reduction)
+
+
+def binary_cross_entropy_backward(
+    grad_output: Array, self: Array, target: Array, weight: Array | None = None, reduction: int = 1
+) -> Array:
+    slope = (self - target) / np.maximum(self * (1 - self), _SMALLEST)
+    return _spread(grad_output, np.asarray(slope if weight is None else slope * weight), reduction)
+
+
+def binary_cross_entropy_with_logits(
+    self: Array, target: Array, weight: Array | None = None, pos_weight: Array | None = None, reduction: int = 1
+) -> Array:
+    """`binary_cross_entropy` of `sigmoid(x)`, without computing it: log(sigmoid(x)) is -log(1 + exp(-x))."""
+    below = np.log1p(np.exp(-np.abs(self))) + np.maximum(-self, 0)
+    if pos_weight is not None:
+        below = below * ((pos_weight - 1) * target + 1)
+    loss = (1 - target) * self + below
+    return _reduced(np.asarray(loss if weight is None else loss * weight), reduction)
+
+
+# -- one class of several
+
+
+def _check_classes(classes: int, target: Array, weight: Array | None, ignore_index: int) -> None:
+    if target.dtype not in (np.int64, np.uint8):
+        raise RuntimeError(f"expected target dtype to be Long or Byte, but got {type_name(target.dtype)}")
+    if weight is not None and weight.shape != (classes,):
+        raise RuntimeError(
+            f"weight tensor should be defined either for all {classes} classes or no classes but got weight tensor of "
+            f"shape: {list(weight.shape)}"
+        )
+    wrong = ((target < 0) | (target >= classes)) & (target != ignore_index)
+    if wrong.any():
+        raise IndexError(f"Target {target[wrong].flat[0]} is out of bounds.")
+
+
+def _chosen(self: Array, target: Array, weight: Array | None, ignore_index: int) -> tuple[Array, Array]:
+    """For rows of log-probabilities: the negative one of each row's class, and the weight of that class."""
+    counted = target != ignore_index
+    classes = np.where(counted, target, 0)
+    weights = counted.astype(self.dtype) if weight is None else np.where(counted, weight[classes], self.dtype.type(0))
+    losses = -self[np.arange(len(self)), classes] * weights if self.shape[1] else np.zeros(len(self), self.dtype)
+    return np.where(counted, losses, self.dtype.type(0)), weights
+
+
+def _total(losses: Array, weights: Array, reduction: int) -> tuple[Array, Array]:
+    total_weight = np.asarray(np.add.reduce(weights, axis=None))
+    total = np.asarray(np.add.reduce(losses, axis=None))
+    return (np.asarray(total / total_weight) if reduction == 1 else total), total_weight
+
+
+def nll_loss_forward(
+    self: Array, target: Array, weight: Array | None, reduction: int, ignore_index: int
+) -> tuple[Array, Array]:
+    """The loss of each row's class, and the sum of the weights of the classes that count."""
+    _check_nll(self, target)
+    _check_classes(self.shape[-1], target, weight, ignore_index)
+    losses, weights = _chosen(self.reshape(-1, self.shape[-1]), target.reshape(-1), weight, ignore_index)
+    if self.ndim == 1:
+        output, total_weight = _total(losses, weights, reduction)
+        return output, total_weight
+    if reduction == 0:
+        return losses, np.zeros((), self.dtype)
+    return _total(losses, weights, reduction)
+
+
+def _check_nll(self: Array, target: Array) -> None:
+    if self.ndim not in (1, 2):
+        raise RuntimeError("input tensor should be 1D or 2D")
+    if target.ndim > 1:
+        raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
+    if self.ndim == 1 and target.ndim == 1 and target.shape[0] != 1:
+        raise RuntimeError(
+            "For 1D input, 1D target must have size 1, but got target size: " + str(target.shape[0])
+        )
+    if self.ndim == 2 and target.shape != self.shape[:1]:
+        raise RuntimeError(f"size mismatch (got input: {list(self.shape)}, target: {list(target.shape)})")
+    _check_floating("nll_loss_out_frame", self)
+
+
+def _nll_gradient(
+    gradient: Array, shape: tuple[int, int], target: Array, weight: Array | None, ignore_index: int, divisor: Any
+) -> Array:
+    """Rows of zeros with `-gradient * weight / divisor` at each row's class."""
+    out = np.zeros(shape, gradient.dtype)
+    counted = target != ignore_index
+    rows, classes = np.flatnonzero(counted), target[counted]
+    if rows.size:
+        each = -np.broadcast_to(gradient, target.shape)[counted]
+        if weight is not None:
+            each = each * weight[classes]
+        out[rows, classes] = each if divisor is None else each / divisor
+    return out
+
+
+def nll_loss_backward(
+    grad_output: Array,
+    self: Array,
+    target: Array,
+    weight: Array | None,
+    reduction: int,
+    ignore_index: int,
+    total_weight: Array,
+) -> Array:
+    classes = self.shape[-1]
+    _check_nll(self, target)
+    _check_classes(classes, target, weight, ignore_index)
+    flat = target.reshape(-1)
+    divisor = total_weight if reduction == 1 else None
+    out = _nll_gradient(grad_output.reshape(-1), (flat.size, classes), flat, weight, ignore_index, divisor)
+    return out.reshape(self.shape)
+
+
+def nll_loss2d_forward(
+    self: Array, target: Array, weight: Array | None, reduction: int, ignore_index: int
+) -> tuple[Array, Array]:
+    """`nll_loss_forward` at each place of a picture: the classes are dimension 1 of 4."""
+    _check_nll2d(self, target)
+    classes = self.shape[1]
+    _check_classes(classes, target, weight, ignore_index)
+    rows = self.transpose(0, 2, 3, 1).reshape(math.prod(target.shape), classes)
+    losses, weights = _chosen(rows, target.reshape(-1), weight, ignore_index)
+    if reduction == 0:
+        return losses.reshape(target.shape), np.zeros((), self.dtype)
+    return _total(losses, weights, reduction)
+
+
+def _check_nll2d(self: Array, target: Array) -> None:
+    if target.ndim != 3:
+        raise RuntimeError(
+            "only batches of spatial targets supported (3D tensors) but got targets of dimension: " + str(target.ndim)
+        )
+    if self.ndim != 4:
+        raise RuntimeError(
+            "only batches of spatial inputs supported (4D tensors), but got input of dimension: " + str(self.ndim)
+        )
+    if target.shape != (self.shape[0], *self.shape[2:]):
+        raise RuntimeError(f"size mismatch (got input: {list(self.shape)} , target: {list(target.shape)}")
+    _check_floating("nll_loss2d_forward_out_frame", self)
+
+
+def nll_loss2d_backward(
+    grad_output: Array,
+    self: Array,
+    target: Array,
+    weight: Array | None,
+    reduction: int,
+    ignore_index: int,
+    total_weight: Array,
+) -> Array:
+    _check_nll2d(self, target)
+    batch, classes, height, width = self.shape
+    _check_classes(classes, target, weight, ignore_index)
+    divisor = total_weight if reduction == 1 else None
+    flat = target.reshape(-1)
+    rows = _nll_gradient(grad_output.reshape(-1), (flat.size, classes), flat, weight, ignore_index, divisor)
+    return np.ascontiguousarray(rows.reshape(batch, height, width, classes).transpose(0, 3, 1, 2))

@@ -1,0 +1,214 @@
+"""Softmax, normalization and dropout."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from runtime.kernels._common import Array, is_half, normalize_dim, type_name
+
+DType = np.dtype[Any]
+
+
+def _check_floating(name: str, array: Array) -> None:
+    if array.dtype.kind in "iubc":
+        raise NotImplementedError(f"\"{name}\" not implemented for '{type_name(array.dtype)}'")
+
+
+def _computed(array: Array) -> Array:
+    """Half precision is computed in float32."""
+    return array.astype(np.float32) if is_half(array.dtype) else array
+
+
+def _axis(dim: int, array: Array) -> int | None:
+    place = normalize_dim(dim, array.ndim)
+    return place if array.ndim else None
+
+
+# -- softmax
+
+
+def _shifted(self: Array, axis: int | None) -> Array:
+    """A fresh array: `self` less its maximum, so that no exponential overflows."""
+    values = _computed(self)
+    return np.asarray(np.subtract(values, np.max(values, axis=axis, keepdims=True)))
+
+
+def _check_softmax(name: str, self: Array, half_to_float: bool) -> None:
+    if half_to_float:
+        raise RuntimeError(f"{name} with half to float conversion is not supported on CPU")
+    _check_floating(f"{name}_lastdim_kernel_impl", self)
+
+
+def softmax_kernel(self: Array, dim: int, half_to_float: bool) -> Array:
+    _check_softmax("softmax", self, half_to_float)
+    axis = _axis(dim, self)
+    if self.size == 0:
+        return self.copy()
+    out = _shifted(self, axis)
+    np.exp(out, out=out)
+    np.divide(out, np.add.reduce(out, axis=axis, keepdims=True), out=out)
+    return out.astype(self.dtype, copy=False)
+
+
+def log_softmax_kernel(self: Array, dim: int, half_to_float: bool) -> Array:
+    _check_softmax("log_softmax", self, half_to_float)
+    axis = _axis(dim, self)
+    if self.size == 0:
+        return self.copy()
+    out = _shifted(self, axis)
+    np.subtract(out, np.log(np.add.reduce(np.exp(out), axis=axis, keepdims=True)), out=out)
+    return out.astype(self.dtype, copy=False)
+
+
+def _check_same(grad_output: Array, output: Array, input_dtype: DType) -> None:
+    if input_dtype != grad_output.dtype:
+        raise RuntimeError(
+            f"expected scalar type {type_name(grad_output.dtype)} but found {type_name(np.dtype(input_dtype))}"
+        )
+    if grad_output.dtype != output.dtype:
+        raise RuntimeError(f"expected scalar type {type_name(output.dtype)} but found {type_name(grad_output.dtype)}")
+
+
+def softmax_backward_data(grad_output: Array, output: Array, dim: int, input_dtype: DType) -> Array:
+    """`y * (g - sum(g * y))`."""
+    _check_same(grad_output, output, input_dtype)
+    axis = _axis(dim, output)
+    gradient, values = _computed(grad_output), _computed(output)
+    out = np.asarray(gradient * values)
+    total = np.add.reduce(out, axis=axis, keepdims=True)
+    np.subtract(out, values * total, out=out)
+    return out.astype(input_dtype, copy=False)
+
+
+def log_softmax_backward_data(grad_output: Array, output: Array, dim: int, input_dtype: DType) -> Array:
+    """`g - exp(y) * sum(g)`."""
+    _check_same(grad_output, output, input_dtype)
+    axis = _axis(dim, output)
+    gradient = _computed(grad_output)
+    out = np.asarray(np.exp(_computed(output)))
+    np.multiply(out, np.add.reduce(gradient, axis=axis, keepdims=True), out=out)
+    np.subtract(gradient, out, out=out)
+    return out.astype(input_dtype, copy=False)
+
+
+# -- layer normalization
+
+
+def _check_normalized(shape: tuple[int, ...], normalized_shape: Sequence[int], weight: Array | None, bias: Array | None) -> None:
+    wanted = tuple(normalized_shape)
+    if not wanted:
+        raise RuntimeError(
+            "Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one element, but got "
+            "normalized_shape = []"
+        )
+    for name, given in (("weight", weight), ("bias", bias)):
+        if given is not None and given.shape != wanted:
+            raise RuntimeError(
+                f"Expected {name} to be of same shape as normalized_shape, but got {name} of shape {list(given.shape)} "
+                f"and normalized_shape = {list(wanted)}"
+            )
+    if shape[max(len(shape) - len(wanted), 0) :] != wanted:
+        raise RuntimeError(
+            f"Given normalized_shape={list(wanted)}, expected input with shape "
+            f"[*, {', '.join(map(str, wanted))}], but got input of size{list(shape)}"
+        )
+
+
+def native_layer_norm(
+    input: Array, normalized_shape: Sequence[int], weight: Array | None, bias: Array | None, eps: float
+) -> tuple[Array, Array, Array]:
+    """The input with mean 0 and variance 1 over its last dimensions, scaled and moved; the means; 1 / deviations."""
+    _check_normalized(input.shape, normalized_shape, weight, bias)
+    _check_floating("LayerNormKernelImpl", input)
+    for given in (weight, bias):
+        if given is not None and given.dtype != input.dtype:
+            raise RuntimeError(f"mixed dtype (CPU): expect parameter to have scalar type of {type_name(input.dtype)}")
+    dtype = input.dtype
+    width = math.prod(normalized_shape)
+    outer = input.shape[: input.ndim - len(normalized_shape)]
+    rows = _computed(input).reshape(math.prod(outer), width)
+    mean = np.add.reduce(rows, axis=1, keepdims=True) / rows.dtype.type(width) if width else np.zeros((len(rows), 1), dtype)
+    out = rows - mean
+    variance = np.einsum("ij,ij->i", out, out)[:, None] / rows.dtype.type(width)
+    rstd = 1 / np.sqrt(variance + rows.dtype.type(eps))
+    out *= rstd
+    if weight is not None:
+        out *= weight.reshape(width)
+    if bias is not None:
+        out += bias.reshape(width)
+    stats = outer + (1,) * len(normalized_shape)
+    return (
+        out.reshape(input.shape).astype(dtype, copy=False),
+        mean.reshape(stats).astype(dtype, copy=False),
+        rstd.reshape(stats).astype(dtype, copy=False),
+    )
+
+
+def native_layer_norm_backward(
+    grad_out: Array,
+    input: Array,
+    normalized_shape: Sequence[int],
+    mean: Array,
+    rstd: Array,
+    weight: Array | None,
+    bias: Array | None,
+    output_mask: Sequence[bool],
+) -> tuple[Array, Array, Array]:
+    """The gradients of input, weight and bias; zeros for those that `output_mask` leaves out.
+
+    Mean and deviation count as what they are: functions of the input.
+    """
+    width = math.prod(normalized_shape)
+    gradient = _computed(grad_out).reshape(-1, width) if width else _computed(grad_out).reshape(mean.size, 0)
+    scale = _computed(rstd).reshape(-1, 1)
+    normal = (_computed(input).reshape(gradient.shape) - _computed(mean).reshape(-1, 1)) * scale
+    dtype = input.dtype
+    shape = tuple(normalized_shape)
+    of_input, of_weight, of_bias = np.zeros(input.shape, dtype), np.zeros(shape, dtype), np.zeros(shape, dtype)
+    if output_mask[2]:
+        of_bias = np.add.reduce(gradient, axis=0).reshape(shape).astype(dtype, copy=False)
+    if output_mask[1]:
+        of_weight = np.einsum("ij,ij->j", gradient, normal).reshape(shape).astype(dtype, copy=False)
+    if output_mask[0] and width:
+        moved = gradient if weight is None else gradient * _computed(weight).reshape(width)
+        along = np.einsum("ij,ij->i", moved, normal)[:, None] / gradient.dtype.type(width)
+        level = np.add.reduce(moved, axis=1, keepdims=True) / gradient.dtype.type(width)
+        normal *= along
+        normal += level
+        out = np.subtract(moved, normal, out=normal)
+        out *= scale
+        of_input = out.reshape(input.shape).astype(dtype, copy=False)
+    return of_input, of_weight, of_bias
+
+
+# -- dropout
+
+
+def native_dropout_backward(grad_output: Array, mask: Array, scale: float) -> Array:
+    return np.multiply(grad_output, mask * grad_output.dtype.type(scale))
+
+
+# -- gated linear units
+
+
+def glu(self: Array, dim: int = -1) -> Array:
+    """The first half along `dim`, times the sigmoid of the second."""
+    from scipy import special
+
+    first, second = _halves(self, dim)
+    return np.multiply(first, special.expit(second))
+
+
+def _halves(self: Array, dim: int) -> tuple[Array, Array]:
+    if self.ndim == 0:
+        raise RuntimeError("glu does not support 0-dimensional tensors")
+    place = normalize_dim(dim, self.ndim)
+    size = self.shape[place]
+    if size % 2:
+        raise RuntimeError(f"Halving dimension must be even, but dimension {place} is size {size}")
+    before = (slice(None),) * place
+    return self[(*before, slice(0, size // 2))], self[(*before, slice(size // 2, size))]

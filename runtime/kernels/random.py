@@ -1,0 +1,228 @@
+"""Random numbers.  Each kernel draws from the NumPy generator that it is given."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from runtime.kernels._common import Array, is_half, normalize_dim, type_name
+
+DType = np.dtype[Any]
+Random = np.random.Generator
+
+
+def _check_continuous(name: str, dtype: DType) -> None:
+    if dtype.kind in "iub":
+        raise NotImplementedError(f"\"{name}\" not implemented for '{type_name(dtype)}'")
+
+
+def _check_sizes(size: Sequence[int]) -> tuple[int, ...]:
+    if any(length < 0 for length in size):
+        wrong = next(length for length in size if length < 0)
+        raise RuntimeError(f"Trying to create tensor with negative dimension {wrong}: {list(size)}")
+    return tuple(size)
+
+
+def _real(dtype: DType) -> DType:
+    return np.dtype(np.float32 if dtype == np.complex64 else np.float64)
+
+
+def _unit(generator: Random, size: tuple[int, ...], dtype: DType) -> Array:
+    """Uniform in [0, 1), 1 never: half precision is made of as many bits as it holds, because rounding could give 1."""
+    if dtype.kind == "c":
+        real = _real(dtype)
+        return np.asarray(generator.random(size, real) + 1j * generator.random(size, real), dtype)
+    if is_half(dtype):
+        steps = 2048 if dtype == np.float16 else 256
+        return np.asarray(generator.integers(0, steps, size) / steps).astype(dtype)
+    return np.asarray(generator.random(size, dtype))
+
+
+def _gaussian(generator: Random, size: tuple[int, ...], dtype: DType) -> Array:
+    if dtype.kind == "c":
+        real = _real(dtype)
+        pair = generator.standard_normal(size, real) + 1j * generator.standard_normal(size, real)
+        return np.asarray(pair * 0.5**0.5, dtype)
+    if is_half(dtype):
+        return np.asarray(generator.standard_normal(size, np.float32)).astype(dtype)
+    return np.asarray(generator.standard_normal(size, dtype))
+
+
+# -- new tensors
+
+
+def rand(size: Sequence[int], generator: Random, dtype: DType) -> Array:
+    _check_continuous("check_uniform_bounds", dtype)
+    return _unit(generator, _check_sizes(size), dtype)
+
+
+def randn(size: Sequence[int], generator: Random, dtype: DType) -> Array:
+    _check_continuous("normal_kernel_cpu", dtype)
+    return _gaussian(generator, _check_sizes(size), dtype)
+
+
+def rand_like(self: Array, generator: Random, dtype: DType | None = None) -> Array:
+    return rand(self.shape, generator, dtype or self.dtype)
+
+
+def randn_like(self: Array, generator: Random, dtype: DType | None = None) -> Array:
+    return randn(self.shape, generator, dtype or self.dtype)
+
+
+_C_NAMES = {"uint8": "unsigned char", "int8": "signed char", "int16": "short", "int32": "int", "bool": "bool"}
+
+
+def randint_low(low: int, high: int, size: Sequence[int], generator: Random, dtype: DType | None = None) -> Array:
+    """Integers in [low, high)."""
+    result = np.dtype(np.int64) if dtype is None else dtype
+    if low >= high:
+        raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
+    if result.kind in "iub":
+        least, most = (0, 1) if result.kind == "b" else (np.iinfo(result).min, np.iinfo(result).max)
+        for name, value in (("from", low), ("to - 1", high - 1)):
+            if not least <= value <= most:
+                raise RuntimeError(f"{name} is out of bounds for {_C_NAMES.get(result.name, result.name)}")
+    return np.asarray(generator.integers(low, high, _check_sizes(size))).astype(result)
+
+
+def randint(high: int, size: Sequence[int], generator: Random, dtype: DType | None = None) -> Array:
+    return randint_low(0, high, size, generator, dtype)
+
+
+def randint_like(self: Array, high: int, generator: Random, dtype: DType | None = None) -> Array:
+    return randint_low(0, high, self.shape, generator, dtype or self.dtype)
+
+
+def randint_like_low(self: Array, low: int, high: int, generator: Random, dtype: DType | None = None) -> Array:
+    return randint_low(low, high, self.shape, generator, dtype or self.dtype)
+
+
+def randperm(n: int, generator: Random, dtype: DType | None = None) -> Array:
+    _check_sizes([n])
+    return generator.permutation(n).astype(np.int64 if dtype is None else dtype)
+
+
+# -- bits
+
+
+def _check_probability(p: float) -> None:
+    if not 0 <= p <= 1:
+        raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p:g}")
+
+
+def _check_probabilities(p: Array) -> None:
+    if p.size and not ((p >= 0) & (p <= 1)).all():
+        raise RuntimeError("Expected p_in >= 0 && p_in <= 1 to be true, but got false.")
+
+
+def bernoulli(self: Array, generator: Random) -> Array:
+    """1 with the probability that `self` holds at the same place, else 0."""
+    _check_continuous("bernoulli_tensor_cpu_p_", self.dtype)
+    _check_probabilities(self)
+    return np.less(generator.random(self.shape), self).astype(self.dtype)
+
+
+def bernoulli_p(self: Array, p: float, generator: Random) -> Array:
+    _check_probability(p)
+    return np.less(generator.random(self.shape), p).astype(self.dtype)
+
+
+def bernoulli_tensor(self: Array, p: Array, generator: Random) -> Array:
+    _check_probabilities(p)
+    return np.less(generator.random(self.shape), p).astype(self.dtype)
+
+
+# -- distributions in the shape of a tensor
+
+
+def uniform(self: Array, from_: float, to: float, generator: Random) -> Array:
+    _check_continuous("check_uniform_bounds", self.dtype)
+    if from_ > to:
+        raise RuntimeError(f"uniform_ expects to return a [from, to) range, but found from={from_:g} > to={to:g}")
+    unit = _unit(generator, self.shape, self.dtype)
+    return unit if (from_, to) == (0, 1) else (unit * (to - from_) + from_).astype(self.dtype, copy=False)
+
+
+def _check_deviation(std: float) -> None:
+    if std < 0:
+        raise RuntimeError(f"normal expects std >= 0.0, but found std {std:g}")
+
+
+def _check_deviations(std: Array) -> None:
+    if std.size and not (std >= 0).all():
+        raise RuntimeError("normal expects all elements of std >= 0.0")
+
+
+def normal_functional(self: Array, mean: float, std: float, generator: Random) -> Array:
+    return normal_float_float(mean, std, self.shape, generator, self.dtype)
+
+
+def normal_float_float(mean: float, std: float, size: Sequence[int], generator: Random, dtype: DType) -> Array:
+    _check_deviation(std)
+    unit = randn(size, generator, dtype)
+    return unit if (mean, std) == (0, 1) else (unit * std + mean).astype(dtype, copy=False)
+
+
+def normal_tensor_float(mean: Array, std: float, generator: Random) -> Array:
+    _check_deviation(std)
+    return (randn(mean.shape, generator, mean.dtype) * std + mean).astype(mean.dtype, copy=False)
+
+
+def normal_float_tensor(mean: float, std: Array, generator: Random) -> Array:
+    _check_deviations(std)
+    return (randn(std.shape, generator, std.dtype) * std + mean).astype(std.dtype, copy=False)
+
+
+def normal_tensor_tensor(mean: Array, std: Array, generator: Random) -> Array:
+    _check_deviations(std)
+    shape = np.broadcast_shapes(mean.shape, std.shape)
+    return (randn(shape, generator, mean.dtype) * std + mean).astype(mean.dtype, copy=False)
+
+
+def exponential(self: Array, lambd: float, generator: Random) -> Array:
+    if self.dtype.kind in "iub":
+        raise RuntimeError(
+            "Exponential distribution is a continuous probability distribution. dtype must be a floating point but you "
+            f"specified {type_name(self.dtype)}"
+        )
+    if lambd <= 0:
+        raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={lambd:g}")
+    return np.asarray(generator.standard_exponential(self.shape) / lambd).astype(self.dtype)
+
+
+# -- draws from a list of weights
+
+
+def multinomial(self: Array, num_samples: int, replacement: bool, generator: Random) -> Array:
+    """Places in a row, drawn with probabilities proportional to what stands there; several rows are independent.
+
+    Without replacement each place waits for an exponentially distributed time at a rate of its weight: the first
+    `num_samples` to come are the draw.
+    """
+    if self.ndim not in (1, 2):
+        raise RuntimeError("prob_dist must be 1 or 2 dim")
+    if self.dtype.kind in "iubc":
+        raise RuntimeError(
+            f"multinomial only supports floating-point dtypes for input, got: {type_name(self.dtype)}"
+        )
+    if num_samples <= 0:
+        raise RuntimeError("cannot sample n_sample <= 0 samples")
+    weights = self.astype(np.float64)
+    if not (np.isfinite(weights) & (weights >= 0)).all():
+        raise RuntimeError("probability tensor contains either `inf`, `nan` or element < 0")
+    if not replacement and num_samples > self.shape[normalize_dim(-1, self.ndim)]:
+        raise RuntimeError("cannot sample n_sample > prob_dist.size(-1) samples without replacement")
+    rows = weights.reshape(-1, self.shape[-1])
+    if not (rows.sum(axis=1) > 0).all():
+        raise RuntimeError("invalid multinomial distribution (sum of probabilities <= 0)")
+    if replacement:
+        heights = np.cumsum(rows, axis=1)
+        marks = generator.random((len(rows), num_samples)) * heights[:, -1:]
+        drawn = [np.searchsorted(row, mark, side="right") for row, mark in zip(heights, marks, strict=True)]
+        found = np.stack(drawn) if drawn else np.empty((0, num_samples), np.int64)
+    else:
+        waits = generator.standard_exponential(rows.shape) / rows
+        found = np.argsort(waits, axis=1, kind="stable")[:, :num_samples]
+    return found.astype(np.int64).reshape(*self.shape[:-1], num_samples)

@@ -1,0 +1,58 @@
+"""Loading of the generated code: operators into `runtime.ops` and `runtime`, methods onto Tensor."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+from collections.abc import Mapping
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from codegen.manifest import is_current
+from codegen.paths import project_paths
+from runtime import ops
+from runtime.tensor import Tensor
+
+COMMAND = "python -m codegen"
+# Namespaces of PyTorch that hold operators under shorter names: `linalg_norm` is `linalg.norm`.
+NAMESPACES = ("linalg", "special")
+
+
+def load(package: str, runtime: ModuleType) -> None:
+    """Import the generated package and put its operators where people look for them.
+
+    Raises:
+        ImportError: there is no generated code, or it was made from other YAML; the message names the command to run.
+    """
+    _check_current(package)
+    packets = importlib.import_module(f"{package}.packets")
+    methods = importlib.import_module(f"{package}.methods")
+    vars(ops).update(packets.PACKETS)
+    for base, function in packets.PACKETS.items():
+        module = packets.PYTHON_MODULES.get(base)
+        if module in NAMESPACES:
+            namespace = importlib.import_module(f"runtime.{module}")
+            setattr(namespace, base.removeprefix(f"{module}_"), function)
+        elif module is None and base in packets.FUNCTIONS and not hasattr(runtime, base):
+            setattr(runtime, base, function)
+    install_methods(methods.METHODS)
+
+
+def install_methods(methods: Mapping[str, Any]) -> None:
+    """Put operators on Tensor; a member written by hand stays."""
+    for name, function in methods.items():
+        if name in ("__eq__", "__ne__") or not any(name in vars(base) for base in Tensor.__mro__[:-1]):
+            setattr(Tensor, name, function)
+
+
+def _check_current(package: str) -> None:
+    spec = importlib.util.find_spec(package)
+    places = list(spec.submodule_search_locations or ()) if spec is not None else []
+    found = [Path(place) for place in places if (Path(place) / "packets.py").exists()]
+    if not found:
+        raise ImportError(f"there is no generated code; run: {COMMAND}")
+    paths = project_paths()
+    inputs = (paths.native_functions, paths.derivatives)
+    if all(path.exists() for path in inputs) and not is_current(found[0], inputs):
+        raise ImportError(f"{paths.shown(found[0])} was made from other YAML; run: {COMMAND}")

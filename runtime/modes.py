@@ -1,0 +1,65 @@
+"""Thread-local and process-wide switches that decide how an operator call runs.
+
+Generated operators ask one question, `type(x) in plain`, before they take their straight-line path. Whoever turns on
+something that path does not know (forward AD, profiling, function modes) empties `plain` for as long as it lasts, so
+that the path itself never has to look at modes.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+
+class GradMode(threading.local):
+    """Whether operators record a graph, for each thread on its own; on when a thread starts."""
+
+    enabled: bool = True
+
+
+grad_mode = GradMode()
+
+# The Tensor types the straight-line path may handle. The set object itself never changes: generated code holds it.
+plain: set[type] = set()
+
+_plain_types: set[type] = set()
+_unusual = 0
+_lock = threading.Lock()
+
+
+def register_plain(cls: type) -> None:
+    """Let the straight-line path handle `cls`: a Tensor class that changes nothing about how operators run."""
+    with _lock:
+        _plain_types.add(cls)
+        if _unusual == 0:
+            plain.add(cls)
+
+
+def enter_unusual() -> None:
+    """Send all operator calls of the process through the general path until `leave_unusual`; calls nest."""
+    global _unusual
+    with _lock:
+        _unusual += 1
+        plain.clear()
+
+
+def leave_unusual() -> None:
+    """Undo one `enter_unusual`."""
+    global _unusual
+    with _lock:
+        if _unusual == 0:
+            raise RuntimeError("leave_unusual() was called more often than enter_unusual()")
+        _unusual -= 1
+        if _unusual == 0:
+            plain.update(_plain_types)
+
+
+@contextmanager
+def unusual() -> Iterator[None]:
+    """`enter_unusual` for the length of a `with` block."""
+    enter_unusual()
+    try:
+        yield
+    finally:
+        leave_unusual()

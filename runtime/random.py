@@ -1,0 +1,154 @@
+"""Random number generators: objects with a seed and a state, and the default one that operators use.
+
+The numbers are NumPy's (PCG64), so a seed gives the same numbers on every machine, and others than in PyTorch.
+"""
+
+from __future__ import annotations
+
+import secrets
+import threading
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from runtime.tensor import Tensor, wrap
+from runtime.types import Device
+
+if TYPE_CHECKING:
+    from numpy.random import Generator as NumpyGenerator
+
+# What a generator starts with when nobody gives a seed, so that a program without one repeats itself.
+_FIRST_SEED = 67280421310721
+_LARGEST_SEED = 2**64 - 1
+# State and increment of PCG64, its half-used word and whether there is one, the initial seed.
+_STATE_PARTS = (16, 16, 4, 4, 8)
+
+
+class Generator:
+    """A source of random numbers. Operators take one as `generator=`."""
+
+    def __init__(self, device: Device | str = "cpu") -> None:
+        self.device = Device(device)
+        if self.device.type != "cpu":
+            raise RuntimeError(f"a Generator lives on device cpu only, but got: {device}")
+        self._seed = _FIRST_SEED
+        self._numpy: NumpyGenerator | None = None
+        self._lock = threading.Lock()
+
+    @property
+    def numpy(self) -> NumpyGenerator:
+        """The NumPy generator behind this one, the same object after another seed too."""
+        if self._numpy is None:
+            with self._lock:
+                if self._numpy is None:  # another thread may have come first
+                    self._numpy = np.random.Generator(np.random.PCG64(self._seed))
+        return self._numpy
+
+    def manual_seed(self, seed: int) -> Generator:
+        """Start again from `seed`; a negative one counts from the end of the unsigned range."""
+        seed = int(seed)
+        if not -(2**63) <= seed <= _LARGEST_SEED:
+            raise RuntimeError("Overflow when unpacking long long")
+        self._seed = seed if seed >= 0 else _LARGEST_SEED + seed
+        if self._numpy is not None:
+            self._numpy.bit_generator.state = np.random.PCG64(self._seed).state
+        return self
+
+    def seed(self) -> int:
+        """Start again from a seed that nobody can foresee, and return it."""
+        self.manual_seed(secrets.randbits(53))
+        return self._seed
+
+    def initial_seed(self) -> int:
+        """The seed that the numbers started from."""
+        return self._seed
+
+    def get_state(self) -> Tensor:
+        """The state as a uint8 Tensor, for `set_state`."""
+        state: Any = self.numpy.bit_generator.state
+        values = (state["state"]["state"], state["state"]["inc"], state["uinteger"], state["has_uint32"], self._seed)
+        packed = b"".join(int(value).to_bytes(size, "little") for value, size in zip(values, _STATE_PARTS, strict=True))
+        return wrap(np.frombuffer(packed, np.uint8).copy())
+
+    def set_state(self, new_state: Tensor) -> None:
+        """Go on from a state that `get_state` returned."""
+        if not isinstance(new_state, Tensor):
+            raise TypeError(f"expected a Tensor, but got {type(new_state).__name__}")
+        array = new_state._array
+        if array.dtype != np.uint8:
+            raise TypeError("RNG state must be a ByteTensor")
+        if array.shape != (sum(_STATE_PARTS),):
+            raise RuntimeError(f"RNG state is wrong size: expected {sum(_STATE_PARTS)} bytes, but got {array.size}")
+        packed = array.tobytes()
+        values = []
+        for size in _STATE_PARTS:
+            values.append(int.from_bytes(packed[:size], "little"))
+            packed = packed[size:]
+        self.numpy.bit_generator.state = {
+            "bit_generator": "PCG64",
+            "state": {"state": values[0], "inc": values[1]},
+            "uinteger": values[2],
+            "has_uint32": values[3],
+        }
+        self._seed = values[4]
+
+    def clone_state(self) -> Generator:
+        """A new generator in the same state."""
+        other = Generator()
+        other.set_state(self.get_state())
+        return other
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _rebuild, (self.get_state(),)
+
+    def __repr__(self) -> str:
+        return f"<runtime.Generator on {self.device} with seed {self._seed}>"
+
+
+def _rebuild(state: Tensor) -> Generator:
+    generator = Generator()
+    generator.set_state(state)
+    return generator
+
+
+default_generator = Generator()
+
+
+def manual_seed(seed: int) -> Generator:
+    """Start the default generator again from `seed`."""
+    return default_generator.manual_seed(seed)
+
+
+def seed() -> int:
+    """Start the default generator again from an unforeseeable seed, and return it."""
+    return default_generator.seed()
+
+
+def initial_seed() -> int:
+    """The seed that the default generator started from."""
+    return default_generator.initial_seed()
+
+
+def get_rng_state() -> Tensor:
+    """The state of the default generator."""
+    return default_generator.get_state()
+
+
+def set_rng_state(new_state: Tensor) -> None:
+    """Set the state of the default generator."""
+    default_generator.set_state(new_state)
+
+
+@contextmanager
+def fork_rng(devices: Iterable[Any] = (), enabled: bool = True) -> Iterator[None]:
+    """A block after which the default generator goes on as if the block had not drawn any numbers."""
+    if not enabled:
+        yield
+        return
+    state = default_generator.get_state()
+    try:
+        yield
+    finally:
+        default_generator.set_state(state)

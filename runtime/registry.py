@@ -1,0 +1,24 @@
+"""What is known of an operator after generation: the entries of `generated.registry`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class OperatorInfo:
+    """One overload.  `samples` are calls to test it with, in the notation of `docs/yaml.md`."""
+
+    name: str
+    schema: str
+    function: str
+    differentiable: bool
+    composite: bool
+    node: str | None
+    inplace: str | None
+    out: str | None
+    forward: bool
+    pointwise: bool
+    random: bool
+    domain: tuple[float, float] | None
+    samples: tuple[str, ...]

@@ -1,0 +1,182 @@
+"""Inputs and checks for operators, made from the samples of their YAML entries."""
+
+from __future__ import annotations
+
+import ast
+import zlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from runtime import dtypes
+from runtime.autograd import gradcheck, gradgradcheck, is_grad_enabled
+from runtime.registry import OperatorInfo
+from runtime.tensor import Tensor, wrap
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """One call of an operator.  `text` is where it comes from."""
+
+    text: str
+    args: tuple[Any, ...]
+    kwargs: Mapping[str, Any]
+
+    def tensors(self) -> list[Tensor]:
+        """The Tensors among the arguments that require grad."""
+        return [t for t in _flat((*self.args, *self.kwargs.values())) if isinstance(t, Tensor) and t.requires_grad]
+
+
+@dataclass(slots=True)
+class CheckResult:
+    """What `gradcheck_operator` ran, and what failed."""
+
+    name: str
+    first: int = 0
+    second: int = 0
+    forward: int = 0
+    failures: list[str] = field(default_factory=list)
+
+    @property
+    def passed(self) -> bool:
+        return not self.failures and self.first > 0
+
+
+class _Maker:
+    """Makes the values that a sample names; the same text gives the same values each time."""
+
+    def __init__(self, text: str, dtype: Any, requires_grad: bool) -> None:
+        self.random = np.random.default_rng(zlib.crc32(text.encode()))
+        self.dtype = dtypes.from_numpy(np.dtype(dtype)) if not isinstance(dtype, dtypes.dtype) else dtype
+        self.requires_grad = requires_grad
+
+    def value(self, node: ast.expr) -> Any:
+        if isinstance(node, ast.Call):
+            assert isinstance(node.func, ast.Name)
+            keywords = {keyword.arg: self.value(keyword.value) for keyword in node.keywords if keyword.arg}
+            args = [self.value(arg) for arg in node.args]
+            return getattr(self, f"make_{node.func.id}")(*args, **keywords)
+        if isinstance(node, ast.List):
+            return [self.value(item) for item in node.elts]
+        if isinstance(node, ast.Tuple):
+            return tuple(self.value(item) for item in node.elts)
+        if isinstance(node, ast.Name):
+            return {"inf": float("inf"), "nan": float("nan")}[node.id]
+        if isinstance(node, ast.UnaryOp) and isinstance(node.operand, ast.Name):
+            return -self.value(node.operand)
+        return ast.literal_eval(node)
+
+    def make_T(self, *shape: int, **options: Any) -> Tensor:  # noqa: N802
+        tensor = self.make_D(*shape, **options)
+        if self.requires_grad and tensor.dtype.is_floating_point | tensor.dtype.is_complex:
+            tensor.requires_grad_()
+        return tensor
+
+    def make_D(self, *shape: int, low: float = -2.0, high: float = 2.0, complex: bool = True, real: bool = True) -> Tensor:  # noqa: N802
+        """Random values without ties: evenly spread over the range, jittered and shuffled."""
+        values = self._spread(shape, low, high)
+        if self.dtype.is_complex:
+            values = values + 1j * self._spread(shape, low, high)
+        return wrap(np.asarray(values, dtype=self.dtype.numpy))
+
+    def _spread(self, shape: tuple[int, ...], low: float, high: float) -> np.ndarray:
+        count = int(np.prod(shape))
+        places = (np.arange(count) + 0.1 + 0.8 * self.random.random(count)) / max(count, 1)
+        return self.random.permutation(low + (high - low) * places).reshape(shape)
+
+    def make_I(self, *shape: int, high: int = 3, low: int = 0) -> Tensor:  # noqa: N802
+        return wrap(np.asarray(self.random.integers(low, high, shape)))
+
+    def make_B(self, *shape: int) -> Tensor:  # noqa: N802
+        return wrap(np.asarray(self.random.random(shape) < 0.5))
+
+    def make_float(self, text: str) -> float:
+        return float(text)
+
+    def make_dtype(self, name: str) -> Any:
+        return getattr(dtypes, name)
+
+
+def sample_inputs(info: OperatorInfo, dtype: Any = "float64", requires_grad: bool = True) -> list[Sample]:
+    """The samples of an operator in one dtype.  Samples that are only for real dtypes are left out for complex ones."""
+    samples = []
+    for text in info.samples:
+        if "real=False" in text and np.dtype(getattr(dtype, "numpy", dtype)).kind != "c":
+            continue
+        if "complex=False" in text and np.dtype(getattr(dtype, "numpy", dtype)).kind == "c":
+            continue
+        maker = _Maker(f"{info.name}({text})", dtype, requires_grad)
+        call = ast.parse(f"f({text})", mode="eval").body
+        assert isinstance(call, ast.Call)
+        args = tuple(maker.value(arg) for arg in call.args)
+        kwargs = {keyword.arg: maker.value(keyword.value) for keyword in call.keywords if keyword.arg}
+        samples.append(Sample(text, args, kwargs))
+    return samples
+
+
+def operator_function(info: OperatorInfo) -> Any:
+    """The callable of an overload."""
+    from generated import operators
+
+    return getattr(operators, info.function)
+
+
+def differentiable_outputs(out: Any) -> tuple[Tensor, ...]:
+    """The results of a call that a gradient can come back from."""
+    return tuple(t for t in _flat((out,)) if isinstance(t, Tensor) and t.requires_grad)
+
+
+def as_function(info: OperatorInfo, sample: Sample) -> tuple[Any, tuple[Tensor, ...]]:
+    """A sample as a function of its differentiable Tensors only, and these: what gradcheck takes."""
+    function = operator_function(info)
+    inputs = tuple(sample.tensors())
+
+    def call(*tensors: Tensor) -> tuple[Tensor, ...]:
+        replacement = {id(old): new for old, new in zip(inputs, tensors, strict=True)}
+        args = [_replaced(arg, replacement) for arg in sample.args]
+        kwargs = {name: _replaced(value, replacement) for name, value in sample.kwargs.items()}
+        out = function(*args, **kwargs)
+        found = [t for t in _flat((out,)) if isinstance(t, Tensor) and (t.is_floating_point() or t.is_complex())]
+        return tuple(t for t in found if t.requires_grad) if is_grad_enabled() else tuple(found)
+
+    return call, inputs
+
+
+def gradcheck_operator(info: OperatorInfo | str, dtypes: tuple[str, ...] = ("float64", "complex128")) -> CheckResult:
+    """First and second derivatives of an operator against finite differences, on all of its samples."""
+    if isinstance(info, str):
+        from generated.registry import OPERATORS
+
+        info = OPERATORS[info]
+    result = CheckResult(info.name)
+    for dtype in dtypes:
+        for sample in sample_inputs(info, dtype):
+            function, inputs = as_function(info, sample)
+            if not inputs:
+                continue
+            try:
+                if not function(*inputs):
+                    continue
+                gradcheck(function, inputs)
+                result.first += 1
+                gradgradcheck(function, inputs)
+                result.second += 1
+            except Exception as error:
+                result.failures.append(f"{info.name}({sample.text}) in {dtype}: {type(error).__name__}: {error}")
+    return result
+
+
+def _flat(values: Any) -> Iterator[Any]:
+    for value in values:
+        if isinstance(value, list | tuple):
+            yield from _flat(value)
+        else:
+            yield value
+
+
+def _replaced(value: Any, replacement: Mapping[int, Tensor]) -> Any:
+    if isinstance(value, list):
+        return [_replaced(item, replacement) for item in value]
+    return replacement.get(id(value), value)

@@ -1,0 +1,347 @@
+"""Views and in-place writes: which Tensors share memory, and what a write does to their histories.
+
+A view knows its root base (never itself a view), and the base knows its live views, weakly. After a recorded in-place
+write the base's history ends in the write (for a write through a view, in a CopySlices that replaces one slice of the
+gradient), and every live view gets a new history that starts at the base.
+
+A view is described by where its bytes lie in its base, and not by the chain of operators that made it. That costs
+nothing when the view is made, takes one step however long the chain was, and is also right for views of another element
+type (`real`, `view_as_complex`): the gradient of a complex number lies in memory as the gradients of its parts do.
+"""
+
+from __future__ import annotations
+
+import weakref
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+
+from runtime.edge import convert, fit
+from runtime.linear import LinearBackward, apply_linear, edge_of
+from runtime.modes import grad_mode
+from runtime.node import LEAF, Leaf, Node, OutputEdge
+from runtime.tensor import Extra, Tensor, wrap
+
+Kind: TypeAlias = Literal["single", "multi", "no_grad"]
+
+_reference = weakref.ref
+
+_AMBIGUOUS = (
+    "Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by moving both "
+    "the view and the inplace either both inside the no_grad block (if you don't want the inplace to be tracked) or "
+    "both outside (if you want the inplace to be tracked)."
+)
+_SEVERAL = (
+    "This view is the output of a function that returns multiple views. Such functions do not allow the output views "
+    "to be modified inplace. You should replace the inplace operation by an out-of-place one."
+)
+
+
+def as_view(out: Tensor, base: Tensor, kind: Kind) -> None:
+    """Note that `out` is a new Tensor over memory of `base`.
+
+    Args:
+        out: what a view operator made.
+        base: its argument, perhaps a view itself.
+        kind: "multi" for one of several results, "no_grad" where grad mode is off: those are not to be written.
+    """
+    if out is base:
+        return
+    version = base._writes
+    if version is None:
+        version = base._writes = [0]
+    out._writes = version
+    extra = base._extra
+    if extra is None:
+        extra = base._extra = Extra()
+    root = base
+    if extra.base is not None:
+        root = extra.base
+        if extra.view != "single":
+            kind = extra.view
+        extra = root.extra
+    own = out._extra = Extra()
+    own.base = root
+    own.view = kind
+    views = extra.views
+    if views is None:
+        views = extra.views = set()
+    views.add(_reference(out, views.discard))
+
+
+def bump_version(tensor: Tensor) -> None:
+    """Count a write to the memory of `tensor`."""
+    if tensor._writes is None:
+        tensor._writes = [1]
+    else:
+        tensor._writes[0] += 1
+
+
+def check_inplace(tensor: Tensor, needs_grad: bool) -> None:
+    """Refuse an in-place write that has no meaning.
+
+    Args:
+        tensor: what is about to be written.
+        needs_grad: whether the write will be recorded.
+
+    Raises:
+        RuntimeError: a leaf that requires grad, a view of one, a view that must not be written, or memory where several
+            elements of `tensor` are one.
+    """
+    array = tensor._array
+    if (
+        0 in array.strides
+        and array.size
+        and any(stride == 0 and size > 1 for size, stride in zip(array.shape, array.strides, strict=True))
+    ):
+        raise RuntimeError(
+            "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
+            "Please clone() the tensor before performing the operation."
+        )
+    if not grad_mode.enabled:
+        return
+    extra = tensor._extra
+    root = None if extra is None else extra.base
+    # The base may have come to require grad after the view was made.
+    if not needs_grad and (root is None or root._edge is None):
+        return
+    if extra is not None and root is not None:
+        if extra.view != "single":
+            raise RuntimeError(_stale_message(tensor, extra.view, "is being modified inplace"))
+        if root._edge is LEAF:
+            raise RuntimeError("a view of a leaf Variable that requires grad is being used in an in-place operation.")
+    if tensor._edge is LEAF:
+        raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
+
+
+def _stale_message(view: Tensor, kind: Kind, event: str) -> str:
+    reason = _AMBIGUOUS if kind == "no_grad" else _SEVERAL
+    edge = view._edge
+    if kind == "multi" and isinstance(edge, Node | OutputEdge):
+        node, output_nr = (edge.node, edge.output_nr) if isinstance(edge, OutputEdge) else (edge, 0)
+        return f"Output {output_nr} of {node.name()} is a view and {event}. {reason}"
+    return f"A view was created in no_grad mode and {event} with grad mode enabled. {reason}"
+
+
+def rebase_history(tensor: Tensor, node: Node) -> None:
+    """Give `tensor` the history `node` after an in-place write, and every Tensor over the same memory its part of it.
+
+    Args:
+        tensor: what was written.
+        node: of the in-place operator, with one output of the shape of `tensor`; its edges lead to the old history.
+    """
+    extra = tensor._extra
+    old = tensor._edge
+    if extra is None:
+        tensor._edge = node
+        return
+    if extra.base is None:
+        tensor._edge = node
+        _move_retained(tensor, old, node)
+        if extra.views:
+            _renew_views(tensor, extra.views)
+        return
+    root = extra.base
+    root_old = root._edge
+    copy = CopySlices(root, tensor, node)
+    root._edge = copy
+    _move_retained(root, root_old, copy)
+    _renew_views(root, root.extra.views or set())
+    if isinstance(tensor._edge, Node):
+        _move_retained(tensor, old, tensor._edge)
+
+
+def _renew_views(root: Tensor, views: set[weakref.ref[Tensor]]) -> None:
+    if root._edge is None:
+        return
+    for reference in list(views):
+        view = reference()
+        if view is None or view._array.dtype.kind in "biu" or view._extra is None:
+            continue
+        if view._extra.view == "single":
+            region = Region(root._array, view._array)
+            view._edge = AsStridedBackward0(root, region.gather, region.scatter, view._array)
+        else:
+            event = "its base or another view of its base has been modified inplace"
+            if not isinstance(view._edge, StaleView):
+                view._edge = StaleView(root, view, _stale_message(view, view._extra.view, event))
+
+
+def _move_retained(tensor: Tensor, old: Leaf | Node | OutputEdge | None, new: Node) -> None:
+    """`tensor` keeps the gradient of its new value, no longer that of the old one."""
+    node, output_nr = (old.node, old.output_nr) if isinstance(old, OutputEdge) else (old, 0)
+    if not isinstance(node, Node) or node._extra is None or node is new:
+        return
+    known = node._extra.retained.get(output_nr)
+    if known is not None and known() is tensor:
+        del node._extra.retained[output_nr]
+        new.extra.retained[0] = known
+
+
+class AsStridedBackward0(LinearBackward):
+    """The history of a view after a write to its base: the gradient goes to the view's place in the base."""
+
+    __slots__ = ()
+
+
+class StaleView(Node):
+    """The history of a view that lost its meaning because its base was written; raises when a gradient arrives."""
+
+    __slots__ = ("message",)
+
+    def __init__(self, root: Tensor, view: Tensor, message: str) -> None:
+        # The edge makes a backward towards given inputs come by here.
+        super().__init__((edge_of(root),), view._array.shape, view._array.dtype)
+        self.message = message
+
+    def apply(self, grad: Tensor) -> tuple[Tensor | None, ...]:
+        """Raise."""
+        raise RuntimeError(self.message)
+
+
+class CopySlices(Node):
+    """An in-place write through a view, as the base sees it: one slice of its gradient goes through the operator."""
+
+    __slots__ = ("_written", "inner", "region")
+
+    def __init__(self, root: Tensor, view: Tensor, inner: Node) -> None:
+        self.inner = inner
+        self.region = Region(root._array, view._array)
+        # Which of the operator's edges is the written value's: its gradient goes into the slice, not along the edge.
+        old = view._edge
+        self._written = -1
+        if old is not None:
+            self._written = next((i for i, edge in enumerate(inner.edges) if edge is old), -1)
+        others = list(inner.edges)
+        if self._written >= 0:
+            others[self._written] = None
+        super().__init__((edge_of(root), *others), root._array.shape, root._array.dtype)
+
+    @property
+    def operator(self) -> Any:
+        """The operator that wrote."""
+        return getattr(self.inner, "operator", None)
+
+    def apply(self, grad: Tensor) -> tuple[Tensor | None, ...]:
+        """The slice of `grad` through the operator, the rest as it is."""
+        region = self.region
+        piece = apply_linear(grad, region.gather, region.scatter)
+        results = list(self.inner.apply(piece))
+        below = None
+        if self._written >= 0:
+            below = results[self._written]
+            results[self._written] = None
+        if self.edges[0] is None:
+            return (None, *results)
+        if below is not None:
+            below = fit(below, region.shape, region.dtype, self.inner.name())
+        if grad_mode.enabled:
+            rest = apply_linear(grad, region.clear, region.clear)
+            if below is not None:
+                rest = rest + apply_linear(below, region.scatter, region.gather)
+        else:
+            rest = wrap(region.replace(grad._array, None if below is None else below._array))
+        return (rest, *results)
+
+    def release(self) -> None:
+        """Drop the saved state of the operator."""
+        self.inner.release()
+
+
+class Region:
+    """Where a view lies in its base, in bytes; the linear maps between arrays of the base's shape and of the view's."""
+
+    __slots__ = ("_base", "_dense", "_origin", "_overlaps", "_place", "_span", "dtype", "shape")
+
+    def __init__(self, base: np.ndarray, view: np.ndarray) -> None:
+        self.shape, self.dtype = view.shape, view.dtype
+        low, high = _bounds(base)
+        self._span = high - low
+        self._origin = -low  # the first element of the base, from the lowest byte of it
+        self._base = (base.shape, base.dtype, base.strides)
+        self._dense = base.flags.c_contiguous
+        offset = 0
+        if view.size and base.size:
+            offset = view.__array_interface__["data"][0] - base.__array_interface__["data"][0]
+        self._place = (self._origin + offset, view.strides)
+        self._overlaps = _may_overlap(view)
+
+    def gather(self, array: np.ndarray) -> np.ndarray:
+        """From the base's shape: the elements of the view."""
+        if not array.size or 0 in self.shape:
+            return np.zeros(self.shape, self.dtype)
+        if self._dense and array.flags.c_contiguous and array.dtype is self._base[1]:
+            return self._slice(array)
+        return self._slice(self._image(array)[0])
+
+    def scatter(self, array: np.ndarray) -> np.ndarray:
+        """From the view's shape: zeros of the base's shape with `array` added in its place."""
+        memory, image = self._empty()
+        self._add(memory, array)
+        return image
+
+    def clear(self, array: np.ndarray) -> np.ndarray:
+        """`array`, of the base's shape, with zeros in the place of the view."""
+        return self.replace(array, None)
+
+    def replace(self, array: np.ndarray, piece: np.ndarray | None) -> np.ndarray:
+        """`array`, of the base's shape, with `piece` in the place of the view (None: zeros)."""
+        memory, image = self._image(array)
+        if image.size and 0 not in self.shape:
+            self._slice(memory)[...] = 0
+            if piece is not None:
+                self._add(memory, piece)
+        return image
+
+    def _empty(self) -> tuple[np.ndarray, np.ndarray]:
+        shape, dtype, strides = self._base
+        memory = np.zeros(self._span, np.uint8)
+        if not memory.size:
+            return memory, np.zeros(shape, dtype)
+        return memory, np.ndarray(shape, dtype, memory, self._origin, strides)
+
+    def _image(self, array: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """A copy of `array` laid out as the base is."""
+        memory, image = self._empty()
+        image[...] = convert(array, image.dtype)
+        return memory, image
+
+    def _slice(self, memory: np.ndarray) -> np.ndarray:
+        return np.ndarray(self.shape, self.dtype, memory, *self._place)
+
+    def _add(self, memory: np.ndarray, piece: np.ndarray) -> None:
+        if not memory.size or 0 in self.shape:
+            return
+        piece = convert(piece, self.dtype)
+        if not self._overlaps:
+            self._slice(memory)[...] += piece
+            return
+        # Elements of the view that are one element of the base: their gradients add up.
+        start, strides = self._place
+        size = self.dtype.itemsize
+        lead = start % size
+        elements = memory[lead : lead + (memory.size - lead) // size * size].view(self.dtype)
+        index = np.full(self.shape, start // size)
+        for axis, (extent, stride) in enumerate(zip(self.shape, strides, strict=True)):
+            steps = np.arange(extent) * (stride // size)
+            index += steps.reshape((-1,) + (1,) * (len(self.shape) - axis - 1))
+        np.add.at(elements, index, piece)
+
+
+def _bounds(array: np.ndarray) -> tuple[int, int]:
+    """The lowest byte and the end of the memory of `array`, from its first element."""
+    if not array.size:
+        return 0, 0
+    steps = [(size - 1) * stride for size, stride in zip(array.shape, array.strides, strict=True)]
+    return sum(step for step in steps if step < 0), sum(step for step in steps if step > 0) + array.itemsize
+
+
+def _may_overlap(array: np.ndarray) -> bool:
+    """Whether two elements could be one; true only if they are, but for rare strides where it makes no difference."""
+    reach = array.itemsize
+    dims = [(abs(stride), size) for size, stride in zip(array.shape, array.strides, strict=True) if size > 1]
+    for stride, size in sorted(dims):
+        if stride < reach:
+            return True
+        reach += stride * (size - 1)
+    return False

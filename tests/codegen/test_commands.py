@@ -1,0 +1,153 @@
+"""`python -m codegen` from the outside: files, exit codes, messages."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+NATIVE = """\
+- func: mul.Tensor(Tensor self, Tensor other) -> Tensor
+  variants: function, method
+  dispatch:
+    CPU: mul
+  promotion: default
+  tags: pointwise
+  autogen: mul_.Tensor, mul.out
+- func: conj(Tensor(a) self) -> Tensor(a)
+  variants: function, method
+"""
+DERIVATIVES = """\
+- name: mul.Tensor(Tensor self, Tensor other) -> Tensor
+  self: grad * other.conj()
+  other: grad * self.conj()
+  result: self_t * other_p + other_t * self_p
+"""
+WITHOUT_FORWARD = DERIVATIVES[: DERIVATIVES.index("  result")]
+
+
+def codegen(*words: str, cwd: Path = ROOT) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "NO_COLOR": "1"}
+    return subprocess.run(
+        [sys.executable, "-m", "codegen", *words], cwd=cwd, env=environment, capture_output=True, text=True, check=False
+    )
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    (tmp_path / "native_functions.yaml").write_text(NATIVE)
+    (tmp_path / "derivatives.yaml").write_text(WITHOUT_FORWARD)
+    return tmp_path
+
+
+def run(project: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    return codegen(
+        *words, "--native-functions", "native_functions.yaml", "--derivatives", "derivatives.yaml", "--out", "out",
+        cwd=project,
+    )  # fmt: skip
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
+
+
+def test_generate_writes_the_output_and_says_so(project: Path) -> None:
+    done = run(project)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("2 operators, 1 Nodes, 2 formulas: ")
+    files = contents(project / "out")
+    assert {"nodes.py", "operators.py", "packets.py", "methods.py", "registry.py", "manifest.json"} <= set(files)
+    assert b"class MulBackward0(Node):" in files["nodes.py"]
+
+
+def test_output_is_reproducible_and_written_only_when_changed(project: Path) -> None:
+    run(project)
+    first = contents(project / "out")
+    times = {path.name: path.stat().st_mtime_ns for path in (project / "out").iterdir()}
+    again = run(project)
+    assert f"0 of {len(first)} files" in again.stdout
+    assert contents(project / "out") == first
+    assert {path.name: path.stat().st_mtime_ns for path in (project / "out").iterdir()} == times
+
+
+def test_check_fails_when_output_is_missing_or_stale_and_names_the_command(project: Path) -> None:
+    missing = run(project, "--check")
+    assert missing.returncode == 1
+    assert "run: python -m codegen --native-functions native_functions.yaml" in missing.stderr
+    assert not (project / "out").exists()
+    run(project)
+    assert run(project, "--check").returncode == 0
+    (project / "derivatives.yaml").write_text(WITHOUT_FORWARD.replace("grad * other.conj()", "other.conj() * grad"))
+    stale = run(project, "--check")
+    assert stale.returncode == 1
+    assert "nodes.py" in stale.stderr
+
+
+def test_files_that_are_no_longer_made_are_removed(project: Path) -> None:
+    run(project)
+    (project / "out" / "old.py").write_text("x = 1\n")
+    assert run(project, "--check").returncode == 1
+    run(project)
+    assert not (project / "out" / "old.py").exists()
+
+
+def test_a_failed_run_leaves_the_last_good_output(project: Path) -> None:
+    run(project)
+    good = contents(project / "out")
+    (project / "derivatives.yaml").write_text(DERIVATIVES.replace("grad * other", "grad * othr"))
+    failed = run(project)
+    assert failed.returncode == 1
+    assert "derivatives.yaml:2:16: error: unknown name 'othr'" in failed.stderr
+    assert "hint: did you mean 'other'?" in failed.stderr
+    assert contents(project / "out") == good
+
+
+def test_diagnostics_as_json(project: Path) -> None:
+    (project / "derivatives.yaml").write_text(DERIVATIVES.replace("grad * other", "grad * othr"))
+    failed = run(project, "--json")
+    assert failed.returncode == 1
+    first = json.loads(failed.stdout)[0]
+    assert (first["file"], first["line"], first["column"]) == ("derivatives.yaml", 2, 16)
+    assert first["hint"] == "did you mean 'other'?"
+
+
+def test_a_missing_file_is_an_error_with_a_name(project: Path) -> None:
+    failed = codegen("--native-functions", "nowhere.yaml", "--derivatives", "derivatives.yaml", cwd=project)
+    assert failed.returncode == 1
+    assert failed.stderr.startswith("nowhere.yaml:1:1: error: cannot read the file")
+
+
+@pytest.mark.parametrize("words", [["--target", "fortran"], ["explain"], ["list", "mul"], ["--nonsense"]])
+def test_wrong_usage_exits_with_2(words: list[str]) -> None:
+    assert codegen(*words).returncode == 2
+
+
+def test_list_and_explain(project: Path) -> None:
+    listed = run(project, "list")
+    assert "mul.Tensor\tkernel\tMulBackward0" in listed.stdout
+    assert json.loads(run(project, "list", "--json").stdout)[0]["name"] == "mul.Tensor"
+    explained = run(project, "explain", "mul.Tensor").stdout
+    for part in (
+        "mul.Tensor(Tensor self, Tensor other) -> Tensor",
+        "CPU: runtime.kernels.arithmetic.mul",
+        "self: grad * other.conj()",
+        "other: an input, for the gradient of self",
+        "class MulBackward0(Node):",
+        "def mul_Tensor(self, other, *, out=None):",
+    ):
+        assert part in explained
+    unknown = run(project, "explain", "mull.Tensor")
+    assert unknown.returncode == 2
+    assert "did you mean 'mul.Tensor'?" in unknown.stderr
+
+
+def test_generation_does_not_import_the_runtime(project: Path) -> None:
+    """A broken runtime or a stale output can never stop a regeneration."""
+    script = "import sys, codegen.__main__ as m; m.main(['list']); print([n for n in ('runtime', 'generated') if n in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout.endswith("[]\n")

@@ -1,0 +1,17 @@
+"""Helpers that the cases of tests/errors call."""
+
+from collections.abc import Sequence
+
+from runtime.tensor import Tensor
+
+
+def scaled(grad: Tensor, factor: float, dim: Sequence[int]) -> Tensor:
+    return grad
+
+
+def both(grad: Tensor) -> tuple[Tensor, Tensor]:
+    return grad, grad
+
+
+def untyped(grad, factor: float) -> Tensor:
+    return grad

@@ -1,0 +1,210 @@
+"""gradcheck on functions that are right and on functions that are wrong in every way it looks for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import runtime
+from runtime.autograd import GradcheckError, gradcheck, gradgradcheck
+from runtime.node import Node
+from runtime.tensor import LEAF, Tensor, wrap
+
+MODES = pytest.mark.parametrize("fast_mode", [False, True])
+
+
+class Scaled(Node):
+    """A linear step whose way back is multiplied by some factor, and by another each time it runs."""
+
+    __slots__ = ("drift", "factor")
+
+    def apply(self, grad: Any) -> tuple[Tensor | None, ...]:
+        self.factor += self.drift
+        return (grad * self.factor,)
+
+
+def scaled(x: Tensor, factor: complex = 1.0, drift: float = 0.0) -> Tensor:
+    out = wrap(x._array.copy())
+    if x._edge is not None:
+        node = Scaled((x if x._edge is LEAF else x._edge,), out._array.shape, out._array.dtype)
+        node.factor, node.drift = factor, drift
+        out._edge = node
+    return out
+
+
+def real(*shape: int) -> Tensor:
+    return wrap(np.asarray(np.random.default_rng(0).uniform(0.5, 1.5, shape))).requires_grad_()
+
+
+def complex_(*shape: int) -> Tensor:
+    random = np.random.default_rng(1)
+    values = random.uniform(0.5, 1.5, shape) + 1j * random.uniform(0.5, 1.5, shape)
+    return wrap(values).requires_grad_()
+
+
+@MODES
+@pytest.mark.parametrize("make", [real, complex_])
+def test_right_functions(make: Any, fast_mode: bool) -> None:
+    x, y = make(2, 3), make(3)
+    assert gradcheck(lambda a, b: a * b + a.exp(), (x, y), fast_mode=fast_mode)
+    assert gradgradcheck(lambda a, b: a * a * b, (x, y), fast_mode=fast_mode)
+    assert gradcheck(lambda a, b: (a * b, b.sum(), a + 1.0), [x, y], fast_mode=fast_mode)
+
+
+@MODES
+def test_between_real_and_complex(fast_mode: bool) -> None:
+    z = complex_(3)
+    assert gradcheck(lambda a: a.abs(), z, fast_mode=fast_mode)
+    assert gradcheck(lambda a: a.real * a.imag, z, fast_mode=fast_mode)
+    assert gradcheck(lambda a, b: a * b, (real(3), z), fast_mode=fast_mode)
+    assert gradgradcheck(lambda a: (a * a.conj()).real, z, fast_mode=fast_mode)
+
+
+def test_forward_mode() -> None:
+    assert gradcheck(lambda a, b: (a * b, a.exp()), (real(3), real(3)), check_forward_ad=True)
+    assert gradcheck(lambda a: a * a.conj(), complex_(3), check_forward_ad=True, check_backward_ad=False)
+    assert gradcheck(lambda a: a * a, real(3), check_forward_ad=True, check_backward_ad=False, fast_mode=True)
+
+
+@MODES
+@pytest.mark.parametrize("make", [real, complex_])
+def test_wrong_gradient(make: Any, fast_mode: bool) -> None:
+    x = make(3)
+    message = r"(?s)for output 0 with respect to input 0,\nnumerical:tensor.*\nanalytical:tensor"
+    with pytest.raises(GradcheckError, match=message):
+        gradcheck(lambda a: scaled(a, 1.01), x, fast_mode=fast_mode)
+    assert not gradcheck(lambda a: scaled(a, 1.01), x, fast_mode=fast_mode, raise_exception=False)
+
+
+def test_message_names_the_pair() -> None:
+    with pytest.raises(GradcheckError, match=r"for output 1 with respect to input 2,"):
+        gradcheck(lambda a, n, b: (a * n, a * scaled(b, 2.0)), (real(2), 3.0, real(2)))
+
+
+def test_conjugate_gradient_is_seen() -> None:
+    with pytest.raises(GradcheckError, match=r"While considering the (real|imaginary) part of complex outputs only"):
+        gradcheck(lambda a: scaled(a, 1j), complex_(2))
+
+
+def test_wrong_second_derivative() -> None:
+    class Square(Node):
+        __slots__ = ("x",)
+
+        def apply(self, grad: Any) -> tuple[Tensor | None, ...]:
+            return (grad * self.x.detach() * 2.0,)
+
+    def square(a: Tensor) -> Tensor:
+        out = wrap(a._array**2)
+        node = Square((a,), out._array.shape, out._array.dtype)
+        node.x = a
+        out._edge = node
+        return out
+
+    assert gradcheck(square, real(3))
+    with pytest.raises(GradcheckError, match="mismatch"):
+        gradgradcheck(square, real(3))
+
+
+def test_nondeterministic_backward() -> None:
+    nodes: list[Scaled] = []
+
+    def drifting(a: Tensor) -> Tensor:
+        out = scaled(a, 1.0, 1e-9)
+        assert isinstance(out._edge, Scaled)
+        nodes.append(out._edge)
+        return out
+
+    with pytest.raises(GradcheckError, match="Backward is not reentrant"):
+        gradcheck(drifting, real(2))
+    assert gradcheck(drifting, real(2), nondet_tol=1e-6)
+
+
+class Pair(Node):
+    """Two copies; the way back forgets one when the other's gradient is missing."""
+
+    __slots__ = ("right",)
+    num_outputs = 2
+
+    def apply(self, grad: Any) -> tuple[Tensor | None, ...]:
+        first, second = grad
+        if first is None or second is None:
+            if self.right:
+                return (first if second is None else second,)
+            return (None,)
+        return (first + second,)
+
+
+def pair(a: Tensor, right: bool) -> tuple[Tensor, Tensor]:
+    from runtime.recording import set_edges
+
+    outs = (wrap(a._array.copy()), wrap(a._array.copy()))
+    node = Pair((a,), (a._array.shape,) * 2, (a._array.dtype,) * 2)
+    node.right = right
+    set_edges(outs, node)
+    return outs
+
+
+def test_undefined_gradients() -> None:
+    assert gradcheck(lambda a: pair(a, True), real(2))
+    with pytest.raises(GradcheckError):
+        gradcheck(lambda a: pair(a, False), real(2))
+
+
+def test_inputs_that_do_not_require_grad_are_left_alone() -> None:
+    fixed = runtime.tensor([2.0, 3.0], dtype=runtime.float64)
+    assert gradcheck(lambda a, b: a * b, (real(2), fixed))
+
+
+def test_other_layouts() -> None:
+    x = wrap(np.asfortranarray(np.random.default_rng(2).random((3, 2)))).requires_grad_()
+    assert gradcheck(lambda a: a * a, x)
+    assert gradgradcheck(lambda a: a * a * a, x, gen_non_contig_grad_outputs=True)
+    y = real(2, 3) * 1.0
+    assert gradcheck(lambda a: a.transpose(0, 1) * 2.0, y)
+
+
+def test_empty_and_zero_dim() -> None:
+    assert gradcheck(lambda a: a * a, real(0, 3))
+    assert gradcheck(lambda a: a * a, real())
+
+
+def test_in_place_functions() -> None:
+    def function(a: Tensor, b: Tensor) -> Tensor:
+        c = a * 1.0
+        c.narrow(0, 0, 1).mul_(b.narrow(0, 1, 1))
+        return c
+
+    assert gradcheck(function, (real(3), real(3)))
+    assert gradgradcheck(function, (real(3), real(3)))
+
+
+def test_in_place_through_the_parts_of_complex_numbers() -> None:
+    def function(a: Tensor) -> Tensor:
+        b = a * 1.0
+        b.real.mul_(b.imag)
+        return b * b
+
+    assert gradcheck(function, complex_(2))
+    assert gradgradcheck(function, complex_(2))
+
+
+def test_what_is_refused() -> None:
+    with pytest.raises(ValueError, match="at least one input tensor to require gradient"):
+        gradcheck(lambda a: a, runtime.tensor([1.0]))
+    with pytest.raises(ValueError, match="check_forward_ad or check_backward_ad"):
+        gradcheck(lambda a: a, real(1), check_backward_ad=False)
+    overlapping = wrap(np.broadcast_to(np.ones(1), (3,))).requires_grad_()
+    with pytest.raises(RuntimeError, match="dimension with stride 0"):
+        gradcheck(lambda a: a * a, overlapping)
+    with pytest.warns(UserWarning, match="not a double precision"):
+        gradcheck(lambda a: a * 2.0, runtime.tensor([1.0]).requires_grad_(), eps=1e-2, atol=1e-1)
+    with pytest.raises(TypeError):
+        gradcheck(lambda a: a, real(1), check_batched_grad=True)  # type: ignore[call-arg]
+
+
+def test_constant_function() -> None:
+    assert gradcheck(lambda a: runtime.tensor([1.0], dtype=runtime.float64), real(2))
+    with pytest.raises(GradcheckError, match="expected to be zero"):
+        gradcheck(lambda a: a.detach() * 2.0, real(2))

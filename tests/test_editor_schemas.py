@@ -1,0 +1,76 @@
+"""The JSON Schemas that editors use say the same as the reader."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+import yaml
+
+from codegen.model import PROMOTION_KINDS
+from codegen.read_functions import KEYS
+from codegen.vocabulary import AUTOGRAD_KEYS, KERNEL_KEYS, TAGS
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def schema(name: str) -> dict[str, Any]:
+    loaded = json.loads((ROOT / "docs" / f"{name}.schema.json").read_text(encoding="utf-8"))
+    assert isinstance(loaded, dict)
+    return loaded
+
+
+def problems(name: str, text: str) -> list[str]:
+    validator = jsonschema.Draft202012Validator(schema(name))
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    return [error.message for error in validator.iter_errors(yaml.load(text, loader))]
+
+
+@pytest.mark.parametrize("name", ["native_functions", "derivatives"])
+def test_the_projects_own_file_is_valid(name: str) -> None:
+    jsonschema.Draft202012Validator.check_schema(schema(name))
+    assert problems(name, (ROOT / f"{name}.yaml").read_text(encoding="utf-8")) == []
+
+
+def test_the_vocabulary_is_the_readers() -> None:
+    definitions = schema("native_functions")["$defs"]
+    assert definitions["operator"]["properties"].keys() == KEYS
+    assert set(definitions["tag"]["enum"]) == TAGS
+    assert definitions["operator"]["properties"]["promotion"]["examples"] == list(PROMOTION_KINDS)
+    operator = "func: f(Tensor self) -> Tensor"
+    keys = [*(f"- {operator}\n  dispatch:\n    {key}: kernel\n" for key in sorted(KERNEL_KEYS))]
+    assert problems("native_functions", "".join(keys)) == []
+    blocks = [f"- name: f(Tensor self) -> Tensor\n  dispatch:\n    {key}:\n      self: grad\n" for key in AUTOGRAD_KEYS]
+    assert problems("derivatives", "".join(blocks)) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("native_functions", "- func: f(Tensor self) -> Tensor\n  variant: method\n"),
+        ("native_functions", "- func: f(Tensor self) -> Tensor\n  variants: methods\n"),
+        ("native_functions", "- func: f(Tensor self) -> Tensor\n  dispatch:\n    cpu: f\n"),
+        ("native_functions", "- func: f(Tensor self) -> Tensor\n  promotion: no_such\n"),
+        ("native_functions", "- func: f(Tensor self) -> Tensor\n  domain: [1]\n"),
+        ("native_functions", "- variants: method\n"),
+        ("derivatives", "- self: grad\n"),
+        ("derivatives", "- name: f(Tensor self) -> Tensor\n  self: [grad]\n"),
+        ("derivatives", "- name: f(Tensor self) -> Tensor\n  output_differentiability: []\n"),
+    ],
+)
+def test_mistakes_are_found(name: str, text: str) -> None:
+    assert problems(name, text)
+
+
+@pytest.mark.parity
+@pytest.mark.parametrize(
+    ("name", "path"),
+    [("native_functions", "ATen/native/native_functions.yaml"), ("derivatives", "autograd/derivatives.yaml")],
+)
+def test_pytorchs_own_file_is_valid(name: str, path: str) -> None:
+    torchgen = pytest.importorskip("torchgen")
+    file = Path(torchgen.__file__).parent / "packaged" / path
+    assert problems(name, file.read_text(encoding="utf-8")) == []

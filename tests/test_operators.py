@@ -1,0 +1,231 @@
+"""Every operator, driven by the registry: an operator is tested by being declared."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import runtime
+from generated import operators
+from generated.registry import OPERATORS
+from runtime.autograd import forward_ad, gradcheck, gradgradcheck
+from runtime.registry import OperatorInfo
+from runtime.tensor import Tensor
+from runtime.testing import Sample, as_function, operator_function, sample_inputs
+
+DIFFERENTIABLE = [info for info in OPERATORS.values() if info.differentiable or info.composite]
+DTYPES = ("float32", "float64", "complex128")
+
+
+def cases(infos: Iterable[OperatorInfo], dtypes: tuple[str, ...]) -> list[Any]:
+    return [
+        pytest.param(info, dtype, id=f"{info.name}-{dtype}")
+        for info in infos
+        for dtype in dtypes
+        if sample_inputs(info, dtype)
+    ]
+
+
+def tensors_of(value: Any) -> list[Tensor]:
+    if isinstance(value, Tensor):
+        return [value]
+    if isinstance(value, list | tuple):
+        return [tensor for item in value for tensor in tensors_of(item)]
+    return []
+
+
+def supported(info: OperatorInfo, dtype: str) -> list[tuple[Sample, Any, tuple[Tensor, ...]]]:
+    """Samples whose call has a differentiable result, as functions of their inputs."""
+    found = []
+    for sample in sample_inputs(info, dtype):
+        runtime.manual_seed(0)
+        function, inputs = as_function(info, sample)
+        if inputs and function(*inputs):
+            found.append((sample, seeded(function) if info.random else function, inputs))
+    return found
+
+
+def seeded(function: Any) -> Any:
+    def call(*tensors: Tensor) -> Any:
+        runtime.manual_seed(0)
+        return function(*tensors)
+
+    return call
+
+
+def test_every_operator_has_samples() -> None:
+    untested = [info.name for info in OPERATORS.values() if not info.samples]
+    assert not untested, f"give these 'samples:' in native_functions.yaml: {untested}"
+
+
+def test_every_differentiable_operator_is_checked() -> None:
+    """A sample that never reaches gradcheck would look like a pass."""
+    unchecked = [info.name for info in OPERATORS.values() if info.differentiable and not supported(info, "float64")]
+    assert not unchecked
+
+
+@pytest.mark.parametrize(("info", "dtype"), cases(DIFFERENTIABLE, ("float64", "complex128")))
+def test_gradcheck(info: OperatorInfo, dtype: str) -> None:
+    for _, function, inputs in supported(info, dtype):
+        assert gradcheck(function, inputs)
+
+
+@pytest.mark.parametrize(("info", "dtype"), cases(DIFFERENTIABLE, ("float64", "complex128")))
+def test_gradgradcheck(info: OperatorInfo, dtype: str) -> None:
+    for _, function, inputs in supported(info, dtype):
+        assert gradgradcheck(function, inputs)
+
+
+@pytest.mark.parametrize(("info", "dtype"), cases([i for i in DIFFERENTIABLE if i.forward], ("float64", "complex128")))
+def test_forward_mode_agrees_with_backward_mode(info: OperatorInfo, dtype: str) -> None:
+    """<c, J t> computed both ways, for one random tangent and cotangent."""
+    random = np.random.default_rng(0)
+    for _, function, inputs in supported(info, dtype):
+        tangents = [runtime.tensor(_random_like(random, t)) for t in inputs]
+        outs = function(*inputs)
+        cotangents = [runtime.tensor(_random_like(random, out)) for out in outs]
+        grads = runtime.autograd.grad(outs, inputs, cotangents, allow_unused=True)
+        backward = sum(np.vdot(g.numpy(), t.numpy()) for g, t in zip(grads, tangents, strict=True) if g is not None)
+        with forward_ad.dual_level():
+            duals = [forward_ad.make_dual(x.detach(), t) for x, t in zip(inputs, tangents, strict=True)]
+            results = [forward_ad.unpack_dual(out) for out in function(*[dual.requires_grad_() for dual in duals])]
+        forward = sum(
+            np.vdot(c.numpy(), r.tangent.detach().numpy())
+            for c, r in zip(cotangents, results, strict=True)
+            if r.tangent is not None
+        )
+        np.testing.assert_allclose(np.real(forward), np.real(backward), rtol=1e-6, atol=1e-8)
+
+
+def _random_like(random: np.random.Generator, tensor: Tensor) -> np.ndarray:
+    array = tensor.detach().numpy()
+    values = random.standard_normal(array.shape)
+    if array.dtype.kind == "c":
+        values = values + 1j * random.standard_normal(array.shape)
+    return np.asarray(values, dtype=array.dtype)
+
+
+@pytest.mark.parametrize(("info", "dtype"), cases(DIFFERENTIABLE, DTYPES))
+def test_gradients_have_the_dtype_and_shape_of_their_inputs(info: OperatorInfo, dtype: str) -> None:
+    for _, function, inputs in supported(info, dtype):
+        outs = function(*inputs)
+        cotangents = [runtime.ones_like(out) for out in outs]
+        for grad, tensor in zip(runtime.autograd.grad(outs, inputs, cotangents, allow_unused=True), inputs, strict=True):
+            if grad is not None:
+                assert grad.dtype == tensor.dtype
+                assert grad.shape == tensor.shape
+
+
+@pytest.mark.parametrize(("info", "dtype"), cases(DIFFERENTIABLE, ("float64",)))
+def test_non_contiguous_inputs_give_the_same(info: OperatorInfo, dtype: str) -> None:
+    for _, function, inputs in supported(info, dtype):
+        strided = tuple(_strided(t) for t in inputs)
+        for plain_out, strided_out in zip(function(*inputs), function(*strided), strict=True):
+            np.testing.assert_allclose(strided_out.detach().numpy(), plain_out.detach().numpy(), rtol=1e-12, atol=1e-12)
+        outs, strided_outs = function(*inputs), function(*strided)
+        grads = runtime.autograd.grad(outs, inputs, [runtime.ones_like(o) for o in outs], allow_unused=True)
+        strided_grads = runtime.autograd.grad(
+            strided_outs, strided, [runtime.ones_like(o) for o in strided_outs], allow_unused=True
+        )
+        for grad, other in zip(grads, strided_grads, strict=True):
+            assert (grad is None) == (other is None)
+            if grad is not None:
+                np.testing.assert_allclose(other.numpy(), grad.numpy(), rtol=1e-10, atol=1e-12)
+
+
+def _strided(tensor: Tensor) -> Tensor:
+    """The same values at every second place of a larger array, last axis first in memory."""
+    array = tensor.detach().numpy()
+    if array.ndim == 0:
+        return tensor
+    room = np.zeros((2 * array.shape[-1], *array.shape[:-1]), array.dtype)
+    view = np.moveaxis(room[::2], 0, -1)
+    view[...] = array
+    return runtime.from_numpy(view).requires_grad_()
+
+
+@pytest.mark.parametrize(("info", "dtype"), cases([i for i in DIFFERENTIABLE if i.differentiable], ("float64",)))
+def test_undefined_output_gradients_are_zeros(info: OperatorInfo, dtype: str) -> None:
+    """A Node with several outputs takes None for any of them, as if it were zeros."""
+    for _, function, inputs in supported(info, dtype):
+        outs = function(*inputs)
+        if len(outs) < 2:
+            continue
+        for used in range(len(outs)):
+            fresh = function(*inputs)
+            ones = runtime.ones_like(fresh[used])
+            grads = runtime.autograd.grad(fresh[used], inputs, ones, allow_unused=True)
+            fresh = function(*inputs)
+            given = [runtime.ones_like(o) if i == used else runtime.zeros_like(o) for i, o in enumerate(fresh)]
+            wanted = runtime.autograd.grad(fresh, inputs, given, allow_unused=True)
+            for grad, want in zip(grads, wanted, strict=True):
+                have = 0.0 if grad is None else grad.numpy()
+                np.testing.assert_allclose(have, 0.0 if want is None else want.numpy(), atol=1e-12)
+
+
+@pytest.mark.parametrize(("info", "dtype"), cases([i for i in OPERATORS.values() if i.out], ("float64",)))
+def test_out_variant_equals_the_functional_one(info: OperatorInfo, dtype: str) -> None:
+    function = operator_function(info)
+    for sample in sample_inputs(info, dtype, requires_grad=False):
+        runtime.manual_seed(0)
+        wanted = function(*sample.args, **sample.kwargs)
+        several = isinstance(wanted, tuple | list)
+        room = [runtime.empty_like(t) for t in tensors_of(wanted)]
+        runtime.manual_seed(0)
+        given = function(*sample.args, **sample.kwargs, out=room if several else room[0])
+        assert given is room or given is room[0]
+        for out, want in zip(room, tensors_of(wanted), strict=True):
+            np.testing.assert_array_equal(out.numpy(), want.numpy())
+            assert out._version > 0
+
+
+@pytest.mark.parametrize(("info", "dtype"), cases([i for i in OPERATORS.values() if i.inplace], ("float64",)))
+def test_inplace_variant_equals_the_functional_one(info: OperatorInfo, dtype: str) -> None:
+    function = operator_function(info)
+    assert info.inplace is not None
+    base, _, overload = info.inplace.partition(".")
+    inplace = getattr(operators, f"{base}_{overload or 'default'}")
+    written = 0
+    for sample in sample_inputs(info, dtype):
+        runtime.manual_seed(0)
+        wanted = function(*sample.args, **sample.kwargs)
+        first = sample.args[0]
+        if wanted.shape != first.shape or not runtime.can_cast(wanted.dtype, first.dtype):
+            with pytest.raises(RuntimeError):
+                inplace(first.detach().clone(), *sample.args[1:], **sample.kwargs)
+            continue
+        target = first.clone()
+        runtime.manual_seed(0)
+        result = inplace(target, *sample.args[1:], **sample.kwargs)
+        assert result is target
+        assert target._version == 1
+        np.testing.assert_array_equal(target.detach().numpy(), wanted.detach().numpy().astype(target.numpy(force=True).dtype))
+        written += 1
+        inputs = sample.tensors()
+        if wanted.requires_grad and wanted.dtype == target.dtype:
+            cotangent = runtime.ones_like(wanted)
+            grads = runtime.autograd.grad(target, inputs, cotangent, allow_unused=True)
+            expected = runtime.autograd.grad(wanted, inputs, cotangent, allow_unused=True)
+            for grad, want in zip(grads, expected, strict=True):
+                have = 0.0 if grad is None else grad.numpy()
+                np.testing.assert_allclose(have, 0.0 if want is None else want.numpy(), rtol=1e-12, atol=1e-12)
+    assert written
+
+
+@pytest.mark.parametrize(("info", "dtype"), cases(OPERATORS.values(), DTYPES))
+def test_inputs_are_left_alone(info: OperatorInfo, dtype: str) -> None:
+    for sample in sample_inputs(info, dtype, requires_grad=False):
+        before = copy.deepcopy([t.numpy() for t in tensors_of([*sample.args, *sample.kwargs.values()])])
+        operator_function(info)(*sample.args, **sample.kwargs)
+        for array, tensor in zip(before, tensors_of([*sample.args, *sample.kwargs.values()]), strict=True):
+            np.testing.assert_array_equal(array, tensor.numpy())
+
+
+def test_about_a_third_is_composite() -> None:
+    composite = sum(info.composite for info in OPERATORS.values())
+    assert composite >= len(OPERATORS) / 5
+    assert sum(info.differentiable for info in OPERATORS.values()) >= 90

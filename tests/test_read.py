@@ -1,0 +1,365 @@
+"""Reading the YAML files: values, and the place of every character of them."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+
+import pytest
+import yaml
+
+from codegen.model import DerivativeEntry, FormulaKind, NativeFunction
+from codegen.read import load, read_derivatives, read_native_functions, read_tags
+from codegen.report import MAX_WIDTH, print_diagnostics
+from codegen.source import Diagnostics, SourceFile, Span, Text
+from codegen.yaml_text import YamlFile
+
+
+def functions(text: str) -> tuple[NativeFunction, ...]:
+    diagnostics = Diagnostics()
+    found = read_native_functions(SourceFile("native_functions.yaml", text), diagnostics)
+    assert diagnostics.items == []
+    return found
+
+
+def derivatives(text: str) -> tuple[DerivativeEntry, ...]:
+    diagnostics = Diagnostics()
+    found = read_derivatives(SourceFile("derivatives.yaml", text), diagnostics)
+    assert diagnostics.items == []
+    return found
+
+
+def scalar(source: str) -> Text:
+    """The text of the value in `- key: value`."""
+    diagnostics = Diagnostics()
+    file = YamlFile(SourceFile("test.yaml", source), diagnostics)
+    fields = file.mapping(file.entries()[0], "an entry")
+    assert fields is not None
+    text = file.scalar(fields["key"][1], "the value")
+    assert text is not None
+    assert diagnostics.items == []
+    return text
+
+
+def characters(text: Text) -> str:
+    """What stands in the file at the place of each character of `text`."""
+    return "".join(text.file.text[text.offsets[index]] for index in range(len(text.value)))
+
+
+@pytest.mark.parametrize(
+    ("source", "value", "found"),
+    [
+        pytest.param("- key: grad * self\n", "grad * self", "grad * self", id="plain"),
+        pytest.param("- key: grad * self   # why\n", "grad * self", "grad * self", id="comment"),
+        pytest.param("- key: 'a b'\n", "a b", "a b", id="single quotes"),
+        pytest.param('- key: "a b"\n', "a b", "a b", id="double quotes"),
+        pytest.param("- key: 'it''s'\n", "it's", "it's", id="quote in quotes"),
+        pytest.param('- key: "a\\tb\\u00e9\\x41c"\n', "a\tbéAc", "a\\b\\\\c", id="escapes"),
+        pytest.param("- key: a\n    b\n", "a b", "a\nb", id="plain of two lines"),
+        pytest.param("- key: a\n\n    b\n", "a\nb", "a\nb", id="plain with an empty line"),
+        pytest.param("- key: 'a\n\n\n    b  c'\n", "a\n\nb  c", "a\n\nb  c", id="quoted with empty lines"),
+        pytest.param('- key: "a \\\n    b"\n', "a b", "a b", id="escaped line break"),
+        pytest.param("- key: >\n    a\n    b\n", "a b\n", "a\nb\n", id="folded"),
+        pytest.param("- key: >-\n    a\n\n    b\n\n", "a\nb", "a\nb", id="folded with an empty line"),
+        pytest.param("- key: >-\n    a\n      b\n    c\n", "a\n  b\nc", "a\n  b\nc", id="folded, indented deeper"),
+        pytest.param("- key: |\n    a\n      b\n", "a\n  b\n", "a\n  b\n", id="literal"),
+        pytest.param("- key: |+\n    a\n\n\n", "a\n\n\n", "a\n\n\n", id="literal, kept end"),
+        pytest.param("- key: |2 # why\n      a\n     b\n", "  a\n b\n", "  a\n b\n", id="literal, given indentation"),
+        pytest.param("- key: &x\n    a b\n", "a b", "a b", id="anchor"),
+        pytest.param("- key: &x 'a b'\n", "a b", "a b", id="anchor before quotes"),
+        pytest.param("# \U0001f600é漢\n- key: aé漢b\n", "aé漢b", "aé漢b", id="wide characters"),
+        pytest.param("- key: a\r\n    b\r\n", "a b", "a\rb", id="plain, CRLF"),
+        pytest.param("- key: |\r\n    a\r\n    b\r\n", "a\nb\n", "a\rb\r", id="literal, CRLF"),
+        pytest.param("\ufeff- key: a b\n", "a b", "a b", id="byte order mark"),
+        pytest.param("- key: ''\n", "", "", id="nothing"),
+    ],
+)
+def test_each_character_has_its_place(source: str, value: str, found: str) -> None:
+    text = scalar(source)
+    assert text.value == value
+    assert characters(text) == found
+    assert len(text.offsets) == len(value) + 1
+
+
+def test_one_line_text_is_a_range() -> None:
+    assert isinstance(scalar("- key: grad * self\n").offsets, range)
+    assert isinstance(scalar("- key: 'grad'\n").offsets, range)
+
+
+def test_caret_in_a_folded_formula() -> None:
+    (entry,) = derivatives("- name: f(Tensor self) -> Tensor\n  self: >\n    grad *\n      self\n")
+    text = entry.formulas[0].text
+    assert str(text.span(text.value.index("self"))) == "derivatives.yaml:4:7"
+
+
+def test_native_function() -> None:
+    (function,) = functions(
+        "- func: foo.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor\n"
+        "  variants: function, method\n"
+        "  dispatch:\n"
+        "    CPU, Meta: foo_kernel\n"
+        "    PrivateUse1: mine\n"
+        "  autogen: foo_.Tensor, foo.out\n"
+        "  tags: [core, pointwise]\n"
+        "  promotion: int_to_float(self, other)\n"
+        "  samples:\n"
+        "  - T(3, 4), T(4), alpha=2\n"
+        "  - ''\n"
+        "  domain: [-1, 2.5, real]\n"
+    )
+    assert str(function.name) == "foo.Tensor"
+    assert function.variants == {"function", "method"}
+    assert [(entry.key, str(entry.kernel), str(entry.key_span)) for entry in function.dispatch] == [
+        ("CPU", "foo_kernel", "native_functions.yaml:4:5"),
+        ("Meta", "foo_kernel", "native_functions.yaml:4:10"),
+        ("PrivateUse1", "mine", "native_functions.yaml:5:5"),
+    ]
+    assert [(str(name), span.column) for name, span in function.autogen] == [("foo_.Tensor", 12), ("foo.out", 25)]
+    assert function.tags == ("core", "pointwise")
+    assert function.promotion is not None
+    assert (function.promotion.kind, function.promotion.arguments) == ("int_to_float", ("self", "other"))
+    assert [str(sample) for sample in function.samples] == ["T(3, 4), T(4), alpha=2", ""]
+    assert function.domain == (-1.0, 2.5)
+    assert function.real_only
+
+
+def test_defaults_of_a_native_function() -> None:
+    (function,) = functions("- func: foo(Tensor self) -> Tensor\n")
+    assert function.variants == {"function"}
+    assert function.dispatch == ()
+    assert function.tags == ()
+    assert function.domain is None
+    assert not function.real_only
+
+
+def test_all_keys_are_accepted() -> None:
+    functions(
+        "- func: foo.out(Tensor self, int dim=0, *, Tensor(a!) out) -> Tensor(a!)\n"
+        "  structured: True\n"
+        "  structured_inherits: Base\n"
+        "  precomputed:\n"
+        "  - dim -> int dim\n"
+        "  ufunc_inner_loop:\n"
+        "    Generic: foo (AllAndComplex, Half)\n"
+        "  dispatch: {}\n"
+        "  python_module: linalg\n"
+        "  category_override: factory\n"
+        "  cpp_no_default_args: ['dim']\n"
+        "  device_check: NoCheck\n"
+        "  device_guard: yes\n"
+        "  manual_cpp_binding: true\n"
+        "  manual_kernel_registration: False\n"
+        "  use_const_ref_for_mutable_tensors: False\n"
+        "  tags: core\n"
+    )
+
+
+def test_derivative_entry() -> None:
+    (entry,) = derivatives(
+        "- name: foo(Tensor self, Tensor other, Tensor x) -> (Tensor a, Tensor b)\n"
+        "  self, other: foo_backward(grad)\n"
+        '  x: not_implemented("foo x")\n'
+        "  a: auto_linear\n"
+        "  b: 0\n"
+        "  output_differentiability: [True, 'x > 0']\n"
+    )
+    assert [[str(name) for name in formula.names] for formula in entry.formulas] == [
+        ["self", "other"],
+        ["x"],
+        ["a"],
+        ["b"],
+    ]
+    assert [formula.kind for formula in entry.formulas] == [
+        FormulaKind.EXPRESSION,
+        FormulaKind.NOT_IMPLEMENTED,
+        FormulaKind.AUTO_LINEAR,
+        FormulaKind.EXPRESSION,
+    ]
+    assert entry.formulas[1].reason == "foo x"
+    assert entry.formulas[3].text.value == "0"
+    assert entry.output_differentiability is not None
+    first, second = entry.output_differentiability
+    assert first is True
+    assert str(second) == "x > 0"
+    assert [name.span().column for name in entry.formulas[0].names] == [3, 9]
+
+
+def test_dispatch_blocks() -> None:
+    (entry,) = derivatives(
+        "- name: foo(Tensor self) -> Tensor\n"
+        "  dispatch:\n"
+        "    Default:\n"
+        "      self: grad\n"
+        "    AutogradNestedTensor:\n"
+        "      self: non_differentiable\n"
+    )
+    assert entry.formulas == ()
+    assert [(str(key), formulas[0].kind) for key, formulas in entry.dispatch] == [
+        ("Default", FormulaKind.EXPRESSION),
+        ("AutogradNestedTensor", FormulaKind.NON_DIFFERENTIABLE),
+    ]
+
+
+def test_anchors_and_aliases() -> None:
+    first, second = functions(
+        "- func: foo(Tensor self) -> Tensor\n  tags: &tags [core]\n- func: bar(Tensor self) -> Tensor\n  tags: *tags\n"
+    )
+    assert first.tags == second.tags == ("core",)
+
+
+def test_a_broken_entry_hides_no_other() -> None:
+    diagnostics = Diagnostics()
+    text = "- func: foo(Tensor self) -> Tensor\n- func: [bar\n- func: baz(Tensor self) -> Tensor\n"
+    found = read_native_functions(SourceFile("native_functions.yaml", text), diagnostics)
+    assert [(str(function.name), str(function.text.span())) for function in found] == [
+        ("foo", "native_functions.yaml:1:9"),
+        ("baz", "native_functions.yaml:3:9"),
+    ]
+    assert [item.span.line for item in diagnostics.items] == [2]
+
+
+def test_hostile_nesting_does_not_overflow() -> None:
+    for text in ("[" * 300_000, "- " * 300_000 + "x", "- a: " + "{a: " * 300_000):
+        diagnostics = Diagnostics()
+        read_native_functions(SourceFile("native_functions.yaml", text), diagnostics)
+        assert "levels deep" in diagnostics.items[0].message
+
+
+def test_tags() -> None:
+    diagnostics = Diagnostics()
+    assert read_tags(SourceFile("tags.yaml", "- tag: core\n  desc: |\n    words\n- tag: other\n"), diagnostics) == {
+        "core",
+        "other",
+    }
+    assert not diagnostics
+    read_tags(SourceFile("tags.yaml", "- tag: core\n- tag: core\n- name: x\n"), diagnostics)
+    assert [item.message for item in diagnostics.items] == [
+        "duplicate tag 'core'",
+        "unknown key 'name'",
+        "the entry has no 'tag'",
+    ]
+
+
+def test_load(tmp_path: Path) -> None:
+    diagnostics = Diagnostics()
+    (tmp_path / "good").write_bytes("\ufeffé\r\n".encode())
+    file = load(tmp_path / "good", "good", diagnostics)
+    assert file == SourceFile("good", "é\r\n")
+    assert not diagnostics
+    (tmp_path / "bad").write_bytes(b"a\n\xc3\xa9\xff")
+    for name in ("bad", "missing", ".", "nul\0"):
+        assert load(tmp_path / name, name, diagnostics) is None
+    messages = [f"{item.span}: {item.message}" for item in diagnostics.items]
+    assert messages[0] == "bad:2:2: the file is not valid UTF-8: byte 0xff"
+    assert messages[1] == "missing:1:1: cannot read the file: No such file or directory"
+    assert messages[2] == ".:1:1: cannot read the file: Is a directory"
+    assert messages[3].startswith("nul\0:1:1: cannot read the file: ")
+
+
+def printed(diagnostics: Diagnostics, as_json: bool = False) -> str:
+    stream = io.StringIO()
+    print_diagnostics(diagnostics, stream, as_json)
+    return stream.getvalue()
+
+
+def test_report_is_plain_text() -> None:
+    file = SourceFile("native_functions.yaml", "\n" * 11 + "  dispach:\n")
+    diagnostics = Diagnostics()
+    diagnostics.error(
+        Span(file, 13, 20), "unknown key 'dispach'", "did you mean 'dispatch'?", ((Span(file, 0, 1), "see"),)
+    )
+    assert printed(diagnostics) == (
+        "native_functions.yaml:12:3: error: unknown key 'dispach'\n"
+        "  dispach:\n"
+        "  ^~~~~~~\n"
+        "note: native_functions.yaml:1:1: see\n"
+        "hint: did you mean 'dispatch'?\n"
+        "1 error\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("line", "start", "end", "caret"),
+    [
+        ("\tab\tcd", 4, 6, "\t  \t^~"),
+        ("漢字 x", 3, 4, "     ^"),
+        ("漢字", 0, 2, "^~~~"),
+        ("e\u0301x", 2, 3, " ^"),
+        ("abc", 3, 3, "   ^"),
+        ("abc", 1, 100, " ^~"),
+    ],
+)
+def test_caret_stands_under_its_character(line: str, start: int, end: int, caret: str) -> None:
+    diagnostics = Diagnostics()
+    diagnostics.error(Span(SourceFile("f", line + "\nmore\n"), start, end), "here")
+    assert printed(diagnostics).splitlines()[2] == caret
+
+
+@pytest.mark.parametrize("start", [0, 100, 155, 200, 470, 499])
+@pytest.mark.parametrize("letter", ["x", "漢"])
+def test_long_lines_are_cut_around_the_caret(start: int, letter: str) -> None:
+    text = letter * start + "!" + letter * (499 - start)
+    diagnostics = Diagnostics()
+    diagnostics.error(Span(SourceFile("f", text), start, start + 1), "here")
+    _, line, caret, _ = printed(diagnostics).splitlines()
+    width = {"x": 1, "漢": 2}[letter]
+    before = line[: line.index("!")]
+    assert len(caret) - 1 == len(before) + (width - 1) * before.count(letter)
+    assert len(line) + (width - 1) * line.count(letter) <= MAX_WIDTH
+
+
+def test_report_to_a_narrow_encoding() -> None:
+    stream = io.TextIOWrapper(io.BytesIO(), encoding="ascii", newline="\n")
+    diagnostics = Diagnostics()
+    diagnostics.error(Span(SourceFile("f", "é\x1b[0m"), 0, 1), "bad 'é'")
+    print_diagnostics(diagnostics, stream)
+    stream.flush()
+    assert stream.buffer.getvalue() == b"f:1:1: error: bad '?'\n??[0m\n^\n1 error\n"
+
+
+def test_report_in_colour() -> None:
+    class Terminal(io.StringIO):
+        encoding = "utf-8"
+
+        def isatty(self) -> bool:
+            return True
+
+    stream = Terminal()
+    diagnostics = Diagnostics()
+    diagnostics.error(Span(SourceFile("f", "a [b] c"), 2, 5), "no [b]")
+    print_diagnostics(diagnostics, stream)
+    assert "a [b] c" in stream.getvalue()
+    assert "no [b]" in stream.getvalue()
+
+
+def test_report_as_json() -> None:
+    file = SourceFile("f", "a\nb c\n")
+    diagnostics = Diagnostics()
+    diagnostics.error(Span(file, 4, 5), "text", "hint", ((Span(file, 0, 1), "note"),))
+    assert json.loads(printed(diagnostics, as_json=True)) == [
+        {
+            "file": "f", "line": 2, "column": 3, "end_line": 2, "end_column": 4, "severity": "error",
+            "message": "text", "hint": "hint",
+            "notes": [{"file": "f", "line": 1, "column": 1, "end_line": 1, "end_column": 2, "message": "note"}],
+        }
+    ]  # fmt: skip
+    assert printed(Diagnostics(), as_json=True) == "[]\n"
+
+
+def test_the_python_loader_reads_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    import importlib
+
+    import codegen.yaml_text
+
+    source = "\ufeff- key: 'é\n    b'\n"
+    with monkeypatch.context() as patch:
+        patch.delattr(yaml, "CSafeLoader", raising=False)
+        importlib.reload(codegen.yaml_text)
+        file = codegen.yaml_text.YamlFile(SourceFile("test.yaml", source), Diagnostics())
+        fields = file.mapping(file.entries()[0], "an entry")
+        assert fields is not None
+        text = file.scalar(fields["key"][1], "the value")
+    importlib.reload(codegen.yaml_text)
+    assert text is not None
+    assert (text.value, characters(text)) == ("é b", "é\nb")
