@@ -67,6 +67,7 @@ def statement_timer(statement: str, names: Mapping[str, Any], seconds: float) ->
     The garbage collector runs as it does in a program: `timeit` turns it off, which would hide what Nodes cost it.
     """
     timer = timeit.Timer(statement, setup="import gc; gc.enable()", globals=dict(names))
+    timer.timeit(10)  # the first calls load and allocate
     number = 1
     while (taken := timer.timeit(number)) < seconds / 4:
         number *= 4

@@ -295,7 +295,18 @@ class Operator:
             assert self.record is not None
             written = _alias(target)
             written._edge = None
-            self.record(written, before, *values[1:])
+            shared = target._writes
+            assert shared is not None
+            # Arguments over the memory that was just written are saved as they were before: using them must fail.
+            tensors = self._tensors(values, range(1, len(values)))
+            overwritten = [tensor for tensor in tensors if tensor._writes is shared]
+            for tensor in overwritten:
+                tensor._writes = [shared[0] - 1]
+            try:
+                self.record(written, before, *values[1:])
+            finally:
+                for tensor in overwritten:
+                    tensor._writes = shared
             node = written._edge
             if isinstance(node, Node):
                 views.rebase_history(target, node)

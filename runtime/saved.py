@@ -48,9 +48,7 @@ def modified_error(node: Node, name: str, tensor: Tensor, saved_version: int) ->
     version = 0 if tensor._writes is None else tensor._writes[0]
     error = RuntimeError(
         "one of the variables needed for gradient computation has been modified by an inplace operation: "
-        f"{describe(tensor)} is at version {version}; expected version {saved_version} instead. Hint: enable anomaly "
-        "detection to find the operation that failed to compute its gradient, with "
-        "autograd.set_detect_anomaly(True)."
+        f"{describe(tensor)} is at version {version}; expected version {saved_version} instead."
     )
     error.add_note(f"it was saved as '{name}' by {node.name()}")
     return error

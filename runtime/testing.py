@@ -95,8 +95,9 @@ class _Maker:
     def make_float(self, text: str) -> float:
         return float(text)
 
-    def make_dtype(self, name: str) -> Any:
-        return getattr(dtypes, name)
+    def make_dtype(self, name: str | None = None) -> Any:
+        """A dtype by name; without one, that of the sample."""
+        return self.dtype if name is None else getattr(dtypes, name)
 
 
 def sample_inputs(info: OperatorInfo, dtype: Any = "float64", requires_grad: bool = True) -> list[Sample]:

@@ -202,10 +202,11 @@ class StaleView(Node):
 class CopySlices(Node):
     """An in-place write through a view, as the base sees it: one slice of its gradient goes through the operator."""
 
-    __slots__ = ("_written", "inner", "region")
+    __slots__ = ("_recorded", "_written", "inner", "region")
 
     def __init__(self, root: Tensor, view: Tensor, inner: Node) -> None:
         self.inner = inner
+        self._recorded = False
         self.region = Region(root._array, view._array)
         # Which of the operator's edges is the written value's: its gradient goes into the slice, not along the edge.
         old = view._edge
@@ -226,6 +227,7 @@ class CopySlices(Node):
         """The slice of `grad` through the operator, the rest as it is."""
         region = self.region
         piece = apply_linear(grad, region.gather, region.scatter)
+        self._recorded |= grad_mode.enabled
         results = list(self.inner.apply(piece))
         below = None
         if self._written >= 0:
@@ -245,7 +247,10 @@ class CopySlices(Node):
 
     def release(self) -> None:
         """Drop the saved state of the operator."""
-        self.inner.release()
+        # A saved result has the inner Node as its history. Once a recorded backward used that, the inner Node is part
+        # of a graph itself, is run after this one, and drops its state then.
+        if not self._recorded:
+            self.inner.release()
 
 
 class Region:

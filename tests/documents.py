@@ -50,9 +50,8 @@ def blocks(page: Path) -> Iterator[Block]:
     """The code blocks of a page, in order."""
     text = page.read_text(encoding="utf-8")
     for match in _BLOCK.finditer(text):
-        yield Block(
-            match["language"], match["action"], match["file"], match["text"], text.count("\n", 0, match.start())
-        )
+        line = text.count("\n", 0, match.start()) + 1
+        yield Block(match["language"], match["action"], match["object"] or "", match["text"], line)
 
 
 def commands(block: Block) -> Iterator[Command]:

@@ -28,6 +28,7 @@ def split() -> tuple[list[str], list[Block]]:
 
 def test_the_tour_holds(tmp_path: Path) -> None:
     tree = copy_tree(tmp_path)
+    assert run("python -m codegen", tree).returncode == 0  # which `make demo` has done by here
     for block in split()[1]:
         follow(block, tree)
 

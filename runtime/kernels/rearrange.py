@@ -23,7 +23,7 @@ def reshape_copy(self: Array, size: Sequence[int]) -> Array:
 
 
 def unsafe_view(self: Array, size: Sequence[int]) -> Array:
-    return self.reshape(inferred_size(size, self.size), copy=False)
+    return self.reshape(inferred_size(size, self.size))
 
 
 def _joint_dtype(tensors: Sequence[Array]) -> np.dtype[Any]:

@@ -183,7 +183,7 @@ def test_in_place_functions() -> None:
 def test_in_place_through_the_parts_of_complex_numbers() -> None:
     def function(a: Tensor) -> Tensor:
         b = a * 1.0
-        b.real.mul_(b.imag)
+        b.real.mul_(a.imag)
         return b * b
 
     assert gradcheck(function, complex_(2))
@@ -208,3 +208,13 @@ def test_constant_function() -> None:
     assert gradcheck(lambda a: runtime.tensor([1.0], dtype=runtime.float64), real(2))
     with pytest.raises(GradcheckError, match="expected to be zero"):
         gradcheck(lambda a: a.detach() * 2.0, real(2))
+
+
+def test_second_derivative_of_a_write_that_saves_its_result() -> None:
+    def function(a: Tensor) -> Tensor:
+        b = a * 1.0
+        b.narrow(0, 0, 2).tanh_()
+        return b * b
+
+    assert gradcheck(function, real(3))
+    assert gradgradcheck(function, real(3))

@@ -1,0 +1,75 @@
+"""The arithmetic of the benchmark, on times that are made up."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Callable
+from contextlib import redirect_stdout
+
+from bench.__main__ import mean_row
+from bench.budget import PYTHON_TARGET
+from bench.measure import Measurement, compare, interleave
+from bench.report import Failure, Row, distance_text, print_json, print_report, seconds_text
+
+
+def side(name: str, times: list[float], log: list[str]) -> Callable[[], dict[str, float]]:
+    remaining = iter(times)
+
+    def run() -> dict[str, float]:
+        log.append(name)
+        return {"row": next(remaining)}
+
+    return run
+
+
+def test_rounds_are_interleaved_in_alternating_order() -> None:
+    log: list[str] = []
+    interleave([side("A", [1.0] * 3, log), side("B", [1.0] * 3, log)], 3)
+    assert log == ["A", "B", "B", "A", "A", "B"]
+
+
+def test_the_ratio_is_the_median_of_the_ratios_of_the_rounds() -> None:
+    # The second round met a machine ten times as slow: both sides did, so its ratio is as good as the others'.
+    subject, reference = side("A", [1.0, 20.0, 3.0], []), side("B", [2.0, 10.0, 2.0], [])
+    (measurement,) = compare(subject, reference, 3, warm_up=False)
+    assert measurement == Measurement("row", 3.0, 2.0, 1.5, 3)
+
+
+def test_without_a_reference_times_are_absolute() -> None:
+    (measurement,) = compare(side("A", [9.0, 1.0, 2.0, 3.0], []), None, 3)
+    assert measurement == Measurement("row", 2.0, None, None, 3)
+
+
+def test_mean_row() -> None:
+    rows = [Measurement("forward: add", 1.0, 2.0, 0.5, 3), Measurement("forward: mul", 3.0, 2.0, 1.5, 3)]
+    assert mean_row(rows) == Measurement("forward: mean", 2.0, 2.0, 1.0, 3)
+
+
+def test_distance_to_the_budget() -> None:
+    row = Row("backward", Measurement("row", 1.0, 2.0, 0.5, 3), PYTHON_TARGET["backward"])
+    assert distance_text(row.distance) == "0.10 to spare"
+    assert distance_text(0.25) == "0.25 over"
+    assert Row("forward", row.measurement, None).distance is None
+
+
+def test_seconds() -> None:
+    assert [seconds_text(s) for s in (2.5, 0.0025, 2.5e-6, 2.5e-8, None)] == ["2.5 s", "2.5 ms", "2.5 us", "25 ns", ""]
+
+
+def test_reports() -> None:
+    rows = [Row("backward", Measurement("mul", 1e-6, 2e-6, 0.5, 3), 0.6)]
+    failures = [Failure("block", "RuntimeError: no")]
+    with redirect_stdout(io.StringIO()) as text:
+        print_report(rows, failures, ("runtime", "torch"), {"threads": 1})
+    assert text.getvalue().splitlines() == [
+        "threads 1",
+        "work  runtime  torch  ratio  budget       distance",
+        "mul      1 us   2 us  0.50x   0.60x  0.10 to spare",
+        "failed: block: RuntimeError: no",
+    ]
+    with redirect_stdout(io.StringIO()) as text:
+        print_json(rows, failures, {"threads": 1})
+    report = json.loads(text.getvalue())
+    assert report["rows"][0]["ratio"] == 0.5
+    assert report["failures"] == [{"group": "block", "message": "RuntimeError: no"}]
