@@ -10,7 +10,6 @@ from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
-
 # These lie at the root of a checkout; an installed codegen finds them in its own folder.
 DATA = ("native_functions.yaml", "derivatives.yaml", "templates")
 

@@ -6,11 +6,11 @@ import os
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 
-from generated.registry import OPERATORS
 from rich.console import Console
 from rich.table import Table
 
 from demo.progress import track
+from generated.registry import OPERATORS
 from runtime.testing import CheckResult, gradcheck_operator
 
 CELL = 44  # characters that an operator takes in the table

@@ -92,6 +92,7 @@ def train(console: Console) -> History:
             loss.backward()
             with torch.no_grad():
                 for p, velocity in zip(model.parameters, velocities, strict=True):
+                    assert p.grad is not None
                     velocity.mul_(MOMENTUM).add_(p.grad)
                     p -= rate * velocity
                     p.grad = None

@@ -54,3 +54,5 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _load("generated", sys.modules[__name__])
+
+from runtime import nn  # noqa: E402

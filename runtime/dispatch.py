@@ -19,6 +19,7 @@ from runtime.modes import grad_mode, plain
 from runtime.node import Node, next_sequence_nr
 from runtime.tensor import LEAF, Tensor, wrap
 from runtime.types import named_result
+from runtime.views import mark_view
 
 real_numbers = frozenset((int, float))
 optional_real_numbers = frozenset((int, float, type(None)))
@@ -493,15 +494,6 @@ class _NotInts:
 
 
 _NOT_INTS = _NotInts()
-
-
-def mark_view(out: Any, base: Tensor, kind: str) -> None:
-    """Tie the results of a view operator to the Tensor whose memory they share."""
-    if kind == "multi":
-        for tensor in out:
-            views.as_view(tensor, base, "multi" if grad_mode.enabled else "no_grad")
-    else:
-        views.as_view(out, base, "single" if grad_mode.enabled else "no_grad")
 
 
 # -- packets

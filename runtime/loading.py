@@ -36,7 +36,19 @@ def load(package: str, runtime: ModuleType) -> None:
             setattr(namespace, base.removeprefix(f"{module}_"), function)
         elif module is None and base in packets.FUNCTIONS and not hasattr(runtime, base):
             setattr(runtime, base, function)
-    install_methods(methods.METHODS)
+    install_methods({**methods.METHODS, **_written_by_hand()})
+
+
+def _written_by_hand() -> dict[str, Any]:
+    """Methods that are made of operators, but take more than a schema can say."""
+    from runtime import conversion, indexing
+
+    return {
+        "__getitem__": indexing.getitem,
+        "__setitem__": indexing.setitem,
+        "to": conversion.to,
+        "cpu": conversion.cpu,
+    }
 
 
 def install_methods(methods: Mapping[str, Any]) -> None:

@@ -11,6 +11,8 @@ from runtime.node import Node, OutputEdge
 from runtime.saved import freed_error, modified_error
 from runtime.tensor import Tensor, wrap
 
+new = object.__new__
+
 __all__ = [
     "check_versions",
     "freed_error",
@@ -56,10 +58,11 @@ def unpack_result(
     node: Node, name: str, array: np.ndarray, version: list[int], saved_at: int, output_nr: int | None
 ) -> Tensor:
     """A saved output: a Tensor over the same memory whose history is `node` again (None: it has no gradient)."""
-    tensor = wrap(array)
+    tensor = new(Tensor)
+    tensor._array = array
     tensor._writes = version
-    if output_nr is not None:
-        tensor._edge = node if output_nr == 0 else OutputEdge(node, output_nr)
+    tensor._extra = None
+    tensor._edge = node if output_nr == 0 else None if output_nr is None else OutputEdge(node, output_nr)
     if version[0] != saved_at:
         raise modified_error(node, name, tensor, saved_at)
     return tensor

@@ -53,31 +53,19 @@ _new = object.__new__
 class Extra:
     """The rare parts of a Tensor's state; made on first use."""
 
-    __slots__ = (
-        "accumulate_node",
-        "base",
-        "grad",
-        "hooks",
-        "post_accumulate_hooks",
-        "retains_grad",
-        "tangent",
-        "view",
-        "views",
-    )
-
-    def __init__(self) -> None:
-        self.grad: Tensor | None = None
-        # Hooks of a leaf; those of other Tensors belong to the Node, which stays when the Tensor is written in place.
-        self.hooks: dict[int, Callable[..., Any]] | None = None
-        self.post_accumulate_hooks: dict[int, Callable[..., Any]] | None = None
-        self.retains_grad = False
-        # The Tensor this one is a view of, never itself a view.
-        self.base: Tensor | None = None
-        # Kept by runtime.views, runtime.node and runtime.forward.
-        self.view: Any = None
-        self.views: set[weakref.ref[Tensor]] | None = None
-        self.accumulate_node: Any = None
-        self.tangent: Any = None
+    # Most of these are never set on most Tensors that have one, so the class holds what they start as.
+    grad: Tensor | None = None
+    # Hooks of a leaf; those of other Tensors belong to the Node, which stays when the Tensor is written in place.
+    hooks: dict[int, Callable[..., Any]] | None = None
+    post_accumulate_hooks: dict[int, Callable[..., Any]] | None = None
+    retains_grad: builtins.bool = False
+    # The Tensor this one is a view of, never itself a view.
+    base: Tensor | None = None
+    # Kept by runtime.views, runtime.node and runtime.forward.
+    view: Any = None
+    views: set[weakref.ref[Tensor]] | None = None
+    accumulate_node: Any = None
+    tangent: Any = None
 
 
 class Tensor(ArrayAccess, Casts, TensorMethods):
@@ -433,6 +421,13 @@ class Tensor(ArrayAccess, Casts, TensorMethods):
         if self._extra is not None and (value._array.shape, value.dtype) != (self._array.shape, self.dtype):
             self._extra.accumulate_node = None  # made for the old shape and dtype
         self._array = value._array
+
+    if TYPE_CHECKING:  # set by runtime.loading: they are made of operators
+
+        def __getitem__(self, index: Any) -> Tensor: ...
+        def __setitem__(self, index: Any, value: Any) -> None: ...
+        def to(self, *args: Any, **kwargs: Any) -> Tensor: ...
+        def cpu(self, memory_format: Any = None) -> Tensor: ...
 
     @property
     def _version(self) -> int:

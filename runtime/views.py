@@ -37,36 +37,38 @@ _SEVERAL = (
 )
 
 
-def as_view(out: Tensor, base: Tensor, kind: Kind) -> None:
-    """Note that `out` is a new Tensor over memory of `base`.
+def mark_view(out: Any, base: Tensor, kind: Kind) -> None:
+    """Note that the results of a view operator share the memory of its argument.
 
     Args:
-        out: what a view operator made.
-        base: its argument, perhaps a view itself.
-        kind: "multi" for one of several results, "no_grad" where grad mode is off: those are not to be written.
+        out: a new Tensor over memory of `base`, or, where `kind` is "multi", a list of them.
+        base: the argument, perhaps a view itself.
+        kind: "single", or "multi" for one of several results: those are not to be written, nor are views made while
+            grad mode is off.
     """
-    if out is base:
-        return
     version = base._writes
     if version is None:
         version = base._writes = [0]
-    out._writes = version
     extra = base._extra
     if extra is None:
         extra = base._extra = Extra()
     root = base
+    inherited = kind if grad_mode.enabled else "no_grad"
     if extra.base is not None:
         root = extra.base
         if extra.view != "single":
-            kind = extra.view
+            inherited = extra.view
         extra = root.extra
-    own = out._extra = Extra()
-    own.base = root
-    own.view = kind
     views = extra.views
     if views is None:
         views = extra.views = set()
-    views.add(_reference(out, views.discard))
+    for tensor in (out,) if kind == "single" else out:
+        if tensor is not base:
+            tensor._writes = version
+            own = tensor._extra = Extra()
+            own.base = root
+            own.view = inherited
+            views.add(_reference(tensor, views.discard))
 
 
 def bump_version(tensor: Tensor) -> None:

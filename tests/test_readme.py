@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+
 from documents import ROOT, Block, Command, blocks, commands, copy_tree, follow, run
 
 PAGE = ROOT / "README.md"

@@ -15,13 +15,13 @@ from runtime.tensor import Tensor
 def reshape(self: Tensor, shape: Sequence[int]) -> Tensor:
     """A view where the strides allow it, else a copy."""
     array = self._array
-    sizes = inferred_size(shape, array.size)
     if not array.flags.c_contiguous and array.size:
+        sizes = inferred_size(shape, array.size)
         try:
             array.reshape(sizes, copy=False)
         except ValueError:
             return ops._reshape_copy(self, sizes)
-    return self.view(sizes)
+    return ops.view.default(self, shape)  # type: ignore[attr-defined, no-any-return]
 
 
 def reshape_as(self: Tensor, other: Tensor) -> Tensor:

@@ -130,7 +130,9 @@ def index(self: Array, indices: Indices) -> Array:
 
 
 def index_put(self: Array, indices: Indices, values: Array, accumulate: bool = False) -> Array:
-    """`self` with `values` written, or added, where `indices` point."""
+    """`self` with `values` written, or added, where `indices` point.  One value under one mask may be of any dtype."""
+    if values.size == 1 and not accumulate and _is_one_mask(indices):
+        values = copy(np.empty((), self.dtype), values.reshape(()))
     if values.dtype != self.dtype:
         raise RuntimeError(
             "Index put requires the source and destination dtypes match, got "
@@ -153,6 +155,11 @@ def index_put(self: Array, indices: Indices, values: Array, accumulate: bool = F
         raise _not_assignable(values, positions) from None
     _accumulate(out, positions, given)
     return out
+
+
+def _is_one_mask(indices: Indices) -> bool:
+    given = [index for index in indices if index is not None]
+    return len(given) == 1 and given[0].dtype.kind == "b"
 
 
 def _not_assignable(values: Array, target: Array) -> RuntimeError:

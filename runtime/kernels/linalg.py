@@ -17,6 +17,9 @@ _SMALL_NAMES = {
 
 
 def mm(self: Array, mat2: Array) -> Array:
+    if self.ndim == 2 and mat2.ndim == 2 and (dtype := self.dtype) is mat2.dtype and dtype.kind == "f":
+        if dtype.itemsize > 2 and self.shape[1] == mat2.shape[0]:
+            return self.dot(mat2)  # for small matrices in a third of the time of matmul
     if self.ndim != 2:
         raise RuntimeError("self must be a matrix")
     if mat2.ndim != 2:

@@ -23,6 +23,7 @@ DType = np.dtype[Any]
 Dims = Sequence[int] | None
 
 _FLOAT32 = np.dtype(np.float32)
+_FLOAT64 = np.dtype(np.float64)
 _INT64 = np.dtype(np.int64)
 
 
@@ -81,6 +82,8 @@ def _check_not_empty(self: Array, axes: tuple[int, ...] | None, name: str, error
 
 
 def sum_all(self: Array, dtype: DType | None = None) -> Array:
+    if dtype is None and (self.dtype is _FLOAT32 or self.dtype is _FLOAT64):
+        return np.add.reduce(self, None)  # type: ignore[no-any-return]
     values, result = _accumulate_in(self, dtype)
     return _cast(_reduce(np.add, values, None, False), result)
 
@@ -109,6 +112,8 @@ def prod_dim(self: Array, dim: int, keepdim: bool = False, dtype: DType | None =
 
 
 def mean_all(self: Array, dtype: DType | None = None) -> Array:
+    if dtype is None and self.size and (self.dtype is _FLOAT32 or self.dtype is _FLOAT64):
+        return np.add.reduce(self, None) / self.dtype.type(self.size)  # type: ignore[no-any-return]
     return mean_dim(self, None, False, dtype)
 
 

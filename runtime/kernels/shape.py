@@ -55,6 +55,8 @@ def broadcast_sizes(left: Sequence[int], right: Sequence[int]) -> list[int]:
 
 def view(self: Array, size: Sequence[int]) -> Array:
     try:
+        if self.flags.c_contiguous:
+            return self.reshape(size)  # never a copy, and said so in a third of the time
         return self.reshape(size, copy=False)
     except ValueError:
         sizes = inferred_size(size, self.size)
@@ -86,9 +88,12 @@ def alias(self: Array) -> Array:
 
 
 def transpose(self: Array, dim0: int, dim1: int) -> Array:
-    ndim = self.ndim
-    first, second = normalize_dim(dim0, ndim), normalize_dim(dim1, ndim)
-    return self.swapaxes(first, second) if ndim else self[...]
+    try:
+        return self.swapaxes(dim0, dim1)
+    except IndexError:
+        ndim = self.ndim
+        first, second = normalize_dim(dim0, ndim), normalize_dim(dim1, ndim)
+        return self.swapaxes(first, second) if ndim else self[...]
 
 
 def t(self: Array) -> Array:

@@ -182,7 +182,7 @@ class UnbindBackward0(Node):
 def unbind(self: Tensor) -> list[Tensor]:
     outs = [wrap(np.asarray(self._array[i, ...])) for i in range(len(self._array))]
     for out in outs:
-        views.as_view(out, self, "multi" if grad_mode.enabled else "no_grad")
+        views.mark_view([out], self, "multi")
     if _needed(self):
         node = object.__new__(UnbindBackward0)
         _record(node, outs[0], self)
@@ -207,7 +207,7 @@ class SliceBackward0(Node):
 def take(self: Tensor, key: Any) -> Tensor:
     """A view by basic indexing."""
     out = wrap(self._array[key])
-    views.as_view(out, self, "single" if grad_mode.enabled else "no_grad")
+    views.mark_view(out, self, "single")
     if _needed(self):
         node = object.__new__(SliceBackward0)
         _record(node, out, self)

@@ -1,0 +1,449 @@
+"""Functions of neural networks with PyTorch's signatures: `import runtime.nn.functional as F`.
+
+They add to the operators what the operators leave out: names for reductions, checks of sizes, `inplace`.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+
+from runtime import ops
+from runtime.autograd import no_grad
+from runtime.tensor import Tensor
+from runtime.types import DType, Scalar
+
+# Reductions as operators count them.
+_REDUCTIONS = {"none": 0, "mean": 1, "elementwise_mean": 1, "sum": 2}
+
+
+def _reduction(name: str, size_average: bool | None = None, reduce: bool | None = None) -> int:
+    """The number of a reduction; the two flags, older than its names, decide where they are given."""
+    if size_average is not None or reduce is not None:
+        average = size_average is None or size_average
+        name = "none" if reduce is False else "mean" if average else "sum"
+        warnings.warn(
+            f"size_average and reduce args will be deprecated, please use reduction='{name}' instead.", stacklevel=3
+        )
+    if name not in _REDUCTIONS:
+        raise ValueError(f"{name} is not a valid value for reduction")
+    return _REDUCTIONS[name]
+
+
+def _reduced(loss: Tensor, reduction: int) -> Tensor:
+    if reduction == 0:
+        return loss
+    return loss.mean() if reduction == 1 else loss.sum()
+
+
+# Activation functions.
+
+
+def relu(input: Tensor, inplace: bool = False) -> Tensor:
+    return ops.relu_(input) if inplace else ops.relu(input)
+
+
+def relu6(input: Tensor, inplace: bool = False) -> Tensor:
+    return hardtanh(input, 0.0, 6.0, inplace)
+
+
+def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:
+    return ops.leaky_relu_(input, negative_slope) if inplace else ops.leaky_relu(input, negative_slope)
+
+
+def prelu(input: Tensor, weight: Tensor) -> Tensor:
+    return ops.prelu(input, weight)
+
+
+def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
+    return ops.elu_(input, alpha) if inplace else ops.elu(input, alpha)
+
+
+def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
+    return ops.celu_(input, alpha) if inplace else ops.celu(input, alpha)
+
+
+def selu(input: Tensor, inplace: bool = False) -> Tensor:
+    return ops.selu_(input) if inplace else ops.selu(input)
+
+
+def gelu(input: Tensor, approximate: str = "none") -> Tensor:
+    return ops.gelu(input, approximate=approximate)
+
+
+def silu(input: Tensor, inplace: bool = False) -> Tensor:
+    return ops.silu_(input) if inplace else ops.silu(input)
+
+
+def mish(input: Tensor, inplace: bool = False) -> Tensor:
+    return ops.mish_(input) if inplace else ops.mish(input)
+
+
+def softplus(input: Tensor, beta: Scalar = 1, threshold: Scalar = 20) -> Tensor:
+    return ops.softplus(input, beta, threshold)
+
+
+def sigmoid(input: Tensor) -> Tensor:
+    return ops.sigmoid(input)
+
+
+def logsigmoid(input: Tensor) -> Tensor:
+    return ops.log_sigmoid(input)
+
+
+def tanh(input: Tensor) -> Tensor:
+    return ops.tanh(input)
+
+
+def tanhshrink(input: Tensor) -> Tensor:
+    return input - ops.tanh(input)
+
+
+def softsign(input: Tensor) -> Tensor:
+    return input / (ops.abs(input) + 1)
+
+
+def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> Tensor:
+    if min_val > max_val:
+        raise ValueError("min_val cannot be greater than max_val")
+    return ops.hardtanh_(input, min_val, max_val) if inplace else ops.hardtanh(input, min_val, max_val)
+
+
+def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
+    return ops.hardsigmoid_(input) if inplace else ops.hardsigmoid(input)
+
+
+def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
+    return ops.hardswish_(input) if inplace else ops.hardswish(input)
+
+
+def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
+    return ops.softshrink(input, lambd)
+
+
+def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
+    return ops.hardshrink(input, lambd)
+
+
+def threshold(input: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:
+    return ops.threshold_(input, threshold, value) if inplace else ops.threshold(input, threshold, value)
+
+
+def glu(input: Tensor, dim: int = -1) -> Tensor:
+    return ops.glu(input, dim)
+
+
+def _softmax_dim(name: str, ndim: int) -> int:
+    warnings.warn(
+        f"Implicit dimension choice for {name} has been deprecated. Change the call to include dim=X as an argument.",
+        stacklevel=3,
+    )
+    return 0 if ndim in (0, 1, 3) else 1
+
+
+def softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: DType | None = None) -> Tensor:
+    return ops.softmax(input, _softmax_dim("softmax", input.dim()) if dim is None else dim, dtype)
+
+
+def softmin(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: DType | None = None) -> Tensor:
+    return ops.softmax(-input, _softmax_dim("softmin", input.dim()) if dim is None else dim, dtype)
+
+
+def log_softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: DType | None = None) -> Tensor:
+    return ops.log_softmax(input, _softmax_dim("log_softmax", input.dim()) if dim is None else dim, dtype)
+
+
+# Layers.
+
+
+def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    return ops.linear(input, weight, bias)
+
+
+def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
+    if not 0 <= p <= 1:
+        raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
+    return ops.dropout_(input, p, training) if inplace else ops.dropout(input, p, training)
+
+
+def layer_norm(
+    input: Tensor,
+    normalized_shape: Sequence[int],
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    eps: float = 1e-5,
+) -> Tensor:
+    return ops.layer_norm(input, normalized_shape, weight, bias, eps)
+
+
+def group_norm(
+    input: Tensor, num_groups: int, weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-5
+) -> Tensor:
+    if input.dim() < 2:
+        raise RuntimeError(f"Expected at least 2 dimensions for input tensor but received {input.dim()}")
+    return ops.group_norm(input, num_groups, weight, bias, eps)
+
+
+def rms_norm(
+    input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None = None, eps: float | None = None
+) -> Tensor:
+    return ops.rms_norm(input, normalized_shape, weight, eps)
+
+
+def normalize(input: Tensor, p: float = 2.0, dim: int = 1, eps: float = 1e-12, out: Tensor | None = None) -> Tensor:
+    """Divided by the p-norm along `dim`, or by `eps` where that is larger."""
+    length = ops.linalg_vector_norm(input, p, [dim], True).clamp_min(eps)
+    return ops.div(input, length.expand_as(input), out=out)
+
+
+def embedding(
+    input: Tensor,
+    weight: Tensor,
+    padding_idx: int | None = None,
+    max_norm: float | None = None,
+    norm_type: float = 2.0,
+    scale_grad_by_freq: bool = False,
+    sparse: bool = False,
+) -> Tensor:
+    """The rows of `weight` that `input` names; `max_norm` shortens those rows of `weight` in place, before."""
+    rows = weight.shape[0]
+    if padding_idx is None:
+        padding_idx = -1
+    elif padding_idx >= rows:
+        raise AssertionError("Padding_idx must be within num_embeddings")
+    elif padding_idx < 0:
+        if padding_idx < -rows:
+            raise AssertionError("Padding_idx must be within num_embeddings")
+        padding_idx += rows
+    if max_norm is not None:
+        _shorten_rows(weight, input, max_norm, norm_type)
+    return ops.embedding(weight, input, padding_idx, scale_grad_by_freq, sparse)
+
+
+def _shorten_rows(weight: Tensor, indices: Tensor, max_norm: float, norm_type: float) -> None:
+    with no_grad():
+        lengths = ops.linalg_vector_norm(weight, norm_type, [1], True)
+        used = ops.zeros_like(lengths).index_fill(0, indices.reshape([-1]), 1) == 1
+        # The small number keeps the result below the limit, whichever way the division rounds.
+        factors = ops.where(used.logical_and(lengths > max_norm), max_norm / (lengths + 1e-7), 1.0)
+        weight.mul_(factors)
+
+
+def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
+    return ops.one_hot(tensor, num_classes)
+
+
+def scaled_dot_product_attention(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attn_mask: Tensor | None = None,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    scale: float | None = None,
+    enable_gqa: bool = False,
+) -> Tensor:
+    return ops.scaled_dot_product_attention(
+        query, key, value, attn_mask, dropout_p, is_causal, scale=scale, enable_gqa=enable_gqa
+    )
+
+
+def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
+    return ops.cosine_similarity(x1, x2, dim, eps)
+
+
+# Padding.
+
+
+def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float | None = None) -> Tensor:
+    """Made larger at the ends of its dimensions: `pad` holds two numbers for each, the last dimension first."""
+    if len(pad) % 2:
+        raise RuntimeError("Padding length must be divisible by 2")
+    if len(pad) // 2 > input.dim():
+        raise RuntimeError(
+            f"Padding length should be less than or equal to two times the input dimension but got padding length "
+            f"{len(pad)} and input of dimension {input.dim()}"
+        )
+    if mode == "constant":
+        return ops.constant_pad_nd(input, pad, 0 if value is None else value)
+    if value is not None and value != 0:
+        raise ValueError(f'Padding mode "{mode}" doesn\'t take in value argument')
+    if mode not in ("reflect", "replicate", "circular"):
+        raise NotImplementedError(f"Unrecognised padding mode {mode}")
+    out = input
+    for number in range(len(pad) // 2):
+        dim = input.dim() - 1 - number
+        before, after = pad[2 * number], pad[2 * number + 1]
+        if before or after:
+            out = out.index_select(dim, _padded_places(mode, input.shape[dim], before, after, dim))
+    return out
+
+
+def _padded_places(mode: str, size: int, before: int, after: int, dim: int) -> Tensor:
+    """Where the elements of a padded dimension come from."""
+    places = ops.arange(-before, size + after)
+    if mode == "replicate":
+        return places.clamp(0, size - 1)
+    limit = size if mode == "circular" else size - 1
+    if max(before, after) > limit:
+        raise RuntimeError(
+            f"Padding size should be at most {limit} for mode '{mode}', but got: padding ({before}, {after}) at "
+            f"dimension {dim} of size {size}"
+        )
+    if mode == "circular":
+        return places.remainder(size)
+    return (size - 1) - ((size - 1) - places.abs()).abs()
+
+
+# Losses.
+
+
+def _check_same_size(input: Tensor, target: Tensor) -> None:
+    if input.shape != target.shape:
+        warnings.warn(
+            f"Using a target size ({target.shape}) that is different to the input size ({input.shape}). This will "
+            "likely lead to incorrect results due to broadcasting. Please ensure they have the same size.",
+            stacklevel=3,
+        )
+
+
+def _weighted(loss: Tensor, weight: Tensor, input: Tensor, reduction: int) -> Tensor:
+    """The losses of elements times their weights; a mean is one by weight."""
+    if weight.shape != input.shape:
+        raise ValueError("Weights and input must have the same size.")
+    weighted = loss * weight
+    return weighted.sum() / weight.sum() if reduction == 1 else _reduced(weighted, reduction)
+
+
+def mse_loss(
+    input: Tensor,
+    target: Tensor,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+    weight: Tensor | None = None,
+) -> Tensor:
+    _check_same_size(input, target)
+    number = _reduction(reduction, size_average, reduce)
+    if weight is not None:
+        return _weighted(ops.mse_loss(input, target, 0), weight, input, number)
+    return ops.mse_loss(input, target, number)
+
+
+def l1_loss(
+    input: Tensor,
+    target: Tensor,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+    weight: Tensor | None = None,
+) -> Tensor:
+    _check_same_size(input, target)
+    number = _reduction(reduction, size_average, reduce)
+    if weight is not None:
+        return _weighted(ops.l1_loss(input, target, 0), weight, input, number)
+    return ops.l1_loss(input, target, number)
+
+
+def smooth_l1_loss(
+    input: Tensor,
+    target: Tensor,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+    beta: float = 1.0,
+) -> Tensor:
+    _check_same_size(input, target)
+    return ops.smooth_l1_loss(input, target, _reduction(reduction, size_average, reduce), beta)
+
+
+def huber_loss(
+    input: Tensor, target: Tensor, reduction: str = "mean", delta: float = 1.0, weight: Tensor | None = None
+) -> Tensor:
+    _check_same_size(input, target)
+    number = _reduction(reduction)
+    if weight is not None:
+        return _weighted(ops.huber_loss(input, target, 0, delta), weight, input, number)
+    return ops.huber_loss(input, target, number, delta)
+
+
+def nll_loss(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: bool | None = None,
+    ignore_index: int = -100,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    return ops.nll_loss_nd(input, target, weight, _reduction(reduction, size_average, reduce), ignore_index)
+
+
+def cross_entropy(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: bool | None = None,
+    ignore_index: int = -100,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+    label_smoothing: float = 0.0,
+) -> Tensor:
+    number = _reduction(reduction, size_average, reduce)
+    return ops.cross_entropy_loss(input, target, weight, number, ignore_index, label_smoothing)
+
+
+def binary_cross_entropy(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    number = _reduction(reduction, size_average, reduce)
+    if target.shape != input.shape:
+        raise ValueError(
+            f"Using a target size ({target.shape}) that is different to the input size ({input.shape}) is deprecated. "
+            "Please ensure they have the same size."
+        )
+    if weight is not None:
+        weight = ops.broadcast_to(weight, target.shape)
+    return ops.binary_cross_entropy(input, target, weight, number)
+
+
+def binary_cross_entropy_with_logits(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+    pos_weight: Tensor | None = None,
+) -> Tensor:
+    number = _reduction(reduction, size_average, reduce)
+    if target.shape != input.shape:
+        raise ValueError(f"Target size ({target.shape}) must be the same as input size ({input.shape})")
+    return ops.binary_cross_entropy_with_logits(input, target, weight, pos_weight, number)
+
+
+def kl_div(
+    input: Tensor,
+    target: Tensor,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+    log_target: bool = False,
+) -> Tensor:
+    """The Kullback-Leibler divergence; `batchmean` divides the sum by the size of the batch, as its definition does."""
+    if reduction == "batchmean" and size_average is None and reduce is None:
+        total = ops.kl_div(input, target, 2, log_target=log_target)
+        return total / input.shape[0] if input.dim() else total
+    number = _reduction(reduction, size_average, reduce)
+    if number == 1:
+        warnings.warn(
+            "reduction: 'mean' divides the total loss by both the batch size and the support size. 'batchmean' divides "
+            "only by the batch size, and aligns with the KL div math definition.",
+            stacklevel=2,
+        )
+    return ops.kl_div(input, target, number, log_target=log_target)
