@@ -46,9 +46,6 @@ def _read(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[DType | None, 
     if rest and isinstance(rest[0], Tensor):
         found: dict[str, Any] = {"dtype": rest.pop(0).dtype}
         names = ["non_blocking", "copy"]
-    elif isinstance(given.get("other"), Tensor):
-        found = {"dtype": given.pop("other").dtype}
-        names = ["non_blocking", "copy"]
     elif rest and _is_dtype(rest[0]):
         found, names = {}, ["dtype", "non_blocking", "copy"]
     else:

@@ -272,6 +272,8 @@ class Operator:
         Raises:
             RuntimeError: the result does not fit into `self` by shape or dtype, or `self` must not be written.
         """
+        if not grad_mode.enabled and self._writes_plainly(args):
+            return args[0]  # type: ignore[no-any-return]
         values = self.signature.bind(args[: self.signature.positional], self._keywords(args))
         target: Tensor = values[0]
         # Composite operators do not say in which arguments they are differentiable: all Tensors may be.
@@ -314,6 +316,36 @@ class Operator:
         if tangents is not None:
             forward.apply(self, target, [before, *values[1:]])
         return target
+
+    def _writes_plainly(self, args: Sequence[Any]) -> bool:
+        """The straight way of an in-place write that nobody records, such as an optimizer's: whether it was taken."""
+        target = args[0]
+        promoted = self.promotion is not None and self.promotion[0] == "default"
+        if not promoted or type(target) not in plain or "CPU" not in self.kernels:
+            return False
+        array = target._array
+        dtype = array.dtype
+        if dtype.kind != "f" or (target._extra is not None and target._extra.base is not None) or 0 in array.strides:
+            return False
+        values = [array]
+        for value in args[1:]:
+            if type(value) in plain:
+                if value._array.dtype is not dtype:
+                    return False
+                values.append(value._array)
+            elif type(value) in real_numbers:
+                values.append(value)
+            else:
+                return False
+        try:
+            result = self.kernels["CPU"](*values)
+        except Exception:
+            return False  # the general path says what is wrong
+        if type(result) is not np.ndarray or result.dtype is not dtype or result.shape != array.shape:
+            return False
+        np.copyto(array, result)
+        views.bump_version(target)
+        return True
 
     def _snapshot(self, tensor: Tensor) -> Tensor:
         """`tensor` as it is now, for a derivative that needs the value that is about to be overwritten."""

@@ -171,7 +171,7 @@ def _tensor_of(array: np.ndarray[Any, Any]) -> Tensor:
     """An array, or a list made one, as a mask or as indices; fractions are cut off, as PyTorch does."""
     if array.dtype.kind not in "biuf":
         raise TypeError(f"an index can not be made of {array!r}")
-    return wrap(array if array.dtype.kind == "b" else array.astype(np.int64))
+    return wrap(array if array.dtype in (np.bool_, np.uint8) else array.astype(np.int64))
 
 
 def _plain(items: Any) -> Any:

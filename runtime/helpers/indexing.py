@@ -41,11 +41,12 @@ def source_of_elements(grad: Tensor, dim: int, index: Tensor, sizes: Sequence[in
         return found
     if index.numel() == 0:
         return grad.new_zeros(sizes)
-    inside = grad.new_zeros(sizes)
+    if len(found.shape) != len(sizes):  # a 0-dim source beside a vector of one index, or the other way round
+        return found.reshape(sizes)
     for axis, size in enumerate(found.shape):
         if size != sizes[axis]:
             found = ops.constant_pad_nd(found, [0, 0] * (len(sizes) - axis - 1) + [0, sizes[axis] - size])
-    return inside + found
+    return found
 
 
 def masked_select_backward(grad: Tensor, sizes: Sequence[int], mask: Tensor) -> Tensor:

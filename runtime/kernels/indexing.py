@@ -65,9 +65,12 @@ def cast_number(value: Number, dtype: np.dtype[Any]) -> Any:
         value = value.real
     if dtype.kind in "iu":
         limits = np.iinfo(dtype)
-        if not math.isfinite(value) or not limits.min <= int(value) <= limits.max:  # type: ignore[arg-type]
+        # A negative number counts down from the end of an unsigned type, as in C.
+        least = limits.min if dtype.kind == "i" else -limits.max
+        if not math.isfinite(value) or not least <= int(value) <= limits.max:  # type: ignore[arg-type]
             raise RuntimeError(f"value cannot be converted to type {_c_name(dtype)} without overflow")
-        return dtype.type(int(value))  # type: ignore[arg-type]
+        whole = int(value)  # type: ignore[arg-type]
+        return dtype.type(whole if whole >= limits.min else whole + limits.max + 1)
     if dtype.kind == "b":
         return np.bool_(value)
     return dtype.type(value)

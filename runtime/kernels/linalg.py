@@ -102,6 +102,8 @@ def _product(left: Array, right: Array) -> Array:
 
 def _multiply(name: str, left: Array, right: Array) -> Array:
     dtype = left.dtype
+    if dtype.kind == "f" and dtype.itemsize > 2:
+        return left.dot(right) if right.ndim <= 2 and left.ndim <= 2 else np.matmul(left, right)
     if is_half(dtype):
         return np.asarray(np.matmul(left.astype(np.float32), right.astype(np.float32))).astype(dtype)
     if dtype.kind == "b":
@@ -111,6 +113,11 @@ def _multiply(name: str, left: Array, right: Array) -> Array:
 
 def _add_product(self: Array, product: Array, beta: Number, alpha: Number) -> Array:
     """`beta * self + alpha * product`, written over `product`.  With beta 0, NaN in `self` does not show."""
+    if beta == 1 and alpha == 1 and product.ndim and self.ndim <= product.ndim:
+        try:
+            return np.add(product, self, out=product)
+        except ValueError:
+            raise RuntimeError(_expand_message(self, product)) from None
     if is_integral(product.dtype):
         beta, alpha = int(np.real(beta)), int(np.real(alpha))
     if alpha != 1:

@@ -85,10 +85,10 @@ def huber_loss_backward(grad_output: Array, self: Array, target: Array, reductio
 
 def binary_cross_entropy(self: Array, target: Array, weight: Array | None = None, reduction: int = 1) -> Array:
     """`-(t * log(x) + (1 - t) * log(1 - x))` of probabilities."""
-    _check_floating("binary_cross_entropy", self)
     for given in (target, weight):
         if given is not None and given.dtype != self.dtype:
             raise RuntimeError(f"Found dtype {type_name(given.dtype)} but expected {type_name(self.dtype)}")
+    _check_floating("binary_cross_entropy", self)
     if self.size and not (np.min(self) >= 0 and np.max(self) <= 1):
         raise RuntimeError("all elements of input should be between 0 and 1")
     yes = np.maximum(np.log(self), _LEAST_LOG)

@@ -363,7 +363,9 @@ def huber_loss(
     _check_same_size(input, target)
     number = _reduction(reduction)
     if weight is not None:
-        return _weighted(ops.huber_loss(input, target, 0, delta), weight, input, number)
+        if weight.shape != input.shape:
+            raise ValueError("Weights and input must have the same size.")
+        return _reduced(ops.huber_loss(input, target, 0, delta) * weight, number)
     return ops.huber_loss(input, target, number, delta)
 
 
