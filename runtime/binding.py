@@ -16,6 +16,7 @@ import numpy as np
 from codegen.schema.defaults import EnumDefault, default_value
 from codegen.schema.parser import parse_schema
 from codegen.schema.types import Argument, FunctionSchema, ListType, OptionalType
+from runtime import dtypes
 from runtime.dtypes import dtype as DType
 from runtime.random import Generator
 from runtime.tensor import Tensor
@@ -135,9 +136,10 @@ def signature_of(text: str) -> Signature:
 
 def _parameter(argument: Argument, keyword_only: bool) -> Parameter:
     required = argument.default is None
-    default = None if required else default_value(argument)
+    default: Any = None if required else default_value(argument)
     if isinstance(default, EnumDefault):
-        default = _ENUMS.get(default.name)
+        named = str(argument.type).rstrip("?") == "ScalarType"
+        default = getattr(dtypes, default.name) if named else _ENUMS.get(default.name)
     convert = _converter(argument.type)
     if not required and default is not None:
         default = convert(default)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -55,7 +55,7 @@ class Operator:
         record: Callable[..., None] | None = None,
         differentiable: tuple[str, ...] = (),
         jvp: Callable[..., Any] | None = None,
-        view: str | None = None,
+        view: Literal["single", "multi"] | None = None,
         saves_self: bool = False,
         never_differentiable: bool = False,
     ) -> None:
@@ -282,7 +282,7 @@ class Operator:
         views.check_inplace(target, needs_grad)
         if self.composite is not None:
             before = self._snapshot(target) if needs_grad else target
-            return ops.copy_(target, self._call_composite(self.composite, [before, *values[1:]]))  # type: ignore[no-any-return]
+            return ops.copy_(target, self._call_composite(self.composite, [before, *values[1:]]))
         if "CPU" in self.kernels:
             result = np.asarray(self.run_kernel(self.kernels["CPU"], values))
         else:

@@ -1,7 +1,7 @@
-"""`tensor[index]` and `tensor[index] = value`: any index that PyTorch takes, as views and the operators `index`, `index_put_`.
+"""`tensor[index]` and `tensor[index] = value`: any index that PyTorch takes, as views and `index` or `index_put_`.
 
-An index is read from left to right. Integers, slices, `None` and `...` become views at once. Tensors of indices and masks
-are collected, one for each dimension that the views leave (a mask takes several), and applied together at the end.
+An index is read from left to right. Integers, slices, `None` and `...` become views at once. Tensors of indices and
+masks are collected, one for each dimension that the views leave (a mask takes several), and applied at the end.
 """
 
 from __future__ import annotations
@@ -14,8 +14,11 @@ import numpy as np
 
 from runtime import ops
 from runtime.kernels.indexing import cast_number
+from runtime.modes import plain
 from runtime.tensor import Tensor, wrap
+from runtime.views import bump_version
 
+_EVERYTHING = slice(None)
 _MOST_ITEMS = 32  # of a list that may be read as a tuple; PyTorch took the number from old NumPy
 
 
@@ -45,6 +48,8 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
         TypeError: the value is neither a Tensor nor a number.
         RuntimeError: it does not fit in shape, or the Tensor must not be written.
     """
+    if _written_directly(self, index, value):
+        return
     given = _as_value(self, value)
     if index is False:
         return
@@ -56,6 +61,42 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
     if given.shape != view.shape:
         given = given.expand(view.shape)
     view.copy_(given)
+
+
+def _written_directly(self: Tensor, index: Any, value: Any) -> bool:
+    """Whether the write was one that autograd has nothing to do with, and NumPy does as PyTorch; if so, it is done.
+
+    That is integers and slices into a Tensor that is no view, has none, and needs no gradient: filling a buffer.
+    """
+    if self._edge is not None or self._extra is not None or type(self) not in plain:
+        return False
+    array = self._array
+    parts = index if type(index) is tuple else (index,)
+    if len(parts) > array.ndim or not all(_is_simple(part) for part in parts):
+        return False
+    if type(value) in (int, float, bool):
+        given = cast_number(value, array.dtype)
+    elif type(value) in plain and value._edge is None and value._array.dtype is array.dtype:
+        given = value._array
+    else:
+        return False
+    try:
+        array[index] = given
+    except (IndexError, ValueError):
+        return False  # the general path finds the words
+    bump_version(self)
+    return True
+
+
+def _is_simple(part: object) -> bool:
+    if type(part) is int:
+        return True
+    if type(part) is not slice:
+        return False
+    step = part.step
+    return (step is None or (type(step) is int and step > 0)) and all(
+        bound is None or type(bound) is int for bound in (part.start, part.stop)
+    )
 
 
 def _as_value(self: Tensor, value: Any) -> Tensor:
@@ -104,7 +145,8 @@ def _views_and_indices(self: Tensor, index: Any) -> tuple[Tensor, list[Tensor | 
             real_dim += left
             left = 0
         elif isinstance(part, slice):
-            view = _sliced(view, dim, part)
+            if part != _EVERYTHING:
+                view = _sliced(view, dim, part)
             indices.append(None)
             dim += 1
             real_dim += 1

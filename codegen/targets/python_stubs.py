@@ -88,7 +88,8 @@ def _parameter(parameter: ParameterPlan) -> str:
 
 def _shown_default(parameter: ParameterPlan) -> str:
     text = default_text(parameter)
-    return text if text == "None" or len(text) < 20 else "..."
+    named = text.startswith("dtypes.") or (text == "None" and parameter.default != "None")
+    return "..." if named or len(text) > 20 else text
 
 
 def _parameters(parameters: Sequence[ParameterPlan], extra: Sequence[str]) -> str:

@@ -132,6 +132,8 @@ def default_text(parameter: ParameterPlan) -> str:
     """A schema's default as Python: `[0, 1]` is a tuple, `0` for an `int[2]` is `(0, 0)`."""
     text = parameter.default
     assert text is not None
+    if str(parameter.type).rstrip("?") == "ScalarType" and text != "None":
+        return f"dtypes.{text}"
     if text in _ENUMS:
         return _ENUMS[text]
     if text in ("True", "False"):

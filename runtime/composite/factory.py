@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from runtime import dtypes, ops
 from runtime.kernels import factory as kernels
-from runtime.random import Generator
+from runtime.kernels import random
+from runtime.random import Generator, default_generator
 from runtime.tensor import Tensor, wrap
 from runtime.types import Device, DType, Layout, MemoryFormat, Scalar
 
@@ -134,7 +135,7 @@ def rand(
     device: Device | None = None,
     pin_memory: bool | None = None,
 ) -> Tensor:
-    return ops.rand.generator(size, generator=None, dtype=dtype)
+    return wrap(random.rand(size, default_generator.numpy, _continuous(dtype).numpy))
 
 
 def randn(
@@ -145,7 +146,7 @@ def randn(
     device: Device | None = None,
     pin_memory: bool | None = None,
 ) -> Tensor:
-    return ops.randn.generator(size, generator=None, dtype=dtype)
+    return wrap(random.randn(size, default_generator.numpy, _continuous(dtype).numpy))
 
 
 def randint(
@@ -157,7 +158,7 @@ def randint(
     device: Device | None = None,
     pin_memory: bool | None = None,
 ) -> Tensor:
-    return ops.randint.generator(high, size, generator=None, dtype=dtype or dtypes.int64)
+    return wrap(random.randint(high, size, default_generator.numpy, (dtype or dtypes.int64).numpy))
 
 
 def randint_low(
@@ -170,7 +171,7 @@ def randint_low(
     device: Device | None = None,
     pin_memory: bool | None = None,
 ) -> Tensor:
-    return ops.randint.low_generator(low, high, size, generator=None, dtype=dtype or dtypes.int64)
+    return wrap(random.randint_low(low, high, size, default_generator.numpy, (dtype or dtypes.int64).numpy))
 
 
 def randperm(
@@ -181,7 +182,7 @@ def randperm(
     device: Device | None = None,
     pin_memory: bool | None = None,
 ) -> Tensor:
-    return ops.randperm.generator(n, generator=None, dtype=dtype or dtypes.int64)
+    return wrap(random.randperm(n, default_generator.numpy, (dtype or dtypes.int64).numpy))
 
 
 def rand_like(
@@ -193,7 +194,7 @@ def rand_like(
     pin_memory: bool | None = None,
     memory_format: MemoryFormat | None = None,
 ) -> Tensor:
-    return ops.rand.generator(self.shape, generator=None, dtype=dtype or self.dtype)
+    return wrap(random.rand(self.shape, default_generator.numpy, (dtype or self.dtype).numpy))
 
 
 def randn_like(
@@ -205,7 +206,7 @@ def randn_like(
     pin_memory: bool | None = None,
     memory_format: MemoryFormat | None = None,
 ) -> Tensor:
-    return ops.randn.generator(self.shape, generator=None, dtype=dtype or self.dtype)
+    return wrap(random.randn(self.shape, default_generator.numpy, (dtype or self.dtype).numpy))
 
 
 def randint_like(
@@ -218,7 +219,7 @@ def randint_like(
     pin_memory: bool | None = None,
     memory_format: MemoryFormat | None = None,
 ) -> Tensor:
-    return ops.randint.generator(high, self.shape, generator=None, dtype=dtype or self.dtype)
+    return wrap(random.randint(high, self.shape, default_generator.numpy, (dtype or self.dtype).numpy))
 
 
 def randint_like_low(
@@ -232,7 +233,7 @@ def randint_like_low(
     pin_memory: bool | None = None,
     memory_format: MemoryFormat | None = None,
 ) -> Tensor:
-    return ops.randint.low_generator(low, high, self.shape, generator=None, dtype=dtype or self.dtype)
+    return wrap(random.randint_low(low, high, self.shape, default_generator.numpy, (dtype or self.dtype).numpy))
 
 
 # In-place operators whose functional form has another name.

@@ -7,9 +7,11 @@ from runtime.tensor import Tensor
 
 
 def take_along_dim(self: Tensor, indices: Tensor, dim: int | None = None) -> Tensor:
-    """`gather`, with tensor and indices brought to one shape in the other dimensions; without `dim`, of flat tensors."""
+    """`gather`, with both brought to one shape in the other dimensions; without `dim`, of flat tensors."""
     if indices.dtype is not dtypes.int64:
-        raise RuntimeError(f"torch.take_along_dim(): dtype of indices should be Long but got {indices.dtype.scalar_name}")
+        raise RuntimeError(
+            f"torch.take_along_dim(): dtype of indices should be Long but got {indices.dtype.scalar_name}"
+        )
     if dim is None:
         return self.reshape([-1]).gather(0, indices.reshape([-1]))
     if self.dim() != indices.dim():
@@ -51,9 +53,9 @@ def one_hot(self: Tensor, num_classes: int = -1) -> Tensor:
         if num_classes <= 0:
             raise RuntimeError("Can not infer total number of classes from empty tensor.")
         return self.new_zeros([*self.shape, num_classes])
-    if int(self.min().item()) < 0:
+    if int(self.min()) < 0:
         raise RuntimeError("Class values must be non-negative.")
-    most = int(self.max().item())
+    most = int(self.max())
     if num_classes == -1:
         num_classes = most + 1
     elif num_classes <= most:

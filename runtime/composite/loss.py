@@ -31,13 +31,15 @@ def kl_div(self: Tensor, target: Tensor, reduction: int = 1, *, log_target: bool
 def nll_loss(
     self: Tensor, target: Tensor, weight: Tensor | None = None, reduction: int = 1, ignore_index: int = -100
 ) -> Tensor:
-    return ops.nll_loss_forward(self, target, weight, reduction, ignore_index)[0]
+    output: Tensor = ops.nll_loss_forward(self, target, weight, reduction, ignore_index)[0]
+    return output
 
 
 def nll_loss2d(
     self: Tensor, target: Tensor, weight: Tensor | None = None, reduction: int = 1, ignore_index: int = -100
 ) -> Tensor:
-    return ops.nll_loss2d_forward(self, target, weight, reduction, ignore_index)[0]
+    output: Tensor = ops.nll_loss2d_forward(self, target, weight, reduction, ignore_index)[0]
+    return output
 
 
 def nll_loss_nd(

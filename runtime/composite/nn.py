@@ -131,9 +131,7 @@ def scaled_dot_product_attention(
 ) -> Tensor:
     """`softmax(query @ key^T * scale + mask) @ value`; a mask of bools says which keys a query may see."""
     if is_causal and attn_mask is not None:
-        raise RuntimeError(
-            "_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True"
-        )
+        raise RuntimeError("_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True")
     if enable_gqa:
         repeats = query.shape[-3] // key.shape[-3]
         key, value = ops.repeat_interleave(key, repeats, -3), ops.repeat_interleave(value, repeats, -3)

@@ -64,9 +64,7 @@ def masked_source(grad: Tensor, mask: Tensor, sizes: Sequence[int]) -> Tensor:
     return ops.constant_pad_nd(used, [0, count - used.numel()]).reshape(sizes)
 
 
-def embedding_double_backward(
-    grad: Tensor, indices: Tensor, padding_idx: int, scale_grad_by_freq: bool
-) -> Tensor:
+def embedding_double_backward(grad: Tensor, indices: Tensor, padding_idx: int, scale_grad_by_freq: bool) -> Tensor:
     """The rows again, with the weights that they were added up with."""
     rows = ops.embedding(grad, indices)
     if padding_idx >= 0:

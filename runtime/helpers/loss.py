@@ -41,7 +41,7 @@ def bce_target_slope(self: Tensor, weight: Tensor | None) -> Tensor:
 
 
 def each(grad: Tensor, slope: Tensor, reduction: int) -> Tensor:
-    """The gradient of each element: `grad` is that of the reduced loss, `slope` the derivative of each element's loss."""
+    """The gradient of each element, from that of the reduced loss and the derivative of each element's loss."""
     return per_element(grad * slope, reduction)
 
 

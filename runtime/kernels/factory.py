@@ -100,8 +100,8 @@ def arange_of(start: Number, end: Number, step: Number, dtype: DType) -> Array:
         raise RuntimeError("upper bound and lower bound inconsistent with step sign")
     exact = all(isinstance(value, int) for value in (start, end, step))
     count = -((start - end) // step) if exact else math.ceil((end - start) / step)
-    places = np.arange(count, dtype=np.int64 if exact else np.float64)
-    return (places * step + start).astype(dtype)
+    places: Array = np.arange(count, dtype=np.int64 if exact else np.float64)
+    return np.add(np.multiply(places, step), start).astype(dtype)
 
 
 def linspace_of(start: Number, end: Number, steps: int, dtype: DType) -> Array:

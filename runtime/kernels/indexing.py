@@ -124,7 +124,8 @@ def index(self: Array, indices: Indices) -> Array:
     if not places:
         return self.copy()
     if len(places) == 1:
-        return self.take(key[places[0]], axis=places[0])
+        picked: Array = self.take(key[places[0]], axis=places[0])
+        return picked
     try:
         found: Array = self[key]
     except IndexError:
@@ -189,8 +190,8 @@ def index_select(self: Array, dim: int, index: Array) -> Array:
     return self.take(_one_dim(index), axis=place)
 
 
-def _along(place: int) -> tuple[slice, ...]:
-    return (slice(None),) * place
+def _along(place: int, index: Array) -> tuple[Any, ...]:
+    return (*(slice(None),) * place, index)
 
 
 def index_add(self: Array, dim: int, index: Array, source: Array, alpha: Number = 1) -> Array:
@@ -263,12 +264,13 @@ def index_copy(self: Array, dim: int, index: Array, source: Array) -> Array:
         )
     if source.ndim and given.shape[place] != index.size:
         raise IndexError(
-            f"index_copy_(): Number of indices ({index.size}) should be equal to source.size(dim) ({given.shape[place]})"
+            f"index_copy_(): Number of indices ({index.size}) should be equal to source.size(dim) "
+            f"({given.shape[place]})"
         )
     message = "index_copy_(): index {index} is out of bounds for dimension " + str(place) + " with size {size}"
     _check_range(index, target.shape[place], message, IndexError)
     out = _copy(target)
-    out[(*_along(place), index)] = given
+    out[_along(place, index)] = given
     return out.reshape(self.shape)
 
 
@@ -282,8 +284,7 @@ def index_fill(self: Array, dim: int, index: Array, value: Number) -> Array:
 def index_fill_tensor(self: Array, dim: int, index: Array, value: Array) -> Array:
     if value.ndim:
         raise RuntimeError(
-            "index_fill_ only supports a 0-dimensional value tensor, but got tensor with "
-            f"{value.ndim} dimension(s)."
+            f"index_fill_ only supports a 0-dimensional value tensor, but got tensor with {value.ndim} dimension(s)."
         )
     return _index_fill(self, normalize_dim(dim, self.ndim), index, value.astype(self.dtype))
 
@@ -296,7 +297,7 @@ def _index_fill(self: Array, place: int, index: Array, value: Any) -> Array:
     size = out.shape[place]
     message = "index {index} is out of bounds for dimension " + str(place) + " with size {size}"
     _check_range(index, size, message, IndexError, low=-size)
-    out[(*_along(place), _one_dim(index))] = value
+    out[_along(place, _one_dim(index))] = value
     return out.reshape(self.shape)
 
 
@@ -315,8 +316,8 @@ def gather(self: Array, dim: int, index: Array, sparse_grad: bool = False) -> Ar
     for other in range(source.ndim):
         if other != place and places.shape[other] > source.shape[other]:
             raise RuntimeError(
-                f"Size does not match at dimension {other} expected index {list(index.shape)} to be no larger than self "
-                f"{list(self.shape)} apart from dimension {place}"
+                f"Size does not match at dimension {other} expected index {list(index.shape)} to be no larger than "
+                f"self {list(self.shape)} apart from dimension {place}"
             )
     _check_along(places, source.shape[place], place)
     parts = _part_of(places.shape, place)
@@ -332,7 +333,9 @@ def _check_along(index: Array, size: int, place: int) -> None:
     _check_range(index, size, message, RuntimeError)
 
 
-def _scatter_parts(name: str, self: Array, place: int, index: Array, src: Array | None) -> tuple[Array, Array, Array | None]:
+def _scatter_parts(
+    name: str, self: Array, place: int, index: Array, src: Array | None
+) -> tuple[Array, Array, Array | None]:
     """Checked: a copy of `self`, the index and the part of `src` that it covers, none of them 0-dim."""
     _check_integer(index, f"{name}(): Expected dtype int32/int64 for index")
     if src is not None and src.dtype != self.dtype:
@@ -361,6 +364,7 @@ def scatter(self: Array, dim: int, index: Array, src: Array) -> Array:
     if index.size == 0:
         return _copy(self)
     out, places, given = _scatter_parts("scatter", self, place, index, src)
+    assert given is not None
     np.put_along_axis(out[_part_of(places.shape, place)], places, given, place)
     return out.reshape(self.shape)
 
@@ -464,7 +468,9 @@ def masked_scatter(self: Array, mask: Array, source: Array) -> Array:
         )
     target, mask = np.broadcast_arrays(self, mask)
     if mask.dtype.kind != "b":
-        raise RuntimeError(f"masked_scatter_ only supports boolean masks, but got mask with dtype {type_name(mask.dtype)}")
+        raise RuntimeError(
+            f"masked_scatter_ only supports boolean masks, but got mask with dtype {type_name(mask.dtype)}"
+        )
     count = int(np.count_nonzero(mask))
     if source.size < count:
         raise RuntimeError("Number of elements of source < number of ones in mask")
@@ -530,9 +536,7 @@ def copy(self: Array, src: Array) -> Array:
     if src.shape != self.shape:
         both = np.broadcast_shapes(self.shape, src.shape)
         if both != self.shape:
-            raise RuntimeError(
-                f"output with shape {list(self.shape)} doesn't match the broadcast shape {list(both)}"
-            )
+            raise RuntimeError(f"output with shape {list(self.shape)} doesn't match the broadcast shape {list(both)}")
     if src.dtype.kind == "c" and self.dtype.kind not in "cb":
         src = src.real
     np.copyto(out, src, casting="unsafe")

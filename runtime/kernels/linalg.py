@@ -19,7 +19,7 @@ _SMALL_NAMES = {
 def mm(self: Array, mat2: Array) -> Array:
     if self.ndim == 2 and mat2.ndim == 2 and (dtype := self.dtype) is mat2.dtype and dtype.kind == "f":
         if dtype.itemsize > 2 and self.shape[1] == mat2.shape[0]:
-            return self.dot(mat2)  # for small matrices in a third of the time of matmul
+            return np.asarray(self.dot(mat2))  # for small matrices in a third of the time of matmul
     if self.ndim != 2:
         raise RuntimeError("self must be a matrix")
     if mat2.ndim != 2:
@@ -103,7 +103,7 @@ def _product(left: Array, right: Array) -> Array:
 def _multiply(name: str, left: Array, right: Array) -> Array:
     dtype = left.dtype
     if dtype.kind == "f" and dtype.itemsize > 2:
-        return left.dot(right) if right.ndim <= 2 and left.ndim <= 2 else np.matmul(left, right)
+        return np.asarray(left.dot(right) if right.ndim <= 2 and left.ndim <= 2 else np.matmul(left, right))
     if is_half(dtype):
         return np.asarray(np.matmul(left.astype(np.float32), right.astype(np.float32))).astype(dtype)
     if dtype.kind == "b":

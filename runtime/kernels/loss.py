@@ -46,7 +46,7 @@ def mse_loss(self: Array, target: Array, reduction: int = 1) -> Array:
 def mse_loss_backward(grad_output: Array, self: Array, target: Array, reduction: int) -> Array:
     away = np.subtract(self, target)
     factor = 2 / max(away.size, 1) if reduction == 1 else 2.0
-    return np.multiply(away, np.multiply(grad_output, away.dtype.type(factor)))
+    return np.asarray(away * (grad_output * away.dtype.type(factor)))
 
 
 def smooth_l1_loss(self: Array, target: Array, reduction: int = 1, beta: float = 1.0) -> Array:
@@ -118,7 +118,8 @@ def binary_cross_entropy_with_logits(
 # -- one class of several
 
 
-def _check_classes(classes: int, target: Array, weight: Array | None, ignore_index: int) -> None:
+def _check_classes(classes: int, target: Array, weight: Array | None, ignore_index: int) -> Array | None:
+    """Refuse targets that are no class.  Gives which of them count, None for all."""
     if target.dtype not in (np.int64, np.uint8):
         raise RuntimeError(f"expected target dtype to be Long or Byte, but got {type_name(target.dtype)}")
     if weight is not None and weight.shape != (classes,):
@@ -126,18 +127,31 @@ def _check_classes(classes: int, target: Array, weight: Array | None, ignore_ind
             f"weight tensor should be defined either for all {classes} classes or no classes but got weight tensor of "
             f"shape: {list(weight.shape)}"
         )
-    wrong = ((target < 0) | (target >= classes)) & (target != ignore_index)
+    if target.size == 0:
+        return None
+    low, high = int(np.min(target)), int(np.max(target))
+    if low >= 0 and high < classes and not low <= ignore_index <= high:
+        return None
+    counted = np.asarray(target != ignore_index)
+    wrong = ((target < 0) | (target >= classes)) & counted
     if wrong.any():
         raise IndexError(f"Target {target[wrong].flat[0]} is out of bounds.")
+    return counted.reshape(-1)
 
 
-def _chosen(self: Array, target: Array, weight: Array | None, ignore_index: int) -> tuple[Array, Array]:
+def _chosen(self: Array, target: Array, weight: Array | None, counted: Array | None) -> tuple[Array, Array]:
     """For rows of log-probabilities: the negative one of each row's class, and the weight of that class."""
-    counted = target != ignore_index
-    classes = np.where(counted, target, 0)
-    weights = counted.astype(self.dtype) if weight is None else np.where(counted, weight[classes], self.dtype.type(0))
-    losses = -self[np.arange(len(self)), classes] * weights if self.shape[1] else np.zeros(len(self), self.dtype)
-    return np.where(counted, losses, self.dtype.type(0)), weights
+    zero = self.dtype.type(0)
+    classes = target if counted is None else np.where(counted, target, 0)
+    if self.shape[1] == 0:
+        return np.zeros(len(self), self.dtype), np.zeros(len(self), self.dtype)
+    losses = -self[np.arange(len(self)), classes]
+    weights = np.ones(len(self), self.dtype) if weight is None else weight[classes]
+    if weight is not None:
+        losses *= weights
+    if counted is None:
+        return losses, weights
+    return np.where(counted, losses, zero), np.where(counted, weights, zero)
 
 
 def _total(losses: Array, weights: Array, reduction: int) -> tuple[Array, Array]:
@@ -151,8 +165,8 @@ def nll_loss_forward(
 ) -> tuple[Array, Array]:
     """The loss of each row's class, and the sum of the weights of the classes that count."""
     _check_nll(self, target)
-    _check_classes(self.shape[-1], target, weight, ignore_index)
-    losses, weights = _chosen(self.reshape(-1, self.shape[-1]), target.reshape(-1), weight, ignore_index)
+    counted = _check_classes(self.shape[-1], target, weight, ignore_index)
+    losses, weights = _chosen(self.reshape(-1, self.shape[-1]), target.reshape(-1), weight, counted)
     if self.ndim == 1:
         output, total_weight = _total(losses, weights, reduction)
         return output, total_weight
@@ -167,26 +181,24 @@ def _check_nll(self: Array, target: Array) -> None:
     if target.ndim > 1:
         raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
     if self.ndim == 1 and target.ndim == 1 and target.shape[0] != 1:
-        raise RuntimeError(
-            "For 1D input, 1D target must have size 1, but got target size: " + str(target.shape[0])
-        )
+        raise RuntimeError("For 1D input, 1D target must have size 1, but got target size: " + str(target.shape[0]))
     if self.ndim == 2 and target.shape != self.shape[:1]:
         raise RuntimeError(f"size mismatch (got input: {list(self.shape)}, target: {list(target.shape)})")
     _check_floating("nll_loss_out_frame", self)
 
 
 def _nll_gradient(
-    gradient: Array, shape: tuple[int, int], target: Array, weight: Array | None, ignore_index: int, divisor: Any
+    gradient: Array, shape: tuple[int, int], target: Array, weight: Array | None, counted: Array | None, divisor: Any
 ) -> Array:
     """Rows of zeros with `-gradient * weight / divisor` at each row's class."""
     out = np.zeros(shape, gradient.dtype)
-    counted = target != ignore_index
-    rows, classes = np.flatnonzero(counted), target[counted]
-    if rows.size:
-        each = -np.broadcast_to(gradient, target.shape)[counted]
-        if weight is not None:
-            each = each * weight[classes]
-        out[rows, classes] = each if divisor is None else each / divisor
+    each = -gradient if divisor is None else -gradient / divisor
+    rows, classes = np.arange(len(target)), target
+    if counted is not None:
+        rows, classes = rows[counted], target[counted]
+        if each.size != 1:
+            each = each[counted]
+    out[rows, classes] = each if weight is None else each * weight[classes]
     return out
 
 
@@ -201,10 +213,10 @@ def nll_loss_backward(
 ) -> Array:
     classes = self.shape[-1]
     _check_nll(self, target)
-    _check_classes(classes, target, weight, ignore_index)
+    counted = _check_classes(classes, target, weight, ignore_index)
     flat = target.reshape(-1)
     divisor = total_weight if reduction == 1 else None
-    out = _nll_gradient(grad_output.reshape(-1), (flat.size, classes), flat, weight, ignore_index, divisor)
+    out = _nll_gradient(grad_output.reshape(-1), (flat.size, classes), flat, weight, counted, divisor)
     return out.reshape(self.shape)
 
 
@@ -214,9 +226,9 @@ def nll_loss2d_forward(
     """`nll_loss_forward` at each place of a picture: the classes are dimension 1 of 4."""
     _check_nll2d(self, target)
     classes = self.shape[1]
-    _check_classes(classes, target, weight, ignore_index)
+    counted = _check_classes(classes, target, weight, ignore_index)
     rows = self.transpose(0, 2, 3, 1).reshape(math.prod(target.shape), classes)
-    losses, weights = _chosen(rows, target.reshape(-1), weight, ignore_index)
+    losses, weights = _chosen(rows, target.reshape(-1), weight, counted)
     if reduction == 0:
         return losses.reshape(target.shape), np.zeros((), self.dtype)
     return _total(losses, weights, reduction)
@@ -247,8 +259,8 @@ def nll_loss2d_backward(
 ) -> Array:
     _check_nll2d(self, target)
     batch, classes, height, width = self.shape
-    _check_classes(classes, target, weight, ignore_index)
+    counted = _check_classes(classes, target, weight, ignore_index)
     divisor = total_weight if reduction == 1 else None
     flat = target.reshape(-1)
-    rows = _nll_gradient(grad_output.reshape(-1), (flat.size, classes), flat, weight, ignore_index, divisor)
+    rows = _nll_gradient(grad_output.reshape(-1), (flat.size, classes), flat, weight, counted, divisor)
     return np.ascontiguousarray(rows.reshape(batch, height, width, classes).transpose(0, 3, 1, 2))

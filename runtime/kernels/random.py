@@ -204,9 +204,7 @@ def multinomial(self: Array, num_samples: int, replacement: bool, generator: Ran
     if self.ndim not in (1, 2):
         raise RuntimeError("prob_dist must be 1 or 2 dim")
     if self.dtype.kind in "iubc":
-        raise RuntimeError(
-            f"multinomial only supports floating-point dtypes for input, got: {type_name(self.dtype)}"
-        )
+        raise RuntimeError(f"multinomial only supports floating-point dtypes for input, got: {type_name(self.dtype)}")
     if num_samples <= 0:
         raise RuntimeError("cannot sample n_sample <= 0 samples")
     weights = self.astype(np.float64)
