@@ -278,7 +278,11 @@ class Operator:
         target: Tensor = values[0]
         # Composite operators do not say in which arguments they are differentiable: all Tensors may be.
         positions = range(len(values)) if self.composite is not None else self._differentiable_positions
-        needs_grad = grad_mode.enabled and any(t._edge is not None for t in self._tensors(values, positions))
+        needs_grad = (
+            grad_mode.enabled
+            and target._array.dtype.kind not in "biu"
+            and any(t._edge is not None for t in self._tensors(values, positions))
+        )
         views.check_inplace(target, needs_grad)
         if self.composite is not None:
             before = self._snapshot(target) if needs_grad else target
