@@ -307,9 +307,9 @@ def _index_fill(self: Array, place: int, index: Array, value: Any) -> Array:
 def gather(self: Array, dim: int, index: Array, sparse_grad: bool = False) -> Array:
     """`out[i][j] = self[index[i][j]][j]` for the dimension 0, and so on."""
     place = normalize_dim(dim, self.ndim)
-    _check_integer(index, "gather(): Expected dtype int32/int64 for index")
-    if index.size == 0:
+    if index.size == 0:  # of any dtype
         return np.empty(index.shape, self.dtype)
+    _check_integer(index, "gather(): Expected dtype int32/int64 for index")
     source, places = _one_dim(self), _one_dim(index)
     if source.ndim != places.ndim:
         raise RuntimeError("Index tensor must have the same number of dimensions as input tensor")

@@ -115,6 +115,8 @@ def test_reading(case: tuple[tuple[int, ...], list[Index]], single: bool) -> Non
     our_index, their_index = indices(parts, single)
     found, error = outcome(lambda: getitem(ours, our_index))
     wanted, their_error = outcome(lambda: theirs[their_index])
+    if not array.size and error is IndexError:
+        return  # PyTorch does not look at the indices where nothing is read or written
     assert error == their_error
     if error is not None:
         return
@@ -147,6 +149,8 @@ def test_writing(data: st.DataObject, case: tuple[tuple[int, ...], list[Index]],
     our_value, their_value = data.draw(values(() if part is None else tuple(part.shape)))
     _, error = outcome(lambda: setitem(ours, our_index, our_value))
     _, their_error = outcome(lambda: theirs.__setitem__(their_index, their_value))
+    if not array.size and error is IndexError:
+        return  # PyTorch does not look at the indices where nothing is read or written
     assert error == their_error
     if error is None and not _repeats(parts):
         np.testing.assert_array_equal(ours.numpy(), theirs.numpy())
@@ -257,7 +261,5 @@ def test_values_and_their_shapes(index: Any, value: np.ndarray) -> None:
     ours, theirs = tensors(X)
     _, error = outcome(lambda: setitem(ours, as_tensors(index, runtime), runtime.from_numpy(value)))
     _, their_error = outcome(lambda: theirs.__setitem__(as_tensors(index, torch), torch.from_numpy(value)))
-    if not array.size and error is IndexError:
-        return  # PyTorch does not look at the indices where nothing is read or written
     assert error == their_error
     np.testing.assert_array_equal(ours.numpy(), theirs.numpy())
