@@ -70,7 +70,12 @@ class Operator:
         self.view = view
         self.saves_self = saves_self
         self.never_differentiable = never_differentiable
-        self.composite = kernels.get(COMPOSITE_IMPLICIT)
+        self.composite = self._traced()
+
+    def _traced(self) -> Callable[..., Any] | None:
+        """The CompositeImplicitAutograd function, where no kernel comes before it."""
+        before = ("CPU", COMPOSITE_EXPLICIT)
+        return None if any(key in self.kernels for key in before) else self.kernels.get(COMPOSITE_IMPLICIT)
 
     # -- what the schema says, worked out on first use
 
@@ -410,7 +415,7 @@ class Operator:
     def register(self, key: str, kernel: Callable[..., Any]) -> None:
         """Give the operator another kernel for a dispatch key.  The straight way stops being used."""
         self.kernels[key] = kernel
-        self.composite = self.kernels.get(COMPOSITE_IMPLICIT) if "CPU" not in self.kernels else None
+        self.composite = self._traced()
 
         def decline(*args: object) -> object:
             raise LookupError("the kernel was replaced")
