@@ -29,7 +29,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run a command and give the exit status: 0, 1 (errors in the YAML, or stale output), 2 (wrong usage)."""
     parser = _parser()
     arguments = parser.parse_args(argv)
-    if arguments.command not in ("list", "explain") and arguments.operator is not None:
+    if arguments.command != "explain" and arguments.operator is not None:
         parser.error(f"'{arguments.command}' takes no operator")
     if arguments.command == "explain" and arguments.operator is None:
         parser.error("explain needs the name of an operator, such as mul.Tensor")

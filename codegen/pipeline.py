@@ -32,6 +32,8 @@ def analyze(paths: Paths) -> Result:
     formulas = load(paths.derivatives, paths.shown(paths.derivatives), diagnostics)
     functions = read_native_functions(native, diagnostics) if native is not None else ()
     entries = read_derivatives(formulas, diagnostics) if formulas is not None else ()
+    if native is None or formulas is None:  # every name of the other file would be unknown
+        return Result(functions, entries, None, diagnostics)
     kernels, helpers, composites = (
         FunctionIndex(paths.runtime / part, f"runtime.{part}", f"runtime/{part}", diagnostics)
         for part in ("kernels", "helpers", "composite")

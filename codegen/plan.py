@@ -124,8 +124,9 @@ class FastPath:
     """The straight way through an operator: plain Tensors, no mode, dtypes that need no promotion.
 
     `dtypes`: `any`, `same` (all promoted arguments have one dtype), `float` (one dtype, float32 or float64),
-    `number` (as float, or int64), `weak` (as float, and the Scalars are Python numbers).  `records_inline`: the Node is
-    made in place and not by a call, which small pointwise operators would feel.
+    `number` (as float, or int64), `weak` (as float, and the Scalars are Python numbers).  `absent` names the arguments
+    that have to be None.  `records_inline`: the Node is made in place and not by a call, which pointwise operators and
+    views would feel.
     """
 
     tensors: tuple[str, ...]
@@ -135,6 +136,8 @@ class FastPath:
     dtypes: str
     scalars: tuple[str, ...]
     int_lists: tuple[str, ...]
+    bool_lists: tuple[str, ...]
+    dtype_arguments: tuple[str, ...]
     absent: tuple[str, ...]
     records_inline: bool
 
@@ -515,14 +518,22 @@ _DTYPE_RULES = {
     "complex_to_float": "float",
     "bool_to_int": "number",
 }
-_GENERAL_ONLY = frozenset(("Generator", "Device", "Layout", "MemoryFormat", "Stream", "Storage", "Dimname"))
+_GENERAL_ONLY = frozenset(("Generator", "Stream", "Storage", "Dimname"))
+_PLACEMENT = frozenset(("Device", "Layout", "MemoryFormat"))
 
 
 def _plan_fast_path(function: NativeFunction, kind: str) -> FastPath | None:
     """The straight way, for operators on arrays whose arguments are of the kinds that it knows."""
     if kind != "kernel" or function.schema.kind.value != "functional":
         return None
-    tensors, optionals, lists, scalars, int_lists, absent = ([] for _ in range(6))  # type: ignore[var-annotated]
+    tensors: list[str] = []
+    optionals: list[str] = []
+    lists: list[str] = []
+    scalars: list[str] = []
+    int_lists: list[str] = []
+    bool_lists: list[str] = []
+    dtype_arguments: list[str] = []
+    absent: list[str] = []
     for argument in function.schema.arguments:
         type = plain_type(argument.type)
         inner = type.elem if isinstance(type, OptionalType) else type
@@ -537,10 +548,12 @@ def _plan_fast_path(function: NativeFunction, kind: str) -> FastPath | None:
             scalars.append(argument.name)
         elif name == "int[]":
             int_lists.append(argument.name)
-        elif name == "ScalarType":
-            if not isinstance(type, OptionalType):
-                return None
+        elif name == "ScalarType" and not isinstance(type, OptionalType):
+            dtype_arguments.append(argument.name)
+        elif name == "ScalarType" or name in _PLACEMENT or argument.name == "pin_memory":
             absent.append(argument.name)
+        elif name == "bool[]":
+            bool_lists.append(argument.name)
         elif isinstance(inner, ListType) or name in _GENERAL_ONLY:
             return None
     if not tensors and not lists:
@@ -548,18 +561,20 @@ def _plan_fast_path(function: NativeFunction, kind: str) -> FastPath | None:
     promotion = function.promotion
     if promotion is None:
         return FastPath(
-            tuple(tensors), tuple(optionals), tuple(lists), (), "any", (), tuple(int_lists), tuple(absent), False
-        )
+            tuple(tensors), tuple(optionals), tuple(lists), (), "any", (), tuple(int_lists), tuple(bool_lists),
+            tuple(dtype_arguments), tuple(absent),
+            function.schema.is_view and [result.type for result in function.schema.returns] == [TENSOR],
+        )  # fmt: skip
     named = promotion.arguments
     promoted = tuple(name for name in tensors if named is None or name in named)
-    if optionals or lists or not promoted:
+    if optionals or lists or bool_lists or not promoted:
         return None
     dtypes = _DTYPE_RULES[promotion.kind]
     if scalars:
         dtypes = "weak"
     return FastPath(
-        tuple(tensors), (), (), promoted, dtypes, tuple(scalars), tuple(int_lists), tuple(absent),
-        "pointwise" in function.tags,
+        tuple(tensors), (), (), promoted, dtypes, tuple(scalars), tuple(int_lists), (),
+        tuple(dtype_arguments), tuple(absent), "pointwise" in function.tags,
     )  # fmt: skip
 
 

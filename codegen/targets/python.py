@@ -62,7 +62,7 @@ def emit(plan: Plan, templates: Path) -> Iterator[tuple[str, str]]:
         {**_fields(sign), "packet": names[sign.packet], "general": "swapped" if sign.kind == "swapped" else "foreign_operand"}
         for sign in signs
     ]
-    methods = [(base, names[base]) for base in _method_names(plan) if base in names]
+    methods = [(base, names[base], _self_position(plan, base)) for base in _method_names(plan) if base in names]
     yield "methods.py", render("methods.py.j2", signs=sign_fields, methods=methods)
     yield "registry.py", render("registry.py.j2", operators=[_registry_entry(operator) for operator in plan.operators])
     yield "__init__.py", render("init.py.j2")
@@ -125,6 +125,15 @@ def _method_names(plan: Plan) -> list[str]:
     names = [packet.base for packet in plan.packets if packet.is_method]
     names += [operator.inplace.base for operator in plan.operators if operator.inplace is not None]
     return list(dict.fromkeys(names))
+
+
+def _self_position(plan: Plan, base: str) -> int:
+    """Where `self` stands among the arguments: `x.where(condition, y)` is `where(condition, x, y)`."""
+    for operator in plan.operators:
+        names = [parameter.name for parameter in operator.parameters]
+        if operator.name.base == base and "method" in operator.source.variants and "self" in names:
+            return names.index("self")
+    return 0
 
 
 def _registry_entry(operator: OperatorPlan) -> Mapping[str, Any]:

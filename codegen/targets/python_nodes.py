@@ -18,6 +18,7 @@ class NodeView:
     schema: str
     function: str
     slots: tuple[str, ...]
+    edges: str
     num_outputs: str
     apply_parameter: str
     apply: tuple[str, ...]
@@ -31,13 +32,14 @@ def node_view(operator: OperatorPlan, printer: PythonPrinter) -> NodeView:
     node = operator.node
     assert node is not None
     attributes = [name for variable in node.saved for name in _attributes(variable)]
-    counts = [f"_{edge.name}_count" for edge in node.edges if edge.is_list] if len(node.edges) > 1 else []
+    edges = [f"_{_edge_name(edge)}" for edge in node.edges]
     return NodeView(
         node.class_name,
         node.operator,
         str(node.schema),
         operator.function,
-        tuple(attributes + counts),
+        tuple(edges + attributes),
+        tuple_of([f"{'*' if edge.is_list else ''}self._{_edge_name(edge)}" for edge in node.edges]),
         "None" if node.dynamic else str(len(node.outputs)),
         "grad_0" if node.single else "grads",
         tuple(_apply_lines(node, printer)),
@@ -81,7 +83,6 @@ def _condition(variable: SavedVariable, node: NodePlan) -> str | None:
 def record_lines(operator: OperatorPlan, node: NodePlan, class_name: str) -> list[str]:
     """Make the Node of the call whose result is `out` and whose arguments are locals under their own names."""
     lines = [f"node = new({class_name})"]
-    parts = []
     for edge in node.edges:
         name, argument = _edge_name(edge), identifier(edge.name)
         if edge.is_list:
@@ -89,14 +90,11 @@ def record_lines(operator: OperatorPlan, node: NodePlan, class_name: str) -> lis
             lines.append(f"{name} = {tensors}")
             if any(_condition(variable, node) for variable in node.saved):
                 lines.append(f"needs_{edge.name} = any(edge is not None for edge in {name})")
-            if len(node.edges) > 1:
-                lines.append(f"node._{edge.name}_count = len({name})")
-            parts.append(f"*{name}")
+            lines.append(f"node._{name} = tuple({name})")
         else:
             given = f"None if {argument} is None else {argument}._edge" if edge.is_optional else f"{argument}._edge"
-            lines.append(f"{name} = {given}")
-            parts.append(f"{argument} if {name} is LEAF else {name}")
-    lines += [f"node.edges = {tuple_of(parts)}", "node.sequence_nr = next_sequence_nr()", "node._extra = None"]
+            lines += [f"{name} = {given}", f"node._{name} = {argument} if {name} is LEAF else {name}"]
+    lines += ["node.sequence_nr = next_sequence_nr()", "node._extra = None"]
     lines += _output_lines(operator, node)
     printer = PythonPrinter(in_method=False)
     for variable in node.saved:
@@ -186,20 +184,14 @@ def _grad_name(edge: EdgePlan) -> str:
 
 
 def _edge_lines(node: NodePlan) -> list[str]:
-    if not any(edge.is_list for edge in node.edges):
-        return [f"{', '.join(_edge_name(edge) for edge in node.edges)} = self.edges"] if len(node.edges) > 1 else []
+    """Which gradients are asked for; with a single edge it is that one."""
     if len(node.edges) == 1:
         return []
-    lines = ["position = 0"]
+    lines = []
     for edge in node.edges:
+        lines.append(f"{_edge_name(edge)} = self._{_edge_name(edge)}")
         if edge.is_list:
-            lines += [
-                f"{_edge_name(edge)} = self.edges[position : position + self._{edge.name}_count]",
-                f"position += self._{edge.name}_count",
-                f"needs_{edge.name} = any(edge is not None for edge in {_edge_name(edge)})",
-            ]
-        else:
-            lines += [f"{_edge_name(edge)} = self.edges[position]", "position += 1"]
+            lines.append(f"needs_{edge.name} = any(edge is not None for edge in {_edge_name(edge)})")
     return lines
 
 

@@ -139,6 +139,8 @@ def _fast_lines(operator: OperatorPlan, fast: FastPath, decline: str, given: int
     tests += [f"all_plain({name(tensors)})" for tensors in fast.lists]
     if given is None:
         tests += [f"{name(absent)} is None" for absent in fast.absent]
+        tests += [f"type({name(flags)}) is tuple" for flags in fast.bool_lists]
+        tests += [f"type({name(argument)}) is dtypes.dtype" for argument in fast.dtype_arguments]
     if fast.dtypes == "weak":
         optional = {p.name for p in operator.parameters if str(p.type).endswith("?")}
         tests += [
@@ -204,6 +206,8 @@ def _call(
             text = arrays[parameter.name]
         elif parameter.name in fast.optionals:
             text = f"None if {name} is None else {name}._array"
+        elif parameter.name in fast.dtype_arguments:
+            text = f"{name}.numpy"
         elif parameter.name in fast.lists:
             text = f"[tensor._array for tensor in {name}]"
         else:
@@ -367,6 +371,11 @@ def _choice_lines(base: str, candidates: list[tuple[str, tuple[ParameterPlan, ..
         ]
         if len(names) == 1:
             return [*lines, f"return operators.{names[0]}(*args, **kwargs)"]
+    if spread is not None:
+        lines += [
+            f"if not kwargs and len(args) == {spread + 1} and type(args[{spread}]) in (tuple, list):",
+            f"    return operators.{candidates[0][0]}(*args)",
+        ]
     if len(names) > 1 and (tensor or number):
         lines += ["if len(args) == 2 and not kwargs and type(args[0]) in plain:", "    kind = type(args[1])"]
         if tensor:

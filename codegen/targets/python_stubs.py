@@ -145,9 +145,10 @@ def _method_stubs(plan: Plan) -> list[FunctionStub]:
 
     def add(name: str, operator: OperatorPlan, returns: str, functional: bool) -> None:
         for parameters in _signatures(operator, functional):
-            first, _, rest = parameters.partition(", ")
-            if first.startswith("self: Tensor"):
-                grouped.setdefault(identifier(name), []).append((f"self, {rest}" if rest else "self", returns))
+            parts = parameters.split(", ")
+            if "self: Tensor" in parts:
+                parts.remove("self: Tensor")
+                grouped.setdefault(identifier(name), []).append((", ".join(["self", *parts]), returns))
 
     methods = {packet.base for packet in plan.packets if packet.is_method}
     for operator in plan.operators:
