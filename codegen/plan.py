@@ -96,6 +96,12 @@ class NodePlan:
         """Whether the Node has exactly one output, so that its gradient comes alone and not in a tuple."""
         return len(self.outputs) == 1 and not self.dynamic
 
+    @property
+    def plain(self) -> bool:
+        """Whether one Tensor comes out and only single Tensors go in: such a Node is made in place, not by a call."""
+        lists = any(edge.is_list for edge in self.edges) or any(saved.shape == "list" for saved in self.saved)
+        return self.single and not lists
+
 
 @dataclass(frozen=True, slots=True)
 class ForwardPlan:
@@ -125,8 +131,7 @@ class FastPath:
 
     `dtypes`: `any`, `same` (all promoted arguments have one dtype), `float` (one dtype, float32 or float64),
     `number` (as float, or int64), `weak` (as float, and the Scalars are Python numbers).  `absent` names the arguments
-    that have to be None.  `records_inline`: the Node is made in place and not by a call, which pointwise operators and
-    views would feel.
+    that have to be None.
     """
 
     tensors: tuple[str, ...]
@@ -139,7 +144,6 @@ class FastPath:
     bool_lists: tuple[str, ...]
     dtype_arguments: tuple[str, ...]
     absent: tuple[str, ...]
-    records_inline: bool
 
     def without(self, names: frozenset[str]) -> FastPath:
         """The straight way of a call that leaves the Scalars `names` at their defaults."""
@@ -563,7 +567,6 @@ def _plan_fast_path(function: NativeFunction, kind: str) -> FastPath | None:
         return FastPath(
             tuple(tensors), tuple(optionals), tuple(lists), (), "any", (), tuple(int_lists), tuple(bool_lists),
             tuple(dtype_arguments), tuple(absent),
-            function.schema.is_view and [result.type for result in function.schema.returns] == [TENSOR],
         )  # fmt: skip
     named = promotion.arguments
     promoted = tuple(name for name in tensors if named is None or name in named)
@@ -574,7 +577,7 @@ def _plan_fast_path(function: NativeFunction, kind: str) -> FastPath | None:
         dtypes = "weak"
     return FastPath(
         tuple(tensors), (), (), promoted, dtypes, tuple(scalars), tuple(int_lists), (),
-        tuple(dtype_arguments), tuple(absent), "pointwise" in function.tags,
+        tuple(dtype_arguments), tuple(absent),
     )  # fmt: skip
 
 

@@ -52,10 +52,11 @@ def mark_view(out: Any, base: Tensor, kind: Kind) -> None:
     extra = base._extra
     if extra is None:
         extra = base._extra = Extra()
-    root = base
-    inherited = kind if grad_mode.enabled else "no_grad"
-    if extra.base is not None:
-        root = extra.base
+    inherited: str = kind if grad_mode.enabled else "no_grad"
+    root = extra.base
+    if root is None:
+        root = base
+    else:
         if extra.view != "single":
             inherited = extra.view
         extra = root.extra

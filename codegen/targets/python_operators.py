@@ -253,7 +253,7 @@ def _record_lines(operator: OperatorPlan, fast: FastPath, given: int | None) -> 
     test = _any_edge(fast, [edge.name for edge in node.edges])
     test = f"({test})" if " or " in test else test
     left_out = operator.parameters[given:] if given is not None else ()
-    if fast.records_inline:
+    if node.plain:
         body = [f"{identifier(p.name)} = {default_text(p)}" for p in left_out]
         body += record_lines(operator, node, f"nodes.{node.class_name}")
     else:
