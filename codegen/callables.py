@@ -112,9 +112,7 @@ def _from_definition(definition: ast.FunctionDef, file: SourceFile, module: str)
     ]
     start = file.line_starts[definition.lineno - 1] + definition.col_offset + len("def ")
     span = Span(file, start, start + len(definition.name))
-    return PythonFunction(
-        definition.name, module, tuple(parameters), len(parameters), _text(definition.returns), span
-    )
+    return PythonFunction(definition.name, module, tuple(parameters), len(parameters), _text(definition.returns), span)
 
 
 def _text(node: ast.expr | None) -> str:

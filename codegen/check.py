@@ -101,7 +101,7 @@ def check_kernels(
                     function.text.span(0, function.schema.name_end or 1),
                     f"'{function.name}' has no dispatch, and no function '{name}' in {composites.folder}",
                     hint=did_you_mean(name, (candidate.name for candidate in composites))
-                    or "an operator without dispatch is CompositeImplicitAutograd: write that function, or name a kernel",
+                    or "without dispatch it is CompositeImplicitAutograd: write that function, or name a kernel",
                 )
             else:
                 _check_parameters(function, found, function.text, True, diagnostics)

@@ -10,19 +10,17 @@ from codegen.targets.python import operator_text
 
 def operator_rows(plan: Plan) -> list[dict[str, object]]:
     """One row per operator: name, kind of implementation, Node, forward mode, variants."""
-    rows: list[dict[str, object]] = []
-    for operator in plan.operators:
-        rows.append(
-            {
-                "name": str(operator.name),
-                "schema": str(operator.schema),
-                "kind": _kind(operator),
-                "node": operator.node.class_name if operator.node is not None else "-",
-                "forward": "yes" if operator.forward is not None or operator.kind == "implicit" else "-",
-                "variants": ", ".join(str(name) for name in (operator.inplace, operator.out) if name is not None) or "-",
-            }
-        )
-    return rows
+    return [
+        {
+            "name": str(operator.name),
+            "schema": str(operator.schema),
+            "kind": _kind(operator),
+            "node": operator.node.class_name if operator.node is not None else "-",
+            "forward": "yes" if operator.forward is not None or operator.kind == "implicit" else "-",
+            "variants": ", ".join(str(name) for name in (operator.inplace, operator.out) if name is not None) or "-",
+        }
+        for operator in plan.operators
+    ]
 
 
 def _kind(operator: OperatorPlan) -> str:
@@ -30,13 +28,15 @@ def _kind(operator: OperatorPlan) -> str:
 
 
 def explain(operator: OperatorPlan, templates: Path) -> str:
-    """Everything that is known of an operator, as text: schema, dispatch table, formulas, saved state, generated code."""
+    """All that is known of an operator, as text: schema, dispatch table, formulas, saved state, generated code."""
     lines = [str(operator.schema), "", "dispatch"]
     lines += [f"  {key}: {function}" for key, function in operator.implementations]
     if operator.promotion is not None:
         lines.append(f"  dtypes: {operator.promotion.text}")
     if operator.view is not None:
-        lines.append(f"  view: {'each result' if operator.view == 'multi' else 'the result'} shares memory with its input")
+        lines.append(
+            f"  view: {'each result' if operator.view == 'multi' else 'the result'} shares memory with its input"
+        )
     variants = [str(name) for name in (operator.inplace, operator.out) if name is not None]
     if variants:
         lines.append(f"  variants: {', '.join(variants)}")

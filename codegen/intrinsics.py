@@ -55,5 +55,6 @@ def scalar_intrinsic(spelling: str) -> IntrinsicInfo | None:
 
 
 _BY_SPELLING = tuple(
-    {spelling: info for info in table for spelling in info.spellings} for table in (TENSOR_INTRINSICS, SCALAR_INTRINSICS)
+    {spelling: info for info in table for spelling in info.spellings}
+    for table in (TENSOR_INTRINSICS, SCALAR_INTRINSICS)
 )

@@ -33,5 +33,10 @@ def project_paths() -> Paths:
     root = package.parent
     data = root if (root / "native_functions.yaml").exists() else package / "data"
     return Paths(
-        root, data / "native_functions.yaml", data / "derivatives.yaml", data / "templates", root / "runtime", root / "generated"
+        root,
+        data / "native_functions.yaml",
+        data / "derivatives.yaml",
+        data / "templates",
+        root / "runtime",
+        root / "generated",
     )

@@ -80,7 +80,7 @@ class EdgePlan:
 
 @dataclass(frozen=True, slots=True)
 class NodePlan:
-    """A backward Node class.  `outputs` are the indexes of the differentiable results; `dynamic`: the result is a list."""
+    """A backward Node class.  `outputs`: indexes of the differentiable results; `dynamic`: the result is a list."""
 
     class_name: str
     operator: str
@@ -186,11 +186,10 @@ class OperatorPlan:
 
 @dataclass(frozen=True, slots=True)
 class PacketPlan:
-    """All overloads under one base name.  `choice` is the argument whose type tells a Tensor overload from a Scalar one."""
+    """All overloads under one base name."""
 
     base: str
     overloads: tuple[OperatorPlan, ...]
-    choice: str | None
     is_method: bool
     is_function: bool
     python_module: str | None
@@ -284,7 +283,14 @@ def _plan_node(entry: ResolvedEntry, class_name: str) -> NodePlan | None:
         )
     dynamic = len(schema.returns) == 1 and isinstance(schema.returns[0].type, ListType)
     return NodePlan(
-        class_name, str(schema.name), schema, tuple(edges), saved, tuple(gradients), entry.differentiable_outputs, dynamic
+        class_name,
+        str(schema.name),
+        schema,
+        tuple(edges),
+        saved,
+        tuple(gradients),
+        entry.differentiable_outputs,
+        dynamic,
     )
 
 
@@ -364,8 +370,8 @@ def _gradients_read(tree: TypedExpr | None, entry: ResolvedEntry) -> tuple[tuple
                 annotations = {p.name: annotation_type(p.annotation) for p in expr.helper.parameters or ()}
                 for name, value in expr.args:
                     type = annotations[name]
-                    visit(value, type is not None and conversion_cost(OptionalType(TENSOR), _as_type(type)) == 0
-                          or isinstance(type, ListType) and type.elem == OptionalType(TENSOR))  # fmt: skip
+                    visit(value, (type is not None and conversion_cost(OptionalType(TENSOR), _as_type(type)) == 0)
+                          or (isinstance(type, ListType) and type.elem == OptionalType(TENSOR)))  # fmt: skip
             case Intrinsic(name="defined"):
                 visit(expr.args[0], True)
             case ListDisplay():
@@ -398,9 +404,7 @@ def _plan_forward(entry: ResolvedEntry, table: OperatorTable) -> ForwardPlan | N
     if not entry.forward:
         return None
     schema = entry.function.schema
-    differentiable = {
-        name for f in entry.backward if f.kind is not FormulaKind.NON_DIFFERENTIABLE for name in f.names
-    }
+    differentiable = {name for f in entry.backward if f.kind is not FormulaKind.NON_DIFFERENTIABLE for name in f.names}
     tangents = []
     for argument in schema.arguments:
         if argument.name in differentiable:
@@ -431,7 +435,8 @@ def _forward_tree(
             args.append((argument.name, Variable(plain_type(argument.type), 0, 0, kind, argument.name)))
         return OperatorCall(plain_type(schema.returns[0].type), 0, 0, schema, tuple(args))
     if formula.kind is FormulaKind.AUTO_ELEMENT_WISE:
-        # The Jacobian is diagonal, d.  Backward gives grad * conj(d), forward is tangent * d = conj(conj(tangent) * conj(d)).
+        # The Jacobian is diagonal, d.  Backward gives grad * conj(d), forward is tangent * d, and that is
+        # conj(conj(tangent) * conj(d)).
         backward = entry.backward[0].tree
         if backward is None:
             return None
@@ -487,7 +492,8 @@ def _plan_operator(
         saves_self = saves_self or any("self" in values_used(tree) for _, tree in forward.formulas)
     return OperatorPlan(
         schema.name, schema, python_function_name(schema.name), _parameters(schema), kind, tuple(implementations),
-        function.promotion, _plan_fast_path(function, kind), node, forward, view, inplace, out, returns_list, saves_self,
+        function.promotion, _plan_fast_path(function, kind), node, forward, view, inplace, out, returns_list,
+        saves_self,
         entry is not None and node is None, samples_of(function), _formula_texts(entry) if entry is not None else (),
         function,
     )  # fmt: skip
@@ -595,30 +601,9 @@ def _plan_packets(operators: Sequence[OperatorPlan]) -> tuple[PacketPlan, ...]:
             PacketPlan(
                 base,
                 tuple(overloads),
-                _choice(overloads),
                 any("method" in words for words in variants),
                 any("function" in words for words in variants),
                 overloads[0].source.python_module,
             )
         )
     return tuple(packets)
-
-
-def _choice(overloads: Sequence[OperatorPlan]) -> str | None:
-    """The one argument in which a Tensor overload and a Scalar overload of a packet differ, if that is all they differ in."""
-    if len(overloads) != 2:
-        return None
-    first, second = overloads
-    if [p.name for p in first.parameters] != [p.name for p in second.parameters]:
-        return None
-    differing = [
-        (a, b)
-        for a, b in zip(first.parameters, second.parameters, strict=True)
-        if replace(a, keyword_only=False) != replace(b, keyword_only=False)
-    ]
-    if len(differing) != 1 or differing[0][0].keyword_only:
-        return None
-    one, other = differing[0]
-    if {str(one.type), str(other.type)} != {"Tensor", "Scalar"}:
-        return None
-    return one.name

@@ -369,7 +369,9 @@ class FunctionReader:
         for name in comma_separated(part(text, match.start(3), match.end(3))):
             if name.value not in operands:
                 message = (
-                    f"'{schema.name}' has no Tensor or Scalar argument '{name}'" if name.value else "an argument is missing here"
+                    f"'{schema.name}' has no Tensor or Scalar argument '{name}'"
+                    if name.value
+                    else "an argument is missing here"
                 )
                 self.yaml.diagnostics.error(
                     name.span(),

@@ -70,7 +70,7 @@ def _function_of(entry: DerivativeEntry, table: OperatorTable, diagnostics: Diag
 
 
 def _without_writes(schema: FunctionSchema) -> tuple[object, ...]:
-    """What two spellings of one signature have in common (derivatives.yaml may leave out alias annotations and names)."""
+    """What two spellings of one signature have in common: derivatives.yaml may leave out alias annotations, names."""
 
     def key(argument: Argument) -> tuple[str, str, str | None]:
         return argument.name, str(plain_type(argument.type)), argument.default
@@ -86,7 +86,9 @@ def _names_used(tree: syntax.Expr) -> set[str]:
     return {node.id for node in syntax.walk(tree) if isinstance(node, syntax.Name)}
 
 
-def _differentiable_outputs(entry: DerivativeEntry, schema: FunctionSchema, diagnostics: Diagnostics) -> tuple[int, ...]:
+def _differentiable_outputs(
+    entry: DerivativeEntry, schema: FunctionSchema, diagnostics: Diagnostics
+) -> tuple[int, ...]:
     """Indexes of the results that take part in differentiation.
 
     `output_differentiability` says it; else all Tensors do, or the first one only where the formulas say `grad`.
@@ -95,12 +97,11 @@ def _differentiable_outputs(entry: DerivativeEntry, schema: FunctionSchema, diag
     declared = entry.output_differentiability
     if declared is not None:
         if len(declared) != len(schema.returns):
-            span = entry.output_differentiability_span or entry.text.span()
-            plural = "" if len(schema.returns) == 1 else "s"
             diagnostics.error(
-                span, f"output_differentiability has {len(declared)} item{'' if len(declared) == 1 else 's'}, '{schema.name}' has "
-                f"{len(schema.returns)} output{plural}",
-            )  # fmt: skip
+                entry.output_differentiability_span or entry.text.span(),
+                f"output_differentiability has {_count(len(declared), 'item')}, "
+                f"'{schema.name}' has {_count(len(schema.returns), 'output')}",
+            )
             return tuple(tensors)
         return tuple(i for i in tensors if declared[i] is not False)
     formulas = [*entry.formulas, *(formula for _, block in entry.dispatch for formula in block)]
@@ -108,6 +109,10 @@ def _differentiable_outputs(entry: DerivativeEntry, schema: FunctionSchema, diag
     if len(tensors) > 1 and any(f.tree is not None and "grad" in _names_used(f.tree) for f in backward):
         return (tensors[0],)
     return tuple(tensors)
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def _is_tensor_result(type: Type) -> bool:
@@ -194,7 +199,9 @@ def _check_gradient_spelling(entry: DerivativeEntry, schema: FunctionSchema, dia
         if formula.tree is None or _is_forward(formula, schema):
             continue
         used = _names_used(formula.tree) - arguments
-        kinds = [kind for kind, names in (("grad", {"grad"}), ("grads", {"grads"}), ("grad_NAME", named)) if used & names]
+        kinds = [
+            kind for kind, names in (("grad", {"grad"}), ("grads", {"grads"}), ("grad_NAME", named)) if used & names
+        ]
         for kind in kinds:
             if first is None:
                 first = (kind, formula.text)

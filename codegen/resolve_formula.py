@@ -49,7 +49,17 @@ _BINARY_OPERATORS = {
     "+": "add", "-": "sub", "*": "mul", "/": "div", "%": "remainder", "==": "eq", "!=": "ne", "<": "lt", "<=": "le",
     ">": "gt", ">=": "ge", "&": "bitwise_and", "|": "bitwise_or", "^": "bitwise_xor",
 }  # fmt: skip
-_REFLECTED = {"add": "add", "mul": "mul", "sub": "rsub", "eq": "eq", "ne": "ne", "lt": "gt", "le": "ge", "gt": "lt", "ge": "le"}
+_REFLECTED = {
+    "add": "add",
+    "mul": "mul",
+    "sub": "rsub",
+    "eq": "eq",
+    "ne": "ne",
+    "lt": "gt",
+    "le": "ge",
+    "gt": "lt",
+    "ge": "le",
+}
 _UNARY_OPERATORS = {"-": "neg", "!": "logical_not", "~": "bitwise_not"}
 _COMPARISONS = frozenset(("==", "!=", "<", "<=", ">", ">="))
 _NAMESPACES = ("at::", "torch::", "::at::", "at::_ops::", "native::", "at::native::")
@@ -79,10 +89,9 @@ class Scope:
         """Add the names of backward formulas: gradients and `grad_input_mask`."""
         outputs = self.differentiable_outputs
         if outputs:
-            only = self.result_types[outputs[0]]
-            self.variables["grad"] = (VariableKind.GRAD, 0, TENSOR if len(outputs) == 1 and only == TENSOR else TENSOR)
-            if len(self.schema.returns) == 1 and only != TENSOR:  # Tensor[]: as many gradients as results
-                self.variables.pop("grad")
+            is_list = len(self.schema.returns) == 1 and self.result_types[outputs[0]] != TENSOR
+            if not is_list:  # the results of Tensor[] have as many gradients as the run makes
+                self.variables["grad"] = (VariableKind.GRAD, 0, TENSOR)
             self.variables["grads"] = (VariableKind.GRADS, 0, ListType(TENSOR))
         for position, index in enumerate(outputs):
             name = self.schema.returns[index].name
@@ -140,7 +149,9 @@ class FormulaResolver:
             case syntax.BraceList():
                 return self.brace_list(node)
             case syntax.Attribute():
-                self.error(node.name_start, node.end, f"'{node.name}' is not called", hint="attributes are methods here")
+                self.error(
+                    node.name_start, node.end, f"'{node.name}' is not called", hint="attributes are methods here"
+                )
                 return None
             case syntax.Lambda():
                 self.error(node.start, node.end, "a lambda can not be used as a value", hint="write a helper")
@@ -286,11 +297,15 @@ class FormulaResolver:
                 if "method" in f.variants and takes_options(f)
             ]
             if targets:
-                return self.choose(node.name, targets, [receiver, *args], node.name_start, name_end, node.start, node.end)
+                return self.choose(
+                    node.name, targets, [receiver, *args], node.name_start, name_end, node.start, node.end
+                )
             if self.table.overloads(node.name):
                 self.error(node.name_start, name_end, f"'{node.name}' is not a method", f"call {node.name}(...)")
                 return None
-        methods = [base for base, functions in self.table.by_base.items() if any("method" in f.variants for f in functions)]
+        methods = [
+            base for base, functions in self.table.by_base.items() if any("method" in f.variants for f in functions)
+        ]
         hint = did_you_mean(node.name, methods) if type == TENSOR else None
         self.error(node.name_start, name_end, f"{type} has no method '{node.name}'", hint)
         return None
@@ -307,7 +322,12 @@ class FormulaResolver:
                 return receiver
             if len(args) == 1:
                 return Conditional(
-                    receiver.type.elem, start, end, Intrinsic(BOOL, start, end, "defined", (receiver,)), receiver, args[0]
+                    receiver.type.elem,
+                    start,
+                    end,
+                    Intrinsic(BOOL, start, end, "defined", (receiver,)),
+                    receiver,
+                    args[0],
                 )
         if type == TENSOR:
             info = tensor_intrinsic(node.name)
@@ -382,11 +402,15 @@ class FormulaResolver:
         assert target.helper is not None
         return HelperCall(target.result, start, end, target.helper, tuple(pairs))
 
-    def operator(self, base: str, args: list[TypedExpr], node: syntax.Unary | syntax.Binary, at: int) -> TypedExpr | None:
+    def operator(
+        self, base: str, args: list[TypedExpr], node: syntax.Unary | syntax.Binary, at: int
+    ) -> TypedExpr | None:
         """An operator sign applied to Tensors is a call of the operator it stands for."""
         targets = [operator_target(function.schema) for function in self.table.overloads(base)]
         if not targets:
-            self.error(at, at + len(node.op), f"'{node.op}' on Tensors needs an operator '{base}', which is not declared")
+            self.error(
+                at, at + len(node.op), f"'{node.op}' on Tensors needs an operator '{base}', which is not declared"
+            )
             return None
         return self.choose(base, targets, args, at, at + len(node.op), node.start, node.end)
 
@@ -429,7 +453,9 @@ class FormulaResolver:
                 result = max((types[0], types[1], INT), key=_NUMBERS.index)
             return Arithmetic(result, node.start, node.end, node.op, (left, right))
         comparable = {STR, DTYPE}
-        if node.op in ("==", "!=") and (types[0] == types[1] and (types[0] in comparable or isinstance(types[0], ListType))):
+        if node.op in ("==", "!=") and (
+            types[0] == types[1] and (types[0] in comparable or isinstance(types[0], ListType))
+        ):
             return Arithmetic(BOOL, node.start, node.end, node.op, (left, right))
         self.error(
             node.op_start, node.op_start + len(node.op), f"'{node.op}' does not apply to {left.type} and {right.type}"

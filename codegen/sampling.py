@@ -1,4 +1,4 @@
-"""The samples an operator is tested with: those its entry lists, or, for a pointwise operator, a few that suit all such."""
+"""The samples an operator is tested with: those its entry lists, or, for a pointwise one, a few that suit all such."""
 
 from __future__ import annotations
 

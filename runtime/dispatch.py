@@ -99,7 +99,11 @@ class Operator:
 
     @cached_property
     def _differentiable_positions(self) -> list[int]:
-        return [i for i, name in enumerate(self._names) if name.removesuffix("_") in self.differentiable or name in self.differentiable]
+        return [
+            i
+            for i, name in enumerate(self._names)
+            if name.removesuffix("_") in self.differentiable or name in self.differentiable
+        ]
 
     @cached_property
     def _promoted(self) -> list[int]:
@@ -210,7 +214,7 @@ class Operator:
 
     @cached_property
     def _infers_dtype(self) -> bool:
-        """`full` and `arange` take the dtype of the numbers they are given, where none is asked for; so does `randint`."""
+        """`full` and `arange` take the dtype of their numbers where none is asked for; so does `randint`."""
         kinds = [parameter.type for parameter in self.signature.parameters]
         return "Scalar" in kinds or self.signature.name.startswith(("randint", "randperm"))
 
@@ -513,19 +517,25 @@ def all_plain(tensors: object) -> bool:
     """Whether this is a list of plain Tensors."""
     if type(tensors) is not list and type(tensors) is not tuple:
         return False
-    return all([type(tensor) in plain for tensor in tensors])
+    for tensor in tensors:  # noqa: SIM110 (a generator would cost more than the loop)
+        if type(tensor) not in plain:
+            return False
+    return True
 
 
 def any_edge(tensors: Sequence[Tensor]) -> bool:
     """Whether one of the Tensors requires grad."""
-    return any([tensor._edge is not None for tensor in tensors])
+    for tensor in tensors:  # noqa: SIM110
+        if tensor._edge is not None:
+            return True
+    return False
 
 
 def int_tuple(value: Any, size: int | None) -> Any:
     """A list of ints as kernels take it; what can not be one is left for the general path to refuse."""
     if type(value) is int:
         return (value,) * size if size is not None else value
-    if isinstance(value, list | tuple) and all([type(item) is int for item in value]):
+    if isinstance(value, list | tuple) and all(type(item) is int for item in value):
         return tuple(value)
     return None if value is None else _NOT_INTS
 
@@ -569,7 +579,7 @@ Candidates = Sequence[tuple[Operator, Callable[..., Any]]]
 def choose(base: str, candidates: Candidates, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Call the first overload that takes these arguments.
 
-    A Tensor stands for a number only where nothing else fits, so the choice follows from the types alone and is made once.
+    A Tensor stands for a number only where nothing else fits, so the choice follows from the types and is made once.
 
     Raises:
         TypeError: no overload does; the message lists all of them.

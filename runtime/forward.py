@@ -105,7 +105,8 @@ def apply(operator: Operator, out: Any, values: Sequence[Any], tangents: list[An
         return
     if operator.jvp is None:
         raise NotImplementedError(
-            f"Trying to use forward AD with {operator.name} that does not support it because it has not been implemented"
+            f"Trying to use forward AD with {operator.name} that does not support it because it has not been "
+            "implemented yet"
         )
     _state.paused = True
     try:

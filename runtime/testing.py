@@ -68,13 +68,15 @@ class _Maker:
             return -self.value(node.operand)
         return ast.literal_eval(node)
 
-    def make_T(self, *shape: int, **options: Any) -> Tensor:  # noqa: N802
+    def make_T(self, *shape: int, **options: Any) -> Tensor:
         tensor = self.make_D(*shape, **options)
         if self.requires_grad and tensor.dtype.is_floating_point | tensor.dtype.is_complex:
             tensor.requires_grad_()
         return tensor
 
-    def make_D(self, *shape: int, low: float = -2.0, high: float = 2.0, complex: bool = True, real: bool = True) -> Tensor:  # noqa: N802
+    def make_D(
+        self, *shape: int, low: float = -2.0, high: float = 2.0, complex: bool = True, real: bool = True
+    ) -> Tensor:
         """Random values without ties: evenly spread over the range, jittered and shuffled."""
         values = self._spread(shape, low, high)
         if self.dtype.is_complex:
@@ -86,10 +88,10 @@ class _Maker:
         places = (np.arange(count) + 0.1 + 0.8 * self.random.random(count)) / max(count, 1)
         return self.random.permutation(low + (high - low) * places).reshape(shape)
 
-    def make_I(self, *shape: int, high: int = 3, low: int = 0) -> Tensor:  # noqa: N802
+    def make_I(self, *shape: int, high: int = 3, low: int = 0) -> Tensor:
         return wrap(np.asarray(self.random.integers(low, high, shape)))
 
-    def make_B(self, *shape: int) -> Tensor:  # noqa: N802
+    def make_B(self, *shape: int) -> Tensor:
         return wrap(np.asarray(self.random.random(shape) < 0.5))
 
     def make_float(self, text: str) -> float:

@@ -129,14 +129,17 @@ def test_gradients_have_the_dtype_and_shape_of_their_inputs(info: OperatorInfo, 
 ABOUT_MEMORY = frozenset(("as_strided",))
 
 
-@pytest.mark.parametrize(("info", "dtype"), cases([i for i in DIFFERENTIABLE if i.name not in ABOUT_MEMORY], ("float64",)))
+@pytest.mark.parametrize(
+    ("info", "dtype"), cases([i for i in DIFFERENTIABLE if i.name not in ABOUT_MEMORY], ("float64",))
+)
 def test_non_contiguous_inputs_give_the_same(info: OperatorInfo, dtype: str) -> None:
     for _, function, inputs in supported(info, dtype):
         strided = tuple(_strided(t) for t in inputs)
         try:
             function(*strided)
         except RuntimeError as error:
-            assert "stride" in str(error), "only an operator whose contract is about strides may refuse them"
+            if "stride" not in str(error):  # only an operator whose contract is about strides may refuse them
+                raise
             continue
         for plain_out, strided_out in zip(function(*inputs), function(*strided), strict=True):
             np.testing.assert_allclose(strided_out.detach().numpy(), plain_out.detach().numpy(), rtol=1e-12, atol=1e-12)

@@ -113,7 +113,7 @@ class Variable(Typed):
 class Literal(Typed):
     """`value` None is `nullopt` or an undefined Tensor."""
 
-    value: None | bool | int | float | str
+    value: bool | int | float | str | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -59,7 +59,11 @@ def emit(plan: Plan, templates: Path) -> Iterator[tuple[str, str]]:
     )
     yield "packets.py", render("packets.py.j2", packets=packets)
     sign_fields = [
-        {**_fields(sign), "packet": names[sign.packet], "general": "swapped" if sign.kind == "swapped" else "foreign_operand"}
+        {
+            **_fields(sign),
+            "packet": names[sign.packet],
+            "general": "swapped" if sign.kind == "swapped" else "foreign_operand",
+        }
         for sign in signs
     ]
     methods = [(base, names[base], _self_position(plan, base)) for base in _method_names(plan) if base in names]
@@ -99,7 +103,9 @@ def _packets(plan: Plan) -> list[PacketText]:
             candidates = tuple((operator.function, operator.function) for operator in packet.overloads)
         else:
             pairs = [(name, operator) for name, operator in functional.items() if name.base == view.base]
-            candidates = tuple((f"{name.base}_{name.overload or 'default'}", operator.function) for name, operator in pairs)
+            candidates = tuple(
+                (f"{name.base}_{name.overload or 'default'}", operator.function) for name, operator in pairs
+            )
         name = identifier(view.base)
         texts.append(
             PacketText(

@@ -147,7 +147,11 @@ def _save_lines(variable: SavedVariable, node: NodePlan, printer: PythonPrinter)
         return [f"node.{name} = {kept}", f"node.{name}_version = versions_of({value})"]
     kept = value if condition is None else f"{value} if {condition} else None"
     version = f"{value}._writes" if variable.shape == "tensor" else f"None if {value} is None else {value}._writes"
-    return [f"node.{name} = {kept}", f"version = {version}", f"node.{name}_version = 0 if version is None else version[0]"]
+    return [
+        f"node.{name} = {kept}",
+        f"version = {version}",
+        f"node.{name}_version = 0 if version is None else version[0]",
+    ]
 
 
 def _output_metadata(text: str, node: NodePlan) -> str:
@@ -172,7 +176,9 @@ def _apply_lines(node: NodePlan, printer: PythonPrinter) -> list[str]:
         for variable in node.saved:
             lines += _unpack_lines(variable, node)
     if not node.single and not node.dynamic:
-        lines.append(f"{', '.join(f'grad_{i}' for i in range(len(node.outputs)))}{',' if len(node.outputs) == 1 else ''} = grads")
+        lines.append(
+            f"{', '.join(f'grad_{i}' for i in range(len(node.outputs)))}{',' if len(node.outputs) == 1 else ''} = grads"
+        )
     for gradient in node.gradients:
         lines += _gradient_lines(gradient, node, printer)
     results = [f"*{_grad_name(edge)}" if edge.is_list else _grad_name(edge) for edge in node.edges]
@@ -218,7 +224,9 @@ def _unpack_lines(variable: SavedVariable, node: NodePlan) -> list[str]:
         return [f"check_versions(self, {variable.name!r}, {name}, {attribute}_version)"]
     if variable.shape == "result":
         index = _output_nr(variable, node)
-        return [f"{name} = unpack_result(self, {variable.name!r}, {name}, {attribute}_version, {attribute}_at, {index})"]
+        return [
+            f"{name} = unpack_result(self, {variable.name!r}, {name}, {attribute}_version, {attribute}_at, {index})"
+        ]
     return []
 
 

@@ -103,7 +103,9 @@ def forwarded_tuple(parameters: tuple[ParameterPlan, ...]) -> str:
 
 def _options(operator: OperatorPlan) -> list[str]:
     """Keyword arguments of the Operator object: what its general path has to know."""
-    kernels = ", ".join(f"{key!r}: {_module_name(function.module)}.{function.name}" for key, function in operator.implementations)
+    kernels = ", ".join(
+        f"{key!r}: {_module_name(function.module)}.{function.name}" for key, function in operator.implementations
+    )
     options = [f"kernels={{{kernels}}}"]
     if operator.promotion is not None:
         named = operator.promotion.arguments
@@ -194,9 +196,7 @@ def _dtype_test(fast: FastPath, arrays: dict[str, str]) -> str:
     return ""
 
 
-def _call(
-    operator: OperatorPlan, fast: FastPath, arrays: dict[str, str], parameters: tuple[ParameterPlan, ...]
-) -> str:
+def _call(operator: OperatorPlan, fast: FastPath, arrays: dict[str, str], parameters: tuple[ParameterPlan, ...]) -> str:
     parts = []
     for parameter in parameters:
         name = identifier(parameter.name)
@@ -356,7 +356,7 @@ def _packet_lines(packet: PacketPlan) -> list[str]:
 
 
 def _choice_lines(base: str, candidates: list[tuple[str, tuple[ParameterPlan, ...]]], names: list[str]) -> list[str]:
-    """The body of a packet: common calls are told apart by a type, the rest by trying; empty: the only overload itself."""
+    """The body of a packet: common calls are told apart by types, the rest by trying; empty: the overload itself."""
     spread = _spread(candidates[0][1])
     if len(names) == 1 and spread is None:
         return []
@@ -392,7 +392,7 @@ def _required(parameters: tuple[ParameterPlan, ...]) -> int:
 
 
 def _spread(parameters: tuple[ParameterPlan, ...]) -> int | None:
-    """Where ints may stand without brackets, `x.permute(0, 1)`: the only positional parameter besides a Tensor `self`."""
+    """Where ints may stand without brackets, `x.permute(0, 1)`: the only positional parameter besides `self`."""
     positional = [p for p in parameters if not p.keyword_only]
     start = 1 if positional and str(positional[0].type) == "Tensor" else 0
     if len(positional) == start + 1 and str(positional[start].type).rstrip("?") == "int[]":

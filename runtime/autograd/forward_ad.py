@@ -16,7 +16,7 @@ class UnpackedDualTensor(NamedTuple):
     tangent: Tensor | None
 
 
-class dual_level:  # noqa: N801 - PyTorch's name
+class dual_level:
     """A block in which Tensors can carry tangents.  They lose them at its end."""
 
     def __enter__(self) -> int:
@@ -50,7 +50,9 @@ def make_dual(tensor: Tensor, tangent: Tensor) -> Tensor:
         ValueError: the Tensor can not have a tangent.
     """
     if not forward.is_open():
-        raise RuntimeError("Trying to create a dual Tensor for forward AD but no level exists, make sure to enter_dual_level() first.")
+        raise RuntimeError(
+            "Trying to create a dual Tensor for forward AD but no level exists, make sure to enter_dual_level() first."
+        )
     if not (tensor.is_floating_point() or tensor.is_complex()):
         raise ValueError(f"Expected primal to be floating point or complex, but got: {tensor.dtype}")
     if tensor.shape != tangent.shape:

@@ -181,9 +181,7 @@ def isreal(self: Tensor) -> Tensor:
     return ops.imag(self) == 0 if self.is_complex() else ops.ones_like(self, dtype=dtypes.bool)
 
 
-def isclose(
-    self: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
-) -> Tensor:
+def isclose(self: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Tensor:
     if self.dtype is not other.dtype:
         raise RuntimeError(f"{self.dtype} did not match {other.dtype}")
     if rtol < 0 or atol < 0:
@@ -200,9 +198,7 @@ def isclose(
     return close.logical_or(distance.isfinite().logical_and(distance <= allowed))
 
 
-def allclose(
-    self: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
-) -> bool:
+def allclose(self: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> bool:
     return bool(ops.isclose(self, other, rtol, atol, equal_nan).all())
 
 

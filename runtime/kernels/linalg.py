@@ -17,9 +17,10 @@ _SMALL_NAMES = {
 
 
 def mm(self: Array, mat2: Array) -> Array:
-    if self.ndim == 2 and mat2.ndim == 2 and (dtype := self.dtype) is mat2.dtype and dtype.kind == "f":
-        if dtype.itemsize > 2 and self.shape[1] == mat2.shape[0]:
-            return np.asarray(self.dot(mat2))  # for small matrices in a third of the time of matmul
+    dtype = self.dtype
+    is_plain = dtype is mat2.dtype and dtype.kind == "f" and dtype.itemsize > 2
+    if is_plain and self.ndim == 2 and mat2.ndim == 2 and self.shape[1] == mat2.shape[0]:
+        return np.asarray(self.dot(mat2))  # for small matrices in a third of the time of matmul
     if self.ndim != 2:
         raise RuntimeError("self must be a matrix")
     if mat2.ndim != 2:

@@ -148,6 +148,9 @@ def test_list_and_explain(project: Path) -> None:
 
 def test_generation_does_not_import_the_runtime(project: Path) -> None:
     """A broken runtime or a stale output can never stop a regeneration."""
-    script = "import sys, codegen.__main__ as m; m.main(['list']); print([n for n in ('runtime', 'generated') if n in sys.modules])"
+    script = (
+        "import sys, codegen.__main__ as m; m.main(['list']); "
+        "print([n for n in ('runtime', 'generated') if n in sys.modules])"
+    )
     done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stdout.endswith("[]\n")

@@ -81,11 +81,19 @@ def test_no_kernel_at_all() -> None:
 @pytest.mark.parametrize(
     ("call", "error", "parts"),
     [
-        (lambda: torch.tanh("a"), TypeError, ["tanh(): argument 'self' (position 1) must be Tensor, not str", "tanh(Tensor"]),
+        (
+            lambda: torch.tanh("a"),
+            TypeError,
+            ["tanh(): argument 'self' (position 1) must be Tensor, not str", "tanh(Tensor"],
+        ),
         (lambda: torch.tanh(), TypeError, ["tanh"]),
         (lambda: torch.tanh(x(1.0), 2), TypeError, ["tanh"]),
         (lambda: torch.tanh(x(1.0), nonsense=2), TypeError, ["nonsense"]),
-        (lambda: torch.add(x(1.0), "a"), TypeError, ["add()", "got (Tensor of runtime.float64, str)", "add.Scalar(Tensor"]),
+        (
+            lambda: torch.add(x(1.0), "a"),
+            TypeError,
+            ["add()", "got (Tensor of runtime.float64, str)", "add.Scalar(Tensor"],
+        ),
         (lambda: x(1.0, 2.0) + x(1.0, 2.0, 3.0), RuntimeError, ["The size of tensor a (2) must match", "dimension 0"]),
         (lambda: torch.cat([x(1.0), 3]), TypeError, ["cat", "list of Tensor"]),
         (lambda: x(1.0).sum(dim=3), IndexError, ["Dimension out of range"]),
