@@ -20,11 +20,11 @@ from codegen.formula.typed import (
     Intrinsic,
     ListDisplay,
     OperatorCall,
+    TupleType,
     TypedExpr,
     Variable,
     VariableKind,
     children,
-    conversion_cost,
     is_tensor_like,
     plain_type,
     rewrite,
@@ -370,8 +370,7 @@ def _gradients_read(tree: TypedExpr | None, entry: ResolvedEntry) -> tuple[tuple
                 annotations = {p.name: annotation_type(p.annotation) for p in expr.helper.parameters or ()}
                 for name, value in expr.args:
                     type = annotations[name]
-                    visit(value, (type is not None and conversion_cost(OptionalType(TENSOR), _as_type(type)) == 0)
-                          or (isinstance(type, ListType) and type.elem == OptionalType(TENSOR)))  # fmt: skip
+                    visit(value, type is not None and not isinstance(type, TupleType) and _accepts_none(type))
             case Intrinsic(name="defined"):
                 visit(expr.args[0], True)
             case ListDisplay():
@@ -388,12 +387,8 @@ def _gradients_read(tree: TypedExpr | None, entry: ResolvedEntry) -> tuple[tuple
     return tuple(sorted(reads)), () if dynamic else tuple(sorted(materialize))
 
 
-def _as_type(type: object) -> Type:
-    assert not hasattr(type, "elems")
-    return type  # type: ignore[return-value]
-
-
 def _accepts_none(type: Type) -> bool:
+    """Whether a parameter of this type takes an undefined Tensor, itself or as an element."""
     return isinstance(type, OptionalType) or (isinstance(type, ListType) and isinstance(type.elem, OptionalType))
 
 
@@ -535,6 +530,8 @@ _PLACEMENT = frozenset(("Device", "Layout", "MemoryFormat"))
 def _plan_fast_path(function: NativeFunction, kind: str) -> FastPath | None:
     """The straight way, for operators on arrays whose arguments are of the kinds that it knows."""
     if kind != "kernel" or function.schema.kind.value != "functional":
+        return None
+    if not all(is_tensor_like(plain_type(result.type)) for result in function.schema.returns):
         return None
     tensors: list[str] = []
     optionals: list[str] = []

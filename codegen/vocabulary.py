@@ -55,9 +55,6 @@ TAGS = frozenset((
 
 def did_you_mean(word: str, known: Iterable[str]) -> str | None:
     """A hint naming the word of `known` that `word` was most likely meant to be."""
-    candidates = sorted(known)
-    close = difflib.get_close_matches(word, candidates, 1, 0.6)
-    if not close:
-        folded = {candidate.lower(): candidate for candidate in candidates}
-        close = [folded[match] for match in difflib.get_close_matches(word.lower(), sorted(folded), 1, 0.6)]
-    return f"did you mean '{close[0]}'?" if close else None
+    folded = {candidate.lower(): candidate for candidate in sorted(known)}
+    close = difflib.get_close_matches(word.lower(), folded, 1, 0.6)
+    return f"did you mean '{folded[close[0]]}'?" if close else None

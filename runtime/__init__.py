@@ -33,6 +33,14 @@ from runtime.creation import (  # noqa: E402
     tensor,
 )
 from runtime.dtypes import *  # noqa: E402, F403
+from runtime.functional import (  # noqa: E402
+    broadcast_tensors,
+    einsum,
+    meshgrid,
+    nonzero,
+    norm,
+    tensordot,
+)
 from runtime.loading import load as _load  # noqa: E402
 from runtime.printing import get_printoptions, printoptions, set_printoptions  # noqa: E402
 from runtime.random import (  # noqa: E402
@@ -49,7 +57,7 @@ from runtime.tensor import Tensor  # noqa: E402
 from runtime.types import *  # noqa: E402, F403
 
 if TYPE_CHECKING:
-    from generated.packets import *  # noqa: F403
+    from generated.packets import *  # type: ignore[assignment]  # noqa: F403
 
 __version__ = "0.1.0"
 

@@ -243,7 +243,7 @@ class Operator:
         if isinstance(result, tuple):
             return self.results([wrap(np.asarray(array)) for array in result])
         if isinstance(result, list):
-            return [wrap(array) for array in result]
+            return tuple([wrap(array) for array in result])
         return result
 
     def _tensors(self, values: Sequence[Any], positions: Sequence[int]) -> list[Tensor]:

@@ -41,13 +41,15 @@ def load(package: str, runtime: ModuleType) -> None:
 
 def _written_by_hand() -> dict[str, Any]:
     """Methods that are made of operators, but take more than a schema can say."""
-    from runtime import conversion, indexing
+    from runtime import conversion, functional, indexing
 
     return {
         "__getitem__": indexing.getitem,
         "__setitem__": indexing.setitem,
         "to": conversion.to,
         "cpu": conversion.cpu,
+        "nonzero": functional.nonzero,
+        "norm": functional.norm,
     }
 
 

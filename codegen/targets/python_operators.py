@@ -74,9 +74,10 @@ def operator_view(operator: OperatorPlan, printer: PythonPrinter, signs: Sequenc
         body += ["if out is not None:", f"    return {operator.function}_op.out(out, {plain(operator.parameters)})"]
     handle = f"{operator.function}_op({forwarded(operator.parameters)})"
     if operator.kind == "implicit":
+        call = f"{operator.function}_op.composite({forwarded(operator.parameters)})"
         body += [
             "try:",
-            f"    return {operator.function}_op.composite({forwarded(operator.parameters)})",
+            f"    return {f'tuple({call})' if operator.returns_list else call}",
             "except Exception as error:",
             f"    raise {operator.function}_op.explained(error, ({forwarded_tuple(operator.parameters)}))",
         ]
@@ -224,7 +225,7 @@ def _is_placement(parameter: ParameterPlan) -> bool:
 
 def _wrap_lines(operator: OperatorPlan) -> list[str]:
     if operator.returns_list:
-        lines = ["out = [wrap(array) for array in result]"]
+        lines = ["out = tuple([wrap(array) for array in result])"]
     elif len(operator.schema.returns) > 1:
         lines = [f"out = {operator.function}_op.results([wrap(array) for array in result])"]
     else:
@@ -365,12 +366,14 @@ def _choice_lines(base: str, candidates: list[tuple[str, tuple[ParameterPlan, ..
     only_self = next((f for f, ps in candidates if ps and not _required(ps[1:]) and str(ps[0].type) == "Tensor"), None)
     if spread is not None:
         head = "args[0], " if spread else ""
-        lines += [
-            f"if not kwargs and len(args) > {spread} and type(args[{spread}]) is int and type(args[-1]) is int:",
-            f"    return operators.{candidates[0][0]}({head}args[{spread}:])",
-        ]
+        ints = f"len(args) > {spread} and type(args[{spread}]) is int and type(args[-1]) is int"
         if len(names) == 1:
-            return [*lines, f"return operators.{names[0]}(*args, **kwargs)"]
+            return [
+                f"if {ints}:",
+                f"    return operators.{names[0]}({head}args[{spread}:], **kwargs)",
+                f"return operators.{names[0]}(*args, **kwargs)",
+            ]
+        lines += [f"if not kwargs and {ints}:", f"    return operators.{candidates[0][0]}({head}args[{spread}:])"]
     if spread is not None:
         lines += [
             f"if not kwargs and len(args) == {spread + 1} and type(args[{spread}]) in (tuple, list):",

@@ -65,7 +65,7 @@ def python_type(type: Type, argument: bool = True) -> str:
         return f"{python_type(type.elem, argument)} | None"
     if isinstance(type, ListType):
         if not argument:
-            return f"list[{python_type(type.elem, argument)}]"
+            return f"tuple[{python_type(type.elem, argument)}, ...]"
         elem = python_type(type.elem)
         return f"int | Sequence[{elem}]" if elem == "int" else f"Sequence[{elem}]"
     return _TYPES.get(str(type), "object")

@@ -40,7 +40,7 @@ def expand_as(self: Tensor, other: Tensor) -> Tensor:
     return self.expand(other.shape)
 
 
-def broadcast_tensors(tensors: Sequence[Tensor]) -> list[Tensor]:
+def broadcast_tensors(tensors: Sequence[Tensor]) -> Sequence[Tensor]:
     """All Tensors expanded to the sizes they have in common."""
     sizes: list[int] = []
     for tensor in tensors:
@@ -196,11 +196,11 @@ def narrow(self: Tensor, dim: int, start: int, length: int) -> Tensor:
     return ops.slice(self, place, first, first + length, 1)
 
 
-def split_sizes(self: Tensor, split_size: Sequence[int], dim: int = 0) -> list[Tensor]:
+def split_sizes(self: Tensor, split_size: Sequence[int], dim: int = 0) -> Sequence[Tensor]:
     return self.split_with_sizes(split_size, dim)
 
 
-def chunk(self: Tensor, chunks: int, dim: int = 0) -> list[Tensor]:
+def chunk(self: Tensor, chunks: int, dim: int = 0) -> Sequence[Tensor]:
     if self.dim() == 0:
         raise RuntimeError("chunk expects at least a 1-dimensional tensor")
     if chunks <= 0:
@@ -212,7 +212,7 @@ def chunk(self: Tensor, chunks: int, dim: int = 0) -> list[Tensor]:
     return self.split(length, dim)
 
 
-def tensor_split_sections(self: Tensor, sections: int, dim: int = 0) -> list[Tensor]:
+def tensor_split_sections(self: Tensor, sections: int, dim: int = 0) -> Sequence[Tensor]:
     if self.dim() == 0:
         raise RuntimeError("tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims")
     if sections <= 0:
@@ -223,7 +223,7 @@ def tensor_split_sections(self: Tensor, sections: int, dim: int = 0) -> list[Ten
     return self.tensor_split(starts, place)
 
 
-def tensor_split_indices(self: Tensor, indices: Sequence[int], dim: int = 0) -> list[Tensor]:
+def tensor_split_indices(self: Tensor, indices: Sequence[int], dim: int = 0) -> Sequence[Tensor]:
     if self.dim() == 0:
         raise RuntimeError("tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims")
     place = normalize_dim(dim, self.dim())
@@ -270,17 +270,17 @@ def column_stack(tensors: Sequence[Tensor]) -> Tensor:
     return ops.cat([x.reshape([x.numel(), 1]) if x.dim() <= 1 else x for x in tensors], 1)
 
 
-def meshgrid(tensors: Sequence[Tensor]) -> list[Tensor]:
+def meshgrid(tensors: Sequence[Tensor]) -> Sequence[Tensor]:
     return _grid(tensors, False)
 
 
-def meshgrid_indexing(tensors: Sequence[Tensor], *, indexing: str) -> list[Tensor]:
+def meshgrid_indexing(tensors: Sequence[Tensor], *, indexing: str) -> Sequence[Tensor]:
     if indexing not in ("ij", "xy"):
         raise RuntimeError(f'meshgrid: indexing must be one of "xy" or "ij", but received: {indexing}')
     return _grid(tensors, indexing == "xy")
 
 
-def _grid(tensors: Sequence[Tensor], swap: bool) -> list[Tensor]:
+def _grid(tensors: Sequence[Tensor], swap: bool) -> Sequence[Tensor]:
     """`swap` makes the first Tensor run along the second dim and the second along the first."""
     if not tensors:
         raise RuntimeError("meshgrid expects a non-empty TensorList")

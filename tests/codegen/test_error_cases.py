@@ -1,0 +1,47 @@
+"""Every kind of mistake that the generator promises to find has a case in tests/errors."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+ERRORS = Path(__file__).parents[1] / "errors"
+KINDS = {
+    "wrong type": ("variants_list", "tags_mapping", "formula_mapping", "entry_not_a_mapping"),
+    "unknown key": ("key_unknown", "key_unknown_without_hint"),
+    "duplicate key": ("key_duplicate", "key_duplicate_dispatch", "key_duplicate_formula"),
+    "duplicate entry": ("entry_duplicate", "entry_duplicate_derivative"),
+    "empty file": ("file_empty", "file_only_comments"),
+    "not a list": ("file_not_a_list", "file_is_text"),
+    "tabs": ("yaml_tab", "yaml_tab_in_table"),
+    "invalid UTF-8": ("invalid_utf8",),
+    "schema syntax": ("func_not_a_schema", "name_without_schema"),
+    "unknown type": ("func_unknown_type",),
+    "unbalanced parentheses": ("formula_syntax", "yaml_unbalanced_bracket", "formula_two_mistakes"),
+    "unknown name": ("resolve_unknown_name", "resolve_unknown_name_in_folded_formula"),
+    "unknown function": ("resolve_unknown_function",),
+    "unknown method": ("resolve_unknown_method",),
+    "no overload fits": ("resolve_no_overload_fits",),
+    "wrong argument count": ("resolve_argument_count", "resolve_helper_argument_count"),
+    "wrong argument type": ("resolve_argument_type", "resolve_helper_argument_type"),
+    "bare string": ("resolve_bare_string",),
+    "grads[i] out of range": ("resolve_grads_out_of_range", "resolve_grads_out_of_range_of_two"),
+    "grad and grads mixed": ("resolve_grad_and_grads", "resolve_grad_and_named_grad"),
+    "formula for a non-argument": ("resolve_not_an_argument",),
+    "input without formula": ("check_no_formula",),
+    "output_differentiability of the wrong length": ("resolve_output_differentiability_length",),
+    "contradicting alias annotations": ("func_alias_contradiction",),
+    "kernel that does not exist": ("check_kernel_missing", "check_no_dispatch_no_composite"),
+    "kernel that does not fit": ("check_kernel_arity", "check_kernel_parameters"),
+    "not linear: grad + 1": ("check_grad_plus_one", "check_grad_plus_tensor"),
+    "not linear: grad * grad": ("check_grad_times_grad",),
+    "not linear: gradient never used": ("check_grad_never_used",),
+    "not linear in the tangents": ("check_tangent_squared",),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_kind_has_cases(kind: str) -> None:
+    missing = [case for case in KINDS[kind] if not (ERRORS / case / "expected.txt").exists()]
+    assert missing == []
