@@ -129,7 +129,7 @@ def _is_factory(packet: PacketPlan) -> bool:
 
 def _method_names(plan: Plan) -> list[str]:
     names = [packet.base for packet in plan.packets if packet.is_method]
-    names += [operator.inplace.base for operator in plan.operators if operator.inplace is not None]
+    names += [o.inplace.base for o in plan.operators if o.inplace is not None and o.parameters[0].name == "self"]
     return list(dict.fromkeys(names))
 
 
