@@ -63,7 +63,8 @@ class Extra:
     base: Tensor | None = None
     # Kept by runtime.views, runtime.node and runtime.forward.
     view: Any = None
-    views: set[weakref.ref[Tensor]] | None = None
+    views: list[weakref.ref[Tensor]] | None = None
+    views_limit: builtins.int = 32
     accumulate_node: Any = None
     tangent: Any = None
 

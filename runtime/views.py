@@ -62,14 +62,18 @@ def mark_view(out: Any, base: Tensor, kind: Kind) -> None:
         extra = root.extra
     views = extra.views
     if views is None:
-        views = extra.views = set()
+        views = extra.views = []
+    elif len(views) >= extra.views_limit:
+        # Dead references are swept when there are twice as many as were alive: cheaper than a callback at each death.
+        views[:] = [reference for reference in views if reference() is not None]
+        extra.views_limit = 2 * len(views) + 32
     for tensor in (out,) if kind == "single" else out:
         if tensor is not base:
             tensor._writes = version
             own = tensor._extra = Extra()
             own.base = root
             own.view = inherited
-            views.add(_reference(tensor, views.discard))
+            views.append(_reference(tensor))
 
 
 def bump_version(tensor: Tensor) -> None:
@@ -149,12 +153,12 @@ def rebase_history(tensor: Tensor, node: Node) -> None:
     copy = CopySlices(root, tensor, node)
     root._edge = copy
     _move_retained(root, root_old, copy)
-    _renew_views(root, root.extra.views or set())
+    _renew_views(root, root.extra.views or [])
     if isinstance(tensor._edge, Node):
         _move_retained(tensor, old, tensor._edge)
 
 
-def _renew_views(root: Tensor, views: set[weakref.ref[Tensor]]) -> None:
+def _renew_views(root: Tensor, views: list[weakref.ref[Tensor]]) -> None:
     if root._edge is None:
         return
     for reference in list(views):
