@@ -13,7 +13,7 @@ from runtime.tensor import Tensor
 
 def matmul(self: Tensor, other: Tensor) -> Tensor:
     """The product of the last two dims, broadcast over the others; a vector stands for a row or a column."""
-    left, right = self.dim(), other.dim()
+    left, right = self._array.ndim, other._array.ndim
     if left == 2 and right == 2:
         return self.mm(other)
     if left == 0 or right == 0:

@@ -14,8 +14,13 @@ _SQRT_HALF = math.sqrt(0.5)
 _SQRT_2_OVER_PI = math.sqrt(2 / math.pi)
 _GELU_CUBIC = 0.044715
 
+_FLOAT32 = np.dtype(np.float32)
+_ZERO32 = ZERO[_FLOAT32]
+
 
 def relu(self: Array) -> Array:
+    if self.dtype is _FLOAT32:
+        return np.maximum(self, _ZERO32)
     if self.dtype.kind in "bc":
         raise unsupported("relu", self)
     return np.maximum(self, ZERO[self.dtype])

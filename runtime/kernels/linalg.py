@@ -13,14 +13,19 @@ _SMALL_NAMES = {
 }  # fmt: skip
 
 
+_FLOAT32, _FLOAT64 = np.dtype(np.float32), np.dtype(np.float64)
+
+
 # -- products
 
 
 def mm(self: Array, mat2: Array) -> Array:
     dtype = self.dtype
-    is_plain = dtype is mat2.dtype and dtype.kind == "f" and dtype.itemsize > 2
-    if is_plain and self.ndim == 2 and mat2.ndim == 2 and self.shape[1] == mat2.shape[0]:
-        return np.asarray(self.dot(mat2))  # for small matrices in a third of the time of matmul
+    if self.ndim == 2 and mat2.ndim == 2 and dtype is mat2.dtype and (dtype is _FLOAT32 or dtype is _FLOAT64):
+        try:
+            return np.asarray(self.dot(mat2))  # for small matrices in a third of the time of matmul
+        except ValueError:
+            pass  # the shapes do not fit: what follows says so
     if self.ndim != 2:
         raise RuntimeError("self must be a matrix")
     if mat2.ndim != 2:

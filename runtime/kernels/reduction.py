@@ -81,9 +81,24 @@ def _check_not_empty(self: Array, axes: tuple[int, ...] | None, name: str, error
 # -- sums and products
 
 
+# A product with ones is the sum in a third of the time of `np.add.reduce`, which is mostly overhead on small arrays.
+_FEW = 512
+_ONES32, _ONES64 = (
+    [ones[:size] for size in range(_FEW + 1)] for ones in (np.ones(_FEW, _FLOAT32), np.ones(_FEW, _FLOAT64))
+)
+
+
+def _sum_of_floats(self: Array) -> Array:
+    size = self.size
+    if size <= _FEW and self.flags.c_contiguous:
+        ones = _ONES32 if self.dtype is _FLOAT32 else _ONES64
+        return self.ravel().dot(ones[size])  # type: ignore[no-any-return]
+    return np.add.reduce(self, None)  # type: ignore[no-any-return]
+
+
 def sum_all(self: Array, dtype: DType | None = None) -> Array:
     if dtype is None and (self.dtype is _FLOAT32 or self.dtype is _FLOAT64):
-        return np.add.reduce(self, None)  # type: ignore[no-any-return]
+        return _sum_of_floats(self)
     values, result = _accumulate_in(self, dtype)
     return _cast(_reduce(np.add, values, None, False), result)
 
@@ -113,7 +128,7 @@ def prod_dim(self: Array, dim: int, keepdim: bool = False, dtype: DType | None =
 
 def mean_all(self: Array, dtype: DType | None = None) -> Array:
     if dtype is None and self.size and (self.dtype is _FLOAT32 or self.dtype is _FLOAT64):
-        return np.add.reduce(self, None) / self.dtype.type(self.size)  # type: ignore[no-any-return]
+        return np.asarray(_sum_of_floats(self) / self.dtype.type(self.size))
     return mean_dim(self, None, False, dtype)
 
 
