@@ -19,7 +19,7 @@ from runtime.modes import grad_mode, plain
 from runtime.node import Node, next_sequence_nr
 from runtime.tensor import Tensor, wrap
 from runtime.types import named_result
-from runtime.views import mark_view
+from runtime.views import view_of
 
 real_numbers = frozenset((int, float))
 optional_real_numbers = frozenset((int, float, type(None)))
@@ -173,7 +173,7 @@ class Operator:
             else:
                 out = self._wrap(self.run_kernel(kernel, values))
             if self.view is not None:
-                mark_view(out, values[self._base_position], self.view)
+                return views.views_of(out, values[self._base_position], self.view)
             return out
         raise NotImplementedError(f"'{self.name}' has no kernel for the CPU\n  schema: {self.schema}")
 
@@ -337,7 +337,7 @@ class Operator:
             return False
         array = target._array
         dtype = array.dtype
-        if dtype.kind != "f" or (target._extra is not None and target._extra.base is not None) or 0 in array.strides:
+        if dtype.kind != "f" or target._base is not None or 0 in array.strides:
             return False
         values = [array]
         for value in args[1:]:
@@ -551,7 +551,7 @@ __all__ = [
     "all_plain",
     "any_edge",
     "int_tuple",
-    "mark_view",
     "optional_real_numbers",
     "real_numbers",
+    "view_of",
 ]

@@ -84,6 +84,11 @@ def choose(base: str, candidates: Candidates, args: tuple[Any, ...], kwargs: dic
     )
 
 
+def given(**arguments: Any) -> dict[str, Any]:
+    """Those of the arguments that are not None."""
+    return {name: value for name, value in arguments.items() if value is not None}
+
+
 # Overloads that were chosen before, by packet and types of the arguments.
 _choices: dict[tuple[Any, ...], Callable[..., Any]] = {}
 

@@ -61,7 +61,7 @@ def unpack_result(
     tensor = new(Tensor)
     tensor._array = array
     tensor._writes = version
-    tensor._extra = None
+    tensor._base = tensor._extra = None
     tensor._edge = node if output_nr == 0 else None if output_nr is None else OutputEdge(node, output_nr)
     if version[0] != saved_at:
         raise modified_error(node, name, tensor, saved_at)

@@ -3,10 +3,11 @@
 Operators are not here. Generated code puts them on the class when it is loaded, so this file holds only what no schema
 describes: access to the data, conversion to Python and NumPy, and the autograd state.
 
-The state is four slots, because an operator call makes a Tensor each time and every slot costs. `_array` is an ndarray,
-also for zero dimensions. `_edge` says where the gradient goes: None (nowhere), LEAF (into this Tensor), a Node, or an
-OutputEdge for the second and later outputs of a Node. `_writes` is None until somebody may look at it, then a list of
-one number that all Tensors over the same memory share. `_extra` holds the rest, which most Tensors never have.
+The state is five slots, because an operator call makes a Tensor each time and every slot costs. `_array` is an ndarray,
+also for zero dimensions; a view holds its `_base`. `_edge` says where the gradient goes: None (nowhere), LEAF (into
+this Tensor), a Node, or an OutputEdge for the second and later outputs of a Node. `_writes` is None until somebody may
+look at it, then a list that all Tensors over the same memory share, with the number of writes in it. `_extra` holds the
+rest, which most Tensors never have.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import builtins
 import warnings
 import weakref
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Final, SupportsIndex
+from typing import TYPE_CHECKING, Any, Final, Literal, SupportsIndex, TypeAlias
 
 import numpy as np
 
@@ -28,6 +29,7 @@ from runtime.types import Device, DType
 if TYPE_CHECKING:
     from generated._methods import TensorMethods
     from runtime.node import Node, OutputEdge, RemovableHandle
+    from runtime.views import LiveViews
 else:
 
     class TensorMethods:
@@ -50,6 +52,9 @@ LEAF: Final = Leaf()
 _new = object.__new__
 
 
+ViewKind: TypeAlias = Literal["single", "multi", "no_grad"]
+
+
 class Extra:
     """The rare parts of a Tensor's state; made on first use."""
 
@@ -59,12 +64,9 @@ class Extra:
     hooks: dict[int, Callable[..., Any]] | None = None
     post_accumulate_hooks: dict[int, Callable[..., Any]] | None = None
     retains_grad: builtins.bool = False
-    # The Tensor this one is a view of, never itself a view.
-    base: Tensor | None = None
     # Kept by runtime.views, runtime.node and runtime.forward.
-    view: Any = None
-    views: list[weakref.ref[Tensor]] | None = None
-    views_limit: builtins.int = 32
+    view: ViewKind = "single"
+    views: LiveViews | None = None
     accumulate_node: Any = None
     tangent: Any = None
 
@@ -76,15 +78,16 @@ class Tensor(ArrayAccess, Casts, TensorMethods):
     `runtime.tensor` and the factory functions.
     """
 
-    __slots__ = ("__weakref__", "_array", "_edge", "_extra", "_writes")
+    __slots__ = ("__weakref__", "_array", "_base", "_edge", "_extra", "_writes")
 
     # NumPy's operators hand over to ours when a Tensor stands on their right.
     __array_priority__ = 1000
 
     _array: np.ndarray[Any, Any]
+    _base: Tensor | None  # what this one is a view of, never itself a view
     _edge: Leaf | Node | OutputEdge | None
     _extra: Extra | None
-    _writes: list[int] | None
+    _writes: list[Any] | None  # how often the memory was written; perhaps the views that a write makes stale
 
     def __new__(cls, *args: Any) -> Tensor:
         if len(args) == 1 and isinstance(args[0], Tensor):
@@ -102,7 +105,7 @@ class Tensor(ArrayAccess, Casts, TensorMethods):
         """A Tensor of class `cls` over the memory of `data`, with no history."""
         out = _new(cls)
         out._array = data._array
-        out._edge = out._writes = out._extra = None
+        out._base = out._edge = out._writes = out._extra = None
         if require_grad:
             out.requires_grad_()
         return out
@@ -396,7 +399,7 @@ class Tensor(ArrayAccess, Casts, TensorMethods):
         out = _new(Tensor)
         out._array = self._array
         out._writes = version
-        out._edge = out._extra = None
+        out._base = out._edge = out._extra = None
         return out
 
     def detach_(self) -> Tensor:
@@ -434,10 +437,6 @@ class Tensor(ArrayAccess, Casts, TensorMethods):
     def _version(self) -> int:
         """How often the memory was written in place, through this Tensor or any that shares it."""
         return 0 if self._writes is None else self._writes[0]
-
-    @property
-    def _base(self) -> Tensor | None:
-        return None if self._extra is None else self._extra.base
 
     def _is_view(self) -> bool:
         return self._base is not None
@@ -503,7 +502,7 @@ def wrap(array: np.ndarray[Any, Any]) -> Tensor:
     """A new Tensor over `array` that requires no gradient."""
     out = _new(Tensor)
     out._array = array
-    out._edge = out._writes = out._extra = None
+    out._base = out._edge = out._writes = out._extra = None
     return out
 
 

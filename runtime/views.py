@@ -12,7 +12,8 @@ type (`real`, `view_as_complex`): the gradient of a complex number lies in memor
 from __future__ import annotations
 
 import weakref
-from typing import Any, Literal, TypeAlias
+from collections.abc import Iterable, Iterator
+from typing import Any
 
 import numpy as np
 
@@ -20,10 +21,9 @@ from runtime.edge import convert, fit
 from runtime.linear import LinearBackward, apply_linear, edge_of
 from runtime.modes import grad_mode
 from runtime.node import LEAF, Leaf, Node, OutputEdge
-from runtime.tensor import Extra, Tensor, wrap
+from runtime.tensor import Extra, Tensor, ViewKind, wrap
 
-Kind: TypeAlias = Literal["single", "multi", "no_grad"]
-
+_new = object.__new__
 _reference = weakref.ref
 
 _AMBIGUOUS = (
@@ -37,51 +37,88 @@ _SEVERAL = (
 )
 
 
-def mark_view(out: Any, base: Tensor, kind: Kind) -> None:
-    """Note that the results of a view operator share the memory of its argument.
+class LiveViews:
+    """Weak references to views."""
+
+    __slots__ = ("_limit", "references")
+
+    def __init__(self) -> None:
+        self.references: list[weakref.ref[Tensor]] = []
+        self._limit = 32
+
+    def add(self, view: Tensor) -> None:
+        """Remember one more."""
+        references = self.references
+        if len(references) >= self._limit:
+            # The dead are swept when there are twice as many as were alive: cheaper than a callback at each death.
+            references[:] = [reference for reference in references if reference() is not None]
+            self._limit = 2 * len(references) + 32
+        references.append(_reference(view))
+
+    def __iter__(self) -> Iterator[Tensor]:
+        return iter([view for reference in self.references if (view := reference()) is not None])
+
+
+def view_of(array: np.ndarray, base: Tensor, kind: ViewKind = "single") -> Tensor:
+    """A new Tensor over `array`, the memory of which is that of `base`: a result of a view operator.
 
     Args:
-        out: a new Tensor over memory of `base`, or, where `kind` is "multi", a list of them.
-        base: the argument, perhaps a view itself.
+        array: some elements of the array of `base`.
+        base: the argument of the operator, perhaps a view itself.
         kind: "single", or "multi" for one of several results: those are not to be written, nor are views made while
             grad mode is off.
     """
+    out = _new(Tensor)
+    out._array = array
+    out._edge = out._extra = None
     version = base._writes
     if version is None:
         version = base._writes = [0]
-    extra = base._extra
-    if extra is None:
-        extra = base._extra = Extra()
-    inherited: str = kind if grad_mode.enabled else "no_grad"
-    root = extra.base
+    out._writes = version
+    root = base._base
     if root is None:
         root = base
+        if not grad_mode.enabled:
+            kind = "no_grad"
     else:
-        if extra.view != "single":
-            inherited = extra.view
-        extra = root.extra
-    views = extra.views
-    if views is None:
-        views = extra.views = []
-    elif len(views) >= extra.views_limit:
-        # Dead references are swept when there are twice as many as were alive: cheaper than a callback at each death.
-        views[:] = [reference for reference in views if reference() is not None]
-        extra.views_limit = 2 * len(views) + 32
-    for tensor in (out,) if kind == "single" else out:
-        if tensor is not base:
-            tensor._writes = version
-            own = tensor._extra = Extra()
-            own.base = root
-            own.view = inherited
-            views.append(_reference(tensor))
+        extra = base._extra
+        if extra is not None and extra.view != "single":
+            kind = extra.view
+        elif not grad_mode.enabled:
+            kind = "no_grad"
+    out._base = root
+    if kind != "single":
+        out.extra.view = kind
+        if len(version) == 1:
+            version.append(LiveViews())
+        version[1].add(out)
+    extra = root._extra
+    if extra is None:
+        extra = root._extra = Extra()
+    if extra.views is None:
+        extra.views = LiveViews()
+    extra.views.add(out)
+    return out
+
+
+def views_of(out: Any, base: Tensor, kind: ViewKind) -> Any:
+    """The results of a view operator, a Tensor or a tuple of them, as views of its argument."""
+    if kind == "single":
+        return out if out is base else view_of(out._array, base)
+    return tuple([view_of(tensor._array, base, kind) for tensor in out])
 
 
 def bump_version(tensor: Tensor) -> None:
     """Count a write to the memory of `tensor`."""
-    if tensor._writes is None:
+    writes = tensor._writes
+    if writes is None:
         tensor._writes = [1]
-    else:
-        tensor._writes[0] += 1
+        return
+    writes[0] += 1
+    if len(writes) > 1:
+        # Whoever wrote, and recorded or not: views that must not change have lost their meaning.
+        for view in writes[1]:
+            _make_stale(view)
 
 
 def check_inplace(tensor: Tensor, needs_grad: bool) -> None:
@@ -107,21 +144,25 @@ def check_inplace(tensor: Tensor, needs_grad: bool) -> None:
         )
     if not grad_mode.enabled:
         return
-    extra = tensor._extra
-    root = None if extra is None else extra.base
+    root = tensor._base
     # The base may have come to require grad after the view was made.
     if not needs_grad and (root is None or root._edge is None):
         return
-    if extra is not None and root is not None:
-        if extra.view != "single":
-            raise RuntimeError(_stale_message(tensor, extra.view, "is being modified inplace"))
+    if root is not None:
+        kind = _kind(tensor)
+        if kind != "single":
+            raise RuntimeError(_stale_message(tensor, kind, "is being modified inplace"))
         if root._edge is LEAF:
             raise RuntimeError("a view of a leaf Variable that requires grad is being used in an in-place operation.")
     if tensor._edge is LEAF:
         raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
 
 
-def _stale_message(view: Tensor, kind: Kind, event: str) -> str:
+def _kind(view: Tensor) -> ViewKind:
+    return "single" if view._extra is None else view._extra.view
+
+
+def _stale_message(view: Tensor, kind: ViewKind, event: str) -> str:
     reason = _AMBIGUOUS if kind == "no_grad" else _SEVERAL
     edge = view._edge
     if kind == "multi" and isinstance(edge, Node | OutputEdge):
@@ -137,18 +178,14 @@ def rebase_history(tensor: Tensor, node: Node) -> None:
         tensor: what was written.
         node: of the in-place operator, with one output of the shape of `tensor`; its edges lead to the old history.
     """
-    extra = tensor._extra
     old = tensor._edge
-    if extra is None:
-        tensor._edge = node
-        return
-    if extra.base is None:
+    root = tensor._base
+    if root is None:
         tensor._edge = node
         _move_retained(tensor, old, node)
-        if extra.views:
-            _renew_views(tensor, extra.views)
+        if tensor._extra is not None and tensor._extra.views:
+            _renew_views(tensor, tensor._extra.views)
         return
-    root = extra.base
     root_old = root._edge
     copy = CopySlices(root, tensor, node)
     root._edge = copy
@@ -158,20 +195,23 @@ def rebase_history(tensor: Tensor, node: Node) -> None:
         _move_retained(tensor, old, tensor._edge)
 
 
-def _renew_views(root: Tensor, views: list[weakref.ref[Tensor]]) -> None:
+def _renew_views(root: Tensor, views: Iterable[Tensor]) -> None:
     if root._edge is None:
         return
-    for reference in list(views):
-        view = reference()
-        if view is None or view._array.dtype.kind in "biu" or view._extra is None:
-            continue
-        if view._extra.view == "single":
+    for view in views:
+        if _kind(view) != "single":
+            _make_stale(view)
+        elif view._array.dtype.kind not in "biu":
             region = Region(root._array, view._array)
             view._edge = AsStridedBackward0(root, region.gather, region.scatter, view._array)
-        else:
-            event = "its base or another view of its base has been modified inplace"
-            if not isinstance(view._edge, StaleView):
-                view._edge = StaleView(root, view, _stale_message(view, view._extra.view, event))
+
+
+def _make_stale(view: Tensor) -> None:
+    root = view._base
+    if root is None or root._edge is None or view._array.dtype.kind in "biu" or isinstance(view._edge, StaleView):
+        return
+    event = "its base or another view of its base has been modified inplace"
+    view._edge = StaleView(root, view, _stale_message(view, _kind(view), event))
 
 
 def _move_retained(tensor: Tensor, old: Leaf | Node | OutputEdge | None, new: Node) -> None:

@@ -3,31 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from codegen.plan import OperatorPlan, PacketPlan, Plan
+from codegen.plan import OperatorPlan, Plan
 from codegen.targets import docs, python_stubs
 from codegen.targets.environment import environment
 from codegen.targets.python_nodes import node_view
 from codegen.targets.python_operators import SignView, operator_view, packet_views, sign_views
-from codegen.targets.python_text import PythonPrinter, identifier
-
-
-@dataclass(frozen=True, slots=True)
-class PacketText:
-    """A packet as its template prints it."""
-
-    base: str
-    identifier: str
-    lines: tuple[str, ...]
-    callable: str
-    overloads: tuple[tuple[str, str], ...]
-    candidates: tuple[tuple[str, str], ...]  # function to call, operator that binds
-    factory: bool
-    is_function: bool
-    python_module: str | None
+from codegen.targets.python_text import PythonPrinter
 
 
 def emit(plan: Plan, templates: Path) -> Iterator[tuple[str, str]]:
@@ -44,7 +28,7 @@ def emit(plan: Plan, templates: Path) -> Iterator[tuple[str, str]]:
         _operator(operator, forward_printer, [sign for sign in signs if sign.tensor == operator.function])
         for operator in plan.operators
     ]
-    packets = _packets(plan)
+    packets = packet_views(plan)
     names = {packet.base: packet.identifier for packet in packets}
     yield "nodes.py", render("nodes.py.j2", nodes=nodes, helper_modules=sorted(node_printer.modules))
     yield (
@@ -66,7 +50,12 @@ def emit(plan: Plan, templates: Path) -> Iterator[tuple[str, str]]:
         }
         for sign in signs
     ]
-    methods = [(base, names[base], _self_position(plan, base)) for base in _method_names(plan) if base in names]
+    texts = {packet.base: packet for packet in packets}
+    methods = [
+        (base, names[base], _self_position(plan, base), texts[base].method)
+        for base in _method_names(plan)
+        if base in texts
+    ]
     yield "methods.py", render("methods.py.j2", signs=sign_fields, methods=methods)
     yield "registry.py", render("registry.py.j2", operators=[_registry_entry(operator) for operator in plan.operators])
     yield "__init__.py", render("init.py.j2")
@@ -91,40 +80,6 @@ def _operator(operator: OperatorPlan, printer: PythonPrinter, signs: Sequence[Si
         package, _, module = function.module.rpartition(".")
         kernel = f"{module}_{package.rpartition('.')[2]}.{function.name}"
     return {**_fields(view), "kernel": kernel}
-
-
-def _packets(plan: Plan) -> list[PacketText]:
-    by_base = {packet.base: packet for packet in plan.packets}
-    functional = {operator.inplace: operator for operator in plan.operators if operator.inplace is not None}
-    texts = []
-    for view in packet_views(plan):
-        packet = by_base.get(view.base)
-        if packet is not None:
-            candidates = tuple((operator.function, operator.function) for operator in packet.overloads)
-        else:
-            pairs = [(name, operator) for name, operator in functional.items() if name.base == view.base]
-            candidates = tuple(
-                (f"{name.base}_{name.overload or 'default'}", operator.function) for name, operator in pairs
-            )
-        name = identifier(view.base)
-        texts.append(
-            PacketText(
-                view.base,
-                name,
-                view.lines,
-                name if view.lines else f"operators.{candidates[0][0]}",
-                view.overloads,
-                candidates,
-                packet is not None and _is_factory(packet),
-                packet is None or packet.is_function,
-                None if packet is None else packet.python_module,
-            )
-        )
-    return texts
-
-
-def _is_factory(packet: PacketPlan) -> bool:
-    return any(parameter.name == "pin_memory" for operator in packet.overloads for parameter in operator.parameters)
 
 
 def _method_names(plan: Plan) -> list[str]:

@@ -47,12 +47,32 @@ class OperatorView:
 
 
 @dataclass(frozen=True, slots=True)
+class Candidate:
+    """An overload that a packet can pick: the function to call, and the operator whose schema binds the arguments."""
+
+    function: str
+    operator: str
+    parameters: tuple[ParameterPlan, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class PacketView:
-    """`lines` make the packet's callable; `overloads` pairs attribute names with functions."""
+    """What the template of a packet prints.
+
+    `lines` make the packet's callable; where they are empty the first overload serves itself.  `overloads` pairs
+    attribute names with functions.  `method` is what the Tensor method of this name calls.
+    """
 
     base: str
+    identifier: str
+    parameters: str
     lines: tuple[str, ...]
+    method: str
+    candidates: tuple[Candidate, ...]
     overloads: tuple[tuple[str, str], ...]
+    factory: bool
+    is_function: bool
+    python_module: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,21 +244,22 @@ def _is_placement(parameter: ParameterPlan) -> bool:
 
 
 def _wrap_lines(operator: OperatorPlan) -> list[str]:
+    base = _base(operator) if operator.view is not None else None
+    if operator.view == "multi":
+        return [f"out = tuple([view_of(array, {base}, 'multi') for array in result])"]
     if operator.returns_list:
-        lines = ["out = tuple([wrap(array) for array in result])"]
-    elif len(operator.schema.returns) > 1:
-        lines = [f"out = {operator.function}_op.results([wrap(array) for array in result])"]
-    else:
-        lines = [
-            "if type(result) is not ndarray:",
-            "    result = asarray(result)",
-            "out = new(Tensor)",
-            "out._array = result",
-            "out._edge = out._writes = out._extra = None",
-        ]
-    if operator.view is not None:
-        lines.append(f"mark_view(out, {_base(operator)}, {operator.view!r})")
-    return lines
+        return ["out = tuple([wrap(array) for array in result])"]
+    if len(operator.schema.returns) > 1:
+        return [f"out = {operator.function}_op.results([wrap(array) for array in result])"]
+    if base is not None:
+        return [f"out = view_of(result, {base})"]
+    return [
+        "if type(result) is not ndarray:",
+        "    result = asarray(result)",
+        "out = new(Tensor)",
+        "out._array = result",
+        "out._base = out._edge = out._writes = out._extra = None",
+    ]
 
 
 def _base(operator: OperatorPlan) -> str:
@@ -331,55 +352,90 @@ def _variants(operator: OperatorPlan) -> list[tuple[str, str, str]]:
 
 
 def packet_views(plan: Plan) -> list[PacketView]:
-    views = []
-    inplace: dict[str, list[tuple[OperatorName, OperatorPlan]]] = {}
+    """A packet for each base name: that of functional overloads, and of the in-place variants that follow from them."""
+    candidates: dict[str, list[Candidate]] = {}
+    overloads: dict[str, dict[str, str]] = {}
+    inplace: list[tuple[OperatorName, Candidate]] = []
     for packet in plan.packets:
-        overloads = []
+        candidates[packet.base] = [Candidate(o.function, o.function, o.parameters) for o in packet.overloads]
+        attributes = overloads.setdefault(packet.base, {})
         for operator in packet.overloads:
-            overloads.append((operator.name.overload or "default", operator.function))
+            attributes[operator.name.overload or "default"] = operator.function
             if operator.out is not None:
-                overloads.append((operator.out.overload or "default", python_function_name(operator.out)))
+                attributes[operator.out.overload or "default"] = python_function_name(operator.out)
             if operator.inplace is not None:
-                inplace.setdefault(operator.inplace.base, []).append((operator.inplace, operator))
-        views.append(PacketView(packet.base, tuple(_packet_lines(packet)), tuple(overloads)))
-    for base, variants in inplace.items():
-        names = [python_function_name(name) for name, _ in variants]
-        lines = _choice_lines(base, [(python_function_name(n), o.parameters) for n, o in variants], names)
-        attributes = tuple((name.overload or "default", python_function_name(name)) for name, _ in variants)
-        views.append(PacketView(base, tuple(lines), attributes))
-    return views
+                function = python_function_name(operator.inplace)
+                inplace.append((operator.inplace, Candidate(function, operator.function, operator.parameters)))
+    for name, candidate in inplace:
+        candidates.setdefault(name.base, []).append(candidate)
+        overloads.setdefault(name.base, {})[name.overload or "default"] = candidate.function
+    packets = {packet.base: packet for packet in plan.packets}
+    return [_packet_view(base, found, overloads[base], packets.get(base)) for base, found in candidates.items()]
 
 
-def _packet_lines(packet: PacketPlan) -> list[str]:
-    candidates = [(operator.function, operator.parameters) for operator in packet.overloads]
-    names = [operator.function for operator in packet.overloads]
-    return _choice_lines(packet.base, candidates, names)
+# Parameters that have a second name, NumPy's or PyTorch's (`runtime.binding` knows which): `self` is also `input`.
+_ALIASED_IN_FUNCTIONS = frozenset(("self", "dim", "keepdim"))
+_ALIASED_IN_METHODS = _ALIASED_IN_FUNCTIONS - {"self"}
 
 
-def _choice_lines(base: str, candidates: list[tuple[str, tuple[ParameterPlan, ...]]], names: list[str]) -> list[str]:
-    """The body of a packet: common calls are told apart by types, the rest by trying; empty: the overload itself."""
-    spread = _spread(candidates[0][1])
-    if len(names) == 1 and spread is None:
-        return []
-    lines = []
-    tensor, number = binary_overloads(candidates)
-    only_self = next((f for f, ps in candidates if ps and not _required(ps[1:]) and str(ps[0].type) == "Tensor"), None)
-    if spread is not None:
-        head = "args[0], " if spread else ""
-        ints = f"len(args) > {spread} and type(args[{spread}]) is int and type(args[-1]) is int"
-        if len(names) == 1:
-            return [
-                f"if {ints}:",
-                f"    return operators.{names[0]}({head}args[{spread}:], **kwargs)",
-                f"return operators.{names[0]}(*args, **kwargs)",
-            ]
-        lines += [f"if not kwargs and {ints}:", f"    return operators.{candidates[0][0]}({head}args[{spread}:])"]
-    if spread is not None:
-        lines += [
-            f"if not kwargs and len(args) == {spread + 1} and type(args[{spread}]) in (tuple, list):",
-            f"    return operators.{candidates[0][0]}(*args)",
+def _packet_view(
+    base: str, candidates: list[Candidate], overloads: Mapping[str, str], packet: PacketPlan | None
+) -> PacketView:
+    function, parameters = candidates[0].function, candidates[0].parameters
+    spread = _spread(parameters)
+    names = {parameter.name for parameter in parameters}
+    alone = len(candidates) == 1 and spread is None
+    given = "*args, **kwargs"
+    if not alone:
+        lines = _choice_lines(base, candidates, spread)
+        if spread:
+            given = f"{identifier(parameters[0].name)}=None, *args, **kwargs"
+    elif names & _ALIASED_IN_FUNCTIONS:
+        given = f"{signature(parameters, required=False)}, **kwargs"
+        known = ", ".join(f"{name}={name}" for name in map(identifier, (p.name for p in parameters)))
+        lines = [
+            "if kwargs:",
+            f"    return choose({base!r}, {base}_overloads, (), {{**given({known}), **kwargs}})",
+            f"return operators.{function}({forwarded(parameters)})",
         ]
-    if len(names) > 1 and (tensor or number):
+    else:
+        lines = []
+    name = identifier(base)
+    return PacketView(
+        base,
+        name,
+        given,
+        tuple(lines),
+        f"operators.{function}" if alone and not names & _ALIASED_IN_METHODS else f"packets.{name}",
+        tuple(candidates),
+        tuple(overloads.items()),
+        any(parameter.name == "pin_memory" for candidate in candidates for parameter in candidate.parameters),
+        packet is None or packet.is_function,
+        None if packet is None else packet.python_module,
+    )
+
+
+def _choice_lines(base: str, candidates: list[Candidate], spread: int | None) -> list[str]:
+    """The body of a packet: common calls are told apart by types, the rest by trying."""
+    lines: list[str] = []
+    overloads = [(candidate.function, candidate.parameters) for candidate in candidates]
+    tensor, number = binary_overloads(overloads)
+    only_self = next((f for f, ps in overloads if ps and not _required(ps[1:]) and str(ps[0].type) == "Tensor"), None)
+    if spread is not None:
+        function, first = candidates[0].function, identifier(candidates[0].parameters[0].name)
+        head = f"{first}, " if spread else ""
+        lines = [
+            "if args and not kwargs:",
+            "    kind = type(args[0])",
+            "    if kind is int and type(args[-1]) is int:",
+            f"        return operators.{function}({head}args)",
+            "    if (kind is tuple or kind is list) and len(args) == 1:",
+            f"        return operators.{function}({head}args[0])",
+        ]
+        if spread:
+            lines += [f"if {first} is not None:", f"    args = ({first}, *args)"]
+        return [*lines, f"return choose({base!r}, {base}_overloads, args, kwargs)"]
+    if len(candidates) > 1 and (tensor or number):
         lines += ["if len(args) == 2 and not kwargs and type(args[0]) in plain:", "    kind = type(args[1])"]
         if tensor:
             lines += ["    if kind in plain:", f"        return operators.{tensor}(*args)"]

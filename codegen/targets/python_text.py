@@ -149,8 +149,11 @@ def default_text(parameter: ParameterPlan) -> str:
     return repr(value)
 
 
-def signature(parameters: tuple[ParameterPlan, ...], out: str | None = None) -> str:
-    """A parameter list; `out` names a last keyword-only parameter, with its default."""
+def signature(parameters: tuple[ParameterPlan, ...], out: str | None = None, required: bool = True) -> str:
+    """A parameter list; `out` names a last keyword-only parameter, with its default.
+
+    `required`: whether parameters without a default have to be given; else they are None where they are not.
+    """
     parts = []
     starred = False
     for parameter in parameters:
@@ -158,7 +161,10 @@ def signature(parameters: tuple[ParameterPlan, ...], out: str | None = None) -> 
             parts.append("*")
             starred = True
         name = identifier(parameter.name)
-        parts.append(name if parameter.default is None else f"{name}={default_text(parameter)}")
+        if parameter.default is None:
+            parts.append(name if required else f"{name}=None")
+        else:
+            parts.append(f"{name}={default_text(parameter)}")
     if out is not None:
         parts += [out] if starred else ["*", out]
     return ", ".join(parts)

@@ -180,9 +180,7 @@ class UnbindBackward0(Node):
 
 
 def unbind(self: Tensor) -> list[Tensor]:
-    outs = [wrap(np.asarray(self._array[i, ...])) for i in range(len(self._array))]
-    for out in outs:
-        views.mark_view([out], self, "multi")
+    outs = [views.view_of(np.asarray(self._array[i, ...]), self, "multi") for i in range(len(self._array))]
     if _needed(self):
         node = object.__new__(UnbindBackward0)
         _record(node, outs[0], self)
@@ -206,8 +204,7 @@ class SliceBackward0(Node):
 
 def take(self: Tensor, key: Any) -> Tensor:
     """A view by basic indexing."""
-    out = wrap(self._array[key])
-    views.mark_view(out, self, "single")
+    out = views.view_of(self._array[key], self)
     if _needed(self):
         node = object.__new__(SliceBackward0)
         _record(node, out, self)

@@ -159,3 +159,24 @@ def test_numpy_warnings_of_kernels_stay_inside() -> None:
         assert torch.isinf(1 / zero).item()
         assert torch.isnan(torch.log(-torch.ones(1))).item()
         assert torch.isnan(zero / zero).item()
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda t: torch.tanh(input=t),
+        lambda t: torch.permute(input=t, dims=(0, 1)),
+        lambda t: torch.softmax(t, axis=1),
+        lambda t: t.softmax(axis=1),
+        lambda t: torch.sum(input=t, axis=1, keepdims=True),
+    ],
+)
+def test_parameters_with_two_names(call: Any) -> None:
+    assert call(torch.ones(2, 3)).shape[0] == 2
+
+
+def test_an_argument_under_both_names_is_refused() -> None:
+    with pytest.raises(TypeError, match="tanh"):
+        torch.tanh(torch.ones(1), input=torch.ones(1))
+    with pytest.raises(TypeError, match=r"tanh\(\)"):
+        torch.tanh()

@@ -91,7 +91,7 @@ class TestData:
         assert view.storage_offset() == 5
         base = from_numpy(array[1:])
         inner = wrap(base._array[1:])
-        inner.extra.base = base
+        inner._base = base
         assert inner._base is base
         assert inner._is_view()
 
@@ -406,7 +406,7 @@ class TestAliases:
         assert x.detach_() is x
         assert x.is_leaf
         view = wrap(x._array[1:])
-        view.extra.base = x
+        view._base = x
         with pytest.raises(RuntimeError, match="Can't detach views in-place"):
             view.detach_()
 

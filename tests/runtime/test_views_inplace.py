@@ -46,8 +46,9 @@ def test_dead_views_are_forgotten() -> None:
     kept = [take(base, slice(1, 3)) for _ in range(10)]
     for _ in range(10_000):
         take(base, slice(1, 3))
-    references = base._extra.views
-    assert references is not None
+    views = base._extra.views
+    assert views is not None
+    references = views.references
     assert len(references) < 100
     alive = {id(reference()) for reference in references}
     assert alive >= {id(view) for view in kept}
@@ -191,6 +192,15 @@ def test_retained_gradient_is_that_of_the_new_value() -> None:
     mul_(y, constant([3.0, 5.0]))
     backward(sum_all(y))
     assert g(y) == [1.0, 1.0]
+
+
+@pytest.mark.parametrize("write", ["through the view", "through an alias"])
+def test_an_unrecorded_write_makes_views_stale_that_must_not_change(write: str) -> None:
+    y = twice(leaf([[1.0, 2.0], [3.0, 4.0]]))
+    row = unbind(y)[0]
+    views.bump_version(row if write == "through the view" else y.detach())
+    with pytest.raises(RuntimeError, match="is a view and its base or another view of its base has been modified"):
+        backward(sum_all(row))
 
 
 def test_hook_stays_with_the_value_it_was_put_on() -> None:
