@@ -67,7 +67,7 @@ def choose(base: str, candidates: Candidates, args: tuple[Any, ...], kwargs: dic
             except TypeError as error:
                 misfit = error
                 continue
-            if strict and _is_direct(operator.signature, values):
+            if strict and _is_direct(operator.signature, values, kwargs):
                 _choices[key] = function
             if out is not None:
                 return operator.out(out, *bound)
@@ -98,8 +98,10 @@ def _kind_of(value: Any) -> Any:
     return (kind, type(value[0]) if value else None) if kind is list or kind is tuple else kind
 
 
-def _is_direct(signature: Signature, args: Sequence[Any]) -> bool:
-    """Whether the overload's callable takes these arguments as they are: no ints without brackets."""
+def _is_direct(signature: Signature, args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
+    """Whether the overload's callable takes these arguments as they are: no second names, no ints without brackets."""
+    if not kwargs.keys() <= {parameter.name for parameter in signature.parameters}:
+        return False
     return signature.spread is None or len(args) <= signature.spread or isinstance(args[signature.spread], list | tuple)
 
 

@@ -172,7 +172,8 @@ def test_numpy_warnings_of_kernels_stay_inside() -> None:
     ],
 )
 def test_parameters_with_two_names(call: Any) -> None:
-    assert call(torch.ones(2, 3)).shape[0] == 2
+    for _ in range(2):  # the second call takes what the first one found out
+        assert call(torch.ones(2, 3)).shape[0] == 2
 
 
 def test_an_argument_under_both_names_is_refused() -> None:
