@@ -74,6 +74,15 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("operator", nargs="?", help="an operator such as mul.Tensor, for explain")
     parser.add_argument("--native-functions", type=Path, metavar="FILE", help="operator signatures and dispatch")
     parser.add_argument("--derivatives", type=Path, metavar="FILE", help="derivative formulas")
+    parser.add_argument("--tags", type=Path, metavar="FILE", help="the tags that operators may have")
+    parser.add_argument(
+        "--helpers", type=Path, metavar="FILE",
+        help="signatures of helpers that formulas call (default with foreign operators: those of PyTorch)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--strict", action="store_true",
+        help="with --native-functions: a kernel that does not exist is an error; else it is bound late",
+    )  # fmt: skip
     parser.add_argument("--out", type=Path, metavar="DIR", help="where the output goes (default: generated/)")
     parser.add_argument("--target", choices=sorted(TARGETS), default="python", help="what to emit (default: python)")
     parser.add_argument(
@@ -85,11 +94,16 @@ def _parser() -> argparse.ArgumentParser:
 
 def _paths(arguments: argparse.Namespace) -> Paths:
     paths = project_paths()
+    given = arguments.native_functions
+    if given is not None and not arguments.strict and given.resolve() != paths.native_functions.resolve():
+        paths = paths.foreign(given, arguments.helpers)
     return replace(
         paths,
-        native_functions=arguments.native_functions or paths.native_functions,
+        native_functions=given or paths.native_functions,
         derivatives=arguments.derivatives or paths.derivatives,
         output=arguments.out or paths.output,
+        tags=arguments.tags,
+        helpers=arguments.helpers or paths.helpers,
     )
 
 

@@ -6,7 +6,7 @@ They are read from source with `ast`, never imported: a runtime that does not lo
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -47,25 +47,29 @@ class PythonFunction:
 class FunctionIndex:
     """The public functions of the modules of one folder, by name."""
 
-    def __init__(self, folder: Path, package: str, display: str, diagnostics: Diagnostics) -> None:
-        self.folder = display
+    def __init__(self, folders: Sequence[Path], diagnostics: Diagnostics) -> None:
+        self.folder = " or ".join(f"runtime/{folder.name}" for folder in reversed(folders))
         self.functions: dict[str, PythonFunction] = {}
+        for folder in folders:
+            for name, function in self._read_folder(folder, diagnostics).items():
+                self.functions.setdefault(name, function)
+
+    def _read_folder(self, folder: Path, diagnostics: Diagnostics) -> dict[str, PythonFunction]:
+        functions: dict[str, PythonFunction] = {}
         for path in sorted(folder.glob("*.py")):
             if path.name == "__init__.py":
                 continue
-            file = SourceFile(f"{display}/{path.name}", path.read_text(encoding="utf-8"))
-            module = f"{package}.{path.stem}"
-            for function in _read_module(file, module, diagnostics):
-                other = self.functions.get(function.name)
-                if other is None:
-                    self.functions[function.name] = function
-                else:
+            file = SourceFile(f"runtime/{folder.name}/{path.name}", path.read_text(encoding="utf-8"))
+            for function in _read_module(file, f"runtime.{folder.name}.{path.stem}", diagnostics):
+                other = functions.setdefault(function.name, function)
+                if other is not function:
                     diagnostics.error(
                         function.span,
                         f"'{function.name}' is defined in two modules",
                         hint="names are unique over a folder, so that the YAML needs no module names",
                         notes=((other.span, "the other definition"),),
                     )
+        return functions
 
     def get(self, name: str) -> PythonFunction | None:
         return self.functions.get(name)

@@ -16,29 +16,133 @@ from codegen.formula.typed import (
     SCALAR,
     STR,
     TENSOR,
+    Helper,
     TupleType,
     ValueType,
+    conversion_cost,
     plain_type,
 )
-from codegen.model import NativeFunction
+from codegen.model import HelperDeclaration, NativeFunction
 from codegen.schema.types import FunctionSchema, ListType, OptionalType, Type
+from codegen.source import Diagnostics
 
 _FACTORY_OPTIONS = ("dtype", "layout", "device", "pin_memory")
+
+
+class HelperTable:
+    """Helpers by base name: those that are declared, and the functions of `runtime/helpers`."""
+
+    def __init__(self, index: FunctionIndex, declarations: Iterable[HelperDeclaration] = ()) -> None:
+        self.folder = index.folder
+        self._index = index
+        self._declared: dict[str, list[Helper]] = {}
+        self.by_name: dict[str, Helper] = {}
+        for declaration in declarations:
+            helper = _declared(declaration, index)
+            self._declared.setdefault(declaration.schema.name.base, []).append(helper)
+
+    def overloads(self, base: str, diagnostics: Diagnostics) -> Sequence[Helper]:
+        """The helpers of this name; a function without types that formulas know is reported."""
+        declared = self._declared.get(base)
+        if declared is not None:
+            return declared
+        function = self._index.get(base)
+        if function is None:
+            return ()
+        helper = _implemented(function, diagnostics)
+        return () if helper is None else (helper,)
+
+    def __contains__(self, base: str) -> bool:
+        return base in self._declared or self._index.get(base) is not None
+
+    def names(self) -> Iterable[str]:
+        """All base names."""
+        return {*self._declared, *(function.name for function in self._index)}
+
+
+def _declared(declaration: HelperDeclaration, index: FunctionIndex) -> Helper:
+    schema = declaration.schema
+    parameters = tuple((argument.name, plain_type(argument.type)) for argument in schema.positional)
+    required = sum(argument.default is None for argument in schema.positional)
+    result = result_type(schema)
+    function = index.get(f"{schema.name.base}_{schema.name.overload}" if schema.name.overload else schema.name.base)
+    if function is not None and not _fits(function, [type for _, type in parameters], result):
+        function = None
+    return Helper(str(schema.name), parameters, required, result, function)
+
+
+def _fits(function: PythonFunction, types: Sequence[Type], result: ValueType) -> bool:
+    """Whether a Python function takes what a declaration says it takes, and gives what it says it gives."""
+    parameters = function.parameters or ()
+    own = [annotation_type(parameter.annotation) for parameter in parameters]
+    if len(own) < len(types) or not all(parameter.has_default for parameter in parameters[len(types) :]):
+        return False
+    for type, wanted in zip(types, own, strict=False):
+        if wanted is None or isinstance(wanted, TupleType) or conversion_cost(type, wanted) is None:
+            return False
+    returned = annotation_type(function.returns)
+    return returned is not None and _same_result(returned, result)
+
+
+def _same_result(returned: ValueType, declared: ValueType) -> bool:
+    if isinstance(returned, TupleType) or isinstance(declared, TupleType):
+        return (
+            isinstance(returned, TupleType)
+            and isinstance(declared, TupleType)
+            and len(returned.elems) == len(declared.elems)
+        )
+    if isinstance(returned, ListType) or isinstance(declared, ListType):
+        return isinstance(returned, ListType) and isinstance(declared, ListType)
+    return True
+
+
+def _implemented(function: PythonFunction, diagnostics: Diagnostics) -> Helper | None:
+    parameters: list[tuple[str, Type]] = []
+    for parameter in function.parameters or ():
+        type = annotation_type(parameter.annotation)
+        if type is None or isinstance(type, TupleType):
+            diagnostics.error(
+                function.span,
+                f"parameter '{parameter.name}' of helper '{function.name}' has no type that formulas know"
+                + (f": '{parameter.annotation}'" if parameter.annotation else ""),
+                hint="Tensor, int, float, bool, str, Scalar, DType, 'X | None', 'Sequence[X]'",
+            )
+            return None
+        parameters.append((parameter.name, type))
+    result = annotation_type(function.returns)
+    if result is None:
+        diagnostics.error(
+            function.span, f"helper '{function.name}' has no result type that formulas know: '{function.returns}'"
+        )
+        return None
+    required = sum(not parameter.has_default for parameter in function.parameters or ())
+    return Helper(function.name, tuple(parameters), required, result, function)
 
 
 class OperatorTable:
     """All operators by name and by base name, with the helpers that formulas may call."""
 
-    def __init__(self, functions: Iterable[NativeFunction], helpers: FunctionIndex) -> None:
+    def __init__(self, functions: Iterable[NativeFunction], helpers: HelperTable) -> None:
         self.functions = {str(function.name): function for function in functions}
         self.helpers = helpers
         self.by_base: dict[str, list[NativeFunction]] = {}
         for function in self.functions.values():
             if not function.schema.out:
                 self.by_base.setdefault(function.name.base, []).append(function)
+        self._targets: dict[str, tuple[Target, ...]] = {}
 
     def overloads(self, base: str) -> Sequence[NativeFunction]:
         return self.by_base.get(base, ())
+
+    def targets(self, base: str) -> Sequence[Target]:
+        """The overloads under a base name as call targets, each also with its factory options as one argument."""
+        known = self._targets.get(base)
+        if known is None:
+            functions = self.overloads(base)
+            found = [operator_target(function) for function in functions]
+            found += [operator_target(function, options=True) for function in functions if takes_options(function)]
+            known = self._targets[base] = tuple(found)
+        return known
 
 
 def annotation_type(annotation: str) -> ValueType | None:
@@ -78,19 +182,26 @@ def _annotation_type(node: ast.expr) -> ValueType | None:
 class Target:
     """Something that can be called: its parameters, in the order in which a formula gives them."""
 
-    schema: FunctionSchema | None
-    helper: PythonFunction | None
+    function: NativeFunction | None
+    helper: Helper | None
     names: tuple[str, ...]
     types: tuple[Type, ...]
     required: int
     result: ValueType
 
+    @property
+    def is_method(self) -> bool:
+        """Whether it can be called as a method of its first Tensor."""
+        return self.function is not None and "method" in self.function.variants
+
     def __str__(self) -> str:
-        if self.schema is not None:
-            return str(self.schema)
-        assert self.helper is not None
-        inside = ", ".join(f"{type} {name}" for type, name in zip(self.types, self.names, strict=True))
-        return f"{self.helper.name}({inside}) -> {self.result}"
+        return str(self.helper if self.function is None else self.function.schema)
+
+
+def helper_target(helper: Helper) -> Target:
+    """A helper as something to call."""
+    names, types = zip(*helper.parameters, strict=True) if helper.parameters else ((), ())
+    return Target(None, helper, names, types, helper.required, helper.result)
 
 
 def result_type(schema: FunctionSchema) -> ValueType:
@@ -99,7 +210,12 @@ def result_type(schema: FunctionSchema) -> ValueType:
     return types[0] if len(types) == 1 else TupleType(types)
 
 
-def operator_target(schema: FunctionSchema, options: bool = False) -> Target:
+def operator_target(function: NativeFunction, options: bool = False) -> Target:
+    """An overload as something to call.
+
+    `self` is the first argument, as it is the receiver of a method; `options`: the factory options are one argument.
+    """
+    schema = function.schema
     arguments: list[tuple[str, Type, bool]] = []
     names = [argument.name for argument in schema.arguments]
     grouped = options and all(name in names for name in _FACTORY_OPTIONS)
@@ -111,7 +227,7 @@ def operator_target(schema: FunctionSchema, options: bool = False) -> Target:
         arguments.append((argument.name, plain_type(argument.type), argument.default is not None))
     required = max((i + 1 for i, (_, _, has_default) in enumerate(arguments) if not has_default), default=0)
     return Target(
-        schema, None, tuple(a[0] for a in arguments), tuple(a[1] for a in arguments), required, result_type(schema)
+        function, None, tuple(a[0] for a in arguments), tuple(a[1] for a in arguments), required, result_type(schema)
     )
 
 

@@ -28,7 +28,7 @@ from codegen.intrinsics import METADATA
 from codegen.model import FormulaKind, NativeFunction
 from codegen.resolve import ResolvedEntry, ResolvedFormula
 from codegen.samples import parse_sample
-from codegen.schema.types import FunctionSchema, OptionalType
+from codegen.schema.types import FunctionSchema, OptionalType, SchemaKind
 from codegen.source import Diagnostics, ParseError, Text
 from codegen.vocabulary import did_you_mean
 
@@ -78,6 +78,8 @@ def check_kernels(
 ) -> None:
     """Every function that a `dispatch` names exists and takes the operator's arguments."""
     for function in functions:
+        if function.late_bound or function.variant_of is not None:
+            continue
         for entry in function.dispatch:
             composite = entry.key in COMPOSITE_KEYS
             index = composites if composite else kernels
@@ -150,8 +152,7 @@ def check_entries(entries: Iterable[ResolvedEntry], diagnostics: Diagnostics) ->
 
 def check_composite(entry: ResolvedEntry, diagnostics: Diagnostics) -> None:
     """A CompositeImplicitAutograd operator is traced through: a formula for it would never be used."""
-    keys = {item.key for item in entry.function.dispatch}
-    if not keys or "CompositeImplicitAutograd" in keys:
+    if entry.function.is_composite_implicit and not entry.entry.dispatch:
         diagnostics.error(
             entry.entry.text.span(0, entry.entry.schema.name_end or 1),
             f"'{entry.function.name}' is CompositeImplicitAutograd: its derivative follows from what it calls",
@@ -327,13 +328,16 @@ def check_variants(functions: Iterable[NativeFunction], diagnostics: Diagnostics
     for function in functions:
         base = function.name.base
         for name, span in function.autogen:
-            if name.base not in (base, f"{base}_") and not name.overload.endswith("out"):
+            other = declared.get(str(name))
+            if other is not None and other.variant_of == function.name:
+                continue
+            bases = (base, f"{base}_", *((base[:-1], f"{base}_functional") if function.schema.writes else ()))
+            if name.base not in bases and not name.overload.endswith("out"):
                 diagnostics.error(
                     span, f"'{name}' is no variant of '{function.name}'",
                     hint=f"'{base}_' is made in place, '{base}.out' writes into given Tensors",
                 )  # fmt: skip
-            elif str(name) in declared and not function.schema.out and function.schema.kind.value == "functional":
-                other = declared[str(name)]
+            elif other is not None and function.schema.kind is SchemaKind.FUNCTIONAL:
                 diagnostics.error(
                     span, f"'{name}' has an entry of its own", notes=((other.text.span(), "declared here"),)
                 )

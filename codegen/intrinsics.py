@@ -8,7 +8,24 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from codegen.formula.typed import BOOL, DTYPE, FLOAT, INT, INT_LIST, OPTIONS, SCALAR, TENSOR, ValueType
+from codegen.formula.typed import (
+    BOOL,
+    DEVICE,
+    DTYPE,
+    FLOAT,
+    GEOMETRY,
+    INT,
+    INT_LIST,
+    LAYOUT,
+    MEMORY_FORMAT,
+    OPTIONS,
+    SCALAR,
+    TENSOR,
+    ValueType,
+)
+from codegen.schema.types import ListType, OptionalType
+
+TENSORS = ListType(TENSOR)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,18 +49,30 @@ TENSOR_INTRINSICS = (
     IntrinsicInfo("options", ("options",), TENSOR, OPTIONS, metadata=True),
     IntrinsicInfo("is_complex", ("is_complex",), TENSOR, BOOL, metadata=True),
     IntrinsicInfo("is_floating_point", ("is_floating_point",), TENSOR, BOOL, metadata=True),
+    IntrinsicInfo("layout", ("layout",), TENSOR, LAYOUT, metadata=True),
+    IntrinsicInfo("device", ("device",), TENSOR, DEVICE, metadata=True),
+    IntrinsicInfo("blocksize", ("sym_blocksize",), TENSOR, OptionalType(INT_LIST), metadata=True),
+    IntrinsicInfo("memory_format", ("suggest_memory_format",), TENSOR, MEMORY_FORMAT, metadata=True),
+    IntrinsicInfo("geometry", ("geometry",), TENSOR, GEOMETRY, metadata=True),
+    IntrinsicInfo("requires_grad", ("requires_grad",), TENSOR, BOOL),
     IntrinsicInfo("defined", ("defined",), TENSOR, BOOL),
+)
+
+LIST_INTRINSICS = (
+    IntrinsicInfo("list_sizes", ("to_args_sizes", "to_args_sizes_symint"), TENSORS, ListType(INT_LIST), metadata=True),
+    IntrinsicInfo("list_dtypes", ("to_args_scalartypes",), TENSORS, ListType(DTYPE), metadata=True),
 )
 
 SCALAR_INTRINSICS = (
     IntrinsicInfo("to_float", ("toDouble", "toFloat"), SCALAR, FLOAT),
+    IntrinsicInfo("to_complex", ("toComplexDouble",), SCALAR, SCALAR),
     IntrinsicInfo("to_int", ("toLong", "toInt"), SCALAR, INT),
     IntrinsicInfo("number_is_complex", ("isComplex",), SCALAR, BOOL),
     IntrinsicInfo("number_is_float", ("isFloatingPoint",), SCALAR, BOOL),
     IntrinsicInfo("conjugate", ("conj",), SCALAR, SCALAR),
 )
 
-METADATA = frozenset(info.name for info in TENSOR_INTRINSICS if info.metadata)
+METADATA = frozenset(info.name for info in (*TENSOR_INTRINSICS, *LIST_INTRINSICS) if info.metadata)
 
 
 def tensor_intrinsic(spelling: str) -> IntrinsicInfo | None:
@@ -54,7 +83,11 @@ def scalar_intrinsic(spelling: str) -> IntrinsicInfo | None:
     return _BY_SPELLING[1].get(spelling)
 
 
+def list_intrinsic(spelling: str) -> IntrinsicInfo | None:
+    return _BY_SPELLING[2].get(spelling)
+
+
 _BY_SPELLING = tuple(
     {spelling: info for info in table for spelling in info.spellings}
-    for table in (TENSOR_INTRINSICS, SCALAR_INTRINSICS)
+    for table in (TENSOR_INTRINSICS, SCALAR_INTRINSICS, LIST_INTRINSICS)
 )

@@ -59,10 +59,26 @@ class NativeFunction:
     domain: tuple[float, float] | None  # Gradwright: range of the random samples of a pointwise operator
     manual_cpp_binding: bool = False
     real_only: bool = False  # `domain: [low, high, real]`: the random samples are never complex
+    late_bound: bool = False  # declared, and nothing implements it
+    variant_of: OperatorName | None = None  # an in-place or out variant that its functional operator implements
 
     @property
     def name(self) -> OperatorName:
         return self.schema.name
+
+    @property
+    def is_composite_implicit(self) -> bool:
+        """Whether it is traced through: its derivative follows from the operators that it calls."""
+        keys = {line.key for line in self.dispatch}
+        return "CompositeImplicitAutograd" in keys or (not keys and self.structured_delegate is None)
+
+
+@dataclass(frozen=True, slots=True)
+class HelperDeclaration:
+    """The signature of a helper that formulas call, from a helper file: a schema whose name is the helper's."""
+
+    schema: FunctionSchema
+    text: Text
 
 
 class FormulaKind(enum.Enum):

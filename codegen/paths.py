@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+
+PYTORCH_HELPERS = "pytorch_helpers.yaml"
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,6 +18,9 @@ class Paths:
     templates: Path
     runtime: Path
     output: Path
+    tags: Path | None = None  # which tags operators may have; None: those of PyTorch
+    helpers: Path | None = None  # declarations of helpers, besides the functions of the runtime
+    library: tuple[Path, Path] | None = None  # the YAML whose kernels implement foreign operators
 
     def shown(self, path: Path) -> str:
         """`path` as messages name it: relative to where the project or the user is, if it lies below."""
@@ -25,6 +30,15 @@ class Paths:
             except ValueError:
                 continue
         return path.as_posix()
+
+    def foreign(self, native_functions: Path, helpers: Path | None) -> Paths:
+        """Operators of somebody else's YAML, implemented as far as the project has kernels for them."""
+        return replace(
+            self,
+            native_functions=native_functions,
+            helpers=helpers or self.native_functions.parent / PYTORCH_HELPERS,
+            library=(self.native_functions, self.derivatives),
+        )
 
 
 def project_paths() -> Paths:

@@ -6,47 +6,80 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from codegen import check, manifest, plan, resolve, targets
+from codegen import adopt, check, manifest, plan, resolve, targets
 from codegen.callables import FunctionIndex
-from codegen.callees import OperatorTable
-from codegen.model import DerivativeEntry, NativeFunction
+from codegen.callees import HelperTable, OperatorTable
+from codegen.model import DerivativeEntry, HelperDeclaration, NativeFunction
 from codegen.paths import Paths
-from codegen.read import load, read_derivatives, read_native_functions
+from codegen.read import load, read_derivatives, read_helpers, read_native_functions, read_tags
 from codegen.source import Diagnostics
+from codegen.vocabulary import TAGS
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What a run found.  `plan` is None where there were errors."""
+    """What a run found.  `plan` is None where there were errors.
+
+    `findings` is what the soundness rules say of foreign YAML: no errors, because whoever wrote it lives with them.
+    """
 
     functions: Sequence[NativeFunction]
     entries: Sequence[DerivativeEntry]
     plan: plan.Plan | None
     diagnostics: Diagnostics
+    findings: Diagnostics
 
 
 def analyze(paths: Paths) -> Result:
-    """Everything before emission: all errors of both files, and the plan if there are none."""
+    """Everything before emission: all errors of the files, and the plan if there are none."""
     diagnostics = Diagnostics()
-    native = load(paths.native_functions, paths.shown(paths.native_functions), diagnostics)
-    formulas = load(paths.derivatives, paths.shown(paths.derivatives), diagnostics)
-    functions = read_native_functions(native, diagnostics) if native is not None else ()
-    entries = read_derivatives(formulas, diagnostics) if formulas is not None else ()
-    if native is None or formulas is None:  # every name of the other file would be unknown
-        return Result(functions, entries, None, diagnostics)
-    kernels, helpers, composites = (
-        FunctionIndex(paths.runtime / part, f"runtime.{part}", f"runtime/{part}", diagnostics)
-        for part in ("kernels", "helpers", "composite")
+    findings = diagnostics if paths.library is None else Diagnostics()
+    functions, entries = read_operators(paths.native_functions, paths.derivatives, paths, diagnostics)
+    declarations = _read_helpers(paths, diagnostics)
+    if functions is None or entries is None or declarations is None:  # the names of a missing file would be unknown
+        return Result(functions or (), entries or (), None, diagnostics, findings)
+    if paths.library is not None:
+        own_functions, own_entries = read_operators(*paths.library, paths, diagnostics)
+        functions, entries = adopt.adopt(functions, entries, adopt.Library(own_functions or (), own_entries or ()))
+    kernels, composites, helpers = (
+        FunctionIndex([paths.runtime / part for part in parts], diagnostics)
+        for parts in (("kernels",), ("composite",), _HELPER_FOLDERS[paths.library is not None])
     )
-    table = OperatorTable(functions, helpers)
+    table = OperatorTable(functions, HelperTable(helpers, declarations))
     resolved = resolve.resolve_entries(entries, table, diagnostics)
     check.check_kernels(functions, kernels, composites, diagnostics)
     check.check_variants(functions, diagnostics)
     check.check_samples(functions, diagnostics)
-    check.check_entries(resolved, diagnostics)
+    check.check_entries(resolved, findings)
     if diagnostics:
-        return Result(functions, entries, None, diagnostics)
-    return Result(functions, entries, plan.make_plan(functions, resolved, table, kernels, composites), diagnostics)
+        return Result(functions, entries, None, diagnostics, findings)
+    made = plan.make_plan(functions, resolved, table, kernels, composites)
+    return Result(functions, entries, made, diagnostics, findings)
+
+
+# Where helpers are implemented, for the project's own formulas and for foreign ones.
+_HELPER_FOLDERS = (("helpers",), ("upstream", "helpers"))
+
+
+def read_operators(
+    native_functions: Path, derivatives: Path, paths: Paths, diagnostics: Diagnostics
+) -> tuple[Sequence[NativeFunction] | None, Sequence[DerivativeEntry] | None]:
+    """The operators and the derivative entries; None for a file that can not be read."""
+    native = load(native_functions, paths.shown(native_functions), diagnostics)
+    formulas = load(derivatives, paths.shown(derivatives), diagnostics)
+    tags = TAGS
+    if paths.tags is not None:
+        defined = load(paths.tags, paths.shown(paths.tags), diagnostics)
+        tags = read_tags(defined, diagnostics) if defined is not None else TAGS
+    functions = None if native is None else read_native_functions(native, diagnostics, tags)
+    return functions, None if formulas is None else read_derivatives(formulas, diagnostics)
+
+
+def _read_helpers(paths: Paths, diagnostics: Diagnostics) -> Sequence[HelperDeclaration] | None:
+    if paths.helpers is None:
+        return ()
+    file = load(paths.helpers, paths.shown(paths.helpers), diagnostics)
+    return None if file is None else read_helpers(file, diagnostics)
 
 
 def emit(paths: Paths, made: plan.Plan, target: str = "python") -> Mapping[str, str]:

@@ -11,16 +11,19 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from codegen.callables import FunctionIndex, PythonFunction
-from codegen.callees import OperatorTable, annotation_type
+from codegen.callees import OperatorTable
 from codegen.check import COMPOSITE_KEYS, composite_name, values_used
 from codegen.formula.typed import (
+    OPTIONS,
     TENSOR,
+    Arithmetic,
     Element,
     HelperCall,
     Intrinsic,
     ListDisplay,
+    Literal,
     OperatorCall,
-    TupleType,
+    TupleDisplay,
     TypedExpr,
     Variable,
     VariableKind,
@@ -33,7 +36,7 @@ from codegen.intrinsics import METADATA
 from codegen.model import FormulaKind, NativeFunction, Promotion
 from codegen.resolve import ResolvedEntry, ResolvedFormula
 from codegen.sampling import samples_of
-from codegen.schema.types import Argument, FunctionSchema, ListType, OperatorName, OptionalType, Type
+from codegen.schema.types import Argument, FunctionSchema, ListType, OperatorName, OptionalType, SchemaKind, Type
 
 # -- Nodes
 
@@ -164,6 +167,7 @@ class OperatorPlan:
     promotion: Promotion | None
     fast: FastPath | None
     node: NodePlan | None
+    inplace_node: NodePlan | None  # where the in-place variant has formulas of its own
     forward: ForwardPlan | None
     view: str | None  # "single", "multi"
     inplace: OperatorName | None
@@ -217,36 +221,49 @@ def make_plan(
 ) -> Plan:
     """Plan every operator, Node and packet of checked input."""
     by_name = {str(entry.function.name): entry for entry in entries}
-    class_names = _node_class_names(by_name)
+    nodes = _plan_nodes(by_name)
+    written = {
+        function.variant_of: nodes.get(str(function.name))
+        for function in functions
+        if function.variant_of is not None and function.schema.kind is SchemaKind.INPLACE
+    }
     operators = []
     for function in functions:
+        if function.variant_of is not None:
+            continue
         entry = by_name.get(str(function.name))
-        node = _plan_node(entry, class_names[str(function.name)]) if entry is not None else None
+        node = nodes.get(str(function.name))
         forward = _plan_forward(entry, table) if entry is not None and node is not None else None
-        operators.append(_plan_operator(function, entry, node, forward, kernels, composites))
-    nodes = tuple(operator.node for operator in operators if operator.node is not None)
+        inplace_node = written.get(function.name)
+        operators.append(_plan_operator(function, entry, node, inplace_node, forward, kernels, composites))
     formulas = sum(len(entry.backward) + len(entry.forward) for entry in by_name.values())
-    return Plan(tuple(operators), nodes, _plan_packets(operators), formulas)
+    return Plan(tuple(operators), tuple(nodes.values()), _plan_packets(operators), formulas)
 
 
 def _formula_texts(entry: ResolvedEntry) -> tuple[str, ...]:
     return tuple(f"{', '.join(f.names)}: {f.source.text}" for f in (*entry.backward, *entry.forward))
 
 
-def _node_class_names(entries: Mapping[str, ResolvedEntry]) -> dict[str, str]:
-    """`MulBackward0`, `MulBackward1`: numbered over the overloads of a base name in the order of derivatives.yaml."""
-    counts: dict[str, int] = {}
-    names = {}
-    for name, entry in entries.items():
-        base = entry.function.name.base
-        camel = "".join(part[:1].upper() + part[1:] for part in base.split("_"))
-        number = counts.get(base, 0)
-        counts[base] = number + 1
-        names[name] = f"{camel}Backward{number}"
-    return names
-
-
 # -- planning Nodes
+
+
+def _plan_nodes(entries: Mapping[str, ResolvedEntry]) -> dict[str, NodePlan]:
+    """The Nodes of all entries that have formulas.
+
+    `MulBackward0`, `MulBackward1`: they are numbered over the overloads of a base name, in-place ones included, in the
+    order of derivatives.yaml.
+    """
+    counts: dict[str, int] = {}
+    nodes = {}
+    for name, entry in entries.items():
+        camel = "".join(part.title() for part in entry.function.name.base.split("_"))
+        prefix = f"{camel}Backward".replace("ForwardBackward", "Backward")
+        number = counts.get(prefix, 0)
+        node = _plan_node(entry, f"{prefix}{number}")
+        if node is not None:
+            counts[prefix] = number + 1
+            nodes[name] = node
+    return nodes
 
 
 def _plan_node(entry: ResolvedEntry, class_name: str) -> NodePlan | None:
@@ -302,15 +319,16 @@ def _plan_saved(
     A tensor that a formula asks for metadata only gives a saved value (`self_sizes`), not a saved tensor.
     """
     whole: dict[tuple[VariableKind, str, int], list[int]] = {}
-    values: dict[tuple[str, str], tuple[TypedExpr, list[int]]] = {}
+    values: dict[str, tuple[TypedExpr, list[int]]] = {}
 
     def change(expr: TypedExpr, gradient: int) -> TypedExpr | None:
-        if isinstance(expr, Intrinsic) and expr.name in METADATA and isinstance(expr.args[0], Variable):
-            variable = expr.args[0]
-            if variable.kind in (VariableKind.INPUT, VariableKind.OUTPUT):
-                name = f"{variable.name}_{expr.name}"
-                values.setdefault((name, variable.name), (expr, []))[1].append(gradient)
-                return Variable(expr.type, expr.start, expr.end, VariableKind.INPUT, name)
+        found = _metadata(expr)
+        if found is not None:
+            name, value = found
+            values.setdefault(name, (value, []))[1].append(gradient)
+            variable = Variable(value.type, expr.start, expr.end, VariableKind.INPUT, name)
+            zeros = isinstance(expr, OperatorCall)
+            return Intrinsic(expr.type, expr.start, expr.end, "zeros", (variable,)) if zeros else variable
         if isinstance(expr, Variable) and expr.kind in (VariableKind.INPUT, VariableKind.OUTPUT):
             whole.setdefault((expr.kind, expr.name, expr.index), []).append(gradient)
         return None
@@ -334,10 +352,46 @@ def _plan_saved(
         else:
             shape = "list" if type != TENSOR else "tensor"
         saved.append(SavedVariable(name, shape, variable, () if needed == every else needed))
-    for (name, _), (expr, users) in values.items():
+    for name, (expr, users) in values.items():
         needed = tuple(sorted(set(users)))
         saved.append(SavedVariable(name, "value", expr, () if needed == every else needed))
     return tuple(saved), rewritten
+
+
+def _metadata(expr: TypedExpr) -> tuple[str, TypedExpr] | None:
+    """What a formula asks of a Tensor besides its values: the name to save it under, and the expression to save.
+
+    The names are PyTorch's: `self_sym_sizes`, `self_sym_argsize_0`, `self_info` (of which `zeros_like` is made).
+    """
+    match expr:
+        case Element(receiver=Intrinsic(name="sizes", spelling="sym_sizes", args=(Variable() as tensor,)), index=index):
+            number = _index_text(index)
+            if _is_saved(tensor) and number is not None:
+                return f"{tensor.name}_sym_argsize_{number}", expr
+        case Intrinsic(args=(Variable() as tensor,)) if expr.name in METADATA and _is_saved(tensor):
+            suffix = (expr.spelling or expr.name).removeprefix("to_")
+            if expr.name == "blocksize" or (suffix == "sym_sizes" and isinstance(tensor.type, OptionalType)):
+                suffix += "_opt"
+            return f"{tensor.name}_{suffix}", expr
+        case OperatorCall(args=((_, Variable() as tensor),)) if str(expr.schema.name) == "zeros_like":
+            if _is_saved(tensor) and tensor.type == TENSOR:
+                return f"{tensor.name}_info", Intrinsic(OPTIONS, expr.start, expr.end, "info", (tensor,))
+    return None
+
+
+def _index_text(index: TypedExpr) -> str | None:
+    match index:
+        case Literal(value=int() as value):
+            return str(value).replace("-", "minus_")
+        case Arithmetic(op="-", operands=(Literal(value=int() as value),)):
+            return f"minus_{value}"
+        case Variable(kind=VariableKind.INPUT):
+            return index.name
+    return None
+
+
+def _is_saved(variable: Variable) -> bool:
+    return variable.kind in (VariableKind.INPUT, VariableKind.OUTPUT)
 
 
 def _type_of(kind: VariableKind, name: str, index: int, schema: FunctionSchema) -> Type:
@@ -367,13 +421,12 @@ def _gradients_read(tree: TypedExpr | None, entry: ResolvedEntry) -> tuple[tuple
                 for name, value in expr.args:
                     visit(value, _accepts_none(types[name]))
             case HelperCall():
-                annotations = {p.name: annotation_type(p.annotation) for p in expr.helper.parameters or ()}
+                types = dict(expr.helper.parameters)
                 for name, value in expr.args:
-                    type = annotations[name]
-                    visit(value, type is not None and not isinstance(type, TupleType) and _accepts_none(type))
+                    visit(value, _accepts_none(types[name]))
             case Intrinsic(name="defined"):
                 visit(expr.args[0], True)
-            case ListDisplay():
+            case ListDisplay() | TupleDisplay():
                 for item in expr.items:
                     visit(item, accepts_none)
             case Element():
@@ -457,6 +510,7 @@ def _plan_operator(
     function: NativeFunction,
     entry: ResolvedEntry | None,
     node: NodePlan | None,
+    inplace_node: NodePlan | None,
     forward: ForwardPlan | None,
     kernels: FunctionIndex,
     composites: FunctionIndex,
@@ -482,12 +536,14 @@ def _plan_operator(
     view = None
     if schema.is_view:
         view = "multi" if returns_list or len(schema.returns) > 1 else "single"
-    saves_self = node is not None and any(s.name == "self" and s.shape == "tensor" for s in node.saved)
+    recorded = inplace_node or node
+    saves_self = recorded is not None and any(s.name == "self" and s.shape == "tensor" for s in recorded.saved)
     if forward is not None:
         saves_self = saves_self or any("self" in values_used(tree) for _, tree in forward.formulas)
     return OperatorPlan(
         schema.name, schema, python_function_name(schema.name), _parameters(schema), kind, tuple(implementations),
-        function.promotion, _plan_fast_path(function, kind), node, forward, view, inplace, out, returns_list,
+        function.promotion, _plan_fast_path(function, kind), node, inplace_node, forward, view, inplace, out,
+        returns_list,
         saves_self,
         entry is not None and node is None, samples_of(function), _formula_texts(entry) if entry is not None else (),
         function,
@@ -529,7 +585,7 @@ _PLACEMENT = frozenset(("Device", "Layout", "MemoryFormat"))
 
 def _plan_fast_path(function: NativeFunction, kind: str) -> FastPath | None:
     """The straight way, for operators on arrays whose arguments are of the kinds that it knows."""
-    if kind != "kernel" or function.schema.kind.value != "functional":
+    if kind != "kernel" or function.schema.kind is not SchemaKind.FUNCTIONAL:
         return None
     if not all(is_tensor_like(plain_type(result.type)) for result in function.schema.returns):
         return None

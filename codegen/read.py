@@ -10,9 +10,10 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from codegen.model import DerivativeEntry, NativeFunction
+from codegen.model import DerivativeEntry, HelperDeclaration, NativeFunction
 from codegen.read_derivatives import DerivativeReader
 from codegen.read_functions import FunctionReader
+from codegen.read_helpers import HelperReader
 from codegen.source import Diagnostics, SourceFile, Span
 from codegen.vocabulary import TAGS
 from codegen.yaml_text import YamlFile
@@ -51,6 +52,11 @@ def read_native_functions(
 def read_derivatives(file: SourceFile, diagnostics: Diagnostics) -> tuple[DerivativeEntry, ...]:
     """The entries of a derivatives.yaml."""
     return DerivativeReader(YamlFile(file, diagnostics)).read()
+
+
+def read_helpers(file: SourceFile, diagnostics: Diagnostics) -> tuple[HelperDeclaration, ...]:
+    """The declarations of a helper file."""
+    return HelperReader(YamlFile(file, diagnostics)).read()
 
 
 def read_tags(file: SourceFile, diagnostics: Diagnostics) -> frozenset[str]:

@@ -10,9 +10,19 @@ from dataclasses import dataclass
 
 from codegen.callees import OperatorTable
 from codegen.formula import syntax
-from codegen.formula.typed import NONE, STR, TENSOR, TupleType, TypedExpr, plain_type
+from codegen.formula.typed import (
+    NONE,
+    STR,
+    TENSOR,
+    Mapped,
+    TupleType,
+    TypedExpr,
+    Variable,
+    VariableKind,
+    plain_type,
+)
 from codegen.model import DerivativeEntry, Formula, FormulaKind, NativeFunction
-from codegen.resolve_formula import FormulaResolver, Scope
+from codegen.resolve_formula import ELEMENT_INDEX, FormulaResolver, Scope
 from codegen.schema.types import Argument, FunctionSchema, ListType, OptionalType, Type
 from codegen.source import Diagnostics, Text
 from codegen.vocabulary import did_you_mean
@@ -144,6 +154,7 @@ def _resolve_entry(
     outputs = _differentiable_outputs(entry, schema, diagnostics)
     arguments = {argument.name: argument for argument in schema.arguments}
     known_outputs = _output_names(schema)
+    by_element = _is_by_element(entry, schema)
     backward: list[ResolvedFormula] = []
     forward: list[ResolvedFormula] = []
     seen: dict[tuple[str, str], Text] = {}
@@ -160,7 +171,7 @@ def _resolve_entry(
             first = seen.setdefault((key, str(name)), name)
             if first is not name:
                 diagnostics.error(name.span(), f"second formula for '{name}'", notes=((first.span(), "the first one"),))
-        scope = Scope(function, outputs)
+        scope = Scope(function, outputs, by_element)
         if is_forward:
             scope.forward()
         else:
@@ -168,6 +179,8 @@ def _resolve_entry(
         tree = None
         if formula.tree is not None:
             tree = FormulaResolver(table, scope, formula.text, diagnostics).resolve(formula.tree)
+            if tree is not None and by_element:
+                tree = _for_each(tree, scope, is_forward)
             if tree is not None and not unknown:
                 wanted = [
                     schema.returns[known_outputs[str(name)]].type if is_forward else arguments[str(name)].type
@@ -179,6 +192,27 @@ def _resolve_entry(
             names = tuple(str(name) for name in formula.names)
             (forward if is_forward else backward).append(ResolvedFormula(names, formula.kind, tree, formula))
     return ResolvedEntry(function, entry, tuple(backward), tuple(forward), outputs)
+
+
+def _is_by_element(entry: DerivativeEntry, schema: FunctionSchema) -> bool:
+    """Whether the formulas of an operator on lists are for one element each, number `i`."""
+    lists = any(plain_type(argument.type) == ListType(TENSOR) for argument in schema.arguments)
+    named = any(argument.name == ELEMENT_INDEX for argument in schema.arguments)
+    trees = [formula.tree for formula in entry.formulas if formula.tree is not None]
+    return lists and not named and any(ELEMENT_INDEX in _names_used(tree) for tree in trees)
+
+
+def _for_each(tree: TypedExpr, scope: Scope, is_forward: bool) -> TypedExpr | None:
+    """A formula for one element as one for the list."""
+    if isinstance(tree.type, TupleType):
+        return tree
+    type = ListType(tree.type)
+    if is_forward:
+        name = next(a.name for a in scope.schema.arguments if plain_type(a.type) == ListType(TENSOR))
+        source = Variable(ListType(TENSOR), tree.start, tree.end, VariableKind.TANGENT, name)
+    else:
+        source = Variable(ListType(TENSOR), tree.start, tree.end, VariableKind.GRADS, "grads")
+    return Mapped(type, tree.start, tree.end, source, ELEMENT_INDEX, tree, by_index=True)
 
 
 def _all_formulas(entry: DerivativeEntry) -> Iterator[tuple[str, Formula]]:

@@ -6,17 +6,22 @@ intrinsic.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from dataclasses import replace
 
-from codegen.callables import PythonFunction
-from codegen.callees import OperatorTable, Target, annotation_type, operator_target, takes_options
+from codegen.callees import OperatorTable, Target, helper_target
 from codegen.formula import syntax
 from codegen.formula.typed import (
     BOOL,
     BOOL_LIST,
+    DEVICE,
     DTYPE,
     FLOAT,
+    GEOMETRY,
     INT,
+    LAYOUT,
+    MEMORY_FORMAT,
     NONE,
     OPTIONS,
     SCALAR,
@@ -29,7 +34,9 @@ from codegen.formula.typed import (
     Intrinsic,
     ListDisplay,
     Literal,
+    Mapped,
     OperatorCall,
+    TupleDisplay,
     TupleType,
     TypedExpr,
     ValueType,
@@ -38,9 +45,9 @@ from codegen.formula.typed import (
     conversion_cost,
     plain_type,
 )
-from codegen.intrinsics import scalar_intrinsic, tensor_intrinsic
+from codegen.intrinsics import list_intrinsic, scalar_intrinsic, tensor_intrinsic
 from codegen.model import NativeFunction
-from codegen.schema.types import ListType, OptionalType, Type
+from codegen.schema.types import ListType, OptionalType
 from codegen.source import Diagnostics, Text
 from codegen.vocabulary import did_you_mean
 
@@ -62,15 +69,45 @@ _REFLECTED = {
 }
 _UNARY_OPERATORS = {"-": "neg", "!": "logical_not", "~": "bitwise_not"}
 _COMPARISONS = frozenset(("==", "!=", "<", "<=", ">", ">="))
-_NAMESPACES = ("at::", "torch::", "::at::", "at::_ops::", "native::", "at::native::")
+_NAMESPACES = ("at::", "torch::", "_ops::", "native::")
 _NONE_NAMES = frozenset(("std::nullopt", "::std::nullopt", "c10::nullopt", "nullopt"))
+_CONSTANTS: dict[str, tuple[ValueType, float | str]] = {
+    "M_PI": (FLOAT, math.pi),
+    "M_LN2": (FLOAT, math.log(2.0)),
+    "M_LN10": (FLOAT, math.log(10.0)),
+    "M_SQRT2": (FLOAT, math.sqrt(2.0)),
+    "at::Reduction::None": (INT, 0),
+    "at::Reduction::Mean": (INT, 1),
+    "at::Reduction::Sum": (INT, 2),
+    "c10::MemoryFormat::Contiguous": (MEMORY_FORMAT, "contiguous_format"),
+    "c10::kStrided": (LAYOUT, "strided"),
+    "c10::kJagged": (LAYOUT, "jagged"),
+    "at::kBool": (DTYPE, "bool"),
+    "at::kLong": (DTYPE, "int64"),
+}
+# Constructors that change nothing of a value, as far as formulas see it.
+_CONVERSIONS = frozenset((
+    "Scalar", "at::Scalar", "c10::Scalar", "IntArrayRef", "at::IntArrayRef", "SymIntArrayRef", "c10::SymInt",
+    "at::OptionalArrayRef", "c10::OptionalArrayRef", "at::native::get_nested_tensor_impl",
+))  # fmt: skip
+_NUMBER_FUNCTIONS = frozenset(("sqrt", "exp", "log"))
+_SYMBOLIC_SUFFIX = "_symint"
+# Methods of C++ classes behind Tensors that an operator stands for.
+_METHODS = {"get_nested_sizes": "_nested_tensor_size"}
+# `original_self_p`: what the argument of an in-place operator was before the write.
+_BEFORE_WRITE = "original_"
+# The variable of formulas for lists of Tensors: `grads[i]`.
+ELEMENT_INDEX = "i"
 
 
 class Scope:
     """The names that the formulas of one operator may use, with what they stand for."""
 
-    def __init__(self, function: NativeFunction, differentiable_outputs: Sequence[int]) -> None:
+    def __init__(
+        self, function: NativeFunction, differentiable_outputs: Sequence[int], by_element: bool = False
+    ) -> None:
         schema = function.schema
+        self.by_element = by_element
         self.variables: dict[str, tuple[VariableKind, int, ValueType]] = {}
         for argument in schema.arguments:
             self.variables[argument.name] = (VariableKind.INPUT, 0, plain_type(argument.type))
@@ -82,6 +119,8 @@ class Scope:
                 self.variables.setdefault(f"result{index}", (VariableKind.OUTPUT, index, self.result_types[index]))
         if len(schema.returns) == 1:
             self.variables.setdefault("result", (VariableKind.OUTPUT, 0, self.result_types[0]))
+        if by_element:
+            self.variables[ELEMENT_INDEX] = (VariableKind.PARAMETER, 0, INT)
         self.differentiable_outputs = differentiable_outputs
         self.schema = schema
 
@@ -108,6 +147,9 @@ class Scope:
             if base == TENSOR:
                 self.variables[f"{argument.name}_p"] = (VariableKind.INPUT, 0, type)
                 self.variables[f"{argument.name}_t"] = (VariableKind.TANGENT, 0, type)
+        if self.schema.name.is_inplace:
+            self.variables[f"{_BEFORE_WRITE}self_p"] = (VariableKind.INPUT, 0, TENSOR)
+            self.variables[f"{_BEFORE_WRITE}self_t"] = (VariableKind.TANGENT, 0, TENSOR)
 
 
 class FormulaResolver:
@@ -167,6 +209,9 @@ class FormulaResolver:
     def name(self, node: syntax.Name) -> TypedExpr | None:
         if node.id in _NONE_NAMES:
             return Literal(NONE, node.start, node.end, None)
+        constant = _CONSTANTS.get(node.id)
+        if constant is not None:
+            return Literal(constant[0], node.start, node.end, constant[1])
         found = self.scope.variables.get(node.id)
         if found is None:
             hint = did_you_mean(node.id, self.scope.variables)
@@ -178,7 +223,14 @@ class FormulaResolver:
         name = node.id.removesuffix("_p") if kind is VariableKind.INPUT and self.is_primal(node.id) else node.id
         if kind is VariableKind.TANGENT:
             name = node.id.removesuffix("_t")
-        return Variable(type, node.start, node.end, kind, name, index)
+        if name != node.id:
+            name = name.removeprefix(_BEFORE_WRITE)
+        variable = Variable(type, node.start, node.end, kind, name, index)
+        if name != node.id and self.scope.by_element and isinstance(type, ListType):
+            # In a formula for lists element by element, `self_t` is the tangent of the element.
+            element = Variable(INT, node.start, node.end, VariableKind.PARAMETER, ELEMENT_INDEX)
+            return Element(type.elem, node.start, node.end, variable, element)
+        return variable
 
     def is_primal(self, name: str) -> bool:
         return name.endswith("_p") and all(argument.name != name for argument in self.scope.schema.arguments)
@@ -222,63 +274,86 @@ class FormulaResolver:
         if not isinstance(node.function, syntax.Name):
             self.error(node.start, node.end, "only operators and helpers can be called", hint="write a helper")
             return None
-        name = node.function.id
-        if name in ("Scalar", "at::Scalar", "c10::Scalar") and len(node.args) == 1:
-            return self.resolve(node.args[0])
-        if name in ("Tensor", "at::Tensor") and not node.args:
-            return Literal(NONE, node.start, node.end, None)
-        if name == "wrap_opt_if" and len(node.args) == 2:
-            args = self.resolve_all(node.args)
-            if args is None:
-                return None
-            return Conditional(
-                OptionalType(TENSOR), node.start, node.end, args[1], args[0], Literal(NONE, node.start, node.end, None)
-            )
+        name = node.function.id.removeprefix("::")
+        if name == "fmap" and len(node.args) == 2 and isinstance(node.args[1], syntax.Lambda):
+            return self.mapped(node, node.args[0], node.args[1])
         args = self.resolve_all(node.args)
         if args is None:
             return None
+        if name == "wrap_opt_if" and len(args) == 2:
+            none = Literal(NONE, node.start, node.end, None)
+            return Conditional(OptionalType(TENSOR), node.start, node.end, args[1], args[0], none)
+        own = self.cplusplus(node, name, args)
+        if own is not None:
+            return own
         base = name
         for namespace in _NAMESPACES:
-            if base.startswith(namespace):
-                base = base.removeprefix(namespace)
-        targets = [operator_target(function.schema) for function in self.table.overloads(base)]
-        targets += [operator_target(f.schema, options=True) for f in self.table.overloads(base) if takes_options(f)]
-        helper = self.table.helpers.get(base)
-        if helper is not None:
-            target = self.helper_target(helper, node)
-            if target is None:
-                return None
-            targets.append(target)
-        if not targets:
-            known = [*self.table.by_base, *(function.name for function in self.table.helpers)]
+            base = base.removeprefix(namespace)
+        targets: list[Target] = []
+        for spelling in (base, base.removesuffix(_SYMBOLIC_SUFFIX)):
+            targets = list(self.table.targets(spelling))
+            targets += [helper_target(h) for h in self.table.helpers.overloads(spelling, self.diagnostics)]
+            if targets:
+                return self.choose(spelling, targets, args, node.function.start, node.function.end, node)
+        if base not in self.table.helpers:
+            known = [*self.table.by_base, *self.table.helpers.names()]
             hint = did_you_mean(base, known) or f"a helper is a function of a module in {self.table.helpers.folder}"
             self.error(node.function.start, node.function.end, f"unknown function '{name}'", hint)
-            return None
-        return self.choose(base, targets, args, node.function.start, node.function.end, node.start, node.end)
+        return None
 
-    def helper_target(self, helper: PythonFunction, node: syntax.Call) -> Target | None:
-        names: list[str] = []
-        types: list[Type] = []
-        for parameter in helper.parameters or ():
-            type = annotation_type(parameter.annotation)
-            if type is None or isinstance(type, TupleType):
-                self.diagnostics.error(
-                    helper.span,
-                    f"parameter '{parameter.name}' of helper '{helper.name}' has no type that formulas know"
-                    + (f": '{parameter.annotation}'" if parameter.annotation else ""),
-                    hint="Tensor, int, float, bool, str, Scalar, DType, 'X | None', 'Sequence[X]'",
-                )
-                return None
-            names.append(parameter.name)
-            types.append(type)
-        result = annotation_type(helper.returns)
-        if result is None:
-            self.diagnostics.error(
-                helper.span, f"helper '{helper.name}' has no result type that formulas know: '{helper.returns}'"
-            )
+    def cplusplus(self, node: syntax.Call, name: str, args: list[TypedExpr]) -> TypedExpr | None:
+        """What formulas say in C++ about values: constructors, `std::get`, functions on numbers."""
+        start, end, count = node.start, node.end, len(args)
+        if name == "std::get" and count == 1 and len(node.template) == 1 and isinstance(args[0].type, TupleType):
+            position = node.template[0]
+            if position.isdigit() and int(position) < len(args[0].type.elems):
+                type = args[0].type.elems[int(position)]
+                return Element(type, start, end, args[0], Literal(INT, start, end, int(position)))
+        if name == "std::tuple" and not args:
+            none = Literal(TENSOR, start, end, None)
+            length = len(node.template)
+            return TupleDisplay(TupleType((TENSOR,) * length), start, end, (none,) * length)
+        if name == "std::vector" and count in (1, 2) and args[0].type == INT:
+            elem = Literal(OptionalType(TENSOR), start, end, None) if count == 1 else args[1]
+            if not isinstance(elem.type, TupleType):
+                return Intrinsic(ListType(elem.type), start, end, "repeat", (elem, args[0]))
+        if count == 1:
+            (arg,) = args
+            if name in _CONVERSIONS:
+                return arg
+            if name == "std::optional" and not isinstance(arg.type, OptionalType | TupleType):
+                return replace(arg, type=OptionalType(arg.type))
+            if name == "TensorGeometry" and arg.type == TENSOR:
+                return Intrinsic(GEOMETRY, start, end, "geometry", args=(arg,))
+            if arg.type == ListType(TENSOR) and (info := list_intrinsic(name)) is not None:
+                return Intrinsic(info.result, start, end, info.name, (arg,), name)
+            if name.removeprefix("std::") in _NUMBER_FUNCTIONS and arg.type in _NUMBERS:
+                return Intrinsic(FLOAT, start, end, name.removeprefix("std::"), (arg,))
+        if not args and name in ("Tensor", "at::Tensor"):
+            return Literal(NONE, start, end, None)
+        if not args and name == "GradMode::is_enabled":
+            return Intrinsic(BOOL, start, end, "grad_enabled", ())
+        return None
+
+    def mapped(self, node: syntax.Call, source: syntax.Expr, function: syntax.Lambda) -> TypedExpr | None:
+        """`fmap(list, [](int i) { return -i; })`."""
+        values = self.resolve(source)
+        if values is None:
             return None
-        required = sum(not parameter.has_default for parameter in helper.parameters or ())
-        return Target(None, helper, tuple(names), tuple(types), required, result)
+        if not isinstance(values.type, ListType) or len(function.parameters) != 1:
+            self.error(node.start, node.end, f"fmap takes a list and a lambda of one parameter, this is {values.type}")
+            return None
+        parameter = function.parameters[0].name
+        hidden = self.scope.variables.get(parameter)
+        self.scope.variables[parameter] = (VariableKind.PARAMETER, 0, values.type.elem)
+        body = self.resolve(function.body)
+        if hidden is None:
+            del self.scope.variables[parameter]
+        else:
+            self.scope.variables[parameter] = hidden
+        if body is None or isinstance(body.type, TupleType):
+            return None
+        return Mapped(ListType(body.type), node.start, node.end, values, parameter, body)
 
     def method(self, node: syntax.MethodCall) -> TypedExpr | None:
         receiver, args = self.resolve(node.receiver), self.resolve_all(node.args)
@@ -290,23 +365,18 @@ class FormulaResolver:
         if own is not None:
             return own
         if type == TENSOR:
-            targets = [operator_target(f.schema) for f in self.table.overloads(node.name) if "method" in f.variants]
-            targets += [
-                operator_target(f.schema, options=True)
-                for f in self.table.overloads(node.name)
-                if "method" in f.variants and takes_options(f)
-            ]
-            if targets:
-                return self.choose(
-                    node.name, targets, [receiver, *args], node.name_start, name_end, node.start, node.end
-                )
-            if self.table.overloads(node.name):
-                self.error(node.name_start, name_end, f"'{node.name}' is not a method", f"call {node.name}(...)")
-                return None
-        methods = [
+            for spelling in (node.name, _METHODS.get(node.name) or node.name.removesuffix(_SYMBOLIC_SUFFIX)):
+                targets = self.table.targets(spelling)
+                methods = [target for target in targets if target.is_method]
+                if methods:
+                    return self.choose(spelling, methods, args, node.name_start, name_end, node, receiver)
+                if targets:
+                    self.error(node.name_start, name_end, f"'{node.name}' is not a method", f"call {node.name}(...)")
+                    return None
+        known = [
             base for base, functions in self.table.by_base.items() if any("method" in f.variants for f in functions)
         ]
-        hint = did_you_mean(node.name, methods) if type == TENSOR else None
+        hint = did_you_mean(node.name, known) if type == TENSOR else None
         self.error(node.name_start, name_end, f"{type} has no method '{node.name}'", hint)
         return None
 
@@ -319,7 +389,7 @@ class FormulaResolver:
             if node.name == "has_value":
                 return Intrinsic(BOOL, start, end, "defined", (receiver,))
             if node.name == "value":
-                return receiver
+                return replace(receiver, type=receiver.type.elem)
             if len(args) == 1:
                 return Conditional(
                     receiver.type.elem,
@@ -332,17 +402,22 @@ class FormulaResolver:
         if type == TENSOR:
             info = tensor_intrinsic(node.name)
             if info is not None and not args:
-                return Intrinsic(info.result, start, end, info.name, (receiver,))
+                return Intrinsic(info.result, start, end, info.name, (receiver,), node.name)
             if node.name in ("size", "sym_size", "stride", "sym_stride") and len(args) == 1 and args[0].type == INT:
                 info = tensor_intrinsic("sizes" if node.name.endswith("size") else "strides")
                 assert info is not None
-                whole = Intrinsic(info.result, start, end, info.name, (receiver,))
+                whole = Intrinsic(info.result, start, end, info.name, (receiver,), f"{node.name}s")
                 return Element(INT, start, end, whole, args[0])
         if isinstance(type, ListType) and node.name in ("size", "empty") and not args:
             length = Intrinsic(INT, start, end, "length", (receiver,))
             if node.name == "size":
                 return length
             return Arithmetic(BOOL, start, end, "==", (length, Literal(INT, start, end, 0)))
+        if isinstance(type, ListType) and node.name in ("front", "back") and not args:
+            position = Literal(INT, start, end, 0 if node.name == "front" else -1)
+            return Element(type.elem, start, end, receiver, position)
+        if type == DEVICE and node.name.startswith("is_") and not args:
+            return Intrinsic(BOOL, start, end, "device_is", (receiver,), node.name.removeprefix("is_"))
         if type in _NUMBERS:
             info = scalar_intrinsic(node.name)
             if info is not None and not args:
@@ -350,26 +425,33 @@ class FormulaResolver:
         return None
 
     def choose(
-        self, name: str, targets: list[Target], args: list[TypedExpr],
-        name_start: int, name_end: int, start: int, end: int,
+        self, name: str, targets: Sequence[Target], args: list[TypedExpr],
+        name_start: int, name_end: int, node: syntax.Expr, receiver: TypedExpr | None = None,
     ) -> TypedExpr | None:  # fmt: skip
-        """The call of the one target that fits `args` best."""
-        fitting: list[tuple[int, int, int, Target]] = []
+        """The call of the one target that fits `args` best; `receiver` stands for `self`."""
+        fitting: list[tuple[int, int, int]] = []
         for order, target in enumerate(targets):
-            if not target.required <= len(args) <= len(target.types):
+            given = _with_receiver(target, args, receiver)
+            if not target.required <= len(given) <= len(target.types):
                 continue
-            costs = [conversion_cost(arg.type, type) for arg, type in zip(args, target.types, strict=False)]
-            known = [cost for cost in costs if cost is not None]
-            if len(known) == len(costs):
-                fitting.append((sum(known), len(target.types), order, target))
+            total = 0
+            for arg, type in zip(given, target.types, strict=False):
+                cost = conversion_cost(arg.type, type)
+                if cost is None:
+                    break
+                total += cost
+            else:
+                fitting.append((total, len(target.types), order))
         if fitting:
-            return self.bind(min(fitting, key=lambda fit: fit[:3])[3], args, start, end)
+            best = targets[min(fitting)[2]]
+            return self.bind(best, _with_receiver(best, args, receiver), node.start, node.end)
         if len(targets) == 1:
-            self.misfit(name, targets[0], args, name_start, name_end)
+            self.misfit(name, targets[0], _with_receiver(targets[0], args, receiver), name_start, name_end)
         else:
-            given = ", ".join(str(arg.type) for arg in args)
+            values = args if receiver is None else [receiver, *args]
             choices = "; ".join(str(target) for target in targets)
-            self.error(name_start, name_end, f"no overload of '{name}' fits ({given})", f"there are: {choices}")
+            listed = ", ".join(str(arg.type) for arg in values)
+            self.error(name_start, name_end, f"no overload of '{name}' fits ({listed})", f"there are: {choices}")
         return None
 
     def misfit(self, name: str, target: Target, args: list[TypedExpr], start: int, end: int) -> None:
@@ -389,7 +471,7 @@ class FormulaResolver:
     def bind(self, target: Target, args: list[TypedExpr], start: int, end: int) -> TypedExpr:
         pairs: list[tuple[str, TypedExpr]] = []
         for arg, type, name in zip(args, target.types, target.names, strict=False):
-            if type == OPTIONS:
+            if type == OPTIONS and target.function is not None:
                 of = arg.args if isinstance(arg, Intrinsic) else (arg,)
                 pairs.append(("dtype", Intrinsic(DTYPE, arg.start, arg.end, "scalar_type", of)))
                 continue
@@ -397,8 +479,8 @@ class FormulaResolver:
             if isinstance(inner, ListType) and arg.type == INT:
                 arg = ListDisplay(inner, arg.start, arg.end, (arg,))
             pairs.append((name, arg))
-        if target.schema is not None:
-            return OperatorCall(target.result, start, end, target.schema, tuple(pairs))
+        if target.function is not None:
+            return OperatorCall(target.result, start, end, target.function.schema, tuple(pairs))
         assert target.helper is not None
         return HelperCall(target.result, start, end, target.helper, tuple(pairs))
 
@@ -406,13 +488,13 @@ class FormulaResolver:
         self, base: str, args: list[TypedExpr], node: syntax.Unary | syntax.Binary, at: int
     ) -> TypedExpr | None:
         """An operator sign applied to Tensors is a call of the operator it stands for."""
-        targets = [operator_target(function.schema) for function in self.table.overloads(base)]
+        targets = self.table.targets(base)
         if not targets:
             self.error(
                 at, at + len(node.op), f"'{node.op}' on Tensors needs an operator '{base}', which is not declared"
             )
             return None
-        return self.choose(base, targets, args, at, at + len(node.op), node.start, node.end)
+        return self.choose(base, targets, args, at, at + len(node.op), node)
 
     # -- operators
 
@@ -452,7 +534,7 @@ class FormulaResolver:
             else:
                 result = max((types[0], types[1], INT), key=_NUMBERS.index)
             return Arithmetic(result, node.start, node.end, node.op, (left, right))
-        comparable = {STR, DTYPE}
+        comparable = {STR, DTYPE, LAYOUT, DEVICE, MEMORY_FORMAT}
         if node.op in ("==", "!=") and (
             types[0] == types[1] and (types[0] in comparable or isinstance(types[0], ListType))
         ):
@@ -482,6 +564,8 @@ class FormulaResolver:
         items = self.resolve_all(node.items)
         if items is None:
             return None
+        if len(items) == 1 and isinstance(items[0], ListDisplay):
+            return items[0]  # `{{0, 0}}`: the inner braces make the array
         elem: ValueType = NONE
         for item in items:
             common = item.type if elem == NONE else _common_type(elem, item.type)
@@ -495,6 +579,14 @@ class FormulaResolver:
         return ListDisplay(ListType(elem), node.start, node.end, tuple(items))
 
 
+def _with_receiver(target: Target, args: list[TypedExpr], receiver: TypedExpr | None) -> list[TypedExpr]:
+    """The arguments in the order of the parameters: a method's receiver is `self`, wherever that stands."""
+    if receiver is None:
+        return args
+    at = target.names.index("self") if "self" in target.names else 0
+    return [*args[:at], receiver, *args[at:]]
+
+
 def _common_type(left: ValueType, right: ValueType) -> ValueType | None:
     if left == right:
         return left
@@ -504,6 +596,8 @@ def _common_type(left: ValueType, right: ValueType) -> ValueType | None:
         if isinstance(one, OptionalType) and one.elem == other:
             return other if other == TENSOR else one
         if isinstance(one, ListType) and isinstance(other, ListType) and one.elem == NONE:
+            return other
+        if one == ListType(TENSOR) and other == ListType(OptionalType(TENSOR)):
             return other
     if left in _NUMBERS and right in _NUMBERS:
         return max((left, right), key=_NUMBERS.index)

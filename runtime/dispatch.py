@@ -38,6 +38,7 @@ class Operator:
         kernels: functions by dispatch key: on arrays for a backend, on Tensors for the composite keys.
         promotion: how dtypes are brought together, and the arguments that take part (None: all Tensors).
         record: makes the Node of a call; None where there is no derivative.
+        record_inplace: the same for a call in place, where that has formulas of its own.
         differentiable: names of the arguments that have a derivative.
         jvp: the forward-mode rule.
         view: "single" or "multi" where results share memory with the first aliased argument.
@@ -52,6 +53,7 @@ class Operator:
         kernels: dict[str, Callable[..., Any]],
         promotion: tuple[str, tuple[str, ...] | None] | None = None,
         record: Callable[..., None] | None = None,
+        record_inplace: Callable[..., None] | None = None,
         differentiable: tuple[str, ...] = (),
         jvp: Callable[..., Any] | None = None,
         view: Literal["single", "multi"] | None = None,
@@ -64,6 +66,7 @@ class Operator:
         self.kernels = kernels
         self.promotion = promotion
         self.record = record
+        self.record_inplace = record_inplace or record
         self.differentiable = differentiable
         self.jvp = jvp
         self.view = view
@@ -307,7 +310,7 @@ class Operator:
         np.copyto(target._array, result, casting="unsafe")
         views.bump_version(target)
         if needs_grad:
-            assert self.record is not None
+            assert self.record_inplace is not None
             written = _alias(target)
             written._edge = None
             shared = target._writes
@@ -318,7 +321,7 @@ class Operator:
             for tensor in overwritten:
                 tensor._writes = [shared[0] - 1]
             try:
-                self.record(written, before, *values[1:])
+                self.record_inplace(written, before, *values[1:])
             finally:
                 for tensor in overwritten:
                     tensor._writes = shared

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -16,6 +16,7 @@ new = object.__new__
 __all__ = [
     "check_versions",
     "freed_error",
+    "missing_helper",
     "modified_error",
     "not_implemented_error",
     "saved_list",
@@ -26,6 +27,7 @@ __all__ = [
     "unpack_result",
     "versions_of",
     "zeros_for",
+    "zeros_of",
 ]
 
 
@@ -66,6 +68,16 @@ def unpack_result(
     if version[0] != saved_at:
         raise modified_error(node, name, tensor, saved_at)
     return tensor
+
+
+def zeros_of(info: tuple[tuple[int, ...], np.dtype[Any]]) -> Tensor:
+    """Zeros of a saved shape and dtype."""
+    return wrap(np.zeros(*info))
+
+
+def missing_helper(name: str, *args: object) -> NoReturn:
+    """Raise: a formula called a helper that is declared, and that nothing implements."""
+    raise NotImplementedError(f"the helper '{name}' is declared, but the runtime does not implement it")
 
 
 def zeros_for(node: Node, output_nr: int) -> Tensor:

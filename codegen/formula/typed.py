@@ -36,6 +36,10 @@ OPTIONS = BaseType("TensorOptions")
 NONE = BaseType("None")
 INT_LIST = ListType(INT)
 BOOL_LIST = ListType(BOOL)
+LAYOUT = BaseType("Layout")
+DEVICE = BaseType("Device")
+MEMORY_FORMAT = BaseType("MemoryFormat")
+GEOMETRY = BaseType("TensorGeometry")
 
 _SYMBOLIC = {BaseType("SymInt"): INT, BaseType("SymBool"): BOOL}
 _NUMBER_RANK = {BOOL: 0, INT: 1, FLOAT: 2, SCALAR: 3}
@@ -62,7 +66,7 @@ def conversion_cost(given: ValueType, wanted: Type) -> int | None:
     if given == wanted:
         return 0
     if isinstance(wanted, OptionalType):
-        if given == NONE:
+        if given == NONE or given == ListType(NONE):  # `{}`: not given
             return 1
         inner = given.elem if isinstance(given, OptionalType) else given
         cost = conversion_cost(inner, wanted.elem)
@@ -78,6 +82,8 @@ def conversion_cost(given: ValueType, wanted: Type) -> int | None:
             cost = conversion_cost(given.elem, wanted.elem)
             return None if cost is None else cost + 1
         return 2 if given == INT and wanted.elem == INT else None
+    if {given, wanted} == {DTYPE, OPTIONS}:
+        return 1
     if given in _NUMBER_RANK and wanted in _NUMBER_RANK:
         distance = _NUMBER_RANK[wanted] - _NUMBER_RANK[given]
         return distance if distance >= 0 else (5 if given == INT and wanted == BOOL else None)
@@ -92,7 +98,7 @@ class VariableKind(enum.Enum):
     TANGENT = "tangent"  # the tangent of an argument: name
     MASK = "grad_input_mask"
     RETAIN = "retain_variables"
-    PARAMETER = "parameter"  # of a lambda
+    PARAMETER = "parameter"  # of a lambda, or the index in an element-wise formula on lists
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,17 +131,38 @@ class OperatorCall(Typed):
 
 
 @dataclass(frozen=True, slots=True)
+class Helper:
+    """A helper as formulas see it.  Of the parameters, the first `required` have no default.
+
+    `function` is what implements it; None for one that is only declared: a call of it is bound late, and fails.
+    """
+
+    name: str
+    parameters: tuple[tuple[str, Type], ...]
+    required: int
+    result: ValueType
+    function: PythonFunction | None
+
+    def __str__(self) -> str:
+        return f"{self.name}({', '.join(f'{type} {name}' for name, type in self.parameters)}) -> {self.result}"
+
+
+@dataclass(frozen=True, slots=True)
 class HelperCall(Typed):
-    helper: PythonFunction
+    helper: Helper
     args: tuple[tuple[str, TypedExpr], ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Intrinsic(Typed):
-    """Something known of a value without computing: `sizes`, `dim`, `scalar_type`, `defined`, `length` ..."""
+    """Something known of a value without computing: `sizes`, `dim`, `scalar_type`, `defined`, `length` ...
+
+    `spelling` is how the formula says it (`sym_sizes`), where that differs from the name.
+    """
 
     name: str
     args: tuple[TypedExpr, ...]
+    spelling: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,8 +193,38 @@ class Element(Typed):
     index: TypedExpr
 
 
+@dataclass(frozen=True, slots=True)
+class TupleDisplay(Typed):
+    """`std::tuple<Tensor, Tensor>()`: that many undefined Tensors."""
+
+    items: tuple[TypedExpr, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Mapped(Typed):
+    """The list of `body` for each element of `source`; in `body` the Variable `parameter` is the element.
+
+    `by_index`: the Variable is the number of the element instead.
+    """
+
+    source: TypedExpr
+    parameter: str
+    body: TypedExpr
+    by_index: bool = False
+
+
 TypedExpr = (
-    Variable | Literal | OperatorCall | HelperCall | Intrinsic | Arithmetic | Conditional | ListDisplay | Element
+    Variable
+    | Literal
+    | OperatorCall
+    | HelperCall
+    | Intrinsic
+    | Arithmetic
+    | Conditional
+    | ListDisplay
+    | TupleDisplay
+    | Element
+    | Mapped
 )
 
 
@@ -182,10 +239,12 @@ def children(expr: TypedExpr) -> tuple[TypedExpr, ...]:
             return expr.operands
         case Conditional():
             return (expr.test, expr.then, expr.orelse)
-        case ListDisplay():
+        case ListDisplay() | TupleDisplay():
             return expr.items
         case Element():
             return (expr.receiver, expr.index)
+        case Mapped():
+            return (expr.source, expr.body)
         case _:
             return ()
 
@@ -216,8 +275,10 @@ def rewrite(expr: TypedExpr, change: Callable[[TypedExpr], TypedExpr | None]) ->
                 then=rewrite(expr.then, change),
                 orelse=rewrite(expr.orelse, change),
             )
-        case ListDisplay():
+        case ListDisplay() | TupleDisplay():
             return replace(expr, items=tuple(rewrite(item, change) for item in expr.items))
+        case Mapped():
+            return replace(expr, source=rewrite(expr.source, change), body=rewrite(expr.body, change))
         case Element():
             return replace(expr, receiver=rewrite(expr.receiver, change), index=rewrite(expr.index, change))
         case _:

@@ -58,14 +58,14 @@ _TYPE_WORDS = {
 }
 
 
-def parse_schema(text: str | Text, *, free_form: bool = False) -> FunctionSchema:
+def parse_schema(text: str | Text, *, free_form: bool = False, types: frozenset[str] = BASE_TYPES) -> FunctionSchema:
     """The schema that `text` says.
 
     A schema prints back to exactly the text it was read from, so blanks stand where PyTorch has them;
-    `free_form` lets them stand anywhere, for signatures that users write at run time.
+    `free_form` lets them stand anywhere, for signatures that users write at run time.  `types` are the known ones.
     """
     value = text if isinstance(text, str) else text.value
-    parser = _Parser(value)
+    parser = _Parser(value, types)
     schema = parser.schema()
     if not free_form:
         _check_spacing(value, str(schema))
@@ -116,10 +116,11 @@ def _is_name(token: str) -> bool:
 class _Parser:
     """The tokens of one signature, and the place of the next one.  Both lists end with an empty token."""
 
-    __slots__ = ("at", "starts", "text", "tokens")
+    __slots__ = ("at", "starts", "text", "tokens", "types")
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, types: frozenset[str] = BASE_TYPES) -> None:
         self.text = text
+        self.types = types
         self.tokens: list[str] = []
         self.starts: list[int] = []
         self.at = 0
@@ -277,7 +278,7 @@ class _Parser:
         """A type, the alias annotation inside of it, and where it starts."""
         tokens = self.tokens
         name, start = tokens[self.at], self.starts[self.at]
-        if name not in BASE_TYPES:
+        if name not in self.types:
             name = self.custom_class() if name == _CUSTOM_CLASS else self.unknown_type(name)
         else:
             self.at += 1
@@ -337,7 +338,7 @@ class _Parser:
             self.fail_here(f"expected a type, {self.found()}")
         guess = _TYPE_WORDS.get(name)
         if guess is None:
-            close = difflib.get_close_matches(name, sorted(BASE_TYPES), n=1)
+            close = difflib.get_close_matches(name, sorted(self.types), n=1)
             guess = close[0] if close else None
         if guess is None and self.tokens[self.at + 1] in (",", ")", "="):
             self.fail_here(f"argument '{name}' without a type", f"write 'Tensor {name}'")

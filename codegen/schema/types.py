@@ -269,6 +269,11 @@ class FunctionSchema:
         return SchemaKind.FUNCTIONAL
 
     @property
+    def writes(self) -> bool:
+        """Whether it writes an argument that is not an out argument."""
+        return any(argument.is_write for argument in self.arguments)
+
+    @property
     def is_view(self) -> bool:
         """Whether a result shares memory with an argument that is not written."""
         shared = {name for argument in self.arguments for name in _read_sets(argument)}

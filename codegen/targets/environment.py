@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -9,7 +10,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 def environment(templates: Path, target: str) -> Environment:
     """A Jinja environment over one target's folder of templates."""
-    return Environment(
+    made = Environment(
         loader=FileSystemLoader(templates / target),
         undefined=StrictUndefined,
         trim_blocks=True,
@@ -17,3 +18,10 @@ def environment(templates: Path, target: str) -> Environment:
         keep_trailing_newline=True,
         autoescape=False,
     )
+    made.filters["quoted"] = quoted
+    return made
+
+
+def quoted(text: str) -> str:
+    """A string literal of Python and C++."""
+    return json.dumps(text)

@@ -6,12 +6,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from codegen.plan import OperatorPlan, Plan
+from codegen.plan import OperatorPlan, Plan, python_function_name
 from codegen.targets import docs, python_stubs
 from codegen.targets.environment import environment
-from codegen.targets.python_nodes import node_view
+from codegen.targets.python_nodes import NodeView, node_view
 from codegen.targets.python_operators import SignView, operator_view, packet_views, sign_views
-from codegen.targets.python_text import PythonPrinter
+from codegen.targets.python_text import PythonPrinter, import_lines, module_alias
 
 
 def emit(plan: Plan, templates: Path) -> Iterator[tuple[str, str]]:
@@ -22,7 +22,7 @@ def emit(plan: Plan, templates: Path) -> Iterator[tuple[str, str]]:
         return env.get_template(template).render(**values)
 
     node_printer, forward_printer = PythonPrinter(), PythonPrinter(in_method=False, operators="")
-    nodes = [node_view(operator, node_printer) for operator in plan.operators if operator.node is not None]
+    nodes = [view for operator in plan.operators for view in _nodes(operator, node_printer)]
     signs = sign_views(plan)
     operators = [
         _operator(operator, forward_printer, [sign for sign in signs if sign.tensor == operator.function])
@@ -30,15 +30,13 @@ def emit(plan: Plan, templates: Path) -> Iterator[tuple[str, str]]:
     ]
     packets = packet_views(plan)
     names = {packet.base: packet.identifier for packet in packets}
-    yield "nodes.py", render("nodes.py.j2", nodes=nodes, helper_modules=sorted(node_printer.modules))
+    yield "nodes.py", render("nodes.py.j2", nodes=nodes, imports=import_lines(node_printer.modules))
     yield (
         "operators.py",
         render(
             "operators.py.j2",
             operators=operators,
-            kernel_modules=_modules(plan, "runtime.kernels"),
-            composite_modules=_modules(plan, "runtime.composite"),
-            helper_modules=sorted(forward_printer.modules),
+            imports=import_lines(_modules(plan) | forward_printer.modules),
         ),
     )
     yield "packets.py", render("packets.py.j2", packets=packets)
@@ -67,9 +65,15 @@ def _fields(view: Any) -> Mapping[str, Any]:
     return {name: getattr(view, name) for name in view.__slots__}
 
 
-def _modules(plan: Plan, package: str) -> list[str]:
-    found = {f.module for operator in plan.operators for _, f in operator.implementations}
-    return sorted(module.rpartition(".")[2] for module in found if module.rpartition(".")[0] == package)
+def _nodes(operator: OperatorPlan, printer: PythonPrinter) -> Iterator[NodeView]:
+    if operator.node is not None:
+        yield node_view(operator.node, operator.function, operator.parameters, printer)
+    if operator.inplace_node is not None and operator.inplace is not None:
+        yield node_view(operator.inplace_node, python_function_name(operator.inplace), operator.parameters, printer)
+
+
+def _modules(plan: Plan) -> set[str]:
+    return {function.module for operator in plan.operators for _, function in operator.implementations}
 
 
 def _operator(operator: OperatorPlan, printer: PythonPrinter, signs: Sequence[SignView] = ()) -> Mapping[str, Any]:
@@ -77,8 +81,7 @@ def _operator(operator: OperatorPlan, printer: PythonPrinter, signs: Sequence[Si
     kernel = None
     if operator.fast is not None:
         function = operator.implementation
-        package, _, module = function.module.rpartition(".")
-        kernel = f"{module}_{package.rpartition('.')[2]}.{function.name}"
+        kernel = f"{module_alias(function.module)}.{function.name}"
     return {**_fields(view), "kernel": kernel}
 
 
@@ -121,8 +124,8 @@ def operator_text(operator: OperatorPlan, templates: Path) -> str:
     env = environment(templates, "python")
     macros = env.get_template("parts.py.j2").module
     parts = []
-    if operator.node is not None:
-        parts.append(str(macros.node_class(node_view(operator, PythonPrinter()))))  # type: ignore[attr-defined]
+    for node in _nodes(operator, PythonPrinter()):
+        parts.append(str(macros.node_class(node)))  # type: ignore[attr-defined]
     view = _operator(operator, PythonPrinter(in_method=False, operators=""))
     parts.append(str(macros.operator(view)))  # type: ignore[attr-defined]
     return "\n\n\n".join(part.strip("\n") for part in parts)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from codegen.formula.typed import Variable, VariableKind, walk
-from codegen.plan import EdgePlan, GradientPlan, NodePlan, OperatorPlan, SavedVariable
+from codegen.formula.typed import Intrinsic, Variable, VariableKind, walk
+from codegen.plan import EdgePlan, GradientPlan, NodePlan, ParameterPlan, SavedVariable
 from codegen.targets.python_text import PythonPrinter, identifier, local, plain, tuple_of
 
 
@@ -28,16 +28,15 @@ class NodeView:
     record: tuple[str, ...]
 
 
-def node_view(operator: OperatorPlan, printer: PythonPrinter) -> NodeView:
-    node = operator.node
-    assert node is not None
+def node_view(node: NodePlan, function: str, parameters: tuple[ParameterPlan, ...], printer: PythonPrinter) -> NodeView:
+    """The Node class of an operator's callable `function` with these parameters."""
     attributes = [name for variable in node.saved for name in _attributes(variable)]
     edges = [f"_{_edge_name(edge)}" for edge in node.edges]
     return NodeView(
         node.class_name,
         node.operator,
         str(node.schema),
-        operator.function,
+        function,
         tuple(edges + attributes),
         tuple_of([f"{'*' if edge.is_list else ''}self._{_edge_name(edge)}" for edge in node.edges]),
         "None" if node.dynamic else str(len(node.outputs)),
@@ -45,8 +44,8 @@ def node_view(operator: OperatorPlan, printer: PythonPrinter) -> NodeView:
         tuple(_apply_lines(node, printer)),
         tuple(f"del self.{name}" for name in attributes),
         tuple(_properties(node)),
-        plain(operator.parameters),
-        tuple(record_lines(operator, node, node.class_name)),
+        plain(parameters),
+        tuple(record_lines(parameters, node, node.class_name)),
     )
 
 
@@ -80,7 +79,7 @@ def _condition(variable: SavedVariable, node: NodePlan) -> str | None:
     return " or ".join(_is_needed(node.edges[index]) for index in edges)
 
 
-def record_lines(operator: OperatorPlan, node: NodePlan, class_name: str) -> list[str]:
+def record_lines(parameters: tuple[ParameterPlan, ...], node: NodePlan, class_name: str) -> list[str]:
     """Make the Node of the call whose result is `out` and whose arguments are locals under their own names."""
     lines = [f"node = new({class_name})"]
     for edge in node.edges:
@@ -95,7 +94,7 @@ def record_lines(operator: OperatorPlan, node: NodePlan, class_name: str) -> lis
             given = f"None if {argument} is None else {argument}._edge" if edge.is_optional else f"{argument}._edge"
             lines += [f"{name} = {given}", f"node._{name} = {argument} if {name} is LEAF else {name}"]
     lines += ["node.sequence_nr = next_sequence_nr()", "node._extra = None"]
-    lines += _output_lines(operator, node)
+    lines += _output_lines(parameters, node)
     printer = PythonPrinter(in_method=False)
     for variable in node.saved:
         lines += _save_lines(variable, node, printer)
@@ -106,7 +105,7 @@ def _result(node: NodePlan, index: int) -> str:
     return "out" if len(node.schema.returns) == 1 else f"out[{index}]"
 
 
-def _output_lines(operator: OperatorPlan, node: NodePlan) -> list[str]:
+def _output_lines(parameters: tuple[ParameterPlan, ...], node: NodePlan) -> list[str]:
     if node.dynamic:
         return [
             "arrays = [tensor._array for tensor in out]",
@@ -117,7 +116,7 @@ def _output_lines(operator: OperatorPlan, node: NodePlan) -> list[str]:
     if node.single:
         result = _result(node, node.outputs[0])
         lines = [f"array = {result}._array"]
-        if any(str(parameter.type).startswith("ScalarType") for parameter in operator.parameters):
+        if any(str(parameter.type).startswith("ScalarType") for parameter in parameters):
             lines += ["if array.dtype.kind not in 'fcV':", "    return"]
         return [*lines, "node.shape = array.shape", "node.dtype = array.dtype", f"{result}._edge = node"]
     arrays = [f"out[{index}]._array" for index in node.outputs]
@@ -257,10 +256,16 @@ def _gradient_lines(gradient: GradientPlan, node: NodePlan, printer: PythonPrint
     return [f"if {test}:", *(f"    {line}" for line in body), "else:", f"    {otherwise}"]
 
 
+# Kept for the formulas alone: users have no type for these.
+_HIDDEN = frozenset(("options", "info", "geometry", "list_sizes", "list_dtypes"))
+
+
 def _properties(node: NodePlan) -> list[tuple[str, str]]:
     """`_saved_self` and the like: what PyTorch shows of a Node."""
     found = []
     for variable in node.saved:
+        if isinstance(variable.expr, Intrinsic) and variable.expr.name in _HIDDEN:
+            continue
         maker = {"tensor": "saved_tensor", "optional": "saved_tensor", "list": "saved_list", "value": "saved_value"}
         if variable.shape == "result":
             text = f"saved_result({variable.name!r}, {_output_nr(variable, node)})"

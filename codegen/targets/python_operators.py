@@ -9,7 +9,15 @@ from codegen.formula.typed import OperatorCall, Variable, VariableKind
 from codegen.plan import FastPath, ForwardPlan, OperatorPlan, PacketPlan, ParameterPlan, Plan, python_function_name
 from codegen.schema.types import OperatorName
 from codegen.targets.python_nodes import record_lines
-from codegen.targets.python_text import PythonPrinter, default_text, forwarded, identifier, plain, signature
+from codegen.targets.python_text import (
+    PythonPrinter,
+    default_text,
+    forwarded,
+    identifier,
+    module_alias,
+    plain,
+    signature,
+)
 
 # Python's signs and the packets behind them.
 BINARY_SIGNS = {
@@ -125,7 +133,7 @@ def forwarded_tuple(parameters: tuple[ParameterPlan, ...]) -> str:
 def _options(operator: OperatorPlan) -> list[str]:
     """Keyword arguments of the Operator object: what its general path has to know."""
     kernels = ", ".join(
-        f"{key!r}: {_module_name(function.module)}.{function.name}" for key, function in operator.implementations
+        f"{key!r}: {module_alias(function.module)}.{function.name}" for key, function in operator.implementations
     )
     options = [f"kernels={{{kernels}}}"]
     if operator.promotion is not None:
@@ -136,6 +144,8 @@ def _options(operator: OperatorPlan) -> list[str]:
         options.append(f"differentiable={tuple(edge.name for edge in operator.node.edges)!r}")
     elif operator.never_differentiable:
         options.append("never_differentiable=True")
+    if operator.inplace_node is not None and operator.inplace is not None:
+        options.append(f"record_inplace=nodes.record_{python_function_name(operator.inplace)}")
     if operator.forward is not None:
         options.append(f"jvp=jvp_{operator.function}")
     if operator.view is not None:
@@ -143,12 +153,6 @@ def _options(operator: OperatorPlan) -> list[str]:
     if operator.saves_self:
         options.append("saves_self=True")
     return options
-
-
-def _module_name(module: str) -> str:
-    """`runtime.kernels.arithmetic` under the name that generated code imports it by."""
-    package, _, name = module.rpartition(".")
-    return f"{name}_{package.rpartition('.')[2]}"
 
 
 # -- the straight way
@@ -277,7 +281,7 @@ def _record_lines(operator: OperatorPlan, fast: FastPath, given: int | None) -> 
     left_out = operator.parameters[given:] if given is not None else ()
     if node.plain:
         body = [f"{identifier(p.name)} = {default_text(p)}" for p in left_out]
-        body += record_lines(operator, node, f"nodes.{node.class_name}")
+        body += record_lines(operator.parameters, node, f"nodes.{node.class_name}")
     else:
         values = [identifier(p.name) for p in operator.parameters[:given]] + [default_text(p) for p in left_out]
         body = [f"nodes.record_{operator.function}(out, {', '.join(values)})"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import keyword
+from collections.abc import Iterable
 
 from codegen.formula.typed import (
     BOOL,
@@ -16,7 +17,9 @@ from codegen.formula.typed import (
     Intrinsic,
     ListDisplay,
     Literal,
+    Mapped,
     OperatorCall,
+    TupleDisplay,
     TypedExpr,
     Variable,
     VariableKind,
@@ -41,6 +44,22 @@ _INTRINSICS = {
     "number_is_complex": "isinstance({0}, complex)",
     "number_is_float": "isinstance({0}, float)",
     "conjugate": "{0}.conjugate()",
+    "to_complex": "complex({0})",
+    "layout": "{0}.layout",
+    "device": "{0}.device",
+    "blocksize": "None",
+    "memory_format": "None",
+    "geometry": "geometry_of({0})",
+    "info": "({0}._array.shape, {0}._array.dtype)",
+    "zeros": "zeros_of({0})",
+    "requires_grad": "{0}.requires_grad",
+    "list_sizes": "[each._array.shape for each in {0}]",
+    "list_dtypes": "[each.dtype for each in {0}]",
+    "repeat": "(({0},) * {1})",
+    "grad_enabled": "grad_mode.enabled",
+    "sqrt": "math.sqrt({0})",
+    "exp": "math.exp({0})",
+    "log": "math.log({0})",
 }
 _OPERATORS = {"&&": "and", "||": "or"}
 _ENUMS = {"Mean": "1", "Sum": "2", "None": "None", "contiguous_format": "None"}
@@ -54,6 +73,17 @@ def identifier(name: str) -> str:
 def local(name: str) -> str:
     """The name of a formula's variable inside a method, where `self` is the Node."""
     return f"{name}_" if name in _RESERVED or keyword.iskeyword(name) else name
+
+
+def import_lines(modules: Iterable[str]) -> list[str]:
+    """Imports of modules under the names that generated code has for them."""
+    return [f"from {m.rpartition('.')[0]} import {m.rpartition('.')[2]} as {module_alias(m)}" for m in sorted(modules)]
+
+
+def module_alias(module: str) -> str:
+    """`runtime.kernels.arithmetic` is `arithmetic_kernels` in generated code."""
+    package, _, name = module.rpartition(".")
+    return f"{name}_{package.rpartition('.')[2]}"
 
 
 class PythonPrinter:
@@ -77,10 +107,14 @@ class PythonPrinter:
             case OperatorCall():
                 return f"{self.operators}{python_function_name(expr.schema.name)}({self.arguments(expr)})"
             case HelperCall():
-                module = expr.helper.module.rpartition(".")[2]
-                self.modules.add(module)
                 values = ", ".join(self.print(value) for _, value in expr.args)
-                return f"{module}_helpers.{expr.helper.name}({values})"
+                function = expr.helper.function
+                if function is None:
+                    return f"missing_helper({str(expr.helper.name)!r}{', ' if values else ''}{values})"
+                self.modules.add(function.module)
+                return f"{module_alias(function.module)}.{function.name}({values})"
+            case Intrinsic(name="device_is"):
+                return f"({self.print(expr.args[0])}.type == {expr.spelling!r})"
             case Intrinsic():
                 return _INTRINSICS[expr.name].format(*(self.print(arg) for arg in expr.args))
             case Arithmetic():
@@ -91,6 +125,10 @@ class PythonPrinter:
                 inside = ", ".join(self.print(item) for item in expr.items)
                 tensors = any(item.type == TENSOR for item in expr.items)
                 return f"[{inside}]" if tensors else f"({inside}{',' if len(expr.items) == 1 else ''})"
+            case TupleDisplay():
+                return f"({', '.join(self.print(item) for item in expr.items)},)"
+            case Mapped():
+                return self.mapped(expr)
             case Element():
                 return f"{self.print(expr.receiver)}[{self.print(expr.index)}]"
 
@@ -108,6 +146,13 @@ class PythonPrinter:
                 return f"{expr.name}_t"
             case _:
                 return self.rename(expr.name)
+
+    def mapped(self, expr: Mapped) -> str:
+        source, body = self.print(expr.source), self.print(expr.body)
+        if not expr.by_index:
+            return f"tuple([{body} for {expr.parameter} in {source}])"
+        # What comes in for an element may be undefined: its gradient is, then, too.
+        return f"[None if each is None else {body} for {expr.parameter}, each in enumerate({source})]"
 
     def arguments(self, expr: OperatorCall) -> str:
         positional = [argument.name for argument in expr.schema.positional]

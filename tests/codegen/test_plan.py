@@ -97,7 +97,7 @@ UNARY, BINARY = "f(Tensor self) -> Tensor", "f(Tensor self, Tensor other) -> Ten
         ("self: -grad", {}),
         ("self: grad * self", {"self": ("tensor", ())}),
         ("self: grad * result", {"result": ("result", ())}),
-        ("self: grad.expand(self.sym_sizes())", {"self_sizes": ("value", ())}),
+        ("self: grad.expand(self.sym_sizes())", {"self_sym_sizes": ("value", ())}),
         ("self: grad * self.dim()", {"self_dim": ("value", ())}),
         ("self: grad.expand(self.sizes()) * self", {"self_sizes": ("value", ()), "self": ("tensor", ())}),
         ("self: grad * self * self", {"self": ("tensor", ())}),

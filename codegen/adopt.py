@@ -1,0 +1,146 @@
+"""YAML of somebody else over the kernels of this project.
+
+PyTorch's native_functions.yaml names kernels in C++.  An operator that this project has under the same name and with
+the same arguments is implemented by the project's own kernel or composite function; the rest is declared, and bound
+late: it raises NotImplementedError when it is called.  Operators that only this project has are added, because its
+composite functions call them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from codegen.formula.typed import plain_type
+from codegen.model import DerivativeEntry, DispatchEntry, NativeFunction
+from codegen.schema.types import Argument, FunctionSchema, OperatorName, Return, SchemaKind
+from codegen.source import Text
+
+
+@dataclass(frozen=True, slots=True)
+class Library:
+    """The project's own operators and derivative entries."""
+
+    functions: Sequence[NativeFunction]
+    entries: Sequence[DerivativeEntry]
+
+
+def adopt(
+    functions: Sequence[NativeFunction], entries: Sequence[DerivativeEntry], library: Library
+) -> tuple[tuple[NativeFunction, ...], tuple[DerivativeEntry, ...]]:
+    """Foreign operators and entries, implemented by what the library has."""
+    own = {str(function.name): function for function in library.functions}
+    differentiated = {str(entry.schema.name) for entry in entries}
+    functions = _with_functional_variants(functions)
+    functions = _with_declared_variants(functions)
+    adopted = []
+    implemented = set()
+    for function in functions:
+        if function.variant_of is not None:
+            adopted.append(function)
+            continue
+        mine = own.get(str(function.name))
+        if mine is not None and _arguments(mine.schema) == _arguments(function.schema):
+            implemented.add(str(function.name))
+            adopted.append(_implemented(function, mine, str(function.name) in differentiated))
+        else:
+            adopted.append(replace(function, dispatch=(), late_bound=True))
+    declared = {str(function.name) for function in functions}
+    variants = {str(name) for function in adopted for name, _ in function.autogen}
+    added = [f for name, f in own.items() if name not in declared and name not in variants]
+    mine_only = implemented | {str(function.name) for function in added}
+    own_entries = [
+        entry
+        for entry in library.entries
+        if str(entry.schema.name) in mine_only and str(entry.schema.name) not in differentiated
+    ]
+    return (*adopted, *added), (*entries, *own_entries)
+
+
+def _arguments(schema: FunctionSchema) -> list[tuple[str, str]]:
+    return [(argument.name, str(plain_type(argument.type))) for argument in schema.arguments]
+
+
+def _implemented(function: NativeFunction, mine: NativeFunction, differentiated: bool) -> NativeFunction:
+    dispatch = mine.dispatch
+    if differentiated and not any(line.key != "CompositeImplicitAutograd" for line in dispatch):
+        # It has a formula here, which a composite function that is traced through would never come to use.
+        name = dispatch[0].kernel if dispatch else _composite_name(mine)
+        dispatch = (DispatchEntry("CompositeExplicitAutograd", name, function.text.span(0, 1)),)
+    return replace(
+        function,
+        dispatch=dispatch,
+        structured_delegate=None,
+        promotion=mine.promotion,
+        samples=mine.samples,
+        domain=mine.domain,
+        real_only=mine.real_only,
+    )
+
+
+def _composite_name(function: NativeFunction) -> Text:
+    name = function.schema.name
+    text = f"{name.base}_{name.overload}" if name.overload else name.base
+    return Text(text, function.text.file, (0,) * (len(text) + 1))
+
+
+def _with_functional_variants(functions: Sequence[NativeFunction]) -> tuple[NativeFunction, ...]:
+    """With the functional variants that `autogen` asks for and no entry declares."""
+    declared = {str(function.name) for function in functions}
+    made = []
+    for function in functions:
+        for name, _ in function.autogen:
+            if str(name) not in declared and function.schema.writes and not name.overload.endswith("out"):
+                declared.add(str(name))
+                made.append(
+                    replace(
+                        function, schema=_functional(function.schema, name), dispatch=(), autogen=(),
+                        variants=frozenset(("function",)), structured_delegate=None,
+                    )
+                )  # fmt: skip
+    return (*functions, *made)
+
+
+def _functional(schema: FunctionSchema, name: OperatorName) -> FunctionSchema:
+    """The variant of an operator that gives back, new, what the operator writes."""
+
+    def bare(arguments: Iterable[Argument]) -> tuple[Argument, ...]:
+        return tuple(replace(a, alias=None) if a.is_write else a for a in arguments)
+
+    returned = [value.alias for value in schema.returns if value.alias is not None]
+    given_back = [
+        Return(f"{argument.name}_out", argument.type)
+        for argument in schema.arguments
+        if argument.is_write and argument.alias not in returned
+    ]
+    returns = tuple(Return(None, value.type) if value.is_write else value for value in schema.returns)
+    return FunctionSchema(name, bare(schema.positional), bare(schema.kwarg_only), (), (*returns, *given_back))
+
+
+def _with_declared_variants(functions: Sequence[NativeFunction]) -> tuple[NativeFunction, ...]:
+    """In-place and out variants that have entries of their own, as variants of the functional operator."""
+    functional: dict[FunctionSchema, list[NativeFunction]] = {}
+    for function in functions:
+        if function.schema.kind is SchemaKind.FUNCTIONAL:
+            functional.setdefault(function.schema.signature(), []).append(function)
+    found: dict[str, dict[SchemaKind, NativeFunction]] = {}
+    for function in functions:
+        kind = function.schema.kind
+        if kind in (SchemaKind.INPLACE, SchemaKind.OUT):
+            candidates = functional.get(function.schema.signature(), [])
+            same = [f for f in candidates if f.name.overload == function.name.overload] or candidates
+            if same:
+                found.setdefault(str(same[0].name), {}).setdefault(kind, function)
+    taken = {str(v.name): name for name, variants in found.items() for v in variants.values()}
+    names = {str(function.name): function.name for function in functions}
+    result = []
+    for function in functions:
+        variants = found.get(str(function.name))
+        if variants is not None:
+            made = [(variant.name, variant.text.span(0, 1)) for variant in variants.values()]
+            autogen = [item for item in function.autogen if str(item[0]) not in taken]
+            function = replace(function, autogen=(*made, *autogen))
+        if str(function.name) in taken:
+            function = replace(function, variant_of=names[taken[str(function.name)]])
+        result.append(function)
+    return tuple(result)
