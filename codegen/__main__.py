@@ -43,7 +43,10 @@ def main(argv: Sequence[str] | None = None) -> int:
             print_diagnostics(result.diagnostics, sys.stderr)
         return ERRORS
     if arguments.command == "list":
-        return _list(result.plan, arguments.json)
+        return _missing(result.plan) if arguments.missing else _list(result.plan, arguments.json)
+    if arguments.command == "report":
+        print(pipeline.judgement(paths, result), end="")
+        return OK
     if arguments.command == "explain":
         return _explain(result.plan, paths, arguments.operator)
     files = pipeline.emit(paths, result.plan, arguments.target)
@@ -59,6 +62,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         f"{len(plan.operators)} operators, {len(plan.nodes)} Nodes, {plan.formulas} formulas: "
         f"{touched} of {len(files)} files written to {paths.shown(paths.output)} in {seconds:.2f} s"
     )
+    count = len(result.findings.items)
+    if count:
+        print(f"{count} findings, no errors: 'report' instead of 'generate' shows them")
     return OK
 
 
@@ -68,8 +74,9 @@ def _parser() -> argparse.ArgumentParser:
         description="Makes a differentiable library out of native_functions.yaml and derivatives.yaml.",
     )
     parser.add_argument(
-        "command", nargs="?", default="generate", choices=("generate", "list", "explain"),
-        help="generate (default) writes the output; list shows the operators; explain OP shows all about one",
+        "command", nargs="?", default="generate", choices=("generate", "list", "explain", "report"),
+        help="generate (default) writes the output; list shows the operators; explain OP shows all about one; report "
+        "judges the formulas",
     )  # fmt: skip
     parser.add_argument("operator", nargs="?", help="an operator such as mul.Tensor, for explain")
     parser.add_argument("--native-functions", type=Path, metavar="FILE", help="operator signatures and dispatch")
@@ -88,6 +95,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--check", action="store_true", help="write nothing; fail if the output is missing or not what would be written"
     )
+    parser.add_argument("--missing", action="store_true", help="with list: only what is declared and not implemented")
     parser.add_argument("--json", action="store_true", help="diagnostics, or the list, as JSON on standard output")
     return parser
 
@@ -133,6 +141,16 @@ def _list(plan: Plan, as_json: bool) -> int:
     for row in rows:
         table.add_row(*(str(row[key]) for key in ("name", "kind", "node", "forward", "variants")))
     console.print(table)
+    return OK
+
+
+def _missing(plan: Plan) -> int:
+    operators = [str(operator.name) for operator in plan.operators if not operator.implementations]
+    helpers = sorted({helper.name for helper in plan.helpers if helper.function is None})
+    for kind, names, total in (("operator", operators, len(plan.operators)), ("helper", helpers, len(plan.helpers))):
+        for name in names:
+            print(f"{kind}\t{name}")
+        print(f"{len(names)} of {total} {kind}s are bound late", file=sys.stderr)
     return OK
 
 

@@ -44,7 +44,7 @@ def adopt(
             implemented.add(str(function.name))
             adopted.append(_implemented(function, mine, str(function.name) in differentiated))
         else:
-            adopted.append(replace(function, dispatch=(), late_bound=True))
+            adopted.append(replace(function, late_bound=True))
     declared = {str(function.name) for function in functions}
     variants = {str(name) for function in adopted for name, _ in function.autogen}
     added = [f for name, f in own.items() if name not in declared and name not in variants]
@@ -89,12 +89,13 @@ def _with_functional_variants(functions: Sequence[NativeFunction]) -> tuple[Nati
     declared = {str(function.name) for function in functions}
     made = []
     for function in functions:
+        explicit = DispatchEntry("CompositeExplicitAutograd", _composite_name(function), function.text.span(0, 1))
         for name, _ in function.autogen:
             if str(name) not in declared and function.schema.writes and not name.overload.endswith("out"):
                 declared.add(str(name))
                 made.append(
                     replace(
-                        function, schema=_functional(function.schema, name), dispatch=(), autogen=(),
+                        function, schema=_functional(function.schema, name), dispatch=(explicit,), autogen=(),
                         variants=frozenset(("function",)), structured_delegate=None,
                     )
                 )  # fmt: skip

@@ -16,7 +16,9 @@ from codegen.formula.typed import (
     Intrinsic,
     ListDisplay,
     Literal,
+    Mapped,
     OperatorCall,
+    TupleDisplay,
     TypedExpr,
     Variable,
     VariableKind,
@@ -221,16 +223,22 @@ def _degree(expr: TypedExpr, table: Mapping[str, ResolvedEntry]) -> _Degree:
         case Variable():
             linear = expr.kind in (VariableKind.GRAD, VariableKind.GRADS, VariableKind.TANGENT)
             return _Degree.LINEAR if linear else _Degree.CONSTANT
-        case Intrinsic():
-            return _Degree.CONSTANT
         case Element():
             return _degree(expr.receiver, table)
-        case ListDisplay() | HelperCall():
+        case ListDisplay() | TupleDisplay() | HelperCall():
             degrees = [_degree(child, table) for child in children(expr)]
             if _Degree.LINEAR in degrees:
                 return _Degree.LINEAR
-            zeros = isinstance(expr, ListDisplay) and all(degree is _Degree.ZERO for degree in degrees)
+            zeros = not isinstance(expr, HelperCall) and all(degree is _Degree.ZERO for degree in degrees)
             return _Degree.ZERO if zeros else _Degree.CONSTANT
+        case Mapped():
+            return _degree(expr.body, table)
+        case Intrinsic(name="zeros"):
+            return _Degree.ZERO
+        case Intrinsic(name="repeat"):
+            return _degree(expr.args[0], table)
+        case Intrinsic():
+            return _Degree.CONSTANT
         case Conditional():
             return _degree_of_conditional(expr, table)
         case OperatorCall():
@@ -260,6 +268,8 @@ def _degree_of_call(expr: OperatorCall, table: Mapping[str, ResolvedEntry]) -> _
         zero_fill = base in _FILLING_OPERATORS and any(
             isinstance(value, Literal) and value.value == 0 for _, value in expr.args
         )
+        if expr.schema.is_view and degrees.get("self") is _Degree.ZERO:
+            return _Degree.ZERO  # another shape of zeros
         return _Degree.ZERO if zero_fill or base in _ZERO_OPERATORS else _Degree.CONSTANT
     if base in _ZERO_OPERATORS:
         return _Degree.ZERO

@@ -24,7 +24,12 @@ def operator_rows(plan: Plan) -> list[dict[str, object]]:
 
 
 def _kind(operator: OperatorPlan) -> str:
-    return {"kernel": "kernel", "implicit": "composite", "explicit": "composite, own derivative"}[operator.kind]
+    return {
+        "kernel": "kernel",
+        "implicit": "composite",
+        "explicit": "composite, own derivative",
+        "declared": "declared",
+    }[operator.kind]
 
 
 def explain(operator: OperatorPlan, templates: Path) -> str:

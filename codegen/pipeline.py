@@ -6,13 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from codegen import adopt, check, manifest, plan, resolve, targets
+from codegen import adopt, check, judge, manifest, plan, resolve, targets
 from codegen.callables import FunctionIndex
 from codegen.callees import HelperTable, OperatorTable
 from codegen.model import DerivativeEntry, HelperDeclaration, NativeFunction
 from codegen.paths import Paths
 from codegen.read import load, read_derivatives, read_helpers, read_native_functions, read_tags
 from codegen.source import Diagnostics
+from codegen.targets import docs
 from codegen.vocabulary import TAGS
 
 
@@ -28,6 +29,8 @@ class Result:
     plan: plan.Plan | None
     diagnostics: Diagnostics
     findings: Diagnostics
+    resolved: Sequence[resolve.ResolvedEntry] = ()
+    table: OperatorTable | None = None
 
 
 def analyze(paths: Paths) -> Result:
@@ -54,7 +57,7 @@ def analyze(paths: Paths) -> Result:
     if diagnostics:
         return Result(functions, entries, None, diagnostics, findings)
     made = plan.make_plan(functions, resolved, table, kernels, composites)
-    return Result(functions, entries, made, diagnostics, findings)
+    return Result(functions, entries, made, diagnostics, findings, resolved, table)
 
 
 # Where helpers are implemented, for the project's own formulas and for foreign ones.
@@ -87,6 +90,14 @@ def emit(paths: Paths, made: plan.Plan, target: str = "python") -> Mapping[str, 
     files = dict(targets.TARGETS[target](made, paths.templates))
     files[manifest.NAME] = manifest.manifest_text((paths.native_functions, paths.derivatives))
     return files
+
+
+def judgement(paths: Paths, result: Result) -> str:
+    """The report of all rules on the derivative entries of a file, as Markdown."""
+    assert result.table is not None
+    written = {entry.schema.name for entry in result.entries if entry.text.file.path == paths.shown(paths.derivatives)}
+    mine = [entry for entry in result.resolved if entry.function.name in written]
+    return docs.judgement_text(judge.judge(mine, result.resolved, result.table), paths, len(mine))
 
 
 def differences(files: Mapping[str, str], output: Path) -> list[str]:

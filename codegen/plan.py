@@ -18,6 +18,7 @@ from codegen.formula.typed import (
     TENSOR,
     Arithmetic,
     Element,
+    Helper,
     HelperCall,
     Intrinsic,
     ListDisplay,
@@ -31,6 +32,7 @@ from codegen.formula.typed import (
     is_tensor_like,
     plain_type,
     rewrite,
+    walk,
 )
 from codegen.intrinsics import METADATA
 from codegen.model import FormulaKind, NativeFunction, Promotion
@@ -156,7 +158,9 @@ class FastPath:
 
 @dataclass(frozen=True, slots=True)
 class OperatorPlan:
-    """One overload.  `kind`: `kernel` (function on arrays), `implicit`, `explicit` (composite functions on Tensors)."""
+    """One overload.  `kind`: `kernel` (function on arrays), `implicit`, `explicit` (composite functions on
+    Tensors), `declared` (none: a call fails).
+    """
 
     name: OperatorName
     schema: FunctionSchema
@@ -178,6 +182,13 @@ class OperatorPlan:
     samples: tuple[str, ...]
     formula_texts: tuple[str, ...]
     source: NativeFunction
+    keyed_nodes: tuple[tuple[str, NodePlan], ...] = ()  # of autograd keys that have formulas of their own
+
+    @property
+    def nodes(self) -> tuple[NodePlan, ...]:
+        """All of its Nodes."""
+        own = (node for node in (self.node, self.inplace_node) if node is not None)
+        return (*own, *(node for _, node in self.keyed_nodes))
 
     @property
     def differentiable(self) -> bool:
@@ -205,6 +216,7 @@ class Plan:
     nodes: tuple[NodePlan, ...]
     packets: tuple[PacketPlan, ...]
     formulas: int
+    helpers: tuple[Helper, ...]  # that formulas call
 
 
 def python_function_name(name: OperatorName) -> str:
@@ -221,7 +233,7 @@ def make_plan(
 ) -> Plan:
     """Plan every operator, Node and packet of checked input."""
     by_name = {str(entry.function.name): entry for entry in entries}
-    nodes = _plan_nodes(by_name)
+    nodes, keyed = _plan_nodes(by_name)
     written = {
         function.variant_of: nodes.get(str(function.name))
         for function in functions
@@ -236,8 +248,17 @@ def make_plan(
         forward = _plan_forward(entry, table) if entry is not None and node is not None else None
         inplace_node = written.get(function.name)
         operators.append(_plan_operator(function, entry, node, inplace_node, forward, kernels, composites))
+        if function.name in keyed:
+            operators[-1] = replace(operators[-1], keyed_nodes=keyed[function.name])
     formulas = sum(len(entry.backward) + len(entry.forward) for entry in by_name.values())
-    return Plan(tuple(operators), tuple(nodes.values()), _plan_packets(operators), formulas)
+    every = tuple(node for operator in operators for node in operator.nodes)
+    return Plan(tuple(operators), every, _plan_packets(operators), formulas, _helpers(by_name.values()))
+
+
+def _helpers(entries: Iterable[ResolvedEntry]) -> tuple[Helper, ...]:
+    trees = (f.tree for entry in entries for f in (*entry.backward, *entry.forward) if f.tree is not None)
+    found = {part.helper.name: part.helper for tree in trees for part in walk(tree) if isinstance(part, HelperCall)}
+    return tuple(found[name] for name in sorted(found))
 
 
 def _formula_texts(entry: ResolvedEntry) -> tuple[str, ...]:
@@ -247,23 +268,36 @@ def _formula_texts(entry: ResolvedEntry) -> tuple[str, ...]:
 # -- planning Nodes
 
 
-def _plan_nodes(entries: Mapping[str, ResolvedEntry]) -> dict[str, NodePlan]:
-    """The Nodes of all entries that have formulas.
+def _plan_nodes(
+    entries: Mapping[str, ResolvedEntry],
+) -> tuple[dict[str, NodePlan], dict[OperatorName, tuple[tuple[str, NodePlan], ...]]]:
+    """The Nodes of all entries that have formulas, and those of other autograd keys.
 
     `MulBackward0`, `MulBackward1`: they are numbered over the overloads of a base name, in-place ones included, in the
     order of derivatives.yaml.
     """
     counts: dict[str, int] = {}
-    nodes = {}
-    for name, entry in entries.items():
-        camel = "".join(part.title() for part in entry.function.name.base.split("_"))
-        prefix = f"{camel}Backward".replace("ForwardBackward", "Backward")
+    nodes: dict[str, NodePlan] = {}
+    keyed: dict[OperatorName, tuple[tuple[str, NodePlan], ...]] = {}
+
+    def numbered(entry: ResolvedEntry, prefix: str) -> NodePlan | None:
         number = counts.get(prefix, 0)
         node = _plan_node(entry, f"{prefix}{number}")
         if node is not None:
             counts[prefix] = number + 1
+        return node
+
+    for name, entry in entries.items():
+        camel = "".join(part.title() for part in entry.function.name.base.split("_"))
+        prefix = f"{camel}Backward".replace("ForwardBackward", "Backward")
+        node = numbered(entry, prefix)
+        if node is not None:
             nodes[name] = node
-    return nodes
+        others = [(key, numbered(other, f"{prefix}{key}")) for key, other in entry.keyed]
+        found = tuple((key, other) for key, other in others if other is not None)
+        if found:
+            keyed[entry.function.name] = found
+    return nodes, keyed
 
 
 def _plan_node(entry: ResolvedEntry, class_name: str) -> NodePlan | None:
@@ -309,6 +343,22 @@ def _plan_node(entry: ResolvedEntry, class_name: str) -> NodePlan | None:
         entry.differentiable_outputs,
         dynamic,
     )
+
+
+def saved_names(trees: Iterable[TypedExpr]) -> set[str]:
+    """Names of the arguments and results that formulas need whole, and not only the shape or dtype of."""
+    names: set[str] = set()
+
+    def change(expr: TypedExpr) -> TypedExpr | None:
+        if _metadata(expr) is not None:
+            return expr
+        if isinstance(expr, Variable) and _is_saved(expr):
+            names.add(expr.name)
+        return None
+
+    for tree in trees:
+        rewrite(tree, change)
+    return names
 
 
 def _plan_saved(
@@ -372,6 +422,8 @@ def _metadata(expr: TypedExpr) -> tuple[str, TypedExpr] | None:
             suffix = (expr.spelling or expr.name).removeprefix("to_")
             if expr.name == "blocksize" or (suffix == "sym_sizes" and isinstance(tensor.type, OptionalType)):
                 suffix += "_opt"
+            if expr.name == "blocksize":
+                suffix = f"self_{suffix}"  # PyTorch repeats the name
             return f"{tensor.name}_{suffix}", expr
         case OperatorCall(args=((_, Variable() as tensor),)) if str(expr.schema.name) == "zeros_like":
             if _is_saved(tensor) and tensor.type == TENSOR:
@@ -517,17 +569,17 @@ def _plan_operator(
 ) -> OperatorPlan:
     schema = function.schema
     implementations = []
-    for line in function.dispatch:
+    for line in () if function.late_bound else function.dispatch:
         index = composites if line.key in COMPOSITE_KEYS else kernels
         found = index.get(str(line.kernel))
         if found is not None:
             implementations.append((line.key, found))
-    if not function.dispatch:
+    if not function.dispatch and not function.late_bound:
         found = composites.get(composite_name(schema))
         if found is not None:
             implementations.append(("CompositeImplicitAutograd", found))
     keys = {key for key, _ in implementations}
-    kind = "implicit" if "CompositeImplicitAutograd" in keys and len(keys) == 1 else "explicit"
+    kind = "implicit" if "CompositeImplicitAutograd" in keys and len(keys) == 1 else "explicit" if keys else "declared"
     if keys - set(COMPOSITE_KEYS):
         kind = "kernel"
         implementations.sort(key=lambda item: item[0] in COMPOSITE_KEYS)
@@ -553,7 +605,7 @@ def _plan_operator(
 def _variants(function: NativeFunction) -> tuple[OperatorName | None, OperatorName | None]:
     inplace = out = None
     for name, _ in function.autogen:
-        if name.base == f"{function.name.base}_":
+        if name.is_inplace:
             inplace = name
         elif name.base == function.name.base:
             out = name

@@ -6,7 +6,7 @@ What does not fit is reported here with its place; nothing is left to be found i
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from codegen.callees import OperatorTable
 from codegen.formula import syntax
@@ -49,6 +49,8 @@ class ResolvedEntry:
     backward: tuple[ResolvedFormula, ...]
     forward: tuple[ResolvedFormula, ...]
     differentiable_outputs: tuple[int, ...]
+    # Entries of other autograd keys than the default one, with formulas of their own.
+    keyed: tuple[tuple[str, ResolvedEntry], ...] = ()
 
 
 def resolve_entries(
@@ -155,8 +157,9 @@ def _resolve_entry(
     arguments = {argument.name: argument for argument in schema.arguments}
     known_outputs = _output_names(schema)
     by_element = _is_by_element(entry, schema)
-    backward: list[ResolvedFormula] = []
-    forward: list[ResolvedFormula] = []
+    keys = [DEFAULT_KEY, *(str(key) for key, _ in entry.dispatch if str(key) != DEFAULT_KEY)]
+    backward: dict[str, list[ResolvedFormula]] = {key: [] for key in keys}
+    forward: dict[str, list[ResolvedFormula]] = {key: [] for key in keys}
     seen: dict[tuple[str, str], Text] = {}
     _check_gradient_spelling(entry, schema, diagnostics)
     for key, formula in _all_formulas(entry):
@@ -188,10 +191,12 @@ def _resolve_entry(
                 ]
                 if not _check_result(formula, tree, wanted, diagnostics):
                     tree = None
-        if not unknown and key == DEFAULT_KEY:
+        if not unknown:
             names = tuple(str(name) for name in formula.names)
-            (forward if is_forward else backward).append(ResolvedFormula(names, formula.kind, tree, formula))
-    return ResolvedEntry(function, entry, tuple(backward), tuple(forward), outputs)
+            (forward if is_forward else backward)[key].append(ResolvedFormula(names, formula.kind, tree, formula))
+    made = {key: ResolvedEntry(function, entry, tuple(backward[key]), tuple(forward[key]), outputs) for key in keys}
+    default = made.pop(DEFAULT_KEY)
+    return replace(default, keyed=tuple(made.items()))
 
 
 def _is_by_element(entry: DerivativeEntry, schema: FunctionSchema) -> bool:
@@ -216,7 +221,7 @@ def _for_each(tree: TypedExpr, scope: Scope, is_forward: bool) -> TypedExpr | No
 
 
 def _all_formulas(entry: DerivativeEntry) -> Iterator[tuple[str, Formula]]:
-    """The formulas of an entry with their autograd key; those of other keys than the default one are only checked."""
+    """The formulas of an entry with their autograd key."""
     for formula in entry.formulas:
         yield DEFAULT_KEY, formula
     for key, block in entry.dispatch:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from codegen.judge import Section
+from codegen.paths import Paths
 from codegen.plan import OperatorPlan, Plan
 from codegen.targets.environment import environment
 
@@ -13,6 +15,7 @@ _ABOUT = {
     "kernel": "A kernel on arrays.",
     "implicit": "Composite: made of other operators, and differentiated through them.",
     "explicit": "Composite, with a derivative of its own.",
+    "declared": "Declared only: a call raises NotImplementedError.",
 }
 
 
@@ -50,3 +53,21 @@ def _entry(operator: OperatorPlan) -> Mapping[str, Any]:
         "facts": facts,
         "formulas": operator.formula_texts,
     }
+
+
+def judgement_text(sections: Sequence[Section], paths: Paths, entries: int) -> str:
+    """What the checks find in somebody's derivative formulas, as Markdown."""
+    template = environment(paths.templates, "docs").get_template("judgement.md.j2")
+    rows = [
+        {
+            "title": section.title,
+            "meaning": section.meaning,
+            "findings": [
+                {"line": line, "column": column, "message": finding.message}
+                for finding in section.findings
+                for line, column in [finding.span.file.position(finding.span.start)]
+            ],
+        }
+        for section in sections
+    ]
+    return template.render(name=paths.derivatives.name, entries=entries, sections=rows)

@@ -70,6 +70,8 @@ def _nodes(operator: OperatorPlan, printer: PythonPrinter) -> Iterator[NodeView]
         yield node_view(operator.node, operator.function, operator.parameters, printer)
     if operator.inplace_node is not None and operator.inplace is not None:
         yield node_view(operator.inplace_node, python_function_name(operator.inplace), operator.parameters, printer)
+    for key, node in operator.keyed_nodes:
+        yield node_view(node, f"{operator.function}_{key}", operator.parameters, printer)
 
 
 def _modules(plan: Plan) -> set[str]:
@@ -123,9 +125,8 @@ def operator_text(operator: OperatorPlan, templates: Path) -> str:
     """The generated code of one operator, as `explain` shows it: its Node and its callable."""
     env = environment(templates, "python")
     macros = env.get_template("parts.py.j2").module
-    parts = []
-    for node in _nodes(operator, PythonPrinter()):
-        parts.append(str(macros.node_class(node)))  # type: ignore[attr-defined]
+    nodes = _nodes(operator, PythonPrinter())
+    parts = [str(macros.node_class(node)) for node in nodes]  # type: ignore[attr-defined]
     view = _operator(operator, PythonPrinter(in_method=False, operators=""))
     parts.append(str(macros.operator(view)))  # type: ignore[attr-defined]
     return "\n\n\n".join(part.strip("\n") for part in parts)

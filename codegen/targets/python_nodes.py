@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from codegen.formula.typed import Intrinsic, Variable, VariableKind, walk
+from codegen.formula.typed import BOOL, DTYPE, INT, INT_LIST, Intrinsic, Variable, VariableKind, walk
 from codegen.plan import EdgePlan, GradientPlan, NodePlan, ParameterPlan, SavedVariable
+from codegen.schema.types import OptionalType
 from codegen.targets.python_text import PythonPrinter, identifier, local, plain, tuple_of
 
 
@@ -256,15 +257,20 @@ def _gradient_lines(gradient: GradientPlan, node: NodePlan, printer: PythonPrint
     return [f"if {test}:", *(f"    {line}" for line in body), "else:", f"    {otherwise}"]
 
 
-# Kept for the formulas alone: users have no type for these.
-_HIDDEN = frozenset(("options", "info", "geometry", "list_sizes", "list_dtypes"))
+def _is_hidden(variable: SavedVariable) -> bool:
+    """Whether a value is kept for the formulas alone; PyTorch shows numbers and strings, and lists of them."""
+    type = variable.expr.type
+    if isinstance(variable.expr, Intrinsic):
+        inner = type.elem if isinstance(type, OptionalType) else type
+        return inner not in (INT, INT_LIST)
+    return type in (DTYPE, OptionalType(BOOL))
 
 
 def _properties(node: NodePlan) -> list[tuple[str, str]]:
     """`_saved_self` and the like: what PyTorch shows of a Node."""
     found = []
     for variable in node.saved:
-        if isinstance(variable.expr, Intrinsic) and variable.expr.name in _HIDDEN:
+        if variable.shape == "value" and _is_hidden(variable):
             continue
         maker = {"tensor": "saved_tensor", "optional": "saved_tensor", "list": "saved_list", "value": "saved_value"}
         if variable.shape == "result":
