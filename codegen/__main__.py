@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import gc
 import json
 import shlex
 import sys
@@ -10,23 +11,22 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from rich.console import Console
-from rich.table import Table
-
-from codegen import pipeline
-from codegen.describe import explain, operator_rows
+from codegen import manifest
 from codegen.paths import Paths, project_paths
-from codegen.plan import Plan
-from codegen.report import print_diagnostics
-from codegen.targets import TARGETS
-from codegen.vocabulary import did_you_mean
+
+if TYPE_CHECKING:
+    from codegen.plan import Plan
+
+TARGETS = ("python",)
 
 OK, ERRORS, USAGE = 0, 1, 2
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command and give the exit status: 0, 1 (errors in the YAML, or stale output), 2 (wrong usage)."""
+    started = time.perf_counter()
     parser = _parser()
     arguments = parser.parse_args(argv)
     if arguments.command != "explain" and arguments.operator is not None:
@@ -34,7 +34,20 @@ def main(argv: Sequence[str] | None = None) -> int:
     if arguments.command == "explain" and arguments.operator is None:
         parser.error("explain needs the name of an operator, such as mul.Tensor")
     paths = _paths(arguments)
-    started = time.perf_counter()
+    if arguments.command == "generate" and not arguments.check and not arguments.json:
+        known = manifest.unchanged(paths, arguments.target)
+        if known is not None:
+            _done(paths, known[0], 0, known[1] + 1, started)
+            return OK
+    return _run(arguments, paths, sys.argv[1:] if argv is None else argv, started)
+
+
+def _run(arguments: argparse.Namespace, paths: Paths, argv: Sequence[str], started: float) -> int:
+    # Imported here, so that a run that finds nothing to do is done before these are loaded.
+    from codegen import pipeline
+    from codegen.report import print_diagnostics
+
+    gc.disable()  # the trees of a whole YAML have no cycles, and live until the process ends
     result = pipeline.analyze(paths)
     if result.plan is None:
         if arguments.json:
@@ -54,18 +67,17 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _check(files, paths, argv, arguments.json)
     touched = pipeline.write(files, paths.output)
     if arguments.json:
-        print("[]")
+        print_diagnostics(result.findings, sys.stdout, as_json=True, severity="warning")
         return OK
-    seconds = time.perf_counter() - started
-    plan = result.plan
-    print(
-        f"{len(plan.operators)} operators, {len(plan.nodes)} Nodes, {plan.formulas} formulas: "
-        f"{touched} of {len(files)} files written to {paths.shown(paths.output)} in {seconds:.2f} s"
-    )
-    count = len(result.findings.items)
-    if count:
-        print(f"{count} findings, no errors: 'report' instead of 'generate' shows them")
+    _done(paths, pipeline.summary(result.plan), touched, len(files), started)
+    if result.findings:
+        print(f"{len(result.findings.items)} findings, no errors: 'report' instead of 'generate' shows them")
     return OK
+
+
+def _done(paths: Paths, summary: str, touched: int, count: int, started: float) -> None:
+    seconds = time.perf_counter() - started
+    print(f"{summary}: {touched} of {count} files written to {paths.shown(paths.output)} in {seconds:.2f} s")
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -91,7 +103,7 @@ def _parser() -> argparse.ArgumentParser:
         help="with --native-functions: a kernel that does not exist is an error; else it is bound late",
     )  # fmt: skip
     parser.add_argument("--out", type=Path, metavar="DIR", help="where the output goes (default: generated/)")
-    parser.add_argument("--target", choices=sorted(TARGETS), default="python", help="what to emit (default: python)")
+    parser.add_argument("--target", choices=TARGETS, default="python", help="what to emit (default: python)")
     parser.add_argument(
         "--check", action="store_true", help="write nothing; fail if the output is missing or not what would be written"
     )
@@ -115,12 +127,14 @@ def _paths(arguments: argparse.Namespace) -> Paths:
     )
 
 
-def _check(files: Mapping[str, str], paths: Paths, argv: Sequence[str] | None, as_json: bool) -> int:
+def _check(files: Mapping[str, str], paths: Paths, argv: Sequence[str], as_json: bool) -> int:
+    from codegen import pipeline
+
     stale = pipeline.differences(files, paths.output)
     if as_json:
         print(json.dumps(stale))
     elif stale:
-        given = [word for word in (sys.argv[1:] if argv is None else argv) if word != "--check"]
+        given = [word for word in argv if word != "--check"]
         command = shlex.join(["python", "-m", "codegen", *given])
         print(f"{paths.shown(paths.output)} is not what the YAML gives: {', '.join(stale)}", file=sys.stderr)
         print(f"run: {command}", file=sys.stderr)
@@ -128,6 +142,11 @@ def _check(files: Mapping[str, str], paths: Paths, argv: Sequence[str] | None, a
 
 
 def _list(plan: Plan, as_json: bool) -> int:
+    from rich.console import Console
+    from rich.table import Table
+
+    from codegen.describe import operator_rows
+
     rows = operator_rows(plan)
     if as_json:
         print(json.dumps(rows, indent=1))
@@ -155,6 +174,9 @@ def _missing(plan: Plan) -> int:
 
 
 def _explain(plan: Plan, paths: Paths, name: str) -> int:
+    from codegen.describe import explain
+    from codegen.vocabulary import did_you_mean
+
     found = [operator for operator in plan.operators if name in (str(operator.name), operator.name.base)]
     if not found:
         hint = did_you_mean(name, [str(operator.name) for operator in plan.operators])

@@ -11,18 +11,23 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from codegen.callables import FunctionIndex
 from codegen.formula.typed import plain_type
 from codegen.model import DerivativeEntry, DispatchEntry, NativeFunction
 from codegen.schema.types import Argument, FunctionSchema, OperatorName, Return, SchemaKind
 from codegen.source import Text
 
+# A factory's out= variant has these from its out argument.
+_TENSOR_OPTIONS = frozenset(("dtype", "layout", "device", "pin_memory"))
+
 
 @dataclass(frozen=True, slots=True)
 class Library:
-    """The project's own operators and derivative entries."""
+    """The project's own operators and derivative entries, and its composite functions."""
 
     functions: Sequence[NativeFunction]
     entries: Sequence[DerivativeEntry]
+    composites: FunctionIndex
 
 
 def adopt(
@@ -43,6 +48,8 @@ def adopt(
         if mine is not None and _arguments(mine.schema) == _arguments(function.schema):
             implemented.add(str(function.name))
             adopted.append(_implemented(function, mine, str(function.name) in differentiated))
+        elif library.composites.get(_composite_name(function).value) is not None:
+            adopted.append(_implemented(function, function, str(function.name) in differentiated))
         else:
             adopted.append(replace(function, late_bound=True))
     declared = {str(function.name) for function in functions}
@@ -62,7 +69,7 @@ def _arguments(schema: FunctionSchema) -> list[tuple[str, str]]:
 
 
 def _implemented(function: NativeFunction, mine: NativeFunction, differentiated: bool) -> NativeFunction:
-    dispatch = mine.dispatch
+    dispatch = () if function is mine else mine.dispatch
     if differentiated and not any(line.key != "CompositeImplicitAutograd" for line in dispatch):
         # It has a formula here, which a composite function that is traced through would never come to use.
         name = dispatch[0].kernel if dispatch else _composite_name(mine)
@@ -118,17 +125,25 @@ def _functional(schema: FunctionSchema, name: OperatorName) -> FunctionSchema:
     return FunctionSchema(name, bare(schema.positional), bare(schema.kwarg_only), (), (*returns, *given_back))
 
 
+def _variant_key(schema: FunctionSchema) -> object:
+    """What the variants of one operator have in common; a cheaper `FunctionSchema.signature`."""
+    arguments = [(a.name, a.type) for a in schema.positional] + [
+        (a.name, a.type) for a in schema.kwarg_only if a.name not in _TENSOR_OPTIONS
+    ]
+    return schema.name.functional_name.base.removesuffix("_functional"), tuple(arguments)
+
+
 def _with_declared_variants(functions: Sequence[NativeFunction]) -> tuple[NativeFunction, ...]:
     """In-place and out variants that have entries of their own, as variants of the functional operator."""
-    functional: dict[FunctionSchema, list[NativeFunction]] = {}
+    functional: dict[object, list[NativeFunction]] = {}
     for function in functions:
         if function.schema.kind is SchemaKind.FUNCTIONAL:
-            functional.setdefault(function.schema.signature(), []).append(function)
+            functional.setdefault(_variant_key(function.schema), []).append(function)
     found: dict[str, dict[SchemaKind, NativeFunction]] = {}
     for function in functions:
         kind = function.schema.kind
         if kind in (SchemaKind.INPLACE, SchemaKind.OUT):
-            candidates = functional.get(function.schema.signature(), [])
+            candidates = functional.get(_variant_key(function.schema), [])
             same = [f for f in candidates if f.name.overload == function.name.overload] or candidates
             if same:
                 found.setdefault(str(same[0].name), {}).setdefault(kind, function)

@@ -10,8 +10,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
-
 from codegen.source import Diagnostics, SourceFile, Span
 
 
@@ -29,16 +27,23 @@ class Parameter:
 class PythonFunction:
     """A function as its source declares it.
 
-    `parameters` is None for an alias whose parameters have no names (a NumPy ufunc); `arity` counts them then.
+    `parameters` is None for an alias of the NumPy function `alias`, whose parameters have no names.
     """
 
     name: str
     module: str
     parameters: tuple[Parameter, ...] | None
-    arity: int
     returns: str
     span: Span
-    is_ufunc: bool = False
+    alias: str = ""
+
+    @property
+    def arity(self) -> int | None:
+        """The number of arrays that an alias takes; None if it is no ufunc."""
+        import numpy as np  # here, because it is large, and most runs need not know
+
+        ufunc = getattr(np, self.alias, None)
+        return ufunc.nin if isinstance(ufunc, np.ufunc) else None
 
     def __str__(self) -> str:
         return f"{self.module}.{self.name}"
@@ -97,10 +102,8 @@ def _read_module(file: SourceFile, module: str, diagnostics: Diagnostics) -> Ite
             and isinstance(statement.value.value, ast.Name)
             and statement.value.value.id == "np"
         ):
-            ufunc = getattr(np, statement.value.attr, None)
-            if isinstance(ufunc, np.ufunc):
-                name = statement.targets[0]
-                yield PythonFunction(name.id, module, None, ufunc.nin, "", _span(file, name), is_ufunc=ufunc.nout == 1)
+            name = statement.targets[0]
+            yield PythonFunction(name.id, module, None, "", _span(file, name), statement.value.attr)
 
 
 def _from_definition(definition: ast.FunctionDef, file: SourceFile, module: str) -> PythonFunction:
@@ -116,7 +119,7 @@ def _from_definition(definition: ast.FunctionDef, file: SourceFile, module: str)
     ]
     start = file.line_starts[definition.lineno - 1] + definition.col_offset + len("def ")
     span = Span(file, start, start + len(definition.name))
-    return PythonFunction(definition.name, module, tuple(parameters), len(parameters), _text(definition.returns), span)
+    return PythonFunction(definition.name, module, tuple(parameters), _text(definition.returns), span)
 
 
 def _text(node: ast.expr | None) -> str:

@@ -125,9 +125,10 @@ def _check_parameters(
     names = [python_name(argument.name) for argument in arguments]
     note = ((found.span, f"'{found.name}' is defined here"),)
     if found.parameters is None:
-        if found.arity != len(names):
+        arity = found.arity
+        if arity != len(names):
             diagnostics.error(
-                place.span(), f"'{found.name}' takes {found.arity} arrays, '{function.name}' has {len(names)} "
+                place.span(), f"'{found.name}' takes {arity or 'no'} arrays, '{function.name}' has {len(names)} "
                 f"argument{'' if len(names) == 1 else 's'}",
                 notes=note,
             )  # fmt: skip

@@ -1,18 +1,20 @@
-"""The note that generated code carries about the YAML it was made from.
+"""The note that generated code carries about what it was made from.
 
-Imported by the runtime at start, so it imports next to nothing.
+Imported by the runtime at start, and by a run of the generator that finds nothing to do, so it imports next to nothing.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+
+from codegen.paths import Paths
 
 NAME = "manifest.json"
 # Raised when emission changes in a way that makes older output unusable.
-FORMAT = 1
+FORMAT = 2
 
 
 def input_hash(paths: Iterable[Path]) -> str:
@@ -24,14 +26,65 @@ def input_hash(paths: Iterable[Path]) -> str:
     return digest.hexdigest()
 
 
-def manifest_text(paths: Iterable[Path]) -> str:
-    """The text of the manifest for these inputs."""
-    return json.dumps({"format": FORMAT, "inputs": input_hash(paths)}, indent=1, sort_keys=True) + "\n"
+def manifest_text(paths: Paths, target: str, summary: str, files: Mapping[str, str]) -> str:
+    """The text of the manifest: what the output was made from, and what it is."""
+    contents = {
+        "format": FORMAT,
+        "inputs": input_hash((paths.native_functions, paths.derivatives)),
+        "sources": source_hash(paths, target),
+        "summary": summary,
+        "files": {name: _hash(text.encode()) for name, text in sorted(files.items())},
+    }
+    return json.dumps(contents, indent=1, sort_keys=True) + "\n"
 
 
 def is_current(output: Path, inputs: Iterable[Path]) -> bool:
     """Whether the output folder was made from these inputs by this version."""
+    known = _read(output)
+    return known is not None and known["inputs"] == input_hash(inputs)
+
+
+def unchanged(paths: Paths, target: str) -> tuple[str, int] | None:
+    """The summary of the output and its number of files, if a run of the generator would make just what is there."""
+    known = _read(paths.output)
     try:
-        return (output / NAME).read_text(encoding="utf-8") == manifest_text(inputs)
-    except OSError:
-        return False
+        if known is None or known["sources"] != source_hash(paths, target):
+            return None
+        files = known["files"]
+        assert isinstance(files, dict)
+        if any(_hash((paths.output / name).read_bytes()) != known_hash for name, known_hash in files.items()):
+            return None
+        return str(known["summary"]), len(files)
+    except (OSError, KeyError, AttributeError):
+        return None
+
+
+def source_hash(paths: Paths, target: str) -> str:
+    """A hash over everything that the output depends on: the YAML, the generator, templates, signatures of kernels."""
+    digest = hashlib.sha256(target.encode())
+    for path in _sources(paths):
+        digest.update(f"\0{path.name}\0".encode())
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+def _sources(paths: Paths) -> Iterator[Path]:
+    yield paths.native_functions
+    yield paths.derivatives
+    yield from (path for path in (paths.tags, paths.helpers, *(paths.library or ())) if path is not None)
+    yield from sorted(Path(__file__).parent.rglob("*.py"))
+    yield from sorted(path for path in paths.templates.rglob("*.j2"))
+    for part in ("kernels", "composite", "helpers", "upstream"):
+        yield from sorted((paths.runtime / part).glob("*.py"))
+
+
+def _hash(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+def _read(output: Path) -> dict[str, str | dict[str, str]] | None:
+    try:
+        known = json.loads((output / NAME).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    return known if isinstance(known, dict) and known.get("format") == FORMAT and "inputs" in known else None

@@ -41,16 +41,18 @@ def analyze(paths: Paths) -> Result:
     declarations = _read_helpers(paths, diagnostics)
     if functions is None or entries is None or declarations is None:  # the names of a missing file would be unknown
         return Result(functions or (), entries or (), None, diagnostics, findings)
+    folders = _FOLDERS if paths.library is None else _FOREIGN_FOLDERS
+    kernels, composites, helpers = (
+        FunctionIndex([paths.runtime / part for part in parts], diagnostics) for parts in folders
+    )
     if paths.library is not None:
         own_functions, own_entries = read_operators(*paths.library, paths, diagnostics)
-        functions, entries = adopt.adopt(functions, entries, adopt.Library(own_functions or (), own_entries or ()))
-    kernels, composites, helpers = (
-        FunctionIndex([paths.runtime / part for part in parts], diagnostics)
-        for parts in (("kernels",), ("composite",), _HELPER_FOLDERS[paths.library is not None])
-    )
+        library = adopt.Library(own_functions or (), own_entries or (), composites)
+        functions, entries = adopt.adopt(functions, entries, library)
     table = OperatorTable(functions, HelperTable(helpers, declarations))
     resolved = resolve.resolve_entries(entries, table, diagnostics)
-    check.check_kernels(functions, kernels, composites, diagnostics)
+    if paths.library is None:
+        check.check_kernels(functions, kernels, composites, diagnostics)
     check.check_variants(functions, diagnostics)
     check.check_samples(functions, diagnostics)
     check.check_entries(resolved, findings)
@@ -60,8 +62,9 @@ def analyze(paths: Paths) -> Result:
     return Result(functions, entries, made, diagnostics, findings, resolved, table)
 
 
-# Where helpers are implemented, for the project's own formulas and for foreign ones.
-_HELPER_FOLDERS = (("helpers",), ("upstream", "helpers"))
+# Where kernels, composite functions and helpers lie; of a name that two folders have, the first one's counts.
+_FOLDERS = (("kernels",), ("composite",), ("helpers",))
+_FOREIGN_FOLDERS = (("kernels",), ("composite", "upstream"), ("upstream", "helpers"))
 
 
 def read_operators(
@@ -88,8 +91,13 @@ def _read_helpers(paths: Paths, diagnostics: Diagnostics) -> Sequence[HelperDecl
 def emit(paths: Paths, made: plan.Plan, target: str = "python") -> Mapping[str, str]:
     """The text of every output file, by its path below the output folder."""
     files = dict(targets.TARGETS[target](made, paths.templates))
-    files[manifest.NAME] = manifest.manifest_text((paths.native_functions, paths.derivatives))
+    files[manifest.NAME] = manifest.manifest_text(paths, target, summary(made), files)
     return files
+
+
+def summary(made: plan.Plan) -> str:
+    """What was made, in numbers."""
+    return f"{len(made.operators)} operators, {len(made.nodes)} Nodes, {made.formulas} formulas"
 
 
 def judgement(paths: Paths, result: Result) -> str:

@@ -21,11 +21,11 @@ _CONTROL = dict.fromkeys((*range(9), *range(10, 32), *range(127, 160), 0x2028, 0
 Line = list[tuple[str, str]]
 
 
-def print_diagnostics(diagnostics: Diagnostics, stream: TextIO, as_json: bool = False) -> None:
+def print_diagnostics(diagnostics: Diagnostics, stream: TextIO, as_json: bool = False, severity: str = "error") -> None:
     """Print all diagnostics in the order of their places, with a summary line at the end; or a JSON list of them."""
     items = diagnostics.sorted()
     if as_json:
-        stream.write(json.dumps([_as_json(item) for item in items], indent=2) + "\n")
+        stream.write(json.dumps([_as_json(item, severity) for item in items], indent=2) + "\n")
         return
     lines = [line for item in items for line in _lines(item)]
     count = len(items)
@@ -118,10 +118,10 @@ def _rich_text(line: Line) -> RichText:
     return RichText.assemble(*line)
 
 
-def _as_json(item: Diagnostic) -> dict[str, object]:
+def _as_json(item: Diagnostic, severity: str) -> dict[str, object]:
     return {
         **_place(item.span),
-        "severity": "error",
+        "severity": severity,
         "message": item.message,
         "hint": item.hint,
         "notes": [{**_place(span), "message": text} for span, text in item.notes],

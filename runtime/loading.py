@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import os
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from codegen.manifest import NAME as MANIFEST
 from codegen.manifest import is_current
 from codegen.paths import project_paths
 from runtime import ops
 from runtime.tensor import Tensor
 
 COMMAND = "python -m codegen"
+# Names another output folder of the generator, made of other YAML, to take the place of `generated`.
+ENVIRONMENT = "GRADWRIGHT_GENERATED"
 # Namespaces of PyTorch that hold operators under shorter names: `linalg_norm` is `linalg.norm`.
 NAMESPACES = ("linalg", "special")
 
@@ -25,7 +30,11 @@ def load(package: str, runtime: ModuleType) -> None:
     Raises:
         ImportError: there is no generated code, or it was made from other YAML; the message names the command to run.
     """
-    _check_current(package)
+    elsewhere = os.environ.get(ENVIRONMENT)
+    if elsewhere:
+        _import_from(package, Path(elsewhere))
+    else:
+        _check_current(package)
     packets = importlib.import_module(f"{package}.packets")
     methods = importlib.import_module(f"{package}.methods")
     vars(ops).update(packets.PACKETS)
@@ -58,6 +67,19 @@ def install_methods(methods: Mapping[str, Any]) -> None:
     for name, function in methods.items():
         if name in ("__eq__", "__ne__") or not any(name in vars(base) for base in Tensor.__mro__[:-1]):
             setattr(Tensor, name, function)
+
+
+def _import_from(package: str, folder: Path) -> None:
+    """Import the output in `folder` as `package`."""
+    file = folder / "__init__.py"
+    if not (folder / MANIFEST).exists():
+        raise ImportError(f"{ENVIRONMENT} names {folder}, where there is no generated code")
+    spec = importlib.util.spec_from_file_location(package, file, submodule_search_locations=[str(folder)])
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[package] = module
+    spec.loader.exec_module(module)
 
 
 def _check_current(package: str) -> None:

@@ -49,10 +49,9 @@ def emit(plan: Plan, templates: Path) -> Iterator[tuple[str, str]]:
         for sign in signs
     ]
     texts = {packet.base: packet for packet in packets}
+    positions = _self_positions(plan)
     methods = [
-        (base, names[base], _self_position(plan, base), texts[base].method)
-        for base in _method_names(plan)
-        if base in texts
+        (base, names[base], positions.get(base, 0), texts[base].method) for base in _method_names(plan) if base in texts
     ]
     yield "methods.py", render("methods.py.j2", signs=sign_fields, methods=methods)
     yield "registry.py", render("registry.py.j2", operators=[_registry_entry(operator) for operator in plan.operators])
@@ -93,13 +92,14 @@ def _method_names(plan: Plan) -> list[str]:
     return list(dict.fromkeys(names))
 
 
-def _self_position(plan: Plan, base: str) -> int:
+def _self_positions(plan: Plan) -> dict[str, int]:
     """Where `self` stands among the arguments: `x.where(condition, y)` is `where(condition, x, y)`."""
+    positions: dict[str, int] = {}
     for operator in plan.operators:
         names = [parameter.name for parameter in operator.parameters]
-        if operator.name.base == base and "method" in operator.source.variants and "self" in names:
-            return names.index("self")
-    return 0
+        if "method" in operator.source.variants and "self" in names:
+            positions.setdefault(operator.name.base, names.index("self"))
+    return positions
 
 
 def _registry_entry(operator: OperatorPlan) -> Mapping[str, Any]:

@@ -47,8 +47,8 @@ def project(tmp_path: Path) -> Path:
 
 def run(project: Path, *words: str) -> subprocess.CompletedProcess[str]:
     return codegen(
-        *words, "--native-functions", "native_functions.yaml", "--derivatives", "derivatives.yaml", "--strict", "--out", "out",
-        cwd=project,
+        *words, "--native-functions", "native_functions.yaml", "--derivatives", "derivatives.yaml",
+        "--strict", "--out", "out", cwd=project,
     )  # fmt: skip
 
 

@@ -1,0 +1,256 @@
+"""PyTorch's own YAML, unmodified, through the whole generator; what comes out is compared with PyTorch."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from codegen import pipeline
+from codegen.paths import Paths, project_paths
+
+torch = pytest.importorskip("torch")
+
+pytestmark = pytest.mark.parity
+ROOT = Path(__file__).parents[2]
+
+# A Node whose saved attributes differ from PyTorch's, and why: PyTorch goes by names where Gradwright goes by types.
+DIFFERENT = {
+    "BatchNormBackwardBackward0": {"_saved_reserve"},  # handed on, in PyTorch, and not used
+    "CudnnBatchNormBackwardBackward0": {"_saved_reserveSpace"},
+    "ComplexBackward0": {"_saved_real", "_saved_imag"},  # the functions at::real and at::imag bear the names
+    "SparseCompressedTensorBackward0": {"_saved_values"},  # and the method values()
+    "FftR2CBackward0": {"_saved_self", "_saved_self_sym_sizes"},  # only a size of it is needed
+}
+
+
+def packaged() -> Path:
+    specification = importlib.util.find_spec("torchgen")
+    assert specification is not None
+    assert specification.origin is not None
+    return Path(specification.origin).parent / "packaged"
+
+
+def codegen(folder: Path, *words: str | Path, formulas: Path | None = None) -> subprocess.CompletedProcess[str]:
+    native = packaged() / "ATen/native"
+    derivatives = formulas or packaged() / "autograd/derivatives.yaml"
+    inputs = ["--native-functions", native / "native_functions.yaml", "--derivatives", derivatives]
+    inputs += ["--tags", native / "tags.yaml", "--out", folder]
+    return subprocess.run(
+        [sys.executable, "-m", "codegen", *map(str, [*words, *inputs])],
+        cwd=ROOT, env={**os.environ, "NO_COLOR": "1"}, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+
+
+def paths() -> Paths:
+    native = packaged() / "ATen/native"
+    foreign = project_paths().foreign(native / "native_functions.yaml", None)
+    return replace(foreign, derivatives=packaged() / "autograd/derivatives.yaml", tags=native / "tags.yaml")
+
+
+@pytest.fixture(scope="module")
+def output(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("upstream") / "generated"
+    done = codegen(folder)
+    assert (done.returncode, done.stderr) == (0, "")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def result() -> pipeline.Result:
+    return pipeline.analyze(paths())
+
+
+def python(output: Path, code: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, env={**os.environ, "GRADWRIGHT_GENERATED": str(output)},
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+
+
+def test_everything_is_read_and_resolved(result: pipeline.Result) -> None:
+    assert result.diagnostics.items == []
+    native = (packaged() / "ATen/native/native_functions.yaml").read_text(encoding="utf-8")
+    declared = set(re.findall(r"^- func: ([\w.]+)\(", native, re.MULTILINE))
+    assert sorted(declared - {str(function.name) for function in result.functions}) == []
+    assert len(declared) >= 2584
+    formulas = paths().shown(packaged() / "autograd/derivatives.yaml")
+    entries = {str(entry.schema.name) for entry in result.entries if entry.text.file.path == formulas}
+    assert len(entries) >= 687
+    resolved = {str(entry.function.name): entry for entry in result.resolved}
+    assert sorted(entries - set(resolved)) == []
+    count = 0
+    unresolved = []  # names, because pytest shows what it compares, and these trees are large
+    for name in entries:
+        for entry in (resolved[name], *(other for _, other in resolved[name].keyed)):
+            for formula in (*entry.backward, *entry.forward):
+                count += 1
+                if formula.tree is None and formula.source.tree is not None:
+                    unresolved.append(name)
+    assert unresolved == []
+    assert count >= 1378
+
+
+def test_the_output_has_the_classes_and_attributes_of_pytorch(output: Path) -> None:
+    code = (
+        "import json, sys, runtime, generated.nodes as nodes\n"
+        "print(json.dumps({n: [a for a in dir(c) if a.startswith('_saved_')] for n, c in vars(nodes).items()"
+        " if isinstance(c, type) and 'Backward' in n}))"
+    )
+    done = python(output, code)
+    assert done.returncode == 0, done.stderr
+    ours = json.loads(done.stdout)
+    functions = torch._C._functions
+    theirs = {name for name in dir(functions) if re.search(r"Backward\w*\d+$", name)}
+    assert len(theirs) > 600
+    assert theirs <= ours.keys()
+    for name in theirs:
+        wanted = {a for a in dir(getattr(functions, name)) if a.startswith("_saved_")}
+        assert wanted ^ set(ours[name]) == DIFFERENT.get(name, set()), name
+
+
+def test_what_is_not_implemented_is_bound_late(output: Path) -> None:
+    code = (
+        "import runtime\n"
+        "for call in (lambda: runtime.ops._ctc_loss(runtime.ones(1, 1, 1), runtime.ones(1), [1], [1]),"
+        " lambda: runtime.recording.missing_helper('nothing_backward')):\n"
+        "    try: call()\n"
+        "    except NotImplementedError as error: print(str(error).splitlines()[0])\n"
+    )
+    done = python(output, "import runtime.recording\n" + code)
+    assert done.stdout.splitlines() == [
+        "'_ctc_loss' has no kernel for the CPU",
+        "the helper 'nothing_backward' is declared, but the runtime does not implement it",
+    ], done.stderr
+    missing = codegen(output, "list", "--missing")
+    assert missing.returncode == 0
+    assert "operator\t_ctc_loss" in missing.stdout.splitlines()
+    assert "helper\t_cudnn_convolution_backward" in missing.stdout.splitlines()
+    assert re.search(r"\d+ of \d+ helpers are bound late", missing.stderr)
+
+
+def test_a_second_run_touches_nothing(output: Path) -> None:
+    before = {path: path.stat().st_mtime_ns for path in output.iterdir()}
+    done = codegen(output)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert ": 0 of " in done.stdout
+    assert {path: path.stat().st_mtime_ns for path in output.iterdir()} == before
+
+
+def entry_lines(lines: list[str], name: str) -> range:
+    """The lines of the entry of one operator."""
+    start = next(i for i, line in enumerate(lines) if line.startswith(f"- name: {name}("))
+    end = next((i for i in range(start + 1, len(lines)) if lines[i].startswith("- name:")), len(lines))
+    return range(start, end)
+
+
+def formula_line(lines: list[str], name: str, key: str) -> int:
+    return next(i for i in entry_lines(lines, name) if lines[i].startswith(f"  {key}:"))
+
+
+def test_one_entry_edited_rewrites_the_files_that_hold_it(output: Path, tmp_path: Path) -> None:
+    lines = (packaged() / "autograd/derivatives.yaml").read_text(encoding="utf-8").splitlines()
+    formulas = tmp_path / "derivatives.yaml"
+    formulas.write_text("\n".join(lines), encoding="utf-8")
+    folder = tmp_path / "generated"
+    assert codegen(folder, formulas=formulas).returncode == 0
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    at = formula_line(lines, "sin", "self")
+    lines[at] = "  self: 2 * grad"
+    formulas.write_text("\n".join(lines), encoding="utf-8")
+    assert codegen(folder, formulas=formulas).returncode == 0
+    changed = {path.name for path in folder.iterdir() if path.read_bytes() != before[path.name]}
+    assert changed == {"nodes.py", "operators.py", "reference.md", "manifest.json"}
+
+
+def test_the_report_is_of_this_version(result: pipeline.Result) -> None:
+    """`make upstream` writes it anew."""
+    written = (ROOT / "docs/upstream-report.md").read_text(encoding="utf-8")
+    assert written == pipeline.judgement(paths(), result)
+
+
+Mistake = Callable[[list[str]], tuple[int, int]]
+
+
+def _replaced(name: str, key: str, change: Callable[[str], str], mark: str) -> Mistake:
+    """Change a formula; the error is at the first `mark` in its line."""
+
+    def seed(lines: list[str]) -> tuple[int, int]:
+        at = formula_line(lines, name, key)
+        head, _, formula = lines[at].partition(": ")
+        lines[at] = f"{head}: {change(formula)}"
+        return at, lines[at].index(mark, len(head))
+
+    return seed
+
+
+def _second_entry(lines: list[str]) -> tuple[int, int]:
+    own = [lines[i] for i in entry_lines(lines, "sin")]
+    lines += ["", *own]
+    return next(i for i in range(len(lines) - len(own), len(lines)) if lines[i].startswith("- name")), len("- name: ")
+
+
+def _no_formula(lines: list[str]) -> tuple[int, int]:
+    at = formula_line(lines, "mul.Tensor", "other")
+    del lines[at]
+    head = entry_lines(lines, "mul.Tensor").start
+    return head, lines[head].index("Tensor other")
+
+
+def _unknown_argument(lines: list[str]) -> tuple[int, int]:
+    at = formula_line(lines, "sin", "self")
+    lines[at] = lines[at].replace("self:", "slef:", 1)
+    return at, 2
+
+
+def _unknown_option(lines: list[str]) -> tuple[int, int]:
+    at = next(i for i, line in enumerate(lines) if line.startswith("  output_differentiability:"))
+    lines[at] = lines[at].replace("differentiability", "diferentiability")
+    return at, 2
+
+
+def _other_signature(lines: list[str]) -> tuple[int, int]:
+    at = entry_lines(lines, "sin").start
+    lines[at] = lines[at].replace("Tensor self", "Tensor self, int n")
+    return at, len("- name: ")
+
+
+MISTAKES: dict[str, tuple[Mistake, str]] = {
+    "misspelt variable": (
+        _replaced("sin", "self", lambda f: f.replace("grad", "gard", 1), "gard"),
+        "unknown name 'gard'",
+    ),
+    "unbalanced parentheses": (_replaced("sin", "self", lambda f: "grad)", ")"), "unbalanced parenthesis"),
+    "unknown function": (_replaced("sin", "self", lambda f: "sine_backwards(grad)", "sine"), "unknown function"),
+    "formula that is a string": (_replaced("sin", "self", lambda f: "'\"zeros\"'", '"zeros'), "string"),
+    "second entry": (_second_entry, "duplicate entry for 'sin'"),
+    "no formula": (_no_formula, "no formula for 'other' of 'mul.Tensor'"),
+    "unknown argument key": (_unknown_argument, "'slef'"),
+    "misspelt option key": (_unknown_option, "'output_diferentiability'"),
+    "signature that does not match": (_other_signature, "differs from the operator's"),
+    "gradient out of range": (_replaced("sin", "self", lambda f: "grads[2] * self", "grads[2]"), "out of range"),
+}
+
+
+@pytest.mark.parametrize("name", MISTAKES)
+def test_a_mistake_is_reported_where_it_is(name: str, tmp_path: Path) -> None:
+    seed, message = MISTAKES[name]
+    lines = (packaged() / "autograd/derivatives.yaml").read_text(encoding="utf-8").splitlines()
+    line, column = seed(lines)
+    file = tmp_path / "derivatives.yaml"
+    file.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    done = codegen(tmp_path / "generated", "--json", formulas=file)
+    found = [item for item in json.loads(done.stdout) if message in item["message"]]
+    assert [(item["line"], item["column"]) for item in found] == [(line + 1, column + 1)], done.stdout
+    severe = found[0]["severity"] == "error"
+    assert done.returncode == (1 if severe else 0)
+    assert severe == (name != "no formula")  # PyTorch's own file leaves out formulas, too: it is a warning there
+    assert (tmp_path / "generated").exists() != severe
