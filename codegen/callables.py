@@ -67,7 +67,7 @@ class FunctionIndex:
             file = SourceFile(f"runtime/{folder.name}/{path.name}", path.read_text(encoding="utf-8"))
             for function in _read_module(file, f"runtime.{folder.name}.{path.stem}", diagnostics):
                 other = functions.setdefault(function.name, function)
-                if other is not function:
+                if other is not function and not function.name.startswith("_"):
                     diagnostics.error(
                         function.span,
                         f"'{function.name}' is defined in two modules",
@@ -92,7 +92,7 @@ def _read_module(file: SourceFile, module: str, diagnostics: Diagnostics) -> Ite
         diagnostics.error(Span(file, start, start + 1), f"this Python file does not parse: {error.msg}")
         return
     for statement in tree.body:
-        if isinstance(statement, ast.FunctionDef) and not statement.name.startswith("_"):
+        if isinstance(statement, ast.FunctionDef):
             yield _from_definition(statement, file, module)
         elif (
             isinstance(statement, ast.Assign)

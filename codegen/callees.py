@@ -77,7 +77,9 @@ def _fits(function: PythonFunction, types: Sequence[Type], result: ValueType) ->
     own = [annotation_type(parameter.annotation) for parameter in parameters]
     if len(own) < len(types) or not all(parameter.has_default for parameter in parameters[len(types) :]):
         return False
-    for type, wanted in zip(types, own, strict=False):
+    for type, wanted, parameter in zip(types, own, parameters, strict=False):
+        if parameter.annotation == "object":
+            continue
         if wanted is None or isinstance(wanted, TupleType) or conversion_cost(type, wanted) is None:
             return False
     returned = annotation_type(function.returns)

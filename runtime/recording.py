@@ -14,6 +14,7 @@ from runtime.tensor import Tensor, wrap
 new = object.__new__
 
 __all__ = [
+    "Geometry",
     "check_versions",
     "freed_error",
     "missing_helper",
@@ -68,6 +69,17 @@ def unpack_result(
     if version[0] != saved_at:
         raise modified_error(node, name, tensor, saved_at)
     return tensor
+
+
+class Geometry:
+    """Where the elements of a Tensor lie in its memory; strides and offset count elements."""
+
+    __slots__ = ("offset", "shape", "strides")
+
+    def __init__(self, tensor: Tensor) -> None:
+        self.shape = tuple(tensor.shape)
+        self.strides = tensor.stride()
+        self.offset = tensor.storage_offset()
 
 
 def zeros_of(info: tuple[tuple[int, ...], np.dtype[Any]]) -> Tensor:

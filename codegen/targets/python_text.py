@@ -49,7 +49,7 @@ _INTRINSICS = {
     "device": "{0}.device",
     "blocksize": "None",
     "memory_format": "None",
-    "geometry": "geometry_of({0})",
+    "geometry": "Geometry({0})",
     "info": "({0}._array.shape, {0}._array.dtype)",
     "zeros": "zeros_of({0})",
     "requires_grad": "{0}.requires_grad",

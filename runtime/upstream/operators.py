@@ -1,0 +1,217 @@
+"""Operators that PyTorch's formulas call and that are functions of other operators here.
+
+Names and parameters are those of PyTorch's native_functions.yaml.  All are differentiable, so none needs a formula.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from runtime import ops
+from runtime.helpers import activation, indexing, linalg, nn, reduction
+from runtime.tensor import Tensor
+from runtime.types import Scalar
+
+# -- reductions and scans
+
+
+def cummaxmin_backward(grad: Tensor, input: Tensor, indices: Tensor, dim: int) -> Tensor:
+    """Each gradient added to the element that was the extremum so far."""
+    return reduction.scatter_along(grad, input.shape, dim, indices)
+
+
+def cumprod_backward(grad: Tensor, input: Tensor, dim: int, output: Tensor) -> Tensor:
+    """Each element gets, for every product that it is in, the gradient times the other factors."""
+    return reduction.cumprod_backward(grad, input, output, dim)
+
+
+def value_selecting_reduction_backward(
+    grad: Tensor, dim: int, indices: Tensor, sizes: Sequence[int], keepdim: bool
+) -> Tensor:
+    """Zeros with each gradient at the element that was selected."""
+    return reduction.scatter_reduced(grad, sizes, dim, indices, keepdim)
+
+
+# -- indices
+
+
+def embedding_backward(
+    grad: Tensor, indices: Tensor, num_weights: int, padding_idx: int, scale_grad_by_freq: bool, sparse: bool
+) -> Tensor:
+    """The gradients of equal rows added up.  The result is dense: there are no sparse Tensors here."""
+    return ops.embedding_dense_backward(grad, indices, num_weights, padding_idx, scale_grad_by_freq)
+
+
+def index_select_backward(grad: Tensor, self_sizes: Sequence[int], dim: int, index: Tensor) -> Tensor:
+    """The gradient added up in the slices that were selected."""
+    return indexing.index_select_backward(grad, self_sizes, dim, index)
+
+
+def gather_backward(grad: Tensor, self: Tensor, dim: int, index: Tensor, sparse_grad: bool) -> Tensor:
+    """The gradient added up where the elements came from; always dense."""
+    return indexing.gather_backward(grad, self.shape, dim, index)
+
+
+def masked_select_backward(grad: Tensor, input: Tensor, mask: Tensor) -> Tensor:
+    """The gradient put back under the mask."""
+    return indexing.masked_select_backward(grad, input.shape, mask)
+
+
+def masked_scatter_backward(grad_output: Tensor, mask: Tensor, sizes: Sequence[int]) -> Tensor:
+    """The gradient of the source: zeros for what was not used up."""
+    return indexing.masked_source(grad_output, mask, sizes)
+
+
+# -- matrices
+
+
+def mH(self: Tensor) -> Tensor:
+    """The conjugate transpose of each matrix."""
+    return self.mH
+
+
+def trace_backward(grad: Tensor, sizes: Sequence[int]) -> Tensor:
+    """The gradient on the diagonal of zeros."""
+    return linalg.trace_gradient(grad, sizes)
+
+
+def linear_backward(
+    self: Tensor, grad_output: Tensor | None, weight: Tensor, output_mask: Sequence[bool]
+) -> tuple[Tensor | None, Tensor | None, Tensor | None]:
+    """Y = X W^T + b: dX = dY conj(W), dW = dY^T conj(X), and db is the sum of the rows of dY.
+
+    A weight that is a vector is a matrix of one row whose dim is gone from Y.
+    """
+    of_self = of_weight = of_bias = None
+    if grad_output is None:
+        return None, None, None
+    matrix, rows = weight, grad_output
+    if weight.dim() == 1:
+        matrix, rows = weight.unsqueeze(0), grad_output.unsqueeze(-1)
+    if output_mask[0]:
+        of_self = ops.matmul(rows, matrix.conj())
+    flat = _rows(rows)
+    if output_mask[1]:
+        of_weight = ops.mm(flat.transpose(0, 1), _rows(self).conj()).reshape(weight.shape)
+    if output_mask[2]:
+        of_bias = flat.sum([0])
+        if weight.dim() == 1:
+            of_bias = of_bias.reshape([])
+    return of_self, of_weight, of_bias
+
+
+def _rows(x: Tensor) -> Tensor:
+    """All leading dims as one.  It is counted, because -1 is not defined where another dim is 0."""
+    if x.dim() == 2:
+        return x
+    count = 1
+    for size in x.shape[:-1]:
+        count *= size
+    return x.reshape([count, x.shape[-1]])
+
+
+def matmul_backward(
+    grad: Tensor | None, self: Tensor, other: Tensor, mask: Sequence[bool]
+) -> tuple[Tensor | None, Tensor | None]:
+    """C = A B: dA = dC B^H and dB = A^H dC, for each matrix of a batch; a vector is a matrix of one row or column."""
+    if grad is None:
+        return None, None
+    left, right = self, other
+    if other.dim() == 1:
+        right, grad = other.unsqueeze(-1), grad.unsqueeze(-1)
+    if self.dim() == 1:
+        left, grad = self.unsqueeze(0), grad.unsqueeze(-2)
+    of_self = of_other = None
+    if mask[0]:
+        of_self = ops.matmul(grad, right.mH).sum_to_size(left.shape).reshape(self.shape)
+    if mask[1]:
+        if right.dim() == 2:
+            # One product over all rows of the batch, instead of many that are then summed.
+            of_other = ops.mm(_rows(left.expand([*grad.shape[:-2], *left.shape[-2:]])).mH, _rows(grad))
+        else:
+            of_other = ops.matmul(left.mH, grad).sum_to_size(right.shape)
+        of_other = of_other.reshape(other.shape)
+    return of_self, of_other
+
+
+# -- activations
+
+
+def hardshrink_backward(grad_out: Tensor, self: Tensor, lambd: Scalar) -> Tensor:
+    """The gradient passes outside [-lambd, lambd]."""
+    return _outside(grad_out, self, lambd)
+
+
+def softshrink_backward(grad_output: Tensor, self: Tensor, lambd: Scalar) -> Tensor:
+    """The gradient passes outside [-lambd, lambd]."""
+    return _outside(grad_output, self, lambd)
+
+
+def _outside(grad: Tensor, self: Tensor, bound: Scalar) -> Tensor:
+    return ops.where((self >= -bound).logical_and(self <= bound), 0, grad)
+
+
+def elu_backward(
+    grad_output: Tensor, alpha: Scalar, scale: Scalar, input_scale: Scalar, is_result: bool, self_or_result: Tensor
+) -> Tensor:
+    """The slope below 0, scale alpha input_scale exp(input_scale x), is input_scale (y + scale alpha) of the result y.
+
+    Raises:
+        RuntimeError: only the result is known, and `alpha` is negative: its sign does not tell that of the input.
+    """
+    if not is_result:
+        return grad_output * activation.elu_slope(self_or_result, alpha, scale, input_scale)
+    if alpha.real < 0:
+        raise RuntimeError(
+            "In-place elu backward calculation is triggered with a negative slope which is not supported. This is "
+            "caused by calling in-place forward function with a negative slope, please call out-of-place version "
+            "instead."
+        )
+    below = (self_or_result + alpha * scale) * input_scale
+    return grad_output * ops.where(self_or_result <= 0, below, scale)
+
+
+def silu_backward(grad_output: Tensor, self: Tensor) -> Tensor:
+    """The gradient of x sigmoid(x)."""
+    return grad_output * activation.silu_slope(self)
+
+
+def mish_backward(grad_output: Tensor, self: Tensor) -> Tensor:
+    """The gradient of x tanh(softplus(x))."""
+    return grad_output * activation.mish_slope(self)
+
+
+def logit_backward(grad_output: Tensor, self: Tensor, eps: float | None = None) -> Tensor:
+    """The gradient of log(x / (1 - x))."""
+    return activation.logit_backward(grad_output, self, eps)
+
+
+def glu_backward(grad_output: Tensor, self: Tensor, dim: int) -> Tensor:
+    """The gradients of both halves, of the value and of its gate."""
+    return nn.glu_backward(grad_output, self, dim)
+
+
+def hardsigmoid_backward(grad_output: Tensor, self: Tensor) -> Tensor:
+    """The line from -3 to 3 has the slope 1/6."""
+    return ops.where((self > -3).logical_and(self < 3), grad_output / 6, 0)
+
+
+def hardtanh_backward(grad_output: Tensor, self: Tensor, min_val: Scalar, max_val: Scalar) -> Tensor:
+    """The gradient passes between the bounds, and not at them."""
+    return ops.where((self <= min_val).logical_or(self >= max_val), 0, grad_output)
+
+
+def hardswish_backward(grad_output: Tensor, self: Tensor) -> Tensor:
+    """The gradient of x clamp(x + 3, 0, 6) / 6."""
+    return grad_output * activation.hardswish_slope(self)
+
+
+def leaky_relu_backward(grad_output: Tensor, self: Tensor, negative_slope: Scalar, self_is_result: bool) -> Tensor:
+    """Scaled where the input was not positive; with a slope that is not negative the result tells that as well."""
+    return ops.where(self > 0, grad_output, grad_output * negative_slope)
+
+
+def softplus_backward(grad_output: Tensor, self: Tensor, beta: Scalar, threshold: Scalar) -> Tensor:
+    """The slope is sigmoid(beta x), and 1 where the function is the line."""
+    scaled = self * beta
+    return ops.where(scaled > threshold, grad_output, grad_output * scaled.sigmoid())
