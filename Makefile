@@ -16,13 +16,14 @@ WORKERS ?= 2
 export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: help demo test lint parity bench generate clean distclean
+.PHONY: help demo test lint parity upstream bench generate clean distclean
 
 help:
 	@echo 'make demo      generate, check every operator, train a classifier'
 	@echo 'make test      everything that needs no PyTorch'
 	@echo 'make lint      ruff and mypy --strict'
 	@echo 'make parity    the comparisons with PyTorch (installs it)'
+	@echo 'make upstream  the same, with the formulas of PyTorch itself'
 	@echo 'make bench     speed beside PyTorch (installs it)'
 	@echo 'make generate  run python -m codegen'
 	@echo 'make clean     remove what was generated and cached; distclean removes .venv too'
@@ -55,6 +56,9 @@ lint: $(STAMP)dev generate
 
 parity: $(STAMP)parity generate
 	$(PY) -m pytest -m parity -n $(WORKERS)
+
+upstream: $(STAMP)parity generate
+	$(PY) tests/upstream.py -n $(WORKERS)
 
 bench: $(STAMP)bench generate
 	$(PY) -m bench

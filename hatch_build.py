@@ -11,7 +11,7 @@ from typing import Any
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 # These lie at the root of a checkout; an installed codegen finds them in its own folder.
-DATA = ("native_functions.yaml", "derivatives.yaml", "templates")
+DATA = ("native_functions.yaml", "derivatives.yaml", "pytorch_helpers.yaml", "templates")
 
 
 class GenerateHook(BuildHookInterface):  # type: ignore[type-arg]

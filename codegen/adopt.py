@@ -8,7 +8,7 @@ composite functions call them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from codegen.callables import FunctionIndex
@@ -37,7 +37,7 @@ def adopt(
     own = {str(function.name): function for function in library.functions}
     differentiated = {str(entry.schema.name) for entry in entries}
     functions = _with_functional_variants(functions)
-    functions = _with_declared_variants(functions)
+    functions = _with_declared_variants(functions, own.keys())
     adopted = []
     implemented = set()
     for function in functions:
@@ -130,11 +130,16 @@ def _variant_key(schema: FunctionSchema) -> object:
     arguments = [(a.name, a.type) for a in schema.positional] + [
         (a.name, a.type) for a in schema.kwarg_only if a.name not in _TENSOR_OPTIONS
     ]
+    if arguments:  # `dropout(input)` is `dropout_(self)`
+        arguments[0] = ("", arguments[0][1])
     return schema.name.functional_name.base.removesuffix("_functional"), tuple(arguments)
 
 
-def _with_declared_variants(functions: Sequence[NativeFunction]) -> tuple[NativeFunction, ...]:
-    """In-place and out variants that have entries of their own, as variants of the functional operator."""
+def _with_declared_variants(functions: Sequence[NativeFunction], own: Collection[str]) -> tuple[NativeFunction, ...]:
+    """In-place and out variants that have entries of their own, as variants of the functional operator.
+
+    Those that the library implements itself, under their own names in `own`, stay what they are.
+    """
     functional: dict[object, list[NativeFunction]] = {}
     for function in functions:
         if function.schema.kind is SchemaKind.FUNCTIONAL:
@@ -142,7 +147,7 @@ def _with_declared_variants(functions: Sequence[NativeFunction]) -> tuple[Native
     found: dict[str, dict[SchemaKind, NativeFunction]] = {}
     for function in functions:
         kind = function.schema.kind
-        if kind in (SchemaKind.INPLACE, SchemaKind.OUT):
+        if kind in (SchemaKind.INPLACE, SchemaKind.OUT) and str(function.name) not in own:
             candidates = functional.get(_variant_key(function.schema), [])
             same = [f for f in candidates if f.name.overload == function.name.overload] or candidates
             if same:

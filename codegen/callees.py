@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -66,18 +67,23 @@ def _declared(declaration: HelperDeclaration, index: FunctionIndex) -> Helper:
     required = sum(argument.default is None for argument in schema.positional)
     result = result_type(schema)
     function = index.get(f"{schema.name.base}_{schema.name.overload}" if schema.name.overload else schema.name.base)
-    if function is not None and not _fits(function, [type for _, type in parameters], result):
+    if function is not None and not _fits(function, parameters, required, result):
         function = None
     return Helper(str(schema.name), parameters, required, result, function)
 
 
-def _fits(function: PythonFunction, types: Sequence[Type], result: ValueType) -> bool:
-    """Whether a Python function takes what a declaration says it takes, and gives what it says it gives."""
+def _fits(function: PythonFunction, declared: Sequence[tuple[str, Type]], required: int, result: ValueType) -> bool:
+    """Whether a Python function takes what a declaration says it takes, and gives what it says it gives.
+
+    The names count too: types alone do not tell a gradient from a result.
+    """
     parameters = function.parameters or ()
     own = [annotation_type(parameter.annotation) for parameter in parameters]
-    if len(own) < len(types) or not all(parameter.has_default for parameter in parameters[len(types) :]):
+    if [parameter.name for parameter in parameters[: len(declared)]] != [name for name, _ in declared]:
         return False
-    for type, wanted, parameter in zip(types, own, parameters, strict=False):
+    if not all(parameter.has_default for parameter in parameters[required:]):
+        return False
+    for (_, type), wanted, parameter in zip(declared, own, parameters, strict=False):
         if parameter.annotation == "object":
             continue
         if wanted is None or isinstance(wanted, TupleType) or conversion_cost(type, wanted) is None:
@@ -147,6 +153,7 @@ class OperatorTable:
         return known
 
 
+@functools.cache
 def annotation_type(annotation: str) -> ValueType | None:
     """The formula type of a helper's Python annotation; None if formulas have no such type."""
     try:

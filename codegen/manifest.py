@@ -5,6 +5,7 @@ Imported by the runtime at start, and by a run of the generator that finds nothi
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping
@@ -59,6 +60,7 @@ def unchanged(paths: Paths, target: str) -> tuple[str, int] | None:
         return None
 
 
+@functools.cache
 def source_hash(paths: Paths, target: str) -> str:
     """A hash over everything that the output depends on: the YAML, the generator, templates, signatures of kernels."""
     digest = hashlib.sha256(target.encode())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import keyword
 from collections.abc import Iterable
 
@@ -173,6 +174,15 @@ class PythonPrinter:
         return f"({parts[0]} {op} {parts[1]})"
 
 
+@functools.cache
+def _literal(text: str) -> object:
+    """The value of a literal; None for a name."""
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, SyntaxError):
+        return None
+
+
 def default_text(parameter: ParameterPlan) -> str:
     """A schema's default as Python: `[0, 1]` is a tuple, `0` for an `int[2]` is `(0, 0)`."""
     text = parameter.default
@@ -183,9 +193,8 @@ def default_text(parameter: ParameterPlan) -> str:
         return _ENUMS[text]
     if text in ("True", "False"):
         return text
-    try:
-        value = ast.literal_eval(text)
-    except (ValueError, SyntaxError):
+    value = _literal(text)
+    if value is None:
         return repr(text)
     if isinstance(value, list):
         return repr(tuple(value))

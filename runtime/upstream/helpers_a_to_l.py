@@ -101,21 +101,23 @@ def deg2rad_backward(grad: Tensor) -> Tensor:
     return grad * (math.pi / 180)
 
 
-def div_tensor_self_backward(grad: Tensor, other: Tensor, self_st: DType, rounding_mode: str | None) -> Tensor:
+def div_tensor_self_backward(grad: Tensor, other: Tensor, self_st: DType, rounding_mode: str | None = None) -> Tensor:
     """The gradient of the dividend; a rounded quotient is constant almost everywhere."""
     if rounding_mode is not None:
         return ops.zeros_like(grad)
     return handle_r_to_c(self_st, grad / other.conj())
 
 
-def div_tensor_self_backward_Scalar(grad: Tensor, other: Scalar, self_st: DType, rounding_mode: str | None) -> Tensor:
+def div_tensor_self_backward_Scalar(
+    grad: Tensor, other: Scalar, self_st: DType, rounding_mode: str | None = None
+) -> Tensor:
     """As `div_tensor_self_backward`, for a divisor that is a number."""
     if rounding_mode is not None:
         return ops.zeros_like(grad)
     return handle_r_to_c(self_st, grad / other.conjugate())
 
 
-def div_tensor_other_backward(grad: Tensor, self: Tensor, other: Tensor, rounding_mode: str | None) -> Tensor:
+def div_tensor_other_backward(grad: Tensor, self: Tensor, other: Tensor, rounding_mode: str | None = None) -> Tensor:
     """The gradient of the divisor; a rounded quotient is constant almost everywhere."""
     if rounding_mode is not None:
         return ops.zeros_like(grad)

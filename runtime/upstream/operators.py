@@ -7,9 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from runtime import ops
 from runtime.helpers import activation, indexing, linalg, nn, reduction
-from runtime.tensor import Tensor
+from runtime.tensor import Tensor, wrap
 from runtime.types import Scalar
 
 # -- reductions and scans
@@ -215,3 +217,10 @@ def softplus_backward(grad_output: Tensor, self: Tensor, beta: Scalar, threshold
     """The slope is sigmoid(beta x), and 1 where the function is the line."""
     scaled = self * beta
     return ops.where(scaled > threshold, grad_output, grad_output * scaled.sigmoid())
+
+
+def _unique(self: Tensor, sorted: bool = True, return_inverse: bool = False) -> tuple[Tensor, Tensor]:
+    """The distinct values in rising order, and for each element the place of its value; neither has a gradient."""
+    values, inverse = np.unique(self._array, return_inverse=True)
+    places = inverse.reshape(self._array.shape) if return_inverse else np.zeros(0, np.int64)
+    return wrap(values), wrap(places)

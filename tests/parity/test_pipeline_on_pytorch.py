@@ -28,7 +28,8 @@ def packaged() -> Path:
 
 def test_every_error_has_a_place(packaged: Path, tmp_path: Path) -> None:
     native, derivatives = packaged / "ATen/native/native_functions.yaml", packaged / "autograd/derivatives.yaml"
-    words = ["--native-functions", native, "--derivatives", derivatives, "--out", tmp_path / "out", "--json"]
+    words = ["--native-functions", native, "--derivatives", derivatives, "--out", tmp_path / "out"]
+    words += ["--strict", "--json"]
     done = subprocess.run(
         [sys.executable, "-m", "codegen", *map(str, words)],
         cwd=ROOT, env={**os.environ, "NO_COLOR": "1"}, capture_output=True, text=True, check=False,
