@@ -8,7 +8,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 
 from codegen.paths import Paths
@@ -53,7 +53,9 @@ def unchanged(paths: Paths, target: str) -> tuple[str, int] | None:
             return None
         files = known["files"]
         assert isinstance(files, dict)
-        if any(_hash((paths.output / name).read_bytes()) != known_hash for name, known_hash in files.items()):
+        if stale_files(files, paths.output):
+            return None
+        if any(_hash((paths.output / name).read_bytes()) != content for name, content in files.items()):
             return None
         return str(known["summary"]), len(files)
     except (OSError, KeyError, AttributeError):
@@ -68,6 +70,13 @@ def source_hash(paths: Paths, target: str) -> str:
         digest.update(f"\0{path.name}\0".encode())
         digest.update(path.read_bytes())
     return digest.hexdigest()
+
+
+def stale_files(files: Collection[str], output: Path) -> list[str]:
+    """Files of an earlier generation that this one, which makes `files`, does not make."""
+    kinds = (".py", ".pyi", ".json")
+    present = (path.name for path in output.glob("*") if path.is_file() and path.suffix in kinds)
+    return sorted(name for name in present if name not in files and name != NAME)
 
 
 def _sources(paths: Paths) -> Iterator[Path]:

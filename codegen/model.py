@@ -70,7 +70,8 @@ class NativeFunction:
     def is_composite_implicit(self) -> bool:
         """Whether it is traced through: its derivative follows from the operators that it calls."""
         keys = {line.key for line in self.dispatch}
-        return "CompositeImplicitAutograd" in keys or (not keys and self.structured_delegate is None)
+        implemented = keys or self.structured_delegate is not None or self.variant_of is not None
+        return "CompositeImplicitAutograd" in keys or not implemented
 
 
 @dataclass(frozen=True, slots=True)

@@ -111,14 +111,7 @@ def judgement(paths: Paths, result: Result) -> str:
 def differences(files: Mapping[str, str], output: Path) -> list[str]:
     """Files that are missing, differ, or are no longer generated."""
     found = [name for name, text in files.items() if _read(output / name) != text]
-    return sorted(found + stale_files(files, output))
-
-
-def stale_files(files: Mapping[str, str], output: Path) -> list[str]:
-    """Files of an earlier generation that this one does not make."""
-    kinds = (".py", ".pyi", ".json")
-    present = (path for path in output.glob("*") if path.is_file() and path.suffix in kinds)
-    return sorted(path.name for path in present if path.name not in files)
+    return sorted(found + manifest.stale_files(files, output))
 
 
 def write(files: Mapping[str, str], output: Path) -> int:
@@ -128,7 +121,7 @@ def write(files: Mapping[str, str], output: Path) -> int:
     """
     output.mkdir(parents=True, exist_ok=True)
     changed = differences(files, output)
-    for name in stale_files(files, output):
+    for name in manifest.stale_files(files, output):
         (output / name).unlink()
     for name in sorted(changed, key=lambda name: name == manifest.NAME):
         if name in files:

@@ -1,0 +1,113 @@
+"""Foreign YAML over the project's kernels: what is adopted, what is bound late, what is said about it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from codegen.paths import Paths
+from codegen.pipeline import Result, analyze, judgement
+from codegen.plan import OperatorPlan
+
+OWN = """\
+- func: neg(Tensor self) -> Tensor
+  variants: function, method
+  dispatch: {CPU: one}
+- func: twice(Tensor self) -> Tensor
+  variants: function, method
+  dispatch: {CPU: one}
+"""
+FOREIGN = """\
+- func: neg(Tensor self) -> Tensor
+  variants: function, method
+  dispatch: {CPU: neg_of_somebody_else}
+- func: neg_(Tensor(a!) self) -> Tensor(a!)
+  variants: function, method
+- func: far(Tensor self, Tensor other) -> Tensor
+  variants: function
+  dispatch: {CPU: far_cpu}
+"""
+FORMULAS = """\
+- name: neg(Tensor self) -> Tensor
+  self: helped(grad, self)
+- name: neg_(Tensor(a!) self) -> Tensor(a!)
+  self: "grad.defined() ? grad.neg() : Tensor()"
+- name: far(Tensor self, Tensor other) -> Tensor
+  self: far(grad, other)
+"""
+HELPERS = "- helper: helped(Tensor grad, Tensor self) -> Tensor\n"
+IMPLEMENTED = "def helped(grad: Tensor, self: Tensor) -> Tensor: return grad\n"
+
+
+@pytest.fixture
+def foreign(small_paths: Paths, tmp_path: Path) -> Paths:
+    small_paths.native_functions.write_text(OWN, encoding="utf-8")
+    small_paths.derivatives.write_text("- name: twice(Tensor self) -> Tensor\n  self: neg(grad)\n", encoding="utf-8")
+    (small_paths.runtime / "upstream").mkdir()
+    (small_paths.runtime / "kernels" / "small.py").write_text("def one(self): return self\n", encoding="utf-8")
+    texts = {"functions.yaml": FOREIGN, "formulas.yaml": FORMULAS, "helpers.yaml": HELPERS}
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    made = small_paths.foreign(tmp_path / "functions.yaml", tmp_path / "helpers.yaml")
+    return replace(made, derivatives=tmp_path / "formulas.yaml")
+
+
+def operator(result: Result, name: str) -> OperatorPlan:
+    assert result.plan is not None, [item.message for item in result.diagnostics.items]
+    return next(operator for operator in result.plan.operators if str(operator.name) == name)
+
+
+def test_operators_of_the_same_name_are_adopted_and_others_bound_late(foreign: Paths) -> None:
+    result = analyze(foreign)
+    assert [str(key) for key, _ in operator(result, "neg").implementations] == ["CPU"]
+    assert operator(result, "far").kind == "declared"
+    assert operator(result, "twice").node is not None  # only the project has it
+
+
+def test_an_inplace_variant_with_formulas_has_a_node_of_its_own(foreign: Paths) -> None:
+    neg = operator(analyze(foreign), "neg")
+    assert str(neg.inplace) == "neg_"
+    assert [node.class_name for node in neg.nodes] == ["NegBackward0", "NegBackward1"]
+
+
+@pytest.mark.parametrize(
+    ("function", "bound"),
+    [
+        (IMPLEMENTED, True),
+        ("", False),
+        ("def helped(self: Tensor, grad: Tensor) -> Tensor: return grad\n", False),  # the types alone would fit
+        ("def helped(grad: Tensor, self: int) -> Tensor: return grad\n", False),
+    ],
+)
+def test_a_helper_is_bound_by_name_parameters_and_types(foreign: Paths, function: str, bound: bool) -> None:
+    (foreign.runtime / "helpers" / "small.py").write_text(function, encoding="utf-8")
+    result = analyze(foreign)
+    assert result.plan is not None
+    (helper,) = result.plan.helpers
+    assert (helper.function is not None) == bound
+
+
+def test_what_would_be_an_error_at_home_is_a_finding(foreign: Paths) -> None:
+    result = analyze(foreign)
+    assert result.diagnostics.items == []
+    assert [item.message for item in result.findings.items] == ["no formula for 'other' of 'far'"]
+    report = judgement(foreign, result)
+    assert "no formula for 'other' of 'far'" in report
+    assert "this branch is never taken" in report
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (HELPERS + HELPERS, "duplicate declaration of 'helped'"),
+        ("- helper: helped(Tensor grad -> Tensor\n", "unbalanced parenthesis"),
+        ("- helpers: helped(Tensor grad) -> Tensor\n", "unknown key 'helpers'"),
+        ("- helper: helped(Tensr grad) -> Tensor\n", "unknown type 'Tensr'"),
+    ],
+)
+def test_mistakes_in_a_helper_file(foreign: Paths, text: str, message: str) -> None:
+    assert foreign.helpers is not None
+    foreign.helpers.write_text(text, encoding="utf-8")
+    assert any(message in item.message for item in analyze(foreign).diagnostics.items)
