@@ -35,7 +35,9 @@ def adopt(
 ) -> tuple[tuple[NativeFunction, ...], tuple[DerivativeEntry, ...]]:
     """Foreign operators and entries, implemented by what the library has."""
     own = {str(function.name): function for function in library.functions}
-    differentiated = {str(entry.schema.name) for entry in entries}
+    formulas = {str(entry.schema.name) for entry in entries}
+    # Formulas of an operator that its author traces through (`chunk`) are for other backends.
+    differentiated = formulas - {str(function.name) for function in functions if function.is_composite_implicit}
     functions = _with_functional_variants(functions)
     functions = _with_declared_variants(functions, own.keys())
     adopted = []
@@ -59,7 +61,7 @@ def adopt(
     own_entries = [
         entry
         for entry in library.entries
-        if str(entry.schema.name) in mine_only and str(entry.schema.name) not in differentiated
+        if str(entry.schema.name) in mine_only and str(entry.schema.name) not in formulas
     ]
     return (*adopted, *added), (*entries, *own_entries)
 
