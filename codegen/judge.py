@@ -197,7 +197,8 @@ _RULES: tuple[tuple[str, str, Rule], ...] = (
     ),
     (
         "Formulas that are never used",
-        "A CompositeImplicitAutograd operator is traced through; its formulas are dead text.",
+        "A CompositeImplicitAutograd operator is traced through: where no backend has a kernel of its own for it "
+        "(nested Tensors sometimes do), its formulas are dead text.",
         _never_used,
     ),
     (
