@@ -7,7 +7,7 @@ errors, views, in-place and out variants, forward mode, kernels registered later
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Literal
 
 import numpy as np
@@ -15,7 +15,7 @@ import numpy as np
 from runtime import forward, ops, views
 from runtime.binding import Signature, describe, signature_of
 from runtime.dtypes import can_cast, common_dtype, from_numpy, get_default_dtype
-from runtime.modes import grad_mode, plain
+from runtime.modes import Variant, grad_mode, interest, plain
 from runtime.node import Node, next_sequence_nr
 from runtime.tensor import Tensor, wrap
 from runtime.types import named_result
@@ -148,6 +148,16 @@ class Operator:
             TypeError: the arguments do not fit the schema.
         """
         values = self.signature.bind(args, kwargs)
+        return self._handled("call", values, self._call) if interest.around else self._call(values)
+
+    def _handled(self, variant: Variant, values: list[Any], perform: Callable[[list[Any]], Any]) -> Any:
+        """`perform(values)` with the handlers of this thread around it."""
+        proceed = perform
+        for handler in interest.around:
+            proceed = partial(handler, self, variant, proceed=proceed)
+        return proceed(values)
+
+    def _call(self, values: list[Any]) -> Any:
         if self.composite is not None:
             return self._call_composite(self.composite, values)
         out = self.compute(values)
@@ -262,6 +272,8 @@ class Operator:
         if self.record is not None:
             if any(tensor._edge is not None for tensor in self._tensors(values, self._differentiable_positions)):
                 self.record(out, *values)
+                if interest.recorded:
+                    _tell_recorded(out)
         elif not self.never_differentiable and any(
             tensor._edge is not None for tensor in self._tensors(values, range(len(values)))
         ):
@@ -286,6 +298,9 @@ class Operator:
         if not grad_mode.enabled and self._writes_plainly(args):
             return args[0]  # type: ignore[no-any-return]
         values = self.signature.bind(args[: self.signature.positional], self._keywords(args))
+        return self._handled("inplace", values, self._inplace) if interest.around else self._inplace(values)
+
+    def _inplace(self, values: list[Any]) -> Tensor:
         target: Tensor = values[0]
         # Composite operators do not say in which arguments they are differentiable: all Tensors may be.
         positions = range(len(values)) if self.composite is not None else self._differentiable_positions
@@ -327,6 +342,8 @@ class Operator:
                     tensor._writes = shared
             node = written._edge
             if isinstance(node, Node):
+                if interest.recorded:
+                    _tell_recorded(written)
                 views.rebase_history(target, node)
         if tangents is not None:
             forward.apply(self, target, [before, *values[1:]])
@@ -397,6 +414,13 @@ class Operator:
         for target in targets:
             if not isinstance(target, Tensor):
                 raise TypeError(f"{self.name}(): argument 'out' must be Tensor, not {describe(target)}")
+        perform = self._out
+        written = self._handled("out", [targets, *values], perform) if interest.around else perform([targets, *values])
+        return out if written is targets else written
+
+    def _out(self, all_values: list[Any]) -> Any:
+        targets: list[Tensor]
+        targets, *values = all_values
         tensors = [*self._tensors(values, range(len(values))), *targets]
         if grad_mode.enabled and any(tensor._edge is not None for tensor in tensors):
             raise RuntimeError(
@@ -414,7 +438,7 @@ class Operator:
             self._check_fits(array, target)
             np.copyto(target._array, array, casting="unsafe")
             views.bump_version(target)
-        return out
+        return targets
 
     # -- registration and errors
 
@@ -471,6 +495,16 @@ class NotDifferentiable(Node):
         raise NotImplementedError(
             f"the derivative of '{self.operator}' is not implemented: derivatives.yaml has no entry for it"
         )
+
+
+def _tell_recorded(out: Any) -> None:
+    """Show the Node that was just recorded to those who asked."""
+    for tensor in out if isinstance(out, list | tuple) else (out,):
+        if isinstance(tensor, Tensor) and not tensor.is_leaf:
+            node = tensor._node_and_output()[0]
+            for callback in interest.recorded:
+                callback(node)
+            return
 
 
 def _alias(tensor: Tensor) -> Tensor:

@@ -8,8 +8,15 @@ that the path itself never has to look at modes.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
+
+if TYPE_CHECKING:
+    from runtime.dispatch import Operator
+    from runtime.node import Node
+
+Variant: TypeAlias = Literal["call", "inplace", "out"]
 
 
 class GradMode(threading.local):
@@ -63,3 +70,49 @@ def unusual() -> Iterator[None]:
         yield
     finally:
         leave_unusual()
+
+
+class Handler(Protocol):
+    """Stands around operator calls.
+
+    `values` are the arguments as the schema orders them; for the variant "out" the list of Tensors to write comes
+    first. `proceed(values)` goes on to the handlers that were added earlier and then to the operator.
+    """
+
+    def __call__(
+        self, operator: Operator, variant: Variant, values: list[Any], proceed: Callable[[list[Any]], Any]
+    ) -> Any: ...
+
+
+class Interest(threading.local):
+    """Who wants to see the operator calls of this thread, and the Nodes that they record; the newest is the last."""
+
+    around: tuple[Handler, ...] = ()
+    recorded: tuple[Callable[[Node], None], ...] = ()
+
+
+interest = Interest()
+
+
+@contextmanager
+def around(handler: Handler) -> Iterator[None]:
+    """Let `handler` stand around the operator calls of this thread; the newest handler is called first."""
+    before = interest.around
+    with unusual():
+        interest.around = (*before, handler)
+        try:
+            yield
+        finally:
+            interest.around = before
+
+
+@contextmanager
+def recorded(callback: Callable[[Node], None]) -> Iterator[None]:
+    """Let `callback` see each Node that this thread records, as soon as it is complete."""
+    before = interest.recorded
+    with unusual():
+        interest.recorded = (*before, callback)
+        try:
+            yield
+        finally:
+            interest.recorded = before
