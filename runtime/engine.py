@@ -18,7 +18,7 @@ import numpy as np
 
 from runtime.edge import fit
 from runtime.modes import grad_mode, plain
-from runtime.node import LEAF, Node, OutputEdge, watch
+from runtime.node import LEAF, AccumulateGrad, Node, OutputEdge, watch
 from runtime.tensor import Tensor, wrap
 
 # One lock for all leaves: what it guards is short, and threads that share one leaf mostly share all of them.
@@ -28,6 +28,20 @@ _getrefcount: Callable[[object], int] | None = getattr(sys, "getrefcount", None)
 
 # Where the gradient of an input of `grad` is found: output number and position among the inputs.
 _Places = dict[Node, list[tuple[int, int]]]
+
+
+class _Current(threading.local):
+    """The backward that this thread runs: the innermost one."""
+
+    run: Any = None
+
+
+_current = _Current()
+
+
+def current_run() -> Any:
+    """The backward that is running on this thread, for hooks: tells them apart, and what it `will_reach`."""
+    return _current.run
 
 
 def run(
@@ -56,12 +70,13 @@ def run(
     Raises:
         RuntimeError: an input is not used and `allow_unused` is false; a gradient does not fit; saved state is gone.
     """
-    enabled = grad_mode.enabled
+    enabled, outer = grad_mode.enabled, _current.run
     grad_mode.enabled = create_graph
     try:
-        return _Run(inputs, keep_graph, create_graph, accumulate).execute(roots, grads, allow_unused)
+        this = _current.run = _Run(inputs, keep_graph, create_graph, accumulate)
+        return this.execute(roots, grads, allow_unused)
     finally:
-        grad_mode.enabled = enabled
+        grad_mode.enabled, _current.run = enabled, outer
 
 
 class _Run:
@@ -78,6 +93,7 @@ class _Run:
         self.leaf_grads: dict[Tensor, Tensor] = {}
         self.owned: set[Any] = set()  # whose waiting gradient is a sum made here, so that it may be written
         self.uses: dict[Tensor, int] | None = None  # edges that still can bring a leaf something
+        self.order: Sequence[Node] = ()  # where it goes, if that was asked for
         self.needed: dict[Node, bool] | None = None  # False: only its gradient is wanted, it does not run
         self.wanted_leaves: dict[Tensor, list[int]] = {}
         self.captures: _Places = {}
@@ -90,6 +106,7 @@ class _Run:
         first = [node for node in starts if isinstance(node, Node)]
         if self.inputs is not None or watch.hooks:
             order, self.uses = _explore(first, self._lowest())
+            self.order = order
             for root in roots:
                 if root._edge is LEAF:
                     self.uses[root] = self.uses.get(root, 0) + 1
@@ -105,6 +122,15 @@ class _Run:
                 "Set allow_unused=True if this is the desired behavior."
             )
         return [] if self.accumulate else self.results
+
+    def will_reach(self, node: Node) -> bool:
+        """Whether this backward computes the gradient of what `node` made (or of the leaf it stands for)."""
+        if isinstance(node, AccumulateGrad):
+            leaf = node.variable
+            if self.uses is None or leaf not in self.uses:
+                return False
+            return self.inputs is None or leaf in self.wanted_leaves
+        return node in self.needed if self.needed is not None else node in self.order
 
     # -- which part of the graph is run for given inputs
 
@@ -257,7 +283,7 @@ class _Run:
         grad = fit(grad, node.shape[output_nr], node.dtype[output_nr], source)
         waiting = self.pending.get(node)
         if waiting is None:
-            waiting = _Outputs([None]) * node.output_count
+            waiting = _Outputs([None] * node.output_count)
             self._wait(node, waiting)
         known = waiting[output_nr]
         waiting[output_nr] = grad if known is None else self._sum(known, grad, (node, output_nr))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import weakref
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeAlias
 
 from runtime.tensor import LEAF, Leaf
 
@@ -20,6 +20,8 @@ __all__ = [
     "LEAF",
     "AccumulateGrad",
     "Edge",
+    "GradientEdge",
+    "GradientMetadata",
     "Hooks",
     "Leaf",
     "Node",
@@ -76,7 +78,7 @@ class RemovableHandle:
 class NodeExtra:
     """The rare parts of a Node: hooks of every kind and the user's metadata."""
 
-    __slots__ = ("hooks", "metadata", "prehooks", "retained", "tensor_hooks")
+    __slots__ = ("hooks", "metadata", "prehooks", "retained", "saved", "tensor_hooks")
 
     def __init__(self) -> None:
         self.prehooks: Hooks = {}
@@ -84,6 +86,14 @@ class NodeExtra:
         self.tensor_hooks: dict[int, Hooks] = {}  # by output number
         self.retained: dict[int, weakref.ref[Tensor]] = {}  # outputs that keep their gradient, by output number
         self.metadata: dict[Any, Any] = {}
+        self.saved: dict[str, Any] = {}  # SavedTensors that were taken out of the Node's slots, by name
+
+
+class GradientMetadata(NamedTuple):
+    """Shape and element type (as NumPy names it) of a gradient."""
+
+    shape: tuple[int, ...]
+    dtype: Any
 
 
 class OutputEdge:
@@ -97,6 +107,14 @@ class OutputEdge:
 
     def __repr__(self) -> str:
         return f"OutputEdge({self.node!r}, {self.output_nr})"
+
+
+class GradientEdge(NamedTuple):
+    """Where the gradient of a Tensor goes: output `output_nr` of `node`. Stands for the Tensor in `grad`."""
+
+    node: Node
+    output_nr: int
+    ownership_token: Any = None
 
 
 Edge: TypeAlias = "Node | OutputEdge | Tensor | None"
@@ -197,6 +215,20 @@ class Node:
 
     def _sequence_nr(self) -> int:
         return self.sequence_nr
+
+    @property
+    def _input_metadata(self) -> tuple[GradientMetadata, ...]:
+        """Shape and dtype of the gradients that this Node takes, one for each of its outputs."""
+        if self.num_outputs == 1:
+            return (GradientMetadata(self.shape, self.dtype),)
+        return tuple([GradientMetadata(shape, dtype) for shape, dtype in zip(self.shape, self.dtype, strict=True)])
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_raw_saved_"):
+            from runtime.recording import take_out
+
+            return take_out(self, name.removeprefix("_raw_saved_"))
+        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
 
     def __repr__(self) -> str:
         return f"<{self._name} object at {id(self):#x}>"

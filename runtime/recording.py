@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from operator import attrgetter
 from typing import Any, NoReturn
 
 import numpy as np
 
 from runtime.node import Node, OutputEdge
-from runtime.saved import freed_error, modified_error
+from runtime.saved import SavedTensor, freed_error, hook_stack, modified_error
 from runtime.tensor import Tensor, wrap
 
 new = object.__new__
@@ -20,11 +21,13 @@ __all__ = [
     "missing_helper",
     "modified_error",
     "not_implemented_error",
+    "pack_saved",
     "saved_list",
     "saved_result",
     "saved_tensor",
     "saved_value",
     "set_edges",
+    "take_out",
     "unpack_result",
     "versions_of",
     "zeros_for",
@@ -105,44 +108,168 @@ def not_implemented_error(node: Node, argument: str, reason: str) -> NotImplemen
 # -- `_saved_self` and the like, as properties of Node classes
 
 
-def _saved(unpack: Callable[[Any], Any]) -> property:
-    def get(node: Any) -> Any:
+class SavedProperty(property):
+    """`_saved_NAME` of a Node class: what a Node saved under that name, checked for writes since.
+
+    Args:
+        name: under which it is saved.
+        read: gives the value out of the Node's slots.
+        write: puts a Tensor (or list of them) back into the slots; None for what is no Tensor.
+    """
+
+    def __init__(self, name: str, read: Callable[[Any], Any], write: Callable[[Any, Any], None] | None = None) -> None:
+        super().__init__(self._get)
+        self.name = name
+        self.read = read
+        self.write = write
+
+    def _get(self, node: Any) -> Any:
+        if node._extra is not None and self.name in node._extra.saved:
+            return _unpacked(node, node._extra.saved[self.name])
         try:
-            return unpack(node)
+            return self.read(node)
         except AttributeError:
             raise freed_error(node) from None
 
-    return property(get)
 
-
-def saved_tensor(name: str) -> property:
-    """A saved input, checked for writes since."""
-    attribute, version = f"_{name}", f"_{name}_version"
-    return _saved(lambda node: unpack_tensor(node, name, getattr(node, attribute), getattr(node, version)))
-
-
-def saved_list(name: str) -> property:
-    """A saved list of inputs, checked for writes since."""
+def saved_tensor(name: str) -> SavedProperty:
+    """A saved input."""
     attribute, version = f"_{name}", f"_{name}_version"
 
-    def unpack(node: Any) -> Any:
-        check_versions(node, name, getattr(node, attribute), getattr(node, version))
-        return getattr(node, attribute)
+    def write(node: Any, tensor: Tensor | None) -> None:
+        setattr(node, attribute, tensor)
+        setattr(node, version, versions_of((tensor,))[0])
 
-    return _saved(unpack)
-
-
-def saved_result(name: str, output_nr: int | None) -> property:
-    """A saved output, checked for writes since."""
-    attribute, version, at = f"_{name}", f"_{name}_version", f"_{name}_at"
-    return _saved(
-        lambda node: unpack_result(
-            node, name, getattr(node, attribute), getattr(node, version), getattr(node, at), output_nr
-        )
+    return SavedProperty(
+        name, lambda node: unpack_tensor(node, name, getattr(node, attribute), getattr(node, version)), write
     )
 
 
-def saved_value(name: str) -> property:
+def saved_list(name: str) -> SavedProperty:
+    """A saved list of inputs."""
+    attribute, version = f"_{name}", f"_{name}_version"
+
+    def read(node: Any) -> Any:
+        check_versions(node, name, getattr(node, attribute), getattr(node, version))
+        return getattr(node, attribute)
+
+    def write(node: Any, tensors: Sequence[Tensor | None] | None) -> None:
+        setattr(node, attribute, tensors)
+        setattr(node, version, versions_of(tensors or ()))
+
+    return SavedProperty(name, read, write)
+
+
+def saved_result(name: str, output_nr: int | None) -> SavedProperty:
+    """A saved output."""
+    attribute, version, at = f"_{name}", f"_{name}_version", f"_{name}_at"
+
+    def write(node: Any, tensor: Tensor | None) -> None:
+        writes = [0] if tensor is None else tensor._writes or [0]
+        setattr(node, attribute, None if tensor is None else tensor._array)
+        setattr(node, version, writes)
+        setattr(node, at, writes[0])
+
+    return SavedProperty(
+        name,
+        lambda node: unpack_result(
+            node, name, getattr(node, attribute), getattr(node, version), getattr(node, at), output_nr
+        ),
+        write,
+    )
+
+
+def saved_value(name: str) -> SavedProperty:
     """A saved value that is no Tensor."""
-    attribute = f"_{name}"
-    return _saved(lambda node: getattr(node, attribute))
+    return SavedProperty(name, attrgetter(f"_{name}"))
+
+
+# -- saved state as objects, for hooks
+
+
+class _SavedOutside:
+    """What a Node class becomes when some of its saved Tensors were taken out of the slots, into `extra.saved`."""
+
+    __slots__ = ()
+
+    def apply(self: Any, grad: Any) -> Any:
+        """Run with the Tensors in the slots, as the generated code wants them."""
+        outside = self._extra.saved
+        for name, saved in outside.items():
+            _properties(type(self))[name].write(self, _unpacked(self, saved))
+        try:
+            return super().apply(grad)  # type: ignore[misc]
+        finally:
+            _empty_slots(self, outside)
+
+    def release(self: Any) -> None:
+        """Drop the saved state."""
+        for saved in self._extra.saved.values():
+            for one in saved if isinstance(saved, list) else (saved,):
+                one.free()
+        super().release()  # type: ignore[misc]
+
+
+def _empty_slots(node: Any, names: Iterable[str]) -> None:
+    for name in names:
+        _properties(type(node))[name].write(node, None)
+
+
+# Worked out once for each class of Nodes: its saved Tensors by name, and what it becomes when they are taken out.
+_known_properties: dict[type, dict[str, Any]] = {}
+_known_outside: dict[type, type[Node]] = {}
+
+
+def _properties(cls: type) -> dict[str, Any]:
+    found = _known_properties.get(cls)
+    if found is None:
+        members = {name: member for base in reversed(cls.__mro__) for name, member in vars(base).items()}
+        found = _known_properties[cls] = {
+            member.name: member for member in members.values() if isinstance(member, SavedProperty) and member.write
+        }
+    return found
+
+
+def _class_outside(cls: type) -> type[Node]:
+    found = _known_outside.get(cls)
+    if found is None:
+        found = type(cls.__name__, (_SavedOutside, cls), {"__slots__": (), "__module__": cls.__module__})
+        _known_outside[cls] = found
+    return found
+
+
+def _unpacked(node: Node, saved: SavedTensor | list[SavedTensor]) -> Any:
+    return [one.unpack(node) for one in saved] if isinstance(saved, list) else saved.unpack(node)
+
+
+def take_out(node: Node, name: str) -> Any:
+    """Move what `node` saved as `name` out of its slots; gives the SavedTensor, or a list of them.
+
+    Raises:
+        AttributeError: the Node saves no Tensor under that name.
+    """
+    outside = node.extra.saved
+    if name not in outside:
+        found = _properties(type(node)).get(name)
+        if found is None:
+            raise AttributeError(f"'{type(node).__name__}' object has no attribute '_raw_saved_{name}'")
+        value = found.fget(node)
+        if isinstance(value, list | tuple):
+            outside[name] = [SavedTensor(node, name, tensor) for tensor in value]
+        else:
+            outside[name] = SavedTensor(node, name, value)
+        if not issubclass(type(node), _SavedOutside):
+            node.__class__ = _class_outside(type(node))
+        _empty_slots(node, (name,))
+    return outside[name]
+
+
+def pack_saved(node: Node) -> None:
+    """Let the innermost `saved_tensors_hooks` of this thread keep what `node` saved."""
+    hooks = hook_stack.pairs[-1]
+    for name in _properties(type(node)):
+        saved = take_out(node, name)
+        for one in saved if isinstance(saved, list) else (saved,):
+            shown = one.unpack(node)
+            if shown is not None and not one.is_packed:
+                one.pack(shown, hooks)

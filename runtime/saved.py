@@ -1,15 +1,190 @@
-"""The errors of saved state: a saved tensor that was written since, and saved state that was freed."""
+"""Tensors saved for the way back: unpacking with the check for writes since, hooks that pack them, the errors.
+
+Generated Nodes keep what they save in slots of their own and check it in straight-line code. A SavedTensor is the same
+as an object, for Nodes written by hand and for saved state that hooks have packed.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import threading
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
-from runtime.node import Node, OutputEdge
+from runtime.linear import LinearBackward
+from runtime.modes import grad_mode
+from runtime.node import LEAF, Node, OutputEdge
+from runtime.tensor import Tensor, wrap
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from runtime.tensor import Tensor
+Hooks = tuple[Callable[[Tensor], Any], Callable[[Any], Tensor]]
+
+
+class HookStack(threading.local):
+    """The pairs of `saved_tensors_hooks` that this thread has opened, and why it must not open any."""
+
+    pairs: tuple[Hooks, ...] = ()
+    disabled: str | None = None
+
+
+hook_stack = HookStack()
+
+
+class SavedTensor:
+    """A Tensor that a Node saved, under the name `name`; None where the Node did without it.
+
+    Args:
+        node: what saves it.
+        name: under which it is saved, for messages.
+        tensor: an input, an output or any other Tensor.
+    """
+
+    __slots__ = ("_edge", "_freed", "_own_output", "_packed", "_tensor", "_unpack", "_version", "name")
+
+    def __init__(self, node: Node, name: str, tensor: Tensor | None) -> None:
+        self.name = name
+        self._unpack: Callable[[Any], Tensor] | None = None
+        self._packed: Any = None
+        self._own_output: int | None = None
+        self._tensor = tensor
+        self._version = 0
+        self._edge: Any = None
+        self._freed = False
+        if tensor is None:
+            return
+        edge = tensor._edge
+        if edge is node:
+            self._own_output = 0
+        elif isinstance(edge, OutputEdge) and edge.node is node:
+            self._own_output = edge.output_nr
+        else:
+            self._edge = edge
+        if tensor._writes is None:
+            tensor._writes = [0]
+        self._version = tensor._writes[0]
+        if self._own_output is not None:
+            # The history of an output is the Node itself, which must not hold on to itself.
+            self._tensor = _without_history(tensor)
+
+    def register_hooks(self, pack_hook: Callable[[Tensor], Any], unpack_hook: Callable[[Any], Tensor]) -> None:
+        """Keep `pack_hook(tensor)` in place of the Tensor, and give `unpack_hook` of it whenever it is asked for.
+
+        Raises:
+            TypeError: one of them cannot be called.
+            RuntimeError: there are hooks already, nothing is saved here, or `pack_hook` wrote to the Tensor.
+        """
+        if not callable(pack_hook) or not callable(unpack_hook):
+            raise TypeError("register_hooks() takes two functions, pack_hook and unpack_hook")
+        if self._unpack is not None:
+            raise RuntimeError(
+                "Calling register_hooks on a saved tensor whose hooks have already been set. "
+                "Hint: only one pair of hooks is allowed at a time."
+            )
+        if self._freed:
+            raise RuntimeError(
+                "Calling register_hooks on a saved tensor after it has been freed. Saved intermediate values of the "
+                "graph are freed when you call .backward() or autograd.grad(). Specify retain_graph=True if you need "
+                "to backward through the graph a second time or if you need to access saved variables after calling "
+                "backward."
+            )
+        if self._tensor is None:
+            raise RuntimeError("Calling register_hooks on a saved tensor with value None is not supported.")
+        self.pack(self._tensor, (pack_hook, unpack_hook))
+
+    def pack(self, shown: Tensor, hooks: Hooks) -> None:
+        """Let `hooks` keep the Tensor, which `pack_hook` sees as `shown`."""
+        tensor = self._tensor
+        assert tensor is not None
+        enabled, grad_mode.enabled = grad_mode.enabled, False
+        try:
+            packed = hooks[0](shown)
+        finally:
+            grad_mode.enabled = enabled
+        if shown._writes is not None and shown._writes[0] != self._version:
+            raise RuntimeError(
+                "A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook can "
+                "not be modified by in-place operations as this can lead to unexpected side-effects."
+            )
+        self._packed, self._unpack = packed, hooks[1]
+        self._edge = tensor if self._edge is LEAF else self._edge
+        self._tensor = None
+
+    @property
+    def is_packed(self) -> bool:
+        """Whether hooks keep the Tensor."""
+        return self._unpack is not None
+
+    def unpack(self, node: Node) -> Tensor | None:
+        """The Tensor again, with its history; `node` is what saved it.
+
+        Raises:
+            RuntimeError: it was written since it was saved.
+            TypeError: the unpack hook gave something else than a Tensor.
+        """
+        if self._freed:
+            raise freed_error(node)
+        if self._unpack is not None:
+            return self._unpacked(node, self._unpack)
+        tensor = self._tensor
+        if tensor is None:
+            return None
+        out = tensor if self._own_output is None else self._as_output(node, tensor)
+        if tensor._writes is not None and tensor._writes[0] != self._version:
+            raise modified_error(node, self.name, out, self._version)
+        return out
+
+    def free(self) -> None:
+        """Drop the Tensor."""
+        self._freed = True
+        self._tensor = self._packed = None
+
+    def _unpacked(self, node: Node, unpack_hook: Callable[[Any], Tensor]) -> Tensor:
+        enabled, grad_mode.enabled = grad_mode.enabled, False
+        try:
+            tensor = unpack_hook(self._packed)
+        finally:
+            grad_mode.enabled = enabled
+        if not isinstance(tensor, Tensor):
+            raise TypeError(
+                f"Output of saved tensor unpack_hook expected to be a Tensor but got result of type "
+                f"{type(tensor).__name__}"
+            )
+        if self._own_output is not None:
+            return self._as_output(node, tensor)
+        out = _without_history(tensor)
+        if isinstance(self._edge, Tensor):
+            out._edge = LinearBackward(self._edge, _same, _same, out._array)
+        else:
+            out._edge = self._edge
+        return out
+
+    def _as_output(self, node: Node, tensor: Tensor) -> Tensor:
+        out = _without_history(tensor)
+        out._edge = node if self._own_output == 0 else OutputEdge(node, self._own_output or 0)
+        return out
+
+
+def _same(array: np.ndarray) -> np.ndarray:
+    return array
+
+
+def _without_history(tensor: Tensor) -> Tensor:
+    """Another Tensor over the memory and version of `tensor`."""
+    if tensor._writes is None:
+        tensor._writes = [0]
+    out = wrap(tensor._array)
+    out._writes = tensor._writes
+    return out
+
+
+def save(node: Node, name: str, tensor: Tensor | None) -> SavedTensor:
+    """Save a Tensor, packed by the innermost `saved_tensors_hooks` of this thread where there are any."""
+    saved = SavedTensor(node, name, tensor)
+    if hook_stack.pairs and tensor is not None:
+        saved.pack(tensor, hook_stack.pairs[-1])
+    return saved
+
 
 _KINDS = {
     "float16": "Half",

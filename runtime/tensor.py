@@ -52,7 +52,7 @@ LEAF: Final = Leaf()
 _new = object.__new__
 
 
-ViewKind: TypeAlias = Literal["single", "multi", "no_grad"]
+ViewKind: TypeAlias = Literal["single", "multi", "no_grad", "function"]
 
 
 class Extra:

@@ -31,6 +31,11 @@ _AMBIGUOUS = (
     "the view and the inplace either both inside the no_grad block (if you don't want the inplace to be tracked) or "
     "both outside (if you want the inplace to be tracked)."
 )
+_CUSTOM = (
+    "This view was created inside a custom Function (or because an input was returned as-is) and the autograd logic to "
+    "handle view+inplace would override the custom backward associated with the custom Function, leading to incorrect "
+    "gradients. This behavior is forbidden. You can fix this by cloning the output of the custom Function."
+)
 _SEVERAL = (
     "This view is the output of a function that returns multiple views. Such functions do not allow the output views "
     "to be modified inplace. You should replace the inplace operation by an out-of-place one."
@@ -163,9 +168,9 @@ def _kind(view: Tensor) -> ViewKind:
 
 
 def _stale_message(view: Tensor, kind: ViewKind, event: str) -> str:
-    reason = _AMBIGUOUS if kind == "no_grad" else _SEVERAL
+    reason = {"no_grad": _AMBIGUOUS, "function": _CUSTOM}.get(kind, _SEVERAL)
     edge = view._edge
-    if kind == "multi" and isinstance(edge, Node | OutputEdge):
+    if kind != "no_grad" and isinstance(edge, Node | OutputEdge):
         node, output_nr = (edge.node, edge.output_nr) if isinstance(edge, OutputEdge) else (edge, 0)
         return f"Output {output_nr} of {node.name()} is a view and {event}. {reason}"
     return f"A view was created in no_grad mode and {event} with grad mode enabled. {reason}"
@@ -181,10 +186,7 @@ def rebase_history(tensor: Tensor, node: Node) -> None:
     old = tensor._edge
     root = tensor._base
     if root is None:
-        tensor._edge = node
-        _move_retained(tensor, old, node)
-        if tensor._extra is not None and tensor._extra.views:
-            _renew_views(tensor, tensor._extra.views)
+        replace_history(tensor, node)
         return
     root_old = root._edge
     copy = CopySlices(root, tensor, node)
@@ -193,6 +195,15 @@ def rebase_history(tensor: Tensor, node: Node) -> None:
     _renew_views(root, root.extra.views or [])
     if isinstance(tensor._edge, Node):
         _move_retained(tensor, old, tensor._edge)
+
+
+def replace_history(tensor: Tensor, edge: Node | OutputEdge) -> None:
+    """Give `tensor`, which is no view, the history `edge` after an in-place write, and its views their part of it."""
+    old = tensor._edge
+    tensor._edge = edge
+    _move_retained(tensor, old, edge)
+    if tensor._extra is not None and tensor._extra.views:
+        _renew_views(tensor, tensor._extra.views)
 
 
 def _renew_views(root: Tensor, views: Iterable[Tensor]) -> None:
@@ -214,15 +225,16 @@ def _make_stale(view: Tensor) -> None:
     view._edge = StaleView(root, view, _stale_message(view, _kind(view), event))
 
 
-def _move_retained(tensor: Tensor, old: Leaf | Node | OutputEdge | None, new: Node) -> None:
+def _move_retained(tensor: Tensor, old: Leaf | Node | OutputEdge | None, new: Node | OutputEdge) -> None:
     """`tensor` keeps the gradient of its new value, no longer that of the old one."""
     node, output_nr = (old.node, old.output_nr) if isinstance(old, OutputEdge) else (old, 0)
-    if not isinstance(node, Node) or node._extra is None or node is new:
+    new_node, new_output_nr = (new.node, new.output_nr) if isinstance(new, OutputEdge) else (new, 0)
+    if not isinstance(node, Node) or node._extra is None or node is new_node:
         return
     known = node._extra.retained.get(output_nr)
     if known is not None and known() is tensor:
         del node._extra.retained[output_nr]
-        new.extra.retained[0] = known
+        new_node.extra.retained[new_output_nr] = known
 
 
 class AsStridedBackward0(LinearBackward):
@@ -275,7 +287,7 @@ class CopySlices(Node):
         region = self.region
         piece = apply_linear(grad, region.gather, region.scatter)
         self._recorded |= grad_mode.enabled
-        results = list(self.inner.apply(piece))
+        results = list(self.inner.apply(piece if self.inner.num_outputs == 1 else (piece,)))
         below = None
         if self._written >= 0:
             below = results[self._written]

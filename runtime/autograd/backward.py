@@ -8,9 +8,11 @@ from typing import TypeAlias
 import numpy as np
 
 from runtime import engine
+from runtime.node import AccumulateGrad, GradientEdge, Node, OutputEdge
 from runtime.tensor import Tensor, wrap
 
-Tensors: TypeAlias = "Tensor | Sequence[Tensor]"
+# A GradientEdge may stand for any Tensor that is to be differentiated.
+Tensors: TypeAlias = "Tensor | GradientEdge | Sequence[Tensor | GradientEdge]"
 OptionalTensors: TypeAlias = "Tensor | Sequence[Tensor | None] | None"
 
 
@@ -87,13 +89,26 @@ def grad(
 
 
 def _as_tuple(tensors: Tensors, argument: str) -> tuple[Tensor, ...]:
-    if isinstance(tensors, Tensor):
-        return (tensors,)
-    found = tuple(tensors)
-    for tensor in found:
-        if not isinstance(tensor, Tensor):
+    given = (tensors,) if isinstance(tensors, Tensor | GradientEdge) else tuple(tensors)
+    found: list[Tensor] = []
+    for tensor in given:
+        if isinstance(tensor, GradientEdge):
+            found.append(_at_edge(tensor.node, tensor.output_nr))
+        elif isinstance(tensor, Tensor):
+            found.append(tensor)
+        else:
             raise TypeError(f"expected Tensors as '{argument}', but got {type(tensor).__name__}")
-    return found
+    return tuple(found)
+
+
+def _at_edge(node: Node, output_nr: int) -> Tensor:
+    """A Tensor that stands for an output of `node`: of its shape and history, with no contents of its own."""
+    if isinstance(node, AccumulateGrad):
+        return node.variable
+    expected = node._input_metadata[output_nr]
+    out = wrap(np.broadcast_to(np.zeros((), expected.dtype), expected.shape))
+    out._edge = OutputEdge(node, output_nr) if output_nr else node
+    return out
 
 
 def _check_inputs(inputs: Sequence[Tensor]) -> None:
