@@ -55,12 +55,12 @@ class FunctionCtx:
 
     def mark_dirty(self: Any, *tensors: Tensor) -> None:
         """Say which inputs `forward` wrote in place; each must also be returned."""
-        _check_tensors("mark_dirty can only accept variables", tensors)
+        _check_tensors("mark_dirty can only accept variables", tensors, RuntimeError)
         self._dirty = tensors
 
     def mark_non_differentiable(self: Any, *tensors: Tensor) -> None:
         """Say which outputs have no gradient; outputs of integer type have none anyway."""
-        _check_tensors("mark_non_differentiable can only accept variables", tensors)
+        _check_tensors("mark_non_differentiable can only accept variables", tensors, RuntimeError)
         self._non_differentiable = tensors
 
     def set_materialize_grads(self: Any, value: bool) -> None:
@@ -85,10 +85,10 @@ class FunctionCtx:
         return tuple(self._saved or ())
 
 
-def _check_tensors(refusal: str, tensors: Sequence[Any]) -> None:
+def _check_tensors(refusal: str, tensors: Sequence[Any], error: type[Exception] = TypeError) -> None:
     for position, tensor in enumerate(tensors):
         if tensor is not None and not isinstance(tensor, Tensor):
-            raise TypeError(f"{refusal}, but argument {position} is of type {type(tensor).__name__}")
+            raise error(f"{refusal}, but argument {position} is of type {type(tensor).__name__}")
 
 
 class FunctionNode(FunctionCtx, Node):

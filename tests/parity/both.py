@@ -1,0 +1,75 @@
+"""One body, two libraries: runs a function with PyTorch and with this project and compares what came of it."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import torch
+
+import runtime
+
+Body = Callable[[Any], Any]
+
+
+def outcome(body: Body, library: Any) -> Any:
+    """What `body(library)` gave, in terms that both libraries share; the class of what it raised."""
+    runtime.manual_seed(0)
+    torch.manual_seed(0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            return plain(body(library))
+        except Exception as error:
+            return ("raised", type(error).__name__, str(error))
+
+
+def plain(value: Any) -> Any:
+    """Tensors as dtype, shape, numbers and whether they require grad; Nodes by name; the rest as it is."""
+    if isinstance(value, torch.Tensor | runtime.Tensor):
+        dtype = str(value.dtype).rpartition(".")[2]
+        return ("tensor", dtype, tuple(value.shape), value.requires_grad, np.array(value.detach().tolist()))
+    if isinstance(value, torch.autograd.graph.Node | runtime.autograd.graph.Node):
+        return ("node", value.name().rpartition("::")[2])
+    if isinstance(value, Mapping):
+        return {key: plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    if isinstance(value, torch.Size):
+        return tuple(value)
+    return value
+
+
+def assert_same(body: Body, message: str | None = None) -> None:
+    """Both libraries give the same results, or raise the same class of error (with `message` in both texts)."""
+    expected, actual = outcome(body, torch), outcome(body, runtime)
+    if isinstance(expected, tuple) and expected[:1] == ("raised",):
+        assert actual[:2] == expected[:2], (actual, expected)
+        if message is not None:
+            assert message in expected[2]
+            assert message in actual[2]
+        return
+    assert message is None, f"nothing was raised: {expected}"
+    _compare(actual, expected, "")
+
+
+def _compare(actual: Any, expected: Any, place: str) -> None:
+    if isinstance(expected, np.ndarray):
+        assert isinstance(actual, np.ndarray), (place, actual)
+        np.testing.assert_allclose(actual, expected, rtol=1e-5, atol=1e-6, err_msg=place)
+    elif isinstance(expected, list | tuple):
+        assert isinstance(actual, list | tuple), (place, actual, expected)
+        assert len(actual) == len(expected), (place, actual, expected)
+        for number, (one, other) in enumerate(zip(actual, expected, strict=True)):
+            _compare(one, other, f"{place}[{number}]")
+    elif isinstance(expected, dict):
+        assert isinstance(actual, dict), (place, actual)
+        assert list(actual) == list(expected), place
+        for key in expected:
+            _compare(actual[key], expected[key], f"{place}[{key!r}]")
+    elif isinstance(expected, float):
+        np.testing.assert_allclose(actual, expected, rtol=1e-5, atol=1e-6, err_msg=place)
+    else:
+        assert actual == expected, (place, actual, expected)
