@@ -17,7 +17,10 @@ from runtime import autograd, linalg, ops, special  # noqa: E402
 from runtime.autograd import (  # noqa: E402
     enable_grad,
     inference_mode,
+    is_anomaly_check_nan_enabled,
+    is_anomaly_enabled,
     is_grad_enabled,
+    is_inference_mode_enabled,
     no_grad,
     set_grad_enabled,
 )
@@ -28,6 +31,7 @@ from runtime.creation import (  # noqa: E402
     frombuffer,
     is_complex,
     is_floating_point,
+    is_inference,
     is_tensor,
     numel,
     tensor,

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from runtime import dtypes
-from runtime.tensor import Tensor, wrap
+from runtime.modes import grad_mode
+from runtime.tensor import UNTRACKED, Tensor, wrap
 from runtime.types import Device, DType
 
 _NUMBERS = frozenset((bool, int, float, complex))
@@ -129,6 +130,11 @@ def frombuffer(buffer: Any, *, dtype: DType, count: int = -1, offset: int = 0, r
 def is_tensor(obj: object) -> bool:
     """Whether `obj` is a Tensor."""
     return isinstance(obj, Tensor)
+
+
+def is_inference(input: Tensor) -> bool:
+    """Whether a Tensor was made in inference mode."""
+    return input.is_inference()
 
 
 def is_floating_point(input: Tensor) -> bool:
@@ -313,4 +319,6 @@ def _finish(out: Tensor, requires_grad: bool) -> Tensor:
         if not (out.is_floating_point() or out.is_complex()):
             raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
         out.requires_grad_()
+    if grad_mode.inference:
+        out._writes = UNTRACKED
     return out

@@ -15,9 +15,9 @@ import numpy as np
 from runtime import forward, ops, views
 from runtime.binding import Signature, describe, signature_of
 from runtime.dtypes import can_cast, common_dtype, from_numpy, get_default_dtype
-from runtime.modes import Variant, grad_mode, interest, plain
+from runtime.modes import Variant, everywhere, grad_mode, interest, plain, tell_recorded
 from runtime.node import Node, next_sequence_nr
-from runtime.tensor import Tensor, wrap
+from runtime.tensor import UNTRACKED, Tensor, wrap
 from runtime.types import named_result
 from runtime.views import view_of
 
@@ -147,8 +147,48 @@ class Operator:
         Raises:
             TypeError: the arguments do not fit the schema.
         """
+        if grad_mode.inference and not kwargs and not interest.around and not forward.active():
+            out = self._infer(args)
+            if out is not None:
+                return out
         values = self.signature.bind(args, kwargs)
         return self._handled("call", values, self._call) if interest.around else self._call(values)
+
+    def _infer(self, args: Sequence[Any]) -> Tensor | None:
+        """The straight way of inference mode, for floating-point Tensors of one dtype and numbers; else None."""
+        if not self._is_pointwise_kernel:
+            return None
+        dtype = None
+        arrays: list[Any] = []
+        for value in args:
+            kind = type(value)
+            if kind is Tensor:
+                array = value._array
+                if array.dtype is not dtype:
+                    if dtype is not None or array.dtype.kind != "f":
+                        return None
+                    dtype = array.dtype
+                arrays.append(array)
+            elif kind in real_numbers:
+                arrays.append(value)
+            else:
+                return None
+        if dtype is None or len(arrays) != len(self._names):
+            return None
+        try:
+            result = self.kernels["CPU"](*arrays)
+        except Exception:
+            return None  # the general path says what is wrong
+        if type(result) is not np.ndarray:
+            return None
+        out = wrap(result)
+        out._writes = UNTRACKED
+        return out
+
+    @cached_property
+    def _is_pointwise_kernel(self) -> bool:
+        """Whether the kernel takes Tensors brought to one dtype and nothing that needs a default."""
+        return self.promotion is not None and self.promotion[1] is None and "CPU" in self.kernels and self.view is None
 
     def _handled(self, variant: Variant, values: list[Any], perform: Callable[[list[Any]], Any]) -> Any:
         """`perform(values)` with the handlers of this thread around it."""
@@ -161,6 +201,8 @@ class Operator:
         if self.composite is not None:
             return self._call_composite(self.composite, values)
         out = self.compute(values)
+        if grad_mode.inference and self.view is None:
+            _untrack(out)
         if forward.active():
             forward.apply(self, out, values)
         if grad_mode.enabled:
@@ -272,7 +314,7 @@ class Operator:
         if self.record is not None:
             if any(tensor._edge is not None for tensor in self._tensors(values, self._differentiable_positions)):
                 self.record(out, *values)
-                if interest.recorded:
+                if interest.recorded or everywhere.recorded:
                     _tell_recorded(out)
         elif not self.never_differentiable and any(
             tensor._edge is not None for tensor in self._tensors(values, range(len(values)))
@@ -342,7 +384,7 @@ class Operator:
                     tensor._writes = shared
             node = written._edge
             if isinstance(node, Node):
-                if interest.recorded:
+                if interest.recorded or everywhere.recorded:
                     _tell_recorded(written)
                 views.rebase_history(target, node)
         if tangents is not None:
@@ -357,7 +399,7 @@ class Operator:
             return False
         array = target._array
         dtype = array.dtype
-        if dtype.kind != "f" or target._base is not None or 0 in array.strides:
+        if dtype.kind != "f" or target._base is not None or 0 in array.strides or target._writes is UNTRACKED:
             return False
         values = [array]
         for value in args[1:]:
@@ -433,6 +475,7 @@ class Operator:
             raise TypeError(f"{self.name}(): out has {len(targets)} Tensors, the result {len(results)}")
         for target, result in zip(targets, results, strict=True):
             array = result._array
+            views.check_tracked(target)
             if target._array.shape != array.shape:
                 target._array = np.empty(array.shape, target._array.dtype)
             self._check_fits(array, target)
@@ -497,13 +540,17 @@ class NotDifferentiable(Node):
         )
 
 
+def _untrack(out: Any) -> None:
+    """Make fresh results inference tensors."""
+    for tensor in out if isinstance(out, list | tuple) else (out,):
+        if isinstance(tensor, Tensor):
+            tensor._writes = UNTRACKED
+
+
 def _tell_recorded(out: Any) -> None:
-    """Show the Node that was just recorded to those who asked."""
     for tensor in out if isinstance(out, list | tuple) else (out,):
         if isinstance(tensor, Tensor) and not tensor.is_leaf:
-            node = tensor._node_and_output()[0]
-            for callback in interest.recorded:
-                callback(node)
+            tell_recorded(tensor._node_and_output()[0])
             return
 
 

@@ -11,15 +11,16 @@ from __future__ import annotations
 import sys
 import threading
 from collections.abc import Callable, Sequence
+from functools import partial
 from heapq import heappop, heappush, heappushpop
 from typing import Any
 
 import numpy as np
 
 from runtime.edge import fit
-from runtime.modes import grad_mode, plain
+from runtime.modes import everywhere, grad_mode, interest, plain
 from runtime.node import LEAF, AccumulateGrad, Node, OutputEdge, watch
-from runtime.tensor import Tensor, wrap
+from runtime.tensor import UNTRACKED, Tensor, wrap
 
 # One lock for all leaves: what it guards is short, and threads that share one leaf mostly share all of them.
 _accumulation = threading.RLock()
@@ -174,6 +175,7 @@ class _Run:
         pending, heap, numbered, owned = self.pending, self.heap, self.numbered, self.owned
         leaf_grads, uses, needed, wanted_leaves = self.leaf_grads, self.uses, self.needed, self.wanted_leaves
         keep_graph, only_inputs, add = self.keep_graph, self.inputs is not None, np.add
+        ordinary = needed is None and not interest.nodes and not everywhere.nodes
         node: Node
         edge: Any
         grad: Any
@@ -200,7 +202,7 @@ class _Run:
                 owned.discard(node)
             if type(grad) is _Outputs:
                 grad = tuple(grad)
-            if node._extra is None and needed is None:
+            if ordinary and node._extra is None:
                 try:
                     results = node.apply(grad)
                 except Exception as error:
@@ -462,15 +464,26 @@ def _apply_with_hooks(node: Node, grad: Any) -> Sequence[Tensor | None]:
             given = _replace_all(hook, hook(given), given)
         grad = given[0] if single else given
     try:
-        results: tuple[Tensor | None, ...] = node.apply(grad)
+        results: Sequence[Tensor | None]
+        if interest.nodes or everywhere.nodes:
+            results = _apply_with_handlers(node, grad)
+        else:
+            results = node.apply(grad)
     except Exception as error:
         _explain(error, node)
         raise
     if extra is not None and extra.hooks:
         given = (grad,) if single else tuple(grad)
         for hook in list(extra.hooks.values()):
-            results = _replace_all(hook, hook(results, given), results)
+            results = _replace_all(hook, hook(results, given), tuple(results))
     return results
+
+
+def _apply_with_handlers(node: Node, grad: Any) -> Sequence[Tensor | None]:
+    proceed: Callable[[], Sequence[Tensor | None]] = partial(node.apply, grad)
+    for handler in (*everywhere.nodes, *interest.nodes):
+        proceed = partial(handler, node, proceed)
+    return proceed()
 
 
 def _accumulate_with_hooks(leaf: Tensor, grad: Tensor, create_graph: bool, private: bool) -> None:
@@ -519,7 +532,7 @@ def accumulate_into_leaf(leaf: Tensor, grad: Tensor, create_graph: bool, private
             extra.grad = wrap(np.asarray(known._array + grad._array))
         else:
             np.add(known._array, grad._array, out=known._array)
-            if known._writes is not None:
+            if known._writes is not None and known._writes is not UNTRACKED:
                 known._writes[0] += 1
 
 

@@ -8,7 +8,7 @@ that the path itself never has to look at modes.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
@@ -23,6 +23,8 @@ class GradMode(threading.local):
     """Whether operators record a graph, for each thread on its own; on when a thread starts."""
 
     enabled: bool = True
+    inference: bool = False  # nothing is recorded, whatever is asked for, and results are inference tensors
+    asked: bool = False  # what was asked for inside of inference mode
 
 
 grad_mode = GradMode()
@@ -84,14 +86,29 @@ class Handler(Protocol):
     ) -> Any: ...
 
 
+class NodeHandler(Protocol):
+    """Stands around the running of a Node on the way back; `proceed()` gives the gradients of its inputs."""
+
+    def __call__(self, node: Node, proceed: Callable[[], Sequence[Any]]) -> Sequence[Any]: ...
+
+
 class Interest(threading.local):
-    """Who wants to see the operator calls of this thread, and the Nodes that they record; the newest is the last."""
+    """Who wants to see the operator calls of this thread, the Nodes they record and that run; the newest is last."""
 
     around: tuple[Handler, ...] = ()
     recorded: tuple[Callable[[Node], None], ...] = ()
+    nodes: tuple[NodeHandler, ...] = ()
+
+
+class Everywhere:
+    """The same for all threads of the process."""
+
+    recorded: tuple[Callable[[Node], None], ...] = ()
+    nodes: tuple[NodeHandler, ...] = ()
 
 
 interest = Interest()
+everywhere = Everywhere()
 
 
 @contextmanager
@@ -116,3 +133,20 @@ def recorded(callback: Callable[[Node], None]) -> Iterator[None]:
             yield
         finally:
             interest.recorded = before
+
+
+@contextmanager
+def around_nodes(handler: NodeHandler) -> Iterator[None]:
+    """Let `handler` stand around the Nodes that this thread runs in a backward; the newest handler is called first."""
+    before = interest.nodes
+    interest.nodes = (*before, handler)
+    try:
+        yield
+    finally:
+        interest.nodes = before
+
+
+def tell_recorded(node: Node) -> None:
+    """Show a Node that was just recorded to those who asked."""
+    for callback in (*everywhere.recorded, *interest.recorded):
+        callback(node)

@@ -23,7 +23,7 @@ import numpy as np
 from runtime import dtypes
 from runtime.array_access import ArrayAccess
 from runtime.casts import Casts
-from runtime.modes import register_plain
+from runtime.modes import grad_mode, register_plain
 from runtime.types import Device, DType
 
 if TYPE_CHECKING:
@@ -52,7 +52,27 @@ LEAF: Final = Leaf()
 _new = object.__new__
 
 
-ViewKind: TypeAlias = Literal["single", "multi", "no_grad", "function"]
+ViewKind: TypeAlias = Literal["single", "multi", "no_grad", "inference", "function"]
+
+
+class Untracked(list[Any]):
+    """The type of UNTRACKED, which stands in `Tensor._writes` of inference tensors: nobody counts their writes."""
+
+    __slots__ = ()
+
+    def __getitem__(self, index: Any) -> Any:
+        # Whoever reads the count wants to compare it later.
+        raise RuntimeError(
+            "Inference tensors cannot be saved for backward. Please do not use Tensors created in inference mode in "
+            "computation tracked by autograd. To work around this, you can make a clone to get a normal tensor and use "
+            "it in autograd, or use `no_grad()` instead of `inference_mode()`."
+        )
+
+    def __bool__(self) -> bool:
+        return True
+
+
+UNTRACKED: Final = Untracked()
 
 
 class Extra:
@@ -260,6 +280,8 @@ class Tensor(ArrayAccess, Casts, TensorMethods):
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
         """Set `requires_grad` of a leaf, and return this Tensor."""
         edge = self._edge
+        if requires_grad and self._writes is UNTRACKED and not grad_mode.inference:
+            raise RuntimeError("Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.")
         if edge is None:
             if requires_grad:
                 if not self.dtype.is_floating_point and not self.dtype.is_complex:
@@ -436,7 +458,13 @@ class Tensor(ArrayAccess, Casts, TensorMethods):
     @property
     def _version(self) -> int:
         """How often the memory was written in place, through this Tensor or any that shares it."""
+        if self._writes is UNTRACKED:
+            raise RuntimeError("Inference tensors do not track version counter.")
         return 0 if self._writes is None else self._writes[0]
+
+    def is_inference(self) -> bool:
+        """Whether this Tensor was made in inference mode, so that it cannot be saved for a backward."""
+        return self._writes is UNTRACKED
 
     def _is_view(self) -> bool:
         return self._base is not None

@@ -21,14 +21,14 @@ from runtime.edge import convert, fit
 from runtime.linear import LinearBackward, apply_linear, edge_of
 from runtime.modes import grad_mode
 from runtime.node import LEAF, Leaf, Node, OutputEdge
-from runtime.tensor import Extra, Tensor, ViewKind, wrap
+from runtime.tensor import UNTRACKED, Extra, Tensor, ViewKind, wrap
 
 _new = object.__new__
 _reference = weakref.ref
 
 _AMBIGUOUS = (
     "Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by moving both "
-    "the view and the inplace either both inside the no_grad block (if you don't want the inplace to be tracked) or "
+    "the view and the inplace either both inside the {mode} block (if you don't want the inplace to be tracked) or "
     "both outside (if you want the inplace to be tracked)."
 )
 _CUSTOM = (
@@ -84,14 +84,16 @@ def view_of(array: np.ndarray, base: Tensor, kind: ViewKind = "single") -> Tenso
     if root is None:
         root = base
         if not grad_mode.enabled:
-            kind = "no_grad"
+            kind = "inference" if grad_mode.inference else "no_grad"
     else:
         extra = base._extra
         if extra is not None and extra.view != "single":
             kind = extra.view
         elif not grad_mode.enabled:
-            kind = "no_grad"
+            kind = "inference" if grad_mode.inference else "no_grad"
     out._base = root
+    if version is UNTRACKED:
+        return out
     if kind != "single":
         out.extra.view = kind
         if len(version) == 1:
@@ -119,11 +121,26 @@ def bump_version(tensor: Tensor) -> None:
     if writes is None:
         tensor._writes = [1]
         return
+    if writes is UNTRACKED:
+        return
     writes[0] += 1
     if len(writes) > 1:
         # Whoever wrote, and recorded or not: views that must not change have lost their meaning.
         for view in writes[1]:
             _make_stale(view)
+
+
+def check_tracked(tensor: Tensor) -> None:
+    """Refuse a write to an inference tensor outside of inference mode.
+
+    Raises:
+        RuntimeError: it is one.
+    """
+    if tensor._writes is UNTRACKED and not grad_mode.inference:
+        raise RuntimeError(
+            "Inplace update to inference tensor outside InferenceMode is not allowed. You can make a clone to get a "
+            "normal tensor before doing inplace update."
+        )
 
 
 def check_inplace(tensor: Tensor, needs_grad: bool) -> None:
@@ -137,6 +154,7 @@ def check_inplace(tensor: Tensor, needs_grad: bool) -> None:
         RuntimeError: a leaf that requires grad, a view of one, a view that must not be written, or memory where several
             elements of `tensor` are one.
     """
+    check_tracked(tensor)
     array = tensor._array
     if (
         0 in array.strides
@@ -168,12 +186,18 @@ def _kind(view: Tensor) -> ViewKind:
 
 
 def _stale_message(view: Tensor, kind: ViewKind, event: str) -> str:
-    reason = {"no_grad": _AMBIGUOUS, "function": _CUSTOM}.get(kind, _SEVERAL)
+    if kind == "no_grad":
+        mode = _AMBIGUOUS.format(mode="no_grad")
+        return f"A view was created in no_grad mode and {event} with grad mode enabled. {mode}"
+    if kind == "inference":
+        mode = _AMBIGUOUS.format(mode="inference_mode")
+        return f"A view was created in inference mode and {event} in normal mode. {mode}"
+    reason = _CUSTOM if kind == "function" else _SEVERAL
     edge = view._edge
-    if kind != "no_grad" and isinstance(edge, Node | OutputEdge):
-        node, output_nr = (edge.node, edge.output_nr) if isinstance(edge, OutputEdge) else (edge, 0)
-        return f"Output {output_nr} of {node.name()} is a view and {event}. {reason}"
-    return f"A view was created in no_grad mode and {event} with grad mode enabled. {reason}"
+    if not isinstance(edge, Node | OutputEdge):
+        return f"This tensor is a view and {event}. {reason}"
+    node, output_nr = (edge.node, edge.output_nr) if isinstance(edge, OutputEdge) else (edge, 0)
+    return f"Output {output_nr} of {node.name()} is a view and {event}. {reason}"
 
 
 def rebase_history(tensor: Tensor, node: Node) -> None:

@@ -17,7 +17,7 @@ import numpy as np
 from runtime import forward, views
 from runtime.autograd.grad_mode import no_grad
 from runtime.linear import edge_of
-from runtime.modes import grad_mode, interest
+from runtime.modes import grad_mode, tell_recorded
 from runtime.node import LEAF, Edge, Node, OutputEdge
 from runtime.saved import SavedTensor, save
 from runtime.tensor import Tensor, wrap
@@ -250,8 +250,7 @@ class Function(metaclass=_FunctionType):
         wrapped = _Outputs(node, args, outputs, recording).wrap()
         if recording:
             node._saved = [save(node, "saved tensor", tensor) for tensor in node._to_save]
-            for callback in interest.recorded:
-                callback(node)
+            tell_recorded(node)
         if forward.active():
             _propagate_tangents(cls, node, args, wrapped)
         node._to_save = () if recording else node._to_save

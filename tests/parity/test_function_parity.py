@@ -8,7 +8,7 @@ import pytest
 
 pytest.importorskip("torch")
 
-from tests.parity.both import assert_same  # noqa: E402
+from tests.parity.both import assert_same
 
 pytestmark = pytest.mark.parity
 

@@ -8,7 +8,7 @@ import pytest
 
 pytest.importorskip("torch")
 
-from tests.parity.both import assert_same  # noqa: E402
+from tests.parity.both import assert_same
 
 pytestmark = pytest.mark.parity
 
@@ -242,9 +242,7 @@ def test_gradient_edges() -> None:
     assert_same(body)
     assert_same(backward)
     assert_same(several_elements, "grad can be implicitly created only for scalar outputs")
-    assert_same(
-        lambda torch: torch.autograd.graph.get_gradient_edge(torch.ones(2)), "does not require gradients"
-    )
+    assert_same(lambda torch: torch.autograd.graph.get_gradient_edge(torch.ones(2)), "does not require gradients")
 
 
 @pytest.mark.parametrize("mode", ["all", "any"])

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 
 import pytest
 
+import runtime
 from runtime.autograd import enable_grad, inference_mode, is_grad_enabled, no_grad, set_grad_enabled
 
 
@@ -134,3 +136,77 @@ def test_mode_belongs_to_the_thread() -> None:
         thread.start()
         thread.join()
     assert seen == [True]
+
+
+def test_coroutines_keep_the_mode_to_themselves() -> None:
+    seen: list[tuple[str, bool]] = []
+
+    @no_grad()
+    async def silent() -> int:
+        seen.append(("silent", is_grad_enabled()))
+        await asyncio.sleep(0)
+        seen.append(("silent", is_grad_enabled()))
+        return 3
+
+    async def recording() -> None:
+        for _ in range(3):
+            seen.append(("recording", is_grad_enabled()))
+            await asyncio.sleep(0)
+
+    async def both() -> int:
+        return (await asyncio.gather(silent(), recording()))[0]
+
+    assert asyncio.run(both()) == 3
+    assert set(seen) == {("silent", False), ("recording", True)}
+    assert len(seen) == 5
+
+
+def test_errors_reach_a_coroutine() -> None:
+    @no_grad()
+    async def waiting() -> bool:
+        try:
+            await asyncio.sleep(10)
+        except asyncio.CancelledError:
+            return is_grad_enabled()
+        return True
+
+    async def cancelling() -> bool:
+        task = asyncio.ensure_future(waiting())
+        await asyncio.sleep(0)
+        task.cancel()
+        return await task
+
+    assert asyncio.run(cancelling()) is False
+
+
+def test_asynchronous_generators() -> None:
+    closed: list[bool] = []
+
+    @no_grad()
+    async def numbers() -> AsyncIterator[bool]:
+        try:
+            yield is_grad_enabled()
+            await asyncio.sleep(0)
+            yield is_grad_enabled()
+        finally:
+            closed.append(is_grad_enabled())
+
+    async def collect() -> list[bool]:
+        found = []
+        async for value in numbers():
+            found.append(value)
+            found.append(is_grad_enabled())
+        return found
+
+    assert asyncio.run(collect()) == [False, True, False, True]
+    assert closed == [False]
+
+
+def test_inference_mode_of_one_thread_leaves_others_alone() -> None:
+    seen: list[bool] = []
+    with inference_mode():
+        thread = threading.Thread(target=lambda: seen.append(runtime.ones(1).is_inference()))
+        thread.start()
+        thread.join()
+        assert runtime.ones(1).is_inference()
+    assert seen == [False]
