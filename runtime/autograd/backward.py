@@ -77,13 +77,15 @@ def grad(
         IndexError: a batch of gradients that is empty or has no dimension.
     """
     if materialize_grads and allow_unused is False:
-        raise ValueError("Expected allow_unused to be True or not passed when materialize_grads=True, but got False.")
+        raise ValueError(
+            "Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False."
+        )
     if allow_unused is None:
         allow_unused = materialize_grads
     if not only_inputs:
         warnings.warn(
-            "only_inputs argument is deprecated and is ignored now (defaults to True). To accumulate gradient for other "
-            "parts of the graph, please use runtime.autograd.backward.",
+            "only_inputs argument is deprecated and is ignored now (defaults to True). To accumulate gradient for "
+            "other parts of the graph, please use runtime.autograd.backward.",
             FutureWarning,
             stacklevel=2,
         )
@@ -138,7 +140,7 @@ def stack_rows(rows: Sequence[Tensor | None], like: Tensor) -> Tensor | None:
 
 def _batch_size(starts: Sequence[Tensor]) -> int:
     """The size that the leading dimensions of `starts` have in common."""
-    sizes = [start._array.shape[0] for start in starts]
+    sizes: list[int] = [start._array.shape[0] for start in starts]
     if any(size != sizes[0] for size in sizes):
         raise ValueError(
             f"Expected all tensors to have the same size in the mapped dimension, got sizes {sizes} for the mapped "
@@ -162,9 +164,7 @@ def _check_inputs(inputs: Sequence[Tensor]) -> None:
         raise RuntimeError("One of the differentiated Tensors does not require grad")
 
 
-def _starting_grads(
-    outputs: Sequence[Tensor], grads: OptionalTensors, batched: bool = False
-) -> list[Tensor | None]:
+def _starting_grads(outputs: Sequence[Tensor], grads: OptionalTensors, batched: bool = False) -> list[Tensor | None]:
     """A gradient for each output; None for an output that does not require grad and was given none."""
     given = [None] * len(outputs) if grads is None else [grads] if isinstance(grads, Tensor) else list(grads)
     if len(given) != len(outputs):

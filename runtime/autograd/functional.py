@@ -1,8 +1,8 @@
 """Derivatives of functions: products with Jacobians and Hessians, and these matrices themselves.
 
-A function takes Tensors and returns a Tensor or a tuple of them. It is called at new Tensors of the same values, so that
-an input is told apart from the same Tensor that the function may have captured. A vector times a Jacobian is one
-backward; a Jacobian times a vector is two: the first backward is linear in the gradient it starts with, so a backward
+A function takes Tensors and returns a Tensor or a tuple of them. It is called at new Tensors of the same values, which
+tells an input apart from the same Tensor that the function may have captured. A vector times a Jacobian is one
+backward. A Jacobian times a vector is two: the first is linear in the gradient it starts with, so that a backward
 through it gives the transposed product (J. Townsend, "A new trick for calculating Jacobian vector products", 2017).
 """
 
@@ -82,7 +82,7 @@ def jvp(
         RuntimeError: `v` does not fit the inputs; a strict check failed.
     """
     with enable_grad():
-        given, points, vector = _with_direction(inputs, v, create_graph, "jvp")
+        _, points, vector = _with_direction(inputs, v, create_graph, "jvp")
         outputs = _evaluate(func, points, "jvp", strict)
         starts = _zero_leaves(outputs.tensors)
         first = _gradients(outputs.tensors, points, starts, create_graph=True)
@@ -285,9 +285,7 @@ def _bundle(value: Any, argument: str, function: str) -> _Bundle:
 
 def _points(tensors: Sequence[Tensor], create_graph: bool) -> tuple[Tensor, ...]:
     """New Tensors of the same values, to be differentiated at; with `create_graph` they keep their history."""
-    return tuple(
-        [t.view_as(t) if create_graph and t.requires_grad else t.detach().requires_grad_() for t in tensors]
-    )
+    return tuple([t.view_as(t) if create_graph and t.requires_grad else t.detach().requires_grad_() for t in tensors])
 
 
 def _vector(v: Tensors | None, other: _Bundle, create_graph: bool, function: str) -> tuple[Tensor | None, ...]:
@@ -299,9 +297,7 @@ def _vector(v: Tensors | None, other: _Bundle, create_graph: bool, function: str
     if len(vector) != len(other.tensors):
         if other.single:
             raise RuntimeError("The given v should contain a single Tensor.")
-        raise RuntimeError(
-            f"v is a tuple of invalid length: should be {len(other.tensors)} but got {len(vector)}."
-        )
+        raise RuntimeError(f"v is a tuple of invalid length: should be {len(other.tensors)} but got {len(vector)}.")
     for index, (entry, tensor) in enumerate(zip(vector, other.tensors, strict=True)):
         if entry.shape != tensor.shape:
             which = "" if other.single else f"Entry {index} in "
@@ -451,9 +447,7 @@ def _completed(
 # -- Jacobians in reverse mode
 
 
-def _blocks(
-    index: int, out: Tensor, points: Sequence[Tensor], create_graph: bool, strict: bool
-) -> list[Tensor]:
+def _blocks(index: int, out: Tensor, points: Sequence[Tensor], create_graph: bool, strict: bool) -> list[Tensor]:
     """The derivatives of one output along each input, by a backward for each of its elements."""
     if not out.numel():
         raise RuntimeError("stack expects a non-empty TensorList")
@@ -468,6 +462,7 @@ def _blocks(
         columns = zip(*rows, strict=True)
         stacked = [_stacked(column, point) for column, point in zip(columns, points, strict=True)]
         return [block.view(out.shape + block.shape[1:]) for block in stacked]
+    # Without history the rows are written where they belong as they come, which is cheaper than to stack them.
     arrays = [np.zeros((out.numel(), *point.shape), point._array.dtype) for point in points]
     for number, row in enumerate(rows):
         for array, gradient in zip(arrays, row, strict=True):
@@ -504,9 +499,7 @@ def _stacked(rows: Sequence[Tensor | None], point: Tensor) -> Tensor:
     return wrap(np.zeros((len(rows), *point.shape), point._array.dtype)) if found is None else found
 
 
-def _batched_blocks(
-    outputs: Sequence[Tensor], points: Sequence[Tensor], create_graph: bool
-) -> list[list[Tensor]]:
+def _batched_blocks(outputs: Sequence[Tensor], points: Sequence[Tensor], create_graph: bool) -> list[list[Tensor]]:
     """The derivatives of each output along each input, by a backward with one batch for all elements of all outputs."""
     if not outputs:
         raise AssertionError("Expected at least one tensor")
@@ -555,14 +548,11 @@ def _batched_grad(outputs: Sequence[Tensor], inputs: Sequence[Tensor], create_gr
 
 
 def _forward_jacobian(func: Function, inputs: Tensors, create_graph: bool, strict: bool, vectorize: bool) -> Any:
+    mode, other_mode = 'strategy="forward-mode"', 'strategy="reverse-mode"'
     if create_graph:
-        raise NotImplementedError(
-            _unsupported("create_graph=True", 'strategy="forward-mode"', "create_graph=False", 'strategy="reverse-mode"')
-        )
+        raise NotImplementedError(_unsupported("create_graph=True", mode, "create_graph=False", other_mode))
     if strict:
-        raise RuntimeError(
-            _unsupported("strict=True", 'strategy="forward-mode"', "strict=False", 'strategy="reverse-mode"')
-        )
+        raise RuntimeError(_unsupported("strict=True", mode, "strict=False", other_mode))
     given = _bundle(inputs, "inputs", "jacobian")
     if not vectorize:
         raise NotImplementedError(
