@@ -255,3 +255,31 @@ def test_repeated_backward() -> None:
         for a, b in zip(found[:2], expected[:2], strict=True):
             assert a is not None
             np.testing.assert_array_equal(a.numpy(), b.numpy())
+
+
+def test_repeated_backward_writes_to_no_gradient_that_it_was_given() -> None:
+    """What one run may write, the sums it made itself, the next may not."""
+    x = tensor(X, requires_grad=True)
+    first = x.unbind(0)[0]
+    again = engine.Repeated([first + first], [x], create_graph=False)
+    for _ in range(3):
+        start = tensor(1.0)
+        (found,) = again([start])
+        assert found is not None
+        assert found.tolist() == [2.0, 0.0, 0.0]
+        assert start.item() == 1.0
+
+
+def test_repeated_backward_runs_hooks_in_the_same_order() -> None:
+    """A leaf is finished with its last use, before Nodes that it has no part in: in every run."""
+    x, late = tensor(X, requires_grad=True), tensor(X, requires_grad=True)
+    log: list[str] = []
+    early = x * x
+    assert early.grad_fn is not None
+    early.grad_fn.register_hook(lambda grads, starts: log.append("early"))
+    late.register_hook(lambda grad: log.append("late"))
+    again = engine.Repeated([early * late], [x, late], create_graph=False)
+    for _ in range(3):
+        log.clear()
+        again([tensor(X)])
+        assert log == ["late", "early"]
