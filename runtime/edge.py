@@ -39,7 +39,7 @@ def fit(grad: Tensor, shape: tuple[int, ...], dtype: np.dtype, node_name: str) -
             f"Function {node_name} returned an invalid gradient - got {list(given)} but expected shape compatible "
             f"with {list(shape)}"
         )
-    if grad._edge is None or not grad_mode.enabled:
+    if grad._edge is None or not grad_mode.enabled:  # nothing to record, as mostly: this is asked for often
         return wrap(_reduced(grad._array, summed, shape, dtype))
 
     def reduce(array: np.ndarray) -> np.ndarray:

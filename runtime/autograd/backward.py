@@ -89,16 +89,16 @@ def grad(
             FutureWarning,
             stacklevel=2,
         )
-    roots, targets = _as_tuple(outputs, "outputs"), _as_tuple(inputs, "inputs")
+    given, targets = _as_tuple(outputs, "outputs"), _as_tuple(inputs, "inputs")
     if not targets:
-        raise RuntimeError("'inputs' argument to grad() cannot be empty.")
+        raise RuntimeError("`inputs` argument to `grad()` cannot be empty.")
     _check_inputs(targets)
-    starts = _starting_grads(roots, grad_outputs, is_grads_batched)
+    roots, starts = _differentiable(given, _starting_grads(given, grad_outputs, is_grads_batched))
     keep = create_graph if retain_graph is None else bool(retain_graph)
-    backward_from = _run_batch if is_grads_batched else _run_once
-    found = backward_from(*_differentiable(roots, starts), targets, keep, create_graph)
-    if not allow_unused:
-        engine.check_used(found)
+    if is_grads_batched:
+        found = _run_batch(roots, starts, targets, keep, create_graph, allow_unused)
+    else:
+        found = engine.run(roots, starts, targets, keep, create_graph, accumulate=False, allow_unused=allow_unused)
     if materialize_grads:
         return tuple([_zeros_like(t, create_graph) if g is None else g for t, g in zip(targets, found, strict=True)])
     return tuple(found)
@@ -108,14 +108,13 @@ def _zeros_like(tensor: Tensor, requires_grad: bool) -> Tensor:
     return wrap(np.zeros_like(tensor._array)).requires_grad_(requires_grad)
 
 
-def _run_once(
-    roots: Sequence[Tensor], starts: Sequence[Tensor], inputs: Sequence[Tensor], keep_graph: bool, create_graph: bool
-) -> list[Tensor | None]:
-    return engine.run(roots, starts, inputs, keep_graph, create_graph, accumulate=False, allow_unused=True)
-
-
 def _run_batch(
-    roots: Sequence[Tensor], starts: Sequence[Tensor], inputs: Sequence[Tensor], keep_graph: bool, create_graph: bool
+    roots: Sequence[Tensor],
+    starts: Sequence[Tensor],
+    inputs: Sequence[Tensor],
+    keep_graph: bool,
+    create_graph: bool,
+    allow_unused: bool,
 ) -> list[Tensor | None]:
     """One backward for each entry of the leading dimension of `starts`; the results are stacked along a new one."""
     size = _batch_size(starts)
@@ -123,7 +122,10 @@ def _run_batch(
     with set_grad_enabled(create_graph):
         entries = zip(*[start.unbind(0) for start in starts], strict=True)
         rows = [again(entry, keep_graph or number + 1 < size) for number, entry in enumerate(entries)]
-        return [stack_rows(column, tensor) for column, tensor in zip(zip(*rows, strict=True), inputs, strict=True)]
+        found = [stack_rows(column, tensor) for column, tensor in zip(zip(*rows, strict=True), inputs, strict=True)]
+    if not allow_unused:
+        engine.check_used(found)
+    return found
 
 
 def stack_rows(rows: Sequence[Tensor | None], like: Tensor) -> Tensor | None:
@@ -169,31 +171,18 @@ def _starting_grads(outputs: Sequence[Tensor], grads: OptionalTensors, batched: 
     given = [None] * len(outputs) if grads is None else [grads] if isinstance(grads, Tensor) else list(grads)
     if len(given) != len(outputs):
         raise RuntimeError(f"got {len(outputs)} tensors and {len(given)} gradients")
-    starts = [_starting_grad(out, g, i, batched) for i, (out, g) in enumerate(zip(outputs, given, strict=True))]
-    if batched:
-        _check_batches(given)
-    return starts
-
-
-def _check_batches(given: Sequence[Tensor | None]) -> None:
-    """Raise for a gradient that was left out: what would stand for it has no batch dimension."""
-    for index, grad in enumerate(given):
-        if grad is None:
-            raise ValueError(
-                f"with is_grads_batched=True each of grad_outputs must be a Tensor with a leading batch dimension, but "
-                f"grad_outputs[{index}] is None"
-            )
+    return [_starting_grad(out, g, i, batched) for i, (out, g) in enumerate(zip(outputs, given, strict=True))]
 
 
 def _starting_grad(out: Tensor, grad: Tensor | None, index: int, batched: bool) -> Tensor | None:
     if grad is None:
-        if out._edge is None:
-            return None
-        if out._array.size != 1:
-            raise RuntimeError("grad can be implicitly created only for scalar outputs")
-        if out._array.dtype.kind == "c":
-            raise RuntimeError(f"grad can be implicitly created only for real scalar outputs but got {out.dtype}")
-        return wrap(np.ones_like(out._array))
+        start = _implicit_grad(out)
+        if batched:
+            raise ValueError(
+                "with is_grads_batched=True each of grad_outputs must be a Tensor with a leading batch dimension, but "
+                f"grad_outputs[{index}] is None"
+            )
+        return start
     if not isinstance(grad, Tensor):
         raise TypeError(f"gradients can be either Tensors or None, but got {type(grad).__name__}")
     if batched:
@@ -209,6 +198,17 @@ def _starting_grad(out: Tensor, grad: Tensor | None, index: int, batched: bool) 
             f"grad_output[{index}] has a dtype of {grad.dtype} and output[{index}] has a dtype of {out.dtype}."
         )
     return grad
+
+
+def _implicit_grad(out: Tensor) -> Tensor | None:
+    """The gradient of a single element in itself; None for an output that does not require grad."""
+    if out._edge is None:
+        return None
+    if out._array.size != 1:
+        raise RuntimeError("grad can be implicitly created only for scalar outputs")
+    if out._array.dtype.kind == "c":
+        raise RuntimeError(f"grad can be implicitly created only for real scalar outputs but got {out.dtype}")
+    return wrap(np.ones_like(out._array))
 
 
 def _check_entry(out: Tensor, grad: Tensor, index: int) -> None:
