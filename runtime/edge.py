@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from runtime.linear import LinearBackward, apply_linear
-from runtime.tensor import Tensor
+from runtime.modes import grad_mode
+from runtime.tensor import Tensor, wrap
 
 
 class FitBackward(LinearBackward):
@@ -32,26 +33,44 @@ def fit(grad: Tensor, shape: tuple[int, ...], dtype: np.dtype, node_name: str) -
     given, source = grad._array.shape, grad._array.dtype
     if given == shape and source == dtype:
         return grad
-    lead = len(given) - len(shape)
-    if lead < 0 or any(want not in (1, have) for want, have in zip(shape, given[lead:], strict=True)):
+    summed = _broadcast_dims(shape, given)
+    if summed is None:
         raise RuntimeError(
             f"Function {node_name} returned an invalid gradient - got {list(given)} but expected shape compatible "
             f"with {list(shape)}"
         )
-    summed = tuple(range(lead)) + tuple(
-        lead + i for i, (want, have) in enumerate(zip(shape, given[lead:], strict=True)) if want != have
-    )
+    if grad._edge is None or not grad_mode.enabled:  # nothing to record, as mostly: this is asked for often
+        return wrap(_reduced(grad._array, summed, shape, dtype))
 
     def reduce(array: np.ndarray) -> np.ndarray:
-        if summed:
-            array = array.sum(axis=summed, dtype=array.dtype).reshape(shape)
-        return convert(array, dtype)
+        return _reduced(array, summed, shape, dtype)
 
     def spread(array: np.ndarray) -> np.ndarray:
+        lead = len(given) - len(shape)
         kept = array.reshape(tuple(1 if lead + i in summed else size for i, size in enumerate(shape)))
         return convert(np.broadcast_to(kept, given), source)
 
     return apply_linear(grad, reduce, spread, FitBackward)
+
+
+def _broadcast_dims(shape: tuple[int, ...], given: tuple[int, ...]) -> tuple[int, ...] | None:
+    """The dimensions of `given` that broadcasting from `shape` makes; None where it does not lead there."""
+    lead = len(given) - len(shape)
+    if lead < 0:
+        return None
+    dims = [*range(lead)]
+    for dim, want in enumerate(shape, lead):
+        if want != given[dim]:
+            if want != 1:
+                return None
+            dims.append(dim)
+    return tuple(dims)
+
+
+def _reduced(array: np.ndarray, summed: tuple[int, ...], shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
+    if summed:
+        array = np.asarray(np.add.reduce(array, summed, array.dtype)).reshape(shape)
+    return array if array.dtype is dtype else convert(array, dtype)
 
 
 def convert(array: np.ndarray, dtype: np.dtype) -> np.ndarray:

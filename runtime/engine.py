@@ -11,6 +11,7 @@ from __future__ import annotations
 import sys
 import threading
 from collections.abc import Callable, Sequence
+from copy import copy
 from functools import partial
 from heapq import heappop, heappush, heappushpop
 from typing import Any
@@ -80,6 +81,40 @@ def run(
         grad_mode.enabled, _current.run = enabled, outer
 
 
+class Repeated:
+    """Backward from the same roots towards the same inputs, as often as it is called: the graph is searched once.
+
+    Args:
+        roots: Tensors that require grad.
+        inputs: Tensors that require grad.
+        create_graph: record what is computed.
+    """
+
+    __slots__ = ("_run", "_targets", "_uses")
+
+    def __init__(self, roots: Sequence[Tensor], inputs: Sequence[Tensor], create_graph: bool) -> None:
+        self._run = _Run(inputs, True, create_graph, accumulate=False)
+        self._run.search(roots)
+        self._targets = [_target(root) for root in roots]
+        self._uses = dict(self._run.uses or {})
+
+    def __call__(self, grads: Sequence[Tensor], keep_graph: bool = True) -> list[Tensor | None]:
+        """The gradients of the inputs, None for those that got none.
+
+        Args:
+            grads: the gradients of the roots, of the same shapes.
+            keep_graph: leave saved state in place for another call.
+        """
+        enabled, outer = grad_mode.enabled, _current.run
+        run = _current.run = self._run.again(dict(self._uses), keep_graph)
+        grad_mode.enabled = run.create_graph
+        try:
+            run.go(self._targets, grads)
+            return run.results
+        finally:
+            grad_mode.enabled, _current.run = enabled, outer
+
+
 class _Run:
     """One backward: what is waiting, what was found."""
 
@@ -101,28 +136,43 @@ class _Run:
         self.results: list[Tensor | None] = [None] * (0 if inputs is None else len(inputs))
 
     def execute(self, roots: Sequence[Tensor], grads: Sequence[Tensor], allow_unused: bool) -> list[Tensor | None]:
+        self.search(roots)
+        self.go([_target(root) for root in roots], grads)
+        if not allow_unused:
+            check_used(self.results)
+        return [] if self.accumulate else self.results
+
+    def again(self, uses: dict[Tensor, int], keep_graph: bool) -> _Run:
+        """Another backward through what `search` has found."""
+        other = copy(self)
+        other.pending, other.heap, other.numbered, other.leaf_grads, other.owned = {}, [], {}, {}, set()
+        other.uses = uses
+        other.keep_graph = keep_graph
+        other.results = [None] * len(self.results)
+        return other
+
+    def search(self, roots: Sequence[Tensor]) -> None:
+        """Find which part of the graph is run, and how often its leaves are met."""
         if self.inputs is not None:
             self._sort_inputs(self.inputs)
         starts = [edge.node if isinstance(edge, OutputEdge) else edge for edge in (root._edge for root in roots)]
         first = [node for node in starts if isinstance(node, Node)]
         if self.inputs is not None or watch.hooks:
-            order, self.uses = _explore(first, self._lowest())
+            order, uses = _explore(first, self._lowest())
             self.order = order
             for root in roots:
                 if root._edge is LEAF:
-                    self.uses[root] = self.uses.get(root, 0) + 1
+                    uses[root] = uses.get(root, 0) + 1
+            self.uses = uses
             if self.inputs is not None:
                 self._find_needed(order)
-        self._deliver([_target(root) for root in roots], grads, "the caller")
+
+    def go(self, targets: Sequence[Any], grads: Sequence[Tensor]) -> None:
+        """Send `grads` from `targets`, where backward starts, to the leaves."""
+        self._deliver(targets, grads, "the caller")
         self._loop()
         while self.leaf_grads:
             self._finish_leaf(next(iter(self.leaf_grads)))
-        if not allow_unused and any(result is None for result in self.results):
-            raise RuntimeError(
-                "One of the differentiated Tensors appears to not have been used in the graph. "
-                "Set allow_unused=True if this is the desired behavior."
-            )
-        return [] if self.accumulate else self.results
 
     def will_reach(self, node: Node) -> bool:
         """Whether this backward computes the gradient of what `node` made (or of the leaf it stands for)."""
@@ -174,8 +224,8 @@ class _Run:
         # This runs once for every Node of every graph: plain statements over locals, calls only where they must be.
         pending, heap, numbered, owned = self.pending, self.heap, self.numbered, self.owned
         leaf_grads, uses, needed, wanted_leaves = self.leaf_grads, self.uses, self.needed, self.wanted_leaves
-        keep_graph, only_inputs, add = self.keep_graph, self.inputs is not None, np.add
-        ordinary = needed is None and not interest.nodes and not everywhere.nodes
+        keep_graph, only_inputs, captures, add = self.keep_graph, self.inputs is not None, self.captures, np.add
+        watched = bool(interest.nodes or everywhere.nodes)
         node: Node
         edge: Any
         grad: Any
@@ -202,7 +252,7 @@ class _Run:
                 owned.discard(node)
             if type(grad) is _Outputs:
                 grad = tuple(grad)
-            if ordinary and node._extra is None:
+            if node._extra is None and not watched and (needed is None or node not in captures):
                 try:
                     results = node.apply(grad)
                 except Exception as error:
@@ -330,7 +380,7 @@ class _Run:
 
     def _finish_leaf(self, leaf: Tensor) -> None:
         """The gradient of a leaf is complete: run the hooks, then add it to `grad` or keep it as a result."""
-        private = self._is_private(leaf)
+        private = self.accumulate and self._is_private(leaf)
         grad = self.leaf_grads.pop(leaf)
         self.owned.discard(leaf)
         extra = leaf._extra
@@ -364,6 +414,16 @@ class _Outputs(list[Any]):
     """Gradients waiting for a Node of several outputs."""
 
     __slots__ = ()
+
+
+def check_used(results: Sequence[Tensor | None]) -> None:
+    """Raise if an input of `grad` got no gradient."""
+    for index, result in enumerate(results):
+        if result is None:
+            raise RuntimeError(
+                f"The differentiated Tensor at index {index} appears to not have been used in the graph. "
+                "Set allow_unused=True if this is the desired behavior."
+            )
 
 
 def _target(tensor: Tensor) -> Any:

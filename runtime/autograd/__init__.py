@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from runtime.autograd import forward_ad, function, graph
+from runtime.autograd import forward_ad, function, functional, graph
 from runtime.autograd.anomaly_mode import (
     detect_anomaly,
     is_anomaly_check_nan_enabled,
@@ -29,6 +29,7 @@ __all__ = [
     "enable_grad",
     "forward_ad",
     "function",
+    "functional",
     "grad",
     "gradcheck",
     "gradgradcheck",

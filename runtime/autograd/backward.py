@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import TypeAlias
 
 import numpy as np
 
-from runtime import engine
+from runtime import engine, ops
+from runtime.autograd.grad_mode import set_grad_enabled
 from runtime.node import AccumulateGrad, GradientEdge, Node, OutputEdge
 from runtime.tensor import Tensor, wrap
 
@@ -52,7 +54,9 @@ def grad(
     grad_outputs: OptionalTensors = None,
     retain_graph: bool | None = None,
     create_graph: bool = False,
+    only_inputs: bool = True,
     allow_unused: bool | None = None,
+    is_grads_batched: bool = False,
     materialize_grads: bool = False,
 ) -> tuple[Tensor | None, ...]:
     """The gradients of `outputs` with respect to `inputs`, summed over the outputs.
@@ -63,29 +67,90 @@ def grad(
         grad_outputs: the gradients to start with, one for each output; may be left out for single elements.
         retain_graph: keep saved state for another backward; the default is `create_graph`.
         create_graph: record the backward itself, for higher derivatives.
+        only_inputs: no longer means anything.
         allow_unused: give None for an input that the outputs do not depend on; the default is `materialize_grads`.
+        is_grads_batched: the first dimension of each of `grad_outputs` counts a batch of gradients to start with, and
+            that of each result the gradients they lead to.
         materialize_grads: give zeros instead of None.
 
     Raises:
-        ValueError: `materialize_grads` together with `allow_unused=False`.
+        ValueError: `materialize_grads` together with `allow_unused=False`; gradients of different batches.
         RuntimeError: an input does not require grad or is not used, or a gradient to start with does not fit.
+        IndexError: a batch of gradients that is empty or has no dimension.
     """
     if materialize_grads and allow_unused is False:
-        raise ValueError("Expected allow_unused to be True or not passed when materialize_grads=True, but got False.")
+        raise ValueError(
+            "Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False."
+        )
     if allow_unused is None:
         allow_unused = materialize_grads
-    roots, targets = _as_tuple(outputs, "outputs"), _as_tuple(inputs, "inputs")
+    if not only_inputs:
+        warnings.warn(
+            "only_inputs argument is deprecated and is ignored now (defaults to True). To accumulate gradient for "
+            "other parts of the graph, please use runtime.autograd.backward.",
+            FutureWarning,
+            stacklevel=2,
+        )
+    given, targets = _as_tuple(outputs, "outputs"), _as_tuple(inputs, "inputs")
     if not targets:
-        raise ValueError("grad requires non-empty inputs.")
+        raise RuntimeError("`inputs` argument to `grad()` cannot be empty.")
     _check_inputs(targets)
-    starts = _starting_grads(roots, grad_outputs)
+    roots, starts = _differentiable(given, _starting_grads(given, grad_outputs, is_grads_batched))
     keep = create_graph if retain_graph is None else bool(retain_graph)
-    found = engine.run(
-        *_differentiable(roots, starts), targets, keep, create_graph, accumulate=False, allow_unused=allow_unused
-    )
+    if is_grads_batched:
+        found = _run_batch(roots, starts, targets, keep, create_graph, allow_unused)
+    else:
+        found = engine.run(roots, starts, targets, keep, create_graph, accumulate=False, allow_unused=allow_unused)
     if materialize_grads:
-        return tuple([wrap(np.zeros_like(t._array)) if g is None else g for t, g in zip(targets, found, strict=True)])
+        return tuple([_zeros_like(t, create_graph) if g is None else g for t, g in zip(targets, found, strict=True)])
     return tuple(found)
+
+
+def _zeros_like(tensor: Tensor, requires_grad: bool) -> Tensor:
+    return wrap(np.zeros_like(tensor._array)).requires_grad_(requires_grad)
+
+
+def _run_batch(
+    roots: Sequence[Tensor],
+    starts: Sequence[Tensor],
+    inputs: Sequence[Tensor],
+    keep_graph: bool,
+    create_graph: bool,
+    allow_unused: bool,
+) -> list[Tensor | None]:
+    """One backward for each entry of the leading dimension of `starts`; the results are stacked along a new one."""
+    size = _batch_size(starts)
+    again = engine.Repeated(roots, inputs, create_graph)
+    with set_grad_enabled(create_graph):
+        entries = zip(*[start.unbind(0) for start in starts], strict=True)
+        rows = [again(entry, keep_graph or number + 1 < size) for number, entry in enumerate(entries)]
+        found = [stack_rows(column, tensor) for column, tensor in zip(zip(*rows, strict=True), inputs, strict=True)]
+    if not allow_unused:
+        engine.check_used(found)
+    return found
+
+
+def stack_rows(rows: Sequence[Tensor | None], like: Tensor) -> Tensor | None:
+    """The gradients of one input as one Tensor, with zeros where there is none; None where there is none at all.
+
+    Args:
+        rows: gradients, each of the shape and dtype of `like`.
+        like: the input they belong to.
+    """
+    if all(row is None for row in rows):
+        return None
+    return ops.stack([_zeros_like(like, False) if row is None else row for row in rows])
+
+
+def _batch_size(starts: Sequence[Tensor]) -> int:
+    """The size that the leading dimensions of `starts` have in common."""
+    sizes: list[int] = [start._array.shape[0] for start in starts]
+    if any(size != sizes[0] for size in sizes):
+        raise ValueError(
+            f"Expected all tensors to have the same size in the mapped dimension, got sizes {sizes} for the mapped "
+            "dimension"
+        )
+    return sizes[0]
 
 
 def _as_tuple(tensors: Tensors, argument: str) -> tuple[Tensor, ...]:
@@ -116,26 +181,28 @@ def _check_inputs(inputs: Sequence[Tensor]) -> None:
         raise RuntimeError("One of the differentiated Tensors does not require grad")
 
 
-def _starting_grads(outputs: Sequence[Tensor], grads: OptionalTensors) -> list[Tensor | None]:
+def _starting_grads(outputs: Sequence[Tensor], grads: OptionalTensors, batched: bool = False) -> list[Tensor | None]:
     """A gradient for each output; None for an output that does not require grad and was given none."""
     given = [None] * len(outputs) if grads is None else [grads] if isinstance(grads, Tensor) else list(grads)
     if len(given) != len(outputs):
         raise RuntimeError(f"got {len(outputs)} tensors and {len(given)} gradients")
-    return [_starting_grad(out, g, i) for i, (out, g) in enumerate(zip(outputs, given, strict=True))]
+    return [_starting_grad(out, g, i, batched) for i, (out, g) in enumerate(zip(outputs, given, strict=True))]
 
 
-def _starting_grad(out: Tensor, grad: Tensor | None, index: int) -> Tensor | None:
+def _starting_grad(out: Tensor, grad: Tensor | None, index: int, batched: bool) -> Tensor | None:
     if grad is None:
-        if out._edge is None:
-            return None
-        if out._array.size != 1:
-            raise RuntimeError("grad can be implicitly created only for scalar outputs")
-        if out._array.dtype.kind == "c":
-            raise RuntimeError(f"grad can be implicitly created only for real scalar outputs but got {out.dtype}")
-        return wrap(np.ones_like(out._array))
+        start = _implicit_grad(out)
+        if batched:
+            raise ValueError(
+                "with is_grads_batched=True each of grad_outputs must be a Tensor with a leading batch dimension, but "
+                f"grad_outputs[{index}] is None"
+            )
+        return start
     if not isinstance(grad, Tensor):
         raise TypeError(f"gradients can be either Tensors or None, but got {type(grad).__name__}")
-    if grad._array.shape != out._array.shape:
+    if batched:
+        _check_entry(out, grad, index)
+    elif grad._array.shape != out._array.shape:
         raise RuntimeError(
             f"Mismatch in shape: grad_output[{index}] has a shape of {grad.shape} and output[{index}] has a shape of "
             f"{out.shape}."
@@ -146,6 +213,29 @@ def _starting_grad(out: Tensor, grad: Tensor | None, index: int) -> Tensor | Non
             f"grad_output[{index}] has a dtype of {grad.dtype} and output[{index}] has a dtype of {out.dtype}."
         )
     return grad
+
+
+def _implicit_grad(out: Tensor) -> Tensor | None:
+    """The gradient of a single element in itself; None for an output that does not require grad."""
+    if out._edge is None:
+        return None
+    if out._array.size != 1:
+        raise RuntimeError("grad can be implicitly created only for scalar outputs")
+    if out._array.dtype.kind == "c":
+        raise RuntimeError(f"grad can be implicitly created only for real scalar outputs but got {out.dtype}")
+    return wrap(np.ones_like(out._array))
+
+
+def _check_entry(out: Tensor, grad: Tensor, index: int) -> None:
+    """Raise if the entries of a batch of gradients do not have the shape of the output, or there are none."""
+    if grad.detach()[0]._array.shape != out._array.shape:
+        raise RuntimeError(
+            "If `is_grads_batched=True`, we interpret the first dimension of each grad_output as the batch dimension. "
+            "The sizes of the remaining dimensions are expected to match the shape of corresponding output, but a "
+            f"mismatch was detected: grad_output[{index}] has a shape of {grad.shape[1:]} and output[{index}] has a "
+            f"shape of {out.shape}. If you only want some tensors in `grad_output` to be considered batched, consider "
+            "using vmap."
+        )
 
 
 def _differentiable(outputs: Sequence[Tensor], grads: Sequence[Tensor | None]) -> tuple[list[Tensor], list[Tensor]]:
