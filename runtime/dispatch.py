@@ -26,6 +26,8 @@ optional_real_numbers = frozenset((int, float, type(None)))
 
 COMPOSITE_IMPLICIT = "CompositeImplicitAutograd"
 COMPOSITE_EXPLICIT = "CompositeExplicitAutograd"
+# Operators that write the same value to all elements, so that some of those may be one in memory.
+_ONE_VALUE = frozenset(("fill", "zero"))
 _PLACEMENT = frozenset(("layout", "device", "pin_memory", "memory_format", "non_blocking"))
 
 
@@ -352,6 +354,8 @@ class Operator:
             and any(t._edge is not None for t in self._tensors(values, positions))
         )
         views.check_inplace(target, needs_grad)
+        if self.signature.name not in _ONE_VALUE:
+            views.check_overlap(target)
         if self.composite is not None:
             before = self._snapshot(target) if needs_grad else target
             return ops.copy_(target, self._call_composite(self.composite, [before, *values[1:]]))

@@ -143,18 +143,12 @@ def check_tracked(tensor: Tensor) -> None:
         )
 
 
-def check_inplace(tensor: Tensor, needs_grad: bool) -> None:
-    """Refuse an in-place write that has no meaning.
-
-    Args:
-        tensor: what is about to be written.
-        needs_grad: whether the write will be recorded.
+def check_overlap(tensor: Tensor) -> None:
+    """Refuse to write different values to elements that are one in memory.
 
     Raises:
-        RuntimeError: a leaf that requires grad, a view of one, a view that must not be written, or memory where several
-            elements of `tensor` are one.
+        RuntimeError: there are such elements in `tensor`.
     """
-    check_tracked(tensor)
     array = tensor._array
     if (
         0 in array.strides
@@ -165,6 +159,19 @@ def check_inplace(tensor: Tensor, needs_grad: bool) -> None:
             "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
             "Please clone() the tensor before performing the operation."
         )
+
+
+def check_inplace(tensor: Tensor, needs_grad: bool) -> None:
+    """Refuse an in-place write that has no meaning for autograd.
+
+    Args:
+        tensor: what is about to be written.
+        needs_grad: whether the write will be recorded.
+
+    Raises:
+        RuntimeError: a leaf that requires grad, a view of one, or a view that must not be written.
+    """
+    check_tracked(tensor)
     if not grad_mode.enabled:
         return
     root = tensor._base

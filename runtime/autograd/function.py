@@ -334,6 +334,7 @@ class _Outputs:
         if is_dirty and is_input:
             if out._edge is LEAF:
                 raise RuntimeError("a leaf Variable that requires grad has been used in an in-place operation.")
+            views.check_inplace(out, needs_grad=True)
             if out._base is not None:
                 self.node.shape, self.node.dtype = (out._array.shape,), (out._array.dtype,)
                 views.rebase_history(out, self.node)
