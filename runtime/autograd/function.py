@@ -320,6 +320,8 @@ class _Outputs:
 
     def _with_history(self, out: Tensor, number: int) -> Tensor:
         is_input, is_dirty = id(out) in self.inputs, id(out) in self.dirty
+        if is_dirty and is_input and out._edge is not LEAF:
+            views.check_inplace(out, needs_grad=self.recording)
         differentiable = self.recording and id(out) not in self.constant and out._array.dtype.kind not in "biu"
         if is_input and not is_dirty:
             # The caller's Tensor keeps its own history; the output is a view of it.
@@ -334,7 +336,6 @@ class _Outputs:
         if is_dirty and is_input:
             if out._edge is LEAF:
                 raise RuntimeError("a leaf Variable that requires grad has been used in an in-place operation.")
-            views.check_inplace(out, needs_grad=True)
             if out._base is not None:
                 self.node.shape, self.node.dtype = (out._array.shape,), (out._array.dtype,)
                 views.rebase_history(out, self.node)
