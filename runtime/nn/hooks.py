@@ -8,10 +8,12 @@ from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
+import numpy as np
+
 from runtime.linear import edge_of
 from runtime.modes import grad_mode
 from runtime.node import Node, OutputEdge, RemovableHandle
-from runtime.tensor import Tensor
+from runtime.tensor import Tensor, wrap
 from runtime.views import view_of
 
 if TYPE_CHECKING:
@@ -48,22 +50,32 @@ class ForwardHook(NamedTuple):
 
 
 class Border(Node):
-    """The identity on the Tensors that enter or leave a Module: shows all their gradients at once to `visit`."""
+    """The identity on the Tensors that enter or leave a Module: shows all their gradients at once to `visit`.
 
-    __slots__ = ("visit",)
+    With `fill`, as for those that enter, a gradient that did not come is one of zeros.
+    """
+
+    __slots__ = ("fill", "visit")
 
     num_outputs = None
-    _name = "BackwardHookFunctionBackward"
 
-    def __init__(self, tensors: Sequence[Tensor], visit: Callable[[Gradients], Gradients]) -> None:
+    def __init__(self, tensors: Sequence[Tensor], visit: Callable[[Gradients], Gradients], fill: bool) -> None:
         arrays = [tensor._array for tensor in tensors]
         edges = tuple(edge_of(tensor) for tensor in tensors)
         super().__init__(edges, tuple(array.shape for array in arrays), tuple(array.dtype for array in arrays))
         self.visit = visit
+        self.fill = fill
 
     def apply(self, grad: Gradients) -> Gradients:
         """What `visit` makes of the gradients."""
+        if self.fill:
+            outputs = zip(grad, self.shape, self.dtype, strict=True)
+            grad = tuple([wrap(np.zeros(shape, dtype)) if one is None else one for one, shape, dtype in outputs])
         return self.visit(tuple(grad))
+
+
+# What PyTorch calls it, for `grad_fn.name()`.
+Border._name = "BackwardHookFunctionBackward"
 
 
 class Passage:
@@ -85,7 +97,7 @@ class Passage:
     def enter(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
         """The positional arguments of `forward`, with their history behind a Border."""
         self.inputs = len(args)
-        args, self.input_places = _behind_border(args, self._before)
+        args, self.input_places = _behind_border(args, self._before, fill=True)
         return args
 
     def leave(self, result: Any) -> Any:
@@ -99,7 +111,7 @@ class Passage:
             return result
         results = result if isinstance(result, tuple) else (result,)
         self.outputs = len(results)
-        wrapped, places = _behind_border(results, self._behind)
+        wrapped, places = _behind_border(results, self._behind, fill=False)
         if places is None:
             return result
         self.output_places = places
@@ -147,13 +159,13 @@ class Passage:
 
 
 def _behind_border(
-    values: tuple[Any, ...], visit: Callable[[Gradients], Gradients]
+    values: tuple[Any, ...], visit: Callable[[Gradients], Gradients], fill: bool
 ) -> tuple[tuple[Any, ...], list[int] | None]:
     """`values` with the Tensors behind a Border, and the places of these; None where nothing requires a gradient."""
     places = [place for place, value in enumerate(values) if isinstance(value, Tensor)]
     if not grad_mode.enabled or all(values[place]._edge is None for place in places):
         return values, None
-    border = Border([values[place] for place in places], visit)
+    border = Border([values[place] for place in places], visit, fill)
     wrapped = list(values)
     for number, place in enumerate(places):
         tensor = values[place]

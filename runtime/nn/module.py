@@ -80,7 +80,7 @@ class Module(ModuleTree, Checkpoints, Conversions):
         self._check_new("parameter", name, self._parameters)
         if param is not None and not isinstance(param, Parameter):
             raise TypeError(
-                f"cannot assign '{typename(param)}' object to parameter '{name}' (nn.Parameter or None required)"
+                f"cannot assign '{typename(param)}' object to parameter '{name}' (runtime.nn.Parameter or None required)"
             )
         if param is not None and not param.is_leaf:
             raise ValueError(
@@ -355,9 +355,9 @@ class Module(ModuleTree, Checkpoints, Conversions):
 
 # What a member is called, and what may take its place, in messages.
 _REPLACEMENTS = {
-    "_parameters": ("parameter", "nn.Parameter"),
-    "_modules": ("child module", "nn.Module"),
-    "_buffers": ("buffer", "nn.Buffer, Tensor"),
+    "_parameters": ("parameter", "runtime.nn.Parameter"),
+    "_modules": ("child module", "runtime.nn.Module"),
+    "_buffers": ("buffer", "runtime.nn.Buffer, runtime.Tensor"),
 }
 
 
