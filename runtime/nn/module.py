@@ -80,7 +80,8 @@ class Module(ModuleTree, Checkpoints, Conversions):
         self._check_new("parameter", name, self._parameters)
         if param is not None and not isinstance(param, Parameter):
             raise TypeError(
-                f"cannot assign '{typename(param)}' object to parameter '{name}' (runtime.nn.Parameter or None required)"
+                f"cannot assign '{typename(param)}' object to parameter '{name}' "
+                "(runtime.nn.Parameter or None required)"
             )
         if param is not None and not param.is_leaf:
             raise ValueError(

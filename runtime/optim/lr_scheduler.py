@@ -49,9 +49,9 @@ class LRScheduler:
         self.last_epoch = last_epoch
         # From here on the optimizer notes its steps.
         optimizer.__dict__.setdefault("_opt_called", False)
-        self._get_lr_called_within_step = False
         self._step_count = 0
         self._is_initial = True
+        self._get_lr_called_within_step = False
         self._advance(None)
         self._is_initial = False
 
@@ -150,6 +150,7 @@ class LambdaLR(LRScheduler):
     def state_dict(self) -> dict[str, Any]:
         """As of LRScheduler; of callable objects their attributes, of functions nothing."""
         state = super().state_dict()
+        del state["lr_lambdas"]
         state["lr_lambdas"] = [
             None if isinstance(function, types.FunctionType) else dict(vars(function)) for function in self.lr_lambdas
         ]

@@ -135,6 +135,8 @@ class Optimizer:
                 "all optimizer param groups should be with/without names. cannot add param group "
                 f"{which} names to the optimizer"
             )
+        if not set(members).isdisjoint(self._all_parameters()):
+            raise ValueError("some parameters appear in more than one parameter group")
         for name, default in self.defaults.items():
             param_group.setdefault(name, default)
         self.param_groups.append(param_group)
@@ -150,8 +152,6 @@ class Optimizer:
                 "optimizer contains a parameter group with duplicate parameters; in future, this will cause an error",
                 stacklevel=4,
             )
-        if not set(members).isdisjoint(chain.from_iterable(group["params"] for group in self.param_groups)):
-            raise ValueError("some parameters appear in more than one parameter group")
 
     # -- state
 

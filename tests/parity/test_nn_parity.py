@@ -719,7 +719,8 @@ def network(library: Library) -> Any:
 
 
 BODIES = [
-    unused_arguments, forward_hooks, always_called, pre_hook_errors, backward_hooks, backward_hooks_without_input, backward_hook_errors,
+    unused_arguments, forward_hooks, always_called, pre_hook_errors, backward_hooks, backward_hooks_without_input,
+    backward_hook_errors,
     double_backward, state_dict_hooks, extra_state, before_init, cooperation, copies, sharing, subclass_of_tensor,
     gradients_are_cleared, clipping, network, pickled,
 ]  # fmt: skip
