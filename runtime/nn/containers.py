@@ -72,9 +72,6 @@ class _Row(Module):
         row.insert(index, module)
         self._renumber(row)
 
-    def __dir__(self) -> list[str]:
-        return [name for name in super().__dir__() if not name.isdigit()]
-
 
 class Sequential(_Row):
     """Modules, each of which is called with what the one before returned.
@@ -328,9 +325,6 @@ class ParameterList(_Parameters):
 
     def __iadd__(self, parameters: Iterable[Any]) -> Self:
         return self.extend(parameters)
-
-    def __dir__(self) -> list[str]:
-        return [name for name in super().__dir__() if not name.isdigit()]
 
     def extra_repr(self) -> str:
         """A line for each value."""
