@@ -6,7 +6,7 @@ import itertools
 import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from runtime.nn.module import Module
 
 Gradients = tuple[Any, ...]  # a Tensor or None for each argument or result
-Kept = TypeVar("Kept")
 
 _next_id: Callable[[], int] = itertools.count().__next__
 
