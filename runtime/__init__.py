@@ -67,4 +67,4 @@ __version__ = "0.1.0"
 
 _load("generated", sys.modules[__name__])
 
-from runtime import nn, utils  # noqa: E402
+from runtime import nn, optim, utils  # noqa: E402

@@ -32,14 +32,14 @@ def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         TypeError: the arguments are none of these.
         RuntimeError: there is no such device.
     """
-    dtype, copy = _read(args, dict(kwargs))
+    dtype, copy = read_arguments(args, kwargs)
     if not copy and (dtype is None or dtype is self.dtype):
         return self
     return ops._to_copy(self, dtype=self.dtype if dtype is None else dtype)
 
 
-def _read(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[DType | None, bool]:
-    """The dtype and the flag `copy` that a call of `to` means."""
+def read_arguments(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[DType | None, bool]:
+    """The dtype and the flag `copy` that a call of `to` means; errors are those of `to`."""
     given = dict(kwargs)
     given.pop("memory_format", None)
     rest = list(args)

@@ -20,14 +20,21 @@ _REDUCTIONS = {"none": 0, "mean": 1, "elementwise_mean": 1, "sum": 2}
 def _reduction(name: str, size_average: bool | None = None, reduce: bool | None = None) -> int:
     """The number of a reduction; the two flags, older than its names, decide where they are given."""
     if size_average is not None or reduce is not None:
-        average = size_average is None or size_average
-        name = "none" if reduce is False else "mean" if average else "sum"
-        warnings.warn(
-            f"size_average and reduce args will be deprecated, please use reduction='{name}' instead.", stacklevel=3
-        )
+        name = reduction_of_flags(size_average, reduce)
     if name not in _REDUCTIONS:
         raise ValueError(f"{name} is not a valid value for reduction")
     return _REDUCTIONS[name]
+
+
+def reduction_of_flags(size_average: bool | None, reduce: bool | None, stacklevel: int = 4) -> str:
+    """The name of the reduction that the two flags mean, with a warning that there are names now."""
+    average = size_average is None or size_average
+    name = "none" if reduce is False else "mean" if average else "sum"
+    warnings.warn(
+        f"size_average and reduce args will be deprecated, please use reduction='{name}' instead.",
+        stacklevel=stacklevel,
+    )
+    return name
 
 
 def _reduced(loss: Tensor, reduction: int) -> Tensor:

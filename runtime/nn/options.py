@@ -1,0 +1,43 @@
+"""The base of Modules that do nothing but call a function with options that are stored in attributes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar, TypeVar, dataclass_transform
+
+from runtime.nn.module import Module
+from runtime.tensor import Tensor
+
+Class = TypeVar("Class", bound="type[FunctionModule]")
+
+
+class FunctionModule(Module):
+    """Calls `function(*inputs, *options)`.
+
+    A subclass is decorated with `options`, and declares its options as annotated class attributes, in the order in
+    which the function takes them.
+    """
+
+    function: ClassVar[Callable[..., Tensor]]
+    _options: ClassVar[tuple[str, ...]] = ()
+
+    def __post_init__(self) -> None:
+        super().__init__()
+
+    def forward(self, *inputs: Tensor) -> Tensor:
+        """The function, applied to the inputs."""
+        return self.function(*inputs, *[getattr(self, name) for name in self._options])
+
+    def extra_repr(self) -> str:
+        """The options by name; `inplace` only where it is chosen."""
+        shown = [name for name in self._options if name != "inplace" or getattr(self, name)]
+        return ", ".join(f"{name}={getattr(self, name)!r}" for name in shown)
+
+
+@dataclass_transform(eq_default=False)
+def options(cls: Class) -> Class:
+    """Give a FunctionModule the constructor that its annotations describe."""
+    made: Any = dataclass(eq=False, repr=False, match_args=False)(cls)
+    made._options = tuple(field.name for field in fields(made))
+    return made  # type: ignore[no-any-return]

@@ -1,0 +1,98 @@
+"""Stochastic gradient descent."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+
+from runtime.optim import arrays
+from runtime.optim.optimizer import Group, GroupOptimizer, Parameters, check_lr, check_range
+from runtime.tensor import Tensor, wrap
+from runtime.views import bump_version, check_inplace
+
+
+class SGD(GroupOptimizer):
+    """Stochastic gradient descent, with momentum if asked for.
+
+    Args:
+        params: Tensors, pairs of names and Tensors, or groups.
+        lr: the learning rate.
+        momentum: which part of the sum of former gradients is kept.
+        dampening: which part of the gradient does not go into that sum.
+        weight_decay: times the parameter is added to the gradient.
+        nesterov: whether to look ahead by the momentum.
+        maximize: go upwards.
+        foreach: accepted, as is `fused`: the result is the same.
+        differentiable: True is not supported.
+        fused: see `foreach`.
+
+    Raises:
+        ValueError: an option is out of its range.
+        NotImplementedError: `differentiable` is true.
+    """
+
+    def __init__(
+        self,
+        params: Parameters,
+        lr: float | Tensor = 1e-3,
+        momentum: float = 0,
+        dampening: float = 0,
+        weight_decay: float | Tensor = 0,
+        nesterov: bool = False,
+        *,
+        maximize: bool = False,
+        foreach: bool | None = None,
+        differentiable: bool = False,
+        fused: bool | None = None,
+    ) -> None:
+        check_lr(lr)
+        check_range("momentum value", momentum)
+        check_range("weight_decay value", weight_decay)
+        if nesterov and (momentum <= 0 or dampening != 0):
+            raise ValueError("Nesterov momentum requires a momentum and zero dampening")
+        defaults = {
+            "lr": lr,
+            "momentum": momentum,
+            "dampening": dampening,
+            "weight_decay": weight_decay,
+            "nesterov": nesterov,
+            "maximize": maximize,
+            "foreach": foreach,
+            "differentiable": differentiable,
+            "fused": fused,
+        }
+        super().__init__(params, defaults)
+
+    def _update_group(self, group: Group) -> None:
+        momentum = float(group["momentum"])
+        update = partial(
+            arrays.sgd,
+            lr=float(group["lr"]),
+            momentum=momentum,
+            dampening=float(group["dampening"]),
+            weight_decay=float(group["weight_decay"]),
+            nesterov=group["nesterov"],
+            maximize=group["maximize"],
+        )
+        with np.errstate(all="ignore"):
+            for param in group["params"]:
+                grad = param.grad
+                if grad is None:
+                    continue
+                check_inplace(param, False)
+                if momentum == 0:
+                    arrays.update(partial(update, first=False), grad._array, param._array)
+                else:
+                    buffer, first = self._buffer(param)
+                    arrays.update(partial(update, first=first), grad._array, param._array, buffer._array)
+                bump_version(param)
+
+    def _buffer(self, param: Tensor) -> tuple[Tensor, bool]:
+        """The sum of former gradients of a parameter, and whether there is nothing in it yet."""
+        state = self.state[param]
+        buffer: Tensor | None = state.get("momentum_buffer")
+        if buffer is not None:
+            return buffer, False
+        buffer = state["momentum_buffer"] = wrap(np.empty_like(param._array))
+        return buffer, True
