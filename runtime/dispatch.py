@@ -353,9 +353,7 @@ class Operator:
             and target._array.dtype.kind not in "biu"
             and any(t._edge is not None for t in self._tensors(values, positions))
         )
-        views.check_inplace(target, needs_grad)
-        if self.signature.name not in _ONE_VALUE:
-            views.check_overlap(target)
+        views.check_inplace(target, needs_grad, self.signature.name in _ONE_VALUE)
         if self.composite is not None:
             before = self._snapshot(target) if needs_grad else target
             return ops.copy_(target, self._call_composite(self.composite, [before, *values[1:]]))

@@ -143,12 +143,7 @@ def check_tracked(tensor: Tensor) -> None:
         )
 
 
-def check_overlap(tensor: Tensor) -> None:
-    """Refuse to write different values to elements that are one in memory.
-
-    Raises:
-        RuntimeError: there are such elements in `tensor`.
-    """
+def _check_overlap(tensor: Tensor) -> None:
     array = tensor._array
     if (
         0 in array.strides
@@ -161,17 +156,21 @@ def check_overlap(tensor: Tensor) -> None:
         )
 
 
-def check_inplace(tensor: Tensor, needs_grad: bool) -> None:
-    """Refuse an in-place write that has no meaning for autograd.
+def check_inplace(tensor: Tensor, needs_grad: bool, one_value: bool = False) -> None:
+    """Refuse an in-place write that has no meaning.
 
     Args:
         tensor: what is about to be written.
         needs_grad: whether the write will be recorded.
+        one_value: whether all elements become the same.
 
     Raises:
-        RuntimeError: a leaf that requires grad, a view of one, or a view that must not be written.
+        RuntimeError: a leaf that requires grad, a view of one, a view that must not be written, or memory where several
+            elements of `tensor` are one.
     """
     check_tracked(tensor)
+    if not one_value:
+        _check_overlap(tensor)
     if not grad_mode.enabled:
         return
     root = tensor._base
