@@ -72,7 +72,7 @@ def test_forward_mode() -> None:
 @pytest.mark.parametrize("make", [real, complex_])
 def test_wrong_gradient(make: Any, fast_mode: bool) -> None:
     x = make(3)
-    message = r"(?s)for output 0 with respect to input 0,\nnumerical:tensor.*\nanalytical:tensor"
+    message = r"(?s)for output 0 with respect to input 0,\nnumerical:.*\nanalytical:.*tensor"
     with pytest.raises(GradcheckError, match=message):
         gradcheck(lambda a: scaled(a, 1.01), x, fast_mode=fast_mode)
     assert not gradcheck(lambda a: scaled(a, 1.01), x, fast_mode=fast_mode, raise_exception=False)
@@ -193,15 +193,13 @@ def test_in_place_through_the_parts_of_complex_numbers() -> None:
 def test_what_is_refused() -> None:
     with pytest.raises(ValueError, match="at least one input tensor to require gradient"):
         gradcheck(lambda a: a, runtime.tensor([1.0]))
-    with pytest.raises(ValueError, match="check_forward_ad or check_backward_ad"):
+    with pytest.raises(AssertionError, match="check_forward_ad or check_backward_ad"):
         gradcheck(lambda a: a, real(1), check_backward_ad=False)
     overlapping = wrap(np.broadcast_to(np.ones(1), (3,))).requires_grad_()
     with pytest.raises(RuntimeError, match="dimension with stride 0"):
         gradcheck(lambda a: a * a, overlapping)
     with pytest.warns(UserWarning, match="not a double precision"):
         gradcheck(lambda a: a * 2.0, runtime.tensor([1.0]).requires_grad_(), eps=1e-2, atol=1e-1)
-    with pytest.raises(TypeError):
-        gradcheck(lambda a: a, real(1), check_batched_grad=True)  # type: ignore[call-arg]
 
 
 def test_constant_function() -> None:
