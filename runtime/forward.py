@@ -336,7 +336,7 @@ def _results(
     if not missing:
         return results
     if record is not None:
-        found = twice_transposed.tangents(record, out, outputs, values, operator._tangent_positions, given)
+        found = twice_transposed.tangents(record, out, outputs, values, operator._tangent_positions, given, missing)
         for i in missing:
             results[i] = found[i]
     elif operator.jvp is None and not operator.never_differentiable:

@@ -31,6 +31,7 @@ def tangents(
     values: Sequence[Any],
     positions: Sequence[int],
     given: Sequence[Any],
+    wanted: Sequence[int],
 ) -> list[Tensor | None]:
     """The tangents of the results of a call.
 
@@ -41,13 +42,14 @@ def tangents(
         values: the arguments.
         positions: which of them are differentiable.
         given: the tangents of these, None for those that have none; for a list of Tensors a list.
+        wanted: the numbers of the results whose tangents are asked for.
 
     Returns:
         One for each result; None for one that depends on no tangent or has no derivative.
     """
     keep = grad_mode.enabled and any(t._edge is not None for t in _tensors([*values, *given]))
     node, numbers = _record(record, out, outputs, values, positions, given)
-    if node is None:
+    if node is None or all(numbers[i] is None for i in wanted):
         return [None] * len(outputs)
     grad_mode.enabled, enabled = True, grad_mode.enabled
     try:
