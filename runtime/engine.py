@@ -479,7 +479,7 @@ def accumulate_into_leaf(leaf: Tensor, grad: Tensor, create_graph: bool, private
     with _accumulation:
         known = extra.grad
         if known is None:
-            if (create_graph and grad._edge is not None) or not plain:
+            if create_graph and grad._edge is not None:
                 extra.grad = grad if private else grad.clone()
             elif private and _same_layout(grad._array, leaf._array):
                 extra.grad = grad
