@@ -311,7 +311,7 @@ class Operator:
         else:
             result = self.compute(values)._array
         self._check_fits(result, target)
-        carried = forward.active() and forward.carried(self, values)
+        carried = forward.active() and (forward.carried(self, values) or forward.any_tangent([target]))
         others = values[1:]
         before = written = target
         if needs_grad or carried:

@@ -46,28 +46,32 @@ class Tangents(dict["Level", "Tensor | None"]):
     """The tangents of one Tensor, by level.  None: it has none there, whatever its base has."""
 
     __slots__ = ("__weakref__",)
-    __hash__ = object.__hash__  # type: ignore[assignment]
-    __eq__ = object.__eq__
-    __ne__ = object.__ne__
 
 
 class Level:
     """One opening of a level.  Tangents are filed under it, so those of another opening are never mistaken for its."""
 
-    __slots__ = ("_holders",)
+    __slots__ = ("_holders", "_limit")
 
     def __init__(self) -> None:
-        self._holders: weakref.WeakSet[Tangents] = weakref.WeakSet()
+        self._holders: list[weakref.ref[Tangents]] = []
+        self._limit = 1024
 
     def put(self, tangents: Tangents, tangent: Tensor | None) -> None:
         """File a tangent."""
+        if self not in tangents:
+            if len(self._holders) >= self._limit:
+                self._holders = [holder for holder in self._holders if holder() is not None]
+                self._limit = 2 * len(self._holders) + 1024
+            self._holders.append(weakref.ref(tangents))
         tangents[self] = tangent
-        self._holders.add(tangents)
 
     def close(self) -> None:
         """Take all tangents away."""
-        for tangents in self._holders:
-            tangents.pop(self, None)
+        for holder in self._holders:
+            tangents = holder()
+            if tangents is not None:
+                tangents.pop(self, None)
 
 
 class _State(threading.local):

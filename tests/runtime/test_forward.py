@@ -210,6 +210,26 @@ def test_an_argument_that_the_write_overwrites() -> None:
         assert tangent_of(dual).tolist() == [6.0]
 
 
+def test_a_write_that_depends_on_nothing_leaves_a_tangent_of_zeros() -> None:
+    with forward_ad.dual_level():
+        dual = forward_ad.make_dual(x(3.0, 1.0), x(1.0, 2.0))
+        dual[0].lt_(2.0)
+        assert (dual.tolist(), tangent_of(dual).tolist()) == ([0.0, 1.0], [0.0, 2.0])
+
+
+def test_many_results_in_one_level() -> None:
+    """Those that are gone are forgotten while the level is open; the others lose their tangents at its end."""
+    with forward_ad.dual_level():
+        dual = forward_ad.make_dual(x(1.0), x(1.0))
+        kept = [dual * 1.0 for _ in range(100)]
+        for _ in range(3000):
+            dual.neg()
+        kept += [dual * 1.0 for _ in range(100)]
+        holders = forward._state.levels[0]._holders
+        assert len(holders) < 2500
+    assert all(out._extra is not None and not out._extra.tangent for out in kept)
+
+
 # -- operators without a forward formula
 
 
