@@ -110,6 +110,13 @@ class Operator:
         ]
 
     @cached_property
+    def _tangent_positions(self) -> list[int]:
+        """The arguments whose tangents matter: the differentiable ones; all, where their absence is a mistake."""
+        if self.record is not None or self.jvp is not None or self.never_differentiable:
+            return self._differentiable_positions
+        return [i for i, parameter in enumerate(self.signature.parameters) if parameter.type.startswith("Tensor")]
+
+    @cached_property
     def _promoted(self) -> list[int]:
         """Positions of the Tensors and Scalars whose dtypes are brought together."""
         assert self.promotion is not None
@@ -205,10 +212,10 @@ class Operator:
         out = self.compute(values)
         if grad_mode.inference and self.view is None:
             _untrack(out)
-        if forward.active():
-            forward.apply(self, out, values)
         if grad_mode.enabled:
             self._record(out, values)
+        if forward.active():
+            forward.apply(self, out, values)  # after recording: formulas use the results with their history
         return out
 
     def _call_composite(self, function: Callable[..., Any], values: Sequence[Any]) -> Any:
@@ -224,7 +231,8 @@ class Operator:
             if key == COMPOSITE_EXPLICIT:
                 enabled, grad_mode.enabled = grad_mode.enabled, False
                 try:
-                    out = self._call_composite(kernel, values)
+                    with forward.suspended():
+                        out = self._call_composite(kernel, values)
                 finally:
                     grad_mode.enabled = enabled
             else:
@@ -362,16 +370,22 @@ class Operator:
         else:
             result = self.compute(values)._array
         self._check_fits(result, target)
-        before = target
-        if needs_grad:
+        carried = forward.active() and (forward.carried(self, values) or forward.any_tangent([target]))
+        others = values[1:]
+        before = written = target
+        if needs_grad or carried:
             before = self._snapshot(target) if self.saves_self else _alias(target)
-        tangents = forward.tangents_of(self, values) if forward.active() else None
+        if carried:
+            if before._extra is None:
+                forward.copy_tangents(target, before)
+            others = [self._unshared(value, target) for value in others]
         np.copyto(target._array, result, casting="unsafe")
         views.bump_version(target)
-        if needs_grad:
-            assert self.record_inplace is not None
+        if needs_grad or carried:
             written = _alias(target)
             written._edge = None
+        if needs_grad:
+            assert self.record_inplace is not None
             shared = target._writes
             assert shared is not None
             # Arguments over the memory that was just written are saved as they were before: using them must fail.
@@ -389,8 +403,9 @@ class Operator:
                 if interest.recorded or everywhere.recorded:
                     _tell_recorded(written)
                 views.rebase_history(target, node)
-        if tangents is not None:
-            forward.apply(self, target, [before, *values[1:]])
+        if carried:
+            forward.apply(self, written, [before, *others], self.record_inplace)
+            forward.overwrite(target, written)
         return target
 
     def _writes_plainly(self, args: Sequence[Any]) -> bool:
@@ -427,8 +442,18 @@ class Operator:
         """`tensor` as it is now, for a derivative that needs the value that is about to be overwritten."""
         copy = wrap(tensor._array.copy())
         copy._edge = tensor._edge
-        copy._extra = None
+        if forward.active():
+            forward.copy_tangents(tensor, copy)
         return copy
+
+    def _unshared(self, value: Any, target: Tensor) -> Any:
+        """An argument for the forward formula: as it was, where `target` is about to overwrite it."""
+        if isinstance(value, list):
+            return [self._unshared(item, target) for item in value]
+        if not isinstance(value, Tensor):
+            return value
+        shared = value is target or (value._writes is not None and value._writes is target._writes)
+        return self._snapshot(value) if shared else value
 
     def _check_fits(self, result: np.ndarray, target: Tensor) -> None:
         array = target._array
@@ -470,6 +495,11 @@ class Operator:
             raise RuntimeError(
                 f"{self.signature.name}(): functions with out=... arguments don't support automatic differentiation, "
                 "but one of the arguments requires grad."
+            )
+        if forward.active() and forward.any_tangent(tensors):
+            raise NotImplementedError(
+                f"Trying to use forward AD with {self.signature.name}_out that does not support it because it is an "
+                "out= function"
             )
         results = self(*values[: self.signature.positional], **self._keywords(values))
         results = list(results) if isinstance(results, list | tuple) else [results]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from runtime.linear import LinearBackward, apply_linear
-from runtime.modes import grad_mode
+from runtime.modes import grad_mode, plain
 from runtime.tensor import Tensor, wrap
 
 
@@ -39,7 +39,8 @@ def fit(grad: Tensor, shape: tuple[int, ...], dtype: np.dtype, node_name: str) -
             f"Function {node_name} returned an invalid gradient - got {list(given)} but expected shape compatible "
             f"with {list(shape)}"
         )
-    if grad._edge is None or not grad_mode.enabled:  # nothing to record, as mostly: this is asked for often
+    if (grad._edge is None or not grad_mode.enabled) and type(grad) in plain:
+        # Nothing to record and no tangents, as mostly; this is asked for often.
         return wrap(_reduced(grad._array, summed, shape, dtype))
 
     def reduce(array: np.ndarray) -> np.ndarray:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from runtime.modes import grad_mode
+from runtime.modes import grad_mode, plain
 from runtime.node import LEAF, Edge, Leaf, Node
 from runtime.tensor import Tensor, wrap
 
@@ -45,4 +45,8 @@ def apply_linear(
     out = wrap(np.asarray(forward(tensor._array)))
     if tensor._edge is not None and grad_mode.enabled:
         out._edge = kind(tensor, forward, adjoint, out._array)
+    if not plain:
+        from runtime.forward import apply_linear_to_tangents
+
+        apply_linear_to_tangents(tensor, out, forward, adjoint, kind)
     return out

@@ -76,9 +76,9 @@ class RemovableHandle:
 
 
 class NodeExtra:
-    """The rare parts of a Node: hooks of every kind and the user's metadata."""
+    """The rare parts of a Node: hooks of every kind, the user's metadata, and what forward mode keeps of results."""
 
-    __slots__ = ("hooks", "metadata", "prehooks", "retained", "saved", "tensor_hooks")
+    __slots__ = ("hooks", "metadata", "prehooks", "results", "retained", "saved", "tangents", "tensor_hooks")
 
     def __init__(self) -> None:
         self.prehooks: Hooks = {}
@@ -87,6 +87,9 @@ class NodeExtra:
         self.retained: dict[int, weakref.ref[Tensor]] = {}  # outputs that keep their gradient, by output number
         self.metadata: dict[Any, Any] = {}
         self.saved: dict[str, Any] = {}  # SavedTensors that were taken out of the Node's slots, by name
+        # Of the results, by output number: their tangents, and their history where that is another than this Node.
+        self.tangents: dict[int, Any] = {}
+        self.results: dict[int, Any] | None = None
 
 
 class GradientMetadata(NamedTuple):

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from runtime import dtypes
+from runtime import dtypes, forward
 
 if TYPE_CHECKING:
     from runtime.tensor import Tensor
@@ -115,6 +115,9 @@ def tensor_text(tensor: Tensor) -> str:
         suffixes.append(f"grad_fn=<{node.name()}>")
     elif tensor.requires_grad:
         suffixes.append("requires_grad=True")
+    tangent = forward.tangent_of(tensor)
+    if tangent is not None:
+        suffixes.append(f"tangent={tangent}")
     return _with_suffixes(_PREFIX + body, suffixes)
 
 

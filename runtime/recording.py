@@ -8,6 +8,8 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from runtime import forward
+from runtime.modes import plain
 from runtime.node import Node, OutputEdge
 from runtime.saved import SavedTensor, freed_error, hook_stack, modified_error
 from runtime.tensor import Tensor, wrap
@@ -71,6 +73,8 @@ def unpack_result(
     tensor._edge = node if output_nr == 0 else None if output_nr is None else OutputEdge(node, output_nr)
     if version[0] != saved_at:
         raise modified_error(node, name, tensor, saved_at)
+    if not plain:
+        forward.restore(node, tensor, output_nr)
     return tensor
 
 

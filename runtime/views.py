@@ -19,7 +19,7 @@ import numpy as np
 
 from runtime.edge import convert, fit
 from runtime.linear import LinearBackward, apply_linear, edge_of
-from runtime.modes import grad_mode
+from runtime.modes import grad_mode, plain
 from runtime.node import LEAF, Leaf, Node, OutputEdge
 from runtime.tensor import UNTRACKED, Extra, Tensor, ViewKind, wrap
 
@@ -326,7 +326,7 @@ class CopySlices(Node):
             return (None, *results)
         if below is not None:
             below = fit(below, region.shape, region.dtype, self.inner.name())
-        if grad_mode.enabled:
+        if grad_mode.enabled or not plain:
             rest = apply_linear(grad, region.clear, region.clear)
             if below is not None:
                 rest = rest + apply_linear(below, region.scatter, region.gather)
@@ -340,6 +340,43 @@ class CopySlices(Node):
         # of a graph itself, is run after this one, and drops its state then.
         if not self._recorded:
             self.inner.release()
+
+
+def part_of(whole: Tensor, base: np.ndarray, view: np.ndarray) -> Tensor:
+    """A view of `whole` that lies in it where `view` lies in `base`; `whole` is laid out as `base` is."""
+    offset = view.__array_interface__["data"][0] - base.__array_interface__["data"][0] if view.size else 0
+    array = np.asarray(_Place(whole._array, offset, view)).view(view.dtype)
+    part = view_of(array, whole)
+    root = part._base
+    assert root is not None
+    if root._edge is not None and grad_mode.enabled:
+        region = Region(root._array, array)
+        part._edge = AsStridedBackward0(root, region.gather, region.scatter, array)
+    return part
+
+
+class _Place:
+    """What NumPy makes an array over the memory of `array` of, laid out as `like` is."""
+
+    def __init__(self, array: np.ndarray, offset: int, like: np.ndarray) -> None:
+        self._array = array  # keeps the memory
+        dtype = like.dtype
+        self.__array_interface__ = {
+            "data": (array.__array_interface__["data"][0] + offset, False),
+            "shape": like.shape,
+            "strides": like.strides,
+            "typestr": dtype.str if dtype.kind in "fc" else f"<u{dtype.itemsize}",
+            "version": 3,
+        }
+
+
+def zeros_as(array: np.ndarray) -> np.ndarray:
+    """Zeros of the shape and dtype of `array`, and with its strides unless elements of it overlap."""
+    out = np.zeros_like(array)
+    if out.strides == array.strides or _may_overlap(array):
+        return out
+    low, high = _bounds(array)
+    return np.ndarray(array.shape, array.dtype, np.zeros(high - low, np.uint8), -low, array.strides)
 
 
 class Region:

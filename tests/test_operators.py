@@ -12,13 +12,16 @@ import pytest
 import runtime
 from generated import operators
 from generated.registry import OPERATORS
+from runtime import forward
 from runtime.autograd import forward_ad, gradcheck, gradgradcheck
+from runtime.dispatch import Operator
 from runtime.registry import OperatorInfo
 from runtime.tensor import Tensor
 from runtime.testing import Sample, as_function, operator_function, sample_inputs
 
 DIFFERENTIABLE = [info for info in OPERATORS.values() if info.differentiable or info.composite]
 DTYPES = ("float32", "float64", "complex128")
+RECORDED = [o for o in vars(operators).values() if isinstance(o, Operator) and o.record is not None]
 
 
 def cases(infos: Iterable[OperatorInfo], dtypes: tuple[str, ...]) -> list[Any]:
@@ -84,7 +87,7 @@ def test_gradgradcheck(info: OperatorInfo, dtype: str) -> None:
         assert gradgradcheck(function, inputs)
 
 
-@pytest.mark.parametrize(("info", "dtype"), cases([i for i in DIFFERENTIABLE if i.forward], ("float64", "complex128")))
+@pytest.mark.parametrize(("info", "dtype"), cases(DIFFERENTIABLE, ("float64", "complex128")))
 def test_forward_mode_agrees_with_backward_mode(info: OperatorInfo, dtype: str) -> None:
     """<c, J t> computed both ways, for one random tangent and cotangent."""
     random = np.random.default_rng(0)
@@ -93,16 +96,106 @@ def test_forward_mode_agrees_with_backward_mode(info: OperatorInfo, dtype: str) 
         outs = function(*inputs)
         cotangents = [runtime.tensor(_random_like(random, out)) for out in outs]
         grads = runtime.autograd.grad(outs, inputs, cotangents, allow_unused=True)
-        backward = sum(np.vdot(g.numpy(), t.numpy()) for g, t in zip(grads, tangents, strict=True) if g is not None)
-        with forward_ad.dual_level():
-            duals = [forward_ad.make_dual(x.detach(), t) for x, t in zip(inputs, tangents, strict=True)]
-            results = [forward_ad.unpack_dual(out) for out in function(*[dual.requires_grad_() for dual in duals])]
-        forward = sum(
-            np.vdot(c.numpy(), r.tangent.detach().numpy())
-            for c, r in zip(cotangents, results, strict=True)
-            if r.tangent is not None
-        )
-        np.testing.assert_allclose(np.real(forward), np.real(backward), rtol=1e-6, atol=1e-8)
+        found = tangents_of(function, inputs, tangents)
+        assert any(t is not None for t in found)
+        np.testing.assert_allclose(inner(cotangents, found), inner(tangents, grads), rtol=1e-6, atol=1e-8)
+
+
+def tangents_of(function: Any, inputs: Iterable[Tensor], tangents: Iterable[Tensor]) -> list[Tensor | None]:
+    with forward_ad.dual_level():
+        duals = [forward_ad.make_dual(x.detach(), t) for x, t in zip(inputs, tangents, strict=True)]
+        return [forward_ad.unpack_dual(out).tangent for out in function(*[dual.requires_grad_() for dual in duals])]
+
+
+def inner(given: Iterable[Tensor], found: Iterable[Tensor | None]) -> float:
+    """The inner product of real and imaginary parts; None counts as zeros."""
+    pairs = [(g.detach().numpy(), f.detach().numpy()) for g, f in zip(given, found, strict=True) if f is not None]
+    return float(sum(np.vdot(g, f).real for g, f in pairs))
+
+
+@pytest.fixture
+def no_forward_formulas(monkeypatch: pytest.MonkeyPatch) -> None:
+    for operator in RECORDED:
+        monkeypatch.setattr(operator, "jvp", None)
+
+
+@pytest.mark.usefixtures("no_forward_formulas")
+@pytest.mark.parametrize(("info", "dtype"), cases(DIFFERENTIABLE, ("float64", "complex128")))
+def test_forward_mode_from_the_backward_formula(info: OperatorInfo, dtype: str) -> None:
+    """Where there is no forward formula, backward of backward takes its place; it does for every operator."""
+    random = np.random.default_rng(0)
+    for _, function, inputs in supported(info, dtype):
+        tangents = [runtime.tensor(_random_like(random, t)) for t in inputs]
+        outs = function(*inputs)
+        cotangents = [runtime.tensor(_random_like(random, out)) for out in outs]
+        grads = runtime.autograd.grad(outs, inputs, cotangents, allow_unused=True)
+        found = tangents_of(function, inputs, tangents)
+        np.testing.assert_allclose(inner(cotangents, found), inner(tangents, grads), rtol=1e-6, atol=1e-8)
+
+
+@pytest.mark.parametrize(("info", "dtype"), cases(DIFFERENTIABLE, ("float64", "complex128")))
+def test_second_derivatives_by_every_mode(info: OperatorInfo, dtype: str) -> None:
+    """<H t, u> by each mode over each: H is of <c, f>, a real function of the inputs."""
+    random = np.random.default_rng(0)
+    for _, function, inputs in supported(info, dtype):
+        tangents, others = ([runtime.tensor(_random_like(random, x)) for x in inputs] for _ in range(2))
+        cotangents = [runtime.tensor(_random_like(random, out)) for out in function(*inputs)]
+        found = {
+            "backward over backward": _backward_over_backward(function, inputs, tangents, cotangents),
+            "forward over backward": _forward_over_backward(function, inputs, tangents, cotangents),
+            "backward over forward": _backward_over_forward(function, inputs, tangents, cotangents),
+        }
+        values = {name: inner(others, gradients) for name, gradients in found.items()}
+        values["forward over forward"] = _forward_over_forward(function, inputs, tangents, others, cotangents)
+        for name, value in values.items():
+            np.testing.assert_allclose(value, values["backward over backward"], rtol=1e-6, atol=1e-8, err_msg=name)
+
+
+def _total(pairs: Iterable[tuple[Tensor | None, Tensor]]) -> Any:
+    """The inner product as a Tensor; None where nothing in it depends on anything."""
+    products = [(a * b.conj()).real.sum() for a, b in pairs if a is not None and a.requires_grad]
+    return sum(products[1:], start=products[0]) if products else None
+
+
+def _gradients(total: Any, inputs: Any) -> Any:
+    if total is None:
+        return [None] * len(inputs)
+    return runtime.autograd.grad(total, inputs, allow_unused=True)
+
+
+def _backward_over_backward(function: Any, inputs: Any, tangents: Any, cotangents: Any) -> Any:
+    grads = runtime.autograd.grad(function(*inputs), inputs, cotangents, create_graph=True, allow_unused=True)
+    return _gradients(_total(zip(grads, tangents, strict=True)), inputs)
+
+
+def _forward_over_backward(function: Any, inputs: Any, tangents: Any, cotangents: Any) -> Any:
+    with forward_ad.dual_level():
+        duals = [forward_ad.make_dual(x, t) for x, t in zip(inputs, tangents, strict=True)]
+        grads = runtime.autograd.grad(function(*duals), duals, cotangents, allow_unused=True)
+        return [None if g is None else forward_ad.unpack_dual(g).tangent for g in grads]
+
+
+def _backward_over_forward(function: Any, inputs: Any, tangents: Any, cotangents: Any) -> Any:
+    with forward_ad.dual_level():
+        duals = [forward_ad.make_dual(x, t) for x, t in zip(inputs, tangents, strict=True)]
+        found = [forward_ad.unpack_dual(out).tangent for out in function(*duals)]
+    return _gradients(_total(zip(found, cotangents, strict=True)), inputs)
+
+
+def _forward_over_forward(function: Any, inputs: Any, tangents: Any, others: Any, cotangents: Any) -> float:
+    outer, deeper = forward.enter(), forward.enter()
+    try:
+        duals = []
+        for x, t, u in zip(inputs, tangents, others, strict=True):
+            dual = x.view_as(x)
+            forward.set_tangent(dual, t, outer)
+            forward.set_tangent(dual, u, deeper)
+            duals.append(dual)
+        found = [forward.tangent_of(out, deeper) for out in function(*duals)]
+        return inner(cotangents, [None if t is None else forward.tangent_of(t, outer) for t in found])
+    finally:
+        forward.leave(deeper)
+        forward.leave(outer)
 
 
 def _random_like(random: np.random.Generator, tensor: Tensor) -> np.ndarray:
@@ -232,6 +325,39 @@ def test_inplace_variant_equals_the_functional_one(info: OperatorInfo, dtype: st
                 have = 0.0 if grad is None else grad.numpy()
                 np.testing.assert_allclose(have, 0.0 if want is None else want.numpy(), rtol=1e-12, atol=1e-12)
     assert written
+
+
+@pytest.mark.parametrize(("info", "dtype"), cases([i for i in DIFFERENTIABLE if i.inplace], ("float64",)))
+@pytest.mark.parametrize("recorded", [False, True])
+def test_inplace_variant_has_the_same_tangents(info: OperatorInfo, dtype: str, recorded: bool) -> None:
+    function = operator_function(info)
+    assert info.inplace is not None
+    base, _, overload = info.inplace.partition(".")
+    inplace = getattr(operators, f"{base}_{overload or 'default'}")
+    random = np.random.default_rng(0)
+    for sample in sample_inputs(info, dtype, requires_grad=recorded):
+        first = sample.args[0]
+        runtime.manual_seed(0)
+        if not first.is_floating_point() or function(*sample.args, **sample.kwargs).shape != first.shape:
+            continue
+        with forward_ad.dual_level():
+            args = [
+                forward_ad.make_dual(a, runtime.tensor(_random_like(random, a)))
+                if isinstance(a, Tensor) and a.is_floating_point()
+                else a
+                for a in sample.args
+            ]
+            runtime.manual_seed(0)
+            wanted = forward_ad.unpack_dual(function(*args, **sample.kwargs))
+            expected = np.zeros(first.shape) if wanted.tangent is None else wanted.tangent.detach().numpy()
+            room = runtime.stack([args[0], args[0]])  # so that a view is written, too
+            for target, whole in ((args[0].clone(), None), (room[1], room)):
+                runtime.manual_seed(0)
+                inplace(target, *args[1:], **sample.kwargs)
+                for written in (target,) if whole is None else (target, whole[1]):
+                    found = forward_ad.unpack_dual(written).tangent
+                    assert found is not None
+                    np.testing.assert_allclose(found.detach().numpy(), expected, rtol=1e-12, atol=1e-12)
 
 
 @pytest.mark.parametrize(("info", "dtype"), cases([i for i in OPERATORS.values() if "!)" not in i.schema], DTYPES))

@@ -8,6 +8,8 @@ from typing import NamedTuple
 from runtime import forward
 from runtime.tensor import Tensor
 
+__all__ = ["UnpackedDualTensor", "dual_level", "enter_dual_level", "exit_dual_level", "make_dual", "unpack_dual"]
+
 
 class UnpackedDualTensor(NamedTuple):
     """The two parts of a dual Tensor; `tangent` is None for one that has none."""
@@ -29,46 +31,92 @@ class dual_level:
 
 
 def enter_dual_level() -> int:
-    """Open the level.
+    """Open the level, and return its number.
 
     Raises:
-        RuntimeError: it is open already.
+        RuntimeError: a level is open already.  For derivatives of derivatives use `func.jvp`.
     """
+    if forward.innermost() is not None:
+        raise RuntimeError("Nested forward mode AD is not supported at the moment")
     return forward.enter()
 
 
-def exit_dual_level() -> None:
-    """Close the level."""
-    forward.leave()
+def exit_dual_level(*, level: int | None = None) -> None:
+    """Close the level; tangents made in it are gone.
 
-
-def make_dual(tensor: Tensor, tangent: Tensor) -> Tensor:
-    """A view of `tensor` that carries `tangent`, a Tensor of the same shape and dtype.
+    Args:
+        level: its number; by default that of the level that is open.
 
     Raises:
-        RuntimeError: no level is open, or shape or dtype differ.
-        ValueError: the Tensor can not have a tangent.
+        RuntimeError: this is not the level that is open.
     """
-    if not forward.is_open():
+    forward.leave(level)
+
+
+def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> Tensor:
+    """A view of `tensor` that carries `tangent`.
+
+    Args:
+        tensor: the primal value, of floating point or complex dtype.  The result is differentiable in it.
+        tangent: of the same shape; used as it is, or copied if it lies in memory in another way than `tensor`.
+        level: the number of the level; by default that of the level that is open.
+
+    Raises:
+        RuntimeError: the level is not open, the shapes differ, or one of the two has a tangent already.
+        ValueError: one of the two has a dtype that can have no derivative.
+    """
+    number = forward.innermost() if level is None else level
+    if number is None or number < 0:
         raise RuntimeError(
             "Trying to create a dual Tensor for forward AD but no level exists, make sure to enter_dual_level() first."
         )
-    if not (tensor.is_floating_point() or tensor.is_complex()):
-        raise ValueError(f"Expected primal to be floating point or complex, but got: {tensor.dtype}")
+    _check_level(number, "make_dual")
+    for name, value in (("primal", tensor), ("tangent", tangent)):
+        if not (value.is_floating_point() or value.is_complex()):
+            raise ValueError(f"Expected {name} to be floating point or complex, but got: {value.dtype}")
     if tensor.shape != tangent.shape:
         raise RuntimeError(
             f"Trying to set a forward gradient that has a different size than that of the original Tensor, this is not "
             f"supported. Tensor is of size {list(tensor.shape)} while the given forward gradient is of size "
             f"{list(tangent.shape)}."
         )
-    if tensor.dtype != tangent.dtype:
-        raise RuntimeError(f"Expected the tangent to be {tensor.dtype}, as the primal is, but got: {tangent.dtype}")
+    if forward.tangent_of(tensor, number) is not None:
+        raise RuntimeError(
+            "Making a dual Tensor based on a Tensor that already has a forward gradient at the same level "
+            f"{number} is not supported."
+        )
+    if forward.tangent_of(tangent, number) is not None:
+        raise RuntimeError(
+            f"Setting a forward grad that itself has a forward gradient at the same level {number} is not supported."
+        )
     dual = tensor.view_as(tensor)
-    forward.set_tangent(dual, tangent)
+    forward.set_tangent(dual, tangent, number)
     return dual
 
 
-def unpack_dual(tensor: Tensor) -> UnpackedDualTensor:
-    """The primal value and the tangent; outside a level there is no tangent."""
-    tangent = forward.tangent_of(tensor) if forward.is_open() else None
-    return UnpackedDualTensor(tensor, tangent)
+def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTensor:
+    """The primal value, as a view that carries no tangent, and the tangent.
+
+    Args:
+        tensor: any Tensor; one without a tangent is its own primal value.
+        level: the number of the level; by default that of the level that is open.  Outside of every level there are no
+            tangents.
+
+    Raises:
+        RuntimeError: the level is not open.
+    """
+    number = forward.innermost() if level is None else level
+    if number is None or number < 0 or forward.innermost() is None:
+        return UnpackedDualTensor(tensor, None)
+    _check_level(number, "unpack_dual")
+    tangent = forward.tangent_of(tensor, number)
+    primal = tensor.view_as(tensor)
+    if tangent is not None:
+        forward.set_tangent(primal, None, number)
+    return UnpackedDualTensor(primal, tangent)
+
+
+def _check_level(level: int, function: str) -> None:
+    innermost = forward.innermost()
+    if innermost is None or level > innermost:
+        raise RuntimeError(f"Invalid level given to {function}: {level}")

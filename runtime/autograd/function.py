@@ -352,30 +352,29 @@ def _propagate_tangents(
     function: type[Function], node: FunctionNode, inputs: Sequence[Any], outputs: Sequence[Any]
 ) -> None:
     """The tangents of the outputs by the user's `jvp`."""
-    given = [forward.tangent_of(value) if isinstance(value, Tensor) else None for value in inputs]
-    if all(tangent is None for tangent in given):
-        return
-    if node.materialize_grads:
-        given = [
-            wrap(np.zeros_like(value._array))
-            if tangent is None and isinstance(value, Tensor) and value._array.dtype.kind in "fcV"
-            else tangent
-            for value, tangent in zip(inputs, given, strict=True)
-        ]
-    node._in_jvp = True
-    try:
-        results = function.jvp(node, *given)
-    finally:
-        node._in_jvp = False
-        node._saved_for_forward = None
-    results = results if isinstance(results, tuple) else (results,)
-    if len(results) != len(outputs):
-        raise RuntimeError(
-            f"{function.__name__}.jvp returned {len(results)} tangents, and the Function has {len(outputs)} outputs"
-        )
-    for out, tangent in zip(outputs, results, strict=True):
-        if isinstance(out, Tensor) and tangent is not None:
-            forward.set_tangent(out, tangent)
+
+    def jvp(given: list[Tensor | None]) -> Sequence[Tensor | None]:
+        if node.materialize_grads:
+            given = [
+                wrap(np.zeros_like(value._array))
+                if tangent is None and isinstance(value, Tensor) and value._array.dtype.kind in "fcV"
+                else tangent
+                for value, tangent in zip(inputs, given, strict=True)
+            ]
+        node._in_jvp = True
+        try:
+            results = function.jvp(node, *given)
+        finally:
+            node._in_jvp = False
+        results = results if isinstance(results, tuple) else (results,)
+        if len(results) != len(outputs):
+            raise RuntimeError(
+                f"{function.__name__}.jvp returned {len(results)} tangents, and the Function has {len(outputs)} outputs"
+            )
+        return results
+
+    forward.apply_function(inputs, outputs, jvp)
+    node._saved_for_forward = None
 
 
 class Error(Node):

@@ -1,0 +1,72 @@
+"""Jacobians by backward mode and by forward mode; the tables are those of `numerical`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from runtime import forward
+from runtime.autograd import forward_ad
+from runtime.autograd.backward import grad as autograd_grad
+from runtime.autograd.gradcheck.problem import Problem, Unit, directions
+from runtime.tensor import Tensor, wrap
+
+
+def gradients(problem: Problem, starts: Mapping[int, np.ndarray]) -> list[np.ndarray]:
+    """The gradients of all inputs; zeros for an input that nothing depends on.
+
+    Args:
+        problem: what is checked.
+        starts: the gradients of outputs, by index; outputs that are left out have none.
+    """
+    found = raw_gradients(problem, starts)
+    pairs = zip(found, problem.wanted, strict=True)
+    return [np.zeros_like(x._array) if gradient is None else gradient._array for gradient, x in pairs]
+
+
+def raw_gradients(problem: Problem, starts: Mapping[int, np.ndarray]) -> tuple[Tensor | None, ...]:
+    """The same as backward gives them."""
+    outputs = [problem.outputs[index] for index in starts]
+    given = [wrap(start) for start in starts.values()]
+    return autograd_grad(outputs, problem.wanted, given, retain_graph=True, allow_unused=True)
+
+
+def backward(problem: Problem, index: int, unit: Unit) -> list[np.ndarray]:
+    """For each input the table of the gradients of the real or the imaginary parts of an output."""
+    out = problem.outputs[index]._array
+    tables = [np.zeros((x._array.size, out.size), x._array.dtype) for x in problem.wanted]
+    for column in range(out.size):
+        start = np.zeros_like(out, order="C")
+        start.reshape(-1)[column] = unit
+        for table, gradient in zip(tables, gradients(problem, {index: start}), strict=True):
+            table[:, column] = gradient.reshape(-1)
+    return tables
+
+
+def tangents(problem: Problem, given: Mapping[int, np.ndarray]) -> list[Tensor]:
+    """The derivatives of all outputs when some inputs move, each along its direction; zeros for those that stay.
+
+    Args:
+        problem: what is checked.
+        given: directions by number of the input; inputs that are left out carry no tangent.
+    """
+    with forward_ad.dual_level():
+        duals: dict[int, Tensor] = {}
+        for number, direction in given.items():
+            tensor = problem.wanted[number]
+            duals[number] = forward_ad.make_dual(tensor, wrap(direction.astype(tensor._array.dtype)))
+        found = [(out, forward.tangent_of(out)) for out in problem.call(duals)]
+    return [wrap(np.zeros_like(out._array)) if tangent is None else tangent for out, tangent in found]
+
+
+def forward_table(problem: Problem, number: int, unit: Unit) -> list[np.ndarray]:
+    """For each output a table of derivatives along the real or the imaginary parts of one input."""
+    rows: list[Sequence[Tensor]] = [
+        tangents(problem, {number: direction}) for direction in directions(problem.wanted[number]._array, unit)
+    ]
+    tables = [np.zeros((len(rows), out._array.size), out._array.dtype) for out in problem.outputs]
+    for place, row in enumerate(rows):
+        for table, tangent in zip(tables, row, strict=True):
+            table[place] = tangent._array.reshape(-1)
+    return tables

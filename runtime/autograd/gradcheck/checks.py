@@ -1,0 +1,158 @@
+"""What gradients and tangents must keep to besides having the right values.  Each check raises GradcheckError."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from runtime.autograd.gradcheck import analytical, numerical
+from runtime.autograd.gradcheck.compare import GradcheckError
+from runtime.autograd.gradcheck.problem import Problem, random_values, units
+
+# A linear map from an array to several.
+_LinearMap = Callable[[np.ndarray], Sequence[np.ndarray]]
+
+
+def no_derivative(problem: Problem) -> None:
+    """A function none of whose results requires grad does not change with its inputs."""
+    for number, tensor in enumerate(problem.wanted):
+        for unit in units(tensor._array):
+            if any(np.any(table != 0) for table in numerical.jacobian(problem, number, unit)):
+                raise GradcheckError("Numerical gradient for function expected to be zero")
+
+
+def determinism(problem: Problem) -> None:
+    """Two runs of the same backward give the same."""
+    random = np.random.default_rng(0)
+    for index, out in enumerate(problem.outputs):
+        starts = {index: random_values(out._array, random)}
+        runs = analytical.gradients(problem, starts), analytical.gradients(problem, starts)
+        for first, second in zip(*runs, strict=True):
+            largest = float(np.max(np.abs(first - second))) if first.size else 0.0
+            if largest > problem.tolerance.nondet:
+                raise GradcheckError(
+                    "Backward is not reentrant, i.e., running backward with same input and grad_output multiple times "
+                    f"gives different values: those for output {index} differ by {largest}. "
+                    f"The tolerance for nondeterminism was {problem.tolerance.nondet}."
+                )
+
+
+def gradient_dtypes(problem: Problem) -> None:
+    """Gradients have the dtype and shape of their inputs."""
+    for index, out in enumerate(problem.outputs):
+        found = analytical.raw_gradients(problem, {index: np.ones_like(out._array)})
+        for position, gradient, tensor in zip(problem.positions, found, problem.wanted, strict=True):
+            if gradient is not None and (gradient.dtype, gradient.shape) != (tensor.dtype, tensor.shape):
+                raise GradcheckError(
+                    f"Gradient has dtype mismatch: {gradient.dtype} of shape {list(gradient.shape)} for input "
+                    f"{position}, which is {tensor.dtype} of shape {list(tensor.shape)}"
+                )
+
+
+def tangent_dtypes(problem: Problem) -> None:
+    """Tangents have the dtype and shape of their outputs."""
+    for number, tensor in enumerate(problem.wanted):
+        found = analytical.tangents(problem, {number: np.ones_like(tensor._array)})
+        for index, (tangent, out) in enumerate(zip(found, problem.outputs, strict=True)):
+            if (tangent.dtype, tangent.shape) != (out.dtype, out.shape):
+                raise GradcheckError(
+                    f"Forward AD gradient has dtype mismatch: {tangent.dtype} of shape {list(tangent.shape)} for "
+                    f"output {index}, which is {out.dtype} of shape {list(out.shape)}"
+                )
+
+
+def zero_gradients(problem: Problem) -> None:
+    """Output gradients of zero give input gradients of zero."""
+    starts = {index: np.zeros_like(out._array) for index, out in enumerate(problem.outputs)}
+    for position, gradient in zip(problem.positions, analytical.gradients(problem, starts), strict=True):
+        if np.any(gradient != 0):
+            raise GradcheckError(
+                f"backward not multiplied by grad_output: that of input {position} is not zero where all output "
+                "gradients are"
+            )
+
+
+def undefined_gradients(problem: Problem) -> None:
+    """With several outputs, a gradient that is missing is as good as zeros: each in turn, and all but each."""
+    count = len(problem.outputs)
+    if count < 2:
+        return
+    random = np.random.default_rng(0)
+    starts = {index: random_values(out._array, random) for index, out in enumerate(problem.outputs)}
+    cases = [{index} for index in range(count)] + [set(range(count)) - {index} for index in range(count)]
+    for missing in cases:
+        given = {index: start for index, start in starts.items() if index not in missing}
+        filled = {index: np.zeros_like(s) if index in missing else s for index, s in starts.items()}
+        where = f"outputs {sorted(missing)} had none"
+        try:
+            found = analytical.gradients(problem, given)
+        except Exception as error:
+            raise GradcheckError(f"Expected backward function to handle undefined output grads: {where}") from error
+        pairs = zip(problem.positions, found, analytical.gradients(problem, filled), strict=True)
+        for position, first, second in pairs:
+            if not _close(problem, first, second):
+                raise GradcheckError(
+                    "Expected backward function to handle undefined output grads as if they were zeros: that of input "
+                    f"{position} changed, where {where}"
+                )
+
+
+def undefined_tangents(problem: Problem) -> None:
+    """A tangent that is missing is as good as zeros, for each input in turn."""
+    random = np.random.default_rng(0)
+    given = {number: random_values(x._array, random) for number, x in enumerate(problem.wanted)}
+    for number, position in enumerate(problem.positions):
+        others = {other: direction for other, direction in given.items() if other != number}
+        missing = analytical.tangents(problem, others)
+        zeros = analytical.tangents(problem, {**given, number: np.zeros_like(given[number])})
+        for index, (first, second) in enumerate(zip(missing, zeros, strict=True)):
+            if not _close(problem, first._array, second._array):
+                raise GradcheckError(
+                    f"Mismatch in tangent values for output {index} when input {position} has an undefined tangent "
+                    f"value. Got: {first} but expected: {second}"
+                )
+
+
+def batched_gradients(problem: Problem) -> None:
+    """A batch of output gradients gives the batch of the gradients of each."""
+    random = np.random.default_rng(0)
+    for index, out in enumerate(problem.outputs):
+
+        def gradients(start: np.ndarray, index: int = index) -> Sequence[np.ndarray]:
+            return analytical.gradients(problem, {index: start})
+
+        starts = [random_values(out._array, random) for _ in range(2)]
+        expected = [np.stack(each) for each in zip(*map(gradients, starts), strict=True)]
+        batched = _batched_vjp(gradients, np.stack(starts))
+        for position, first, second in zip(problem.positions, batched, expected, strict=True):
+            _check_batch(problem, first, second, f"gradients, for output {index} and input {position}")
+
+
+def batched_tangents(problem: Problem) -> None:
+    """A batch of tangents of an input gives the batch of the tangents of each."""
+    random = np.random.default_rng(0)
+    for number, tensor in enumerate(problem.wanted):
+
+        def tangents(direction: np.ndarray, number: int = number) -> Sequence[np.ndarray]:
+            return [tangent._array for tangent in analytical.tangents(problem, {number: direction})]
+
+        given = [random_values(tensor._array, random) for _ in range(2)]
+        expected = [np.stack(each) for each in zip(*map(tangents, given), strict=True)]
+        for index, (first, second) in enumerate(zip(_batched_vjp(tangents, np.stack(given)), expected, strict=True)):
+            what = f"forward gradients, for output {index} and input {problem.positions[number]}"
+            _check_batch(problem, first, second, what)
+
+
+def _batched_vjp(function: _LinearMap, batch: np.ndarray) -> list[np.ndarray]:
+    """A linear map, applied to the slices of a batch one by one; results are batches too."""
+    return [np.stack(each) for each in zip(*map(function, batch), strict=True)]
+
+
+def _check_batch(problem: Problem, found: np.ndarray, expected: np.ndarray, what: str) -> None:
+    if not _close(problem, found, expected):
+        raise GradcheckError(f"Mismatch in batched {what}: got {found} but expected {expected}")
+
+
+def _close(problem: Problem, first: np.ndarray, second: np.ndarray) -> bool:
+    return bool(np.allclose(first, second, problem.tolerance.rtol, problem.tolerance.atol))

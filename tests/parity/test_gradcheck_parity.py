@@ -1,0 +1,191 @@
+"""`gradcheck` and `gradgradcheck` beside PyTorch's: verdicts, classes of errors, and what the messages say."""
+
+from __future__ import annotations
+
+import inspect
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+import runtime  # noqa: E402
+
+pytestmark = pytest.mark.parity
+
+Functions = dict[str, tuple[Callable[..., Any], tuple[Any, ...]]]
+
+
+def wrong(x: Any, by: Any = 1) -> Any:
+    """2 x, with a derivative that is 2 + `by`."""
+    return x * 2 + by * (x - x.detach())
+
+
+def hooked(x: Any, hook: Callable[[Any], Any]) -> Any:
+    y = x * 1
+    if y.requires_grad:
+        y.register_hook(lambda grad: None if grad is None else hook(grad))  # PyTorch's hooks see missing gradients
+    return y
+
+
+def drifting() -> Callable[[Any], Any]:
+    calls = [0]
+
+    def hook(grad: Any) -> Any:
+        calls[0] += 1
+        return grad * (1 + 1e-8 * calls[0])
+
+    return hook
+
+
+def functions(m: Any) -> Functions:
+    def made(*numbers: Any, dtype: str = "float64") -> Any:
+        return m.tensor(list(numbers), dtype=getattr(m, dtype), requires_grad=True)
+
+    x, y, one = made(1.0, 2.0), made(0.5, 1.5), made(1.0)
+    z = made(1 + 2j, 2 - 1j, dtype="complex128")
+    fixed = m.tensor([1.0, 2.0], dtype=m.float64)
+    drift = drifting()
+    return {
+        "right": (lambda a, b: (a * b, a.exp()), (x, y)),
+        "complex": (lambda a: a * a.conj() + a, (z,)),
+        "complex to real": (lambda a: a.abs(), (z,)),
+        "real to complex": (lambda a: a * (1 + 2j), (x,)),
+        "wrong": (wrong, (x,)),
+        "wrong complex": (wrong, (z,)),
+        "wrong complex to real": (lambda a: wrong(a).real, (z,)),
+        "wrong real to complex": (lambda a: wrong(a) * 1j, (x,)),
+        "wrong imaginary part": (lambda a: m.complex(a, wrong(a)), (x,)),
+        "wrong second output": (lambda a, b: (a * b, wrong(b)), (x, y)),
+        "wrong a little": (lambda a: wrong(a, 1e-4), (x,)),
+        "unused input": (lambda a, b: a * 2, (x, y)),
+        "constant": (lambda a: a.detach() * 0, (x,)),
+        "no output requires grad": (lambda a: a.detach() * 2, (x,)),
+        "not deterministic": (lambda a: hooked(a, drift), (x,)),
+        "not linear in the gradient": (lambda a: hooked(a, m.ones_like), (one,)),
+        "nothing requires grad": (lambda a: a * 2, (fixed,)),
+        "overlapping": (lambda a: a * 2, (fixed[:1].expand(3).requires_grad_(),)),
+        "single precision": (lambda a: a * a, (made(1.0, 2.0, dtype="float32"),)),
+        "empty": (lambda a: a * a, (m.zeros(0, 2, dtype=m.float64, requires_grad=True),)),
+        "fails": (lambda a: a.reshape(3), (x,)),
+        "writes": (lambda a: (a * 1).mul_(a)[0], (x,)),
+        "square": (lambda a: a * a, (x,)),
+        "square complex": (lambda a: a * a * a, (z,)),
+        "linear": (lambda a: a * 2, (x,)),
+        "second derivative wrong": (lambda a: a.detach() * a * 2 - a.detach() * a.detach(), (x,)),
+        "several": (lambda a, b: ((a * b).sin(), (a / b).sum()), (x, y)),
+        "solve": (lambda a: m.linalg.solve(a.reshape(1, 2).t() @ a.reshape(1, 2) + m.eye(2, dtype=a.dtype), a), (x,)),
+    }
+
+
+NAMES = list(functions(runtime))
+OPTIONS: dict[str, dict[str, Any]] = {
+    "default": {},
+    "forward": {"check_forward_ad": True},
+    "forward only": {"check_forward_ad": True, "check_backward_ad": False},
+    "all": {
+        "check_forward_ad": True,
+        "check_batched_forward_grad": False,
+        "check_grad_dtypes": True,
+        "check_undefined_grad": True,
+        "masked": True,
+    },
+    "few": {"check_undefined_grad": False},
+    "quiet": {"raise_exception": False},
+    "loose": {"nondet_tol": 1e-5, "atol": 1e-3, "eps": 1e-5},
+    "neither": {"check_backward_ad": False},
+    "batched without backward": {"check_backward_ad": False, "check_forward_ad": True, "check_batched_grad": True},
+    "batched without forward": {"check_batched_forward_grad": True},
+}
+SECOND_OPTIONS: dict[str, dict[str, Any]] = {
+    "default": {},
+    "forward over backward": {"check_fwd_over_rev": True},
+    "forward over backward only": {
+        "check_fwd_over_rev": True,
+        "check_rev_over_rev": False,
+        "check_undefined_grad": False,
+    },
+    "not contiguous": {"gen_non_contig_grad_outputs": True, "check_grad_dtypes": True, "masked": True},
+    "quiet": {"raise_exception": False},
+    "neither": {"check_rev_over_rev": False},
+    "undefined without backward": {"check_fwd_over_rev": True, "check_rev_over_rev": False},
+    "batched without backward": {
+        "check_fwd_over_rev": True,
+        "check_rev_over_rev": False,
+        "check_undefined_grad": False,
+        "check_batched_grad": True,
+    },
+}
+
+
+def verdict(check: Callable[..., Any], function: Any, inputs: Any, options: dict[str, Any]) -> tuple[Any, str]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            return check(function, inputs, **options), ""
+        except Exception as error:
+            return type(error).__name__, str(error).replace("runtime.", "torch.").replace(", grad_fn=<CopySlices>", "")
+
+
+@pytest.mark.parametrize("fast", [False, True])
+@pytest.mark.parametrize("options", OPTIONS)
+@pytest.mark.parametrize("name", NAMES)
+def test_gradcheck(name: str, options: str, fast: bool) -> None:
+    given = {**OPTIONS[options], "fast_mode": fast}
+    ours, our_text = verdict(runtime.autograd.gradcheck, *functions(runtime)[name], given)
+    theirs, their_text = verdict(torch.autograd.gradcheck, *functions(torch)[name], given)
+    if theirs == "IndexError":  # PyTorch's own, on the way to the same verdict
+        theirs, their_text = ours, our_text
+    assert ours == theirs, (our_text, their_text)
+    if "mismatch for output" in their_text:
+        assert our_text.partition("\n")[0] == their_text.partition("\n")[0]
+        if not fast:
+            assert our_text == their_text
+        else:  # other random directions
+            assert "fast_mode=False" in our_text
+            assert tables(our_text) == tables(their_text)
+    else:
+        assert our_text[:30] == their_text[:30]
+
+
+def tables(text: str) -> str:
+    """The Jacobians that are shown after fast mode failed."""
+    return text.partition("Numerical:")[2].partition("The max")[0].replace(" ", "")
+
+
+@pytest.mark.parametrize("fast", [False, True])
+@pytest.mark.parametrize("options", SECOND_OPTIONS)
+@pytest.mark.parametrize(
+    "name", ["square", "square complex", "linear", "second derivative wrong", "several", "nothing requires grad"]
+)
+def test_gradgradcheck(name: str, options: str, fast: bool) -> None:
+    given = {**SECOND_OPTIONS[options], "fast_mode": fast}
+    ours, our_text = verdict(runtime.autograd.gradgradcheck, *functions(runtime)[name], given)
+    theirs, their_text = verdict(torch.autograd.gradgradcheck, *functions(torch)[name], given)
+    assert ours == theirs, (our_text, their_text)
+    assert our_text[:30] == their_text[:30]
+
+
+@pytest.mark.parametrize("name", ["gradcheck", "gradgradcheck"])
+def test_signatures(name: str) -> None:
+    ours = inspect.signature(getattr(runtime.autograd, name)).parameters.values()
+    theirs = inspect.signature(getattr(torch.autograd, name)).parameters.values()
+    assert [(p.name, p.kind, p.default) for p in ours] == [(p.name, p.kind, p.default) for p in theirs]
+
+
+def test_forms_of_arguments() -> None:
+    def body(m: Any) -> Any:
+        x = m.tensor([1.0, 2.0], dtype=m.float64, requires_grad=True)
+        grad = m.tensor([0.5, 2.0], dtype=m.float64)
+        return [
+            m.autograd.gradcheck(lambda a: [a * a, a.sin()], x),
+            m.autograd.gradcheck(lambda a, n, b: a * n, [x, 2, None]),
+            m.autograd.gradgradcheck(lambda a: a * a, x, grad),
+            m.autograd.gradgradcheck(lambda a: (a * a, a**3), [x], [grad.clone().requires_grad_(), grad]),
+            verdict(m.autograd.gradcheck, lambda a: a[0] * 2, ([x],), {})[0],
+            verdict(m.autograd.gradgradcheck, lambda a: a * a, (x,), {"nondet_tol": 1e-3})[0],
+        ]
+
+    assert body(runtime) == body(torch)
