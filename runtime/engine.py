@@ -11,14 +11,15 @@ from __future__ import annotations
 import sys
 import threading
 from collections.abc import Callable, Sequence
+from functools import partial
 from heapq import heappop, heappush, heappushpop
 from typing import Any
 
 import numpy as np
 
 from runtime.edge import fit
-from runtime.modes import grad_mode, plain
-from runtime.node import LEAF, Node, OutputEdge, watch
+from runtime.modes import NodeHandler, grad_mode, interest, plain
+from runtime.node import LEAF, Node, OutputEdge, accumulator, watch
 from runtime.tensor import Tensor, wrap
 
 # One lock for all leaves: what it guards is short, and threads that share one leaf mostly share all of them.
@@ -59,13 +60,16 @@ def run(
     enabled = grad_mode.enabled
     grad_mode.enabled = create_graph
     try:
-        return _Run(inputs, keep_graph, create_graph, accumulate).execute(roots, grads, allow_unused)
+        kind = _HandledRun if interest.nodes else _Run
+        return kind(inputs, keep_graph, create_graph, accumulate).execute(roots, grads, allow_unused)
     finally:
         grad_mode.enabled = enabled
 
 
 class _Run:
     """One backward: what is waiting, what was found."""
+
+    handlers: tuple[NodeHandler, ...] = ()
 
     def __init__(self, inputs: Sequence[Tensor] | None, keep_graph: bool, create_graph: bool, accumulate: bool) -> None:
         self.inputs = inputs
@@ -88,7 +92,7 @@ class _Run:
             self._sort_inputs(self.inputs)
         starts = [edge.node if isinstance(edge, OutputEdge) else edge for edge in (root._edge for root in roots)]
         first = [node for node in starts if isinstance(node, Node)]
-        if self.inputs is not None or watch.hooks:
+        if self.inputs is not None or watch.hooks or self.handlers:
             order, self.uses = _explore(first, self._lowest())
             for root in roots:
                 if root._edge is LEAF:
@@ -148,6 +152,7 @@ class _Run:
         pending, heap, numbered, owned = self.pending, self.heap, self.numbered, self.owned
         leaf_grads, uses, needed, wanted_leaves = self.leaf_grads, self.uses, self.needed, self.wanted_leaves
         keep_graph, only_inputs, add = self.keep_graph, self.inputs is not None, np.add
+        straight = needed is None and not self.handlers
         node: Node
         edge: Any
         grad: Any
@@ -174,7 +179,7 @@ class _Run:
                 owned.discard(node)
             if type(grad) is _Outputs:
                 grad = tuple(grad)
-            if node._extra is None and needed is None:
+            if node._extra is None and straight:
                 try:
                     results = node.apply(grad)
                 except Exception as error:
@@ -280,7 +285,7 @@ class _Run:
     # -- hooks, captured gradients, leaves
 
     def _run_unusual(self, node: Node, grad: Any) -> Sequence[Tensor | None]:
-        """Run a Node that has hooks, or in a backward towards given inputs."""
+        """Run a Node that has hooks, or in a backward towards given inputs or with handlers."""
         if node._extra is not None:
             grad = _run_tensor_hooks(node, grad)
         for output_nr, position in self.captures.get(node, ()):
@@ -330,6 +335,35 @@ class _Run:
             return False
         del base
         return _getrefcount(grads[leaf]._array.base) <= 2
+
+
+class _HandledRun(_Run):
+    """A backward that somebody watches: every Node goes the unusual way, with the handlers around it."""
+
+    def __init__(self, inputs: Sequence[Tensor] | None, keep_graph: bool, create_graph: bool, accumulate: bool) -> None:
+        super().__init__(inputs, keep_graph, create_graph, accumulate)
+        self.handlers = interest.nodes
+
+    def _run_unusual(self, node: Node, grad: Any) -> Sequence[Tensor | None]:
+        run = partial(super()._run_unusual, node, grad)
+        return self._handled(node, run) if self.needed is None or self.needed[node] else run()
+
+    def _finish_leaf(self, leaf: Tensor) -> None:
+        finish = super()._finish_leaf
+
+        def run() -> Sequence[Tensor | None]:
+            finish(leaf)
+            return ()
+
+        if self.accumulate:
+            self._handled(accumulator(leaf), run)
+        else:
+            finish(leaf)
+
+    def _handled(self, node: Node, run: Callable[[], Sequence[Tensor | None]]) -> Sequence[Tensor | None]:
+        for handler in self.handlers:
+            run = partial(handler, node, run)
+        return run()
 
 
 class _Outputs(list[Any]):
@@ -487,10 +521,12 @@ def accumulate_into_leaf(leaf: Tensor, grad: Tensor, create_graph: bool, private
                 own = np.empty_like(leaf._array)  # laid out as the leaf is
                 np.copyto(own, grad._array)
                 extra.grad = wrap(own)
-        elif create_graph or type(known) not in plain or type(grad) not in plain:
+        elif create_graph:
             extra.grad = known + grad
         elif not known._array.flags.writeable or 0 in known._array.strides:
             extra.grad = wrap(np.asarray(known._array + grad._array))
+        elif type(known) not in plain or type(grad) not in plain:
+            known.add_(grad)
         else:
             np.add(known._array, grad._array, out=known._array)
             if known._writes is not None:

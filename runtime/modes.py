@@ -8,13 +8,14 @@ that the path itself never has to look at modes.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 if TYPE_CHECKING:
     from runtime.dispatch import Operator
     from runtime.node import Node
+    from runtime.tensor import Tensor
 
 Variant: TypeAlias = Literal["call", "inplace", "out"]
 
@@ -84,10 +85,25 @@ class Handler(Protocol):
     ) -> Any: ...
 
 
+class NodeHandler(Protocol):
+    """Stands around the running of Nodes in a backward, their hooks included.
+
+    `proceed()` goes on to the handlers that were added earlier and then runs the Node; it returns the gradients of its
+    inputs. Leaves that accumulate are seen as their AccumulateGrad, with no gradients of inputs; a Node where the
+    backward only picks up a gradient for the caller does not run and is not seen.
+    """
+
+    def __call__(self, node: Node, proceed: Callable[[], Sequence[Tensor | None]]) -> Sequence[Tensor | None]: ...
+
+
 class Interest(threading.local):
-    """Who wants to see the operator calls of this thread, and the Nodes that they record; the newest is the last."""
+    """Who wants to see the operator calls of this thread, the Nodes that they record and those that run.
+
+    The newest is the last.
+    """
 
     around: tuple[Handler, ...] = ()
+    nodes: tuple[NodeHandler, ...] = ()
     recorded: tuple[Callable[[Node], None], ...] = ()
 
 
@@ -97,13 +113,29 @@ interest = Interest()
 @contextmanager
 def around(handler: Handler) -> Iterator[None]:
     """Let `handler` stand around the operator calls of this thread; the newest handler is called first."""
+    from runtime.dispatch import composites_called
+
     before = interest.around
-    with unusual():
+    with unusual(), composites_called():
         interest.around = (*before, handler)
         try:
             yield
         finally:
             interest.around = before
+
+
+@contextmanager
+def around_nodes(handler: NodeHandler) -> Iterator[None]:
+    """Let `handler` stand around the Nodes that run in this thread; the newest handler is called first.
+
+    A backward asks for the handlers when it begins.
+    """
+    before = interest.nodes
+    interest.nodes = (*before, handler)
+    try:
+        yield
+    finally:
+        interest.nodes = before
 
 
 @contextmanager
