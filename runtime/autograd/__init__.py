@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
+import importlib
+from types import ModuleType
+from typing import TYPE_CHECKING
+
 from runtime.autograd import forward_ad
 from runtime.autograd.backward import backward, grad
 from runtime.autograd.grad_mode import enable_grad, inference_mode, is_grad_enabled, no_grad, set_grad_enabled
 from runtime.autograd.gradcheck import GradcheckError, gradcheck, gradgradcheck
+
+if TYPE_CHECKING:
+    from runtime.autograd import profiler, profiler_util
+
+# Modules that are loaded when somebody asks for them.
+_LATER = ("profiler", "profiler_util")
 
 __all__ = [
     "GradcheckError",
@@ -18,5 +28,13 @@ __all__ = [
     "inference_mode",
     "is_grad_enabled",
     "no_grad",
+    "profiler",
+    "profiler_util",
     "set_grad_enabled",
 ]
+
+
+def __getattr__(name: str) -> ModuleType:
+    if name in _LATER:
+        return importlib.import_module(f"{__name__}.{name}")
+    raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
