@@ -46,11 +46,11 @@ class Call:
         return -1 if self.node is None or isinstance(self.node, AccumulateGrad) else self.node.sequence_nr
 
     def input_shapes(self) -> list[Any]:
-        """For each argument its shape, empty for what is no Tensor; for a Node those of the gradients it gets."""
+        """For each argument its shape, empty for what is no Tensor (lists of them too); for a Node those of the gradients it gets."""
         if self.scope is Scope.BACKWARD_FUNCTION and self.node is not None:
             shapes = (self.node.shape,) if self.node.num_outputs == 1 else self.node.shape
             return [list(shape) for shape in shapes]
-        return [_shape(value) for value in self.values]
+        return [list(value._array.shape) if isinstance(value, Tensor) else [] for value in self.values]
 
     def concrete_inputs(self) -> list[Any]:
         """For each argument its value, None for Tensors."""
@@ -145,12 +145,6 @@ def _node_handler(observer: Observer) -> modes.NodeHandler:
             observer.end(outer, None)
 
     return handle
-
-
-def _shape(value: Any) -> list[Any]:
-    if isinstance(value, Tensor):
-        return list(value._array.shape)
-    return [_shape(item) for item in value] if _holds_tensors(value) else []
 
 
 def _holds_tensors(value: Any) -> bool:
