@@ -521,10 +521,8 @@ def accumulate_into_leaf(leaf: Tensor, grad: Tensor, create_graph: bool, private
                 own = np.empty_like(leaf._array)  # laid out as the leaf is
                 np.copyto(own, grad._array)
                 extra.grad = wrap(own)
-        elif create_graph:
+        elif create_graph or not known._array.flags.writeable or 0 in known._array.strides:
             extra.grad = known + grad
-        elif not known._array.flags.writeable or 0 in known._array.strides:
-            extra.grad = wrap(np.asarray(known._array + grad._array))
         elif type(known) not in plain or type(grad) not in plain:
             known.add_(grad)
         else:

@@ -46,7 +46,10 @@ class Call:
         return -1 if self.node is None or isinstance(self.node, AccumulateGrad) else self.node.sequence_nr
 
     def input_shapes(self) -> list[Any]:
-        """For each argument its shape, empty for what is no Tensor (lists of them too); for a Node those of the gradients it gets."""
+        """For each argument its shape, empty for what is no Tensor (lists of Tensors too).
+
+        For a Node those of the gradients that it gets.
+        """
         if self.scope is Scope.BACKWARD_FUNCTION and self.node is not None:
             shapes = (self.node.shape,) if self.node.num_outputs == 1 else self.node.shape
             return [list(shape) for shape in shapes]
