@@ -5,8 +5,10 @@ Operators come from the generated code, which is loaded at the end of this file.
 
 from __future__ import annotations
 
+import importlib
 import sys
 import warnings
+from types import ModuleType
 from typing import TYPE_CHECKING
 
 # Kernels meet zero and infinity as PyTorch's do, without a word.  General calls run under `errstate`; the straight way
@@ -68,3 +70,12 @@ __version__ = "0.1.0"
 _load("generated", sys.modules[__name__])
 
 from runtime import nn, optim, utils  # noqa: E402
+
+if TYPE_CHECKING:
+    from runtime import profiler
+
+
+def __getattr__(name: str) -> ModuleType:
+    if name == "profiler":  # loaded when somebody asks for it
+        return importlib.import_module("runtime.profiler")
+    raise AttributeError(f"module 'runtime' has no attribute '{name}'")

@@ -6,7 +6,10 @@ errors, views, in-place and out variants, forward mode, kernels registered later
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import threading
+import weakref
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import cached_property, partial
 from typing import Any, Literal
 
@@ -74,7 +77,16 @@ class Operator:
         self.view = view
         self.saves_self = saves_self
         self.never_differentiable = never_differentiable
-        self.composite = self._traced()
+        self._set_traced()
+
+    def _set_traced(self) -> None:
+        self.traced = self._traced()
+        # What generated code calls for an operator that is traced through; see `composites_called`.
+        self.composite: Callable[..., Any] | None = self.traced
+        if self.traced is not None:
+            _composites.add(self)
+            if _handling:
+                self.composite = self
 
     def _traced(self) -> Callable[..., Any] | None:
         """The CompositeImplicitAutograd function, where no kernel comes before it."""
@@ -207,8 +219,8 @@ class Operator:
         return proceed(values)
 
     def _call(self, values: list[Any]) -> Any:
-        if self.composite is not None:
-            return self._call_composite(self.composite, values)
+        if self.traced is not None:
+            return self._call_composite(self.traced, values)
         out = self.compute(values)
         if grad_mode.inference and self.view is None:
             _untrack(out)
@@ -355,16 +367,16 @@ class Operator:
     def _inplace(self, values: list[Any]) -> Tensor:
         target: Tensor = values[0]
         # Composite operators do not say in which arguments they are differentiable: all Tensors may be.
-        positions = range(len(values)) if self.composite is not None else self._differentiable_positions
+        positions = range(len(values)) if self.traced is not None else self._differentiable_positions
         needs_grad = (
             grad_mode.enabled
             and target._array.dtype.kind not in "biu"
             and any(t._edge is not None for t in self._tensors(values, positions))
         )
         views.check_inplace(target, needs_grad, self.signature.name in _ONE_VALUE)
-        if self.composite is not None:
+        if self.traced is not None:
             before = self._snapshot(target) if needs_grad else target
-            return ops.copy_(target, self._call_composite(self.composite, [before, *values[1:]]))
+            return ops.copy_(target, self._call_composite(self.traced, [before, *values[1:]]))
         if "CPU" in self.kernels:
             result = np.asarray(self.run_kernel(self.kernels["CPU"], values))
         else:
@@ -520,7 +532,7 @@ class Operator:
     def register(self, key: str, kernel: Callable[..., Any]) -> None:
         """Give the operator another kernel for a dispatch key.  The straight way stops being used."""
         self.kernels[key] = kernel
-        self.composite = self._traced()
+        self._set_traced()
 
         def decline(*args: object) -> object:
             raise LookupError("the kernel was replaced")
@@ -529,7 +541,7 @@ class Operator:
 
     def explained(self, error: Exception, values: Sequence[Any]) -> Exception:
         """`error` as the caller should see it: the class PyTorch raises, with the schema and what was given."""
-        if isinstance(error, TypeError | AttributeError) and self.composite is not None:
+        if isinstance(error, TypeError | AttributeError) and self.traced is not None:
             try:
                 self.signature.bind(values[: self.signature.positional], self._keywords(values))
             except TypeError as misfit:
@@ -549,6 +561,31 @@ class Operator:
 
     def __repr__(self) -> str:
         return f"<Operator '{self.schema}'>"
+
+
+# Operators that are traced through. Generated code runs their function itself, and nobody would see the call.
+_composites: weakref.WeakSet[Operator] = weakref.WeakSet()
+_handling = 0
+_handling_lock = threading.Lock()
+
+
+@contextmanager
+def composites_called() -> Iterator[None]:
+    """Let generated code call composite operators as operators, so that handlers see them; for all threads."""
+    _handle_composites(1)
+    try:
+        yield
+    finally:
+        _handle_composites(-1)
+
+
+def _handle_composites(change: int) -> None:
+    global _handling
+    with _handling_lock:
+        was, _handling = _handling, _handling + change
+        if bool(was) != bool(_handling):
+            for operator in list(_composites):
+                operator.composite = operator if _handling else operator.traced
 
 
 class NotDifferentiable(Node):

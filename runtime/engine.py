@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 
 from runtime.edge import fit
-from runtime.modes import everywhere, grad_mode, interest, plain
-from runtime.node import LEAF, AccumulateGrad, Node, OutputEdge, watch
+from runtime.modes import NodeHandler, everywhere, grad_mode, interest, plain
+from runtime.node import LEAF, AccumulateGrad, Node, OutputEdge, accumulator, watch
 from runtime.tensor import UNTRACKED, Tensor, wrap
 
 # One lock for all leaves: what it guards is short, and threads that share one leaf mostly share all of them.
@@ -75,7 +75,7 @@ def run(
     enabled, outer = grad_mode.enabled, _current.run
     grad_mode.enabled = create_graph
     try:
-        this = _current.run = _Run(inputs, keep_graph, create_graph, accumulate)
+        this = _current.run = _run_class()(inputs, keep_graph, create_graph, accumulate)
         return this.execute(roots, grads, allow_unused)
     finally:
         grad_mode.enabled, _current.run = enabled, outer
@@ -93,7 +93,7 @@ class Repeated:
     __slots__ = ("_run", "_targets", "_uses")
 
     def __init__(self, roots: Sequence[Tensor], inputs: Sequence[Tensor], create_graph: bool) -> None:
-        self._run = _Run(inputs, True, create_graph, accumulate=False)
+        self._run = _run_class()(inputs, True, create_graph, accumulate=False)
         self._run.search(roots)
         self._targets = [_target(root) for root in roots]
         self._uses = dict(self._run.uses or {})
@@ -117,6 +117,8 @@ class Repeated:
 
 class _Run:
     """One backward: what is waiting, what was found."""
+
+    handlers: tuple[NodeHandler, ...] = ()
 
     def __init__(self, inputs: Sequence[Tensor] | None, keep_graph: bool, create_graph: bool, accumulate: bool) -> None:
         self.inputs = inputs
@@ -157,7 +159,7 @@ class _Run:
             self._sort_inputs(self.inputs)
         starts = [edge.node if isinstance(edge, OutputEdge) else edge for edge in (root._edge for root in roots)]
         first = [node for node in starts if isinstance(node, Node)]
-        if self.inputs is not None or watch.hooks:
+        if self.inputs is not None or watch.hooks or self.handlers:
             order, uses = _explore(first, self._lowest())
             self.order = order
             for root in roots:
@@ -225,7 +227,7 @@ class _Run:
         pending, heap, numbered, owned = self.pending, self.heap, self.numbered, self.owned
         leaf_grads, uses, needed, wanted_leaves = self.leaf_grads, self.uses, self.needed, self.wanted_leaves
         keep_graph, only_inputs, captures, add = self.keep_graph, self.inputs is not None, self.captures, np.add
-        watched = bool(interest.nodes or everywhere.nodes)
+        straight = not self.handlers
         node: Node
         edge: Any
         grad: Any
@@ -252,7 +254,7 @@ class _Run:
                 owned.discard(node)
             if type(grad) is _Outputs:
                 grad = tuple(grad)
-            if node._extra is None and not watched and (needed is None or node not in captures):
+            if straight and node._extra is None and (needed is None or node not in captures):
                 try:
                     results = node.apply(grad)
                 except Exception as error:
@@ -358,7 +360,7 @@ class _Run:
     # -- hooks, captured gradients, leaves
 
     def _run_unusual(self, node: Node, grad: Any) -> Sequence[Tensor | None]:
-        """Run a Node that has hooks, or in a backward towards given inputs."""
+        """Run a Node that has hooks, or in a backward towards given inputs or with handlers."""
         if node._extra is not None:
             grad = _run_tensor_hooks(node, grad)
         for output_nr, position in self.captures.get(node, ()):
@@ -408,6 +410,39 @@ class _Run:
             return False
         del base
         return _getrefcount(grads[leaf]._array.base) <= 2
+
+
+class _HandledRun(_Run):
+    """A backward that somebody watches: every Node goes the unusual way, with the handlers around it."""
+
+    def __init__(self, inputs: Sequence[Tensor] | None, keep_graph: bool, create_graph: bool, accumulate: bool) -> None:
+        super().__init__(inputs, keep_graph, create_graph, accumulate)
+        self.handlers = (*everywhere.nodes, *interest.nodes)
+
+    def _run_unusual(self, node: Node, grad: Any) -> Sequence[Tensor | None]:
+        run = partial(super()._run_unusual, node, grad)
+        return self._handled(node, run) if self.needed is None or self.needed[node] else run()
+
+    def _finish_leaf(self, leaf: Tensor) -> None:
+        finish = super()._finish_leaf
+
+        def run() -> Sequence[Tensor | None]:
+            finish(leaf)
+            return ()
+
+        if self.accumulate:
+            self._handled(accumulator(leaf), run)
+        else:
+            finish(leaf)
+
+    def _handled(self, node: Node, run: Callable[[], Sequence[Tensor | None]]) -> Sequence[Tensor | None]:
+        for handler in self.handlers:
+            run = partial(handler, node, run)
+        return run()
+
+
+def _run_class() -> type[_Run]:
+    return _HandledRun if interest.nodes or everywhere.nodes else _Run
 
 
 class _Outputs(list[Any]):
@@ -524,26 +559,15 @@ def _apply_with_hooks(node: Node, grad: Any) -> Sequence[Tensor | None]:
             given = _replace_all(hook, hook(given), given)
         grad = given[0] if single else given
     try:
-        results: Sequence[Tensor | None]
-        if interest.nodes or everywhere.nodes:
-            results = _apply_with_handlers(node, grad)
-        else:
-            results = node.apply(grad)
+        results: tuple[Tensor | None, ...] = node.apply(grad)
     except Exception as error:
         _explain(error, node)
         raise
     if extra is not None and extra.hooks:
         given = (grad,) if single else tuple(grad)
         for hook in list(extra.hooks.values()):
-            results = _replace_all(hook, hook(results, given), tuple(results))
+            results = _replace_all(hook, hook(results, given), results)
     return results
-
-
-def _apply_with_handlers(node: Node, grad: Any) -> Sequence[Tensor | None]:
-    proceed: Callable[[], Sequence[Tensor | None]] = partial(node.apply, grad)
-    for handler in (*everywhere.nodes, *interest.nodes):
-        proceed = partial(handler, node, proceed)
-    return proceed()
 
 
 def _accumulate_with_hooks(leaf: Tensor, grad: Tensor, create_graph: bool, private: bool) -> None:
@@ -586,10 +610,10 @@ def accumulate_into_leaf(leaf: Tensor, grad: Tensor, create_graph: bool, private
                 own = np.empty_like(leaf._array)  # laid out as the leaf is
                 np.copyto(own, grad._array)
                 extra.grad = wrap(own)
-        elif create_graph or type(known) not in plain or type(grad) not in plain:
+        elif create_graph or not known._array.flags.writeable or 0 in known._array.strides:
             extra.grad = known + grad
-        elif not known._array.flags.writeable or 0 in known._array.strides:
-            extra.grad = wrap(np.asarray(known._array + grad._array))
+        elif type(known) not in plain or type(grad) not in plain:
+            known.add_(grad)
         else:
             np.add(known._array, grad._array, out=known._array)
             if known._writes is not None and known._writes is not UNTRACKED:

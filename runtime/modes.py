@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 if TYPE_CHECKING:
     from runtime.dispatch import Operator
     from runtime.node import Node
+    from runtime.tensor import Tensor
 
 Variant: TypeAlias = Literal["call", "inplace", "out"]
 
@@ -87,17 +88,25 @@ class Handler(Protocol):
 
 
 class NodeHandler(Protocol):
-    """Stands around the running of a Node on the way back; `proceed()` gives the gradients of its inputs."""
+    """Stands around the running of Nodes in a backward, their hooks included.
 
-    def __call__(self, node: Node, proceed: Callable[[], Sequence[Any]]) -> Sequence[Any]: ...
+    `proceed()` goes on to the handlers that were added earlier and then runs the Node; it returns the gradients of its
+    inputs. Leaves that accumulate are seen as their AccumulateGrad, with no gradients of inputs; a Node where the
+    backward only picks up a gradient for the caller does not run and is not seen.
+    """
+
+    def __call__(self, node: Node, proceed: Callable[[], Sequence[Tensor | None]]) -> Sequence[Tensor | None]: ...
 
 
 class Interest(threading.local):
-    """Who wants to see the operator calls of this thread, the Nodes they record and that run; the newest is last."""
+    """Who wants to see the operator calls of this thread, the Nodes that they record and those that run.
+
+    The newest is the last.
+    """
 
     around: tuple[Handler, ...] = ()
-    recorded: tuple[Callable[[Node], None], ...] = ()
     nodes: tuple[NodeHandler, ...] = ()
+    recorded: tuple[Callable[[Node], None], ...] = ()
 
 
 class Everywhere:
@@ -114,13 +123,29 @@ everywhere = Everywhere()
 @contextmanager
 def around(handler: Handler) -> Iterator[None]:
     """Let `handler` stand around the operator calls of this thread; the newest handler is called first."""
+    from runtime.dispatch import composites_called
+
     before = interest.around
-    with unusual():
+    with unusual(), composites_called():
         interest.around = (*before, handler)
         try:
             yield
         finally:
             interest.around = before
+
+
+@contextmanager
+def around_nodes(handler: NodeHandler) -> Iterator[None]:
+    """Let `handler` stand around the Nodes that run in this thread; the newest handler is called first.
+
+    A backward asks for the handlers when it begins.
+    """
+    before = interest.nodes
+    interest.nodes = (*before, handler)
+    try:
+        yield
+    finally:
+        interest.nodes = before
 
 
 @contextmanager
@@ -133,17 +158,6 @@ def recorded(callback: Callable[[Node], None]) -> Iterator[None]:
             yield
         finally:
             interest.recorded = before
-
-
-@contextmanager
-def around_nodes(handler: NodeHandler) -> Iterator[None]:
-    """Let `handler` stand around the Nodes that this thread runs in a backward; the newest handler is called first."""
-    before = interest.nodes
-    interest.nodes = (*before, handler)
-    try:
-        yield
-    finally:
-        interest.nodes = before
 
 
 def tell_recorded(node: Node) -> None:

@@ -30,15 +30,22 @@ __all__ = [
     "RemovableHandle",
     "accumulator",
     "next_sequence_nr",
+    "peek_sequence_nr",
     "watch",
 ]
 
 # One counter for all threads: a Node is numbered after everything it points at, whichever thread made that.
-next_sequence_nr: Callable[[], int] = itertools.count().__next__
+_sequence_nrs = itertools.count()
+next_sequence_nr: Callable[[], int] = _sequence_nrs.__next__
 
 _next_hook_id: Callable[[], int] = itertools.count().__next__
 
 Hooks: TypeAlias = "dict[int, Callable[..., Any]]"
+
+
+def peek_sequence_nr() -> int:
+    """The number that the next Node gets, unless another thread records one first."""
+    return int(repr(_sequence_nrs).removeprefix("count(").removesuffix(")"))
 
 
 class Watch:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
+from types import ModuleType
+from typing import TYPE_CHECKING
+
 from runtime.autograd import forward_ad, function, functional, graph
 from runtime.autograd.anomaly_mode import (
     detect_anomaly,
@@ -20,6 +24,12 @@ from runtime.autograd.grad_mode import (
     set_grad_enabled,
 )
 from runtime.autograd.gradcheck import GradcheckError, gradcheck, gradgradcheck
+
+if TYPE_CHECKING:
+    from runtime.autograd import profiler, profiler_util
+
+# Modules that are loaded when somebody asks for them.
+_LATER = ("profiler", "profiler_util")
 
 __all__ = [
     "Function",
@@ -40,6 +50,14 @@ __all__ = [
     "is_grad_enabled",
     "is_inference_mode_enabled",
     "no_grad",
+    "profiler",
+    "profiler_util",
     "set_detect_anomaly",
     "set_grad_enabled",
 ]
+
+
+def __getattr__(name: str) -> ModuleType:
+    if name in _LATER:
+        return importlib.import_module(f"{__name__}.{name}")
+    raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
