@@ -14,7 +14,7 @@ EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
 def test_example(example: Path) -> None:
     # `-c` and not the file itself: an example belongs to the checkout, whose root is then the first place for imports.
-    finished = run(f"python -c 'import runpy; runpy.run_path(\"examples/{example.name}\")'", ROOT)
+    finished = run(f'python -c \'import runpy; runpy.run_path("examples/{example.name}", run_name="__main__")\'', ROOT)
     assert finished.returncode == 0, finished.stdout
     assert finished.stdout
 

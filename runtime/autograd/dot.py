@@ -95,9 +95,9 @@ def _saved_text(node: Node) -> str:
         if attribute.startswith("_saved_"):
             try:
                 value: Any = getattr(node, attribute)
+                shown = _tensor_text(value, {}) if isinstance(value, Tensor) else repr(value)
             except RuntimeError:
-                value = "freed"
-            shown = _tensor_text(value, {}) if isinstance(value, Tensor) else repr(value)
+                shown = "freed"
             lines.append(f"{attribute.removeprefix('_saved_')} = {shown[:40]}")
     return "\n" + "\n".join(lines) if lines else ""
 
