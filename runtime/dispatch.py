@@ -44,6 +44,7 @@ class Operator:
         view: "single" or "multi" where results share memory with the first aliased argument.
         saves_self: whether the derivative needs `self`, so that an in-place variant keeps a copy.
         never_differentiable: results have no gradient, and that is no mistake.
+        batching: the rule by which vmap batches its calls, and the positions of Tensors and of dimensions.
     """
 
     def __init__(
@@ -59,6 +60,7 @@ class Operator:
         view: Literal["single", "multi"] | None = None,
         saves_self: bool = False,
         never_differentiable: bool = False,
+        batching: tuple[str, tuple[int, ...], tuple[int, ...]] | None = None,
     ) -> None:
         self.schema = schema
         self.function = function
@@ -72,6 +74,7 @@ class Operator:
         self.view = view
         self.saves_self = saves_self
         self.never_differentiable = never_differentiable
+        self.batching = batching
         self.composite = self._traced()
 
     def _traced(self) -> Callable[..., Any] | None:

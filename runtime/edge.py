@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from runtime.dtypes import from_numpy
 from runtime.linear import LinearBackward, apply_linear
+from runtime.modes import plain
 from runtime.tensor import Tensor
 
 
@@ -41,6 +43,8 @@ def fit(grad: Tensor, shape: tuple[int, ...], dtype: np.dtype, node_name: str) -
     summed = tuple(range(lead)) + tuple(
         lead + i for i, (want, have) in enumerate(zip(shape, given[lead:], strict=True)) if want != have
     )
+    if type(grad) not in plain:
+        return _fitted_by_operators(grad, summed, shape, dtype)
 
     def reduce(array: np.ndarray) -> np.ndarray:
         if summed:
@@ -52,6 +56,17 @@ def fit(grad: Tensor, shape: tuple[int, ...], dtype: np.dtype, node_name: str) -
         return convert(np.broadcast_to(kept, given), source)
 
     return apply_linear(grad, reduce, spread, FitBackward)
+
+
+def _fitted_by_operators(grad: Tensor, summed: tuple[int, ...], shape: tuple[int, ...], dtype: np.dtype) -> Tensor:
+    """The same for a gradient that is more than an array: a batch of them, or one with a tangent."""
+    from runtime import ops
+
+    if summed:
+        grad = ops.reshape(ops.sum(grad, summed), shape)
+    if grad.is_complex() and dtype.kind != "c":
+        grad = ops.real(grad)
+    return grad if grad._array.dtype == dtype else ops._to_copy(grad, dtype=from_numpy(dtype))
 
 
 def convert(array: np.ndarray, dtype: np.dtype) -> np.ndarray:

@@ -203,6 +203,8 @@ def _as_index(part: Any) -> Any:
 
 def _of_scalar(index: Tensor) -> Any:
     """A 0-dim Tensor as the number it holds: an int, or a bool for a mask."""
+    if index._opaque:
+        return index
     kind = index._array.dtype
     if kind in (np.bool_, np.uint8):
         return bool(index._array)
