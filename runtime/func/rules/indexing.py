@@ -200,10 +200,10 @@ def index_fill(level: VmapLevel, operator: Operator, values: list[Any]) -> Any:
     if not is_batched(places, level) and not is_batched(value, level):
         return batch(call(operator, [target, along, places, value]), level)
     index = _spread(ops.remainder(_rows(places, level), x._array.shape[along - 1]), along, x._array.shape)
+    mask = ops.scatter(wrap(np.zeros(target._array.shape, np.bool_)), along, index, True)
     if isinstance(value, Tensor):
-        cast = with_rank(_cast(whole_batch(value, level), x), x.dim())
-        return batch(ops.scatter(target, along, index, ops.expand(cast, index._array.shape)), level)
-    return batch(ops.scatter(target, along, index, value), level)
+        return batch(ops.where(mask, with_rank(_cast(whole_batch(value, level), x), x.dim()), target), level)
+    return batch(ops.masked_fill(target, mask, value), level)
 
 
 # -- the elements in a row, masks
