@@ -33,8 +33,8 @@ _open = _Open()
 
 
 def open_vmaps() -> tuple[VmapLevel, ...]:
-    """The levels of vmap that are open on this thread, the outermost first."""
-    return _open.vmaps
+    """The levels of vmap that are open on this thread, the outermost first; not those of tangents only."""
+    return tuple([level for level in _open.vmaps if not level.of_tangents])
 
 
 class VmapLevel:
@@ -43,13 +43,15 @@ class VmapLevel:
     Args:
         size: how many elements the batch has.
         randomness: "error", "same" or "different".
+        of_tangents: only tangents are batched, and the values that carry them are not.
     """
 
-    __slots__ = ("number", "open", "randomness", "size")
+    __slots__ = ("number", "of_tangents", "open", "randomness", "size")
 
-    def __init__(self, size: int, randomness: str) -> None:
+    def __init__(self, size: int, randomness: str, of_tangents: bool = False) -> None:
         self.size = size
         self.randomness = randomness
+        self.of_tangents = of_tangents
         self.number = len(_open.vmaps) + 1
         self.open = True
 
@@ -74,9 +76,9 @@ class VmapLevel:
 
 
 @contextmanager
-def vmap_level(size: int, randomness: str) -> Iterator[VmapLevel]:
+def vmap_level(size: int, randomness: str, of_tangents: bool = False) -> Iterator[VmapLevel]:
     """A level of vmap, open for the length of a `with` block; Tensors batched at it are void after that."""
-    level = VmapLevel(size, randomness)
+    level = VmapLevel(size, randomness, of_tangents)
     vmaps, around = _open.vmaps, interest.around
     _open.vmaps = (*vmaps, level)
     interest.around = (*around, level)
@@ -155,3 +157,11 @@ def tangent_at(tensor: Tensor, level: int) -> Tensor | None:
 def set_tangent_at(tensor: Tensor, tangent: Tensor, level: int) -> None:
     """Let a Tensor carry a tangent at a level."""
     forward.set_tangent(tensor, tangent)
+
+
+def without_history(tensor: Tensor) -> Tensor:
+    """`tensor` cut off from the graph; it still carries its tangent."""
+    out = tensor.detach()
+    if forward.active() and tensor._extra is not None and tensor._extra.tangent is not None:
+        out.extra.tangent = tensor._extra.tangent
+    return out
