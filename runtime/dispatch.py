@@ -164,10 +164,12 @@ class Operator:
         if self.composite is not None:
             return self._call_composite(self.composite, values)
         out = self.compute(values)
-        if forward.active():
-            forward.apply(self, out, values)
         if grad_mode.enabled:
             self._record(out, values)
+        if forward.active():
+            forward.apply(self, out, values)  # now that results have their history: a tangent may be made of them
+            if grad_mode.enabled:
+                forward.keep_all(out)
         return out
 
     def _call_composite(self, function: Callable[..., Any], values: Sequence[Any]) -> Any:
@@ -322,9 +324,9 @@ class Operator:
             result = self.compute(values)._array
         self._check_fits(result, target)
         before = target
-        if needs_grad:
-            before = self._snapshot(target) if self.saves_self else _alias(target)
         tangents = forward.tangents_of(self, values) if forward.active() else None
+        if needs_grad or tangents is not None:
+            before = self._snapshot(target) if self.saves_self else _alias(target)
         np.copyto(target._array, result, casting="unsafe")
         views.bump_version(target)
         if needs_grad:
@@ -349,7 +351,10 @@ class Operator:
                     _tell_recorded(written)
                 views.rebase_history(target, node)
         if tangents is not None:
-            forward.apply(self, target, [before, *values[1:]])
+            forward.apply(self, target, [before, *values[1:]], tangents)
+            if needs_grad and isinstance(node, Node):
+                forward.keep(node, 0, target)
+            forward.spread(target)
         return target
 
     def _writes_plainly(self, args: Sequence[Any]) -> bool:
@@ -387,6 +392,8 @@ class Operator:
         copy = wrap(tensor._array.copy())
         copy._edge = tensor._edge
         copy._extra = None
+        if forward.active():
+            forward.carry(tensor, copy, lambda tangent: tangent)
         return copy
 
     def _check_fits(self, result: np.ndarray, target: Tensor) -> None:

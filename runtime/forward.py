@@ -7,7 +7,7 @@ general path, and that asks here.
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,6 +17,7 @@ from runtime.tensor import Tensor, wrap
 
 if TYPE_CHECKING:
     from runtime.dispatch import Operator
+    from runtime.node import Node
 
 
 class _State(threading.local):
@@ -118,6 +119,48 @@ def apply(operator: Operator, out: Any, values: Sequence[Any], tangents: list[An
     else:
         for tensor, tangent in zip(out, results, strict=True):
             _attach(tensor, tangent)
+
+
+def carry(source: Tensor, target: Tensor, function: Callable[[Tensor], Tensor]) -> None:
+    """Give `target`, a linear function of `source`, the tangent that follows."""
+    if source._extra is not None and source._extra.tangent is not None:
+        level, tangent = source._extra.tangent
+        if level is _state.level:
+            target.extra.tangent = (level, function(tangent))
+
+
+def keep(node: Node, output_nr: int, tensor: Tensor) -> None:
+    """Remember the tangent of an output of a Node: a Node that saves its output keeps the values only."""
+    if tensor._extra is not None and tensor._extra.tangent is not None:
+        node.extra.tangents[output_nr] = tensor._extra.tangent
+
+
+def keep_all(out: Any) -> None:
+    """As `keep`, for the results of a call that was recorded."""
+    for tensor in out if isinstance(out, list | tuple) else (out,):
+        if isinstance(tensor, Tensor) and not tensor.is_leaf:
+            keep(*tensor._node_and_output(), tensor)
+
+
+def spread(target: Tensor) -> None:
+    """After a write: give the base of what was written, and the views of it, the tangents of what they hold now."""
+    from runtime.linear import apply_linear
+    from runtime.views import Region
+
+    root = target if target._base is None else target._base
+    views = None if root._extra is None else root._extra.views
+    tangent = tangent_of(target)
+    if views is None or tangent is None:
+        return
+    if target is not root:
+        region, old = Region(root._array, target._array), tangent_of(root)
+        written = apply_linear(tangent, region.scatter, region.gather)
+        tangent = written if old is None else apply_linear(old, region.clear, region.clear) + written
+        set_tangent(root, tangent)
+    for view in views:
+        if view is not target and view._array.dtype.kind not in "biu":
+            region = Region(root._array, view._array)
+            set_tangent(view, apply_linear(tangent, region.gather, region.scatter))
 
 
 def _attach(tensor: Tensor, tangent: Tensor | None) -> None:

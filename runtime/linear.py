@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from runtime import forward as tangents
 from runtime.modes import grad_mode
 from runtime.node import LEAF, Edge, Leaf, Node
 from runtime.tensor import Tensor, wrap
@@ -47,4 +48,6 @@ def apply_linear(
     out = wrap(np.asarray(forward(tensor._array)))
     if tensor._edge is not None and grad_mode.enabled:
         out._edge = kind(tensor, forward, adjoint, out._array)
+    if tangents.active():
+        tangents.carry(tensor, out, lambda tangent: apply_linear(tangent, forward, adjoint, kind))
     return out

@@ -76,7 +76,7 @@ class RemovableHandle:
 class NodeExtra:
     """The rare parts of a Node: hooks of every kind and the user's metadata."""
 
-    __slots__ = ("hooks", "metadata", "prehooks", "retained", "tensor_hooks")
+    __slots__ = ("hooks", "metadata", "prehooks", "retained", "tangents", "tensor_hooks")
 
     def __init__(self) -> None:
         self.prehooks: Hooks = {}
@@ -84,6 +84,7 @@ class NodeExtra:
         self.tensor_hooks: dict[int, Hooks] = {}  # by output number
         self.retained: dict[int, weakref.ref[Tensor]] = {}  # outputs that keep their gradient, by output number
         self.metadata: dict[Any, Any] = {}
+        self.tangents: dict[int, Any] = {}  # of outputs, by number: kept by runtime.forward for saved results
 
 
 class OutputEdge:

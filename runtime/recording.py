@@ -68,6 +68,8 @@ def unpack_result(
     tensor._edge = node if output_nr == 0 else None if output_nr is None else OutputEdge(node, output_nr)
     if version[0] != saved_at:
         raise modified_error(node, name, tensor, saved_at)
+    if node._extra is not None and output_nr in node._extra.tangents:
+        tensor.extra.tangent = node._extra.tangents[output_nr]
     return tensor
 
 

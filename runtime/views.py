@@ -19,7 +19,7 @@ import numpy as np
 
 from runtime.edge import convert, fit
 from runtime.linear import LinearBackward, apply_linear, edge_of
-from runtime.modes import grad_mode
+from runtime.modes import grad_mode, plain
 from runtime.node import LEAF, Leaf, Node, OutputEdge
 from runtime.tensor import Extra, Tensor, ViewKind, wrap
 
@@ -284,7 +284,7 @@ class CopySlices(Node):
             return (None, *results)
         if below is not None:
             below = fit(below, region.shape, region.dtype, self.inner.name())
-        if grad_mode.enabled or grad._opaque:
+        if grad_mode.enabled or type(grad) not in plain:
             rest = apply_linear(grad, region.clear, region.clear)
             if below is not None:
                 rest = rest + apply_linear(below, region.scatter, region.gather)

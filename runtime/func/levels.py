@@ -159,9 +159,9 @@ def set_tangent_at(tensor: Tensor, tangent: Tensor, level: int) -> None:
     forward.set_tangent(tensor, tangent)
 
 
-def without_history(tensor: Tensor) -> Tensor:
-    """`tensor` cut off from the graph; it still carries its tangent."""
+def without_history(tensor: Tensor, cut: Callable[[Tensor], Tensor]) -> Tensor:
+    """`tensor` cut off from the graph; it still carries its tangent, to which `cut` is applied."""
     out = tensor.detach()
-    if forward.active() and tensor._extra is not None and tensor._extra.tangent is not None:
-        out.extra.tangent = tensor._extra.tangent
+    if forward.active():
+        forward.carry(tensor, out, cut)
     return out

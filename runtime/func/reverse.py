@@ -77,11 +77,16 @@ class _Recording:
 
     def released(self, value: Any) -> Any:
         """A result as it leaves: without history, unless something outside has a part in it."""
-        if not isinstance(value, Tensor) or value._edge is None:
+        if not isinstance(value, Tensor):
             return value
-        if self.level.outer and self.level.depends_outside([value]):
-            return value
-        return without_history(value)
+        if value._edge is None:
+            return without_history(value, self.cut) if forward.active() else value
+        return value if self.cut(value) is value else without_history(value, self.cut)
+
+    def cut(self, tensor: Tensor) -> Tensor:
+        """A Tensor, without its history unless something outside has a part in it."""
+        kept = tensor._edge is None or (self.level.outer and self.level.depends_outside([tensor]))
+        return tensor if kept else tensor.detach()
 
     def gradients(
         self, roots: Sequence[Tensor], grads: Sequence[Tensor], keep_graph: bool, create_graph: bool
