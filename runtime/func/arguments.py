@@ -57,6 +57,9 @@ def split_aux(out: Any, has_aux: bool, name: str) -> tuple[Any, Any]:
         return out, None
     if not isinstance(out, tuple) or len(out) != 2:
         raise RuntimeError(f"{name}: output of function f should be a tuple: (output, aux) if has_aux is True")
+    for leaf in flatten(out[1])[0]:
+        if not isinstance(leaf, Tensor):
+            raise RuntimeError(f"Expected tensors, got unsupported type {type(leaf)}")
     return out
 
 
@@ -64,7 +67,9 @@ def check_tensors(leaves: Sequence[Any], name: str) -> None:
     """Refuse outputs that are no Tensors."""
     for leaf in leaves:
         if not isinstance(leaf, Tensor):
-            raise RuntimeError(f"{name}: expected f(*primals) to return only tensors, got unsupported type {type(leaf)}")
+            raise RuntimeError(
+                f"{name}: expected f(*primals) to return only tensors, got unsupported type {type(leaf)}"
+            )
 
 
 def check_real(values: Any, name: str, what: str) -> None:

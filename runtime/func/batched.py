@@ -177,7 +177,9 @@ class BatchedTensor(Tensor):
     @data.setter
     def data(self, value: Tensor) -> None:
         if not isinstance(value, BatchedTensor) or value.level is not self.level:
-            raise RuntimeError("vmap: the data of a Tensor that is vmapped over can only be set to one of the same level")
+            raise RuntimeError(
+                "vmap: the data of a Tensor that is vmapped over can only be set to one of the same level"
+            )
         self.value.data = value.value
 
     # Linear maps on arrays, which the engine fits gradients with.

@@ -29,7 +29,9 @@ class Tree:
             return "*"
         inner = ", ".join(map(str, self.children))
         if self.keys:
-            return "{" + ", ".join(f"{key!r}: {child}" for key, child in zip(self.keys, self.children, strict=True)) + "}"
+            return (
+                "{" + ", ".join(f"{key!r}: {child}" for key, child in zip(self.keys, self.children, strict=True)) + "}"
+            )
         if self.kind is list:
             return f"[{inner}]"
         return f"({inner},)" if len(self.children) == 1 else f"({inner})"

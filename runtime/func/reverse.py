@@ -204,7 +204,9 @@ class _Pullback:
                 )
         return self.inputs.join(self.pull(leaves, retain_graph, create_graph))
 
-    def pull(self, cotangents: Sequence[Tensor], keep_graph: bool = True, create_graph: bool | None = None) -> list[Tensor]:
+    def pull(
+        self, cotangents: Sequence[Tensor], keep_graph: bool = True, create_graph: bool | None = None
+    ) -> list[Tensor]:
         """The gradients of all inputs."""
         if create_graph is None:
             outside = self.connects or forward.active() or any(tensor._edge is not None for tensor in cotangents)

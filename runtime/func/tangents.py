@@ -45,9 +45,7 @@ def jvp(
     """
     name = "jvp(f, primals, tangents)"
     if not isinstance(primals, tuple):
-        raise RuntimeError(
-            f"{name}: Expected primals to be a tuple. E.g. it should be valid to call f(*primals)."
-        )
+        raise RuntimeError(f"{name}: Expected primals to be a tuple. E.g. it should be valid to call f(*primals).")
     (points, tree), (directions, other) = flatten(primals), flatten(tangents)
     if tree != other:
         raise RuntimeError(
@@ -275,9 +273,7 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
     def jvp_fn(*tangents: Any) -> Any:
         directions, structure = flatten(tangents)
         if structure != given:
-            raise RuntimeError(
-                f"Expected the tangents {structure} to have the same argspec as the primals {given}"
-            )
+            raise RuntimeError(f"Expected the tangents {structure} to have the same argspec as the primals {given}")
         for place, (tangent, point) in enumerate(zip(directions, points, strict=True)):
             for what, mine, its in (("shape", tangent.shape, point.shape), ("dtype", tangent.dtype, point.dtype)):
                 if mine != its:

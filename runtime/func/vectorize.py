@@ -36,8 +36,7 @@ def vmap(
         chunk_size: do no more elements than this at a time.
 
     Returns:
-        The function of batches. It takes keyword arguments too: those that are Tensors are batched along their first
-        dimension.
+        The function of batches. Keyword arguments are the same for all elements.
 
     Raises:
         ValueError: the dimensions do not fit the arguments, or an output is no Tensor.
@@ -86,16 +85,12 @@ class _Batches:
                 f"{flatten(in_dims)[1]} but inputs has structure {self.tree}."
             )
         self.dims = [_checked(call, dim, leaf) for dim, leaf in zip(dims, self.leaves, strict=True)]
-        named, self.named_tree = flatten(kwargs)
-        self.positional = len(self.leaves)
-        self.leaves += named
-        self.dims += [0 if isinstance(leaf, Tensor) else None for leaf in named]
+        self.kwargs = kwargs
         self.size = _batch_size([(leaf, dim) for leaf, dim in zip(self.leaves, self.dims, strict=True)])
 
     def call(self, func: Callable[..., Any], leaves: Sequence[Any]) -> Any:
         """Call the function with these leaves in place of the given ones."""
-        kwargs = self.named_tree.join(leaves[self.positional :])
-        return func(*self.tree.join(leaves[: self.positional]), **kwargs)
+        return func(*self.tree.join(leaves), **self.kwargs)
 
 
 def _is_dim(value: Any) -> bool:
@@ -128,7 +123,7 @@ def _checked(call: str, dim: Any, leaf: Any) -> int | None:
 def _batch_size(pairs: Sequence[tuple[Any, int | None]]) -> int:
     sizes: list[int] = [leaf._array.shape[dim] for leaf, dim in pairs if dim is not None]
     if not sizes:
-        raise ValueError("vmap: at least one input must have an in_dim that is not None")
+        raise ValueError("vmap: Expected at least one Tensor to vmap over")
     if any(size != sizes[0] for size in sizes):
         raise ValueError(
             f"vmap: Expected all tensors to have the same size in the mapped dimension, got sizes {sizes} for the mapped "
@@ -178,7 +173,9 @@ class _Outputs:
         batched = type(out) is BatchedTensor and out.level is level
         if dim is None:
             if batched:
-                raise ValueError(f"{self.name}: `{_name(self.func)}` can not return a BatchedTensor when out_dim is None")
+                raise ValueError(
+                    f"{self.name}: `{_name(self.func)}` can not return a BatchedTensor when out_dim is None"
+                )
             return out
         if not isinstance(out, Tensor):
             raise ValueError(
@@ -189,9 +186,7 @@ class _Outputs:
         return ops.movedim(value, 0, dim) if dim else value
 
 
-def _in_chunks(
-    func: Callable[..., Any], out_dims: Any, randomness: str, batches: _Batches, chunk_size: int
-) -> Any:
+def _in_chunks(func: Callable[..., Any], out_dims: Any, randomness: str, batches: _Batches, chunk_size: int) -> Any:
     """Some elements at a time; the outputs are joined."""
     outputs = _Outputs(func, out_dims, randomness)
     parts = []

@@ -33,7 +33,7 @@ RULES: dict[str, Rule] = {
 }
 
 # Rules that give the arguments their shapes and call the operator: its in-place variant can be called as well.
-_IN_PLACE = {"pointwise": families.aligned, "copy": families.aligned}
+_IN_PLACE = ("pointwise", "copy")
 
 _UNBATCHED_TARGET = (
     "vmap: inplace arithmetic(self, *extra_args) is not possible because there exists a Tensor in extra_args that is "
@@ -70,9 +70,8 @@ def _inplace(level: VmapLevel, operator: Operator, values: list[Any]) -> Tensor:
     if not is_batched(target, level):
         raise RuntimeError(_UNBATCHED_TARGET)
     batching = operator.batching
-    prepare = None if operator.composite is not None or batching is None else _IN_PLACE.get(batching[0])
-    if prepare is not None:
-        operator.inplace(*prepare(level, operator, values))
+    if operator.composite is None and batching is not None and batching[0] in _IN_PLACE:
+        operator.inplace(*families.aligned(level, operator, values, written=0))
         return target
     if target._edge is not None and grad_mode.enabled:
         # The value that is about to be overwritten may be needed for the gradient.

@@ -45,8 +45,8 @@ def pointwise(level: VmapLevel, operator: Operator, values: list[Any]) -> Any:
     return wrapped(call(operator, aligned(level, operator, values)), level, operator)
 
 
-def aligned(level: VmapLevel, operator: Operator, values: list[Any]) -> list[Any]:
-    """The arguments of an element-wise call for the whole batch."""
+def aligned(level: VmapLevel, operator: Operator, values: list[Any], written: int | None = None) -> list[Any]:
+    """The arguments of an element-wise call for the whole batch; that at `written` keeps its dtype."""
     assert operator.batching is not None
     given = list(values)
     rank = 0
@@ -73,11 +73,11 @@ def aligned(level: VmapLevel, operator: Operator, values: list[Any]) -> list[Any
             value = tensor.value
             given[position] = value if value._array.ndim > rank else with_rank(value, rank)
     if mixed and operator.promotion is not None:
-        _promote(operator, values, given)
+        _promote(operator, values, given, written)
     return given
 
 
-def _promote(operator: Operator, values: list[Any], given: list[Any]) -> None:
+def _promote(operator: Operator, values: list[Any], given: list[Any], written: int | None) -> None:
     """Bring Tensors to the dtype that the elements have together.
 
     An element without dimensions counts less than one with some, and in the batch both have some.
@@ -85,7 +85,7 @@ def _promote(operator: Operator, values: list[Any], given: list[Any]) -> None:
     wanted = common_dtype([values[position] for position in operator._promoted if values[position] is not None])
     for position in operator._promoted:
         tensor = given[position]
-        if isinstance(tensor, Tensor) and tensor._array.dtype is not wanted:
+        if isinstance(tensor, Tensor) and tensor._array.dtype is not wanted and position != written:
             given[position] = ops._to_copy(tensor, dtype=from_numpy(wanted))
 
 
@@ -156,9 +156,7 @@ def reduction(level: VmapLevel, operator: Operator, values: list[Any]) -> Any:
     return _reduce_all(level, operator, values, position, place, rank)
 
 
-def _reduce_all(
-    level: VmapLevel, operator: Operator, values: list[Any], position: int, place: int, rank: int
-) -> Any:
+def _reduce_all(level: VmapLevel, operator: Operator, values: list[Any], position: int, place: int, rank: int) -> Any:
     given = list(values)
     value = values[position].value
     listed = "[" in operator.signature.parameters[place].type
@@ -236,9 +234,13 @@ def loop(level: VmapLevel, operator: Operator, values: list[Any]) -> Any:
     if not isinstance(rows[0], list | tuple):
         return undefined(level, operator, values)
     results = [batch(ops.stack(column), level) for column in zip(*rows, strict=True)]
-    return results if isinstance(rows[0], list) else operator.results(results) if len(
-        operator.signature.schema.returns
-    ) > 1 else tuple(results)
+    return (
+        results
+        if isinstance(rows[0], list)
+        else operator.results(results)
+        if len(operator.signature.schema.returns) > 1
+        else tuple(results)
+    )
 
 
 class FallbackWarnings:

@@ -220,9 +220,7 @@ def take(level: VmapLevel, operator: Operator, values: list[Any]) -> Any:
 def put(level: VmapLevel, operator: Operator, values: list[Any]) -> Any:
     """`self` with elements written, or added, by their place in the row of all."""
     x, places, source, accumulate = values
-    flat = ops.index_put(
-        ops.reshape(x, (-1,)), [ops.reshape(places, (-1,))], ops.reshape(source, (-1,)), accumulate
-    )
+    flat = ops.index_put(ops.reshape(x, (-1,)), [ops.reshape(places, (-1,))], ops.reshape(source, (-1,)), accumulate)
     return ops.reshape(flat, x._array.shape)
 
 
@@ -293,5 +291,3 @@ def embedding_dense_backward(level: VmapLevel, operator: Operator, values: list[
     table = call(operator, [added, long, level.size * length, -1, by_frequency])
     sizes = (level.size, length, prod(grad._array.shape[indices.dim() :]))
     return batch(ops.view(table, sizes), level)
-
-

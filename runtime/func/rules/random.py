@@ -25,9 +25,7 @@ _SHAPE_ONLY = frozenset((
 Proceed = Callable[[list[Any]], Any]
 
 
-def random_call(
-    level: VmapLevel, operator: Operator, variant: Variant, values: list[Any], proceed: Proceed
-) -> Any:
+def random_call(level: VmapLevel, operator: Operator, variant: Variant, values: list[Any], proceed: Proceed) -> Any:
     """Draw as the level's `randomness` says.
 
     Raises:
