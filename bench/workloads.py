@@ -294,40 +294,14 @@ def _curve(library: Any) -> Callable[[Any], Any]:
     return lambda x: library.tanh(x) * x.sum()
 
 
-def _rows(library: Any, y: Any, x: Any) -> Any:
-    """The Jacobian of `y`, a vector, row by row."""
-    return [library.autograd.grad(y[i], x, retain_graph=True)[0] for i in range(y.shape[0])]
-
-
 def jacobian(library: Any, scale: Scale) -> Round:
-    x = leaf(library, scale.jacobian)
-    curve = _curve(library)
-
-    def work() -> None:
-        _rows(library, curve(x), x)
-
-    return timed(f"jacobian, {scale.jacobian} to {scale.jacobian}", work, 3)
-
-
-def hessian(library: Any, scale: Scale) -> Round:
-    x = leaf(library, scale.jacobian)
-    curve = _curve(library)
-
-    def work() -> None:
-        (gradient,) = library.autograd.grad(curve(x).sum(), x, create_graph=True)
-        _rows(library, gradient, x)
-
-    return timed(f"hessian, {scale.jacobian} inputs", work, 3)
-
-
-def functional_jacobian(library: Any, scale: Scale) -> Round:
-    """What a PyTorch user would write: torch.func, vectorised over the rows."""
+    """By torch.func: one backward for all rows."""
     x = library.tensor(array(scale.jacobian))
     transformed = library.func.jacrev(_curve(library))
     return timed(f"jacobian, {scale.jacobian} to {scale.jacobian}", lambda: transformed(x), 3)
 
 
-def functional_hessian(library: Any, scale: Scale) -> Round:
+def hessian(library: Any, scale: Scale) -> Round:
     x = library.tensor(array(scale.jacobian))
     curve = _curve(library)
     transformed = library.func.hessian(lambda x: curve(x).sum())
@@ -432,8 +406,8 @@ def workloads(out: Path) -> list[Workload]:
         Workload("element-wise, copies", element_wise_in_copies, memory_copy, most_rounds=9),
         Workload("block", block(block_fused, "primitives"), block(block_primitive, "primitives"), most_rounds=15),
         Workload("block, fused", block(block_fused, "fused operators"), most_rounds=15),
-        Workload("jacobian", jacobian, functional_jacobian, most_rounds=15),
-        Workload("jacobian", hessian, functional_hessian, most_rounds=15),
+        Workload("jacobian", jacobian, most_rounds=15),
+        Workload("jacobian", hessian, most_rounds=15),
         Workload("import", import_time, most_rounds=7),
         Workload("codegen, own", codegen_own(out / "own"), compared=False, most_rounds=3, warm_up=False),
         Workload("codegen", whole, gen_autograd, most_rounds=3, warm_up=False),

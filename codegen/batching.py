@@ -72,6 +72,4 @@ def check_batching(functions: Iterable[NativeFunction], rules: FunctionIndex, di
         name = function.batching
         if name is not None and (rules.get(str(name)) is None or str(name).startswith("_")):
             public = [rule.name for rule in rules if not rule.name.startswith("_")]
-            diagnostics.error(
-                name.span(), f"no rule '{name}' in {rules.folder}", did_you_mean(str(name), public)
-            )  # fmt: skip
+            diagnostics.error(name.span(), f"no rule '{name}' in runtime/func/rules", did_you_mean(str(name), public))

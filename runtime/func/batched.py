@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 _new = object.__new__
 
 _NUMBER = (
-    "vmap: It looks like you're calling .item() on a Tensor. That has no meaning under vmap, where there is one value for "
-    "each element of the batch: please write it with other operations."
+    "vmap: It looks like you're calling .item() on a Tensor. That has no meaning under vmap, where there is one value "
+    "for each element of the batch: please write it with other operations."
 )
 _CONTROL_FLOW = (
     "vmap: It looks like you're attempting to use a Tensor in some data-dependent control flow. Under vmap it has one "
@@ -69,7 +69,7 @@ class BatchedTensor(Tensor):
         return array[0, ...] if level.size else np.empty(array.shape[1:], array.dtype)
 
     @property
-    def _edge(self) -> Any:  # type: ignore[override]
+    def _edge(self) -> Any:
         return self.value._edge
 
     @_edge.setter
@@ -77,7 +77,7 @@ class BatchedTensor(Tensor):
         self.value._edge = edge
 
     @property
-    def _writes(self) -> Any:  # type: ignore[override]
+    def _writes(self) -> Any:
         return self.value._writes
 
     @_writes.setter
@@ -85,7 +85,7 @@ class BatchedTensor(Tensor):
         self.value._writes = writes
 
     @property
-    def _extra(self) -> Any:  # type: ignore[override]
+    def _extra(self) -> Any:
         return self.value._extra
 
     @_extra.setter
@@ -104,7 +104,7 @@ class BatchedTensor(Tensor):
         """Raise: there is one number for each element of the batch."""
         raise RuntimeError(_NUMBER)
 
-    __float__ = __int__ = __complex__ = __index__ = item  # type: ignore[assignment]
+    __float__ = __int__ = __complex__ = __index__ = item
 
     def __bool__(self) -> NoReturn:
         raise RuntimeError(_CONTROL_FLOW)

@@ -82,8 +82,8 @@ def _tied(given: Mapping[str, Tensor], members: Mapping[str, Tensor]) -> dict[st
         for other in groups.get(id(members.get(name)), ()):
             if other in given and given[other] is not tensor:
                 raise ValueError(
-                    f"functional_call got multiple values for keys {sorted([name, other])}, which are tied. Consider using "
-                    "tie_weights=False"
+                    f"functional_call got multiple values for keys {sorted([name, other])}, which are tied. Consider "
+                    "using tie_weights=False"
                 )
             values[other] = tensor
     return values

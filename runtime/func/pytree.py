@@ -52,7 +52,8 @@ class Tree:
         items = [child._join(leaves) for child in self.children]
         if issubclass(self.kind, dict):
             return self.kind(zip(self.keys, items, strict=True))
-        return self.kind(*items) if hasattr(self.kind, "_fields") else self.kind(items)
+        kind: Any = self.kind
+        return kind(*items) if hasattr(kind, "_fields") else kind(items)
 
 
 LEAF_TREE = Tree(None)

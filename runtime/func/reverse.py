@@ -1,8 +1,8 @@
 """Transforms by backward: grad, vjp and the Jacobian by rows.
 
-The function is called at new Tensors of the same values, and its graph is the one that everybody's operators record. What
-a transform returns is cut off from it, unless the outside has a part in it: an input or a captured Tensor that requires a
-gradient there. Then the backward is recorded too, and the results can be differentiated again.
+The function is called at new Tensors of the same values, and its graph is the one that everybody's operators record.
+What a transform returns is cut off from it, unless the outside has a part in it: an input or a captured Tensor that
+requires a gradient there. Then the backward is recorded too, and the results can be differentiated again.
 
 Inputs and outputs that are batched by an open vmap are differentiated as whole batches. That gives each element its own
 gradient, because its input has a part in its own output only; an input that is the same for all elements is repeated
@@ -20,7 +20,8 @@ import numpy as np
 
 from runtime import engine, forward, ops
 from runtime.func.arguments import ArgNums, check_real, check_tensors, chosen_positions, split_aux, with_chosen
-from runtime.func.batched import BatchedTensor, batch, dress, peel
+from runtime.func.batched import batch, dress, peel
+from runtime.func.calls import whole_batch
 from runtime.func.levels import GradLevel, open_vmaps, vmap_level, without_history
 from runtime.func.pytree import Tree, flatten, tree_map
 from runtime.modes import grad_mode
@@ -153,8 +154,8 @@ def _check_scalar(value: Any) -> None:
         raise RuntimeError(f"{name}: Expected f(*args) to return a Tensor, got {type(value)}")
     if value.dim():
         raise RuntimeError(
-            f"{name}: Expected f(*args) to return a scalar Tensor, got tensor with {value.dim()} dims. Maybe you wanted to "
-            "use the vjp or jacrev APIs instead?"
+            f"{name}: Expected f(*args) to return a scalar Tensor, got tensor with {value.dim()} dims. Maybe you "
+            "wanted to use the vjp or jacrev APIs instead?"
         )
     if value.is_complex():
         raise RuntimeError(f"grad can be implicitly created only for real scalar outputs but got {value.dtype}")
@@ -193,14 +194,14 @@ class _Pullback:
         leaves, tree = flatten(cotangents)
         if tree != self.tree:
             raise RuntimeError(
-                "Expected pytree structure of cotangents to be the same as pytree structure of outputs to the function. "
-                f"cotangents: {tree}, primal output: {self.tree}"
+                "Expected pytree structure of cotangents to be the same as pytree structure of outputs to the "
+                f"function. cotangents: {tree}, primal output: {self.tree}"
             )
         for place, (leaf, shape) in enumerate(zip(leaves, self.shapes, strict=True)):
             if leaf._array.shape != shape:
                 raise RuntimeError(
-                    f"Mismatch in shape: grad_output[{place}] has a shape of {leaf.shape} and output[{place}] has a shape "
-                    f"of {list(shape)}."
+                    f"Mismatch in shape: grad_output[{place}] has a shape of {leaf.shape} and output[{place}] has a "
+                    f"shape of {list(shape)}."
                 )
         return self.inputs.join(self.pull(leaves, retain_graph, create_graph))
 
@@ -277,8 +278,8 @@ def jacrev(
         chunk_size: do no more rows than this at a time.
 
     Returns:
-        The function. For each output it gives, nested as the arguments are, a Tensor of the shape of the output followed
-        by that of the argument.
+        The function. For each output it gives, nested as the arguments are, a Tensor of the shape of the output
+        followed by that of the argument.
 
     Raises:
         ValueError: `chunk_size` is not positive.
@@ -322,14 +323,8 @@ def _rows(pullback: _Pullback, outputs: Sequence[Tensor], chunk_size: int | None
         with vmap_level(stop - start, "error") as level:
             starts = [batch(tensor, level) for tensor in one_hot(outputs, start, stop)]
             found = pullback.pull(starts)
-            parts.append([_unwrapped(tensor, level) for tensor in found])
+            parts.append([whole_batch(tensor, level) for tensor in found])
     return parts[0] if len(parts) == 1 else [ops.cat(list(column), 0) for column in zip(*parts, strict=True)]
-
-
-def _unwrapped(tensor: Tensor, level: Any) -> Tensor:
-    if type(tensor) is BatchedTensor and tensor.level is level:
-        return tensor.value
-    return ops.expand(ops.unsqueeze(tensor, 0), (level.size, *tensor._array.shape))
 
 
 def one_hot(tensors: Sequence[Tensor], start: int, stop: int) -> list[Tensor]:

@@ -49,8 +49,9 @@ def jvp(
     (points, tree), (directions, other) = flatten(primals), flatten(tangents)
     if tree != other:
         raise RuntimeError(
-            f"{name}: Expected primals and tangents to have the same python structure. For example, if primals is a tuple "
-            f"of 3 tensors, tangents also must be. Got primals with structure {tree} and tangents with structure {other}"
+            f"{name}: Expected primals and tangents to have the same python structure. For example, if primals is a "
+            f"tuple of 3 tensors, tangents also must be. Got primals with structure {tree} and tangents with structure "
+            f"{other}"
         )
     if not points:
         raise RuntimeError(f"{name}: Expected primals to contain at least one Tensor.")
@@ -95,8 +96,8 @@ class _Tangents:
             raise ValueError(f"Expected primal to be floating point or complex, but got: {primal.dtype}")
         if primal._array.shape != tangent._array.shape:
             raise RuntimeError(
-                "Trying to set a forward gradient that has a different size than that of the original Tensor, this is not "
-                f"supported. Tensor is of size {list(primal.shape)} while the given forward gradient is of size "
+                "Trying to set a forward gradient that has a different size than that of the original Tensor, this is "
+                f"not supported. Tensor is of size {list(primal.shape)} while the given forward gradient is of size "
                 f"{list(tangent.shape)}."
             )
         tangent = tangent._cast(primal.dtype)
@@ -129,8 +130,8 @@ def _tangent_of(tensor: Tensor, level: int, strict: bool) -> Tensor:
     if tangent is None:
         if strict:
             raise RuntimeError(
-                "jvp(f, primals, tangents, strict=True): The output of f is independent of the inputs. This is not allowed "
-                "with strict=True."
+                "jvp(f, primals, tangents, strict=True): The output of f is independent of the inputs. This is not "
+                "allowed with strict=True."
             )
         return ops.zeros_like(tensor)
     for vmap in reversed(vmaps):
@@ -183,8 +184,8 @@ def _columns(
 ) -> tuple[list[Tensor], Tree, list[Tensor], Any]:
     """The outputs, and for each the tangents for all elements of all inputs, along a first dimension."""
     count = sum(point.numel() for point in points)
-    # The values are the same for all columns, so they are computed once and carry a batch of tangents; unless each column
-    # has random numbers of its own.
+    # The values are the same for all columns, so they are computed once and carry a batch of tangents; unless each
+    # column has random numbers of its own.
     shared = randomness != "different"
     vmaps = open_vmaps()
     with vmap_level(count, randomness, of_tangents=shared) as level:
@@ -192,16 +193,11 @@ def _columns(
         run = _Tangents(vmaps if shared else (*vmaps, level))
         outputs, structure, tangents, aux = run.of(func, points, tree, directions, has_aux)
         check_real(outputs, "jacfwd", "output")
-        columns = [_unwrapped(tensor, level) for tensor in tangents]
+        columns = [peel(tensor, level) for tensor in tangents]
         if not shared:
             outputs = [_first(tensor, level) for tensor in outputs]
             aux = tree_map(lambda leaf: _first(leaf, level), aux) if has_aux else None
     return outputs, structure, columns, aux
-
-
-def _unwrapped(tensor: Tensor, level: VmapLevel) -> Tensor:
-    """The batch of a level that is the innermost one."""
-    return peel(tensor, level)
 
 
 def _first(value: Any, level: VmapLevel) -> Any:

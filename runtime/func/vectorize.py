@@ -7,7 +7,8 @@ from functools import wraps
 from typing import Any, TypeVar
 
 from runtime import ops
-from runtime.func.batched import BatchedTensor, batch
+from runtime.func.batched import batch
+from runtime.func.calls import is_batched, whole_batch
 from runtime.func.levels import VmapLevel, vmap_level
 from runtime.func.pytree import Tree, flatten, spread
 from runtime.tensor import Tensor
@@ -73,8 +74,8 @@ class _Batches:
             )
         if not args:
             raise ValueError(
-                f"vmap({_name(func)})(<inputs>): got no inputs. Maybe you forgot to add inputs, or you are trying to vmap "
-                "over a function with no inputs. The latter is unsupported."
+                f"vmap({_name(func)})(<inputs>): got no inputs. Maybe you forgot to add inputs, or you are trying to "
+                "vmap over a function with no inputs. The latter is unsupported."
             )
         self.leaves, self.tree = flatten(args)
         given = tuple(in_dims) if isinstance(in_dims, list) else in_dims
@@ -107,8 +108,8 @@ def _checked(call: str, dim: Any, leaf: Any) -> int | None:
         return None
     if not isinstance(leaf, Tensor):
         raise ValueError(
-            f"{call}: Got in_dim={dim} for an input but the input is of type {type(leaf)}. We cannot vmap over non-Tensor "
-            "arguments, please use None as the respective in_dim"
+            f"{call}: Got in_dim={dim} for an input but the input is of type {type(leaf)}. We cannot vmap over "
+            "non-Tensor arguments, please use None as the respective in_dim"
         )
     ndim = leaf.dim()
     if not -ndim <= dim < ndim:
@@ -126,8 +127,8 @@ def _batch_size(pairs: Sequence[tuple[Any, int | None]]) -> int:
         raise ValueError("vmap: Expected at least one Tensor to vmap over")
     if any(size != sizes[0] for size in sizes):
         raise ValueError(
-            f"vmap: Expected all tensors to have the same size in the mapped dimension, got sizes {sizes} for the mapped "
-            "dimension"
+            f"vmap: Expected all tensors to have the same size in the mapped dimension, got sizes {sizes} for the "
+            "mapped dimension"
         )
     return sizes[0]
 
@@ -156,8 +157,8 @@ class _Outputs:
         given = self.out_dims
         if not all(_is_dim(dim) for dim in flatten(given)[0]):
             raise ValueError(
-                f"vmap({_name(self.func)}, ..., out_dims={given}): `out_dims` must be an int, None or a python collection "
-                "of ints representing where in the outputs the vmapped dimension should appear."
+                f"vmap({_name(self.func)}, ..., out_dims={given}): `out_dims` must be an int, None or a python "
+                "collection of ints representing where in the outputs the vmapped dimension should appear."
             )
         dims = spread(given, tree, _is_dim)
         if dims is None and isinstance(given, tuple | list) and len(given) == 1 and tree.kind is None:
@@ -170,19 +171,18 @@ class _Outputs:
         return dims
 
     def _unwrapped(self, out: Any, dim: int | None, level: VmapLevel) -> Any:
-        batched = type(out) is BatchedTensor and out.level is level
         if dim is None:
-            if batched:
+            if is_batched(out, level):
                 raise ValueError(
                     f"{self.name}: `{_name(self.func)}` can not return a BatchedTensor when out_dim is None"
                 )
             return out
         if not isinstance(out, Tensor):
             raise ValueError(
-                f"{self.name}: `{_name(self.func)}` must only return Tensors, got type {type(out)}. Did you mean to set "
-                "out_dims= to None for output?"
+                f"{self.name}: `{_name(self.func)}` must only return Tensors, got type {type(out)}. Did you mean to "
+                "set out_dims= to None for output?"
             )
-        value = out.value if batched else ops.expand(ops.unsqueeze(out, 0), (level.size, *out._array.shape))  # type: ignore[attr-defined]
+        value = whole_batch(out, level)
         return ops.movedim(value, 0, dim) if dim else value
 
 

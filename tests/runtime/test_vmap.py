@@ -55,7 +55,7 @@ def test_element_shows_its_batch() -> None:
 
 @pytest.mark.parametrize("ask", [int, bool, float, complex, lambda x: x.item(), lambda x: [0, 1][x], lambda x: 1 in x])
 def test_values_can_not_be_asked_for(ask: Callable[[Any], Any]) -> None:
-    with pytest.raises(RuntimeError, match="^vmap: "):
+    with pytest.raises(RuntimeError, match=r"^vmap: "):
         vmap(lambda x: [ask(x), x][1])(torch.tensor([1, 0]))
 
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from generated.registry import OPERATORS
 
 import runtime as torch
+from generated.registry import OPERATORS
 from runtime.registry import OperatorInfo
 from runtime.tensor import Tensor, wrap
 from runtime.testing import Sample, operator_function, sample_inputs
@@ -65,7 +65,7 @@ def _close(actual: Tensor, expected: Tensor, what: str) -> None:
 
 
 def _compare(info: OperatorInfo, sample: Sample, varied: list[Tensor], in_dim: int) -> None:
-    """vmap over `varied` against a loop, and the gradients of both where there are any."""
+    """Vmap over `varied` against a loop, and the gradients of both where there are any."""
     function = _function(info, sample, varied)
     elements = [_elements(tensor) for tensor in varied]
     rows = [[wrap(column[place].copy()) for column in elements] for place in range(SIZE)]

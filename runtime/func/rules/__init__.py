@@ -1,7 +1,7 @@
 """Rules: how a call of an operator is performed for a whole batch.
 
-A rule takes the level of vmap, the operator, and the arguments in the schema's order, of which some Tensor is batched at
-this level. What it returns is batched. It is found by its name, which the generator chose for the operator (see
+A rule takes the level of vmap, the operator, and the arguments in the schema's order, of which some Tensor is batched
+at this level. What it returns is batched. It is found by its name, which the generator chose for the operator (see
 `codegen/batching.py` and the key `batching` in docs/yaml.md). Most rules call the operator on the batch, with the first
 dimension taken into account; the others say it with other operators.
 """
@@ -37,8 +37,8 @@ _IN_PLACE = ("pointwise", "copy")
 
 _UNBATCHED_TARGET = (
     "vmap: inplace arithmetic(self, *extra_args) is not possible because there exists a Tensor in extra_args that is "
-    "vmapped over while `self` is not: it has one value for each element of the batch, and `self` one for all. Please use "
-    "out-of-place operators, or make `self` by self.new_zeros() or the like of a Tensor that is vmapped over."
+    "vmapped over while `self` is not: it has one value for each element of the batch, and `self` one for all. Please "
+    "use out-of-place operators, or make `self` by self.new_zeros() or the like of a Tensor that is vmapped over."
 )
 
 
@@ -78,4 +78,4 @@ def _inplace(level: VmapLevel, operator: Operator, values: list[Any]) -> Tensor:
         values = [ops.clone(target), *values[1:]]
     result = call(operator, values)
     operator._check_fits(result._array, target)
-    return ops.copy_(target, result)  # type: ignore[attr-defined,no-any-return]
+    return ops.copy_(target, result)

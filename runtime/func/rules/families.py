@@ -9,14 +9,12 @@ from runtime import ops
 from runtime.dtypes import common_dtype, from_numpy
 from runtime.func.batched import BatchedTensor, batch
 from runtime.func.calls import (
-    as_element,
     call,
     flattened,
     is_batched,
     refuse,
     shifted,
     shifted_all,
-    value_of,
     whole_batch,
     with_rank,
     wrapped,

@@ -12,7 +12,7 @@ import numpy as np
 
 from runtime import ops
 from runtime.dtypes import from_numpy
-from runtime.func.batched import batch
+from runtime.func.batched import BatchedTensor, batch
 from runtime.func.calls import call, is_batched, refuse, shifted, whole_batch, with_rank
 from runtime.func.rules.families import aligned, loop
 from runtime.tensor import Tensor, wrap
@@ -41,7 +41,7 @@ class _Indices:
     def __init__(self, level: VmapLevel, indices: list[Tensor | None]) -> None:
         self.given: list[Tensor | None] = []
         for index in indices:
-            if index is None or index._array.dtype.kind != "b" and index._array.dtype != np.uint8:
+            if index is None or (index._array.dtype.kind != "b" and index._array.dtype != np.uint8):
                 self.given.append(index)
             elif is_batched(index, level):
                 raise RuntimeError(_MASK)
@@ -60,7 +60,7 @@ class _Indices:
     def for_batch(self, level: VmapLevel) -> list[Tensor | None]:
         """The indices of all elements, of one rank; without the place in the batch."""
         return [
-            with_rank(index.value, self.rank) if index is not None and is_batched(index, level) else index  # type: ignore[attr-defined]
+            with_rank(index.value, self.rank) if isinstance(index, BatchedTensor) and index.level is level else index
             for index in self.given
         ]
 

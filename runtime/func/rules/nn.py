@@ -36,7 +36,7 @@ def native_layer_norm(level: VmapLevel, operator: Operator, values: list[Any]) -
 
 def native_layer_norm_backward(level: VmapLevel, operator: Operator, values: list[Any]) -> Any:
     """The gradient of the input for the whole batch; those of weight and bias are sums within an element."""
-    grad, x, sizes, mean, rstd, weight, bias, (of_x, of_weight, of_bias) = values
+    grad, x, sizes, mean, rstd, weight, _, (of_x, of_weight, of_bias) = values
     scaled = grad if weight is None else grad * weight
     given = [whole_batch(tensor, level) for tensor in (scaled, x, mean, rstd)]
     found = call(operator, [given[0], given[1], sizes, given[2], given[3], None, None, (of_x, False, False)])[0]

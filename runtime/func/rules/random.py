@@ -57,7 +57,7 @@ def _in_place(level: VmapLevel, operator: Operator, values: list[Any], proceed: 
         return target
     # A call would come here again, so the draw is made on one element, written to by itself.
     one = ops.clone(ops.select(target.value.detach(), 0, 0))
-    return ops.copy_(target, proceed([one, *values[1:]]))  # type: ignore[attr-defined]
+    return ops.copy_(target, proceed([one, *values[1:]]))
 
 
 def _of_one(level: VmapLevel, operator: Operator, values: list[Any]) -> list[Any]:
@@ -79,7 +79,7 @@ def _different(level: VmapLevel, operator: Operator, values: list[Any], proceed:
     if "size" in names:
         place = names.index("size")
         given[place] = (level.size, *values[place])
-        return proceed(given)
+        return _tensor(proceed(given))
     positions = operator.batching[1]
     if not positions:  # a permutation
         return ops.stack([proceed(values) for _ in range(level.size)])
@@ -89,4 +89,9 @@ def _different(level: VmapLevel, operator: Operator, values: list[Any], proceed:
     rank = max(values[position].dim() for position in positions)
     for position in positions:
         given[position] = with_rank(whole_batch(values[position], level), rank)
-    return proceed(given)
+    return _tensor(proceed(given))
+
+
+def _tensor(out: Any) -> Tensor:
+    assert isinstance(out, Tensor)
+    return out
