@@ -220,7 +220,7 @@ def _tensor_of(array: np.ndarray[Any, Any]) -> Tensor:
 
 def _plain(items: Any) -> Any:
     if isinstance(items, Tensor):
-        return items._array.tolist()
+        return items.tolist()
     return [_plain(item) for item in items] if _is_sequence(items) else items
 
 

@@ -93,7 +93,7 @@ class Tensor(ArrayAccess, Casts, TensorMethods):
 
     def __new__(cls, *args: Any) -> Tensor:
         if len(args) == 1 and isinstance(args[0], Tensor):
-            array = args[0]._array
+            array = args[0].numpy() if args[0]._opaque else args[0]._array
         elif len(args) == 1 and not isinstance(args[0], int):
             from runtime.creation import array_of
 

@@ -59,15 +59,36 @@ def test_values_can_not_be_asked_for(ask: Callable[[Any], Any]) -> None:
         vmap(lambda x: [ask(x), x][1])(torch.tensor([1, 0]))
 
 
-@pytest.mark.parametrize("ask", [lambda x: x.numpy(), np.asarray, lambda x: x.tolist(), lambda x: x.data_ptr()])
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda x: x.numpy(),
+        np.asarray,
+        lambda x: x.tolist(),
+        lambda x: x.data_ptr(),
+        Tensor,
+        lambda x: torch.ones(3)[[[x.long()]]],
+    ],
+)
 def test_data_can_not_be_asked_for(ask: Callable[[Any], Any]) -> None:
     with pytest.raises(RuntimeError, match="Cannot access the data"):
         vmap(lambda x: [ask(x), x][1])(torch.tensor([1.0, 0.0]))
 
 
-def test_a_number_that_differs_is_no_number() -> None:
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda x: ops.add(x, x, alpha=x),
+        lambda x: torch.full((2,), x),
+        lambda x: torch.tensor([x, x]),
+        lambda x: torch.ones(3)[x.long() :],
+        lambda x: torch.arange(x),
+        lambda x: torch.zeros(3).fill_(x.item()),
+    ],
+)
+def test_a_number_that_differs_is_no_number(use: Callable[[Tensor], Tensor]) -> None:
     with pytest.raises(RuntimeError, match=r"\.item\(\)"):
-        vmap(lambda x: ops.add(x, x, alpha=x))(torch.tensor([1.0, 2.0]))
+        vmap(use)(torch.tensor([1.0, 2.0]))
 
 
 def test_an_element_that_escapes_is_void() -> None:
