@@ -368,6 +368,9 @@ BODIES: dict[str, Body] = {
     ),
     "control by where": lambda lib: lib.vmap(lambda a: lib.where(a.sum() > 2, a, -a))(x(lib, 5, 4)),
     "masked fill": lambda lib: lib.vmap(lambda a: a.masked_fill(a > 0.5, a.sum()))(x(lib, 5, 4)),
+    "a mask for all": lambda lib: lib.vmap(lambda a, m: (a[m], a.masked_select(m)), (0, None))(
+        x(lib, 5, 4), x(lib, 4) > 0.6
+    ),
     "new_zeros": lambda lib: lib.vmap(lambda a: a.new_zeros(4).add_(a))(x(lib, 5, 4)),
     "a batched index": lambda lib: lib.vmap(lambda a, i: a[i])(x(lib, 3, 4), lib.tensor(np.array([0, 3, 1]))),
     "attributes": lambda lib: lib.vmap(lambda a: a * (a.dim() + a.shape[0] + a.numel()))(x(lib, 3, 4)),

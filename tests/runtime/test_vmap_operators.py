@@ -131,3 +131,50 @@ def test_operator_against_loop(name: str) -> None:
                     _compare(info, sample, varied, in_dim)
                 continue
             _compare(info, sample, varied, in_dim)
+
+
+DIFFERENTIABLE = [name for name in NAMES if OPERATORS[name].differentiable]
+
+
+def _differentiated(info: OperatorInfo, sample: Sample) -> tuple[Callable[..., tuple[Tensor, ...]], list[Tensor]]:
+    """The results of a call that can have a gradient, as a function of its Tensors that require one."""
+    inputs = [tensor for tensor in _tensors(sample) if tensor.requires_grad]
+    function = _function(info, sample, inputs)
+    points = [tensor.detach() for tensor in inputs]
+    flags = [out.requires_grad for out in function(*inputs)]
+
+    def of_results(*tensors: Tensor) -> tuple[Tensor, ...]:
+        return tuple(out for out, flag in zip(function(*tensors), flags, strict=True) if flag)
+
+    return (of_results, points) if any(flags) and inputs else (of_results, [])
+
+
+def _directions(tensors: Any) -> list[Tensor]:
+    """A batch of two for each Tensor."""
+    return [
+        wrap(np.cos(place + np.arange(2.0 * tensor.numel())).reshape((2, *tensor.shape)))
+        for place, tensor in enumerate(tensors)
+    ]
+
+
+@pytest.mark.parametrize("name", DIFFERENTIABLE)
+def test_batches_of_gradients_and_of_tangents(name: str) -> None:
+    """The derivatives of plain values along a batch of directions, by the formulas of the operator."""
+    info = OPERATORS[name]
+    for sample in sample_inputs(info, "float64"):
+        function, points = _differentiated(info, sample)
+        if not points:
+            continue
+        what = f"{name}({sample.text})"
+        outputs, pull = torch.func.vjp(function, *points)
+        seeds = _directions(outputs)
+        mapped = torch.vmap(lambda *grads, pull=pull: pull(grads))(*seeds)
+        for place, found in enumerate(mapped):
+            rows = [pull(tuple(seed[row] for seed in seeds))[place] for row in range(2)]
+            _close(found, torch.stack(rows), f"gradient of {what}")
+        if info.forward:
+            ways = _directions(points)
+            push = lambda *tangents: torch.func.jvp(function, tuple(points), tangents)[1]  # noqa: B023, E731
+            for place, found in enumerate(torch.vmap(push)(*ways)):
+                rows = [push(*[way[row] for way in ways])[place] for row in range(2)]
+                _close(found, torch.stack(rows), f"tangent of {what}")

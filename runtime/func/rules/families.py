@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from typing import TYPE_CHECKING, Any
 
-from runtime import ops
+from runtime import forward, ops
 from runtime.dtypes import common_dtype, from_numpy
 from runtime.func.batched import BatchedTensor, batch
 from runtime.func.calls import (
@@ -202,7 +202,7 @@ def whole(level: VmapLevel, operator: Operator, values: list[Any]) -> Any:
 def _median(flat: Tensor) -> Tensor:
     """The median of each row, with a gradient that equal elements share."""
     chosen = ops.median(flat.detach(), 1, True)[0]
-    if flat._edge is None:
+    if flat._edge is None and not forward.active():
         return ops.squeeze(chosen, 1)
     mask = ops.where(ops.isnan(chosen), ops.isnan(flat), flat == chosen)
     shares = mask / ops.sum(mask, 1, True)

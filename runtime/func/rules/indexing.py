@@ -14,7 +14,7 @@ from runtime import ops
 from runtime.dtypes import from_numpy
 from runtime.func.batched import BatchedTensor, batch
 from runtime.func.calls import call, is_batched, refuse, shifted, whole_batch, with_rank
-from runtime.func.rules.families import aligned, loop
+from runtime.func.rules.families import aligned, dynamic, loop
 from runtime.tensor import Tensor, wrap
 
 if TYPE_CHECKING:
@@ -222,6 +222,29 @@ def put(level: VmapLevel, operator: Operator, values: list[Any]) -> Any:
     x, places, source, accumulate = values
     flat = ops.index_put(ops.reshape(x, (-1,)), [ops.reshape(places, (-1,))], ops.reshape(source, (-1,)), accumulate)
     return ops.reshape(flat, x._array.shape)
+
+
+def masked_select(level: VmapLevel, operator: Operator, values: list[Any]) -> Any:
+    """The elements under a mask, in a row; the mask has to be the same for all."""
+    x, mask = values
+    if is_batched(mask, level):
+        return dynamic(level, operator, values)
+    if mask._array.dtype.kind != "b":
+        refuse(operator, values, level)
+    x, mask = ops.broadcast_tensors([x, mask])
+    return ops.index(x, [mask])
+
+
+def masked_scatter(level: VmapLevel, operator: Operator, values: list[Any]) -> Any:
+    """`self` with elements in a row written under a mask, at once where that is the same for all."""
+    x, mask, source = values
+    if is_batched(mask, level) or mask._array.dtype.kind != "b" or source._array.dtype is not x._array.dtype:
+        return loop(level, operator, values)
+    x, mask = ops.broadcast_tensors([x, mask])
+    count = int(ops.sum(mask))
+    if count > source.numel():
+        refuse(operator, values, level)
+    return ops.index_put(x, [mask], ops.narrow(ops.reshape(source, (-1,)), 0, 0, count))
 
 
 def masked_fill(level: VmapLevel, operator: Operator, values: list[Any]) -> Any:

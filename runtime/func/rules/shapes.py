@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from runtime import ops
 from runtime.func.batched import batch
 from runtime.func.calls import call, flattened, refuse, shifted, shifted_all, whole_batch, with_rank, wrapped
+from runtime.func.rules.families import loop
 from runtime.kernels.shape import inferred_size
 
 if TYPE_CHECKING:
@@ -45,6 +46,8 @@ def as_strided(level: VmapLevel, operator: Operator, values: list[Any]) -> Any:
     x, sizes, strides, offset = values
     value = x.value
     step = value.stride(0) if level.size else 1
+    if step == 0 and level.size > 1:  # all elements are one in memory, and each may have a tangent of its own
+        return loop(level, operator, values)
     return batch(call(operator, [value, (level.size, *sizes), (step, *strides), offset]), level)
 
 
@@ -134,8 +137,6 @@ def constant_pad_nd(level: VmapLevel, operator: Operator, values: list[Any]) -> 
 
 def into_zeros(level: VmapLevel, operator: Operator, values: list[Any]) -> Any:
     """Zeros of given sizes, with the gradient written where a view looked."""
-    from runtime.func.rules.families import loop
-
     assert operator.batching is not None
     grad, sizes, *rest = values
     if not sizes:
