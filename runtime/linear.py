@@ -11,7 +11,7 @@ from collections.abc import Callable
 import numpy as np
 
 from runtime import forward as tangents
-from runtime.modes import grad_mode
+from runtime.modes import grad_mode, plain
 from runtime.node import LEAF, Edge, Leaf, Node
 from runtime.tensor import Tensor, wrap
 
@@ -43,11 +43,12 @@ def apply_linear(
     tensor: Tensor, forward: ArrayMap, adjoint: ArrayMap, kind: type[LinearBackward] = LinearBackward
 ) -> Tensor:
     """`forward(tensor)`, recorded as a Node of class `kind` where a gradient is asked for."""
-    if tensor._opaque:
+    unusual = type(tensor) not in plain
+    if unusual and tensor._opaque:
         return tensor._apply_linear(forward, adjoint, kind)  # type: ignore[attr-defined,no-any-return]
     out = wrap(np.asarray(forward(tensor._array)))
     if tensor._edge is not None and grad_mode.enabled:
         out._edge = kind(tensor, forward, adjoint, out._array)
-    if tangents.active():
+    if unusual and tangents.active():
         tangents.carry(tensor, out, lambda tangent: apply_linear(tangent, forward, adjoint, kind))
     return out

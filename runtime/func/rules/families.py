@@ -231,14 +231,10 @@ def loop(level: VmapLevel, operator: Operator, values: list[Any]) -> Any:
         return batch(ops.stack(rows), level)
     if not isinstance(rows[0], list | tuple):
         return undefined(level, operator, values)
-    results = [batch(ops.stack(column), level) for column in zip(*rows, strict=True)]
-    return (
-        results
-        if isinstance(rows[0], list)
-        else operator.results(results)
-        if len(operator.signature.schema.returns) > 1
-        else tuple(results)
-    )
+    columns = [ops.stack(column) for column in zip(*rows, strict=True)]
+    if len(operator.signature.schema.returns) > 1:
+        return operator.results([batch(column, level) for column in columns])
+    return wrapped(type(rows[0])(columns), level, operator)
 
 
 class FallbackWarnings:
