@@ -294,7 +294,7 @@ def _curve(library: Any) -> Callable[[Any], Any]:
     return lambda x: library.tanh(x) * x.sum()
 
 
-def jacobian(suffix: str = "") -> Prepare:
+def jacobian_by_rows(suffix: str = "") -> Prepare:
     """The Jacobian row by row, by `autograd.functional`."""
 
     def prepare(library: Any, scale: Scale) -> Round:
@@ -309,7 +309,7 @@ def jacobian(suffix: str = "") -> Prepare:
     return prepare
 
 
-def hessian(suffix: str = "") -> Prepare:
+def hessian_by_rows(suffix: str = "") -> Prepare:
     """The Hessian row by row, by `autograd.functional`."""
 
     def prepare(library: Any, scale: Scale) -> Round:
@@ -324,14 +324,14 @@ def hessian(suffix: str = "") -> Prepare:
     return prepare
 
 
-def vectorised_jacobian(library: Any, scale: Scale) -> Round:
-    """What a PyTorch user would write: torch.func, vectorised over the rows."""
+def jacobian(library: Any, scale: Scale) -> Round:
+    """By torch.func: one backward for all rows."""
     x = library.tensor(array(scale.jacobian))
     transformed = library.func.jacrev(_curve(library))
     return timed(f"jacobian, {scale.jacobian} to {scale.jacobian}", lambda: transformed(x), 3)
 
 
-def vectorised_hessian(library: Any, scale: Scale) -> Round:
+def hessian(library: Any, scale: Scale) -> Round:
     x = library.tensor(array(scale.jacobian))
     curve = _curve(library)
     transformed = library.func.hessian(lambda x: curve(x).sum())
@@ -436,10 +436,10 @@ def workloads(out: Path) -> list[Workload]:
         Workload("element-wise, copies", element_wise_in_copies, memory_copy, most_rounds=9),
         Workload("block", block(block_fused, "primitives"), block(block_primitive, "primitives"), most_rounds=15),
         Workload("block, fused", block(block_fused, "fused operators"), most_rounds=15),
-        Workload("jacobian", jacobian(), vectorised_jacobian, most_rounds=15),
-        Workload("jacobian", hessian(), vectorised_hessian, most_rounds=15),
-        Workload("jacobian, same code", jacobian(", both row by row"), most_rounds=15),
-        Workload("jacobian, same code", hessian(", both row by row"), most_rounds=15),
+        Workload("jacobian", jacobian, most_rounds=15),
+        Workload("jacobian", hessian, most_rounds=15),
+        Workload("jacobian by rows", jacobian_by_rows(", row by row"), most_rounds=15),
+        Workload("jacobian by rows", hessian_by_rows(", row by row"), most_rounds=15),
         Workload("import", import_time, most_rounds=7),
         Workload("codegen, own", codegen_own(out / "own"), compared=False, most_rounds=3, warm_up=False),
         Workload("codegen", whole, gen_autograd, most_rounds=3, warm_up=False),

@@ -84,6 +84,7 @@ def _implemented(function: NativeFunction, mine: NativeFunction, differentiated:
         samples=mine.samples,
         domain=mine.domain,
         real_only=mine.real_only,
+        batching=mine.batching,
     )
 
 

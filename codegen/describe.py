@@ -38,6 +38,8 @@ def explain(operator: OperatorPlan, templates: Path) -> str:
     lines += [f"  {key}: {function}" for key, function in operator.implementations]
     if operator.promotion is not None:
         lines.append(f"  dtypes: {operator.promotion.text}")
+    if operator.batching is not None:
+        lines.append(f"  vmap: {operator.batching.rule}")
     if operator.view is not None:
         lines.append(
             f"  view: {'each result' if operator.view == 'multi' else 'the result'} shares memory with its input"

@@ -59,6 +59,7 @@ class NativeFunction:
     domain: tuple[float, float] | None  # Gradwright: range of the random samples of a pointwise operator
     manual_cpp_binding: bool = False
     real_only: bool = False  # `domain: [low, high, real]`: the random samples are never complex
+    batching: Text | None = None  # Gradwright: the rule by which vmap batches its calls
     late_bound: bool = False  # declared, and nothing implements it
     variant_of: OperatorName | None = None  # an in-place or out variant that its functional operator implements
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from codegen import adopt, check, judge, manifest, plan, resolve, targets
+from codegen import adopt, batching, check, judge, manifest, plan, resolve, targets
 from codegen.callables import FunctionIndex
 from codegen.callees import HelperTable, OperatorTable
 from codegen.model import DerivativeEntry, HelperDeclaration, NativeFunction
@@ -53,6 +53,9 @@ def analyze(paths: Paths) -> Result:
     resolved = resolve.resolve_entries(entries, table, diagnostics)
     if paths.library is None:
         check.check_kernels(functions, kernels, composites, diagnostics)
+        if any(function.batching is not None for function in functions):
+            rules = FunctionIndex([paths.runtime / "func" / "rules"], diagnostics)
+            batching.check_batching(functions, rules, diagnostics)
     check.check_variants(functions, diagnostics)
     check.check_samples(functions, diagnostics)
     check.check_entries(resolved, findings)

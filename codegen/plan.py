@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from codegen.batching import BatchingPlan, plan_batching
 from codegen.callables import FunctionIndex, PythonFunction
 from codegen.callees import OperatorTable
 from codegen.check import COMPOSITE_KEYS, composite_name, values_used
@@ -182,6 +183,7 @@ class OperatorPlan:
     samples: tuple[str, ...]
     formula_texts: tuple[str, ...]
     source: NativeFunction
+    batching: BatchingPlan | None = None
     keyed_nodes: tuple[tuple[str, NodePlan], ...] = ()  # of autograd keys that have formulas of their own
 
     @property
@@ -598,7 +600,7 @@ def _plan_operator(
         returns_list,
         saves_self,
         entry is not None and node is None, samples_of(function), _formula_texts(entry) if entry is not None else (),
-        function,
+        function, None if kind == "implicit" else plan_batching(function),
     )  # fmt: skip
 
 

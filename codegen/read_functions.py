@@ -28,7 +28,7 @@ KEYS = frozenset((
     "func", "variants", "dispatch", "structured", "structured_delegate", "structured_inherits", "precomputed",
     "autogen", "tags", "python_module", "category_override", "cpp_no_default_args", "device_check",
     "device_guard", "manual_cpp_binding", "manual_kernel_registration", "ufunc_inner_loop",
-    "use_const_ref_for_mutable_tensors", "promotion", "samples", "domain",
+    "use_const_ref_for_mutable_tensors", "promotion", "samples", "domain", "batching",
 ))  # fmt: skip
 
 _RARE_BOOLEANS = ("device_guard", "manual_kernel_registration", "use_const_ref_for_mutable_tensors")
@@ -107,6 +107,7 @@ class FunctionReader:
             domain=domain,
             real_only=real_only,
             manual_cpp_binding=self._boolean(fields, "manual_cpp_binding"),
+            batching=self._batching(fields),
         )
         self._rare_keys(fields, schema)
         self._conflicts(fields, function)
@@ -383,6 +384,18 @@ class FunctionReader:
             else:
                 names.append(name.value)
         return Promotion(kind, tuple(names), text)
+
+    def _batching(self, fields: Fields) -> Text | None:
+        if "batching" not in fields:
+            return None
+        text = self.yaml.scalar(fields["batching"][1], "'batching'", "write the name of a rule: 'batching: pointwise'")
+        if text is None:
+            return None
+        text = stripped(text)
+        if _IDENTIFIER.fullmatch(text.value) is None:
+            self.yaml.diagnostics.error(text.span(), "'batching' must be one word, the name of a rule", "as in 'along'")
+            return None
+        return text
 
     def _samples(self, fields: Fields) -> tuple[Text, ...]:
         if "samples" not in fields:

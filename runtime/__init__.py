@@ -69,7 +69,8 @@ __version__ = "0.1.0"
 
 _load("generated", sys.modules[__name__])
 
-from runtime import nn, optim, utils  # noqa: E402
+from runtime import func, nn, optim, utils  # noqa: E402
+from runtime.func import vmap  # noqa: E402
 
 if TYPE_CHECKING:
     from runtime import profiler

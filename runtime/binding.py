@@ -189,7 +189,7 @@ def _to_tensor(value: Any) -> Any:
 def _to_int(value: Any) -> int:
     if not _is_int(value):
         raise _Mismatch
-    return int(value._array) if isinstance(value, Tensor) else _operator.index(value)
+    return int(value) if isinstance(value, Tensor) else _operator.index(value)
 
 
 def _to_float(value: Any) -> float:
@@ -203,14 +203,14 @@ def _to_bool(value: Any) -> bool:
     if isinstance(value, bool | np.bool_):
         return bool(value)
     if isinstance(value, Tensor) and value._array.ndim == 0 and value._array.dtype.kind == "b":
-        return bool(value._array)
+        return bool(value)
     raise _Mismatch
 
 
 def _to_scalar(value: Any) -> Any:
     if isinstance(value, Tensor):
         if value._array.ndim == 0 and value._edge is None:
-            return value._array.item()
+            return value.item()
         raise _Mismatch
     if isinstance(value, np.generic):
         return value.item()

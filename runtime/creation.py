@@ -155,7 +155,7 @@ def numel(input: Tensor) -> int:
 def array_of(data: Any, wanted: DType | None) -> np.ndarray[Any, Any]:
     """A new array with the values of `data`, of dtype `wanted` or the one that the values call for."""
     if isinstance(data, Tensor):
-        data = data._array
+        data = data.numpy() if data._opaque else data._array
     elif isinstance(data, np.ndarray | np.generic):
         data = np.asarray(data)
         _check_array(data)

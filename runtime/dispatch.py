@@ -49,6 +49,7 @@ class Operator:
         view: "single" or "multi" where results share memory with the first aliased argument.
         saves_self: whether the derivative needs `self`, so that an in-place variant keeps a copy.
         never_differentiable: results have no gradient, and that is no mistake.
+        batching: the rule by which vmap batches its calls, and the positions of Tensors and of dimensions.
     """
 
     def __init__(
@@ -64,6 +65,7 @@ class Operator:
         view: Literal["single", "multi"] | None = None,
         saves_self: bool = False,
         never_differentiable: bool = False,
+        batching: tuple[str, tuple[int, ...], tuple[int, ...]] | None = None,
     ) -> None:
         self.schema = schema
         self.function = function
@@ -77,6 +79,7 @@ class Operator:
         self.view = view
         self.saves_self = saves_self
         self.never_differentiable = never_differentiable
+        self.batching = batching
         self._set_traced()
 
     def _set_traced(self) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from runtime.dtypes import from_numpy
 from runtime.linear import LinearBackward, apply_linear
 from runtime.modes import grad_mode, plain
 from runtime.tensor import Tensor, wrap
@@ -42,6 +43,8 @@ def fit(grad: Tensor, shape: tuple[int, ...], dtype: np.dtype, node_name: str) -
     if (grad._edge is None or not grad_mode.enabled) and type(grad) in plain:
         # Nothing to record and no tangents, as mostly; this is asked for often.
         return wrap(_reduced(grad._array, summed, shape, dtype))
+    if grad._opaque:
+        return _fitted_by_operators(grad, summed, shape, dtype)
 
     def reduce(array: np.ndarray) -> np.ndarray:
         return _reduced(array, summed, shape, dtype)
@@ -72,6 +75,17 @@ def _reduced(array: np.ndarray, summed: tuple[int, ...], shape: tuple[int, ...],
     if summed:
         array = np.asarray(np.add.reduce(array, summed, array.dtype)).reshape(shape)
     return array if array.dtype is dtype else convert(array, dtype)
+
+
+def _fitted_by_operators(grad: Tensor, summed: tuple[int, ...], shape: tuple[int, ...], dtype: np.dtype) -> Tensor:
+    """The same for a gradient that is more than an array: a batch of them."""
+    from runtime import ops
+
+    if summed:
+        grad = ops.reshape(ops.sum(grad, summed), shape)
+    if grad.is_complex() and dtype.kind != "c":
+        grad = ops.real(grad)
+    return grad if grad._array.dtype == dtype else ops._to_copy(grad, dtype=from_numpy(dtype))
 
 
 def convert(array: np.ndarray, dtype: np.dtype) -> np.ndarray:

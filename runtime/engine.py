@@ -130,6 +130,7 @@ class _Run:
         self.numbered: dict[int, Node] = {}
         self.leaf_grads: dict[Tensor, Tensor] = {}
         self.owned: set[Any] = set()  # whose waiting gradient is a sum made here, so that it may be written
+        self.only_arrays = not create_graph  # gradients are plain, and nothing is recorded: sums may be written
         self.uses: dict[Tensor, int] | None = None  # edges that still can bring a leaf something
         self.order: Sequence[Node] = ()  # where it goes, if that was asked for
         self.needed: dict[Node, bool] | None = None  # False: only its gradient is wanted, it does not run
@@ -310,6 +311,7 @@ class _Run:
 
     def _deliver(self, targets: Sequence[Any], grads: Sequence[Tensor], source: str) -> None:
         """Hand gradients to the Nodes and leaves where backward starts."""
+        self.only_arrays = not self.create_graph and all(type(grad) in plain for grad in grads)
         for target, grad in zip(targets, grads, strict=True):
             if isinstance(target, OutputEdge):
                 node, output_nr = target.node, target.output_nr
@@ -349,7 +351,7 @@ class _Run:
 
     def _sum(self, first: Tensor, second: Tensor, key: Any) -> Tensor:
         """The sum of two gradients for `key`, in place where the first is already a sum made here."""
-        if self.create_graph or type(first) not in plain or type(second) not in plain:
+        if not self.only_arrays or type(first) not in plain or type(second) not in plain:
             return first + second  # type: ignore[no-any-return, operator, unused-ignore]
         if key in self.owned:
             np.add(first._array, second._array, out=first._array)

@@ -171,16 +171,21 @@ def set_tangent(tensor: Tensor, tangent: Tensor | None, level: int) -> None:
     _outside(level, _carry, tensor, tangent, _state.levels[level])
 
 
-def copy_tangents(source: Tensor, target: Tensor) -> None:
-    """Let `target`, over other memory, carry copies of the tangents of `source`."""
+def map_tangents(source: Tensor, target: Tensor, function: Callable[[Tensor], Tensor]) -> None:
+    """Let `target` carry `function` of the tangents of `source`, in all levels."""
     for number, level in enumerate(_state.levels):
         tangent = _lookup(source, level)
         if tangent is not None:
-            _outside(number, lambda t, at: at.put(_tangents(target), t.clone()), tangent, level)
+            level.put(_tangents(target), _outside(number, function, tangent))
+
+
+def copy_tangents(source: Tensor, target: Tensor) -> None:
+    """Let `target`, over other memory, carry copies of the tangents of `source`."""
+    map_tangents(source, target, lambda tangent: tangent.clone())
 
 
 def _carry(tensor: Tensor, tangent: Tensor | None, level: Level) -> None:
-    if tangent is not None and not _same_layout(tensor._array, tangent._array):
+    if tangent is not None and not tangent._opaque and not _same_layout(tensor._array, tangent._array):
         tangent = _copied(tangent, tensor)
     level.put(_tangents(tensor), tangent)
 
@@ -225,6 +230,8 @@ def _copied(tangent: Tensor, like: Tensor) -> Tensor:
     """A tangent in memory of its own that is laid out as `like` is."""
     from runtime import ops
 
+    if tangent._opaque:
+        return ops.clone(tangent)
     return ops.copy_(wrap(views.zeros_as(like._array)), tangent)
 
 

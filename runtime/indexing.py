@@ -203,6 +203,8 @@ def _as_index(part: Any) -> Any:
 
 def _of_scalar(index: Tensor) -> Any:
     """A 0-dim Tensor as the number it holds: an int, or a bool for a mask."""
+    if index._opaque:
+        return index
     kind = index._array.dtype
     if kind in (np.bool_, np.uint8):
         return bool(index._array)
@@ -218,7 +220,7 @@ def _tensor_of(array: np.ndarray[Any, Any]) -> Tensor:
 
 def _plain(items: Any) -> Any:
     if isinstance(items, Tensor):
-        return items._array.tolist()
+        return items.tolist()
     return [_plain(item) for item in items] if _is_sequence(items) else items
 
 

@@ -42,6 +42,9 @@ def apply_linear(
     tensor: Tensor, forward: ArrayMap, adjoint: ArrayMap, kind: type[LinearBackward] = LinearBackward
 ) -> Tensor:
     """`forward(tensor)`, recorded as a Node of class `kind` where a gradient is asked for."""
+    unusual = type(tensor) not in plain
+    if unusual and tensor._opaque:
+        return tensor._apply_linear(forward, adjoint, kind)  # type: ignore[attr-defined,no-any-return]
     out = wrap(np.asarray(forward(tensor._array)))
     if tensor._edge is not None and grad_mode.enabled:
         out._edge = kind(tensor, forward, adjoint, out._array)

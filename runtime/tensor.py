@@ -16,7 +16,7 @@ import builtins
 import warnings
 import weakref
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Final, Literal, SupportsIndex, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, SupportsIndex, TypeAlias
 
 import numpy as np
 
@@ -89,6 +89,7 @@ class Extra:
     views: LiveViews | None = None
     accumulate_node: Any = None
     tangent: Any = None
+    level: Any = None  # the transform of runtime.func whose input this is
 
 
 class Tensor(ArrayAccess, Casts, TensorMethods):
@@ -107,11 +108,12 @@ class Tensor(ArrayAccess, Casts, TensorMethods):
     _base: Tensor | None  # what this one is a view of, never itself a view
     _edge: Leaf | Node | OutputEdge | None
     _extra: Extra | None
+    _opaque: ClassVar[builtins.bool] = False  # whether one must not ask for the values: there may be several
     _writes: list[Any] | None  # how often the memory was written; perhaps the views that a write makes stale
 
     def __new__(cls, *args: Any) -> Tensor:
         if len(args) == 1 and isinstance(args[0], Tensor):
-            array = args[0]._array
+            array = args[0].numpy() if args[0]._opaque else args[0]._array
         elif len(args) == 1 and not isinstance(args[0], int):
             from runtime.creation import array_of
 

@@ -326,7 +326,7 @@ class CopySlices(Node):
             return (None, *results)
         if below is not None:
             below = fit(below, region.shape, region.dtype, self.inner.name())
-        if grad_mode.enabled or not plain:
+        if grad_mode.enabled or type(grad) not in plain:
             rest = apply_linear(grad, region.clear, region.clear)
             if below is not None:
                 rest = rest + apply_linear(below, region.scatter, region.gather)

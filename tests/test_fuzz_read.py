@@ -47,8 +47,8 @@ DERIVATIVES = """\
     [](auto x) { return x; }(self)
 """
 KEYS = (
-    "func", "name", "variants", "dispatch", "autogen", "tags", "promotion", "samples", "domain", "structured",
-    "structured_delegate", "python_module", "precomputed", "ufunc_inner_loop", "cpp_no_default_args",
+    "func", "name", "variants", "dispatch", "autogen", "tags", "promotion", "samples", "domain", "batching",
+    "structured", "structured_delegate", "python_module", "precomputed", "ufunc_inner_loop", "cpp_no_default_args",
     "device_check", "self", "result", "output_differentiability", "tag", "desc", "<<", "x,y",
 )  # fmt: skip
 WORDS = (

@@ -152,6 +152,9 @@ def _options(operator: OperatorPlan) -> list[str]:
         options.append(f"view={operator.view!r}")
     if operator.saves_self:
         options.append("saves_self=True")
+    if operator.batching is not None:
+        batching = operator.batching
+        options.append(f"batching={(batching.rule, batching.tensors, batching.dims)!r}")
     return options
 
 

@@ -133,7 +133,7 @@ def _loss_of_all_classes(
     losses = (-counted.sum([class_dim])).masked_fill(ignored, 0)
     if reduction != 1:
         return _reduced(losses, reduction)
-    kept = ignored.logical_not()
     if weight is None:
-        return losses.sum() / kept.sum()
-    return losses.sum() / weight.index_select(0, target.masked_select(kept)).sum()
+        return losses.sum() / ignored.logical_not().sum()
+    classes = target.masked_fill(ignored, 0).reshape([-1])
+    return losses.sum() / weight.index_select(0, classes).masked_fill(ignored.reshape([-1]), 0).sum()

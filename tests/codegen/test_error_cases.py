@@ -34,6 +34,7 @@ KINDS = {
     "contradicting alias annotations": ("func_alias_contradiction",),
     "kernel that does not exist": ("check_kernel_missing", "check_no_dispatch_no_composite"),
     "kernel that does not fit": ("check_kernel_arity", "check_kernel_parameters"),
+    "batching rule that does not exist": ("batching_unknown", "batching_not_a_name"),
     "not linear: grad + 1": ("check_grad_plus_one", "check_grad_plus_tensor"),
     "not linear: grad * grad": ("check_grad_times_grad",),
     "not linear: gradient never used": ("check_grad_never_used",),

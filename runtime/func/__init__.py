@@ -1,0 +1,44 @@
+"""Transforms of functions with the names of `torch.func`."""
+
+from __future__ import annotations
+
+from runtime.func.batched import BatchedTensor
+from runtime.func.modules import functional_call, stack_module_state
+from runtime.func.reverse import grad, grad_and_value, jacrev, vjp
+from runtime.func.rules.families import fallback_warnings
+from runtime.func.tangents import hessian, jacfwd, jvp, linearize
+from runtime.func.vectorize import vmap
+from runtime.tensor import Tensor
+
+__all__ = [
+    "debug_unwrap",
+    "functional_call",
+    "grad",
+    "grad_and_value",
+    "hessian",
+    "jacfwd",
+    "jacrev",
+    "jvp",
+    "linearize",
+    "set_fallback_warnings",
+    "stack_module_state",
+    "vjp",
+    "vmap",
+]
+
+
+def set_fallback_warnings(enabled: bool) -> None:
+    """Whether vmap warns where an operator is called once for each element of a batch, for want of a rule."""
+    fallback_warnings.enabled = enabled
+
+
+def debug_unwrap(tensor: Tensor, *, recurse: bool = True) -> Tensor:
+    """The batch behind a Tensor under vmap, to look at; with `recurse` that of all levels.
+
+    What is computed from it has no meaning in the transform.
+    """
+    while isinstance(tensor, BatchedTensor):
+        tensor = tensor.value
+        if not recurse:
+            break
+    return tensor

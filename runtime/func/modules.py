@@ -1,0 +1,168 @@
+"""Modules as functions of their parameters, and many Modules as one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from runtime import ops
+from runtime.tensor import Tensor
+
+
+def functional_call(
+    module: Any,
+    parameter_and_buffer_dicts: Mapping[str, Tensor] | Sequence[Mapping[str, Tensor]],
+    args: Any = None,
+    kwargs: Mapping[str, Any] | None = None,
+    *,
+    tie_weights: bool = True,
+    strict: bool = False,
+) -> Any:
+    """Call a Module with other Tensors in place of its parameters and buffers.
+
+    Args:
+        module: the Module; it is as before when the call ends.
+        parameter_and_buffer_dicts: Tensors by dotted names, or several such dictionaries with different names.
+        args: the arguments, a tuple of them or a single one.
+        kwargs: keyword arguments.
+        tie_weights: what takes the place of one parameter also takes that of the same one under its other names.
+        strict: every parameter and buffer has to be given, and nothing else.
+
+    Raises:
+        TypeError: the Tensors are given in something else.
+        ValueError: two dictionaries have a name in common, or one Tensor is to have two values.
+        RuntimeError: a name is unknown, or with `strict` missing.
+    """
+    given = _joined(parameter_and_buffer_dicts)
+    names = _members(module)
+    values = _tied(given, names) if tie_weights else dict(given)
+    if strict:
+        _check_names(type(module).__name__, given, values, names)
+    if args is None:
+        args = ()
+    elif not isinstance(args, tuple):
+        args = (args,)
+    with _replaced(module, values):
+        return module(*args, **(kwargs or {}))
+
+
+def _joined(dicts: Any) -> dict[str, Tensor]:
+    if isinstance(dicts, Mapping):
+        return dict(dicts)
+    if not isinstance(dicts, Sequence):
+        raise TypeError(
+            f"Expected parameter_and_buffer_dicts to be a dict, or a list/tuple of dicts, but got {type(dicts)}"
+        )
+    if not all(isinstance(part, Mapping) for part in dicts):
+        raise TypeError("Expected all elements of parameter_and_buffer_dicts to be dictionaries")
+    found: dict[str, Tensor] = {}
+    for part in dicts:
+        for name, tensor in part.items():
+            if name in found:
+                raise ValueError(f"{name} appears in multiple dictionaries; behavior of functional call is ambiguous")
+            found[name] = tensor
+    return found
+
+
+def _members(module: Any) -> dict[str, Tensor]:
+    """All parameters and buffers under all of their names."""
+    members = dict(module.named_parameters(remove_duplicate=False))
+    members.update(module.named_buffers(remove_duplicate=False))
+    return members
+
+
+def _tied(given: Mapping[str, Tensor], members: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """With the other names of the members that are given."""
+    groups: dict[int, list[str]] = {}
+    for name, tensor in members.items():
+        groups.setdefault(id(tensor), []).append(name)
+    values = dict(given)
+    for name, tensor in given.items():
+        for other in groups.get(id(members.get(name)), ()):
+            if other in given and given[other] is not tensor:
+                raise ValueError(
+                    f"functional_call got multiple values for keys {sorted([name, other])}, which are tied. Consider "
+                    "using tie_weights=False"
+                )
+            values[other] = tensor
+    return values
+
+
+def _check_names(
+    kind: str, given: Mapping[str, Tensor], values: Mapping[str, Tensor], members: Mapping[str, Tensor]
+) -> None:
+    unexpected = [name for name in given if name not in members]
+    missing = [name for name in members if name not in values]
+    if unexpected or missing:
+        parts = []
+        if unexpected:
+            parts.append(f"Unexpected key(s): {', '.join(unexpected)}.")
+        if missing:
+            parts.append(f"Missing key(s): {', '.join(missing)}.")
+        raise RuntimeError(f"Error(s) in reparametrizing for {kind}:\n\t" + "\n\t".join(parts))
+
+
+def _owner(module: Any, name: str) -> tuple[dict[str, Any], str]:
+    """The dictionary of a Module that holds a parameter or buffer, and its name there."""
+    path, _, last = name.rpartition(".")
+    owner = module
+    for part in path.split(".") if path else ():
+        owner = owner._modules.get(part) if hasattr(owner, "_modules") else None
+        if owner is None:
+            raise AttributeError(f"{type(module).__name__} has no Module '{path}'")
+    for members in (owner._parameters, owner._buffers):
+        if last in members:
+            return members, last
+    raise AttributeError(f"{type(owner).__name__} has no parameter or buffer '{last}'")
+
+
+@contextmanager
+def _replaced(module: Any, values: Mapping[str, Tensor]) -> Iterator[None]:
+    places = [(*_owner(module, name), tensor) for name, tensor in values.items()]
+    before = [members[name] for members, name, _ in places]
+    for members, name, tensor in places:
+        members[name] = tensor
+    try:
+        yield
+    finally:
+        for (members, name, _), tensor in zip(places, before, strict=True):
+            members[name] = tensor
+
+
+def stack_module_state(models: Sequence[Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The parameters and the buffers of Modules of one kind, stacked along a first dimension, for `vmap`.
+
+    Args:
+        models: Modules of the same class and in the same mode.
+
+    Returns:
+        Stacked parameters by name, which require gradients as the parameters do, and stacked buffers.
+
+    Raises:
+        RuntimeError: there are none, or they are of different kinds or modes.
+    """
+    if len(models) == 0:
+        raise RuntimeError("stack_module_state: Expected at least one model, got 0.")
+    first = models[0]
+    if any(model.training != first.training for model in models):
+        raise RuntimeError("stack_module_state: Expected all models to have the same training/eval mode.")
+    if any(type(model) is not type(first) for model in models):
+        raise RuntimeError("stack_module_state: Expected all models to be of the same class.")
+    parameters = [dict(model.named_parameters()) for model in models]
+    buffers = [dict(model.named_buffers()) for model in models]
+    return _stacked(parameters), _stacked(buffers)
+
+
+def _stacked(members: Sequence[Mapping[str, Tensor]]) -> dict[str, Tensor]:
+    found = {}
+    for name in members[0]:
+        tensors = [each[name] for each in members]
+        flags = {tensor.requires_grad for tensor in tensors}
+        if len(flags) > 1:
+            raise RuntimeError(
+                f"Expected {name} to have the same .requires_grad in all models: it is different in some of them"
+            )
+        stacked = ops.stack([tensor.detach() for tensor in tensors])
+        found[name] = stacked.requires_grad_() if flags.pop() else stacked
+    return found

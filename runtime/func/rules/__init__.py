@@ -1,0 +1,81 @@
+"""Rules: how a call of an operator is performed for a whole batch.
+
+A rule takes the level of vmap, the operator, and the arguments in the schema's order, of which some Tensor is batched
+at this level. What it returns is batched. It is found by its name, which the generator chose for the operator (see
+`codegen/batching.py` and the key `batching` in docs/yaml.md). Most rules call the operator on the batch, with the first
+dimension taken into account; the others say it with other operators.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from runtime import ops
+from runtime.func.calls import call, is_batched
+from runtime.func.rules import families, indexing, nn, products, random, shapes
+from runtime.modes import Variant, grad_mode
+from runtime.tensor import Tensor
+
+if TYPE_CHECKING:
+    from runtime.dispatch import Operator
+    from runtime.func.levels import VmapLevel
+
+__all__ = ["RULES", "perform"]
+
+Rule = Callable[["VmapLevel", "Operator", list[Any]], Any]
+
+RULES: dict[str, Rule] = {
+    name: function
+    for module in (families, indexing, nn, products, shapes)
+    for name, function in vars(module).items()
+    if getattr(function, "__module__", None) == module.__name__ and not name.startswith("_")
+}
+
+# Rules that give the arguments their shapes and call the operator: its in-place variant can be called as well.
+_IN_PLACE = ("pointwise", "copy")
+
+_UNBATCHED_TARGET = (
+    "vmap: inplace arithmetic(self, *extra_args) is not possible because there exists a Tensor in extra_args that is "
+    "vmapped over while `self` is not: it has one value for each element of the batch, and `self` one for all. Please "
+    "use out-of-place operators, or make `self` by self.new_zeros() or the like of a Tensor that is vmapped over."
+)
+
+
+def perform(
+    level: VmapLevel, operator: Operator, variant: Variant, values: list[Any], proceed: Callable[[list[Any]], Any]
+) -> Any:
+    """Perform a call that concerns `level`, by the rule of the operator.
+
+    Raises:
+        RuntimeError: the call has no meaning for a batch.
+    """
+    if variant == "out":
+        raise RuntimeError(
+            f"Batching rule not implemented for the out variant of {operator.name}: under vmap use the result that it "
+            "returns"
+        )
+    batching = operator.batching
+    if batching is not None and batching[0] == "random":
+        return random.random_call(level, operator, variant, values, proceed)
+    if variant == "inplace":
+        return _inplace(level, operator, values)
+    if operator.composite is not None:
+        return proceed(values)
+    return RULES["loop" if batching is None else batching[0]](level, operator, values)
+
+
+def _inplace(level: VmapLevel, operator: Operator, values: list[Any]) -> Tensor:
+    target: Tensor = values[0]
+    if not is_batched(target, level):
+        raise RuntimeError(_UNBATCHED_TARGET)
+    batching = operator.batching
+    if operator.composite is None and batching is not None and batching[0] in _IN_PLACE:
+        operator.inplace(*families.aligned(level, operator, values, written=0))
+        return target
+    if target._edge is not None and grad_mode.enabled:
+        # The value that is about to be overwritten may be needed for the gradient.
+        values = [ops.clone(target), *values[1:]]
+    result = call(operator, values)
+    operator._check_fits(result._array, target)
+    return ops.copy_(target, result)

@@ -1,0 +1,123 @@
+"""Rules of normalization and losses."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+from runtime import ops
+from runtime.func.batched import batch
+from runtime.func.calls import call, is_batched, refuse, whole_batch
+from runtime.func.rules.families import aligned, loop
+from runtime.tensor import Tensor
+
+if TYPE_CHECKING:
+    from runtime.dispatch import Operator
+    from runtime.func.levels import VmapLevel
+
+# -- normalization
+
+
+def native_layer_norm(level: VmapLevel, operator: Operator, values: list[Any]) -> Any:
+    """Normalized over the last dimensions; weights that are batched are applied afterwards."""
+    x, sizes, weight, bias, eps = values
+    if x.dim() < len(sizes) or x._array.shape[x.dim() - len(sizes) :] != tuple(sizes):
+        refuse(operator, values, level)
+    if not is_batched(weight, level) and not is_batched(bias, level):
+        out = call(operator, [x.value, sizes, weight, bias, eps])
+        return operator.results([batch(tensor, level) for tensor in out])
+    out, mean, rstd = ops.native_layer_norm(x, sizes, None, None, eps)
+    if weight is not None:
+        out = out * weight
+    if bias is not None:
+        out = out + bias
+    return operator.results([out, mean, rstd])
+
+
+def native_layer_norm_backward(level: VmapLevel, operator: Operator, values: list[Any]) -> Any:
+    """The gradient of the input for the whole batch; those of weight and bias are sums within an element."""
+    grad, x, sizes, mean, rstd, weight, _, (of_x, of_weight, of_bias) = values
+    scaled = grad if weight is None else grad * weight
+    given = [whole_batch(tensor, level) for tensor in (scaled, x, mean, rstd)]
+    found = call(operator, [given[0], given[1], sizes, given[2], given[3], None, None, (of_x, False, False)])[0]
+    outer = list(range(x.dim() - len(sizes)))
+
+    def summed(tensor: Tensor) -> Tensor:
+        return ops.sum(tensor, outer) if outer else tensor
+
+    zeros = ops.zeros(sizes, dtype=x.dtype)
+    for_weight = summed(grad * (x - mean) * rstd) if of_weight else zeros
+    return operator.results([batch(found, level), for_weight, summed(grad) if of_bias else zeros])
+
+
+# -- losses: `reduction` is 0 for none, 1 for the mean, 2 for the sum
+
+
+def loss(level: VmapLevel, operator: Operator, values: list[Any]) -> Any:
+    """A loss of each element of a Tensor, reduced within an element of the batch."""
+    place = _reduction_place(operator)
+    given = aligned(level, operator, values)
+    given[place] = 0
+    return _reduced(batch(call(operator, given), level), values[place])
+
+
+def _reduction_place(operator: Operator) -> int:
+    return next(i for i, parameter in enumerate(operator.signature.parameters) if parameter.name == "reduction")
+
+
+def _reduced(out: Tensor, reduction: int) -> Tensor:
+    if reduction == 0:
+        return out
+    return ops.mean(out) if reduction == 1 else ops.sum(out)
+
+
+def loss_backward(level: VmapLevel, operator: Operator, values: list[Any]) -> Any:
+    """The gradient of such a loss: that of the unreduced one, divided by the number of elements for the mean."""
+    place = _reduction_place(operator)
+    given = aligned(level, operator, values)
+    given[place] = 0
+    found = call(operator, given)
+    if values[place] == 1:
+        found = found / max(prod(found._array.shape[1:]), 1)
+    return batch(found, level)
+
+
+def nll_loss_forward(level: VmapLevel, operator: Operator, values: list[Any]) -> Any:
+    """The loss of each row's class, and the sum of the weights of the classes that count."""
+    x, target, weight, reduction, ignored = values
+    if not _is_loss_of_classes(x, target, weight):
+        return loop(level, operator, values)
+    counted = target != ignored
+    classes = ops.where(counted, target, 0)
+    losses = -ops.squeeze(ops.gather(x, -1, ops.unsqueeze(classes, -1)), -1)
+    weights = ops.ones_like(losses) if weight is None else ops.index(weight, [classes])
+    weights = ops.where(counted, weights, 0)
+    losses = losses * weights if weight is not None else ops.where(counted, losses, 0)
+    if reduction == 0 and x.dim() == 2:
+        return operator.results([losses, ops.zeros((), dtype=x.dtype)])
+    total = ops.sum(weights)
+    of_all = ops.sum(losses)
+    return operator.results([of_all / total if reduction == 1 else of_all, total])
+
+
+def _is_loss_of_classes(x: Tensor, target: Tensor, weight: Tensor | None) -> bool:
+    """Whether the shapes are the usual ones; others have their errors, which the operator itself knows."""
+    shape = x._array.shape
+    if len(shape) not in (1, 2) or target._array.dtype.name != "int64" or 0 in shape:
+        return False
+    return target._array.shape == shape[:-1] and (weight is None or weight._array.shape == shape[-1:])
+
+
+def nll_loss_backward(level: VmapLevel, operator: Operator, values: list[Any]) -> Any:
+    """Zeros, with the gradient at each row's class."""
+    grad, x, target, weight, reduction, ignored, total = values
+    if not _is_loss_of_classes(x, target, weight):
+        return loop(level, operator, values)
+    counted = target != ignored
+    classes = ops.where(counted, target, 0)
+    each = -grad / total if reduction == 1 else -grad
+    if weight is not None:
+        each = each * ops.index(weight, [classes])
+    each = ops.where(counted, each, 0)
+    zeros = ops.zeros(x._array.shape, dtype=grad.dtype)
+    return ops.scatter(zeros, -1, ops.unsqueeze(classes, -1), ops.unsqueeze(each, -1))

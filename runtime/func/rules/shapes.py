@@ -1,0 +1,147 @@
+"""Rules of views, joins and other operators that move elements."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from runtime import ops
+from runtime.func.batched import batch
+from runtime.func.calls import call, flattened, refuse, shifted, shifted_all, whole_batch, with_rank, wrapped
+from runtime.func.rules.families import loop
+from runtime.kernels.shape import inferred_size
+
+if TYPE_CHECKING:
+    from runtime.dispatch import Operator
+    from runtime.func.levels import VmapLevel
+
+# -- sizes
+
+
+def view(level: VmapLevel, operator: Operator, values: list[Any]) -> Any:
+    """Another shape of each element."""
+    x, sizes = values
+    if not level.size and -1 in sizes:
+        sizes = inferred_size(sizes, x.numel())
+    return batch(call(operator, [x.value, (level.size, *sizes)]), level)
+
+
+def expand(level: VmapLevel, operator: Operator, values: list[Any]) -> Any:
+    """Repeated along dimensions of size 1 and new ones."""
+    x, sizes, *rest = values
+    if len(sizes) < x.dim() or -1 in sizes[: len(sizes) - x.dim()]:
+        refuse(operator, values, level)
+    return batch(call(operator, [with_rank(x.value, len(sizes)), (level.size, *sizes), *rest]), level)
+
+
+def repeat(level: VmapLevel, operator: Operator, values: list[Any]) -> Any:
+    """Copies beside each other."""
+    x, repeats = values
+    if len(repeats) < x.dim():
+        refuse(operator, values, level)
+    return batch(call(operator, [with_rank(x.value, len(repeats)), (1, *repeats)]), level)
+
+
+def as_strided(level: VmapLevel, operator: Operator, values: list[Any]) -> Any:
+    """Any strides, within the memory of each element."""
+    x, sizes, strides, offset = values
+    value = x.value
+    step = value.stride(0) if level.size else 1
+    if step == 0 and level.size > 1:  # all elements are one in memory, and each may have a tangent of its own
+        return loop(level, operator, values)
+    return batch(call(operator, [value, (level.size, *sizes), (step, *strides), offset]), level)
+
+
+def new_of_size(level: VmapLevel, operator: Operator, values: list[Any]) -> Any:
+    """A new Tensor for each element, so that it can be written in place."""
+    x, sizes, *rest = values
+    return batch(call(operator, [x.value, (level.size, *sizes), *rest]), level)
+
+
+def squeeze(level: VmapLevel, operator: Operator, values: list[Any]) -> Any:
+    """Without dimensions of size 1, but for that of the batch."""
+    value = values[0].value
+    dims = [dim for dim, size in enumerate(value._array.shape) if dim and size == 1]
+    return batch(ops.squeeze(value, dims) if dims else ops.alias(value), level)
+
+
+def view_as_complex(level: VmapLevel, operator: Operator, values: list[Any]) -> Any:
+    """Pairs of real numbers in the last dimension."""
+    x = values[0]
+    if x.dim() == 0:
+        refuse(operator, values, level)
+    return batch(call(operator, [x.value]), level)
+
+
+# -- the order of dimensions
+
+
+def t(level: VmapLevel, operator: Operator, values: list[Any]) -> Any:
+    """A matrix transposed, a vector as it is."""
+    x = values[0]
+    if x.dim() > 2:
+        refuse(operator, values, level)
+    return batch(ops.transpose(x.value, 1, 2) if x.dim() == 2 else ops.alias(x.value), level)
+
+
+def permute(level: VmapLevel, operator: Operator, values: list[Any]) -> Any:
+    """All dimensions in another order."""
+    x, dims = values
+    if len(dims) != x.dim():
+        refuse(operator, values, level)
+    return batch(call(operator, [x.value, (0, *shifted_all(dims, x.dim()))]), level)
+
+
+def roll(level: VmapLevel, operator: Operator, values: list[Any]) -> Any:
+    """Shifted around the end of dimensions; without any, of the elements in a row."""
+    x, shifts, dims = values
+    if dims:
+        if x.dim() == 0:
+            refuse(operator, values, level)
+        return batch(call(operator, [x.value, shifts, shifted_all(dims, x.dim())]), level)
+    if len(shifts) != 1:
+        refuse(operator, values, level)
+    rolled = call(operator, [flattened(x.value), shifts, (1,)])
+    return batch(ops.reshape(rolled, x.value._array.shape), level)
+
+
+# -- joins
+
+
+def cat(level: VmapLevel, operator: Operator, values: list[Any]) -> Any:
+    """Joined along a dimension; empty vectors are left out."""
+    tensors, dim = values
+    joined = [tensor for tensor in tensors if tensor._array.shape != (0,)] or tensors
+    if any(tensor.dim() != joined[0].dim() or tensor.dim() == 0 for tensor in joined):
+        refuse(operator, values, level)
+    given = [whole_batch(tensor, level) for tensor in joined]
+    return batch(call(operator, [given, shifted(dim, joined[0].dim())]), level)
+
+
+def stack(level: VmapLevel, operator: Operator, values: list[Any]) -> Any:
+    """Joined along a new dimension."""
+    tensors, dim = values
+    given = [whole_batch(tensor, level) for tensor in tensors]
+    return batch(call(operator, [given, shifted(dim, tensors[0].dim() + 1)]), level)
+
+
+def constant_pad_nd(level: VmapLevel, operator: Operator, values: list[Any]) -> Any:
+    """Wider at the end of the last dimensions."""
+    x, pad, value = values
+    if len(pad) // 2 > x.dim():
+        refuse(operator, values, level)
+    return batch(call(operator, [x.value, pad, value]), level)
+
+
+# -- adjoints of views
+
+
+def into_zeros(level: VmapLevel, operator: Operator, values: list[Any]) -> Any:
+    """Zeros of given sizes, with the gradient written where a view looked."""
+    assert operator.batching is not None
+    grad, sizes, *rest = values
+    if not sizes:
+        return loop(level, operator, values)
+    given = [grad.value, (level.size, *sizes), *rest]
+    for place in operator.batching[2]:
+        given[place] = shifted(values[place], len(sizes))
+    return wrapped(call(operator, given), level, operator)
