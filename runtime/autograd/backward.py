@@ -8,8 +8,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from runtime import engine, ops
-from runtime.autograd.grad_mode import set_grad_enabled
+from runtime import engine
 from runtime.node import AccumulateGrad, GradientEdge, Node, OutputEdge
 from runtime.tensor import Tensor, wrap
 
@@ -118,28 +117,16 @@ def _run_batch(
     create_graph: bool,
     allow_unused: bool,
 ) -> list[Tensor | None]:
-    """One backward for each entry of the leading dimension of `starts`; the results are stacked along a new one."""
-    size = _batch_size(starts)
-    again = engine.Repeated(roots, inputs, create_graph)
-    with set_grad_enabled(create_graph):
-        entries = zip(*[start.unbind(0) for start in starts], strict=True)
-        rows = [again(entry, keep_graph or number + 1 < size) for number, entry in enumerate(entries)]
-        found = [stack_rows(column, tensor) for column, tensor in zip(zip(*rows, strict=True), inputs, strict=True)]
-    if not allow_unused:
-        engine.check_used(found)
-    return found
+    """One backward with a batch of gradients: the leading dimension of `starts`, and a new one of the results."""
+    from runtime.func.batched import batch
+    from runtime.func.calls import whole_batch
+    from runtime.func.levels import vmap_level
 
-
-def stack_rows(rows: Sequence[Tensor | None], like: Tensor) -> Tensor | None:
-    """The gradients of one input as one Tensor, with zeros where there is none; None where there is none at all.
-
-    Args:
-        rows: gradients, each of the shape and dtype of `like`.
-        like: the input they belong to.
-    """
-    if all(row is None for row in rows):
-        return None
-    return ops.stack([_zeros_like(like, False) if row is None else row for row in rows])
+    # What is computed again on the way back (checkpoints) draws the same random numbers for the whole batch.
+    with vmap_level(_batch_size(starts), "same") as level:
+        grads = [batch(start, level) for start in starts]
+        found = engine.run(roots, grads, inputs, keep_graph, create_graph, accumulate=False, allow_unused=allow_unused)
+        return [None if grad is None else whole_batch(grad, level) for grad in found]
 
 
 def _batch_size(starts: Sequence[Tensor]) -> int:

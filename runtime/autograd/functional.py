@@ -14,10 +14,13 @@ from typing import Any, Final, TypeAlias
 
 import numpy as np
 
-from runtime import engine, ops
+from runtime import engine, forward, ops
 from runtime.autograd import forward_ad
-from runtime.autograd.backward import grad, stack_rows
+from runtime.autograd.backward import grad
 from runtime.autograd.grad_mode import enable_grad
+from runtime.func.batched import batch
+from runtime.func.calls import whole_batch
+from runtime.func.levels import vmap_level
 from runtime.modes import plain
 from runtime.tensor import Tensor, wrap
 
@@ -495,8 +498,9 @@ def _strict_rows(rows: Iterator[Gradients], index: int, create_graph: bool) -> I
 
 
 def _stacked(rows: Sequence[Tensor | None], point: Tensor) -> Tensor:
-    found = stack_rows(rows, point)
-    return wrap(np.zeros((len(rows), *point.shape), point._array.dtype)) if found is None else found
+    if all(row is None for row in rows):
+        return wrap(np.zeros((len(rows), *point.shape), point._array.dtype))
+    return ops.stack([wrap(np.zeros_like(point._array)) if row is None else row for row in rows])
 
 
 def _batched_blocks(outputs: Sequence[Tensor], points: Sequence[Tensor], create_graph: bool) -> list[list[Tensor]]:
@@ -561,51 +565,43 @@ def _forward_jacobian(func: Function, inputs: Tensors, create_graph: bool, stric
         )
     if not given.tensors:
         raise AssertionError("Expected at least one tensor")
-    outputs, columns = _batched_tangents(func, given.tensors)
+    outputs, tables = _batched_tangents(func, given.tensors)
     blocks = []
-    for number, out in enumerate(outputs.tensors):
+    for out, table in zip(outputs.tensors, tables, strict=True):
+        ends = np.cumsum([tensor.numel() for tensor in given.tensors])
         row = [
-            _from_columns([tangents[number] for tangents in along], out, tensor)
-            for along, tensor in zip(columns, given.tensors, strict=True)
+            table.narrow(0, int(end) - tensor.numel(), tensor.numel())
+            .movedim(0, -1)
+            .reshape(out.shape + tensor.shape)
+            .clone()
+            for end, tensor in zip(ends, given.tensors, strict=True)
         ]
         # PyTorch gives lists here where reverse mode gives tuples.
         blocks.append(row[0] if given.single else row)
     return blocks[0] if outputs.single else tuple(blocks) if given.single else blocks
 
 
-def _batched_tangents(func: Function, inputs: Sequence[Tensor]) -> tuple[_Bundle, list[list[list[Tensor]]]]:
-    """What `func` returns, and the tangents of its outputs for each element of each input."""
-    outputs: _Bundle | None = None
-    columns: list[list[list[Tensor]]] = []
-    for number, tensor in enumerate(inputs):
-        columns.append([])
-        for position in range(tensor.numel()):
-            directions = [np.zeros(other.numel(), other._array.dtype) for other in inputs]
-            directions[number][position] = 1
-            outputs, tangents = _tangents(func, inputs, directions)
-            columns[-1].append(tangents)
-    if outputs is None:
-        outputs, _ = _tangents(func, inputs, [np.zeros(0, tensor._array.dtype) for tensor in inputs])
-    return outputs, columns
-
-
-def _tangents(
-    func: Function, inputs: Sequence[Tensor], directions: Sequence[np.ndarray[Any, Any]]
-) -> tuple[_Bundle, list[Tensor]]:
-    with forward_ad.dual_level():
-        duals = [
-            forward_ad.make_dual(tensor, wrap(direction.reshape(tensor.shape)))
-            for tensor, direction in zip(inputs, directions, strict=True)
-        ]
+def _batched_tangents(func: Function, inputs: Sequence[Tensor]) -> tuple[_Bundle, list[Tensor]]:
+    """What `func` returns, by one call, and for each output the tangents along each element of the inputs in turn."""
+    sizes = [tensor.numel() for tensor in inputs]
+    with vmap_level(sum(sizes), "error", of_tangents=True) as level, forward_ad.dual_level():
+        duals = []
+        first = 0
+        for tensor, size in zip(inputs, sizes, strict=True):
+            directions = np.zeros((sum(sizes), size), tensor._array.dtype)
+            np.fill_diagonal(directions[first:], 1)
+            first += size
+            tangents = batch(wrap(directions.reshape((sum(sizes), *tensor.shape))), level)
+            duals.append(forward_ad.make_dual(tensor, tangents))
         outputs = _bundle(func(*duals), "outputs", "jacobian")
-        found = [forward_ad.unpack_dual(out).tangent for out in outputs.tensors]
-    tangents = [_zeros_like(out) if t is None else t for out, t in zip(outputs.tensors, found, strict=True)]
-    return outputs, tangents
-
-
-def _from_columns(columns: Sequence[Tensor], out: Tensor, tensor: Tensor) -> Tensor:
-    size = out.shape + tensor.shape
-    return ops.stack(columns, -1).reshape(size) if columns else wrap(np.zeros(size, out._array.dtype))
+        found = [forward.tangent_of(out, 0) for out in outputs.tensors]
+        tables = [
+            wrap(np.zeros((sum(sizes), *out.shape), out._array.dtype))
+            if tangent is None
+            else whole_batch(tangent, level)
+            for out, tangent in zip(outputs.tensors, found, strict=True)
+        ]
+    return outputs, tables
 
 
 # -- What does not go together

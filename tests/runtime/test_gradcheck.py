@@ -302,14 +302,16 @@ def test_missing_tangents(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_batched_gradients(monkeypatch: pytest.MonkeyPatch) -> None:
-    from runtime.autograd.gradcheck import checks
+    from runtime.autograd.gradcheck import analytical
 
     options = {"check_batched_grad": True, "check_batched_forward_grad": True, "check_forward_ad": True}
     for x in (real(2, 2), complex_(2)):
         assert gradcheck(lambda a: (a * a, a.sum()), x, **options)
         assert gradgradcheck(lambda a: a * a * a, x, check_batched_grad=True)
-    whole = checks._batched_vjp
-    monkeypatch.setattr(checks, "_batched_vjp", lambda function, batch: whole(function, batch[::-1]))
+    for name in ("batched_gradients", "batched_tangents"):
+        whole = getattr(analytical, name)
+        swapped = lambda *args, whole=whole: whole(*args[:2], args[2][::-1])  # noqa: E731
+        monkeypatch.setattr(analytical, name, swapped)
     with pytest.raises(GradcheckError, match="Mismatch in batched gradients, for output 0 and input 0"):
         gradcheck(lambda a: a * a, real(2), check_batched_grad=True)
     with pytest.raises(GradcheckError, match="Mismatch in batched forward gradients, for output 0 and input 0"):

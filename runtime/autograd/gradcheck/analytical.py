@@ -10,6 +10,9 @@ from runtime import forward
 from runtime.autograd import forward_ad
 from runtime.autograd.backward import grad as autograd_grad
 from runtime.autograd.gradcheck.problem import Problem, Unit, directions
+from runtime.func.batched import batch
+from runtime.func.calls import whole_batch
+from runtime.func.levels import vmap_level
 from runtime.tensor import Tensor, wrap
 
 
@@ -30,6 +33,15 @@ def raw_gradients(problem: Problem, starts: Mapping[int, np.ndarray]) -> tuple[T
     outputs = [problem.outputs[index] for index in starts]
     given = [wrap(start) for start in starts.values()]
     return autograd_grad(outputs, problem.wanted, given, retain_graph=True, allow_unused=True)
+
+
+def batched_gradients(problem: Problem, index: int, starts: np.ndarray) -> list[np.ndarray]:
+    """The gradients of all inputs for a batch of gradients of one output, by one backward."""
+    out = problem.outputs[index]
+    options = {"retain_graph": True, "allow_unused": True, "is_grads_batched": True}
+    found = autograd_grad(out, problem.wanted, wrap(starts), **options)
+    zeros = [np.zeros((len(starts), *x._array.shape), x._array.dtype) for x in problem.wanted]
+    return [zero if gradient is None else gradient._array for gradient, zero in zip(found, zeros, strict=True)]
 
 
 def backward(problem: Problem, index: int, unit: Unit) -> list[np.ndarray]:
@@ -58,6 +70,20 @@ def tangents(problem: Problem, given: Mapping[int, np.ndarray]) -> list[Tensor]:
             duals[number] = forward_ad.make_dual(tensor, wrap(direction.astype(tensor._array.dtype)))
         found = [(out, forward.tangent_of(out)) for out in problem.call(duals)]
     return [wrap(np.zeros_like(out._array)) if tangent is None else tangent for out, tangent in found]
+
+
+def batched_tangents(problem: Problem, number: int, directions: np.ndarray) -> list[np.ndarray]:
+    """The derivatives of all outputs along a batch of directions of one input, by one call."""
+    tensor = problem.wanted[number]
+    with vmap_level(len(directions), "same", of_tangents=True) as level, forward_ad.dual_level():
+        dual = forward_ad.make_dual(tensor, batch(wrap(directions.astype(tensor._array.dtype)), level))
+        found = [(out, forward.tangent_of(out, 0)) for out in problem.call({number: dual})]
+        return [
+            np.zeros((len(directions), *out._array.shape), out._array.dtype)
+            if tangent is None
+            else whole_batch(tangent, level)._array
+            for out, tangent in found
+        ]
 
 
 def forward_table(problem: Problem, number: int, unit: Unit) -> list[np.ndarray]:

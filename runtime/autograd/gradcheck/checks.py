@@ -124,7 +124,7 @@ def batched_gradients(problem: Problem) -> None:
 
         starts = [random_values(out._array, random) for _ in range(2)]
         expected = [np.stack(each) for each in zip(*map(gradients, starts), strict=True)]
-        batched = _batched_vjp(gradients, np.stack(starts))
+        batched = analytical.batched_gradients(problem, index, np.stack(starts))
         for position, first, second in zip(problem.positions, batched, expected, strict=True):
             _check_batch(problem, first, second, f"gradients, for output {index} and input {position}")
 
@@ -139,14 +139,10 @@ def batched_tangents(problem: Problem) -> None:
 
         given = [random_values(tensor._array, random) for _ in range(2)]
         expected = [np.stack(each) for each in zip(*map(tangents, given), strict=True)]
-        for index, (first, second) in enumerate(zip(_batched_vjp(tangents, np.stack(given)), expected, strict=True)):
+        batched = analytical.batched_tangents(problem, number, np.stack(given))
+        for index, (first, second) in enumerate(zip(batched, expected, strict=True)):
             what = f"forward gradients, for output {index} and input {problem.positions[number]}"
             _check_batch(problem, first, second, what)
-
-
-def _batched_vjp(function: _LinearMap, batch: np.ndarray) -> list[np.ndarray]:
-    """A linear map, applied to the slices of a batch one by one; results are batches too."""
-    return [np.stack(each) for each in zip(*map(function, batch), strict=True)]
 
 
 def _check_batch(problem: Problem, found: np.ndarray, expected: np.ndarray, what: str) -> None:
