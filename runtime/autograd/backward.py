@@ -126,7 +126,13 @@ def _run_batch(
     with vmap_level(_batch_size(starts), "same") as level:
         grads = [batch(start, level) for start in starts]
         found = engine.run(roots, grads, inputs, keep_graph, create_graph, accumulate=False, allow_unused=allow_unused)
-        return [None if grad is None else whole_batch(grad, level) for grad in found]
+        whole = [None if grad is None else whole_batch(grad, level) for grad in found]
+    # What went through unchanged is still the caller's, or another result's.
+    return [grad if grad is None or _owns_memory(grad, starts) else grad.clone() for grad in whole]
+
+
+def _owns_memory(grad: Tensor, starts: Sequence[Tensor]) -> bool:
+    return grad._array.base is None and not any(grad is start for start in starts)
 
 
 def _batch_size(starts: Sequence[Tensor]) -> int:

@@ -577,6 +577,7 @@ def _forward_jacobian(func: Function, inputs: Tensors, create_graph: bool, stric
             for end, tensor in zip(ends, given.tensors, strict=True)
         ]
         # PyTorch gives lists here where reverse mode gives tuples.
+        row = [block.clone() for block in row]  # of one input it is the table itself
         blocks.append(row[0] if given.single else row)
     return blocks[0] if outputs.single else tuple(blocks) if given.single else blocks
 
