@@ -120,7 +120,7 @@ class FunctionNode(FunctionCtx, Node):
                     for one, shape, dtype in zip(grad, self.shape, self.dtype, strict=True)
                 ]
             )
-        results = _backward_of(self._forward_cls)(self, *given)
+        results = backward_of(self._forward_cls)(self, *given)
         return self._checked(results if isinstance(results, tuple) else (results,))
 
     def _checked(self, results: tuple[Any, ...]) -> tuple[Tensor | None, ...]:
@@ -217,11 +217,30 @@ class Function(metaclass=_FunctionType):
 
     @staticmethod
     def vmap(info: Any, in_dims: tuple[Any, ...], *args: Any) -> Any:
-        """The outputs for a batch of arguments, and where their batch dimensions are."""
+        """The outputs for a batch, and where their batch dimensions are.
+
+        Args:
+            info: has `batch_size` and `randomness`.
+            in_dims: for each argument its batch dimension, or None.
+            args: the arguments, whole batches.
+        """
         raise NotImplementedError(
             "To use autograd.Function with vmap, you must either override the vmap static method or set "
             "generate_vmap_rule=True."
         )
+
+    @classmethod
+    def _has_setup_context(cls) -> bool:
+        return cls.setup_context is not Function.setup_context
+
+    @classmethod
+    def forward_with(cls, ctx: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """The outputs, with what the way back needs kept on `ctx`, in whichever way the class says it."""
+        if not cls._has_setup_context():
+            return cls.forward(ctx, *args, **kwargs)
+        output = cls.forward(*args, **kwargs)
+        cls.setup_context(ctx, args, output)
+        return output
 
     @classmethod
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
@@ -230,20 +249,20 @@ class Function(metaclass=_FunctionType):
         Raises:
             RuntimeError: a leaf was written, or an output of `mark_dirty` was not returned.
         """
-        separate = cls.setup_context is not Function.setup_context
-        if separate:
+        if cls._has_setup_context():
             bound = inspect.signature(cls.forward).bind(*args, **kwargs)
             bound.apply_defaults()
             args, kwargs = bound.args, bound.kwargs
+        for value in args:
+            if isinstance(value, Tensor) and value._opaque:
+                from runtime.func.functions import apply_batched
+
+                return apply_batched(cls, args)
         node = cls._backward_cls(args)
         recording = grad_mode.enabled and any(node.needs_input_grad)
         enabled, grad_mode.enabled = grad_mode.enabled, False
         try:
-            if separate:
-                output = cls.forward(*args, **kwargs)
-                cls.setup_context(node, args, output)
-            else:
-                output = cls.forward(node, *args, **kwargs)
+            output = cls.forward_with(node, args, kwargs)
         finally:
             grad_mode.enabled = enabled
         outputs = output if isinstance(output, tuple) else (output,)
@@ -265,7 +284,12 @@ class InplaceFunction(Function):
         self.inplace = inplace
 
 
-def _backward_of(function: type[Function]) -> Callable[..., Any]:
+def backward_of(function: type[Function]) -> Callable[..., Any]:
+    """The method that computes gradients, under whichever of its two names.
+
+    Raises:
+        RuntimeError: the class has both.
+    """
     own_backward = function.backward is not Function.backward
     own_vjp = function.vjp is not Function.vjp
     if own_backward and own_vjp:
