@@ -16,7 +16,7 @@ from runtime import forward, ops, views
 from runtime.binding import Signature, describe, signature_of
 from runtime.dtypes import can_cast, common_dtype, from_numpy, get_default_dtype
 from runtime.modes import grad_mode, plain
-from runtime.node import Node, next_sequence_nr
+from runtime.node import LEAF, Node, next_sequence_nr
 from runtime.tensor import Tensor, wrap
 from runtime.types import named_result
 from runtime.views import view_of
@@ -135,7 +135,7 @@ class Operator:
         first = self.signature.parameters[0].type == "Tensor"
         return self._names.index("dtype"), 0 if first else None
 
-    def results(self, tensors: Sequence[Tensor]) -> Any:
+    def results(self, tensors: Sequence[Tensor | None]) -> Any:
         """Several outputs as callers get them."""
         return self._result_type(tensors)
 
@@ -168,17 +168,24 @@ class Operator:
             if kernel is None:
                 continue
             if key == COMPOSITE_EXPLICIT:
-                enabled, grad_mode.enabled = grad_mode.enabled, False
-                try:
-                    out = self._call_composite(kernel, values)
-                finally:
-                    grad_mode.enabled = enabled
+                out = self._call_composite_unrecorded(kernel, values)
             else:
                 out = self._wrap(self.run_kernel(kernel, values))
             if self.view is not None:
                 return views.views_of(out, values[self._base_position], self.view)
             return out
         raise NotImplementedError(f"'{self.name}' has no kernel for the CPU\n  schema: {self.schema}")
+
+    def _call_composite_unrecorded(self, function: Callable[..., Any], values: Sequence[Any]) -> Any:
+        """Without history, and without tangents where the operator has formulas for its own."""
+        enabled, grad_mode.enabled = grad_mode.enabled, False
+        try:
+            if self.differentiable and forward.active():
+                with forward.paused():
+                    return self._call_composite(function, values)
+            return self._call_composite(function, values)
+        finally:
+            grad_mode.enabled = enabled
 
     @cached_property
     def _base_position(self) -> int:
@@ -243,7 +250,7 @@ class Operator:
         if isinstance(result, np.ndarray | np.generic):
             return wrap(np.asarray(result))
         if isinstance(result, tuple):
-            return self.results([wrap(np.asarray(array)) for array in result])
+            return self.results([None if array is None else wrap(np.asarray(array)) for array in result])
         if isinstance(result, list):
             return tuple([wrap(array) for array in result])
         return result
@@ -287,8 +294,9 @@ class Operator:
             return args[0]  # type: ignore[no-any-return]
         values = self.signature.bind(args[: self.signature.positional], self._keywords(args))
         target: Tensor = values[0]
-        # Composite operators do not say in which arguments they are differentiable: all Tensors may be.
-        positions = range(len(values)) if self.composite is not None else self._differentiable_positions
+        # Without formulas for the functional variant it is not said which arguments are differentiable: all may be.
+        unknown = self.record is None or self.record_inplace is not self.record
+        positions = range(len(values)) if unknown else self._differentiable_positions
         needs_grad = (
             grad_mode.enabled
             and target._array.dtype.kind not in "biu"
@@ -297,26 +305,38 @@ class Operator:
         views.check_inplace(target, needs_grad)
         if self.composite is not None:
             before = self._snapshot(target) if needs_grad else target
-            return ops.copy_(target, self._call_composite(self.composite, [before, *values[1:]]))
+            written = ops.copy_(target, self._call_composite(self.composite, [before, *values[1:]]))
+            if needs_grad and written._edge is None:
+                views.rebase_history(target, Constant(written, [before, *self._tensors(values, range(1, len(values)))]))
+            return written
         if "CPU" in self.kernels:
             result = np.asarray(self.run_kernel(self.kernels["CPU"], values))
         else:
             result = self.compute(values)._array
         self._check_fits(result, target)
-        before = target
-        if needs_grad:
-            before = self._snapshot(target) if self.saves_self else _alias(target)
         tangents = forward.tangents_of(self, values) if forward.active() else None
+        before = target
+        if needs_grad or tangents is not None:
+            before = self._snapshot(target) if self.saves_self else _alias(target)
         np.copyto(target._array, result, casting="unsafe")
         views.bump_version(target)
         if needs_grad:
-            assert self.record_inplace is not None
-            written = _alias(target)
-            written._edge = None
+            self._record_write(target, before, values)
+        if tangents is not None:
+            forward.apply(self, target, [before, *values[1:]], tangents)
+        elif forward.active():
+            forward.drop_tangent(self, target)
+        return target
+
+    def _record_write(self, target: Tensor, before: Tensor, values: Sequence[Any]) -> None:
+        """Give `target`, just written, its new history; `before` has the old one."""
+        tensors = self._tensors(values, range(1, len(values)))
+        written = _alias(target)
+        written._edge = None
+        if self.record_inplace is not None:
             shared = target._writes
             assert shared is not None
             # Arguments over the memory that was just written are saved as they were before: using them must fail.
-            tensors = self._tensors(values, range(1, len(values)))
             overwritten = [tensor for tensor in tensors if tensor._writes is shared]
             for tensor in overwritten:
                 tensor._writes = [shared[0] - 1]
@@ -325,12 +345,13 @@ class Operator:
             finally:
                 for tensor in overwritten:
                     tensor._writes = shared
-            node = written._edge
-            if isinstance(node, Node):
-                views.rebase_history(target, node)
-        if tangents is not None:
-            forward.apply(self, target, [before, *values[1:]])
-        return target
+        elif self.never_differentiable:
+            written._edge = Constant(written, [before, *tensors])
+        else:
+            written._edge = NotDifferentiable(self.name, written)
+        node = written._edge
+        if isinstance(node, Node):
+            views.rebase_history(target, node)
 
     def _writes_plainly(self, args: Sequence[Any]) -> bool:
         """The straight way of an in-place write that nobody records, such as an optimizer's: whether it was taken."""
@@ -408,6 +429,8 @@ class Operator:
         if len(results) != len(targets):
             raise TypeError(f"{self.name}(): out has {len(targets)} Tensors, the result {len(results)}")
         for target, result in zip(targets, results, strict=True):
+            if result is None:  # an output that a mask left out
+                continue
             array = result._array
             if target._array.shape != array.shape:
                 target._array = np.empty(array.shape, target._array.dtype)
@@ -471,6 +494,23 @@ class NotDifferentiable(Node):
         raise NotImplementedError(
             f"the derivative of '{self.operator}' is not implemented: derivatives.yaml has no entry for it"
         )
+
+
+class Constant(Node):
+    """Stands behind a Tensor that an operator without derivatives has overwritten: all gradients are zero."""
+
+    __slots__ = ("_shapes",)
+    num_outputs = 1
+
+    def __init__(self, written: Tensor, inputs: Sequence[Tensor]) -> None:
+        inputs = [tensor for tensor in inputs if tensor._edge is not None]
+        edges = tuple([tensor if tensor._edge is LEAF else tensor._edge for tensor in inputs])
+        super().__init__(edges, written._array.shape, written._array.dtype)
+        self._shapes = [(tensor._array.shape, tensor._array.dtype) for tensor in inputs]
+
+    def apply(self, grad: Tensor) -> tuple[Tensor | None, ...]:
+        """Zeros for each input."""
+        return tuple([wrap(np.zeros(shape, dtype)) for shape, dtype in self._shapes])
 
 
 def _alias(tensor: Tensor) -> Tensor:

@@ -7,7 +7,8 @@ general path, and that asks here.
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -72,6 +73,26 @@ def set_tangent(tensor: Tensor, tangent: Tensor) -> None:
     tensor.extra.tangent = (_state.level, tangent)
 
 
+def drop_tangent(operator: Operator, tensor: Tensor) -> None:
+    """Take away the tangent of a Tensor that was overwritten with what has none.
+
+    Raises:
+        NotImplementedError: the operator has no formulas; its entry does not say that there is no derivative, either.
+    """
+    if tangent_of(tensor) is None:
+        return
+    if operator.record is None and not operator.never_differentiable:
+        raise _no_formula(operator)
+    tensor.extra.tangent = None
+
+
+def _no_formula(operator: Operator) -> NotImplementedError:
+    return NotImplementedError(
+        f"Trying to use forward AD with {operator.name} that does not support it because it has not been implemented "
+        "yet"
+    )
+
+
 def tangents_of(operator: Operator, values: Sequence[Any]) -> list[Any] | None:
     """The tangents of the differentiable arguments, zeros for those without; None where no argument has one."""
     given: list[Any] = []
@@ -104,15 +125,9 @@ def apply(operator: Operator, out: Any, values: Sequence[Any], tangents: list[An
     if tangents is None:
         return
     if operator.jvp is None:
-        raise NotImplementedError(
-            f"Trying to use forward AD with {operator.name} that does not support it because it has not been "
-            "implemented yet"
-        )
-    _state.paused = True
-    try:
+        raise _no_formula(operator)
+    with paused():
         results = operator.jvp(out, *values, *tangents)
-    finally:
-        _state.paused = False
     if isinstance(out, Tensor):
         _attach(out, results)
     else:
@@ -120,8 +135,18 @@ def apply(operator: Operator, out: Any, values: Sequence[Any], tangents: list[An
             _attach(tensor, tangent)
 
 
-def _attach(tensor: Tensor, tangent: Tensor | None) -> None:
-    if tangent is None:
+@contextmanager
+def paused() -> Iterator[None]:
+    """A block whose operators carry no tangents along."""
+    before, _state.paused = _state.paused, True
+    try:
+        yield
+    finally:
+        _state.paused = before
+
+
+def _attach(tensor: Tensor | None, tangent: Tensor | None) -> None:
+    if tensor is None or tangent is None:
         return
     if tangent._array.dtype is not tensor._array.dtype or tangent._array.shape != tensor._array.shape:
         from runtime import edge

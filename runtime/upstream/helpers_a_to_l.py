@@ -178,8 +178,11 @@ def binary_cross_entropy_double_backward(
 def binary_cross_entropy_double_backward_grad_output(
     grad: Tensor, input: Tensor, target: Tensor, weight: Tensor | None, reduction: int
 ) -> Tensor:
-    """The gradient of `binary_cross_entropy_backward` in the gradient that it was given."""
-    return loss.reduced(ops.binary_cross_entropy_backward(grad, input, target, weight, 0), reduction)
+    """The gradient of `binary_cross_entropy_backward` in the gradient that it was given, not yet summed.
+
+    The formula for forward mode calls it too, with the tangent of that gradient.
+    """
+    return ops.binary_cross_entropy_backward(grad, input, target, weight, reduction)
 
 
 def binary_cross_entropy_double_backward_target(
