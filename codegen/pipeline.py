@@ -17,7 +17,7 @@ from codegen.targets import docs
 from codegen.vocabulary import TAGS
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)  # its trees are larger than anybody would want to see
 class Result:
     """What a run found.  `plan` is None where there were errors.
 

@@ -15,8 +15,9 @@ import numpy as np
 from runtime import forward, ops, views
 from runtime.binding import Signature, describe, signature_of
 from runtime.dtypes import can_cast, common_dtype, from_numpy, get_default_dtype
+from runtime.linear import edge_of
 from runtime.modes import grad_mode, plain
-from runtime.node import LEAF, Node, next_sequence_nr
+from runtime.node import Node, next_sequence_nr
 from runtime.tensor import Tensor, wrap
 from runtime.types import named_result
 from runtime.views import view_of
@@ -106,6 +107,13 @@ class Operator:
             for i, name in enumerate(self._names)
             if name.removesuffix("_") in self.differentiable or name in self.differentiable
         ]
+
+    @cached_property
+    def _written_positions(self) -> Sequence[int]:
+        """As `_differentiable_positions`, for the in-place variant: all, where that has formulas of its own, or none."""
+        if self.record is None or self.record_inplace is not self.record:
+            return range(len(self._names))
+        return self._differentiable_positions
 
     @cached_property
     def _promoted(self) -> list[int]:
@@ -294,9 +302,8 @@ class Operator:
             return args[0]  # type: ignore[no-any-return]
         values = self.signature.bind(args[: self.signature.positional], self._keywords(args))
         target: Tensor = values[0]
-        # Without formulas for the functional variant it is not said which arguments are differentiable: all may be.
-        unknown = self.record is None or self.record_inplace is not self.record
-        positions = range(len(values)) if unknown else self._differentiable_positions
+        # Composite operators do not say in which arguments they are differentiable: all Tensors may be.
+        positions = range(len(values)) if self.composite is not None else self._written_positions
         needs_grad = (
             grad_mode.enabled
             and target._array.dtype.kind not in "biu"
@@ -504,7 +511,7 @@ class Constant(Node):
 
     def __init__(self, written: Tensor, inputs: Sequence[Tensor]) -> None:
         inputs = [tensor for tensor in inputs if tensor._edge is not None]
-        edges = tuple([tensor if tensor._edge is LEAF else tensor._edge for tensor in inputs])
+        edges = tuple([edge_of(tensor) for tensor in inputs])
         super().__init__(edges, written._array.shape, written._array.dtype)
         self._shapes = [(tensor._array.shape, tensor._array.dtype) for tensor in inputs]
 
