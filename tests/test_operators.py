@@ -197,6 +197,8 @@ def test_out_variant_equals_the_functional_one(info: OperatorInfo, dtype: str) -
         runtime.manual_seed(0)
         wanted = function(*sample.args, **sample.kwargs)
         several = isinstance(wanted, tuple | list)
+        if several and any(out is None for out in wanted):
+            continue  # a mask left it out
         room = [runtime.empty_like(t) for t in tensors_of(wanted)]
         runtime.manual_seed(0)
         given = function(*sample.args, **sample.kwargs, out=room if several else room[0])
