@@ -110,7 +110,7 @@ class Operator:
 
     @cached_property
     def _written_positions(self) -> Sequence[int]:
-        """As `_differentiable_positions`, for the in-place variant: all, where that has formulas of its own, or none."""
+        """As `_differentiable_positions`, for the in-place variant: all, where it has formulas of its own, or none."""
         if self.record is None or self.record_inplace is not self.record:
             return range(len(self._names))
         return self._differentiable_positions

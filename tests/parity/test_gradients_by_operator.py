@@ -30,12 +30,12 @@ torch = pytest.importorskip("torch")
 pytestmark = [pytest.mark.parity, pytest.mark.filterwarnings("ignore:An output with one or more elements was resized")]
 
 DTYPES = ("float64", "complex128")
-ON_PYTORCHS_FORMULAS = "GRADWRIGHT_GENERATED" in os.environ
+ON_PYTORCHS_FORMULAS = bool(os.environ.get("GRADWRIGHT_GENERATED"))
 
 # Where results are not PyTorch's: operator -> stages, and why.  docs/upstream.md tells of each.  What is no longer true
 # fails, so the tables say all that there is.
 Deviations = dict[str, tuple[set[str], str]]
-_LOGIC = {"gradient", "gradient complex128", "forward", "forward complex128"}
+_LOGIC = {f"{stage}{dtype}" for stage in ("gradient", "second", "forward") for dtype in ("", " complex128")}
 _CONSTANT = "PyTorch lets gradients pass as if nothing had been written; the result is constant"
 _SIXTH = "PyTorch's kernel has 1/6 in single precision"
 BOTH: Deviations = {
@@ -195,6 +195,10 @@ class Side:
 
     def gradients(self, outs: Sequence[Any], inputs: Sequence[Any], cotangents: Sequence[Any]) -> list[Any]:
         """None where nothing flows."""
+        known = [i for i, out in enumerate(outs) if out is not None and out.requires_grad]
+        if not known:
+            return [None] * len(inputs)
+        outs, cotangents = [outs[i] for i in known], [cotangents[i] for i in known]
         return list(self.library.autograd.grad(outs, inputs, cotangents, allow_unused=True, create_graph=True))
 
     def tangents(self, tangents: Sequence[Any]) -> list[Any]:
@@ -248,22 +252,20 @@ class Comparison:
         cotangents = self.random_like(outs[1])
         inputs = [self.ours.inputs, self.theirs.inputs]
         first = self.gradients("gradient", outs, inputs, cotangents)
-        differentiable = [[g is not None and g.requires_grad for g in side] for side in first]
-        chosen = [i for i, pair in enumerate(zip(*differentiable, strict=True)) if all(pair)]
-        if chosen:
-            again = [[side[i] for i in chosen] for side in first]
-            inputs = [[*i, *c] for i, c in zip(inputs, cotangents, strict=True)]
-            self.gradients("second", again, inputs, self.random_like(again[1]))
+        if first is not None:
+            both = [[*i, *c] for i, c in zip(inputs, cotangents, strict=True)]
+            self.gradients("second", first, both, self.random_like(inputs[1]))
 
     def gradients(
         self, stage: str, outs: list[list[Any]], inputs: list[list[Any]], cotangents: list[list[Any]]
-    ) -> tuple[list[Any], list[Any]]:
+    ) -> list[list[Any]] | None:
+        """Of both sides; None where PyTorch refuses."""
         theirs = self.ask(stage, lambda: self.theirs.gradients(outs[1], inputs[1], cotangents[1]))
         if theirs is None:
-            return [], []
+            return None
         ours = self.ours.gradients(outs[0], inputs[0], cotangents[0])
         self.compare(stage, ours, theirs)
-        return ours, theirs
+        return [ours, theirs]
 
     def ask(self, stage: str, call: Callable[[], Any]) -> Any:
         """What PyTorch says; None where it refuses."""
