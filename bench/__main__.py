@@ -39,7 +39,7 @@ def run_workload(workload: Workload, subject: Any, reference: Any | None, scale:
         theirs = (workload.reference or workload.prepare)(reference, scale)
     measurements = compare(ours, theirs, min(rounds, workload.most_rounds), warm_up=workload.warm_up)
     budget = PYTHON_TARGET.get(workload.group)
-    rows = [Row(workload.group, m, budget) for m in measurements]
+    rows = [Row(workload.group, m, budget if m.unit == "s" else None) for m in measurements]
     if workload.mean:
         rows.append(Row(workload.group, mean_row(measurements), budget))
     return rows

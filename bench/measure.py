@@ -12,21 +12,26 @@ import statistics
 import timeit
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
-# One round of a workload: seconds per unit of work, by the name of the row.
+# One round of a workload: seconds per unit of work, or `Bytes`, by the name of the row.
 Round = Callable[[], Mapping[str, float]]
+
+
+class Bytes(float):
+    """A number of bytes, where seconds would be."""
 
 
 @dataclass(frozen=True)
 class Measurement:
-    """One row: the median seconds of both sides, and the median of the ratios of the rounds."""
+    """One row: the medians of both sides in seconds or bytes, and the median of the ratios of the rounds."""
 
     row: str
     subject: float
     reference: float | None
     ratio: float | None
     rounds: int
+    unit: Literal["s", "B"] = "s"
 
 
 def interleave(sides: Sequence[Round], rounds: int) -> list[list[Mapping[str, float]]]:
@@ -50,13 +55,16 @@ def compare(subject: Round, reference: Round | None, rounds: int, warm_up: bool 
     measurements = []
     for row in results[0][0]:
         ours = [result[row] for result in results[0]]
+        unit: Literal["s", "B"] = "B" if isinstance(ours[0], Bytes) else "s"
         if reference is None or row not in results[1][0]:
-            measurements.append(Measurement(row, statistics.median(ours), None, None, rounds))
+            measurements.append(Measurement(row, statistics.median(ours), None, None, rounds, unit))
             continue
         theirs = [result[row] for result in results[1]]
         ratios = [our / their for our, their in zip(ours, theirs, strict=True)]
         measurements.append(
-            Measurement(row, statistics.median(ours), statistics.median(theirs), statistics.median(ratios), rounds)
+            Measurement(
+                row, statistics.median(ours), statistics.median(theirs), statistics.median(ratios), rounds, unit
+            )
         )
     return measurements
 

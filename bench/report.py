@@ -47,6 +47,11 @@ def seconds_text(seconds: float | None) -> str:
     return f"{seconds:.1e} s"
 
 
+def bytes_text(count: float | None) -> str:
+    """12.3 MiB."""
+    return "" if count is None else f"{count / 2**20:.3g} MiB"
+
+
 def distance_text(distance: float | None) -> str:
     """In words: how far inside or outside the budget."""
     if distance is None:
@@ -57,10 +62,11 @@ def distance_text(distance: float | None) -> str:
 def cells(row: Row) -> tuple[str, str, str, str, str, str]:
     """The text of a row's columns."""
     m = row.measurement
+    text = bytes_text if m.unit == "B" else seconds_text
     return (
         m.row,
-        seconds_text(m.subject),
-        seconds_text(m.reference),
+        text(m.subject),
+        text(m.reference),
         "" if m.ratio is None else f"{m.ratio:.2f}x",
         "" if row.budget is None else f"{row.budget:.2f}x",
         distance_text(row.distance),

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from bench.blocks import block_fused, block_primitive
-from bench.measure import Round, statement_timer
+from bench.measure import Bytes, Round, statement_timer
 
 
 @dataclass(frozen=True)
@@ -361,20 +361,35 @@ def import_time(library: Any, scale: Scale) -> Round:
     return run
 
 
-def _process_seconds(row: str, command: list[str], output: Path | None = None) -> Round:
-    """CPU seconds of a command; `output`: a folder to remove first, because what finds it there has nothing to do."""
+# Starts a command and writes what it used.  A process of its own, because Linux counts what the one that forks has in
+# memory as the child's: here that is next to nothing, in this process all of PyTorch.
+_LAUNCHER = """\
+import os, sys
+process = os.posix_spawn(sys.argv[2], sys.argv[2:], os.environ)
+_, status, used = os.wait4(process, 0)
+with open(sys.argv[1], "w") as file:
+    print(used.ru_utime + used.ru_stime, used.ru_maxrss * (1 if sys.platform == "darwin" else 1024), file=file)
+sys.exit(os.waitstatus_to_exitcode(status))
+"""
+
+
+def process(row: str, command: list[str], output: Path) -> Round:
+    """CPU seconds and peak memory of a command.
+
+    CPU seconds, because what a file system or a neighbour adds is no property of a generator.  `output` is removed
+    first, because a generator that finds it there has nothing to do.
+    """
+    report = output.with_name(f"{output.name}.used")
 
     def run() -> dict[str, float]:
-        if output is not None:
-            shutil.rmtree(output, ignore_errors=True)
-        before = os.times()
-        finished = subprocess.run(command, env=_environment(), capture_output=True, text=True)
-        after = os.times()
+        shutil.rmtree(output, ignore_errors=True)
+        output.mkdir(parents=True)
+        launched = [sys.executable, "-c", _LAUNCHER, str(report), *command]
+        finished = subprocess.run(launched, env=_environment(), capture_output=True, text=True)
         if finished.returncode != 0:
             raise RuntimeError(f"{' '.join(command)} failed:\n{finished.stdout}{finished.stderr}")
-        # CPU seconds: what a file system or a neighbour adds is no property of a generator.
-        user, system = after.children_user - before.children_user, after.children_system - before.children_system
-        return {row: user + system}
+        seconds, peak = report.read_text(encoding="utf-8").split()
+        return {row: float(seconds), f"{row}: peak memory": Bytes(peak)}
 
     return run
 
@@ -383,7 +398,7 @@ def codegen_own(out: Path) -> Prepare:
     """Gradwright's own YAML to its library."""
 
     def prepare(library: Any, scale: Scale) -> Round:
-        return _process_seconds("codegen, Gradwright's YAML", [sys.executable, "-m", "codegen", "--out", str(out)], out)
+        return process("codegen, Gradwright's YAML", [sys.executable, "-m", "codegen", "--out", str(out)], out)
 
     return prepare
 
@@ -403,19 +418,20 @@ def codegen_whole(out: Path) -> tuple[Prepare, Prepare]:
         command += ["--native-functions", str(folder / "ATen/native/native_functions.yaml")]
         command += ["--derivatives", str(folder / "autograd/derivatives.yaml")]
         command += ["--tags", str(folder / "ATen/native/tags.yaml")]
-        return _process_seconds(row, command, out)
+        return process(row, command, out)
 
     def theirs(library: Any, scale: Scale) -> Round:
         folder = packaged(library)
         native = folder / "ATen/native"
+        written = out.with_name("gen_autograd")
         command = [sys.executable, "-m", "torchgen.packaged.autograd.gen_autograd"]
         command += [
             str(native / "native_functions.yaml"),
             str(native / "tags.yaml"),
-            str(out.with_name("gen_autograd")),
+            str(written),
             str(folder / "autograd"),
         ]
-        return _process_seconds(row, command)
+        return process(row, command, written)
 
     return ours, theirs
 

@@ -12,10 +12,13 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from codegen.callables import FunctionIndex
-from codegen.formula.typed import plain_type
-from codegen.model import DerivativeEntry, DispatchEntry, NativeFunction
+from codegen.callees import OperatorTable
+from codegen.formula.typed import Variable, VariableKind, plain_type, walk
+from codegen.model import DerivativeEntry, DispatchEntry, FormulaKind, NativeFunction
+from codegen.resolve import ResolvedEntry, ResolvedFormula, resolve_entries
+from codegen.sampling import samples_of
 from codegen.schema.types import Argument, FunctionSchema, OperatorName, Return, SchemaKind
-from codegen.source import Text
+from codegen.source import Diagnostics, Text
 
 # A factory's out= variant has these from its out argument.
 _TENSOR_OPTIONS = frozenset(("dtype", "layout", "device", "pin_memory"))
@@ -66,6 +69,34 @@ def adopt(
     return (*adopted, *added), (*entries, *own_entries)
 
 
+def with_forward_formulas(
+    resolved: Sequence[ResolvedEntry], library: Library, table: OperatorTable
+) -> tuple[ResolvedEntry, ...]:
+    """Entries without forward formulas, with the library's own for the same operator.
+
+    PyTorch differentiates some operators forward by decomposing them, and says nothing of it in its YAML.
+    """
+    lacking = {str(e.function.name) for e in resolved if not e.forward and not e.function.late_bound}
+    candidates = [entry for entry in library.entries if str(entry.schema.name) in lacking]
+    # What does not resolve over the foreign operators and helpers is left out, and is no error of theirs.
+    supplied = {str(e.function.name): e.forward for e in resolve_entries(candidates, table, Diagnostics())}
+    completed = []
+    for entry in resolved:
+        forward = supplied.get(str(entry.function.name), ())
+        completed.append(replace(entry, forward=forward) if _fits_forward(forward, entry) else entry)
+    return tuple(completed)
+
+
+def _fits_forward(forward: Sequence[ResolvedFormula], entry: ResolvedEntry) -> bool:
+    """Whether there are formulas, and all need tangents only of what the entry differentiates."""
+    known = {name for f in entry.backward if f.kind is not FormulaKind.NON_DIFFERENTIABLE for name in f.names}
+    trees = [formula.tree for formula in forward]
+    if not trees or any(tree is None for tree in trees):
+        return False
+    parts = (part for tree in trees if tree is not None for part in walk(tree))
+    return all(p.name in known for p in parts if isinstance(p, Variable) and p.kind is VariableKind.TANGENT)
+
+
 def _arguments(schema: FunctionSchema) -> list[tuple[str, str]]:
     return [(argument.name, str(plain_type(argument.type))) for argument in schema.arguments]
 
@@ -81,7 +112,7 @@ def _implemented(function: NativeFunction, mine: NativeFunction, differentiated:
         dispatch=dispatch,
         structured_delegate=None,
         promotion=mine.promotion,
-        samples=mine.samples,
+        samples=tuple(_made_text(sample, mine) for sample in samples_of(mine)),
         domain=mine.domain,
         real_only=mine.real_only,
         batching=mine.batching,
@@ -90,7 +121,11 @@ def _implemented(function: NativeFunction, mine: NativeFunction, differentiated:
 
 def _composite_name(function: NativeFunction) -> Text:
     name = function.schema.name
-    text = f"{name.base}_{name.overload}" if name.overload else name.base
+    return _made_text(f"{name.base}_{name.overload}" if name.overload else name.base, function)
+
+
+def _made_text(text: str, function: NativeFunction) -> Text:
+    """Text that stands in no file, for an operator that does."""
     return Text(text, function.text.file, (0,) * (len(text) + 1))
 
 
@@ -141,11 +176,12 @@ def _variant_key(schema: FunctionSchema) -> object:
 def _with_declared_variants(functions: Sequence[NativeFunction], own: Collection[str]) -> tuple[NativeFunction, ...]:
     """In-place and out variants that have entries of their own, as variants of the functional operator.
 
-    Those that the library implements itself, under their own names in `own`, stay what they are.
+    Those that the library implements itself, under their own names in `own`, stay what they are.  So do the in-place
+    variants of views (`t_`): they write nothing, but make a Tensor a view of itself.
     """
     functional: dict[object, list[NativeFunction]] = {}
     for function in functions:
-        if function.schema.kind is SchemaKind.FUNCTIONAL:
+        if function.schema.kind is SchemaKind.FUNCTIONAL and not function.schema.is_view:
             functional.setdefault(_variant_key(function.schema), []).append(function)
     found: dict[str, dict[SchemaKind, NativeFunction]] = {}
     for function in functions:

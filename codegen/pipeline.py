@@ -17,7 +17,7 @@ from codegen.targets import docs
 from codegen.vocabulary import TAGS
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)  # its trees are larger than anybody would want to see
 class Result:
     """What a run found.  `plan` is None where there were errors.
 
@@ -45,6 +45,7 @@ def analyze(paths: Paths) -> Result:
     kernels, composites, helpers = (
         FunctionIndex([paths.runtime / part for part in parts], diagnostics) for parts in folders
     )
+    library = None
     if paths.library is not None:
         own_functions, own_entries = read_operators(*paths.library, paths, diagnostics)
         library = adopt.Library(own_functions or (), own_entries or (), composites)
@@ -61,7 +62,8 @@ def analyze(paths: Paths) -> Result:
     check.check_entries(resolved, findings)
     if diagnostics:
         return Result(functions, entries, None, diagnostics, findings)
-    made = plan.make_plan(functions, resolved, table, kernels, composites)
+    planned = resolved if library is None else adopt.with_forward_formulas(resolved, library, table)
+    made = plan.make_plan(functions, planned, table, kernels, composites)
     return Result(functions, entries, made, diagnostics, findings, resolved, table)
 
 

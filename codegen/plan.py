@@ -599,7 +599,8 @@ def _plan_operator(
         function.promotion, _plan_fast_path(function, kind), node, inplace_node, forward, view, inplace, out,
         returns_list,
         saves_self,
-        entry is not None and node is None, samples_of(function), _formula_texts(entry) if entry is not None else (),
+        entry is not None and node is None, () if function.late_bound else samples_of(function),
+        _formula_texts(entry) if entry is not None else (),
         function, None if kind == "implicit" else plan_batching(function),
     )  # fmt: skip
 

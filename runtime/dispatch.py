@@ -18,6 +18,7 @@ import numpy as np
 from runtime import forward, ops, views
 from runtime.binding import Signature, describe, signature_of
 from runtime.dtypes import can_cast, common_dtype, from_numpy, get_default_dtype
+from runtime.linear import edge_of
 from runtime.modes import Variant, everywhere, grad_mode, interest, plain, tell_recorded
 from runtime.node import Node, next_sequence_nr
 from runtime.tensor import UNTRACKED, Tensor, wrap
@@ -132,6 +133,13 @@ class Operator:
         return [i for i, parameter in enumerate(self.signature.parameters) if parameter.type.startswith("Tensor")]
 
     @cached_property
+    def _written_positions(self) -> Sequence[int]:
+        """As `_differentiable_positions`, for the in-place variant: all, where it has formulas of its own, or none."""
+        if self.record is None or self.record_inplace is not self.record:
+            return range(len(self._names))
+        return self._differentiable_positions
+
+    @cached_property
     def _promoted(self) -> list[int]:
         """Positions of the Tensors and Scalars whose dtypes are brought together."""
         assert self.promotion is not None
@@ -159,7 +167,7 @@ class Operator:
         first = self.signature.parameters[0].type == "Tensor"
         return self._names.index("dtype"), 0 if first else None
 
-    def results(self, tensors: Sequence[Tensor]) -> Any:
+    def results(self, tensors: Sequence[Tensor | None]) -> Any:
         """Several outputs as callers get them."""
         return self._result_type(tensors)
 
@@ -244,18 +252,22 @@ class Operator:
             if kernel is None:
                 continue
             if key == COMPOSITE_EXPLICIT:
-                enabled, grad_mode.enabled = grad_mode.enabled, False
-                try:
-                    with forward.suspended():
-                        out = self._call_composite(kernel, values)
-                finally:
-                    grad_mode.enabled = enabled
+                out = self._call_composite_unrecorded(kernel, values)
             else:
                 out = self._wrap(self.run_kernel(kernel, values))
             if self.view is not None:
                 return views.views_of(out, values[self._base_position], self.view)
             return out
         raise NotImplementedError(f"'{self.name}' has no kernel for the CPU\n  schema: {self.schema}")
+
+    def _call_composite_unrecorded(self, function: Callable[..., Any], values: Sequence[Any]) -> Any:
+        """Without history and tangents: the operator has formulas of its own."""
+        enabled, grad_mode.enabled = grad_mode.enabled, False
+        try:
+            with forward.suspended():
+                return self._call_composite(function, values)
+        finally:
+            grad_mode.enabled = enabled
 
     @cached_property
     def _base_position(self) -> int:
@@ -320,7 +332,7 @@ class Operator:
         if isinstance(result, np.ndarray | np.generic):
             return wrap(np.asarray(result))
         if isinstance(result, tuple):
-            return self.results([wrap(np.asarray(array)) for array in result])
+            return self.results([None if array is None else wrap(np.asarray(array)) for array in result])
         if isinstance(result, list):
             return tuple([wrap(array) for array in result])
         return result
@@ -370,7 +382,7 @@ class Operator:
     def _inplace(self, values: list[Any]) -> Tensor:
         target: Tensor = values[0]
         # Composite operators do not say in which arguments they are differentiable: all Tensors may be.
-        positions = range(len(values)) if self.traced is not None else self._differentiable_positions
+        positions = range(len(values)) if self.traced is not None else self._written_positions
         needs_grad = (
             grad_mode.enabled
             and target._array.dtype.kind not in "biu"
@@ -379,7 +391,10 @@ class Operator:
         views.check_inplace(target, needs_grad, self.signature.name in _ONE_VALUE)
         if self.traced is not None:
             before = self._snapshot(target) if needs_grad else target
-            return ops.copy_(target, self._call_composite(self.traced, [before, *values[1:]]))
+            written = ops.copy_(target, self._call_composite(self.traced, [before, *values[1:]]))
+            if needs_grad and written._edge is None:
+                views.rebase_history(target, Constant(written, [before, *self._tensors(values, range(1, len(values)))]))
+            return written
         if "CPU" in self.kernels:
             result = np.asarray(self.run_kernel(self.kernels["CPU"], values))
         else:
@@ -400,11 +415,19 @@ class Operator:
             written = _alias(target)
             written._edge = None
         if needs_grad:
-            assert self.record_inplace is not None
+            self._record_write(target, written, before, values)
+        if carried:
+            forward.apply(self, written, [before, *others], self.record_inplace)
+            forward.overwrite(target, written)
+        return target
+
+    def _record_write(self, target: Tensor, written: Tensor, before: Tensor, values: Sequence[Any]) -> None:
+        """Give `target`, just written, its new history; `before` has the old one, and `written` gets the new Node."""
+        tensors = self._tensors(values, range(1, len(values)))
+        if self.record_inplace is not None:
             shared = target._writes
             assert shared is not None
             # Arguments over the memory that was just written are saved as they were before: using them must fail.
-            tensors = self._tensors(values, range(1, len(values)))
             overwritten = [tensor for tensor in tensors if tensor._writes is shared]
             for tensor in overwritten:
                 tensor._writes = [shared[0] - 1]
@@ -413,15 +436,15 @@ class Operator:
             finally:
                 for tensor in overwritten:
                     tensor._writes = shared
-            node = written._edge
-            if isinstance(node, Node):
-                if interest.recorded or everywhere.recorded:
-                    _tell_recorded(written)
-                views.rebase_history(target, node)
-        if carried:
-            forward.apply(self, written, [before, *others], self.record_inplace)
-            forward.overwrite(target, written)
-        return target
+        elif self.never_differentiable:
+            written._edge = Constant(written, [before, *tensors])
+        else:
+            written._edge = NotDifferentiable(self.name, written)
+        node = written._edge
+        if isinstance(node, Node):
+            if interest.recorded or everywhere.recorded:
+                _tell_recorded(written)
+            views.rebase_history(target, node)
 
     def _writes_plainly(self, args: Sequence[Any]) -> bool:
         """The straight way of an in-place write that nobody records, such as an optimizer's: whether it was taken."""
@@ -521,6 +544,8 @@ class Operator:
         if len(results) != len(targets):
             raise TypeError(f"{self.name}(): out has {len(targets)} Tensors, the result {len(results)}")
         for target, result in zip(targets, results, strict=True):
+            if result is None:  # an output that a mask left out
+                continue
             array = result._array
             views.check_tracked(target)
             if target._array.shape != array.shape:
@@ -624,6 +649,23 @@ def _tell_recorded(out: Any) -> None:
         if isinstance(tensor, Tensor) and not tensor.is_leaf:
             tell_recorded(tensor._node_and_output()[0])
             return
+
+
+class Constant(Node):
+    """Stands behind a Tensor that an operator without derivatives has overwritten: all gradients are zero."""
+
+    __slots__ = ("_shapes",)
+    num_outputs = 1
+
+    def __init__(self, written: Tensor, inputs: Sequence[Tensor]) -> None:
+        inputs = [tensor for tensor in inputs if tensor._edge is not None]
+        edges = tuple([edge_of(tensor) for tensor in inputs])
+        super().__init__(edges, written._array.shape, written._array.dtype)
+        self._shapes = [(tensor._array.shape, tensor._array.dtype) for tensor in inputs]
+
+    def apply(self, grad: Tensor) -> tuple[Tensor | None, ...]:
+        """Zeros for each input."""
+        return tuple([wrap(np.zeros(shape, dtype)) for shape, dtype in self._shapes])
 
 
 def _alias(tensor: Tensor) -> Tensor:

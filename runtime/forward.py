@@ -250,7 +250,7 @@ def apply(operator: Operator, out: Any, values: Sequence[Any], record: Callable[
     Raises:
         NotImplementedError: a result would have a tangent, and the operator has no derivative.
     """
-    outputs: tuple[Tensor, ...]
+    outputs: tuple[Tensor | None, ...]  # None: what a mask leaves out
     if isinstance(out, Tensor):
         outputs = (out,)
     elif isinstance(out, list | tuple):
@@ -316,18 +316,19 @@ def _given(operator: Operator, values: Sequence[Any], level: Level) -> _Given | 
     return given if found else None
 
 
-def _leave_out(operator: Operator, outputs: Sequence[Tensor], values: Sequence[Any], level: Level) -> None:
+def _leave_out(operator: Operator, outputs: Sequence[Tensor | None], values: Sequence[Any], level: Level) -> None:
     """A view of what has no tangent although its base has one has none either."""
     own = _own(values[operator._base_position])
     if own is not None and level in own:
         for tensor in outputs:
-            level.put(_tangents(tensor), None)
+            if tensor is not None:
+                level.put(_tangents(tensor), None)
 
 
 def _propagate(
     operator: Operator,
     out: Any,
-    outputs: Sequence[Tensor],
+    outputs: Sequence[Tensor | None],
     values: Sequence[Any],
     given: _Given,
     level: Level,
@@ -336,7 +337,7 @@ def _propagate(
     results = _results(operator, out, outputs, values, given, record)
     taken = {id(tangent) for item in given for tangent in (item if isinstance(item, list) else (item,))}
     for tensor, tangent in zip(outputs, results, strict=True):
-        if tangent is None or tensor._array.dtype.kind in "biu":
+        if tangent is None or tensor is None or tensor._array.dtype.kind in "biu":
             continue
         tangent = _fitted(tangent, tensor)
         if operator.view is None and (id(tangent) in taken or tangent._base is not None):
@@ -348,7 +349,7 @@ def _propagate(
 def _results(
     operator: Operator,
     out: Any,
-    outputs: Sequence[Tensor],
+    outputs: Sequence[Tensor | None],
     values: Sequence[Any],
     given: _Given,
     record: Callable[..., None] | None,
@@ -363,7 +364,11 @@ def _results(
         tangent = given[operator._tangent_positions.index(position)]
         found = operator._call_composite(operator.function, [*values[:position], tangent, *values[position + 1 :]])
         results = [found] if isinstance(out, Tensor) else list(found)
-    missing = [i for i, t in enumerate(results) if t is None and outputs[i]._array.dtype.kind in "fcV"]
+    missing = [
+        i
+        for i, (result, tensor) in enumerate(zip(results, outputs, strict=True))
+        if result is None and tensor is not None and tensor._array.dtype.kind in "fcV"
+    ]
     if not missing:
         return results
     if record is not None:
@@ -443,9 +448,11 @@ def _overwrite(target: Tensor, tangent: Tensor | None, level: Level) -> None:
 # -- on the way back
 
 
-def _remember(outputs: Sequence[Tensor]) -> None:
+def _remember(outputs: Sequence[Tensor | None]) -> None:
     """Let the Nodes of recorded results know their tangents: a Node holds arrays of its results, and no Tensors."""
     for tensor in outputs:
+        if tensor is None:
+            continue
         found = tensor._edge
         node, output_nr = (found.node, found.output_nr) if isinstance(found, OutputEdge) else (found, 0)
         if isinstance(node, Node):

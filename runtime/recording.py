@@ -29,6 +29,7 @@ __all__ = [
     "saved_tensor",
     "saved_value",
     "set_edges",
+    "shapes_of",
     "take_out",
     "unpack_result",
     "versions_of",
@@ -37,11 +38,18 @@ __all__ = [
 ]
 
 
-def set_edges(tensors: Sequence[Tensor], node: Node) -> None:
+def set_edges(tensors: Sequence[Tensor | None], node: Node) -> None:
     """Make `tensors` the outputs of `node`, in order; those that can have no gradient stay as they are."""
     for number, tensor in enumerate(tensors):
-        if tensor._array.dtype.kind not in "biu":
+        if tensor is not None and tensor._array.dtype.kind not in "biu":
             tensor._edge = node if number == 0 else OutputEdge(node, number)
+
+
+def shapes_of(tensors: Sequence[Tensor | None]) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+    """Shapes and dtypes of outputs; None for those that a mask left out."""
+    arrays = [None if tensor is None else tensor._array for tensor in tensors]
+    shapes = tuple([None if array is None else array.shape for array in arrays])
+    return shapes, tuple([None if array is None else array.dtype for array in arrays])
 
 
 def versions_of(tensors: Iterable[Tensor | None]) -> tuple[int, ...]:
@@ -99,8 +107,10 @@ def missing_helper(name: str, *args: object) -> NoReturn:
     raise NotImplementedError(f"the helper '{name}' is declared, but the runtime does not implement it")
 
 
-def zeros_for(node: Node, output_nr: int) -> Tensor:
-    """The gradient of an output that nothing depends on."""
+def zeros_for(node: Node, output_nr: int) -> Tensor | None:
+    """The gradient of an output that nothing depends on; None for one that a mask left out."""
+    if node.shape[output_nr] is None:
+        return None
     return wrap(np.zeros(node.shape[output_nr], node.dtype[output_nr]))
 
 

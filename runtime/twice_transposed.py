@@ -27,7 +27,7 @@ from runtime.tensor import Tensor, wrap
 def tangents(
     record: Callable[..., None],
     out: Any,
-    outputs: Sequence[Tensor],
+    outputs: Sequence[Tensor | None],
     values: Sequence[Any],
     positions: Sequence[int],
     given: Sequence[Any],
@@ -38,7 +38,7 @@ def tangents(
     Args:
         record: makes the Node of the call.
         out: the results as the call gave them.
-        outputs: the same as a tuple.
+        outputs: the same as a tuple; None for one that a mask left out.
         values: the arguments.
         positions: which of them are differentiable.
         given: the tangents of these, None for those that have none; for a list of Tensors a list.
@@ -65,14 +65,16 @@ def tangents(
     if not pairs:
         return [None] * len(outputs)
     roots, cotangents = zip(*pairs, strict=True)
-    found = engine.run(roots, cotangents, starts, keep, keep, accumulate=False, allow_unused=True)
+    inputs = [start for start in starts if start is not None]
+    given_back = iter(engine.run(roots, cotangents, inputs, keep, keep, accumulate=False, allow_unused=True))
+    found = [None if start is None else next(given_back) for start in starts]
     return [None if number is None else found[number] for number in numbers]
 
 
 def _record(
     record: Callable[..., None],
     out: Any,
-    outputs: Sequence[Tensor],
+    outputs: Sequence[Tensor | None],
     values: Sequence[Any],
     positions: Sequence[int],
     given: Sequence[Any],
@@ -93,7 +95,7 @@ def _record(
     replaced = list(values)
     for position, item in zip(positions, given, strict=True):
         replaced[position] = stand_in(values[position], item)
-    results = [_over_the_same_memory(tensor) for tensor in outputs]
+    results = [None if tensor is None else _over_the_same_memory(tensor) for tensor in outputs]
     record(results[0] if isinstance(out, Tensor) else results, *replaced)
     node = next((n for n, _ in map(_end, results) if n is not None), None)
     if node is None:
@@ -103,7 +105,7 @@ def _record(
     extra = node.extra
     extra.results = {}
     for number, tensor in zip(numbers, outputs, strict=True):
-        if number is not None:
+        if number is not None and tensor is not None:
             extra.results[number] = tensor._edge
             if tensor._extra is not None and tensor._extra.tangent is not None:
                 extra.tangents[number] = tensor._extra.tangent
@@ -118,9 +120,9 @@ def _over_the_same_memory(tensor: Tensor) -> Tensor:
     return other
 
 
-def _end(tensor: Tensor) -> tuple[Node | None, int]:
+def _end(tensor: Tensor | None) -> tuple[Node | None, int]:
     """The Node that a result came out of, and as which output."""
-    edge = tensor._edge
+    edge = None if tensor is None else tensor._edge
     if isinstance(edge, OutputEdge):
         return edge.node, edge.output_nr
     return (edge, 0) if isinstance(edge, Node) else (None, 0)
@@ -144,13 +146,15 @@ class Start(Node):
     __slots__ = ()
 
 
-def _start(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Tensor:
+def _start(shape: tuple[int, ...] | None, dtype: np.dtype[Any]) -> Tensor | None:
+    if shape is None:  # an output that a mask left out
+        return None
     tensor = wrap(np.zeros(shape, dtype))
     tensor._edge = Start((), shape, dtype)
     return tensor
 
 
-def _infos(node: Node) -> list[tuple[tuple[int, ...], np.dtype[Any]]]:
+def _infos(node: Node) -> list[tuple[tuple[int, ...] | None, np.dtype[Any]]]:
     """Shape and dtype of each output."""
     if node.num_outputs == 1:
         return [(node.shape, node.dtype)]

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import io
 import json
+import sys
 from collections.abc import Callable
 from contextlib import redirect_stdout
+from pathlib import Path
+
+import pytest
 
 from bench.__main__ import mean_row
 from bench.budget import PYTHON_TARGET
-from bench.measure import Measurement, compare, interleave
-from bench.report import Failure, Row, distance_text, print_json, print_report, seconds_text
+from bench.measure import Bytes, Measurement, compare, interleave
+from bench.report import Failure, Row, cells, distance_text, print_json, print_report, seconds_text
+from bench.workloads import process
 
 
 def side(name: str, times: list[float], log: list[str]) -> Callable[[], dict[str, float]]:
@@ -39,6 +44,27 @@ def test_the_ratio_is_the_median_of_the_ratios_of_the_rounds() -> None:
 def test_without_a_reference_times_are_absolute() -> None:
     (measurement,) = compare(side("A", [9.0, 1.0, 2.0, 3.0], []), None, 3)
     assert measurement == Measurement("row", 2.0, None, None, 3)
+
+
+def test_memory_has_rows_of_its_own() -> None:
+    def used(seconds: float, count: float) -> Callable[[], dict[str, float]]:
+        return lambda: {"row": seconds, "row: peak memory": Bytes(count)}
+
+    time, memory = compare(used(1.0, 3 * 2**20), used(2.0, 2 * 2**20), 1)
+    assert (time.unit, memory.unit) == ("s", "B")
+    assert cells(Row("codegen", memory, None))[:4] == ("row: peak memory", "3 MiB", "2 MiB", "1.50x")
+
+
+def test_a_process_is_measured(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", "import array; numbers = array.array('b', bytes(200 << 20)); print('done')"]
+    measured = process("row", command, tmp_path / "out")()
+    assert measured["row"] > 0
+    assert 200 < measured["row: peak memory"] / 2**20 < 600
+
+
+def test_a_process_that_fails_says_why(tmp_path: Path) -> None:
+    with pytest.raises(RuntimeError, match="no such luck"):
+        process("row", [sys.executable, "-c", "raise SystemExit('no such luck')"], tmp_path / "out")()
 
 
 def test_mean_row() -> None:

@@ -269,6 +269,11 @@ class FunctionSchema:
         return SchemaKind.FUNCTIONAL
 
     @property
+    def masks_outputs(self) -> bool:
+        """Whether an argument says which results are wanted (`bool[3] output_mask`); the others are None."""
+        return len(self.returns) > 1 and any(str(argument.type).startswith("bool[") for argument in self.arguments)
+
+    @property
     def writes(self) -> bool:
         """Whether it writes an argument that is not an out argument."""
         return any(argument.is_write for argument in self.arguments)

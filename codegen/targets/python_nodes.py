@@ -120,6 +120,9 @@ def _output_lines(parameters: tuple[ParameterPlan, ...], node: NodePlan) -> list
         if any(str(parameter.type).startswith("ScalarType") for parameter in parameters):
             lines += ["if array.dtype.kind not in 'fcV':", "    return"]
         return [*lines, "node.shape = array.shape", "node.dtype = array.dtype", f"{result}._edge = node"]
+    if node.schema.masks_outputs:
+        outputs = tuple_of([f"out[{index}]" for index in node.outputs])
+        return [f"outputs = {outputs}", "node.shape, node.dtype = shapes_of(outputs)", "set_edges(outputs, node)"]
     arrays = [f"out[{index}]._array" for index in node.outputs]
     return [
         f"node.shape = {tuple_of([f'{array}.shape' for array in arrays])}",

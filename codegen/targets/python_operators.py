@@ -257,7 +257,8 @@ def _wrap_lines(operator: OperatorPlan) -> list[str]:
     if operator.returns_list:
         return ["out = tuple([wrap(array) for array in result])"]
     if len(operator.schema.returns) > 1:
-        return [f"out = {operator.function}_op.results([wrap(array) for array in result])"]
+        wrapped = "None if array is None else wrap(array)" if operator.schema.masks_outputs else "wrap(array)"
+        return [f"out = {operator.function}_op.results([{wrapped} for array in result])"]
     if base is not None:
         return [f"out = view_of(result, {base})"]
     return [

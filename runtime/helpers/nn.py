@@ -60,11 +60,8 @@ def layer_norm_backward(
     """The gradients of input, weight and bias; mean and 1 / deviation are outputs with gradients of their own."""
     of_input = of_weight = of_bias = None
     if grad_out is not None:
-        found = ops.native_layer_norm_backward(
+        of_input, of_weight, of_bias = ops.native_layer_norm_backward(
             grad_out, input, normalized_shape, mean, rstd, weight, bias, grad_input_mask
-        )
-        of_input, of_weight, of_bias = (
-            gradient if wanted else None for gradient, wanted in zip(found, grad_input_mask, strict=True)
         )
     if grad_input_mask[0] and (grad_mean is not None or grad_rstd is not None):
         count = max(input.numel() // max(mean.numel(), 1), 1)
@@ -167,13 +164,12 @@ def layer_norm_backward_jvp(
     rstd: Tensor,
     weight: Tensor | None,
     output_mask: Sequence[bool],
-) -> tuple[Tensor, Tensor, Tensor]:
+) -> tuple[Tensor | None, Tensor | None, Tensor | None]:
     """The tangents of the gradients of input, weight and bias, in the notation of `layer_norm_double_backward`."""
     dims = _normalized_dims(normalized_shape)
     normal = (input - mean) * rstd
     normal_t = (input_t - mean_t) * rstd + (input - mean) * rstd_t
-    zeros = ops.zeros(normalized_shape, dtype=input.dtype)
-    of_input, of_weight, of_bias = ops.zeros_like(input), zeros, zeros
+    of_input = of_weight = of_bias = None
     if output_mask[0]:
         moved = grad_out if weight is None else grad_out * weight
         moved_t = grad_out_t if weight is None else grad_out_t * weight

@@ -152,15 +152,19 @@ def native_layer_norm_backward(
     weight: Array | None,
     bias: Array | None,
     output_mask: Sequence[bool],
-) -> tuple[Array, Array, Array]:
-    """The gradients of input, weight and bias; zeros for those that `output_mask` leaves out.
+) -> tuple[Array | None, Array | None, Array | None]:
+    """The gradients of input, weight and bias; None for those that `output_mask` leaves out.
 
     Mean and deviation count as what they are: functions of the input.
     """
     width = math.prod(normalized_shape)
     dtype, shape = input.dtype, tuple(normalized_shape)
-    of_input, of_weight, of_bias = np.zeros(input.shape, dtype), np.zeros(shape, dtype), np.zeros(shape, dtype)
+    of_input = of_weight = of_bias = None
     if input.size == 0:
+        shapes = (input.shape, shape, shape)
+        of_input, of_weight, of_bias = (
+            np.zeros(size, dtype) if wanted else None for size, wanted in zip(shapes, output_mask, strict=True)
+        )
         return of_input, of_weight, of_bias
     gradient = np.ascontiguousarray(_computed(grad_out)).reshape(-1, width)
     scale = _computed(rstd).reshape(-1, 1)

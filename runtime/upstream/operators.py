@@ -193,6 +193,26 @@ def glu_backward(grad_output: Tensor, self: Tensor, dim: int) -> Tensor:
     return nn.glu_backward(grad_output, self, dim)
 
 
+def glu_jvp(glu: Tensor, x: Tensor, dx: Tensor, dim: int) -> Tensor:
+    """The tangent of value times gate, by the product rule; `glu` is the result."""
+    value_t, second_t = ops.chunk(dx, 2, dim)
+    gate = ops.chunk(x, 2, dim)[1].sigmoid()
+    return gate * value_t + glu * (1 - gate) * second_t
+
+
+def glu_backward_jvp(grad_x: Tensor, grad_glu: Tensor, x: Tensor, dgrad_glu: Tensor, dx: Tensor, dim: int) -> Tensor:
+    """The tangent of `glu_backward`, `[g s, g a s (1 - s)]` with `s = sigmoid(b)`, for both halves `a` and `b`.
+
+    `grad_x`, the result, is not needed.
+    """
+    (value, second), (value_t, second_t) = ops.chunk(x, 2, dim), ops.chunk(dx, 2, dim)
+    gate = second.sigmoid()
+    slope = gate * (1 - gate)
+    of_value = dgrad_glu * gate + grad_glu * slope * second_t
+    curve = value_t + value * (1 - 2 * gate) * second_t
+    return ops.cat([of_value, (dgrad_glu * value + grad_glu * curve) * slope], dim)
+
+
 def hardsigmoid_backward(grad_output: Tensor, self: Tensor) -> Tensor:
     """The line from -3 to 3 has the slope 1/6."""
     return ops.where((self > -3).logical_and(self < 3), grad_output / 6, 0)

@@ -111,3 +111,45 @@ def test_mistakes_in_a_helper_file(foreign: Paths, text: str, message: str) -> N
     assert foreign.helpers is not None
     foreign.helpers.write_text(text, encoding="utf-8")
     assert any(message in item.message for item in analyze(foreign).diagnostics.items)
+
+
+def test_forward_formulas_that_foreign_entries_lack_are_the_projects(foreign: Paths) -> None:
+    assert foreign.library is not None
+    _, own = foreign.library
+    own.write_text("- name: neg(Tensor self) -> Tensor\n  self: neg(grad)\n  result: neg(self_t)\n", encoding="utf-8")
+    result = analyze(foreign)
+    assert operator(result, "neg").forward is not None
+    assert [formula.names for entry in result.resolved for formula in entry.forward] == []  # theirs are what they were
+
+
+def test_a_forward_formula_of_what_is_not_differentiable_is_not_supplied(foreign: Paths) -> None:
+    assert foreign.library is not None
+    native, own = foreign.library
+    text = "- func: two(Tensor self, Tensor other) -> Tensor\n  variants: function\n  dispatch: {CPU: one}\n"
+    native.write_text(OWN + text, encoding="utf-8")
+    foreign.native_functions.write_text(FOREIGN + text, encoding="utf-8")
+    name = "- name: two(Tensor self, Tensor other) -> Tensor\n"
+    own.write_text(f"{name}  self: neg(grad)\n  other: neg(grad)\n  result: neg(other_t)\n", encoding="utf-8")
+    foreign.derivatives.write_text(f"{name}  self: neg(grad)\n  other: non_differentiable\n", encoding="utf-8")
+    assert operator(analyze(foreign), "two").forward is None
+
+
+def test_inplace_views_are_operators_of_their_own(foreign: Paths) -> None:
+    text = "- func: turn(Tensor(a) self) -> Tensor(a)\n- func: turn_(Tensor(a!) self) -> Tensor(a!)\n"
+    foreign.native_functions.write_text(FOREIGN + text, encoding="utf-8")
+    result = analyze(foreign)
+    assert operator(result, "turn").inplace is None
+    assert operator(result, "turn_").kind == "declared"
+
+
+def test_samples_are_the_projects(foreign: Paths) -> None:
+    assert foreign.library is not None
+    foreign.library[0].write_text(
+        OWN.replace("dispatch: {CPU: one}", "tags: pointwise\n  dispatch: {CPU: one}"), encoding="utf-8"
+    )
+    foreign.native_functions.write_text(
+        FOREIGN.replace("variants: function\n", "variants: function\n  tags: pointwise\n"), encoding="utf-8"
+    )
+    result = analyze(foreign)
+    assert operator(result, "neg").samples == ("T(3, 4)", "T()", "T(0, 2)")
+    assert operator(result, "far").samples == ()  # nothing could run them

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import os
 import re
@@ -13,14 +12,28 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from upstream import (
+    counts,
+    declared_operators,
+    foreign_entries,
+    formulas_of,
+    packaged,
+    paths_of,
+    saved_here,
+    saved_there,
+    words_of,
+)
 
 from codegen import pipeline
-from codegen.paths import Paths, project_paths
+from codegen.formula.typed import HelperCall, OperatorCall, walk
 
 torch = pytest.importorskip("torch")
 
 pytestmark = pytest.mark.parity
 ROOT = Path(__file__).parents[2]
+FOLDER = packaged()
+assert FOLDER is not None
+PATHS = paths_of(FOLDER)
 
 # A Node whose saved attributes differ from PyTorch's, and why: PyTorch goes by names where Gradwright goes by types.
 DIFFERENT = {
@@ -32,28 +45,12 @@ DIFFERENT = {
 }
 
 
-def packaged() -> Path:
-    specification = importlib.util.find_spec("torchgen")
-    assert specification is not None
-    assert specification.origin is not None
-    return Path(specification.origin).parent / "packaged"
-
-
 def codegen(folder: Path, *words: str | Path, formulas: Path | None = None) -> subprocess.CompletedProcess[str]:
-    native = packaged() / "ATen/native"
-    derivatives = formulas or packaged() / "autograd/derivatives.yaml"
-    inputs = ["--native-functions", native / "native_functions.yaml", "--derivatives", derivatives]
-    inputs += ["--tags", native / "tags.yaml", "--out", folder]
+    inputs = words_of(PATHS if formulas is None else replace(PATHS, derivatives=formulas))
     return subprocess.run(
-        [sys.executable, "-m", "codegen", *map(str, [*words, *inputs])],
+        [sys.executable, "-m", "codegen", *map(str, words), *inputs, "--out", str(folder)],
         cwd=ROOT, env={**os.environ, "NO_COLOR": "1"}, capture_output=True, text=True, check=False,
     )  # fmt: skip
-
-
-def paths() -> Paths:
-    native = packaged() / "ATen/native"
-    foreign = project_paths().foreign(native / "native_functions.yaml", None)
-    return replace(foreign, derivatives=packaged() / "autograd/derivatives.yaml", tags=native / "tags.yaml")
 
 
 @pytest.fixture(scope="module")
@@ -66,7 +63,7 @@ def output(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def result() -> pipeline.Result:
-    return pipeline.analyze(paths())
+    return pipeline.analyze(PATHS)
 
 
 def python(output: Path, code: str) -> subprocess.CompletedProcess[str]:
@@ -78,43 +75,48 @@ def python(output: Path, code: str) -> subprocess.CompletedProcess[str]:
 
 def test_everything_is_read_and_resolved(result: pipeline.Result) -> None:
     assert result.diagnostics.items == []
-    native = (packaged() / "ATen/native/native_functions.yaml").read_text(encoding="utf-8")
-    declared = set(re.findall(r"^- func: ([\w.]+)\(", native, re.MULTILINE))
+    declared = declared_operators(PATHS)
     assert sorted(declared - {str(function.name) for function in result.functions}) == []
     assert len(declared) >= 2584
-    formulas = paths().shown(packaged() / "autograd/derivatives.yaml")
-    entries = {str(entry.schema.name) for entry in result.entries if entry.text.file.path == formulas}
-    assert len(entries) >= 687
-    resolved = {str(entry.function.name): entry for entry in result.resolved}
-    assert sorted(entries - set(resolved)) == []
-    count = 0
-    unresolved = []  # names, because pytest shows what it compares, and these trees are large
-    for name in entries:
-        for entry in (resolved[name], *(other for _, other in resolved[name].keyed)):
-            for formula in (*entry.backward, *entry.forward):
-                count += 1
-                if formula.tree is None and formula.source.tree is not None:
-                    unresolved.append(name)
-    assert unresolved == []
-    assert count >= 1378
+    entries = foreign_entries(PATHS, result)
+    text = PATHS.derivatives.read_text(encoding="utf-8")
+    written = re.findall(r"^- name: +([\w.]+)\(", text, re.MULTILINE)
+    assert {str(entry.function.name) for entry in entries} == set(written)
+    assert len(written) >= 687
+    formulas = formulas_of(entries)
+    # names, because pytest shows what it compares, and these trees are large
+    assert [f.names for f in formulas if f.tree is None and f.source.tree is not None] == []
+    assert len(formulas) >= 1378
+
+
+def test_no_formula_of_an_implemented_operator_is_bound_late(result: pipeline.Result) -> None:
+    late = {str(function.name) for function in result.functions if function.late_bound}
+    implemented = [
+        entry for entry in result.resolved if not {str(entry.function.name), str(entry.function.variant_of)} & late
+    ]
+    assert len(implemented) > 350
+    found = []
+    for formula in formulas_of(implemented):
+        for part in walk(formula.tree) if formula.tree is not None else ():
+            if isinstance(part, HelperCall) and part.helper.function is None:
+                found.append((str(formula.source.text), part.helper.name))
+            if isinstance(part, OperatorCall) and str(part.schema.name) in late:
+                found.append((str(formula.source.text), str(part.schema.name)))
+    assert found == []
+
+
+def test_readme_has_the_counts(output: Path, result: pipeline.Result) -> None:
+    """`make upstream` prints them."""
+    readme = (ROOT / "README.md").read_text(encoding="utf-8").splitlines()
+    assert [row for row in counts(PATHS, result, saved_here(output)) if row not in readme] == []
 
 
 def test_the_output_has_the_classes_and_attributes_of_pytorch(output: Path) -> None:
-    code = (
-        "import json, sys, runtime, generated.nodes as nodes\n"
-        "print(json.dumps({n: [a for a in dir(c) if a.startswith('_saved_')] for n, c in vars(nodes).items()"
-        " if isinstance(c, type) and 'Backward' in n}))"
-    )
-    done = python(output, code)
-    assert done.returncode == 0, done.stderr
-    ours = json.loads(done.stdout)
-    functions = torch._C._functions
-    theirs = {name for name in dir(functions) if re.search(r"Backward\w*\d+$", name)}
+    ours, theirs = saved_here(output), saved_there()
     assert len(theirs) > 600
-    assert theirs <= ours.keys()
-    for name in theirs:
-        wanted = {a for a in dir(getattr(functions, name)) if a.startswith("_saved_")}
-        assert wanted ^ set(ours[name]) == DIFFERENT.get(name, set()), name
+    assert theirs.keys() <= ours.keys()
+    for name, wanted in theirs.items():
+        assert wanted ^ ours[name] == DIFFERENT.get(name, set()), name
 
 
 def test_what_is_not_implemented_is_bound_late(output: Path) -> None:
@@ -157,7 +159,7 @@ def formula_line(lines: list[str], name: str, key: str) -> int:
 
 
 def test_one_entry_edited_rewrites_the_files_that_hold_it(output: Path, tmp_path: Path) -> None:
-    lines = (packaged() / "autograd/derivatives.yaml").read_text(encoding="utf-8").splitlines()
+    lines = PATHS.derivatives.read_text(encoding="utf-8").splitlines()
     formulas = tmp_path / "derivatives.yaml"
     formulas.write_text("\n".join(lines), encoding="utf-8")
     folder = tmp_path / "generated"
@@ -174,7 +176,7 @@ def test_one_entry_edited_rewrites_the_files_that_hold_it(output: Path, tmp_path
 def test_the_report_is_of_this_version(result: pipeline.Result) -> None:
     """`make upstream` writes it anew."""
     written = (ROOT / "docs/upstream-report.md").read_text(encoding="utf-8")
-    assert written == pipeline.judgement(paths(), result)
+    assert written == pipeline.judgement(PATHS, result)
 
 
 Mistake = Callable[[list[str]], tuple[int, int]]
@@ -243,7 +245,7 @@ MISTAKES: dict[str, tuple[Mistake, str]] = {
 @pytest.mark.parametrize("name", MISTAKES)
 def test_a_mistake_is_reported_where_it_is(name: str, tmp_path: Path) -> None:
     seed, message = MISTAKES[name]
-    lines = (packaged() / "autograd/derivatives.yaml").read_text(encoding="utf-8").splitlines()
+    lines = PATHS.derivatives.read_text(encoding="utf-8").splitlines()
     line, column = seed(lines)
     file = tmp_path / "derivatives.yaml"
     file.write_text("\n".join(lines) + "\n", encoding="utf-8")

@@ -231,9 +231,10 @@ def loop(level: VmapLevel, operator: Operator, values: list[Any]) -> Any:
         return batch(ops.stack(rows), level)
     if not isinstance(rows[0], list | tuple):
         return undefined(level, operator, values)
-    columns = [ops.stack(column) for column in zip(*rows, strict=True)]
+    # A mask leaves a result out for all elements, or for none.
+    columns = [None if column[0] is None else ops.stack(column) for column in zip(*rows, strict=True)]
     if len(operator.signature.schema.returns) > 1:
-        return operator.results([batch(column, level) for column in columns])
+        return operator.results([None if column is None else batch(column, level) for column in columns])
     return wrapped(type(rows[0])(columns), level, operator)
 
 

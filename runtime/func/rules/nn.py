@@ -45,9 +45,9 @@ def native_layer_norm_backward(level: VmapLevel, operator: Operator, values: lis
     def summed(tensor: Tensor) -> Tensor:
         return ops.sum(tensor, outer) if outer else tensor
 
-    zeros = ops.zeros(sizes, dtype=x.dtype)
-    for_weight = summed(grad * (x - mean) * rstd) if of_weight else zeros
-    return operator.results([batch(found, level), for_weight, summed(grad) if of_bias else zeros])
+    for_input = batch(found, level) if of_x else None
+    for_weight = summed(grad * (x - mean) * rstd) if of_weight else None
+    return operator.results([for_input, for_weight, summed(grad) if of_bias else None])
 
 
 # -- losses: `reduction` is 0 for none, 1 for the mean, 2 for the sum

@@ -1,12 +1,31 @@
-"""Derivatives of backward operators, as PyTorch's formulas call them."""
+"""Activation functions."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from runtime import ops
+from runtime.helpers import activation
 from runtime.tensor import Tensor
 from runtime.types import Scalar
+
+
+def gelu_double_backward(ggI: Tensor, gO: Tensor, input: Tensor, approximate: str) -> Tensor:
+    """The gradient of `gelu_backward` in its input."""
+    return ggI * gO * activation.gelu_bend(input, approximate)
+
+
+def infinitely_differentiable_logit_backward(grad: Tensor, self: Tensor, eps: float | None) -> Tensor:
+    """The gradient of `logit`: NaN outside [0, 1], and with `eps` 0 outside [eps, 1 - eps]."""
+    return activation.logit_backward(grad, self, eps)
+
+
+def infinitely_differentiable_mish_backward(grad_output: Tensor, input: Tensor) -> Tensor:
+    """The gradient of `mish`, from operators that have derivatives themselves."""
+    return grad_output * activation.mish_slope(input)
+
+
+def infinitely_differentiable_silu_backward(grad_output: Tensor, input: Tensor) -> Tensor:
+    """The gradient of `silu`, from operators that have derivatives themselves."""
+    return grad_output * activation.silu_slope(input).conj()
 
 
 def elu_double_backward(
@@ -44,22 +63,3 @@ def glu_double_backward_grad_output(grad: Tensor, input: Tensor, dim: int) -> Te
     (first, second), (grad_first, grad_second) = ops.chunk(input, 2, dim), ops.chunk(grad, 2, dim)
     gate = second.sigmoid()
     return gate * (grad_first + grad_second * first * (1 - gate))
-
-
-def linear_double_backward(
-    grads: Sequence[Tensor | None], self: Tensor, grad_output: Tensor, weight: Tensor
-) -> tuple[Tensor | None, Tensor | None, Tensor | None]:
-    """The gradients of input, gradient and weight of `(g W, g^T x, sum g)`."""
-    of_input, of_weight, of_bias = grads
-    rows = grad_output.reshape([-1, grad_output.shape[-1]])
-    grad_self = None if of_weight is None else ops.matmul(grad_output, of_weight)
-    grad_weight = None
-    grad_grad = None if of_bias is None else of_bias.expand(grad_output.shape)
-    if of_input is not None:
-        grad_weight = ops.matmul(rows.t(), of_input.reshape([-1, of_input.shape[-1]]))
-        part = ops.matmul(of_input, weight.t())
-        grad_grad = part if grad_grad is None else grad_grad + part
-    if of_weight is not None:
-        part = ops.matmul(self, of_weight.t())
-        grad_grad = part if grad_grad is None else grad_grad + part
-    return grad_self, grad_grad, grad_weight

@@ -1,0 +1,109 @@
+"""Softmax, dropout, layer normalization."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from runtime.helpers import nn
+from runtime.tensor import Tensor
+from runtime.upstream._common import or_zeros
+
+
+def softmax_double_backward(grad: Tensor, grad_output: Tensor, dim: int, output: Tensor) -> Tensor:
+    """The gradient that the backward of softmax has in its output."""
+    return nn.softmax_backward_of_output(grad, grad_output, output, dim)
+
+
+def infinitely_differentiable_native_dropout_backward(grad: Tensor, mask: Tensor, scale: float) -> Tensor:
+    """The gradient where an element was kept, scaled as the element was."""
+    return grad * (mask.to(grad.dtype) * scale)
+
+
+def native_dropout_double_backward(ggI: Tensor, grad: Tensor, mask: Tensor, scale: float) -> Tensor:
+    """The same mask and factor again: dropout is linear."""
+    return ggI.to(grad.dtype) * mask.to(grad.dtype) * scale
+
+
+# -- layer normalization
+
+
+def _moments(input: Tensor, mean: Tensor, rstd: Tensor, normalized_shape: Sequence[int]) -> tuple[Tensor, Tensor]:
+    """Mean and 1 / deviation as functions of the input, so that derivatives of what is made of them are whole.
+
+    The Node that made the saved ones passes no gradient on from them.  The eps under the root is what lacks from
+    1 / rstd^2 to the variance.
+    """
+    if not input.requires_grad:
+        return mean, rstd
+    dims = list(range(-len(normalized_shape), 0))
+    own_mean = input.mean(dims, True)
+    away = input - own_mean
+    variance = (away * away).mean(dims, True)
+    saved = rstd.detach()
+    eps = (saved * saved).reciprocal() - variance.detach()
+    return own_mean, (variance + eps).rsqrt()
+
+
+def layer_norm_double_backward(
+    input: Tensor,
+    gamma: Tensor | None,
+    ggI: Tensor | None,
+    ggG: Tensor | None,
+    ggB: Tensor | None,
+    gO: Tensor,
+    save_mean: Tensor,
+    save_invstd: Tensor,
+    normalized_shape: Sequence[int],
+    output_mask: Sequence[bool],
+) -> tuple[Tensor | None, Tensor | None, Tensor | None]:
+    """The gradients of input, weight and `gO`; mean and deviation are functions of the input here."""
+    mean, rstd = _moments(input, save_mean, save_invstd, normalized_shape)
+    wanted = (output_mask[2], output_mask[0], output_mask[0], output_mask[0], output_mask[1])
+    given = (True, True, True)
+    of_grad, of_input, of_mean, of_rstd, of_gamma = nn.layer_norm_double_backward(
+        ggI, ggG, ggB, gO, input, normalized_shape, mean, rstd, gamma, given, wanted
+    )
+    if of_rstd is not None:
+        count = max(math.prod(normalized_shape), 1)
+        through = -of_rstd * rstd.pow(3) * (input - mean)
+        through = (through if of_mean is None else through + of_mean) / count
+        of_input = through if of_input is None else of_input + through
+    return of_input, of_gamma, of_grad
+
+
+def layer_norm_jvp(
+    input_p: Tensor,
+    input_t: Tensor | None,
+    weight_p: Tensor | None,
+    weight_t: Tensor | None,
+    bias_p: Tensor | None,
+    bias_t: Tensor | None,
+    saved_mean: Tensor,
+    saved_invstd: Tensor,
+    normalized_shape: Sequence[int],
+) -> Tensor:
+    """The tangent of the normalized, weighted and shifted input."""
+    mean, rstd = _moments(input_p, saved_mean, saved_invstd, normalized_shape)
+    tangent = or_zeros(input_t, input_p)
+    return nn.layer_norm_jvp(tangent, weight_t, bias_t, input_p, normalized_shape, weight_p, mean, rstd)[0]
+
+
+def layer_norm_backward_jvp(
+    grad_out_t: Tensor,
+    input_t: Tensor,
+    mean_t: Tensor,
+    rstd_t: Tensor,
+    weight_t: Tensor | None,
+    grad_out: Tensor,
+    input: Tensor,
+    normalized_shape: Sequence[int],
+    mean: Tensor,
+    rstd: Tensor,
+    weight: Tensor | None,
+    output_mask: Sequence[bool],
+) -> tuple[Tensor | None, Tensor | None, Tensor | None]:
+    """As the helper of the project's own formula; mean and deviation have the tangents that the input gives them."""
+    _, mean_t, rstd_t = nn.layer_norm_jvp(input_t, None, None, input, normalized_shape, None, mean, rstd)
+    tangents = (grad_out_t, input_t, mean_t, rstd_t, weight_t)
+    return nn.layer_norm_backward_jvp(*tangents, grad_out, input, normalized_shape, mean, rstd, weight, output_mask)

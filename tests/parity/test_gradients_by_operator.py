@@ -1,0 +1,407 @@
+"""Every operator against PyTorch's of the same name: results, gradients, their gradients, tangents.
+
+Runs on whatever was generated: on this project's formulas, and by `make upstream` on PyTorch's own.
+"""
+
+from __future__ import annotations
+
+import os
+import zlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import runtime
+from codegen import pipeline
+from codegen.paths import project_paths
+from codegen.source import Diagnostics
+from generated import operators
+from generated.registry import OPERATORS
+from runtime.registry import OperatorInfo
+from runtime.tensor import Tensor
+from runtime.testing import Sample, sample_inputs
+
+torch = pytest.importorskip("torch")
+# PyTorch's own out= kernels, in second derivatives of losses.
+pytestmark = [pytest.mark.parity, pytest.mark.filterwarnings("ignore:An output with one or more elements was resized")]
+
+DTYPES = ("float64", "complex128")
+ON_PYTORCHS_FORMULAS = bool(os.environ.get("GRADWRIGHT_GENERATED"))
+
+# Where results are not PyTorch's: operator -> stages, and why.  docs/upstream.md tells of each.  What is no longer true
+# fails, so the tables say all that there is.
+Deviations = dict[str, tuple[set[str], str]]
+_LOGIC = {f"{stage}{dtype}" for stage in ("gradient", "second", "forward") for dtype in ("", " complex128")}
+_CONSTANT = "PyTorch lets gradients pass as if nothing had been written; the result is constant"
+_SIXTH = "PyTorch's kernel has 1/6 in single precision"
+BOTH: Deviations = {
+    "hardsigmoid": ({"gradient", "forward"}, _SIXTH),
+    "hardsigmoid_": ({"gradient", "forward"}, _SIXTH),
+    "logical_and_": (_LOGIC | {"requires_grad"}, _CONSTANT),
+    "logical_or_": (_LOGIC | {"requires_grad"}, _CONSTANT),
+    "logical_xor_": (_LOGIC | {"requires_grad"}, _CONSTANT),
+    "logical_not_": (_LOGIC, _CONSTANT),
+    "logsumexp": ({"forward"}, "PyTorch's tangent over no elements is NaN; here it is 0, as the gradient is in both"),
+    "silu_": (
+        {"gradient complex128", "second complex128", "forward complex128"},
+        "PyTorch refuses silu for complex numbers; silu_ is let through, with a gradient that lacks a conjugation",
+    ),
+    "native_layer_norm_backward": ({"second"}, "PyTorch's third derivatives take mean and deviation for constants"),
+}
+ON_OWN_FORMULAS: Deviations = {
+    "polar": ({"gradient", "second"}, "PyTorch's gradient has the wrong sign where the length is negative"),
+    "embedding_dense_backward": ({"gradient", "second"}, "PyTorch's derivative leaves out the scaling by frequency"),
+    "native_layer_norm": (
+        {"requires_grad", "forward", "second"},
+        "mean and deviation are differentiable here; PyTorch has no second derivative through a bias without weight",
+    ),
+}
+ON_THEIR_FORMULAS: Deviations = {
+    "native_layer_norm": ({"second"}, "PyTorch has no second derivative through the gradient of a bias without weight"),
+    "hardsigmoid_backward": ({"result", "requires_grad"}, _SIXTH + "; and all inputs seem to be differentiable"),
+}
+DEVIATIONS = {**BOTH, **(ON_THEIR_FORMULAS if ON_PYTORCHS_FORMULAS else ON_OWN_FORMULAS)}
+
+NONE: tuple[set[str], str] = (set(), "")
+
+# What PyTorch refuses for at least one sample, so that there is nothing to compare with.  Strict, too.
+_NO_DERIVATIVE = {"gradient", "forward"}
+_NO_DERIVATIVES = _NO_DERIVATIVE | {"gradient complex128", "forward complex128"}
+_REFUSALS = (
+    ("no complex numbers", {"call complex128"}, "abs_ absolute_ silu nan_to_num select_scatter slice_scatter dropout"),
+    ("no complex numbers", {"call complex128"}, "dropout_ native_dropout exponential_"),
+    ("no complex numbers", {"call complex128"}, "embedding_backward embedding_dense_backward"),
+    ("no derivative", _NO_DERIVATIVE, "floor_divide floor_divide.Scalar floor_divide_.Tensor floor_divide_.Scalar"),
+    ("no derivative", _NO_DERIVATIVE, "heaviside heaviside_ remainder.Scalar_Tensor"),
+    ("no derivative", _NO_DERIVATIVE, "mish_backward hardsigmoid_backward glu_jvp glu_backward_jvp"),
+    ("no derivative", _NO_DERIVATIVE | {"call complex128"}, "bernoulli.p logit_backward"),
+    ("no derivative", _NO_DERIVATIVES, "copy normal_functional silu_backward"),
+    ("no derivative in place", _NO_DERIVATIVES, "asinh_ acosh_ atanh_ arcsinh_ arccosh_ arctanh_"),
+    ("no second derivative", {"second"}, "hardsigmoid hardsigmoid_"),
+    ("no second derivative if only the bias has a gradient", {"second"}, "native_layer_norm"),
+    ("no second derivative of an empty table", {"second", "call complex128"}, "embedding"),
+    ("no forward mode", {"forward"}, "huber_loss_backward"),
+    ("no forward mode", {"forward", "call complex128"}, "native_dropout_backward"),
+    ("writes a leaf in forward mode", {"forward", "call complex128"}, "uniform exponential zero"),
+    ("writes a leaf in forward mode", {"forward"}, "bernoulli.Tensor"),
+    ("writes a constant zero in forward mode", {"forward"}, "mse_loss_backward"),
+    ("a tangent of the wrong shape", {"forward", "forward complex128"}, "norm.Scalar masked_scatter_backward"),
+    ("a tangent of the wrong shape", {"forward"}, "norm.ScalarOpt_dtype"),
+    ("a source larger than the index", {"gradient", "gradient complex128"}, "scatter.src scatter_.src"),
+    ("a source larger than the index", {"gradient", "gradient complex128"}, "scatter_add scatter_add_"),
+    ("nested Tensors only", {"call", "call complex128"}, "linear_backward matmul_backward"),
+)
+REFUSED = {name: stages for _, stages, names in _REFUSALS for name in names.split()}
+
+# Their values are whatever is in memory.
+UNINITIALIZED = frozenset(("empty.memory_format", "empty_like", "new_empty"))
+# Random only for arguments that no sample gives.
+DETERMINISTIC = frozenset(("scaled_dot_product_attention",))
+
+# Samples of operators that are in PyTorch's YAML only, and that `runtime/upstream/` implements for its formulas.
+SAMPLES: dict[str, tuple[str, ...]] = {
+    "mH": ("T(2, 3, 4)",),
+    "trace_backward": ("T(), [3, 4]",),
+    "cummaxmin_backward": ("T(3, 4), D(3, 4), I(3, 4), 0",),
+    "cumprod_backward": ("T(3, 4), T(3, 4), 1, D(3, 4)",),
+    "value_selecting_reduction_backward": ("T(4), 0, I(4), [3, 4], False", "T(3, 1), 1, I(3, 1), [3, 4], True"),
+    "index_select_backward": ("T(2, 4), [3, 4], 0, I(2)",),
+    "gather_backward": ("T(2, 3), T(3, 4), 0, I(2, 3), False",),
+    "masked_select_backward": ("T(4), D(4), B(4)",),
+    "masked_scatter_backward": ("T(3, 4), B(3, 4), [12]",),
+    "embedding_backward": ("T(5, 2), I(5), 3, -1, False, False", "T(5, 2), I(5), 3, 1, False, False"),
+    "linear_backward": ("T(2, 3), T(2, 4), T(4, 3), [True, True, True]",),
+    "matmul_backward": ("T(2, 4), T(2, 3), T(3, 4), [True, True]",),
+    "elu_backward": ("T(3, 4, complex=False), 1.5, 1.0, 0.5, False, T(3, 4, complex=False)",),
+    "silu_backward": ("T(3, 4, complex=False), T(3, 4, complex=False)",),
+    "mish_backward": ("T(3, 4, complex=False), T(3, 4, complex=False)",),
+    "logit_backward": ("T(3, 4, complex=False), T(3, 4, low=0.1, high=0.9, complex=False), 0.2",),
+    "glu_backward": ("T(3, 2, complex=False), T(3, 4, complex=False), 1",),
+    "glu_jvp": ("T(3, 2, complex=False), T(3, 4, complex=False), T(3, 4, complex=False), 1",),
+    "glu_backward_jvp": (
+        "T(3, 4, complex=False), T(3, 2, complex=False), T(3, 4, complex=False), T(3, 2, complex=False), "
+        "T(3, 4, complex=False), 1",
+    ),
+    "hardshrink_backward": ("T(3, 4, complex=False), T(3, 4, complex=False), 0.5",),
+    "softshrink_backward": ("T(3, 4, complex=False), T(3, 4, complex=False), 0.5",),
+    "hardsigmoid_backward": ("T(3, 4, complex=False), T(3, 4, low=-4.0, high=4.0, complex=False)",),
+    "hardswish_backward": ("T(3, 4, complex=False), T(3, 4, low=-4.0, high=4.0, complex=False)",),
+    "hardtanh_backward": ("T(3, 4, complex=False), T(3, 4, complex=False), -1, 1",),
+    "leaky_relu_backward": ("T(3, 4, complex=False), T(3, 4, complex=False), 0.1, False",),
+    "softplus_backward": ("T(3, 4, complex=False), T(3, 4, complex=False), 2.0, 1.0",),
+    "_unique": ("D(6, complex=False)",),
+}
+
+
+def flat(value: Any) -> Iterator[Any]:
+    """The Tensors in a result or in arguments, of either library."""
+    if isinstance(value, Tensor | torch.Tensor):
+        yield value
+    elif isinstance(value, list | tuple):
+        for item in value:
+            yield from flat(item)
+
+
+def mapped(value: Any, change: Callable[[Any], Any]) -> Any:
+    """An argument with all that is in it changed."""
+    if isinstance(value, list | tuple):
+        return type(value)(mapped(item, change) for item in value)
+    return change(value)
+
+
+def to_torch(value: Any) -> Any:
+    if isinstance(value, Tensor):
+        return torch.tensor(value.detach().numpy(), requires_grad=value.requires_grad)
+    if isinstance(value, runtime.dtype):
+        return getattr(torch, str(value).rpartition(".")[2])
+    return value
+
+
+def to_numpy(tensor: Any) -> np.ndarray:
+    tensor = tensor.detach()
+    return tensor.numpy() if isinstance(tensor, Tensor) else tensor.numpy(force=True)
+
+
+def numbers(random: np.random.Generator, like: np.ndarray) -> np.ndarray:
+    values = random.standard_normal(like.shape)
+    if like.dtype.kind == "c":
+        values = values + 1j * random.standard_normal(like.shape)
+    return np.asarray(values, like.dtype)
+
+
+class Side:
+    """One library's part in a comparison: a call, its inputs, and what comes of it."""
+
+    def __init__(self, library: Any, function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]):
+        self.library, self.function, self.args, self.kwargs = library, function, args, kwargs
+        self.inputs = [t for t in flat([*args, *kwargs.values()]) if t.requires_grad]
+
+    def call(self, tensors: Sequence[Any]) -> list[Any]:
+        """The results for other Tensors in the places of the inputs."""
+        replacement = {id(old): new for old, new in zip(self.inputs, tensors, strict=True)}
+
+        def replaced(value: Any) -> Any:
+            return mapped(value, lambda item: replacement.get(id(item), item))
+
+        kwargs = {name: replaced(value) for name, value in self.kwargs.items()}
+        return list(flat([self.function(*replaced(list(self.args)), **kwargs)]))
+
+    def tensor(self, array: np.ndarray) -> Any:
+        return self.library.tensor(array, requires_grad=True)
+
+    def gradients(self, outs: Sequence[Any], inputs: Sequence[Any], cotangents: Sequence[Any]) -> list[Any]:
+        """None where nothing flows."""
+        known = [i for i, out in enumerate(outs) if out is not None and out.requires_grad]
+        if not known:
+            return [None] * len(inputs)
+        outs, cotangents = [outs[i] for i in known], [cotangents[i] for i in known]
+        return list(self.library.autograd.grad(outs, inputs, cotangents, allow_unused=True, create_graph=True))
+
+    def tangents(self, tangents: Sequence[Any]) -> list[Any]:
+        forward_ad = self.library.autograd.forward_ad
+        with forward_ad.dual_level():
+            duals = [forward_ad.make_dual(x.detach(), t) for x, t in zip(self.inputs, tangents, strict=True)]
+            return [forward_ad.unpack_dual(out).tangent for out in self.call(duals)]
+
+
+Pair = tuple[Any, Any]  # an operator of the runtime and the one of PyTorch
+
+
+class Comparison:
+    """One sample of an operator in both libraries; `only`: the number of the one input that has a gradient."""
+
+    def __init__(self, name: str, pair: Pair, sample: Sample, dtype: str, values: bool, only: int | None = None):
+        self.name, self.values = name, values
+        self.where = f"{name}({sample.text})" if only is None else f"{name}({sample.text}) for input {only}"
+        self.random = np.random.default_rng(zlib.crc32(self.where.encode()))
+        self.ours = Side(runtime, pair[0], sample.args, sample.kwargs)
+        kwargs = {key: mapped(value, to_torch) for key, value in sample.kwargs.items()}
+        self.theirs = Side(torch, pair[1], mapped(sample.args, to_torch), kwargs)
+        for side in (self.ours, self.theirs):
+            for number, tensor in enumerate(side.inputs):
+                tensor.requires_grad_(only is None or number == only)
+            side.inputs = [tensor for tensor in side.inputs if tensor.requires_grad]
+        self.suffix = "" if dtype == "float64" else f" {dtype}"
+        self.refused: set[str] = set()
+        self.deviated: set[str] = set()
+
+    def run(self) -> None:
+        theirs = self.ask("call", lambda: self.theirs.call(self.theirs.inputs))
+        if theirs is None:
+            return
+        ours = self.ours.call(self.ours.inputs)
+        self.compare("result", ours, theirs)
+        self.backward(ours, theirs)
+        if self.theirs.inputs:
+            tangents = self.random_like(self.theirs.inputs)
+            found = self.ask("forward", lambda: self.theirs.tangents(tangents[1]))
+            if found is not None:
+                self.compare("forward", self.ours.tangents(tangents[0]), found)
+
+    def backward(self, ours: Sequence[Any], theirs: Sequence[Any]) -> None:
+        requires_grad = [[out.requires_grad for out in outs] for outs in (ours, theirs)]
+        self.check("requires_grad", lambda: self.equal(*requires_grad))
+        chosen = [i for i, pair in enumerate(zip(*requires_grad, strict=True)) if all(pair)]
+        if not chosen:
+            return
+        outs = [[side[i] for i in chosen] for side in (ours, theirs)]
+        cotangents = self.random_like(outs[1])
+        inputs = [self.ours.inputs, self.theirs.inputs]
+        first = self.gradients("gradient", outs, inputs, cotangents)
+        if first is not None:
+            both = [[*i, *c] for i, c in zip(inputs, cotangents, strict=True)]
+            self.gradients("second", first, both, self.random_like(inputs[1]))
+
+    def gradients(
+        self, stage: str, outs: list[list[Any]], inputs: list[list[Any]], cotangents: list[list[Any]]
+    ) -> list[list[Any]] | None:
+        """Of both sides; None where PyTorch refuses."""
+        theirs = self.ask(stage, lambda: self.theirs.gradients(outs[1], inputs[1], cotangents[1]))
+        if theirs is None:
+            return None
+        ours = self.ours.gradients(outs[0], inputs[0], cotangents[0])
+        self.compare(stage, ours, theirs)
+        return [ours, theirs]
+
+    def ask(self, stage: str, call: Callable[[], Any]) -> Any:
+        """What PyTorch says; None where it refuses."""
+        try:
+            return call()
+        except (RuntimeError, ValueError, IndexError):  # NotImplementedError is a RuntimeError
+            self.refused.add(stage + self.suffix)
+            return None
+
+    def random_like(self, tensors: Sequence[Any]) -> list[list[Any]]:
+        arrays = [numbers(self.random, to_numpy(tensor)) for tensor in tensors]
+        return [[side.tensor(array) for array in arrays] for side in (self.ours, self.theirs)]
+
+    def check(self, stage: str, call: Callable[[], None]) -> None:
+        try:
+            call()
+        except AssertionError:
+            if stage + self.suffix not in DEVIATIONS.get(self.name, NONE)[0]:
+                raise
+            self.deviated.add(stage + self.suffix)
+
+    def equal(self, ours: Any, theirs: Any) -> None:
+        assert ours == theirs, self.where
+
+    def compare(self, stage: str, ours: Sequence[Any], theirs: Sequence[Any]) -> None:
+        self.check(stage, lambda: self.compare_tensors(f"{stage} of {self.where}", ours, theirs))
+
+    def compare_tensors(self, where: str, ours: Sequence[Any], theirs: Sequence[Any]) -> None:
+        """Shapes, dtypes and values; no gradient is as good as one of zeros."""
+        assert len(ours) == len(theirs), where
+        for a, b in zip(ours, theirs, strict=True):
+            if a is None and b is None:
+                continue
+            a = np.zeros_like(to_numpy(b)) if a is None else to_numpy(a)
+            b = np.zeros_like(a) if b is None else to_numpy(b)
+            assert (a.shape, a.dtype) == (b.shape, b.dtype), where
+            if self.values:
+                rtol = 1e-6 if a.dtype in ("float32", "complex64") else 1e-8
+                np.testing.assert_allclose(a, b, rtol=rtol, atol=1e-10, err_msg=where)
+
+
+def runtime_operator(name: str) -> Any:
+    base, _, overload = name.partition(".")
+    return consistent(name, getattr(operators, f"{base}_{overload or 'default'}"), runtime.ops)
+
+
+def torch_operator(name: str) -> Any:
+    """`torch.ops.aten.add.Tensor`; None if PyTorch has no such operator."""
+    base, _, overload = name.partition(".")
+    return consistent(name, getattr(getattr(torch.ops.aten, base, None), overload or "default", None), torch.ops.aten)
+
+
+def consistent(name: str, function: Any, ops: Any) -> Any:
+    """The operator, with those arguments that are results of another operator made by that, as formulas may assume."""
+
+    def native_layer_norm_backward(grad_out: Any, input: Any, shape: Any, mean: Any, rstd: Any, *rest: Any) -> Any:
+        _, mean, rstd = ops.native_layer_norm(input, shape, None, None, 0.1)
+        found = function(grad_out, input, shape, mean, rstd, *rest)
+        # In forward mode PyTorch gives 0-dim zeros for what the mask leaves out.
+        return [result for result, wanted in zip(found, rest[-1], strict=True) if wanted]
+
+    def glu_backward_jvp(grad_x: Any, grad_glu: Any, x: Any, dgrad_glu: Any, dx: Any, dim: int) -> Any:
+        return function(ops.glu_backward(grad_glu, x, dim), grad_glu, x, dgrad_glu, dx, dim)
+
+    made = {"native_layer_norm_backward": native_layer_norm_backward, "glu_backward_jvp": glu_backward_jvp}
+    return made.get(name, function)
+
+
+def inplace(function: Any) -> Any:
+    """An in-place operator on a copy: inputs that require grad must not be written."""
+
+    def call(self: Any, *args: Any, **kwargs: Any) -> Any:
+        return function(self.clone(), *args, **kwargs)
+
+    return call
+
+
+def with_samples() -> dict[str, OperatorInfo]:
+    found = {name: replace(info, samples=info.samples or SAMPLES.get(name, ())) for name, info in OPERATORS.items()}
+    return {name: info for name, info in found.items() if info.samples}
+
+
+TESTED = with_samples()
+
+
+def compare(name: str, info: OperatorInfo, pair: Pair, keep: Callable[[Sample], bool] = lambda sample: True) -> None:
+    """All samples of an operator that `keep` keeps, with all inputs differentiable and with one at a time."""
+    refused, deviated = set(), set()
+    values = (not info.random or name in DETERMINISTIC) and name not in UNINITIALIZED
+    for dtype in DTYPES:
+        for number, sample in enumerate(sample_inputs(info, dtype)):
+            count = len(sample.tensors())
+            if (dtype == "complex128" and not count) or not keep(sample):
+                continue  # without inputs there is no complex variant
+            for only in (None, *(range(count) if count > 1 and dtype == "float64" else ())):
+                comparison = Comparison(name, pair, sample_inputs(info, dtype)[number], dtype, values, only)
+                comparison.run()
+                refused |= comparison.refused
+                deviated |= comparison.deviated
+    assert refused == REFUSED.get(name, NONE[0])
+    assert deviated == DEVIATIONS.get(name, NONE)[0]
+
+
+@pytest.mark.parametrize("name", TESTED)
+def test_operator(name: str) -> None:
+    compare(name, TESTED[name], (runtime_operator(name), torch_operator(name)))
+
+
+@pytest.mark.parametrize("name", [name for name, info in TESTED.items() if info.inplace])
+def test_inplace_variant(name: str) -> None:
+    info = TESTED[name]
+    assert info.inplace is not None
+    function = getattr(operators, info.function)
+
+    def fits(sample: Sample) -> bool:
+        return bool(function(*sample.args, **sample.kwargs).shape == sample.args[0].shape)
+
+    pair = inplace(runtime_operator(info.inplace)), inplace(torch_operator(info.inplace))
+    compare(info.inplace, info, pair, fits)
+
+
+def test_every_operator_is_compared() -> None:
+    """All of this project's, and, on PyTorch's formulas, all that `runtime/upstream/` adds for them."""
+    paths = project_paths()
+    own, _ = pipeline.read_operators(paths.native_functions, paths.derivatives, paths, Diagnostics())
+    assert own is not None
+    assert {str(function.name) for function in own} <= TESTED.keys()
+    assert [name for name in TESTED if torch_operator(name) is None] == []
+    implemented = {name for name, info in OPERATORS.items() if getattr(operators, f"{info.function}_op").kernels}
+    assert implemented - TESTED.keys() == set()
+    assert TESTED.keys() - implemented == set()
+
+
+def test_the_tables_are_of_operators_and_documented() -> None:
+    names = {*TESTED, *(info.inplace for info in TESTED.values()), *SAMPLES}
+    deviating = {*BOTH, *ON_OWN_FORMULAS, *ON_THEIR_FORMULAS}
+    assert deviating | REFUSED.keys() <= names
+    document = (Path(__file__).parents[2] / "docs/upstream.md").read_text(encoding="utf-8")
+    assert [name for name in deviating if f"`{name}`" not in document] == []
