@@ -63,4 +63,5 @@ __version__ = "0.1.0"
 
 _load("generated", sys.modules[__name__])
 
-from runtime import nn  # noqa: E402
+from runtime import library, nn  # noqa: E402
+from runtime.library.tags import Tag  # noqa: E402
