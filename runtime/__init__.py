@@ -5,6 +5,7 @@ Operators come from the generated code, which is loaded at the end of this file.
 
 from __future__ import annotations
 
+import importlib
 import sys
 import warnings
 from typing import TYPE_CHECKING
@@ -63,5 +64,17 @@ __version__ = "0.1.0"
 
 _load("generated", sys.modules[__name__])
 
-from runtime import library, nn  # noqa: E402
-from runtime.library.tags import Tag  # noqa: E402
+from runtime import nn  # noqa: E402
+
+if TYPE_CHECKING:
+    from runtime import library
+    from runtime.library.tags import Tag
+else:
+
+    def __getattr__(name: str) -> object:
+        # What few programs use is loaded on first use.
+        if name == "library":
+            return importlib.import_module("runtime.library")
+        if name == "Tag":
+            return importlib.import_module("runtime.library.tags").Tag
+        raise AttributeError(f"module 'runtime' has no attribute '{name}'")

@@ -50,6 +50,7 @@ class Operator:
 
     namespace = "aten"
     table: KernelTable | None = None
+    _straight: Callable[..., Any] | None = None  # the kernel that the straight way calls while there is no table
     # What runtime.library keeps here: how the operator is called in a batch, what its results look like, its marks.
     vmap_rule: Callable[..., Any] | None = None
     fake: Callable[..., Any] | None = None
@@ -341,7 +342,7 @@ class Operator:
             before = self._snapshot(target) if needs_grad else target
             return ops.copy_(target, self._call_composite(self.composite, [before, *values[1:]]))
         if self.table is not None or backend_of(values) is not CPU:
-            result = kernel_table.compute(self, values)._array
+            result = kernel_table.compute_unrecorded(self, values)._array
         elif "CPU" in self.kernels:
             result = np.asarray(self.run_kernel(self.kernels["CPU"], values))
         else:
@@ -476,6 +477,7 @@ class Operator:
         composite keys.  The straight way stops being used.
         """
         self.built_in[key] = kernel
+        self._straight = None
         self._refresh()
         self._decline()
 

@@ -220,12 +220,7 @@ def call_below_autograd(operator: Operator, values: list[Any], backend: str) -> 
         if grad_mode.enabled:
             _mark_underived(operator, out, values)
         return out
-    enabled, grad_mode.enabled = grad_mode.enabled, False
-    try:
-        out = kernel.run(operator, values)
-    finally:
-        grad_mode.enabled = enabled
-    out = _as_result(operator, out, values)
+    out = _as_result(operator, compute_unrecorded(operator, values, backend), values)
     if forward.active():
         forward.apply(operator, out, values)
     if grad_mode.enabled:
@@ -240,6 +235,15 @@ def compute(operator: Operator, values: list[Any], backend: str | None = None) -
     if found is None:
         raise no_kernel(operator, backend)
     return found[1].run(operator, values)
+
+
+def compute_unrecorded(operator: Operator, values: list[Any], backend: str | None = None) -> Any:
+    """The result of the kernel alone, with grad mode off while it runs."""
+    enabled, grad_mode.enabled = grad_mode.enabled, False
+    try:
+        return compute(operator, values, backend)
+    finally:
+        grad_mode.enabled = enabled
 
 
 def _as_result(operator: Operator, out: Any, values: Sequence[Any]) -> Any:

@@ -8,7 +8,7 @@ from typing import Any
 
 from runtime import forward
 from runtime.dispatch import Operator
-from runtime.kernel_table import backend_of, call_arguments, compute, flat_tensors
+from runtime.kernel_table import backend_of, call_arguments, compute, compute_unrecorded, flat_tensors
 from runtime.linear import edge_of
 from runtime.modes import grad_mode, interest
 from runtime.node import Edge, Node, OutputEdge
@@ -215,9 +215,9 @@ class AutogradFormula:
         if not grad_mode.enabled or not any(tensor._edge is not None for tensor in inputs):
             out = compute(operator, values, backend)
         else:
+            out = compute_unrecorded(operator, values, backend)
             grad_mode.enabled = False
             try:
-                out = compute(operator, values, backend)
                 if any(out is tensor for tensor in inputs) and not operator.signature.schema.writes:
                     out = out.detach()  # the argument keeps its own history
                 node, outputs = self._node(operator, values, out)

@@ -101,7 +101,7 @@ class Library:
         check_tags(parsed, marks)
         parsed = replace(parsed, name=OperatorName(f"{self.ns}::{base}", parsed.name.overload), name_end=0)
         qualname = str(parsed.name)
-        if registry.find(qualname) is not None:
+        if registry.exists(qualname):
             raise RuntimeError(
                 f"Tried to register an operator ({parsed}) with the same name and overload name multiple times. "
                 "Each overload's schema should only be registered with a single call to define()."

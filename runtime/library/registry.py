@@ -85,6 +85,12 @@ def find(qualname: str) -> Operator | None:
     return known.operator if known is not None and known.variant == "call" else None
 
 
+def exists(qualname: str) -> bool:
+    """Whether a name is taken, by an operator or by a variant of one."""
+    namespace, _, name = canonical(qualname).partition("::")
+    return find(qualname) is not None or (namespace == BUILT_IN and name in built_ins())
+
+
 def get(qualname: str) -> Operator:
     """The operator of a name.
 
