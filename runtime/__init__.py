@@ -73,10 +73,14 @@ from runtime import func, nn, optim, utils  # noqa: E402
 from runtime.func import vmap  # noqa: E402
 
 if TYPE_CHECKING:
-    from runtime import profiler
+    from runtime import library, profiler
+    from runtime.library.tags import Tag
+else:
 
-
-def __getattr__(name: str) -> ModuleType:
-    if name == "profiler":  # loaded when somebody asks for it
-        return importlib.import_module("runtime.profiler")
-    raise AttributeError(f"module 'runtime' has no attribute '{name}'")
+    def __getattr__(name: str) -> object:
+        # What few programs use is loaded on first use.
+        if name in ("library", "profiler"):
+            return importlib.import_module(f"runtime.{name}")
+        if name == "Tag":
+            return importlib.import_module("runtime.library.tags").Tag
+        raise AttributeError(f"module 'runtime' has no attribute '{name}'")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import operator as _operator
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from keyword import iskeyword
 from typing import Any
 
@@ -20,6 +20,7 @@ from runtime import dtypes
 from runtime.dtypes import dtype as DType
 from runtime.random import Generator
 from runtime.tensor import Tensor
+from runtime.types import Device
 
 _ENUMS: Mapping[str, object] = {"Mean": 1, "Sum": 2}
 
@@ -134,6 +135,24 @@ def signature_of(text: str) -> Signature:
     return Signature(str(schema.name.base), schema, tuple(parameters), len(schema.positional), spread)
 
 
+def full_signature(schema: FunctionSchema) -> Signature:
+    """The signature of an operator that was defined at run time: its out arguments are arguments like others."""
+    parameters = [_exact_parameter(argument, False) for argument in schema.positional]
+    parameters += [_exact_parameter(argument, True) for argument in (*schema.kwarg_only, *schema.out)]
+    return Signature(str(schema.name.base), schema, tuple(parameters), len(schema.positional), None)
+
+
+def _exact_parameter(argument: Argument, keyword_only: bool) -> Parameter:
+    """A parameter for functions of users, who get a device where one is asked for, and not its name."""
+    parameter = _parameter(argument, keyword_only)
+    if parameter.type == "Device":
+        default = parameter.default if parameter.required else _to_device(parameter.default)
+        return replace(parameter, convert=_to_device, default=default)
+    if parameter.type == "Device?":
+        return replace(parameter, convert=lambda value: None if value is None else _to_device(value))
+    return parameter
+
+
 def _parameter(argument: Argument, keyword_only: bool) -> Parameter:
     required = argument.default is None
     default: Any = None if required else default_value(argument)
@@ -228,6 +247,12 @@ def _to_str(value: Any) -> str:
 def _to_dtype(value: Any) -> DType:
     if isinstance(value, DType):
         return value
+    raise _Mismatch
+
+
+def _to_device(value: Any) -> Device:
+    if isinstance(value, str | Device):
+        return Device(value)
     raise _Mismatch
 
 

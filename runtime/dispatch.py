@@ -15,9 +15,11 @@ from typing import Any, Literal
 
 import numpy as np
 
-from runtime import forward, ops, views
+from runtime import forward, kernel_table, ops, views
 from runtime.binding import Signature, describe, signature_of
 from runtime.dtypes import can_cast, common_dtype, from_numpy, get_default_dtype
+from runtime.kernel_table import Kernel, KernelTable, backend_of
+from runtime.keys import COMPOSITE_EXPLICIT, COMPOSITE_IMPLICIT, CPU
 from runtime.linear import edge_of
 from runtime.modes import Variant, everywhere, grad_mode, interest, plain, tell_recorded
 from runtime.node import Node, next_sequence_nr
@@ -28,8 +30,6 @@ from runtime.views import view_of
 real_numbers = frozenset((int, float))
 optional_real_numbers = frozenset((int, float, type(None)))
 
-COMPOSITE_IMPLICIT = "CompositeImplicitAutograd"
-COMPOSITE_EXPLICIT = "CompositeExplicitAutograd"
 # Operators that write the same value to all elements, so that some of those may be one in memory.
 _ONE_VALUE = frozenset(("fill", "zero"))
 _PLACEMENT = frozenset(("layout", "device", "pin_memory", "memory_format", "non_blocking"))
@@ -51,7 +51,17 @@ class Operator:
         saves_self: whether the derivative needs `self`, so that an in-place variant keeps a copy.
         never_differentiable: results have no gradient, and that is no mistake.
         batching: the rule by which vmap batches its calls, and the positions of Tensors and of dimensions.
+
+    Kernels that are registered at run time stand in `table`, which is None as long as there are none.
     """
+
+    namespace = "aten"
+    table: KernelTable | None = None
+    _straight: Callable[..., Any] | None = None  # the kernel that the straight way calls while there is no table
+    # What runtime.library keeps here: how the operator is called in a batch, what its results look like, its marks.
+    vmap_rule: Callable[..., Any] | None = None
+    fake: Callable[..., Any] | None = None
+    tags: tuple[Any, ...] = ()
 
     def __init__(
         self,
@@ -71,7 +81,7 @@ class Operator:
         self.schema = schema
         self.function = function
         self._symbol = function.__name__
-        self.kernels = kernels
+        self.kernels = self.built_in = kernels
         self.promotion = promotion
         self.record = record
         self.record_inplace = record_inplace or record
@@ -103,6 +113,16 @@ class Operator:
     def name(self) -> str:
         """`add.Tensor`."""
         return self.schema.partition("(")[0]
+
+    @cached_property
+    def qualified_name(self) -> str:
+        """`aten::add.Tensor`."""
+        return f"{self.namespace}::{self.name.removeprefix(f'{self.namespace}::')}"
+
+    @property
+    def has_derivative(self) -> bool:
+        """Whether calls are recorded here, and not by the operators that kernels are made of."""
+        return self.record is not None or (self.namespace == "aten" and COMPOSITE_IMPLICIT not in self.built_in)
 
     @cached_property
     def signature(self) -> Signature:
@@ -186,9 +206,13 @@ class Operator:
         values = self.signature.bind(args, kwargs)
         return self._handled("call", values, self._call) if interest.around else self._call(values)
 
+    def call_bound(self, values: list[Any]) -> Any:
+        """Call the operator with the values that `signature.bind` gave."""
+        return self._handled("call", values, self._call) if interest.around else self._call(values)
+
     def _infer(self, args: Sequence[Any]) -> Tensor | None:
         """The straight way of inference mode, for floating-point Tensors of one dtype and numbers; else None."""
-        if not self._is_pointwise_kernel:
+        if not self._is_pointwise_kernel or self.table is not None:
             return None
         dtype = None
         arrays: list[Any] = []
@@ -230,6 +254,8 @@ class Operator:
         return proceed(values)
 
     def _call(self, values: list[Any]) -> Any:
+        if self.table is not None or backend_of(values) is not CPU:
+            return kernel_table.call(self, values)
         if self.traced is not None:
             return self._call_composite(self.traced, values)
         out = self.compute(values)
@@ -258,6 +284,8 @@ class Operator:
             if self.view is not None:
                 return views.views_of(out, values[self._base_position], self.view)
             return out
+        if self.namespace != "aten":
+            raise kernel_table.no_kernel(self, CPU)
         raise NotImplementedError(f"'{self.name}' has no kernel for the CPU\n  schema: {self.schema}")
 
     def _call_composite_unrecorded(self, function: Callable[..., Any], values: Sequence[Any]) -> Any:
@@ -395,7 +423,9 @@ class Operator:
             if needs_grad and written._edge is None:
                 views.rebase_history(target, Constant(written, [before, *self._tensors(values, range(1, len(values)))]))
             return written
-        if "CPU" in self.kernels:
+        if self.table is not None or backend_of(values) is not CPU:
+            result = kernel_table.compute_unrecorded(self, values)._array
+        elif "CPU" in self.kernels:
             result = np.asarray(self.run_kernel(self.kernels["CPU"], values))
         else:
             result = self.compute(values)._array
@@ -558,10 +588,45 @@ class Operator:
     # -- registration and errors
 
     def register(self, key: str, kernel: Callable[..., Any]) -> None:
-        """Give the operator another kernel for a dispatch key.  The straight way stops being used."""
-        self.kernels[key] = kernel
-        self._set_traced()
+        """Give the operator another built-in kernel for a dispatch key: on arrays for a backend, on Tensors for the
+        composite keys.  The straight way stops being used.
+        """
+        self.built_in[key] = kernel
+        self._straight = None
+        self._refresh()
+        self._decline()
 
+    def add_kernel(self, key: str, kernel: Kernel) -> None:
+        """Put a kernel on Tensors in place of what there is for a dispatch key, until `remove_kernel`."""
+        if self.table is None:
+            self.table = KernelTable()
+            self._straight = self.function.__globals__.get(f"{self._symbol}_kernel")
+        self.table.add(key, kernel)
+        self._refresh()
+        if self._straight is not None:
+            self._decline()
+
+    def remove_kernel(self, key: str, kernel: Kernel) -> None:
+        """Take a kernel of `add_kernel` away; what it replaced comes back."""
+        assert self.table is not None
+        self.table.remove(key, kernel)
+        if not self.table.keys():
+            self.table = None
+            if self._straight is not None:
+                self.function.__globals__[f"{self._symbol}_kernel"] = self._straight
+        self._refresh()
+
+    def _refresh(self) -> None:
+        """Bring what the straight ways look at in line with the table."""
+        if self.table is None:
+            self.kernels = self.built_in
+            self._set_traced()
+        else:
+            replaced = self.table
+            self.kernels = {key: kernel for key, kernel in self.built_in.items() if replaced.get(key) is None}
+            self.traced = self.composite = self.__call__ if COMPOSITE_IMPLICIT in self.built_in else None
+
+    def _decline(self) -> None:
         def decline(*args: object) -> object:
             raise LookupError("the kernel was replaced")
 

@@ -1,15 +1,23 @@
-"""The operators by name, `ops.add(x, y)` and `ops.add.Tensor(x, y)`: filled by the generated code when it is loaded.
+"""The operators by name: `ops.add(x, y)` and `ops.add.Tensor(x, y)`, or by namespace as `ops.aten.add.Tensor(x, y)`.
 
-Helpers and composite operators call operators through this module, so they can be read and loaded before there are any.
+The generated code fills in the names of its operators when it is loaded. Helpers and composite operators call operators
+through this module, so they can be read and loaded before there are any. Any other name is a namespace, to which
+`runtime.library` can add operators.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from generated.packets import *  # noqa: F403
+
+    aten: Any
 else:
 
-    def __getattr__(name: str) -> object:
-        raise AttributeError(f"there is no operator '{name}'; operators are declared in native_functions.yaml")
+    def __getattr__(name: str) -> Any:
+        if name.startswith("__") and name.endswith("__"):
+            raise AttributeError(f"module 'runtime.ops' has no attribute '{name}'")
+        from runtime.overloads import namespace
+
+        return namespace(name)

@@ -58,14 +58,21 @@ _TYPE_WORDS = {
 }
 
 
-def parse_schema(text: str | Text, *, free_form: bool = False, types: frozenset[str] = BASE_TYPES) -> FunctionSchema:
+def parse_schema(
+    text: str | Text,
+    *,
+    free_form: bool = False,
+    types: frozenset[str] = BASE_TYPES,
+    conventional: bool = True,
+) -> FunctionSchema:
     """The schema that `text` says.
 
     A schema prints back to exactly the text it was read from, so blanks stand where PyTorch has them;
-    `free_form` lets them stand anywhere, for signatures that users write at run time.  `types` are the known ones.
+    `free_form` lets them stand anywhere, and without `conventional` names and aliases need not mean what they mean in
+    native_functions.yaml: both are for signatures that users write at run time.  `types` are the known ones.
     """
     value = text if isinstance(text, str) else text.value
-    parser = _Parser(value, types)
+    parser = _Parser(value, types, conventional)
     schema = parser.schema()
     if not free_form:
         _check_spacing(value, str(schema))
@@ -116,10 +123,11 @@ def _is_name(token: str) -> bool:
 class _Parser:
     """The tokens of one signature, and the place of the next one.  Both lists end with an empty token."""
 
-    __slots__ = ("at", "starts", "text", "tokens", "types")
+    __slots__ = ("at", "conventional", "starts", "text", "tokens", "types")
 
-    def __init__(self, text: str, types: frozenset[str] = BASE_TYPES) -> None:
+    def __init__(self, text: str, types: frozenset[str] = BASE_TYPES, conventional: bool = True) -> None:
         self.text = text
+        self.conventional = conventional
         self.types = types
         self.tokens: list[str] = []
         self.starts: list[int] = []
@@ -188,7 +196,7 @@ class _Parser:
         returns = self.returns()
         self.end_of_text("signature")
         try:
-            return FunctionSchema(name, positional, kwarg_only, out, returns, name_end)
+            return FunctionSchema(name, positional, kwarg_only, out, returns, name_end, self.conventional)
         except SchemaError as error:
             self.fail(error.message, error.start, error.end or name_end, error.hint)
 
@@ -375,7 +383,8 @@ class _Parser:
 
     def alias_letter(self) -> str:
         token = self.tokens[self.at]
-        if len(token) != 1 or not "a" <= token <= "z":
+        numbered = not self.conventional and token[1:].isdigit()
+        if not "a" <= token[:1] <= "z" or (len(token) != 1 and not numbered):
             self.fail_here(f"expected a letter that names an alias set, {self.found()}", "as in 'Tensor(a!) self'")
         self.at += 1
         return token

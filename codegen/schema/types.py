@@ -217,7 +217,11 @@ class SchemaKind(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class FunctionSchema:
-    """`name(positional, *, kwarg_only, out) -> returns`; `name_end` is where the name ends in the schema's text."""
+    """`name(positional, *, kwarg_only, out) -> returns`; `name_end` is where the name ends in the schema's text.
+
+    `conventional` schemas keep to what names and alias annotations mean in native_functions.yaml; those that users
+    write at run time need not.
+    """
 
     name: OperatorName
     positional: tuple[Argument, ...]
@@ -225,9 +229,12 @@ class FunctionSchema:
     out: tuple[Argument, ...]
     returns: tuple[Return, ...]
     name_end: int = field(default=0, compare=False)
+    conventional: bool = field(default=True, compare=False)
 
     def __post_init__(self) -> None:
         _check_arguments(self)
+        if not self.conventional:
+            return
         if self.name.is_inplace:
             _check_inplace(self)
         if any(argument.alias for argument in self.all_arguments) or any(value.alias for value in self.returns):

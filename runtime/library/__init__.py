@@ -1,0 +1,40 @@
+"""Operators and kernels that are registered at run time, with the names of `torch.library`.
+
+`custom_op` makes an operator of a function. `Library`, `define` and `impl` register schemas and kernels one by one,
+also for the built-in operators, whose namespace is `aten`. A kernel is a function on Tensors here.
+"""
+
+from __future__ import annotations
+
+from runtime.kernel_table import fallthrough_kernel
+from runtime.library.check import opcheck
+from runtime.library.custom import CustomOpDef, custom_op
+from runtime.library.functions import (
+    define,
+    get_kernel,
+    impl,
+    register_autograd,
+    register_fake,
+    register_kernel,
+    register_vmap,
+)
+from runtime.library.libraries import Library
+from runtime.library.libraries import scoped_library as _scoped_library
+from runtime.library.schemas import infer_schema
+
+__all__ = [
+    "CustomOpDef",
+    "Library",
+    "_scoped_library",
+    "custom_op",
+    "define",
+    "fallthrough_kernel",
+    "get_kernel",
+    "impl",
+    "infer_schema",
+    "opcheck",
+    "register_autograd",
+    "register_fake",
+    "register_kernel",
+    "register_vmap",
+]
