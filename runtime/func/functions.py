@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from runtime import ops
@@ -41,14 +41,30 @@ def apply_batched(function: type[Function], args: tuple[Any, ...]) -> Any:
         batched: list[bool] = []
         call = _Call(function, level.size, level.randomness, in_dims, batched)
         out = _Generated.apply(call, *values)
-        dims: Any = tuple([0 if flag else None for flag in batched])
-    elif own:
-        out, dims = function.vmap(VmapInfo(level.size, level.randomness), in_dims, *values)
-    else:
-        raise RuntimeError(
-            f"You tried to vmap over {name}, but it does not have vmap support. Please override and implement the vmap "
-            "staticmethod or set generate_vmap_rule=True."
-        )
+        return _all_dressed(out, tuple([0 if flag else None for flag in batched]), level)
+    if own:
+        return by_rule(function.vmap, level, args)
+    raise RuntimeError(
+        f"You tried to vmap over {name}, but it does not have vmap support. Please override and implement the vmap "
+        "staticmethod or set generate_vmap_rule=True."
+    )
+
+
+def by_rule(rule: Callable[..., Any], level: VmapLevel, args: Sequence[Any]) -> Any:
+    """What a user's rule makes of arguments that are batched at `level`.
+
+    Args:
+        rule: takes a VmapInfo, the batch dimensions of the arguments, and the arguments; gives outputs and theirs.
+        level: the vmap.
+        args: the arguments as the function under vmap gave them.
+    """
+    values = [value_of(value, level) if isinstance(value, Tensor) else value for value in args]
+    in_dims = tuple([0 if is_batched(value, level) else None for value in args])
+    out, dims = rule(VmapInfo(level.size, level.randomness), in_dims, *values)
+    return _all_dressed(out, dims, level)
+
+
+def _all_dressed(out: Any, dims: Any, level: VmapLevel) -> Any:
     if not isinstance(out, tuple):
         return _dressed(out, dims[0] if isinstance(dims, tuple) else dims, level)
     all_dims = dims if isinstance(dims, tuple) else (dims,) * len(out)

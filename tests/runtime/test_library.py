@@ -433,3 +433,21 @@ def test_data_of_a_tensor_that_requires_grad_can_be_taken_while_grad_mode_is_off
         x.numpy()
     with torch.no_grad():
         assert x.numpy().tolist() == np.asarray(x).tolist() == [1.0]
+
+
+def test_vmap_uses_the_registered_rule() -> None:
+    seen: list[Any] = []
+
+    @custom_op("rules::cube", mutates_args=())
+    def cube(x: Tensor, scale: float) -> Tensor:
+        return x**3 * scale
+
+    @cube.register_vmap
+    def rule(info: Any, in_dims: Any, x: Tensor, scale: float) -> Any:
+        seen.append((info.batch_size, in_dims))
+        return cube(x, scale), in_dims[0]
+
+    x = torch_module.arange(6.0).reshape(2, 3)
+    out = torch_module.vmap(cube, in_dims=(1, None))(x, 2.0)
+    assert out.tolist() == (x.T**3 * 2).tolist()
+    assert seen == [(3, (0, None))]

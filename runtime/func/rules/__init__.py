@@ -55,6 +55,10 @@ def perform(
             f"Batching rule not implemented for the out variant of {operator.name}: under vmap use the result that it "
             "returns"
         )
+    if operator.vmap_rule is not None and variant == "call":
+        from runtime.func.functions import by_rule
+
+        return by_rule(operator.vmap_rule, level, values)
     batching = operator.batching
     if batching is not None and batching[0] == "random":
         return random.random_call(level, operator, variant, values, proceed)
