@@ -38,9 +38,20 @@ def random_call(level: VmapLevel, operator: Operator, variant: Variant, values: 
         )
     if variant == "inplace":
         return _in_place(level, operator, values, proceed)
+    if operator.name == "native_dropout":
+        return _dropout(level, operator, values, proceed)
     if level.randomness == "same":
         return proceed(_of_one(level, operator, values))
     return batch(_different(level, operator, values, proceed), level)
+
+
+def _dropout(level: VmapLevel, operator: Operator, values: list[Any], proceed: Proceed) -> Any:
+    """Dropout that also gives its mask: one mask for all, or one for each."""
+    x, *options = values
+    if level.randomness == "different":
+        return operator.results([batch(out, level) for out in proceed([whole_batch(x, level), *options])])
+    scaled, mask = proceed([ops.ones(x._array.shape, dtype=x.dtype), *options])
+    return operator.results([x * scaled, mask])
 
 
 def _in_place(level: VmapLevel, operator: Operator, values: list[Any], proceed: Proceed) -> Any:
