@@ -36,9 +36,12 @@ def random_call(level: VmapLevel, operator: Operator, variant: Variant, values: 
             "vmap: called random operation while in randomness error mode. Please either use the 'same' or 'different' "
             "randomness flags on vmap or perform the randomness operation out of vmap"
         )
-    # Under PyTorch's own YAML in-place operators may be declared on their own.
-    if variant == "inplace" or operator.signature.name.endswith("_"):
+    if variant == "inplace":
         return _in_place(level, operator, values, proceed)
+    if operator.signature.name.endswith(
+        "_"
+    ):  # declared on its own, as in PyTorch's YAML, and made of the functional one
+        return proceed(values)
     if operator.name == "native_dropout":
         return _dropout(level, operator, values, proceed)
     if level.randomness == "same":
