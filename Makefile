@@ -16,7 +16,7 @@ WORKERS ?= 2
 export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: help demo test lint parity upstream bench generate clean distclean
+.PHONY: help native demo test lint parity upstream bench generate clean distclean
 
 help:
 	@echo 'make demo      generate, check every operator, train a classifier'
@@ -25,6 +25,7 @@ help:
 	@echo 'make parity    the comparisons with PyTorch (installs it)'
 	@echo 'make upstream  the same, with the formulas of PyTorch itself'
 	@echo 'make bench     speed beside PyTorch (installs it)'
+	@echo 'make native    build the native core, where there is CMake and a C++ compiler'
 	@echo 'make generate  run python -m codegen'
 	@echo 'make clean     remove what was generated and cached; distclean removes .venv too'
 
@@ -42,6 +43,9 @@ $(STAMP)%: pyproject.toml hatch_build.py | $(PY)
 
 generate: $(STAMP)test
 	$(PY) -m codegen
+
+native: $(STAMP)test
+	$(PY) -m codegen build
 
 demo: $(STAMP)demo
 	$(PY) -m demo
@@ -66,7 +70,7 @@ bench: $(STAMP)bench generate
 clean:
 	find generated -mindepth 1 ! -name README.md -delete
 	find . -name __pycache__ -type d -not -path './$(VENV)/*' -prune -exec rm -rf {} +
-	rm -rf dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis demo/training.png
+	rm -rf dist build runtime/native/*.so .pytest_cache .mypy_cache .ruff_cache .hypothesis demo/training.png
 
 distclean: clean
 	rm -rf $(VENV)

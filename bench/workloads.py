@@ -398,7 +398,11 @@ def codegen_own(out: Path) -> Prepare:
     """Gradwright's own YAML to its library."""
 
     def prepare(library: Any, scale: Scale) -> Round:
-        return process("codegen, Gradwright's YAML", [sys.executable, "-m", "codegen", "--out", str(out)], out)
+        return process(
+            "codegen, Gradwright's YAML",
+            [sys.executable, "-m", "codegen", "--target", "python", "--out", str(out)],
+            out,
+        )
 
     return prepare
 
@@ -414,7 +418,7 @@ def codegen_whole(out: Path) -> tuple[Prepare, Prepare]:
 
     def ours(library: Any, scale: Scale) -> Round:
         folder = packaged(library)
-        command = [sys.executable, "-m", "codegen", "--out", str(out)]
+        command = [sys.executable, "-m", "codegen", "--target", "python", "--out", str(out)]
         command += ["--native-functions", str(folder / "ATen/native/native_functions.yaml")]
         command += ["--derivatives", str(folder / "autograd/derivatives.yaml")]
         command += ["--tags", str(folder / "ATen/native/tags.yaml")]

@@ -19,7 +19,7 @@ from codegen.paths import Paths, project_paths
 if TYPE_CHECKING:
     from codegen.plan import Plan
 
-TARGETS = ("python",)
+TARGETS = ("python", "cpp")
 
 OK, ERRORS, USAGE = 0, 1, 2
 
@@ -34,12 +34,38 @@ def main(argv: Sequence[str] | None = None) -> int:
     if arguments.command == "explain" and arguments.operator is None:
         parser.error("explain needs the name of an operator, such as mul.Tensor")
     paths = _paths(arguments)
+    everything = TARGETS[:1] if arguments.command == "explain" else TARGETS
+    arguments.target = list(dict.fromkeys(arguments.target or everything))
+    if arguments.command == "build":
+        arguments.command = "generate"
+        status = _generate(arguments, paths, sys.argv[1:] if argv is None else argv, started)
+        return _build(paths, arguments.sanitize) if status == OK else status
+    return _generate(arguments, paths, sys.argv[1:] if argv is None else argv, started)
+
+
+def _generate(arguments: argparse.Namespace, paths: Paths, argv: Sequence[str], started: float) -> int:
     if arguments.command == "generate" and not arguments.check and not arguments.json:
-        known = manifest.unchanged(paths, arguments.target)
-        if known is not None:
-            _done(paths, known[0], 0, known[1] + 1, started)
+        known = [manifest.unchanged(paths.for_target(target), target) for target in arguments.target]
+        found = [each for each in known if each is not None]
+        if len(found) == len(known):
+            _done(paths, found[0][0], 0, sum(count + 1 for _, count in found), started)
             return OK
-    return _run(arguments, paths, sys.argv[1:] if argv is None else argv, started)
+    return _run(arguments, paths, argv, started)
+
+
+def _build(paths: Paths, sanitize: bool) -> int:
+    from codegen.build import BuildError, build
+
+    started = time.perf_counter()
+    try:
+        made = build(paths.root, sanitize)
+    except BuildError as error:
+        if error.output:
+            print(error.output, file=sys.stderr)
+        print(f"error: {error}", file=sys.stderr)
+        return ERRORS
+    print(f"the native core is {paths.shown(made)}, built in {time.perf_counter() - started:.1f} s")
+    return OK
 
 
 def _run(arguments: argparse.Namespace, paths: Paths, argv: Sequence[str], started: float) -> int:
@@ -56,20 +82,23 @@ def _run(arguments: argparse.Namespace, paths: Paths, argv: Sequence[str], start
             print_diagnostics(result.diagnostics, sys.stderr)
         return ERRORS
     if arguments.command == "list":
+        if arguments.native:
+            return _native(result.plan, paths)
         return _missing(result.plan) if arguments.missing else _list(result.plan, arguments.json)
     if arguments.command == "report":
         print(pipeline.judgement(paths, result), end="")
         return OK
     if arguments.command == "explain":
-        return _explain(result.plan, paths, arguments.operator)
-    files = pipeline.emit(paths, result.plan, arguments.target)
+        return _explain(result.plan, paths, arguments.operator, arguments.target)
+    emitted = [(paths.for_target(target), pipeline.emit(paths, result.plan, target)) for target in arguments.target]
     if arguments.check:
-        return _check(files, paths, argv, arguments.json)
-    touched = pipeline.write(files, paths.output)
+        return _check(emitted, paths, argv, arguments.json)
+    # Python last: its manifest is what the runtime trusts.
+    touched = sum(pipeline.write(files, place.output) for place, files in reversed(emitted))
     if arguments.json:
         print_diagnostics(result.findings, sys.stdout, as_json=True, severity="warning")
         return OK
-    _done(paths, pipeline.summary(result.plan), touched, len(files), started)
+    _done(paths, pipeline.summary(result.plan), touched, sum(len(files) for _, files in emitted), started)
     if result.findings:
         print(f"{len(result.findings.items)} findings, no errors: 'report' instead of 'generate' shows them")
     return OK
@@ -86,9 +115,9 @@ def _parser() -> argparse.ArgumentParser:
         description="Makes a differentiable library out of native_functions.yaml and derivatives.yaml.",
     )
     parser.add_argument(
-        "command", nargs="?", default="generate", choices=("generate", "list", "explain", "report"),
-        help="generate (default) writes the output; list shows the operators; explain OP shows all about one; report "
-        "judges the formulas",
+        "command", nargs="?", default="generate", choices=("generate", "build", "list", "explain", "report"),
+        help="generate (default) writes the output; build compiles the native core, too; list shows the operators; "
+        "explain OP shows all about one; report judges the formulas",
     )  # fmt: skip
     parser.add_argument("operator", nargs="?", help="an operator such as mul.Tensor, for explain")
     parser.add_argument("--native-functions", type=Path, metavar="FILE", help="operator signatures and dispatch")
@@ -103,11 +132,20 @@ def _parser() -> argparse.ArgumentParser:
         help="with --native-functions: a kernel that does not exist is an error; else it is bound late",
     )  # fmt: skip
     parser.add_argument("--out", type=Path, metavar="DIR", help="where the output goes (default: generated/)")
-    parser.add_argument("--target", choices=TARGETS, default="python", help="what to emit (default: python)")
+    parser.add_argument(
+        "--target",
+        choices=TARGETS,
+        action="append",
+        help="what to emit, or explain to show; may be given again (default: everything; explain: python)",
+    )
     parser.add_argument(
         "--check", action="store_true", help="write nothing; fail if the output is missing or not what would be written"
     )
+    parser.add_argument(
+        "--sanitize", action="store_true", help="with build: AddressSanitizer and UndefinedBehaviorSanitizer"
+    )
     parser.add_argument("--missing", action="store_true", help="with list: only what is declared and not implemented")
+    parser.add_argument("--native", action="store_true", help="with list: what is left to Python by C++, and why")
     parser.add_argument("--json", action="store_true", help="diagnostics, or the list, as JSON on standard output")
     return parser
 
@@ -127,10 +165,14 @@ def _paths(arguments: argparse.Namespace) -> Paths:
     )
 
 
-def _check(files: Mapping[str, str], paths: Paths, argv: Sequence[str], as_json: bool) -> int:
+def _check(emitted: Sequence[tuple[Paths, Mapping[str, str]]], paths: Paths, argv: Sequence[str], as_json: bool) -> int:
     from codegen import pipeline
 
-    stale = pipeline.differences(files, paths.output)
+    stale = [
+        (place.output / name).relative_to(paths.output).as_posix()
+        for place, files in emitted
+        for name in pipeline.differences(files, place.output)
+    ]
     if as_json:
         print(json.dumps(stale))
     elif stale:
@@ -173,7 +215,19 @@ def _missing(plan: Plan) -> int:
     return OK
 
 
-def _explain(plan: Plan, paths: Paths, name: str) -> int:
+def _native(plan: Plan, paths: Paths) -> int:
+    from codegen.targets import cpp
+
+    found = cpp.coverage(plan, paths)
+    for kind, reasons in (("operator", found.operators), ("Node", found.nodes)):
+        for name, reason in reasons.items():
+            if reason is not None:
+                print(f"{kind}\t{name}\t{reason}")
+    print(found, file=sys.stderr)
+    return OK
+
+
+def _explain(plan: Plan, paths: Paths, name: str, targets: Sequence[str]) -> int:
     from codegen.describe import explain
     from codegen.vocabulary import did_you_mean
 
@@ -182,7 +236,7 @@ def _explain(plan: Plan, paths: Paths, name: str) -> int:
         hint = did_you_mean(name, [str(operator.name) for operator in plan.operators])
         print(f"error: no operator '{name}'" + (f"\nhint: {hint}" if hint else ""), file=sys.stderr)
         return USAGE
-    print("\n\n".join(explain(operator, paths.templates) for operator in found))
+    print("\n\n".join(explain(operator, plan, paths, targets) for operator in found))
     return OK
 
 

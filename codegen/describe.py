@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from collections.abc import Sequence
 
+from codegen.paths import Paths
 from codegen.plan import OperatorPlan, Plan, SavedVariable
-from codegen.targets.python import operator_text
+from codegen.targets import cpp, python
 
 
 def operator_rows(plan: Plan) -> list[dict[str, object]]:
@@ -32,8 +33,8 @@ def _kind(operator: OperatorPlan) -> str:
     }[operator.kind]
 
 
-def explain(operator: OperatorPlan, templates: Path) -> str:
-    """All that is known of an operator, as text: schema, dispatch table, formulas, saved state, generated code."""
+def explain(operator: OperatorPlan, plan: Plan, paths: Paths, targets: Sequence[str] = ("python",)) -> str:
+    """All that is known of an operator, as text: schema, dispatch table, formulas, saved state, code of the targets."""
     lines = [str(operator.schema), "", "dispatch"]
     lines += [f"  {key}: {function}" for key, function in operator.implementations]
     if operator.promotion is not None:
@@ -58,7 +59,11 @@ def explain(operator: OperatorPlan, templates: Path) -> str:
         lines += ["", "no formula: the derivative follows from the operators it calls"]
     else:
         lines += ["", "no formula: not differentiable"]
-    return "\n".join([*lines, "", operator_text(operator, templates).strip()])
+    if "python" in targets:
+        lines += ["", python.operator_text(operator, paths.templates).strip()]
+    if "cpp" in targets:
+        lines += ["", cpp.operator_text(operator, plan, paths).strip()]
+    return "\n".join(lines)
 
 
 def _saved(variable: SavedVariable, gradients: tuple[object, ...]) -> str:

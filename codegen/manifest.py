@@ -74,7 +74,7 @@ def source_hash(paths: Paths, target: str) -> str:
 
 def stale_files(files: Collection[str], output: Path) -> list[str]:
     """Files of an earlier generation that this one, which makes `files`, does not make."""
-    kinds = (".py", ".pyi", ".json")
+    kinds = (".py", ".pyi", ".json", ".cpp", ".hpp")
     present = (path.name for path in output.glob("*") if path.is_file() and path.suffix in kinds)
     return sorted(name for name in present if name not in files and name != NAME)
 
@@ -85,6 +85,7 @@ def _sources(paths: Paths) -> Iterator[Path]:
     yield from (path for path in (paths.tags, paths.helpers, *(paths.library or ())) if path is not None)
     yield from sorted(Path(__file__).parent.rglob("*.py"))
     yield from sorted(path for path in paths.templates.rglob("*.j2"))
+    yield from (path for path in (paths.native_kernels, paths.native_helpers) if path.exists())
     for part in ("kernels", "composite", "helpers", "upstream", "func/rules"):
         yield from sorted((paths.runtime / part).glob("*.py"))
 

@@ -22,6 +22,20 @@ class Paths:
     helpers: Path | None = None  # declarations of helpers, besides the functions of the runtime
     library: tuple[Path, Path] | None = None  # the YAML whose kernels implement foreign operators
 
+    def for_target(self, target: str) -> Paths:
+        """The same with the output folder of one target: Python's is the package, the others lie below it."""
+        return self if target == "python" else replace(self, output=self.output / target)
+
+    @property
+    def native_kernels(self) -> Path:
+        """The loops of the native core, which generated C++ uses as far as they go."""
+        return self.runtime / "native" / "src" / "kernels.hpp"
+
+    @property
+    def native_helpers(self) -> Path:
+        """The formula helpers that the native core has itself."""
+        return self.runtime / "native" / "src" / "helpers.hpp"
+
     def shown(self, path: Path) -> str:
         """`path` as messages name it: relative to where the project or the user is, if it lies below."""
         for base in (self.root, Path.cwd()):

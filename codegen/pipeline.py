@@ -94,8 +94,8 @@ def _read_helpers(paths: Paths, diagnostics: Diagnostics) -> Sequence[HelperDecl
 
 
 def emit(paths: Paths, made: plan.Plan, target: str = "python") -> Mapping[str, str]:
-    """The text of every output file, by its path below the output folder."""
-    files = dict(targets.TARGETS[target](made, paths.templates))
+    """The text of every output file of a target, by its path below the target's output folder."""
+    files = dict(targets.TARGETS[target](made, paths))
     files[manifest.NAME] = manifest.manifest_text(paths, target, summary(made), files)
     return files
 

@@ -15,6 +15,10 @@ from codegen.callables import FunctionIndex, PythonFunction
 from codegen.callees import OperatorTable
 from codegen.check import COMPOSITE_KEYS, composite_name, values_used
 from codegen.formula.typed import (
+    BOOL,
+    DTYPE,
+    INT,
+    INT_LIST,
     OPTIONS,
     TENSOR,
     Arithmetic,
@@ -40,6 +44,7 @@ from codegen.model import FormulaKind, NativeFunction, Promotion
 from codegen.resolve import ResolvedEntry, ResolvedFormula
 from codegen.sampling import samples_of
 from codegen.schema.types import Argument, FunctionSchema, ListType, OperatorName, OptionalType, SchemaKind, Type
+from codegen.source import Text
 
 # -- Nodes
 
@@ -58,6 +63,23 @@ class SavedVariable:
     expr: TypedExpr
     needed_by: tuple[int, ...]
 
+    @property
+    def result_index(self) -> int:
+        """Which result of the operator a saved result is."""
+        assert isinstance(self.expr, Variable)
+        return self.expr.index
+
+    @property
+    def is_hidden(self) -> bool:
+        """Whether it is a value for the formulas alone; PyTorch shows numbers and strings, and lists of them."""
+        if self.shape != "value":
+            return False
+        type = self.expr.type
+        if isinstance(self.expr, Intrinsic):
+            inner = type.elem if isinstance(type, OptionalType) else type
+            return inner not in (INT, INT_LIST)
+        return type in (DTYPE, OptionalType(BOOL))
+
 
 @dataclass(frozen=True, slots=True)
 class GradientPlan:
@@ -73,6 +95,7 @@ class GradientPlan:
     reads: tuple[int, ...]
     materialize: tuple[int, ...]
     reason: str | None = None
+    text: Text | None = None  # as it stands in the file
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +130,16 @@ class NodePlan:
         """Whether one Tensor comes out and only single Tensors go in: such a Node is made in place, not by a call."""
         lists = any(edge.is_list for edge in self.edges) or any(saved.shape == "list" for saved in self.saved)
         return self.single and not lists
+
+    def edges_needing(self, variable: SavedVariable) -> tuple[EdgePlan, ...]:
+        """The edges of which one has to be asked for if the variable is to be kept; none: it always is."""
+        needed = {index for gradient in variable.needed_by for index in self.gradients[gradient].edges}
+        return () if len(needed) == len(self.edges) else tuple(self.edges[index] for index in sorted(needed))
+
+    def output_nr(self, variable: SavedVariable) -> int | None:
+        """The output of the Node that a saved result is; None for one that is not differentiable."""
+        index = variable.result_index
+        return self.outputs.index(index) if index in self.outputs else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -332,6 +365,7 @@ def _plan_node(entry: ResolvedEntry, class_name: str) -> NodePlan | None:
                 reads,
                 materialize,
                 (formula.source.reason or str(schema.name)) if tree is None else None,
+                formula.source.text,
             )
         )
     dynamic = len(schema.returns) == 1 and isinstance(schema.returns[0].type, ListType)

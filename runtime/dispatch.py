@@ -22,6 +22,7 @@ from runtime.kernel_table import Kernel, KernelTable, backend_of
 from runtime.keys import COMPOSITE_EXPLICIT, COMPOSITE_IMPLICIT, CPU
 from runtime.linear import edge_of
 from runtime.modes import Variant, everywhere, grad_mode, interest, plain, tell_recorded
+from runtime.native import core
 from runtime.node import Node, next_sequence_nr
 from runtime.tensor import UNTRACKED, Tensor, wrap
 from runtime.types import named_result
@@ -631,6 +632,8 @@ class Operator:
             raise LookupError("the kernel was replaced")
 
         self.function.__globals__[f"{self._symbol}_kernel"] = decline
+        if core is not None:
+            core.kernel_replaced(self._symbol)
 
     def explained(self, error: Exception, values: Sequence[Any]) -> Exception:
         """`error` as the caller should see it: the class PyTorch raises, with the schema and what was given."""

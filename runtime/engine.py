@@ -8,6 +8,7 @@ beforehand says that nothing more will come.
 
 from __future__ import annotations
 
+import operator
 import sys
 import threading
 from collections.abc import Callable, Sequence
@@ -20,7 +21,9 @@ import numpy as np
 
 from runtime.edge import fit
 from runtime.modes import NodeHandler, everywhere, grad_mode, interest, plain
+from runtime.native import core
 from runtime.node import LEAF, AccumulateGrad, Node, OutputEdge, accumulator, watch
+from runtime.saved import freed_error, modified_error
 from runtime.tensor import UNTRACKED, Tensor, wrap
 
 # One lock for all leaves: what it guards is short, and threads that share one leaf mostly share all of them.
@@ -30,6 +33,45 @@ _getrefcount: Callable[[object], int] | None = getattr(sys, "getrefcount", None)
 
 # Where the gradient of an input of `grad` is found: output number and position among the inputs.
 _Places = dict[Node, list[tuple[int, int]]]
+
+
+def _fit(grad: Tensor, target: Any, source: str) -> Tensor:
+    if isinstance(target, Node):
+        return fit(grad, target.shape, target.dtype, source)
+    return fit(grad, target._array.shape, target._array.dtype, source)
+
+
+def _fit_output(node: Node, output_nr: int, grad: Tensor, source: str) -> Tensor:
+    if node.num_outputs == 1:
+        return fit(grad, node.shape, node.dtype, source)
+    return fit(grad, node.shape[output_nr], node.dtype[output_nr], source)
+
+
+def _run_whole(node: Node, grad: Any, keep_graph: bool) -> Sequence[Tensor | None]:
+    if type(grad) is list:
+        grad = tuple(grad)
+    results = run_node(node, grad)
+    if not keep_graph:
+        node.release()
+    return results
+
+
+if core is not None:
+    core.install(
+        tensor_type=Tensor,
+        node_type=Node,
+        output_edge_type=OutputEdge,
+        leaf=LEAF,
+        untracked=UNTRACKED,
+        freed_error=freed_error,
+        modified_error=modified_error,
+        fit=_fit,
+        fit_output=_fit_output,
+        sum=operator.add,
+        run_node=_run_whole,
+        finish_leaf=lambda *args: accumulate_into_leaf(*args),
+        explain=lambda error, node: _explain(error, node),
+    )
 
 
 class _Current(threading.local):
@@ -75,6 +117,10 @@ def run(
     enabled, outer = grad_mode.enabled, _current.run
     grad_mode.enabled = create_graph
     try:
+        if core is not None and inputs is None and not watch.hooks and not interest.nodes and not everywhere.nodes:
+            _current.run = _NativeRun()
+            core.backward([_target(root) for root in roots], list(grads), keep_graph, create_graph)
+            return []
         this = _current.run = _run_class()(inputs, keep_graph, create_graph, accumulate)
         return this.execute(roots, grads, allow_unused)
     finally:
@@ -113,6 +159,12 @@ class Repeated:
             return run.results
         finally:
             grad_mode.enabled, _current.run = enabled, outer
+
+
+class _NativeRun:
+    """Stands for a backward that the native engine runs: everything, into all leaves, with nobody watching."""
+
+    inputs: Sequence[Tensor] | None = None
 
 
 class _Run:

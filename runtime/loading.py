@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import json
 import os
 import sys
 from collections.abc import Mapping
@@ -15,7 +16,8 @@ from codegen.manifest import NAME as MANIFEST
 from codegen.manifest import is_current
 from codegen.paths import project_paths
 from runtime import ops
-from runtime.tensor import Tensor
+from runtime.native import core, replacing
+from runtime.tensor import Tensor, TensorBase
 
 COMMAND = "python -m codegen"
 # Names another output folder of the generator, made of other YAML, to take the place of `generated`.
@@ -37,6 +39,11 @@ def load(package: str, runtime: ModuleType) -> None:
         _check_current(package)
     packets = importlib.import_module(f"{package}.packets")
     methods = importlib.import_module(f"{package}.methods")
+    native = False  # whether operators are: a core that was made of other YAML has none to offer
+    if core is not None and core.made_from() == _inputs(package):
+        operators = importlib.import_module(f"{package}.operators")
+        replacing.replace(core.load(), sys.modules[package], operators, packets, methods)
+        native = True
     vars(ops).update(packets.PACKETS)
     for base, function in packets.PACKETS.items():
         module = packets.PYTHON_MODULES.get(base)
@@ -45,7 +52,14 @@ def load(package: str, runtime: ModuleType) -> None:
             setattr(namespace, base.removeprefix(f"{module}_"), function)
         elif module is None and base in packets.FUNCTIONS and not hasattr(runtime, base):
             setattr(runtime, base, function)
-    install_methods({**methods.METHODS, **_written_by_hand()})
+    install_methods({**methods.METHODS, **_written_by_hand()}, signs=native)
+
+
+def _inputs(package: str) -> str | None:
+    """The hash of the YAML that the generated package was made of."""
+    folder = Path(str(sys.modules[package].__file__)).parent
+    found: str | None = json.loads((folder / MANIFEST).read_text(encoding="utf-8")).get("inputs")
+    return found
 
 
 def _written_by_hand() -> dict[str, Any]:
@@ -62,10 +76,11 @@ def _written_by_hand() -> dict[str, Any]:
     }
 
 
-def install_methods(methods: Mapping[str, Any]) -> None:
-    """Put operators on Tensor; a member written by hand stays."""
+def install_methods(methods: Mapping[str, Any], signs: bool = False) -> None:
+    """Put operators on Tensor; a member written by hand stays, and with `signs` what the native base class has."""
+    kept = [base for base in Tensor.__mro__[:-1] if signs or base is not TensorBase]
     for name, function in methods.items():
-        if name in ("__eq__", "__ne__") or not any(name in vars(base) for base in Tensor.__mro__[:-1]):
+        if name in ("__eq__", "__ne__") or not any(name in vars(base) for base in kept):
             setattr(Tensor, name, function)
 
 

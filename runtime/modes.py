@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
+from runtime.native import core
+
 if TYPE_CHECKING:
     from runtime.dispatch import Operator
     from runtime.node import Node
@@ -28,7 +30,7 @@ class GradMode(threading.local):
     asked: bool = False  # what was asked for inside of inference mode
 
 
-grad_mode = GradMode()
+grad_mode: GradMode = GradMode() if core is None else core.GradMode()
 
 # The Tensor types the straight-line path may handle. The set object itself never changes: generated code holds it.
 plain: set[type] = set()
@@ -44,6 +46,8 @@ def register_plain(cls: type) -> None:
         _plain_types.add(cls)
         if _unusual == 0:
             plain.add(cls)
+        if core is not None:
+            core.add_plain_type(cls)
 
 
 def enter_unusual() -> None:
@@ -52,6 +56,8 @@ def enter_unusual() -> None:
     with _lock:
         _unusual += 1
         plain.clear()
+        if core is not None:
+            core.set_unusual(_unusual)
 
 
 def leave_unusual() -> None:
@@ -63,6 +69,8 @@ def leave_unusual() -> None:
         _unusual -= 1
         if _unusual == 0:
             plain.update(_plain_types)
+        if core is not None:
+            core.set_unusual(_unusual)
 
 
 @contextmanager

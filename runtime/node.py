@@ -11,6 +11,7 @@ import weakref
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeAlias
 
+from runtime.native import core
 from runtime.tensor import LEAF, Leaf
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ __all__ = [
 
 # One counter for all threads: a Node is numbered after everything it points at, whichever thread made that.
 _sequence_nrs = itertools.count()
-next_sequence_nr: Callable[[], int] = _sequence_nrs.__next__
+next_sequence_nr: Callable[[], int] = _sequence_nrs.__next__ if core is None else core.next_sequence_nr
 
 _next_hook_id: Callable[[], int] = itertools.count().__next__
 
@@ -45,6 +46,8 @@ Hooks: TypeAlias = "dict[int, Callable[..., Any]]"
 
 def peek_sequence_nr() -> int:
     """The number that the next Node gets, unless another thread records one first."""
+    if core is not None:
+        return core.peek_sequence_nr()  # type: ignore[no-any-return]
     return int(repr(_sequence_nrs).removeprefix("count(").removesuffix(")"))
 
 
@@ -130,14 +133,25 @@ class GradientEdge(NamedTuple):
 Edge: TypeAlias = "Node | OutputEdge | Tensor | None"
 
 
-class Node:
+if TYPE_CHECKING or core is None:
+
+    class NodeBase:
+        """The state of a Node where there is no native core."""
+
+        __slots__ = ("__weakref__", "_extra", "dtype", "edges", "sequence_nr", "shape")
+
+else:
+    NodeBase = core.NodeBase
+
+
+class Node(NodeBase):
     """One step of the way back: turns the gradients of an operator's outputs into gradients of its inputs.
 
     Subclasses hold the saved state in slots and define `apply` and `release`. `shape` and `dtype` describe the output
     (tuples of them, one per output, where `num_outputs` is not 1; None: `len(shape)` outputs).
     """
 
-    __slots__ = ("__weakref__", "_extra", "dtype", "edges", "sequence_nr", "shape")
+    __slots__ = ()
 
     num_outputs: ClassVar[int | None] = 1
     _name: ClassVar[str] = "Node"
@@ -213,6 +227,8 @@ class Node:
         """The rare parts, made on first use."""
         if self._extra is None:
             self._extra = NodeExtra()
+            if core is not None:
+                core.track(self)  # what users put there may lead back here
         return self._extra
 
     def register_hook(self, hook: Callable[..., Any]) -> RemovableHandle:

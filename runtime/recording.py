@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from operator import attrgetter
+from types import GetSetDescriptorType
 from typing import Any, NoReturn
 
 import numpy as np
@@ -241,6 +242,10 @@ def _properties(cls: type) -> dict[str, Any]:
         found = _known_properties[cls] = {
             member.name: member for member in members.values() if isinstance(member, SavedProperty) and member.write
         }
+        for name, member in members.items():
+            if name.startswith("_saved_") and isinstance(member, GetSetDescriptorType):  # of a native class
+                short = name.removeprefix("_saved_")
+                found[short] = SavedProperty(short, member.__get__, member.__set__)
     return found
 
 

@@ -24,6 +24,7 @@ from runtime import dtypes
 from runtime.array_access import ArrayAccess
 from runtime.casts import Casts
 from runtime.modes import grad_mode, register_plain
+from runtime.native import core
 from runtime.types import Device, DType
 
 if TYPE_CHECKING:
@@ -92,14 +93,25 @@ class Extra:
     level: Any = None  # the transform of runtime.func whose input this is
 
 
-class Tensor(ArrayAccess, Casts, TensorMethods):
+if TYPE_CHECKING or core is None:
+
+    class TensorBase:
+        """The state of a Tensor where there is no native core."""
+
+        __slots__ = ("__weakref__", "_array", "_base", "_edge", "_extra", "_writes")
+
+else:
+    TensorBase = core.TensorBase
+
+
+class Tensor(TensorBase, ArrayAccess, Casts, TensorMethods):
     """An array of numbers that operators can be applied to and differentiated with respect to.
 
     `Tensor(2, 3)` makes one of that shape with arbitrary contents, `Tensor([1, 2])` one of the default dtype; prefer
     `runtime.tensor` and the factory functions.
     """
 
-    __slots__ = ("__weakref__", "_array", "_base", "_edge", "_extra", "_writes")
+    __slots__ = ()
 
     # NumPy's operators hand over to ours when a Tensor stands on their right.
     __array_priority__ = 1000

@@ -130,7 +130,8 @@ def _end(tensor: Tensor | None) -> tuple[Node | None, int]:
 
 def _put_back(node: Node, originals: dict[int, Tensor]) -> None:
     """Let the Node hold the arguments themselves, and not what stood in for them to say which gradients are wanted."""
-    for slot in type(node).__slots__:
+    slots: tuple[str, ...] = type(node).__slots__
+    for slot in slots:
         value = getattr(node, slot, None)
         if slot.startswith("_edge"):
             continue

@@ -143,7 +143,11 @@ def main(words: Sequence[str]) -> int:
         return 2
     with tempfile.TemporaryDirectory() as output:
         paths = paths_of(folder, Path(output))
-        subprocess.run([sys.executable, "-m", "codegen", *words_of(paths), "--out", output], cwd=ROOT, check=True)
+        subprocess.run(
+            [sys.executable, "-m", "codegen", "--target", "python", *words_of(paths), "--out", output],
+            cwd=ROOT,
+            check=True,
+        )
         result = pipeline.analyze(paths)
         print("\n".join(counts(paths, result, saved_here(paths.output))))
         REPORT.write_text(pipeline.judgement(paths, result), encoding="utf-8")

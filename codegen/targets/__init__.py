@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from pathlib import Path
 
+from codegen.paths import Paths
 from codegen.plan import Plan
-from codegen.targets import python
+from codegen.targets import cpp, python
 
-TARGETS: Mapping[str, Callable[[Plan, Path], Iterable[tuple[str, str]]]] = {"python": python.emit}
+TARGETS: Mapping[str, Callable[[Plan, Paths], Iterable[tuple[str, str]]]] = {
+    "python": lambda plan, paths: python.emit(plan, paths.templates),
+    "cpp": cpp.emit,
+}

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from codegen.formula.typed import BOOL, DTYPE, INT, INT_LIST, Intrinsic, Variable, VariableKind, walk
+from codegen.formula.typed import VariableKind, walk
 from codegen.plan import EdgePlan, GradientPlan, NodePlan, ParameterPlan, SavedVariable
-from codegen.schema.types import OptionalType
 from codegen.targets.python_text import PythonPrinter, identifier, local, plain, tuple_of
 
 
@@ -72,12 +71,7 @@ def _is_needed(edge: EdgePlan) -> str:
 
 def _condition(variable: SavedVariable, node: NodePlan) -> str | None:
     """When a saved variable is worth keeping: some gradient that reads it is asked for."""
-    if not variable.needed_by:
-        return None
-    edges = sorted({index for gradient in variable.needed_by for index in node.gradients[gradient].edges})
-    if len(edges) == len(node.edges):
-        return None
-    return " or ".join(_is_needed(node.edges[index]) for index in edges)
+    return " or ".join(map(_is_needed, node.edges_needing(variable))) or None
 
 
 def record_lines(parameters: tuple[ParameterPlan, ...], node: NodePlan, class_name: str) -> list[str]:
@@ -134,7 +128,7 @@ def _output_lines(parameters: tuple[ParameterPlan, ...], node: NodePlan) -> list
 def _save_lines(variable: SavedVariable, node: NodePlan, printer: PythonPrinter) -> list[str]:
     name = f"_{variable.name}"
     if variable.shape == "result":
-        result = _result(node, _result_index(variable))
+        result = _result(node, variable.result_index)
         # The result is kept without its history, which would be a cycle; the version list is shared with it.
         return [
             f"node.{name} = {result}._array",
@@ -204,18 +198,6 @@ def _edge_lines(node: NodePlan) -> list[str]:
     return lines
 
 
-def _result_index(variable: SavedVariable) -> int:
-    """Which result of the operator a saved result is."""
-    assert isinstance(variable.expr, Variable)
-    return variable.expr.index
-
-
-def _output_nr(variable: SavedVariable, node: NodePlan) -> int | None:
-    """The Node's output that a saved result is; None for one that is not differentiable."""
-    index = _result_index(variable)
-    return node.outputs.index(index) if index in node.outputs else None
-
-
 def _unpack_lines(variable: SavedVariable, node: NodePlan) -> list[str]:
     name, attribute = local(variable.name), f"self._{variable.name}"
     if variable.shape in ("tensor", "optional"):
@@ -226,7 +208,7 @@ def _unpack_lines(variable: SavedVariable, node: NodePlan) -> list[str]:
     if variable.shape == "list":
         return [f"check_versions(self, {variable.name!r}, {name}, {attribute}_version)"]
     if variable.shape == "result":
-        index = _output_nr(variable, node)
+        index = node.output_nr(variable)
         return [
             f"{name} = unpack_result(self, {variable.name!r}, {name}, {attribute}_version, {attribute}_at, {index})"
         ]
@@ -260,24 +242,15 @@ def _gradient_lines(gradient: GradientPlan, node: NodePlan, printer: PythonPrint
     return [f"if {test}:", *(f"    {line}" for line in body), "else:", f"    {otherwise}"]
 
 
-def _is_hidden(variable: SavedVariable) -> bool:
-    """Whether a value is kept for the formulas alone; PyTorch shows numbers and strings, and lists of them."""
-    type = variable.expr.type
-    if isinstance(variable.expr, Intrinsic):
-        inner = type.elem if isinstance(type, OptionalType) else type
-        return inner not in (INT, INT_LIST)
-    return type in (DTYPE, OptionalType(BOOL))
-
-
 def _properties(node: NodePlan) -> list[tuple[str, str]]:
     """`_saved_self` and the like: what PyTorch shows of a Node."""
     found = []
     for variable in node.saved:
-        if variable.shape == "value" and _is_hidden(variable):
+        if variable.is_hidden:
             continue
         maker = {"tensor": "saved_tensor", "optional": "saved_tensor", "list": "saved_list", "value": "saved_value"}
         if variable.shape == "result":
-            text = f"saved_result({variable.name!r}, {_output_nr(variable, node)})"
+            text = f"saved_result({variable.name!r}, {node.output_nr(variable)})"
         else:
             text = f"{maker[variable.shape]}({variable.name!r})"
         found.append((f"_saved_{variable.name}", text))

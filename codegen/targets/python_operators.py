@@ -255,9 +255,13 @@ def _wrap_lines(operator: OperatorPlan) -> list[str]:
     if operator.view == "multi":
         return [f"out = tuple([view_of(array, {base}, 'multi') for array in result])"]
     if operator.returns_list:
-        return ["out = tuple([wrap(array) for array in result])"]
+        return ["out = tuple([wrap(asarray(array)) for array in result])"]
     if len(operator.schema.returns) > 1:
-        wrapped = "None if array is None else wrap(array)" if operator.schema.masks_outputs else "wrap(array)"
+        wrapped = (
+            "None if array is None else wrap(asarray(array))"
+            if operator.schema.masks_outputs
+            else "wrap(asarray(array))"
+        )
         return [f"out = {operator.function}_op.results([{wrapped} for array in result])"]
     if base is not None:
         return [f"out = view_of(result, {base})"]
@@ -390,7 +394,7 @@ def _packet_view(
     base: str, candidates: list[Candidate], overloads: Mapping[str, str], packet: PacketPlan | None
 ) -> PacketView:
     function, parameters = candidates[0].function, candidates[0].parameters
-    spread = _spread(parameters)
+    spread = spread_position(parameters)
     names = {parameter.name for parameter in parameters}
     alone = len(candidates) == 1 and spread is None
     given = "*args, **kwargs"
@@ -428,7 +432,7 @@ def _choice_lines(base: str, candidates: list[Candidate], spread: int | None) ->
     lines: list[str] = []
     overloads = [(candidate.function, candidate.parameters) for candidate in candidates]
     tensor, number = binary_overloads(overloads)
-    only_self = next((f for f, ps in overloads if ps and not _required(ps[1:]) and str(ps[0].type) == "Tensor"), None)
+    only_self = unary_overload(overloads)
     if spread is not None:
         function, first = candidates[0].function, identifier(candidates[0].parameters[0].name)
         head = f"{first}, " if spread else ""
@@ -454,11 +458,16 @@ def _choice_lines(base: str, candidates: list[Candidate], spread: int | None) ->
     return [*lines, f"return choose({base!r}, {base}_overloads, args, kwargs)"]
 
 
+def unary_overload(candidates: list[tuple[str, tuple[ParameterPlan, ...]]]) -> str | None:
+    """The overload for a Tensor alone."""
+    return next((f for f, ps in candidates if ps and not _required(ps[1:]) and str(ps[0].type) == "Tensor"), None)
+
+
 def _required(parameters: tuple[ParameterPlan, ...]) -> int:
     return sum(parameter.default is None for parameter in parameters)
 
 
-def _spread(parameters: tuple[ParameterPlan, ...]) -> int | None:
+def spread_position(parameters: tuple[ParameterPlan, ...]) -> int | None:
     """Where ints may stand without brackets, `x.permute(0, 1)`: the only positional parameter besides `self`."""
     positional = [p for p in parameters if not p.keyword_only]
     start = 1 if positional and str(positional[0].type) == "Tensor" else 0

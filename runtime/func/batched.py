@@ -14,13 +14,17 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from runtime.linear import ArrayMap, LinearBackward, apply_linear
-from runtime.tensor import Tensor
+from runtime.tensor import Tensor, TensorBase
 
 if TYPE_CHECKING:
     from runtime.func.levels import VmapLevel
     from runtime.node import RemovableHandle
 
 _new = object.__new__
+
+# The slot that BatchedTensor hides behind a property: the native core reads shape and dtype there.
+_get_element: Any = vars(TensorBase)["_array"].__get__
+_set_element: Any = vars(TensorBase)["_array"].__set__
 
 _NUMBER = (
     "vmap: It looks like you're calling .item() on a Tensor. That has no meaning under vmap, where there is one value "
@@ -62,11 +66,9 @@ class BatchedTensor(Tensor):
 
     @property
     def _array(self) -> np.ndarray[Any, Any]:  # type: ignore[override]
-        level = self.level
-        if not level.open:
+        if not self.level.open:
             raise RuntimeError(_ESCAPED)
-        array = self.value._array
-        return array[0, ...] if level.size else np.empty(array.shape[1:], array.dtype)
+        return _get_element(self)  # type: ignore[no-any-return]
 
     @property
     def _edge(self) -> Any:
@@ -181,6 +183,7 @@ class BatchedTensor(Tensor):
                 "vmap: the data of a Tensor that is vmapped over can only be set to one of the same level"
             )
         self.value.data = value.value
+        _set_element(self, _element(value.value, self.level))
 
     # Linear maps on arrays, which the engine fits gradients with.
 
@@ -200,11 +203,18 @@ def _of_batch(function: ArrayMap) -> ArrayMap:
     return of_batch
 
 
+def _element(value: Tensor, level: VmapLevel) -> np.ndarray[Any, Any]:
+    """An array of the shape and dtype of the elements of a batch."""
+    array = value._array
+    return array[0, ...] if level.size else np.empty(array.shape[1:], array.dtype)
+
+
 def batch(value: Tensor, level: VmapLevel) -> BatchedTensor:
     """The Tensor that stands for each entry of the first dimension of `value`."""
     out: BatchedTensor = _new(BatchedTensor)
     out.value = value
     out.level = level
+    _set_element(out, _element(value, level))
     return out
 
 

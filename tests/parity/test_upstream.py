@@ -12,6 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from compiling import compiled, needs_compiler
 from upstream import (
     counts,
     declared_operators,
@@ -26,6 +27,7 @@ from upstream import (
 
 from codegen import pipeline
 from codegen.formula.typed import HelperCall, OperatorCall, walk
+from codegen.targets import cpp
 
 torch = pytest.importorskip("torch")
 
@@ -158,19 +160,36 @@ def formula_line(lines: list[str], name: str, key: str) -> int:
     return next(i for i in entry_lines(lines, name) if lines[i].startswith(f"  {key}:"))
 
 
+@needs_compiler
+def test_a_compiler_takes_the_native_code(output: Path, result: pipeline.Result) -> None:
+    assert result.plan is not None
+    found = cpp.coverage(result.plan, paths_of(packaged()))
+    assert sum(reason is None for reason in found.nodes.values()) > 200
+    for name in ("shard_00.cpp", "shard_08.cpp", "packets.cpp"):
+        said = compiled(output / "cpp" / name)
+        assert said.returncode == 0, said.stderr
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
 def test_one_entry_edited_rewrites_the_files_that_hold_it(output: Path, tmp_path: Path) -> None:
     lines = PATHS.derivatives.read_text(encoding="utf-8").splitlines()
     formulas = tmp_path / "derivatives.yaml"
     formulas.write_text("\n".join(lines), encoding="utf-8")
     folder = tmp_path / "generated"
     assert codegen(folder, formulas=formulas).returncode == 0
-    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    before = contents(folder)
     at = formula_line(lines, "sin", "self")
     lines[at] = "  self: 2 * grad"
     formulas.write_text("\n".join(lines), encoding="utf-8")
     assert codegen(folder, formulas=formulas).returncode == 0
-    changed = {path.name for path in folder.iterdir() if path.read_bytes() != before[path.name]}
-    assert changed == {"nodes.py", "operators.py", "reference.md", "manifest.json"}
+    changed = {name for name, content in contents(folder).items() if content != before[name]}
+    shard = {name for name in changed if name.startswith("cpp/shard_")}
+    assert len(shard) == 1
+    native = {"cpp/shards.cpp", "cpp/manifest.json"}
+    assert changed == {"nodes.py", "operators.py", "reference.md", "manifest.json"} | shard | native
 
 
 def test_the_report_is_of_this_version(result: pipeline.Result) -> None:

@@ -1,0 +1,237 @@
+"""Operators in C++: an entry for each that has a straight way."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from codegen.check import PLACEMENT_ARGUMENTS
+from codegen.plan import FastPath, OperatorPlan, ParameterPlan
+from codegen.targets.cpp_nodes import NodeView
+from codegen.targets.cpp_text import Functions, Needs, Statements, functions_in, identifier, inside, wrapped
+from codegen.targets.environment import quoted
+from codegen.targets.python_text import identifier as python_identifier
+
+
+@dataclass(frozen=True, slots=True)
+class EntryView:
+    """What the template of an entry prints."""
+
+    function: str
+    schema: str
+    declaration: tuple[str, ...]
+    head: tuple[str, ...]
+    body: tuple[str, ...]
+    parameters: str  # their names, as string literals
+    count: int
+    positional: int
+
+
+@dataclass(frozen=True, slots=True)
+class NativeKernels:
+    """What kernels.hpp has, read from its text: functors for the loop templates, and functions with their arities."""
+
+    functors: frozenset[str]
+    functions: Functions
+
+    @classmethod
+    def read(cls, path: Path) -> NativeKernels:
+        """Of a file that may be missing: then there are no native kernels."""
+        functors = re.findall(r"^struct (\w+)", inside(path, "kernels"), re.MULTILINE)
+        return cls(frozenset(functors), functions_in(path, "kernels"))
+
+
+def has_entry(operator: OperatorPlan) -> bool:
+    """Whether an operator has a straight way that C++ can take."""
+    return operator.fast is not None and bool(operator.parameters)
+
+
+def entry_view(operator: OperatorPlan, node: NodeView | None, kernels: NativeKernels, needs: Needs) -> EntryView:
+    """The entry of an operator; `node` is None where Python records."""
+    parameters = operator.parameters
+    head = [f"PyObject* {identifier(parameter.name)}" for parameter in parameters]
+    return EntryView(
+        operator.function,
+        str(operator.schema),
+        tuple(wrapped(f"Ref {operator.function}(", head, ");")),
+        tuple(wrapped(f"Ref {operator.function}(", head, ") {")),
+        tuple(_Entry(operator, node, kernels, needs).lines()),
+        ", ".join(quoted(python_identifier(parameter.name)) for parameter in parameters),
+        len(parameters),
+        sum(not parameter.keyword_only for parameter in parameters),
+    )
+
+
+class _Entry:
+    """Writes the body of one entry."""
+
+    def __init__(self, operator: OperatorPlan, node: NodeView | None, kernels: NativeKernels, needs: Needs) -> None:
+        assert operator.fast is not None
+        self.operator = operator
+        self.fast: FastPath = operator.fast
+        self.node = node
+        self.kernels = kernels
+        self.needs = needs
+        self.out = Statements()
+        self.arguments = [identifier(parameter.name) for parameter in operator.parameters]
+        self.optional = {p.name for p in operator.parameters if str(p.type).endswith("?")}
+
+    def lines(self) -> list[str]:
+        self._check()
+        self._convert_ints()
+        self._compute()
+        self._wrap()
+        self._record()
+        self.out.add("return out;")
+        return self.out.lines
+
+    def _check(self) -> None:
+        fast, name = self.fast, identifier
+        tests = [f"!entries::{self.operator.function}.replaced"]
+        tests += [f"is_plain({name(tensor)})" for tensor in fast.tensors]
+        tests += [f"is_plain_or_none({name(tensor)})" for tensor in fast.optionals]
+        tests += [f"all_plain({name(tensors)})" for tensors in fast.lists]
+        tests += [f"{name(absent)} == Py_None" for absent in fast.absent]
+        tests += [f"PyTuple_CheckExact({name(flags)})" for flags in fast.bool_lists]
+        tests += [f"is_instance({name(a)}, {self.needs.name('runtime.dtypes', 'dtype')})" for a in fast.dtype_arguments]
+        if fast.dtypes == "weak":
+            tests += [
+                f"is_real_number{'_or_none' if scalar in self.optional else ''}({name(scalar)})"
+                for scalar in fast.scalars
+            ]
+        tests += self._dtype_tests()
+        self.out.lines += wrapped("  if (!(", tests, ")) {", " &&")
+        with self.out.block():
+            self._return_fall_back()
+
+    def _return_fall_back(self) -> None:
+        self.out.call("return fall_back", [f"entries::{self.operator.function}", *self.arguments], ";")
+
+    def _dtype_tests(self) -> list[str]:
+        promoted = [identifier(name) for name in self.fast.promoted]
+        if self.fast.dtypes == "any" or not promoted:
+            return []
+        first, *rest = promoted
+        kinds = {"float": "has_float_dtype", "weak": "has_float_dtype", "number": "has_number_dtype"}
+        known = kinds.get(self.fast.dtypes)
+        return [*([f"{known}({first})"] if known else []), *(f"same_dtype({first}, {other})" for other in rest)]
+
+    def _convert_ints(self) -> None:
+        for parameter in self.operator.parameters:
+            if parameter.name in self.fast.int_lists:
+                name = identifier(parameter.name)
+                function = "int_tuple_or_none" if parameter.name in self.optional else "int_tuple"
+                convert = self.needs.name("runtime.dispatch", "int_tuple")
+                size = self.needs.constant(str(parameter.size))
+                self.out.assign(f"Ref {name}_ints", f"{function}(", [name, convert, size], ");")
+                self.out.add(f"if (!{name}_ints) return Ref();")
+                self.out.add(f"{name} = {name}_ints.get();")
+
+    # -- the kernel
+
+    def _compute(self) -> None:
+        operator, fast = self.operator, self.fast
+        parameters = [p for p in operator.parameters if p.name not in PLACEMENT_ARGUMENTS]
+        parts = []
+        for parameter in parameters:
+            name = identifier(parameter.name)
+            if parameter.name in fast.tensors:
+                parts.append(f"array_object({name})")
+            elif parameter.name in fast.optionals:
+                parts.append(f"array_or_none({name})")
+            elif parameter.name in fast.dtype_arguments:
+                self.out.add(f'Ref {name}_numpy = attribute({name}, "numpy");')
+                self.out.add(f"if (!{name}_numpy) return Ref();")
+                parts.append(f"{name}_numpy.get()")
+            elif parameter.name in fast.lists:
+                self.out.add(f"Ref {name}_arrays = array_list({name});")
+                self.out.add(f"if (!{name}_arrays) return Ref();")
+                parts.append(f"{name}_arrays.get()")
+            else:
+                parts.append(name)
+        kernel = self.needs.name("generated.operators", f"{operator.function}_kernel")
+        run = "run_for_array" if self._is_one_array() else "run"
+        native = native_kernel(operator, parameters, self.kernels)
+        if native is not None:
+            self.out.add(f"Ref result = {native};")
+            self.out.when("!result", lambda: self.out.assign("result", f"{run}(", [kernel, *parts], ");"))
+        else:
+            self.out.assign("Ref result", f"{run}(", [kernel, *parts], ");")
+        self.out.when("!result", self._return_fall_back)
+
+    def _is_one_array(self) -> bool:
+        return not self.operator.returns_list and len(self.operator.schema.returns) == 1 and self.operator.view is None
+
+    # -- the result
+
+    def _wrap(self) -> None:
+        operator, out = self.operator, self.out
+        if operator.view is not None:
+            make = self.needs.name("runtime.views", "view_of")
+            base = next(identifier(a.name) for a in operator.schema.arguments if a.alias is not None)
+            if operator.view == "multi":
+                out.add(f"Ref out = view_tuple(result.get(), {make}, {base}, {self.needs.constant(repr('multi'))});")
+            else:
+                out.add(f"Ref out = invoke({make}, result.get(), {base});")
+        elif operator.returns_list:
+            out.add("Ref out = tensor_tuple(result.get());")
+        elif len(operator.schema.returns) > 1:
+            results = self.needs.name("generated.operators", f"{operator.function}_op.results")
+            out.add("Ref tensors = tensor_list(result.get());")
+            out.add("if (!tensors) return Ref();")
+            out.add(f"Ref out = invoke({results}, tensors.get());")
+        else:
+            out.add("Ref out = new_tensor(std::move(result));")
+        out.add("if (!out) return Ref();")
+
+    # -- the history
+
+    def _record(self) -> None:
+        operator = self.operator
+        plan = operator.node
+        if plan is None:
+            if self.fast.tensors and not operator.never_differentiable:
+                mark = self.needs.name("generated.operators", f"{operator.function}_op.undifferentiable")
+                self._if_recorded(self.fast.tensors, "invoke", [mark, "out.get()"])
+            return
+        edges = [edge.name for edge in plan.edges]
+        if self.node is None:
+            record = self.needs.name("generated.nodes", f"record_{operator.function}")
+            self._if_recorded(edges, "invoke", [record, "out.get()", *self.arguments])
+        else:
+            several = len(operator.schema.returns) > 1
+            given = "reinterpret_cast<PyTupleObject*>(out.get())->ob_item" if several else "out.get()"
+            call = f"{self.node.class_name}::record"
+            self._if_recorded(edges, call, [given, *map(identifier, self.node.arguments)])
+
+    def _if_recorded(self, names: Sequence[str], call: str, parts: Sequence[str]) -> None:
+        """`call`, if one of the Tensors requires grad; what it gives is false where it fails."""
+        tests = []
+        for name in names:
+            text = identifier(name)
+            if name in self.fast.lists:
+                tests.append(f"any_requires_grad({text})")
+            elif name in self.fast.optionals:
+                tests.append(f"requires_grad_or_none({text})")
+            else:
+                tests.append(f"requires_grad({text})")
+        self.out.when_both("grad_enabled", tests, " {")
+        with self.out.block():
+            self.out.unless(f"!{call}", parts, "return Ref();")
+
+
+def native_kernel(operator: OperatorPlan, parameters: Sequence[ParameterPlan], kernels: NativeKernels) -> str | None:
+    """The call of a native kernel, which takes Tensors and gives an array or nothing."""
+    fast = operator.fast
+    assert fast is not None
+    name = operator.implementation.name
+    values = [identifier(parameter.name) for parameter in parameters]
+    if len(values) in kernels.functions.get(name, ()):
+        return f"kernels::{name}({', '.join(values)})"
+    if name not in kernels.functors or len(operator.schema.returns) > 1:
+        return None
+    kinds = "".join("T" if p.name in fast.tensors else "S" if p.name in fast.scalars else "?" for p in parameters)
+    loop = {"T": "unary", "TT": "binary", "TS": "binary_scalar"}.get(kinds)
+    return None if loop is None else f"{loop}<kernels::{name}>({', '.join(values)})"

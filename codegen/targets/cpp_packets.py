@@ -1,0 +1,76 @@
+"""Packets and signs in C++: which entries they choose among.  The choosing itself is written by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Set
+from dataclasses import dataclass
+
+from codegen.plan import Plan
+from codegen.targets.environment import quoted
+from codegen.targets.python_operators import (
+    PacketView,
+    binary_overloads,
+    packet_views,
+    sign_views,
+    spread_position,
+    unary_overload,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class PacketChoice:
+    """A packet, and overloads by what they take; all are names of functions, or None."""
+
+    name: str
+    single: str | None = None
+    unary: str | None = None
+    tensor: str | None = None
+    number: str | None = None
+    spread: str | None = None
+
+    @property
+    def fields(self) -> str:
+        """As C++ initializes it."""
+        return _fields(self.name, self.single, self.unary, self.tensor, self.number, self.spread)
+
+
+def packet_choices(plan: Plan, entries: Set[str]) -> Iterator[PacketChoice]:
+    """The packets that have an overload with a native entry."""
+    for packet in packet_views(plan):
+        choice = _choice(packet, entries)
+        if choice.fields.count("nullptr") < 5 and not packet.factory:
+            yield choice
+
+
+def _choice(packet: PacketView, entries: Set[str]) -> PacketChoice:
+    def native(function: str | None) -> str | None:
+        return function if function in entries else None
+
+    first = packet.candidates[0]
+    spread = spread_position(first.parameters)
+    if spread is not None:
+        return PacketChoice(packet.identifier, spread=native(first.function) if spread == 1 else None)
+    if len(packet.candidates) == 1:
+        return PacketChoice(packet.identifier, single=native(first.function))
+    overloads = [(candidate.function, candidate.parameters) for candidate in packet.candidates]
+    tensor, number = binary_overloads(overloads)
+    return PacketChoice(
+        packet.identifier, unary=native(unary_overload(overloads)), tensor=native(tensor), number=native(number)
+    )
+
+
+def sign_fields(plan: Plan, entries: Set[str]) -> Iterator[str]:
+    """The signs that have an overload with an entry, as C++ initializes them."""
+    packets = {packet.base: packet for packet in plan.packets}
+    for sign in sign_views(plan):
+        unary = None
+        if sign.kind == "unary":
+            unary = unary_overload([(o.function, o.parameters) for o in packets[sign.packet].overloads])
+        native = [name if name in entries else None for name in (unary, sign.tensor, sign.number)]
+        if sign.kind in ("unary", "binary") and any(native):
+            place = ("generated.operators", sign.function) if sign.function else ("generated.methods", sign.dunder)
+            yield _fields(sign.dunder, *place, *native)
+
+
+def _fields(*names: str | None) -> str:
+    return ", ".join("nullptr" if name is None else quoted(name) for name in names)

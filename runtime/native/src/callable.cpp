@@ -1,0 +1,257 @@
+#include "callable.hpp"
+
+#include <structmember.h>
+
+#include <cstddef>
+#include <cstring>
+
+#include "intrinsics.hpp"
+#include "registry.hpp"
+
+namespace gradwright {
+
+namespace {
+
+// Takes the place of a Python function: called in the same ways, bound as a method, with attributes of its own.
+struct Callable {
+  PyObject_HEAD vectorcallfunc vectorcall;
+  PyObject* dict;
+  PyObject* weakrefs;
+  PyObject* fallback;
+  // Of packets and signs: what they choose among, null where there is nothing to choose.
+  const Function* single;
+  const Function* unary;
+  const Function* tensor;
+  const Function* number;
+  const Function* spread;
+};
+
+PyTypeObject* callable_type = nullptr;
+
+Callable* as_callable(PyObject* object) { return reinterpret_cast<Callable*>(object); }
+
+// -- calls
+
+PyObject* pass_on(PyObject* self, PyObject* const* args, size_t flags, PyObject* keywords) {
+  return PyObject_Vectorcall(as_callable(self)->fallback, args, flags, keywords);
+}
+
+PyObject* call_function(const Function* function, PyObject* const* args, size_t count) {
+  return function->vectorcall(nullptr, args, count, nullptr);
+}
+
+PyObject* call_single(PyObject* self, PyObject* const* args, size_t flags, PyObject* keywords) {
+  const Function* function = as_callable(self)->single;
+  PyObject* values[kMostParameters];
+  if (!bind(*function, args, PyVectorcall_NARGS(flags), keywords, values))
+    return pass_on(self, args, flags, keywords);
+  return function->ordered(values);
+}
+
+// `x.view(2, 3)` and `x.view((2, 3))`; null without an exception where it is neither.
+PyObject* call_spread(const Function* function, PyObject* const* args, Py_ssize_t count) {
+  if (count < 2 || !is_plain(args[0])) return nullptr;
+  if (count == 2 && (PyTuple_CheckExact(args[1]) || PyList_CheckExact(args[1]))) {
+    return call_function(function, args, 2);
+  }
+  if (!PyLong_CheckExact(args[1]) || !PyLong_CheckExact(args[count - 1])) return nullptr;
+  Ref ints(PyTuple_New(count - 1));
+  if (!ints) return nullptr;
+  for (Py_ssize_t i = 1; i < count; ++i) PyTuple_SET_ITEM(ints.get(), i - 1, Py_NewRef(args[i]));
+  PyObject* values[] = {args[0], ints.get()};
+  return call_function(function, values, 2);
+}
+
+PyObject* call_packet(PyObject* self, PyObject* const* args, size_t flags, PyObject* keywords) {
+  if (keywords != nullptr) return pass_on(self, args, flags, keywords);
+  const Callable* packet = as_callable(self);
+  const Py_ssize_t count = PyVectorcall_NARGS(flags);
+  if (packet->spread != nullptr) {
+    PyObject* out = call_spread(packet->spread, args, count);
+    if (out != nullptr || PyErr_Occurred()) return out;
+  } else if (count == 1) {
+    if (packet->unary != nullptr && is_plain(args[0])) return call_function(packet->unary, args, 1);
+  } else if (count == 2 && is_plain(args[0])) {
+    if (packet->tensor != nullptr && is_plain(args[1]))
+      return call_function(packet->tensor, args, 2);
+    if (packet->number != nullptr && is_number(args[1]))
+      return call_function(packet->number, args, 2);
+  }
+  return pass_on(self, args, flags, keywords);
+}
+
+PyObject* call_entry(PyObject* self, PyObject* const* args, size_t flags, PyObject* keywords) {
+  return as_callable(self)->single->vectorcall(nullptr, args, flags, keywords);
+}
+
+// -- the type
+
+int traverse(PyObject* self, visitproc visit, void* arg) {
+  Callable* callable = as_callable(self);
+  Py_VISIT(Py_TYPE(self));
+  Py_VISIT(callable->dict);
+  Py_VISIT(callable->fallback);
+  return 0;
+}
+
+int clear(PyObject* self) {
+  // The fallback stays until the end: a call may still come.
+  Py_CLEAR(as_callable(self)->dict);
+  return 0;
+}
+
+void deallocate(PyObject* self) {
+  PyTypeObject* type = Py_TYPE(self);
+  PyObject_GC_UnTrack(self);
+  if (as_callable(self)->weakrefs != nullptr) PyObject_ClearWeakRefs(self);
+  clear(self);
+  Py_CLEAR(as_callable(self)->fallback);
+  type->tp_free(self);
+  Py_DECREF(type);
+}
+
+PyObject* bind_method(PyObject* self, PyObject* object, PyObject*) {
+  return object == nullptr || object == Py_None ? Py_NewRef(self) : PyMethod_New(self, object);
+}
+
+PyObject* describe(PyObject* self) {
+  Ref name(PyObject_GetAttrString(self, "__qualname__"));
+  return name ? PyUnicode_FromFormat("<native function %U at %p>", name.get(),
+                                     static_cast<void*>(self))
+              : nullptr;
+}
+
+// Pickled by its name, as Python functions are.
+PyObject* reduce(PyObject* self, PyObject*) { return PyObject_GetAttrString(self, "__qualname__"); }
+
+PyMemberDef members[] = {
+    {"__dictoffset__", T_PYSSIZET, offsetof(Callable, dict), READONLY, nullptr},
+    {"__weaklistoffset__", T_PYSSIZET, offsetof(Callable, weakrefs), READONLY, nullptr},
+    {"__vectorcalloffset__", T_PYSSIZET, offsetof(Callable, vectorcall), READONLY, nullptr},
+    {"__wrapped__", T_OBJECT, offsetof(Callable, fallback), READONLY, nullptr},
+    {},
+};
+
+PyGetSetDef properties[] = {
+    {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},
+    {},
+};
+
+PyMethodDef methods[] = {
+    {"__reduce__", reduce, METH_NOARGS, nullptr},
+    {},
+};
+
+PyType_Slot slots[] = {
+    {Py_tp_dealloc, reinterpret_cast<void*>(deallocate)},
+    {Py_tp_traverse, reinterpret_cast<void*>(traverse)},
+    {Py_tp_clear, reinterpret_cast<void*>(clear)},
+    {Py_tp_call, reinterpret_cast<void*>(PyVectorcall_Call)},
+    {Py_tp_descr_get, reinterpret_cast<void*>(bind_method)},
+    {Py_tp_repr, reinterpret_cast<void*>(describe)},
+    {Py_tp_members, members},
+    {Py_tp_getset, properties},
+    {Py_tp_methods, methods},
+    {0, nullptr},
+};
+
+PyType_Spec spec = {
+    "runtime.native.Function",
+    sizeof(Callable),
+    0,
+    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL |
+        Py_TPFLAGS_METHOD_DESCRIPTOR | Py_TPFLAGS_DISALLOW_INSTANTIATION | Py_TPFLAGS_IMMUTABLETYPE,
+    slots,
+};
+
+// -- making
+
+// A callable in the place of `fallback`, with its attributes.
+Ref make(PyObject* fallback, vectorcallfunc vectorcall) {
+  Ref made(callable_type->tp_alloc(callable_type, 0));
+  if (!made) return made;
+  Callable* callable = as_callable(made.get());
+  callable->vectorcall = vectorcall;
+  callable->fallback = Py_NewRef(fallback);
+  Ref dict(PyObject_GetAttrString(fallback, "__dict__"));
+  callable->dict = dict ? PyDict_Copy(dict.get()) : nullptr;
+  if (callable->dict == nullptr) return Ref();
+  for (const char* name : {"__name__", "__qualname__", "__doc__", "__module__"}) {
+    Ref value(PyObject_GetAttrString(fallback, name));
+    if (!value || PyDict_SetItemString(callable->dict, name, value.get()) < 0) return Ref();
+  }
+  return made;
+}
+
+bool put(PyObject* callables, PyObject* fallback, Ref made) {
+  return made && PyDict_SetItem(callables, fallback, made.get()) == 0;
+}
+
+// The Python function of a packet or a sign; null with an exception where there is none.
+Ref find(const char* module, const char* attribute) {
+  Ref found(PyImport_ImportModule(module));
+  return found ? Ref(PyObject_GetAttrString(found.get(), attribute)) : Ref();
+}
+
+const Function* function_or_null(const char* name) {
+  return name == nullptr ? nullptr : find_function(name);
+}
+
+bool add_packet(PyObject* callables, const Packet& packet) {
+  Ref fallback = find("generated.packets", packet.name);
+  if (!fallback) return false;
+  // A packet of one overload may be the operator itself.
+  const int known = PyDict_Contains(callables, fallback.get());
+  if (known != 0) return known > 0;
+  const Function* single = function_or_null(packet.single);
+  Ref made = make(fallback.get(), single != nullptr ? call_single : call_packet);
+  if (!made) return false;
+  Callable* callable = as_callable(made.get());
+  callable->single = single;
+  callable->unary = function_or_null(packet.unary);
+  callable->tensor = function_or_null(packet.tensor);
+  callable->number = function_or_null(packet.number);
+  callable->spread = function_or_null(packet.spread);
+  return put(callables, fallback.get(), std::move(made));
+}
+
+bool add_sign(PyObject* callables, const Sign& sign) {
+  Ref fallback = find(sign.module, sign.attribute);
+  if (!fallback) return false;
+  Ref made = make(fallback.get(), call_packet);
+  if (!made) return false;
+  as_callable(made.get())->unary = function_or_null(sign.unary);
+  as_callable(made.get())->tensor = function_or_null(sign.tensor);
+  as_callable(made.get())->number = function_or_null(sign.number);
+  return put(callables, fallback.get(), std::move(made));
+}
+
+}  // namespace
+
+bool ready_callables() {
+  if (callable_type == nullptr)
+    callable_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec));
+  return callable_type != nullptr;
+}
+
+Ref make_callables() {
+  Ref callables(PyDict_New());
+  if (!callables) return callables;
+  for (size_t i = 0; i < shard_count; ++i) {
+    for (Function* function : shards[i]->functions) {
+      Ref made = make(function->fallback, call_entry);
+      if (!made) return made;
+      as_callable(made.get())->single = function;
+      if (!put(callables.get(), function->fallback, std::move(made))) return Ref();
+    }
+  }
+  for (const Packet& packet : packets) {
+    if (!add_packet(callables.get(), packet)) return Ref();
+  }
+  for (const Sign& sign : signs) {
+    if (!add_sign(callables.get(), sign)) return Ref();
+  }
+  return callables;
+}
+
+}  // namespace gradwright

@@ -1,0 +1,207 @@
+// What generated code and the hand-written core share: Tensors, Nodes, saved state, and the way into Python.
+//
+// The Python runtime is the specification. Whatever is here may decline: it then gives a null Ref with no Python
+// exception set, and the caller goes on with the Python function of the same name, on the same objects.
+
+#pragma once
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+#include <cstdint>
+#include <utility>
+
+#define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
+#define NPY_TARGET_VERSION NPY_2_0_API_VERSION
+#define PY_ARRAY_UNIQUE_SYMBOL gradwright_numpy
+#ifndef GRADWRIGHT_IMPORTS_NUMPY
+#define NO_IMPORT_ARRAY
+#endif
+#include <numpy/arrayobject.h>
+
+namespace gradwright {
+
+// Owns a reference; null where there is no object.
+class Ref {
+ public:
+  Ref() = default;
+  explicit Ref(PyObject* owned) : object_(owned) {}
+  static Ref borrow(PyObject* object) {
+    Py_XINCREF(object);
+    return Ref(object);
+  }
+  Ref(Ref&& other) noexcept : object_(std::exchange(other.object_, nullptr)) {}
+  Ref& operator=(Ref&& other) noexcept {
+    PyObject* old = std::exchange(object_, std::exchange(other.object_, nullptr));
+    Py_XDECREF(old);
+    return *this;
+  }
+  Ref(const Ref&) = delete;
+  Ref& operator=(const Ref&) = delete;
+  ~Ref() { Py_XDECREF(object_); }
+  explicit operator bool() const { return object_ != nullptr; }
+  PyObject* get() const { return object_; }
+  PyObject* release() { return std::exchange(object_, nullptr); }
+
+ private:
+  PyObject* object_ = nullptr;
+};
+
+// The C part of runtime.Tensor; see runtime/tensor.py for what the members mean. They hold None, as Python code put it
+// there, so that Python reads them as quickly as slots of its own.
+struct Tensor {
+  PyObject_HEAD
+  PyObject* weakrefs;
+  PyObject* array;
+  PyObject* base;
+  PyObject* edge;
+  PyObject* extra;
+  PyObject* writes;
+};
+
+struct NodeClass;
+
+constexpr int kInlineDims = 6;
+
+// The C part of runtime.node.Node. Nodes of Python classes have cls == nullptr and keep shape and dtype as objects;
+// those of generated classes have one output and describe it in place.
+struct Node {
+  PyObject_HEAD
+  PyObject* weakrefs;
+  PyObject* extra;  // None, or a NodeExtra
+  PyObject* edges;  // of Python classes; generated ones have theirs behind the struct
+  PyObject* shape;  // of Python classes; of generated ones where there are more than kInlineDims dimensions
+  PyObject* dtype;  // a NumPy dtype object, or what a Python class puts here
+  long long sequence_nr;
+  const NodeClass* cls;
+  int ndim;  // -1: `shape` has them
+  bool freed;
+  npy_intp dims[kInlineDims];
+};
+
+// A generated Node class. The edges of its Nodes stand right behind the struct Node, as PyObject*[edges]: a leaf
+// Tensor, a Node, an OutputEdge, or null.
+struct NodeClass {
+  const char* name;       // "MulBackward0"
+  const char* schema;     // "mul.Tensor(Tensor self, Tensor other) -> Tensor"
+  const char* operator_;  // "mul.Tensor"
+  Py_ssize_t basicsize;
+  int edges;
+  // The gradients of the inputs, one for each edge, as new references or null for None. False: an exception is set.
+  bool (*apply)(Node* self, PyObject* grad, PyObject** results);
+  // Drop saved state. Called once; sets self->freed before or after as it likes.
+  void (*release)(Node* self);
+  int (*traverse)(Node* self, visitproc visit, void* arg);  // what release would drop
+  PyGetSetDef* saved;  // `_saved_NAME`, ended by an empty one; the setters are for runtime.recording alone
+  mutable PyTypeObject* type = nullptr;  // the Python class, once it is made
+};
+
+inline Tensor* as_tensor(PyObject* object) { return reinterpret_cast<Tensor*>(object); }
+inline Node* as_node(PyObject* object) { return reinterpret_cast<Node*>(object); }
+inline PyArrayObject* array_of(PyObject* tensor) {
+  return reinterpret_cast<PyArrayObject*>(as_tensor(tensor)->array);
+}
+inline PyObject** edges_of(Node* node) { return reinterpret_cast<PyObject**>(node + 1); }
+
+// -- state
+
+// Python objects that the core needs, set by `install`.
+struct Python {
+  PyTypeObject* tensor_type;  // runtime.Tensor
+  PyTypeObject* node_type;    // runtime.node.Node
+  PyTypeObject* output_edge_type;
+  PyObject* leaf;       // runtime.tensor.LEAF
+  PyObject* untracked;  // runtime.tensor.UNTRACKED
+  PyObject* freed_error;     // runtime.saved.freed_error(node)
+  PyObject* modified_error;  // runtime.saved.modified_error(node, name, tensor, version)
+};
+extern Python python;
+
+// How many unusual things are open in the process (runtime.modes): 0 allows the straight way.
+extern int unusual;
+// Whether this thread records.
+extern thread_local bool grad_enabled;
+extern long long sequence_nr;
+
+// Whether operators may take `object` the straight way: an exact Tensor (or another class registered as plain) while
+// nothing unusual is open.
+bool is_plain_type(PyTypeObject* type);
+inline bool is_plain(PyObject* object) {
+  return unusual == 0 && (Py_TYPE(object) == python.tensor_type || is_plain_type(Py_TYPE(object)));
+}
+inline bool requires_grad(PyObject* tensor) { return as_tensor(tensor)->edge != Py_None; }
+
+// -- making
+
+// A Tensor over `array` (taken), with no history. Null with an exception when memory is short.
+Ref new_tensor(Ref array);
+// A Node of a generated class, whose output is the array of `out`: numbered, with empty edges and saved state, and
+// made the history of `out`.
+Node* new_node(const NodeClass* cls, PyObject* out);
+// Edge number `index` of a new Node: where the gradient of `tensor` goes.
+inline void set_edge(Node* node, int index, PyObject* tensor) {
+  PyObject* edge = as_tensor(tensor)->edge;
+  if (edge == Py_None) return;
+  if (edge == python.leaf) edge = tensor;
+  Py_XINCREF(edge);
+  edges_of(node)[index] = edge;
+}
+inline bool has_edge(Node* node, int index) { return edges_of(node)[index] != nullptr; }
+
+// -- saved state
+
+// A saved input; tensor is null where it was not needed.
+struct SavedInput {
+  PyObject* tensor;
+  int64_t version;
+};
+// A saved output: it must not hold its own Node, so the array and its count of writes are kept.
+struct SavedResult {
+  PyObject* array;
+  PyObject* writes;
+  int64_t at;
+};
+
+// False, with an exception: an inference tensor.
+bool save(SavedInput& slot, PyObject* tensor);
+bool save(SavedResult& slot, PyObject* out);
+// A borrowed Tensor; null with an exception where the saved state was freed or written since. A slot that keeps
+// nothing gives Py_None.
+PyObject* unpack(Node* self, const char* name, const SavedInput& slot);
+// A new Tensor whose history is `self`.
+Ref unpack(Node* self, const char* name, const SavedResult& slot);
+
+// The count in a list `_writes`; false, with an exception, for inference tensors.
+bool read_count(PyObject* writes, int64_t* count);
+
+inline void drop(SavedInput& slot) { Py_CLEAR(slot.tensor); }
+inline void drop(SavedResult& slot) {
+  Py_CLEAR(slot.array);
+  Py_CLEAR(slot.writes);
+}
+
+// Sets the exception of saved state that is gone.
+void raise_freed(Node* self);
+
+// -- arrays
+
+// Element types that have native loops.
+enum class Kind { kFloat32, kFloat64, kNone };
+inline Kind kind_of(PyArrayObject* array) {
+  switch (PyArray_DESCR(array)->type_num) {
+    case NPY_FLOAT:
+      return PyArray_ISNOTSWAPPED(array) ? Kind::kFloat32 : Kind::kNone;
+    case NPY_DOUBLE:
+      return PyArray_ISNOTSWAPPED(array) ? Kind::kFloat64 : Kind::kNone;
+    default:
+      return Kind::kNone;
+  }
+}
+
+// -- calling Python
+
+inline Ref call(PyObject* function, PyObject* const* args, size_t count) {
+  return Ref(PyObject_Vectorcall(function, args, count, nullptr));
+}
+
+}  // namespace gradwright

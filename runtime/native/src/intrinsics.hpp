@@ -1,0 +1,451 @@
+// The words that generated code is made of, besides operators: the tests of the straight way, what formulas ask of
+// Tensors and numbers, and what Nodes do with saved state.
+//
+// A function that gives a Ref gives null with an exception set where it fails; PyObject* results are borrowed.
+
+#pragma once
+
+#include <type_traits>
+
+#include "core.hpp"
+#include "registry.hpp"
+
+namespace gradwright {
+
+// -- calling
+
+template <class... Args>
+Ref invoke(PyObject* function, Args... args) {
+  PyObject* values[] = {nullptr, args...};
+  return Ref(PyObject_Vectorcall(function, values + 1,
+                                 sizeof...(args) | PY_VECTORCALL_ARGUMENTS_OFFSET, nullptr));
+}
+
+// The same with keyword arguments, which come last; `names` is the tuple of their names.
+template <class... Args>
+Ref invoke_named(PyObject* function, PyObject* names, Args... args) {
+  PyObject* values[] = {nullptr, args...};
+  const size_t positional = sizeof...(args) - static_cast<size_t>(PyTuple_GET_SIZE(names));
+  return Ref(PyObject_Vectorcall(function, values + 1, positional | PY_VECTORCALL_ARGUMENTS_OFFSET,
+                                 names));
+}
+
+// The Python function of an entry that does not take these arguments. Null if an exception is set already: then it is
+// one that nobody should catch.
+template <class... Args>
+Ref fall_back(const Function& function, Args... args) {
+  if (PyErr_Occurred()) return Ref();
+  PyObject* values[] = {nullptr, args...};
+  const size_t positional = static_cast<size_t>(function.positional);
+  return Ref(PyObject_Vectorcall(function.fallback, values + 1,
+                                 positional | PY_VECTORCALL_ARGUMENTS_OFFSET, function.keywords));
+}
+
+// The result of a kernel in Python. Null without an exception where it fails: the general path says why.
+template <class... Args>
+Ref run(PyObject* kernel, Args... args) {
+  Ref result = invoke(kernel, args...);
+  if (!result && PyErr_ExceptionMatches(PyExc_Exception)) PyErr_Clear();
+  return result;
+}
+
+// An exact ndarray: kernels also give NumPy scalars.
+inline Ref as_array(Ref result) {
+  if (!result || PyArray_CheckExact(result.get())) return result;
+  return Ref(PyArray_FromAny(result.get(), nullptr, 0, 0, NPY_ARRAY_ENSUREARRAY, nullptr));
+}
+template <class... Args>
+Ref run_for_array(PyObject* kernel, Args... args) {
+  return as_array(run(kernel, args...));
+}
+
+// -- the straight way
+
+inline PyObject* array_object(PyObject* tensor) { return as_tensor(tensor)->array; }
+inline PyObject* array_or_none(PyObject* tensor) {
+  return tensor == Py_None ? Py_None : array_object(tensor);
+}
+
+inline bool is_plain_or_none(PyObject* object) { return object == Py_None || is_plain(object); }
+
+// Whether this is a list or tuple of plain Tensors.
+inline bool all_plain(PyObject* tensors) {
+  if (!PyList_CheckExact(tensors) && !PyTuple_CheckExact(tensors)) return false;
+  const Py_ssize_t count = PySequence_Fast_GET_SIZE(tensors);
+  for (Py_ssize_t i = 0; i < count; ++i) {
+    if (!is_plain(PySequence_Fast_GET_ITEM(tensors, i))) return false;
+  }
+  return true;
+}
+
+inline bool is_real_number(PyObject* object) {
+  return PyFloat_CheckExact(object) || PyLong_CheckExact(object);
+}
+inline bool is_real_number_or_none(PyObject* object) {
+  return object == Py_None || is_real_number(object);
+}
+inline bool is_number(PyObject* object) {
+  return is_real_number(object) || PyBool_Check(object) || PyComplex_CheckExact(object);
+}
+inline bool is_instance(PyObject* object, PyObject* type) {
+  return reinterpret_cast<PyObject*>(Py_TYPE(object)) == type;
+}
+
+inline bool same_dtype(PyObject* tensor, PyObject* other) {
+  return PyArray_DESCR(array_of(tensor)) == PyArray_DESCR(array_of(other));
+}
+inline bool has_float_dtype(PyObject* tensor) { return kind_of(array_of(tensor)) != Kind::kNone; }
+inline bool has_number_dtype(PyObject* tensor) {
+  PyArray_Descr* dtype = PyArray_DESCR(array_of(tensor));
+  return has_float_dtype(tensor) ||
+         (dtype->type_num == NPY_INT64 && PyArray_ISNOTSWAPPED(array_of(tensor)));
+}
+
+inline bool requires_grad_or_none(PyObject* tensor) {
+  return tensor != Py_None && requires_grad(tensor);
+}
+inline bool any_requires_grad(PyObject* tensors) {
+  const Py_ssize_t count = PySequence_Fast_GET_SIZE(tensors);
+  for (Py_ssize_t i = 0; i < count; ++i) {
+    if (requires_grad(PySequence_Fast_GET_ITEM(tensors, i))) return true;
+  }
+  return false;
+}
+
+// A list of ints as kernels take it: a tuple. `convert` is runtime.dispatch.int_tuple.
+inline Ref int_tuple(PyObject* value, PyObject* convert, PyObject* size) {
+  if (PyTuple_CheckExact(value)) return Ref::borrow(value);
+  return invoke(convert, value, size);
+}
+inline Ref int_tuple_or_none(PyObject* value, PyObject* convert, PyObject* size) {
+  return value == Py_None ? Ref::borrow(value) : int_tuple(value, convert, size);
+}
+
+// The arrays of a list of Tensors.
+inline Ref array_list(PyObject* tensors) {
+  const Py_ssize_t count = PySequence_Fast_GET_SIZE(tensors);
+  Ref list(PyList_New(count));
+  if (!list) return list;
+  for (Py_ssize_t i = 0; i < count; ++i) {
+    PyList_SET_ITEM(list.get(), i, Py_NewRef(array_object(PySequence_Fast_GET_ITEM(tensors, i))));
+  }
+  return list;
+}
+
+namespace detail {
+
+// `make` of each item, in a list or a tuple.
+template <class Make>
+Ref collect(PyObject* items, bool as_list, Make make) {
+  Ref sequence(PySequence_Fast(items, "a kernel with several results gives a list of arrays"));
+  if (!sequence) return sequence;
+  const Py_ssize_t count = PySequence_Fast_GET_SIZE(sequence.get());
+  Ref made(as_list ? PyList_New(count) : PyTuple_New(count));
+  for (Py_ssize_t i = 0; made && i < count; ++i) {
+    Ref tensor = make(PySequence_Fast_GET_ITEM(sequence.get(), i));
+    if (!tensor) return tensor;
+    if (as_list) {
+      PyList_SET_ITEM(made.get(), i, tensor.release());
+    } else {
+      PyTuple_SET_ITEM(made.get(), i, tensor.release());
+    }
+  }
+  return made;
+}
+
+}  // namespace detail
+
+// Tensors over the arrays that a kernel gave: a list, or a tuple.
+inline Ref tensor_over(PyObject* item) {
+  Ref array = as_array(Ref::borrow(item));
+  return array ? new_tensor(std::move(array)) : Ref();
+}
+inline Ref tensor_list(PyObject* items) { return detail::collect(items, true, tensor_over); }
+inline Ref tensor_tuple(PyObject* items) { return detail::collect(items, false, tensor_over); }
+// Several views of one Tensor. `make` is runtime.views.view_of, `kind` the string "multi".
+inline Ref view_tuple(PyObject* items, PyObject* make, PyObject* base, PyObject* kind) {
+  return detail::collect(items, false,
+                         [=](PyObject* item) { return invoke(make, item, base, kind); });
+}
+
+// -- what formulas ask of Tensors
+
+inline Ref attribute(PyObject* object, const char* name) {
+  return Ref(PyObject_GetAttrString(object, name));
+}
+inline Ref method(PyObject* object, const char* name) {
+  return Ref(PyObject_CallMethod(object, name, nullptr));
+}
+
+inline Ref integer(npy_intp value) { return Ref(PyLong_FromSsize_t(value)); }
+inline PyObject* boolean(bool value) { return value ? Py_True : Py_False; }
+
+// Formulas come here with whatever a Python helper gave them.
+inline bool is_tensor(PyObject* object) {
+  return Py_TYPE(object) == python.tensor_type || PyObject_TypeCheck(object, python.tensor_type);
+}
+inline bool check_tensor(PyObject* object) {
+  if (is_tensor(object)) return true;
+  PyErr_Format(PyExc_AttributeError, "expected a Tensor, not '%s'", Py_TYPE(object)->tp_name);
+  return false;
+}
+
+inline Ref sizes_of(PyObject* tensor) {
+  if (!check_tensor(tensor)) return Ref();
+  PyArrayObject* values = array_of(tensor);
+  const int count = PyArray_NDIM(values);
+  Ref shape(PyTuple_New(count));
+  if (!shape) return shape;
+  for (int i = 0; i < count; ++i) {
+    PyObject* size = PyLong_FromSsize_t(PyArray_DIM(values, i));
+    if (size == nullptr) return Ref();
+    PyTuple_SET_ITEM(shape.get(), i, size);
+  }
+  return shape;
+}
+// The size of one dimension, which may be counted from the end.
+inline Ref size_at(PyObject* tensor, npy_intp index) {
+  if (!check_tensor(tensor)) return Ref();
+  PyArrayObject* values = array_of(tensor);
+  if (index < 0) index += PyArray_NDIM(values);
+  if (index < 0 || index >= PyArray_NDIM(values)) {
+    PyErr_SetString(PyExc_IndexError, "tuple index out of range");
+    return Ref();
+  }
+  return integer(PyArray_DIM(values, static_cast<int>(index)));
+}
+inline Ref dim_of(PyObject* tensor) {
+  return check_tensor(tensor) ? integer(PyArray_NDIM(array_of(tensor))) : Ref();
+}
+inline Ref numel_of(PyObject* tensor) {
+  return check_tensor(tensor) ? integer(PyArray_SIZE(array_of(tensor))) : Ref();
+}
+inline Ref length_of(PyObject* values) {
+  const Py_ssize_t count = PyObject_Length(values);
+  return count < 0 ? Ref() : integer(count);
+}
+inline Ref shape_and_dtype(PyObject* tensor) {
+  Ref shape = sizes_of(tensor);
+  if (!shape) return shape;
+  return Ref(PyTuple_Pack(2, shape.get(), PyArray_DESCR(array_of(tensor))));
+}
+inline bool is_complex(PyObject* tensor) {
+  return is_tensor(tensor) && PyArray_DESCR(array_of(tensor))->kind == 'c';
+}
+// Most Tensors are real, and for these it is nothing. `conj` is the operator.
+inline Ref conjugate(PyObject* tensor, PyObject* conj) {
+  const bool real = is_tensor(tensor) && PyArray_DESCR(array_of(tensor))->kind != 'c';
+  return real ? Ref::borrow(tensor) : invoke(conj, tensor);
+}
+inline bool is_defined(PyObject* tensor) { return tensor != Py_None; }
+// Whether results of this dtype can have a gradient; 'V' is that of types that NumPy does not know, such as bfloat16.
+inline bool is_differentiable(PyObject* tensor) {
+  const char kind = PyArray_DESCR(array_of(tensor))->kind;
+  return kind == 'f' || kind == 'c' || kind == 'V';
+}
+
+// Whether a device is of a type, such as "cuda"; -1 with an exception.
+inline int device_is(PyObject* device, const char* type) {
+  Ref name = attribute(device, "type");
+  return !name ? -1 : PyUnicode_CompareWithASCIIString(name.get(), type) == 0;
+}
+
+// -- what they ask of numbers
+
+inline Ref conjugate_number(PyObject* number) {
+  if (is_real_number(number)) return Ref::borrow(number);
+  return method(number, "conjugate");
+}
+inline bool is_complex_number(PyObject* number) { return PyComplex_Check(number); }
+inline bool is_float_number(PyObject* number) { return PyFloat_Check(number); }
+inline Ref to_complex(PyObject* number) {
+  return invoke(reinterpret_cast<PyObject*>(&PyComplex_Type), number);
+}
+
+// 1 or 0; -1 with an exception.
+inline int is_true(PyObject* value) { return PyObject_IsTrue(value); }
+inline int compare(PyObject* left, PyObject* right, int operation) {
+  Ref result(PyObject_RichCompare(left, right, operation));
+  return result ? PyObject_IsTrue(result.get()) : -1;
+}
+
+inline Ref plus(PyObject* left, PyObject* right) { return Ref(PyNumber_Add(left, right)); }
+inline Ref minus(PyObject* left, PyObject* right) { return Ref(PyNumber_Subtract(left, right)); }
+inline Ref times(PyObject* left, PyObject* right) { return Ref(PyNumber_Multiply(left, right)); }
+inline Ref divided(PyObject* left, PyObject* right) {
+  return Ref(PyNumber_TrueDivide(left, right));
+}
+inline Ref floor_divided(PyObject* left, PyObject* right) {
+  return Ref(PyNumber_FloorDivide(left, right));
+}
+inline Ref modulo(PyObject* left, PyObject* right) { return Ref(PyNumber_Remainder(left, right)); }
+inline Ref negated(PyObject* value) { return Ref(PyNumber_Negative(value)); }
+inline Ref to_float(PyObject* value) { return Ref(PyNumber_Float(value)); }
+inline Ref to_int(PyObject* value) { return Ref(PyNumber_Long(value)); }
+
+// -- tuples and lists
+
+inline Ref item_of(PyObject* values, PyObject* index) {
+  return Ref(PyObject_GetItem(values, index));
+}
+
+template <class... Items>
+Ref make_tuple(Items... items) {
+  return Ref(PyTuple_Pack(sizeof...(items), items...));
+}
+template <class... Items>
+Ref make_list(Items... items) {
+  Ref made(PyList_New(sizeof...(items)));
+  if (!made) return made;
+  Py_ssize_t index = 0;
+  (PyList_SET_ITEM(made.get(), index++, Py_NewRef(items)), ...);
+  return made;
+}
+// `count` times the same.
+inline Ref repeated(PyObject* value, PyObject* count) {
+  Ref one = make_tuple(value);
+  return one ? Ref(PySequence_Repeat(one.get(), PyNumber_AsSsize_t(count, nullptr))) : Ref();
+}
+
+// Take a tuple of gradients apart. False, with an exception: it has not as many elements.
+template <class... Refs>
+bool unpack_into(PyObject* values, Refs&... parts) {
+  Ref sequence(PySequence_Fast(values, "a formula for several gradients gives a tuple of them"));
+  if (!sequence) return false;
+  if (PySequence_Fast_GET_SIZE(sequence.get()) != static_cast<Py_ssize_t>(sizeof...(parts))) {
+    PyErr_Format(PyExc_ValueError, "expected %zu gradients, not %zd", sizeof...(parts),
+                 PySequence_Fast_GET_SIZE(sequence.get()));
+    return false;
+  }
+  Py_ssize_t index = 0;
+  ((parts = Ref::borrow(PySequence_Fast_GET_ITEM(sequence.get(), index++))), ...);
+  return true;
+}
+
+// What apply hands to the engine: null for a gradient that is None, or that was not asked for.
+inline PyObject* gradient(Ref& value) {
+  if (value.get() == Py_None) value = Ref();
+  return value.release();
+}
+
+// -- saved state
+
+// Values that are no Tensors are kept as they are.
+inline bool save(PyObject*& slot, Ref value) {
+  slot = value.release();
+  return slot != nullptr;
+}
+inline bool save(PyObject*& slot, PyObject* value) { return save(slot, Ref::borrow(value)); }
+
+inline bool save_optional(SavedInput& slot, PyObject* tensor) {
+  return tensor == Py_None || save(slot, tensor);
+}
+inline void set_optional_edge(Node* node, int index, PyObject* tensor) {
+  if (tensor != Py_None) set_edge(node, index, tensor);
+}
+
+inline bool check_not_freed(Node* node) {
+  if (node->freed) raise_freed(node);
+  return !node->freed;
+}
+
+// A saved input or output, checked for writes since. The reference is owned: while a formula runs, another thread may
+// free the Node.
+inline Ref saved(Node* node, const char* name, const SavedInput& slot) {
+  return Ref::borrow(unpack(node, name, slot));
+}
+inline Ref saved(Node* node, const char* name, const SavedResult& slot) {
+  return unpack(node, name, slot);
+}
+inline Ref saved(Node*, const char*, PyObject* slot) { return Ref::borrow(slot); }
+// A saved output that has no gradient.
+inline Ref saved_without_history(Node* node, const char* name, const SavedResult& slot) {
+  Ref tensor = unpack(node, name, slot);
+  if (tensor) Py_SETREF(as_tensor(tensor.get())->edge, Py_NewRef(Py_None));
+  return tensor;
+}
+
+inline void drop(PyObject*& slot) { Py_CLEAR(slot); }
+
+template <class... Slots>
+void drop_all(Node* node, Slots&... slots) {
+  node->freed = true;
+  (drop(slots), ...);
+}
+inline void drop_nothing(Node*) {}
+
+inline int visit_slot(visitproc visit, void* arg, PyObject* slot) {
+  return slot == nullptr ? 0 : visit(slot, arg);
+}
+inline int visit_slot(visitproc visit, void* arg, const SavedInput& slot) {
+  return visit_slot(visit, arg, slot.tensor);
+}
+inline int visit_slot(visitproc visit, void* arg, const SavedResult& slot) {
+  const int stop = visit_slot(visit, arg, slot.array);
+  return stop != 0 ? stop : visit_slot(visit, arg, slot.writes);
+}
+
+template <class... Slots>
+int visit_all(visitproc visit, void* arg, const Slots&... slots) {
+  int stop = 0;
+  (void)((stop = visit_slot(visit, arg, slots), stop != 0) || ...);
+  return stop;
+}
+inline int visit_nothing(Node*, visitproc, void*) { return 0; }
+
+// The getter of `_saved_NAME`; the name is the closure.
+template <auto member, bool history = true>
+PyObject* get_saved(PyObject* self, void* name);
+
+namespace detail {
+
+template <class N, class Slot>
+N* node_of(PyObject* object, Slot N::*) {
+  return static_cast<N*>(as_node(object));
+}
+
+// Only for its type.
+template <class N, class Slot>
+Slot slot_of(Slot N::*);
+
+}  // namespace detail
+
+template <auto member, bool history>
+PyObject* get_saved(PyObject* self, void* name) {
+  auto* node = detail::node_of(self, member);
+  if (!check_not_freed(node)) return nullptr;
+  if constexpr (history) {
+    return saved(node, static_cast<const char*>(name), node->*member).release();
+  } else {
+    return saved_without_history(node, static_cast<const char*>(name), node->*member).release();
+  }
+}
+
+// Keep another Tensor, or None, in a slot. Not for users, to whom these attributes are read-only: for
+// runtime.recording, which takes saved Tensors out of a Node when hooks ask for them.
+template <auto member>
+int set_saved(PyObject* self, PyObject* value, void*) {
+  auto& slot = detail::node_of(self, member)->*member;
+  drop(slot);
+  return value == nullptr || value == Py_None || save(slot, value) ? 0 : -1;
+}
+
+// An entry of the table of `_saved_NAME`; values that are no Tensors have no setter.
+template <auto member, bool history = true>
+constexpr PyGetSetDef saved_property(const char* attribute, const char* name) {
+  using Slot = std::remove_reference_t<decltype(detail::slot_of(member))>;
+  constexpr setter set = std::is_same_v<Slot, PyObject*> ? nullptr : set_saved<member>;
+  return {attribute, get_saved<member, history>, set, nullptr, const_cast<char*>(name)};
+}
+
+// Raise what `error` makes: the derivative for `argument` is declared as missing.
+inline bool raise_not_implemented(Node* node, PyObject* error, const char* argument,
+                                  const char* reason) {
+  Ref exception(
+      PyObject_CallFunction(error, "Oss", reinterpret_cast<PyObject*>(node), argument, reason));
+  if (exception)
+    PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(exception.get())), exception.get());
+  return false;
+}
+
+}  // namespace gradwright

@@ -1,0 +1,368 @@
+// NodeBase: the members of runtime.node.Node as a C struct; the Python classes of generated Nodes; saved state.
+
+#include "core.hpp"
+#include "types.hpp"
+
+#include <structmember.h>
+
+#include <cstring>
+#include <string>
+#include <unordered_map>
+
+namespace gradwright {
+
+namespace {
+
+PyMemberDef members[] = {
+    {"_extra", T_OBJECT_EX, offsetof(Node, extra), 0, nullptr},
+    {"edges", T_OBJECT_EX, offsetof(Node, edges), 0, nullptr},
+    {"shape", T_OBJECT_EX, offsetof(Node, shape), 0, nullptr},
+    {"dtype", T_OBJECT_EX, offsetof(Node, dtype), 0, nullptr},
+    {"sequence_nr", T_LONGLONG, offsetof(Node, sequence_nr), 0, nullptr},
+    {"__weaklistoffset__", T_PYSSIZET, offsetof(Node, weakrefs), READONLY, nullptr},
+    {nullptr, 0, 0, 0, nullptr},
+};
+
+int traverse_base(PyObject* self, visitproc visit, void* arg) {
+  Node* node = as_node(self);
+  Py_VISIT(node->extra);
+  Py_VISIT(node->edges);
+  Py_VISIT(node->shape);
+  Py_VISIT(node->dtype);
+  Py_VISIT(Py_TYPE(self));
+  return 0;
+}
+
+int clear_base(PyObject* self) {
+  Node* node = as_node(self);
+  Py_CLEAR(node->extra);
+  Py_CLEAR(node->edges);
+  Py_CLEAR(node->shape);
+  Py_CLEAR(node->dtype);
+  return 0;
+}
+
+void dealloc_base(PyObject* self) {
+  PyTypeObject* type = Py_TYPE(self);
+  PyObject_GC_UnTrack(self);
+  if (as_node(self)->weakrefs != nullptr) PyObject_ClearWeakRefs(self);
+  Py_TRASHCAN_BEGIN(self, dealloc_base);
+  clear_base(self);
+  type->tp_free(self);
+  Py_DECREF(type);
+  Py_TRASHCAN_END;
+}
+
+PyType_Slot base_slots[] = {
+    {Py_tp_doc, const_cast<char*>("The state of a Node, as runtime/node.py describes it.")},
+    {Py_tp_members, members},
+    {Py_tp_traverse, reinterpret_cast<void*>(traverse_base)},
+    {Py_tp_clear, reinterpret_cast<void*>(clear_base)},
+    {Py_tp_dealloc, reinterpret_cast<void*>(dealloc_base)},
+    {0, nullptr},
+};
+
+PyType_Spec base_spec = {
+    "runtime.native.NodeBase",
+    static_cast<int>(sizeof(Node)),
+    0,
+    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC,
+    base_slots,
+};
+
+// -- generated classes
+
+int traverse(PyObject* self, visitproc visit, void* arg) {
+  Node* node = as_node(self);
+  PyObject** edges = edges_of(node);
+  for (int i = 0; i < node->cls->edges; ++i) Py_VISIT(edges[i]);
+  if (node->cls->traverse != nullptr) {
+    if (int stop = node->cls->traverse(node, visit, arg)) return stop;
+  }
+  return traverse_base(self, visit, arg);
+}
+
+int clear(PyObject* self) {
+  Node* node = as_node(self);
+  if (!node->freed) {
+    node->freed = true;
+    if (node->cls->release != nullptr) node->cls->release(node);
+  }
+  PyObject** edges = edges_of(node);
+  for (int i = 0; i < node->cls->edges; ++i) Py_CLEAR(edges[i]);
+  return clear_base(self);
+}
+
+void dealloc(PyObject* self) {
+  PyTypeObject* type = Py_TYPE(self);
+  PyObject_GC_UnTrack(self);
+  if (as_node(self)->weakrefs != nullptr) PyObject_ClearWeakRefs(self);
+  Py_TRASHCAN_BEGIN(self, dealloc);
+  clear(self);
+  PyObject_GC_Del(self);
+  Py_DECREF(type);
+  Py_TRASHCAN_END;
+}
+
+PyObject* get_edges(PyObject* self, void*) {
+  Node* node = as_node(self);
+  PyObject* result = PyTuple_New(node->cls->edges);
+  if (result == nullptr) return nullptr;
+  for (int i = 0; i < node->cls->edges; ++i) {
+    PyObject* edge = edges_of(node)[i];
+    PyTuple_SET_ITEM(result, i, Py_NewRef(edge == nullptr ? Py_None : edge));
+  }
+  return result;
+}
+
+PyObject* tuple_of(const npy_intp* dims, int ndim) {
+  PyObject* result = PyTuple_New(ndim);
+  if (result == nullptr) return nullptr;
+  for (int i = 0; i < ndim; ++i) {
+    PyObject* size = PyLong_FromSsize_t(dims[i]);
+    if (size == nullptr) {
+      Py_DECREF(result);
+      return nullptr;
+    }
+    PyTuple_SET_ITEM(result, i, size);
+  }
+  return result;
+}
+
+PyObject* get_shape(PyObject* self, void*) {
+  Node* node = as_node(self);
+  return node->ndim < 0 ? Py_NewRef(node->shape) : tuple_of(node->dims, node->ndim);
+}
+
+PyObject* py_apply(PyObject* self, PyObject* grad) {
+  Node* node = as_node(self);
+  const int count = node->cls->edges;
+  PyObject* result = PyTuple_New(count);
+  if (result == nullptr) return nullptr;
+  PyObject* found[16] = {};
+  if (count > 16) {
+    Py_DECREF(result);
+    PyErr_SetString(PyExc_SystemError, "a generated Node has more than 16 edges");
+    return nullptr;
+  }
+  const bool done = node->cls->apply(node, grad, found);
+  for (int i = 0; i < count; ++i) {
+    PyTuple_SET_ITEM(result, i, found[i] == nullptr ? Py_NewRef(Py_None) : found[i]);
+  }
+  if (!done) {
+    Py_DECREF(result);
+    return nullptr;
+  }
+  return result;
+}
+
+PyObject* py_release(PyObject* self, PyObject*) {
+  Node* node = as_node(self);
+  if (!node->freed) {
+    node->freed = true;
+    if (node->cls->release != nullptr) node->cls->release(node);
+  }
+  Py_RETURN_NONE;
+}
+
+PyMethodDef methods[] = {
+    {"apply", py_apply, METH_O, "The gradients of the inputs, one for each edge."},
+    {"release", py_release, METH_NOARGS, "Drop the saved state."},
+    {nullptr, nullptr, 0, nullptr},
+};
+
+// The Python class of each generated class that was made.
+std::unordered_map<const NodeClass*, PyTypeObject*>& classes() {
+  static std::unordered_map<const NodeClass*, PyTypeObject*> made;
+  return made;
+}
+
+}  // namespace
+
+PyObject* make_node_base(PyObject* module) { return PyType_FromModuleAndSpec(module, &base_spec, nullptr); }
+
+PyObject* make_node_class(PyObject* module, const NodeClass* cls) {
+  // The table of getters must live as long as the type.
+  static PyGetSetDef common[] = {
+      {"edges", get_edges, nullptr, "Where the gradients of the inputs go.", nullptr},
+      {"shape", get_shape, nullptr, "The shape of the output.", nullptr},
+  };
+  size_t count = 0;
+  while (cls->saved != nullptr && cls->saved[count].name != nullptr) ++count;
+  auto* table = static_cast<PyGetSetDef*>(PyMem_Calloc(count + 3, sizeof(PyGetSetDef)));
+  if (table == nullptr) return PyErr_NoMemory();
+  std::memcpy(table, common, sizeof common);
+  if (count > 0) std::memcpy(table + 2, cls->saved, count * sizeof(PyGetSetDef));
+  PyType_Slot slots[] = {
+      {Py_tp_doc, const_cast<char*>(cls->schema)},
+      {Py_tp_methods, methods},
+      {Py_tp_getset, table},
+      {Py_tp_traverse, reinterpret_cast<void*>(traverse)},
+      {Py_tp_clear, reinterpret_cast<void*>(clear)},
+      {Py_tp_dealloc, reinterpret_cast<void*>(dealloc)},
+      {0, nullptr},
+  };
+  const std::string name = std::string("generated.nodes.") + cls->name;
+  PyType_Spec spec = {
+      name.c_str(), static_cast<int>(cls->basicsize), 0,
+      Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC, slots,
+  };
+  PyObject* bases = PyTuple_Pack(1, python.node_type);
+  if (bases == nullptr) return nullptr;
+  PyObject* type = PyType_FromModuleAndSpec(module, &spec, bases);
+  Py_DECREF(bases);
+  if (type == nullptr) return nullptr;
+  // What a class statement in Python would have said.
+  PyObject* operator_ = PyUnicode_FromString(cls->operator_);
+  PyObject* short_name = PyUnicode_FromString(cls->name);
+  PyObject* one = PyLong_FromLong(1);
+  const bool failed = operator_ == nullptr || short_name == nullptr || one == nullptr ||
+                      PyObject_SetAttrString(type, "operator", operator_) < 0 ||
+                      PyObject_SetAttrString(type, "_name", short_name) < 0 ||
+                      PyObject_SetAttrString(type, "num_outputs", one) < 0;
+  Py_XDECREF(operator_);
+  Py_XDECREF(short_name);
+  Py_XDECREF(one);
+  if (failed) {
+    Py_DECREF(type);
+    return nullptr;
+  }
+  classes()[cls] = reinterpret_cast<PyTypeObject*>(Py_NewRef(type));
+  cls->type = reinterpret_cast<PyTypeObject*>(type);
+  return type;
+}
+
+Node* new_node(const NodeClass* cls, PyObject* out) {
+  PyArrayObject* array = array_of(out);
+  auto* self = reinterpret_cast<PyObject*>(_PyObject_GC_New(cls->type));
+  if (self == nullptr) return nullptr;
+  Node* node = as_node(self);
+  std::memset(reinterpret_cast<char*>(self) + sizeof(PyObject), 0, cls->basicsize - sizeof(PyObject));
+  node->extra = Py_NewRef(Py_None);
+  node->dtype = Py_NewRef(reinterpret_cast<PyObject*>(PyArray_DESCR(array)));
+  node->sequence_nr = sequence_nr++;
+  node->cls = cls;
+  node->ndim = PyArray_NDIM(array);
+  if (node->ndim <= kInlineDims) {
+    for (int i = 0; i < node->ndim; ++i) node->dims[i] = PyArray_DIM(array, i);
+  } else {
+    node->shape = tuple_of(PyArray_DIMS(array), node->ndim);
+    node->ndim = -1;
+    if (node->shape == nullptr) {
+      Py_DECREF(self);
+      return nullptr;
+    }
+  }
+  // A graph of generated Nodes has no cycles of its own, and there are many of them: the collector of cycles does not
+  // walk them until they get something of the user's.
+  PyObject* old = std::exchange(as_tensor(out)->edge, self);
+  Py_DECREF(old);
+  return node;
+}
+
+// -- saved state
+
+bool save(SavedInput& slot, PyObject* tensor) {
+  PyObject* writes = as_tensor(tensor)->writes;
+  if (writes == Py_None) {
+    slot.version = 0;
+  } else if (!read_count(writes, &slot.version)) {
+    return false;
+  }
+  slot.tensor = Py_NewRef(tensor);
+  return true;
+}
+
+bool save(SavedResult& slot, PyObject* out) {
+  Tensor* tensor = as_tensor(out);
+  if (tensor->writes == Py_None) {
+    PyObject* zero = PyLong_FromLong(0);
+    PyObject* writes = PyList_New(1);
+    if (zero == nullptr || writes == nullptr) return false;
+    PyList_SET_ITEM(writes, 0, zero);
+    Py_SETREF(tensor->writes, writes);
+  }
+  if (!read_count(tensor->writes, &slot.at)) return false;
+  slot.array = Py_NewRef(tensor->array);
+  slot.writes = Py_NewRef(tensor->writes);
+  return true;
+}
+
+bool read_count(PyObject* writes, int64_t* count) {
+  if (!PyList_CheckExact(writes)) {  // inference tensors: asking for the count raises
+    PyObject* item = PySequence_GetItem(writes, 0);
+    if (item == nullptr) return false;
+    *count = PyLong_AsLongLong(item);
+    Py_DECREF(item);
+    return true;
+  }
+  *count = PyLong_AsLongLong(PyList_GET_ITEM(writes, 0));
+  return true;
+}
+
+namespace {
+
+void raise(PyObject* maker, PyObject* const* args, size_t count) {
+  PyObject* error = PyObject_Vectorcall(maker, args, count, nullptr);
+  if (error == nullptr) return;
+  PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(error)), error);
+  Py_DECREF(error);
+}
+
+void raise_modified(Node* self, const char* name, PyObject* tensor, int64_t version) {
+  PyObject* text = PyUnicode_FromString(name);
+  PyObject* number = PyLong_FromLongLong(version);
+  if (text != nullptr && number != nullptr) {
+    PyObject* args[] = {reinterpret_cast<PyObject*>(self), text, tensor, number};
+    raise(python.modified_error, args, 4);
+  }
+  Py_XDECREF(text);
+  Py_XDECREF(number);
+}
+
+}  // namespace
+
+void raise_freed(Node* self) {
+  PyObject* args[] = {reinterpret_cast<PyObject*>(self)};
+  raise(python.freed_error, args, 1);
+}
+
+PyObject* unpack(Node* self, const char* name, const SavedInput& slot) {
+  if (self->freed) {
+    raise_freed(self);
+    return nullptr;
+  }
+  if (slot.tensor == nullptr) return Py_None;
+  PyObject* writes = as_tensor(slot.tensor)->writes;
+  if (writes != Py_None) {
+    int64_t count;
+    if (!read_count(writes, &count)) return nullptr;
+    if (count != slot.version) {
+      raise_modified(self, name, slot.tensor, slot.version);
+      return nullptr;
+    }
+  }
+  return slot.tensor;
+}
+
+Ref unpack(Node* self, const char* name, const SavedResult& slot) {
+  if (self->freed) {
+    raise_freed(self);
+    return Ref();
+  }
+  if (slot.array == nullptr) return Ref::borrow(Py_None);
+  Ref out = new_tensor(Ref::borrow(slot.array));
+  if (!out) return out;
+  Tensor* tensor = as_tensor(out.get());
+  Py_SETREF(tensor->writes, Py_NewRef(slot.writes));
+  Py_SETREF(tensor->edge, Py_NewRef(reinterpret_cast<PyObject*>(self)));
+  int64_t count;
+  if (!read_count(slot.writes, &count)) return Ref();
+  if (count != slot.at) {
+    raise_modified(self, name, out.get(), slot.at);
+    return Ref();
+  }
+  return out;
+}
+
+}  // namespace gradwright

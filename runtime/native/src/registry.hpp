@@ -1,0 +1,148 @@
+// What generated code tells the core about itself: its operators, its Nodes, and what it needs of Python.
+
+#pragma once
+
+#include <cstddef>
+#include <utility>
+
+#include "core.hpp"
+
+namespace gradwright {
+
+constexpr size_t kMostParameters = 64;
+
+// A callable of generated.operators that has a native entry.
+struct Function {
+  const char* name;               // "mul_Tensor"
+  const char* const* parameters;  // their names, in the schema's order
+  int count;
+  int positional;  // how many of them may be given without their names
+  vectorcallfunc vectorcall;
+  PyObject* (*ordered)(
+      PyObject* const* values);  // the entry itself, on values that `bind` has put in order
+
+  // Set by load_generated().
+  PyObject* fallback = nullptr;  // the Python function, which does everything
+  PyObject* keywords = nullptr;  // the names of the keyword-only parameters; null if there are none
+  PyObject** names = nullptr;    // all names, interned
+  PyObject** defaults = nullptr;  // null for a parameter that must be given
+
+  // A kernel was registered at run time: only the Python function knows it.
+  bool replaced = false;
+};
+
+// Something that generated code calls by name. `attribute` may have dots in it.
+struct PythonName {
+  const char* module;
+  const char* attribute;
+  PyObject** slot;
+};
+
+// A value written as in Python, with the names that generated.operators knows.
+struct Constant {
+  const char* text;
+  PyObject** slot;
+};
+
+template <class T>
+struct Table {
+  T const* items = nullptr;
+  size_t count = 0;
+  T const* begin() const { return items; }
+  T const* end() const { return items + count; }
+};
+
+template <class T, size_t count>
+constexpr Table<T> table(T const (&items)[count]) {
+  return {items, count};
+}
+
+// The operators and Nodes of one generated file.
+struct Shard {
+  Table<Function*> functions;
+  Table<const NodeClass*> nodes;
+  Table<PythonName> names;
+  Table<Constant> constants;
+};
+
+// What people call: a packet of generated.packets, which chooses among overloads. Each member names one in
+// generated.operators, or is null; what none of them takes goes to the Python packet.
+struct Packet {
+  const char* name;
+  const char* single;  // the only overload, for any arguments
+  const char* unary;   // for a Tensor alone
+  const char* tensor;  // for two Tensors
+  const char* number;  // for a Tensor and a Python number
+  const char* spread;  // for a Tensor and ints, with or without brackets around them
+};
+
+// A sign of Python, `__mul__`: the overloads for a Tensor and for a number on its other side; of `__neg__` the one for
+// the Tensor alone.
+struct Sign {
+  const char* name;
+  const char* module;  // where the Python function is that knows the rest
+  const char* attribute;
+  const char* unary;
+  const char* tensor;
+  const char* number;
+};
+
+extern const Table<Packet> packets;
+extern const Table<Sign> signs;
+
+extern const Shard* const shards[];
+extern const size_t shard_count;
+
+// A hash of the YAML that all this was made of; generated/manifest.json has it as "inputs".
+extern const char generated_from[];
+
+// Find everything that generated code calls. To be called once, with generated.operators and generated.nodes imported
+// and before anything native takes the place of what is there. False, with an exception: something is missing.
+bool load_generated();
+
+// The entry under a name of generated.operators; null if it has none.
+Function* find_function(const char* name);
+
+// -- calling entries from Python
+
+// Put the arguments of a call into the order of the parameters, and defaults where none are given. False, without an
+// exception: they do not fit.
+bool bind(const Function& function, PyObject* const* args, Py_ssize_t given, PyObject* keywords,
+          PyObject** values);
+
+namespace detail {
+
+template <auto entry, size_t... index>
+PyObject* spread(PyObject* const* values, std::index_sequence<index...>) {
+  return entry(values[index]...).release();
+}
+
+template <class... Args>
+constexpr size_t arity(Ref (*)(Args...)) {
+  return sizeof...(Args);
+}
+
+}  // namespace detail
+
+// An entry on values in the order of its parameters, all of them given.
+template <auto entry>
+PyObject* ordered(PyObject* const* values) {
+  return detail::spread<entry>(values, std::make_index_sequence<detail::arity(entry)>());
+}
+
+// The vectorcall of an entry. What does not fit goes on to the Python function as it is, which says what is wrong.
+template <auto entry, Function& function>
+PyObject* vectorcall(PyObject*, PyObject* const* args, size_t flags, PyObject* keywords) {
+  constexpr size_t count = detail::arity(entry);
+  static_assert(count <= kMostParameters);
+  const Py_ssize_t given = PyVectorcall_NARGS(flags);
+  if (keywords == nullptr && given == static_cast<Py_ssize_t>(count) &&
+      function.positional == given) {
+    return ordered<entry>(args);
+  }
+  PyObject* values[count];
+  if (bind(function, args, given, keywords, values)) return ordered<entry>(values);
+  return PyObject_Vectorcall(function.fallback, args, flags, keywords);
+}
+
+}  // namespace gradwright

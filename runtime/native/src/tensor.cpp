@@ -1,0 +1,132 @@
+// TensorBase: the members of runtime.Tensor as a C struct, and the quick way to make and free Tensors.
+
+#include "core.hpp"
+#include "types.hpp"
+
+#include "callable.hpp"
+
+#include <structmember.h>
+
+#include <vector>
+
+namespace gradwright {
+
+namespace {
+
+PyMemberDef members[] = {
+    {"_array", T_OBJECT_EX, offsetof(Tensor, array), 0, nullptr},
+    {"_base", T_OBJECT_EX, offsetof(Tensor, base), 0, nullptr},
+    {"_edge", T_OBJECT_EX, offsetof(Tensor, edge), 0, nullptr},
+    {"_extra", T_OBJECT_EX, offsetof(Tensor, extra), 0, nullptr},
+    {"_writes", T_OBJECT_EX, offsetof(Tensor, writes), 0, nullptr},
+    {"__weaklistoffset__", T_PYSSIZET, offsetof(Tensor, weakrefs), READONLY, nullptr},
+    {nullptr, 0, 0, 0, nullptr},
+};
+
+int traverse(PyObject* self, visitproc visit, void* arg) {
+  Tensor* tensor = as_tensor(self);
+  Py_VISIT(tensor->array);
+  Py_VISIT(tensor->base);
+  Py_VISIT(tensor->edge);
+  Py_VISIT(tensor->extra);
+  Py_VISIT(tensor->writes);
+  Py_VISIT(Py_TYPE(self));
+  return 0;
+}
+
+int clear(PyObject* self) {
+  Tensor* tensor = as_tensor(self);
+  Py_CLEAR(tensor->array);
+  Py_CLEAR(tensor->base);
+  Py_CLEAR(tensor->edge);
+  Py_CLEAR(tensor->extra);
+  Py_CLEAR(tensor->writes);
+  return 0;
+}
+
+// Of Python subclasses: their own deallocation calls this one for the members.
+void dealloc(PyObject* self) {
+  PyTypeObject* type = Py_TYPE(self);
+  PyObject_GC_UnTrack(self);
+  if (as_tensor(self)->weakrefs != nullptr) PyObject_ClearWeakRefs(self);
+  clear(self);
+  type->tp_free(self);
+  Py_DECREF(type);
+}
+
+const PyType_Slot own_slots[] = {
+    {Py_tp_doc, const_cast<char*>("The state of a Tensor, as runtime/tensor.py describes it.")},
+    {Py_tp_members, members},
+    {Py_tp_traverse, reinterpret_cast<void*>(traverse)},
+    {Py_tp_clear, reinterpret_cast<void*>(clear)},
+    {Py_tp_dealloc, reinterpret_cast<void*>(dealloc)},
+    {0, nullptr},
+};
+
+// Memory of exact Tensors that were freed, to be used again.
+constexpr int kKept = 256;
+PyObject* kept[kKept];
+int kept_count = 0;
+
+// Frees an exact Tensor. It takes the place of what Python makes for a class without slots of its own, and is called
+// by what Python makes for classes below it.
+void free_exact(PyObject* self) {
+  if (Py_TYPE(self) != python.tensor_type) {
+    dealloc(self);
+    return;
+  }
+  PyObject_GC_UnTrack(self);
+  Tensor* tensor = as_tensor(self);
+  if (tensor->weakrefs != nullptr) PyObject_ClearWeakRefs(self);
+  Py_TRASHCAN_BEGIN(self, free_exact);
+  clear(self);
+  if (kept_count < kKept) {
+    kept[kept_count++] = self;
+  } else {
+    PyObject_GC_Del(self);
+  }
+  Py_DECREF(python.tensor_type);
+  Py_TRASHCAN_END;
+}
+
+}  // namespace
+
+PyObject* make_tensor_base(PyObject* module) {
+  // Python's signs are slots of the type, so that `x * y` comes to its entry without a look-up.
+  std::vector<PyType_Slot> slots(number_slots, number_slots + number_slot_count);
+  for (const PyType_Slot& slot : own_slots) slots.push_back(slot);
+  PyType_Spec spec = {
+      "runtime.native.TensorBase",
+      static_cast<int>(sizeof(Tensor)),
+      0,
+      Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC,
+      slots.data(),
+  };
+  return PyType_FromModuleAndSpec(module, &spec, nullptr);
+}
+
+void adopt_tensor_type(PyTypeObject* type) {
+  // An exact Tensor is made and freed for each operator call.
+  type->tp_dealloc = free_exact;
+}
+
+Ref new_tensor(Ref array) {
+  PyObject* self;
+  if (kept_count > 0) {
+    self = PyObject_Init(kept[--kept_count], python.tensor_type);
+  } else {
+    self = reinterpret_cast<PyObject*>(PyObject_GC_New(Tensor, python.tensor_type));
+    if (self == nullptr) return Ref();
+  }
+  Tensor* tensor = as_tensor(self);
+  tensor->weakrefs = nullptr;
+  tensor->array = array.release();
+  tensor->base = Py_NewRef(Py_None);
+  tensor->edge = Py_NewRef(Py_None);
+  tensor->extra = Py_NewRef(Py_None);
+  tensor->writes = Py_NewRef(Py_None);
+  PyObject_GC_Track(self);
+  return Ref(self);
+}
+
+}  // namespace gradwright

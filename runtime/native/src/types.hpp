@@ -1,0 +1,21 @@
+// How the parts of the hand-written core make their Python types.
+
+#pragma once
+
+#include "core.hpp"
+
+namespace gradwright {
+
+PyObject* make_tensor_base(PyObject* module);
+PyObject* make_node_base(PyObject* module);
+PyObject* make_grad_mode(PyObject* module);
+
+// Takes over how exact objects of runtime.Tensor are freed.
+void adopt_tensor_type(PyTypeObject* type);
+// Makes the Python class of a generated Node class, below runtime.node.Node. A new reference.
+PyObject* make_node_class(PyObject* module, const NodeClass* cls);
+
+// Backward from targets with gradients; see engine.cpp.
+PyObject* run_backward(PyObject* self, PyObject* const* args, Py_ssize_t count);
+
+}  // namespace gradwright

@@ -1,0 +1,1 @@
+// doubled has no entry: traced through

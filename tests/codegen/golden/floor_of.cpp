@@ -1,0 +1,14 @@
+// floor_of(Tensor self) -> Tensor
+Ref floor_of_default(PyObject* self) {
+  if (!(!entries::floor_of_default.replaced && is_plain(self))) {
+    return fall_back(entries::floor_of_default, self);
+  }
+  Ref result = run_for_array(py::floor_of_default_kernel, array_object(self));
+  if (!result) return fall_back(entries::floor_of_default, self);
+  Ref out = new_tensor(std::move(result));
+  if (!out) return Ref();
+  if (grad_enabled && requires_grad(self)) {
+    if (!invoke(py::floor_of_default_op_undifferentiable, out.get())) return Ref();
+  }
+  return out;
+}

@@ -1,0 +1,304 @@
+"""The C++ target: what it emits for operators of every kind, that a compiler takes it, and where its errors point."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from compiling import CORE, compiled, needs_compiler
+
+from codegen.paths import Paths, project_paths
+from codegen.pipeline import analyze, emit
+from codegen.plan import Plan
+from codegen.targets import cpp
+from codegen.targets.cpp_operators import NativeKernels
+from codegen.targets.cpp_text import Needs
+
+ROOT = Path(__file__).parents[2]
+GOLDEN = Path(__file__).parent / "golden"
+FORMATTER = shutil.which("clang-format")
+
+FUNCTIONS = """
+- func: mul.Tensor(Tensor self, Tensor other) -> Tensor
+  dispatch: {CPU: mul}
+  promotion: default
+- func: mul.Scalar(Tensor self, Scalar other) -> Tensor
+  dispatch: {CPU: mul}
+  promotion: default
+- func: neg(Tensor self) -> Tensor
+  dispatch: {CPU: neg}
+  promotion: default
+- func: conj(Tensor(a) self) -> Tensor(a)
+  variants: function, method
+  dispatch: {CPU: conj}
+- func: expand(Tensor(a) self, SymInt[] size, *, bool implicit=False) -> Tensor(a)
+  variants: function, method
+  dispatch: {CPU: expand}
+- func: total(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor
+  dispatch: {CPU: total}
+- func: shrink(Tensor self, float lambd=0.5, *, str mode='hard') -> Tensor
+  dispatch: {CPU: shrink}
+  promotion: int_to_float
+- func: highest(Tensor self, int dim) -> (Tensor values, Tensor indices)
+  dispatch: {CPU: highest}
+- func: norm_of(Tensor input, Tensor? weight=None) -> Tensor
+  dispatch: {CPU: norm_of}
+- func: join(Tensor[] tensors, int dim=0) -> Tensor
+  dispatch: {CPU: join}
+- func: floor_of(Tensor self) -> Tensor
+  dispatch: {CPU: floor_of}
+  promotion: default
+- func: hidden(Tensor self) -> Tensor
+  dispatch: {CPU: hidden}
+- func: sharpen(Tensor self, Scalar by=1) -> Tensor
+  dispatch: {CPU: sharpen}
+  promotion: default
+- func: doubled(Tensor self) -> Tensor
+  dispatch: {CompositeImplicitAutograd: doubled}
+"""
+FORMULAS = """
+- name: mul.Tensor(Tensor self, Tensor other) -> Tensor
+  self: grad * other.conj()
+  other: grad * self.conj()
+- name: mul.Scalar(Tensor self, Scalar other) -> Tensor
+  self: grad * other.conj()
+- name: neg(Tensor self) -> Tensor
+  self: -grad
+- name: expand(Tensor(a) self, SymInt[] size, *, bool implicit=False) -> Tensor(a)
+  self: grad
+- name: total(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor
+  self: "keepdim ? grad : grad.expand(self.sym_sizes(), true)"
+- name: shrink(Tensor self, float lambd=0.5, *, str mode='hard') -> Tensor
+  self: shrink_backward(grad, result, lambd * 2 - 1, mode)
+- name: highest(Tensor self, int dim) -> (Tensor values, Tensor indices)
+  self: spread_backward(grad, dim, indices, self.sym_sizes())
+- name: norm_of(Tensor input, Tensor? weight=None) -> Tensor
+  input, weight: both_backward(grad, input, weight, grad_input_mask)
+- name: join(Tensor[] tensors, int dim=0) -> Tensor
+  tensors: join_backward(grad, tensors, dim)
+- name: hidden(Tensor self) -> Tensor
+  self: not_implemented("hidden away")
+- name: sharpen(Tensor self, Scalar by=1) -> Tensor
+  self: sharpened(grad, by.conj())
+"""
+HELPERS = """
+def shrink_backward(grad: Tensor, result: Tensor, by: float, mode: str) -> Tensor: ...
+def spread_backward(grad: Tensor, dim: int, indices: Tensor, sizes: Sequence[int]) -> Tensor: ...
+def both_backward(
+    grad: Tensor, input: Tensor, weight: Tensor | None, mask: Sequence[bool]
+) -> tuple[Tensor | None, Tensor | None]: ...
+def sharpened(grad: Tensor, by: Scalar) -> Tensor: ...
+def join_backward(grad: Tensor, tensors: Sequence[Tensor], dim: int) -> list[Tensor]: ...
+"""
+KERNELS = """
+def mul(self, other): ...
+def neg(self): ...
+def conj(self): ...
+def expand(self, size, implicit): ...
+def total(self, dim, keepdim, dtype): ...
+def shrink(self, lambd, mode): ...
+def highest(self, dim): ...
+def norm_of(input, weight): ...
+def join(tensors, dim): ...
+def floor_of(self): ...
+def hidden(self): ...
+def sharpen(self, by): ...
+"""
+COMPOSITES = "def doubled(self): ...\n"
+NATIVE_KERNELS = """
+template <class F>
+Ref unary(PyObject* tensor);
+template <class F>
+Ref binary(PyObject* self, PyObject* other);
+
+namespace kernels {
+
+struct mul {};
+struct neg {};
+Ref total(PyObject* self, PyObject* dim, PyObject* keepdim, PyObject* dtype);
+
+}  // namespace kernels
+"""
+NATIVE_HELPERS = """
+namespace gradwright::helpers {
+
+inline Ref sharpened(PyObject* grad, PyObject* by) { return Ref(); }
+inline Ref shrink_backward(PyObject* of_another_arity) { return Ref(); }
+
+}  // namespace gradwright::helpers
+"""
+
+
+@pytest.fixture
+def made(planned: Callable[..., Plan], small_paths: Paths) -> Plan:
+    (small_paths.runtime / "composite/small.py").write_text(COMPOSITES, encoding="utf-8")
+    small_paths.native_kernels.parent.mkdir(parents=True)
+    small_paths.native_kernels.write_text(NATIVE_KERNELS, encoding="utf-8")
+    small_paths.native_helpers.write_text(NATIVE_HELPERS, encoding="utf-8")
+    return planned(FUNCTIONS, FORMULAS, HELPERS, KERNELS)
+
+
+OPERATORS = (
+    "mul.Tensor", "mul.Scalar", "expand", "total", "shrink", "highest", "norm_of", "join", "floor_of", "hidden",
+    "sharpen", "doubled",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", OPERATORS)
+def test_operator(name: str, made: Plan, small_paths: Paths, update_goldens: bool) -> None:
+    operator = next(operator for operator in made.operators if str(operator.name) == name)
+    text = cpp.operator_text(operator, made, small_paths) + "\n"
+    golden = GOLDEN / f"{name}.cpp"
+    if update_goldens:
+        golden.parent.mkdir(exist_ok=True)
+        golden.write_text(text, encoding="utf-8")
+    assert text == golden.read_text(encoding="utf-8")
+
+
+def test_tables(made: Plan, small_paths: Paths) -> None:
+    files = emit(small_paths, made, "cpp")
+    everything = "\n".join(files.values())
+    for name in ("neg", "floor_of", "highest"):
+        assert f"&entries::{name}_default," in everything
+    assert '{"runtime.helpers.small", "shrink_backward", &py::small_helpers_shrink_backward},' in everything
+    assert '{"mul", nullptr, nullptr, "mul_Tensor", "mul_Scalar", nullptr},' in files["packets.cpp"]
+    assert '{"expand", nullptr, nullptr, nullptr, nullptr, "expand_default"},' in files["packets.cpp"]
+    assert (
+        '{"__mul__", "generated.operators", "sign_mul", nullptr, "mul_Tensor", "mul_Scalar"},' in files["packets.cpp"]
+    )
+    assert '{"__neg__", "generated.methods", "__neg__", "neg_default", nullptr, nullptr},' in files["packets.cpp"]
+    assert "doubled" not in everything
+    entries = re.findall(r"^Ref (\w+)\(", files["operators.hpp"], re.MULTILINE)
+    assert entries == sorted(entries)
+    assert len(entries) == 13
+
+
+def test_what_stays_in_python_says_why(made: Plan, small_paths: Paths) -> None:
+    found = cpp.coverage(made, small_paths)
+    assert found.nodes["JoinBackward0"] == "one of its inputs is a list"
+    assert found.nodes["MulBackward0"] is None
+    assert found.operators["doubled"] == "traced through"
+    assert str(found) == "13 of 14 operators and 10 of 11 Nodes are native"
+
+
+def test_of_this_project_only_lists_and_general_paths_stay_in_python() -> None:
+    paths = project_paths()
+    plan = analyze(paths).plan
+    assert plan is not None
+    reasons = set(cpp.coverage(plan, paths).nodes.values())
+    assert reasons <= {
+        None, "one of its inputs is a list", "it saves a list", "its results are a list", "it has several outputs",
+        "only the general path records it",
+    }  # fmt: skip
+
+
+def test_constants_of_different_value_have_different_names() -> None:
+    texts = ("1", "-1", "0.1", "(0, 1)", "(0,)", "0", "'none'", "'0'", "1e-05", "dtypes.float32", "(-1,)", "'text_a'")
+    needs = [Needs() for _ in texts]
+    names = {needed.constant(text) for needed, text in zip(needs, texts, strict=True)}
+    assert len(names) == len(texts)
+    assert {Needs().constant(text) for text in ("None", "True")} == {"Py_None", "Py_True"}
+
+
+def test_native_kernels_are_read_from_their_header(tmp_path: Path) -> None:
+    header = tmp_path / "kernels.hpp"
+    assert NativeKernels.read(header) == NativeKernels(frozenset(), {})
+    header.write_text(NATIVE_KERNELS, encoding="utf-8")
+    assert NativeKernels.read(header) == NativeKernels(frozenset(("mul", "neg")), {"total": frozenset((4,))})
+
+
+def test_one_edited_formula_changes_one_shard(made: Plan, small_paths: Paths) -> None:
+    before = emit(small_paths, made, "cpp")
+    text = small_paths.derivatives.read_text(encoding="utf-8")
+    small_paths.derivatives.write_text(text.replace("self: -grad", "self: -(-grad)"), encoding="utf-8")
+    edited = analyze(small_paths).plan
+    assert edited is not None
+    after = emit(small_paths, edited, "cpp")
+    changed = {name for name, text in after.items() if text != before[name]}
+    neg = next(operator for operator in made.operators if str(operator.name) == "neg")
+    # shards.cpp holds nothing but the list of shards and the hash of the YAML.
+    assert changed == {f"shard_{cpp.shard_of(neg):02}.cpp", "shards.cpp", "manifest.json"}
+
+
+def test_output_does_not_depend_on_the_run(tmp_path: Path) -> None:
+    def generated(seed: str) -> Mapping[str, bytes]:
+        command = [sys.executable, "-m", "codegen", "--target", "cpp", "--out", str(tmp_path / seed)]
+        environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONHASHSEED": seed}
+        subprocess.run(command, env=environment, check=True, capture_output=True)
+        return {path.name: path.read_bytes() for path in (tmp_path / seed / "cpp").iterdir()}
+
+    first = generated("1")
+    assert "shard_00.cpp" in first
+    assert generated("2") == first
+
+
+# -- compiled
+
+
+def written(files: Mapping[str, str], folder: Path) -> Path:
+    for name, text in files.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    return folder
+
+
+@needs_compiler
+def test_a_compiler_takes_it(made: Plan, small_paths: Paths, tmp_path: Path) -> None:
+    folder = written(emit(replace(small_paths, runtime=ROOT / "runtime"), made, "cpp"), tmp_path)
+    by_base = {operator.name.base: operator for operator in made.operators}
+    shards = {f"shard_{cpp.shard_of(by_base[base]):02}.cpp" for base in ("mul", "highest", "norm_of", "hidden")}
+    empty = {f"shard_{n:02}.cpp" for n in range(cpp.SHARDS)} - {
+        f"shard_{cpp.shard_of(o):02}.cpp" for o in made.operators
+    }
+    for name in ("packets.cpp", "shards.cpp", *sorted(shards), *sorted(empty)[:1]):
+        said = compiled(folder / name)
+        assert said.returncode == 0, said.stderr
+
+
+@needs_compiler
+def test_a_compiler_takes_shards_of_this_project(tmp_path: Path) -> None:
+    paths = project_paths()
+    plan = analyze(paths).plan
+    assert plan is not None
+    folder = written(emit(paths, plan, "cpp"), tmp_path)
+    for number in range(0, cpp.SHARDS, 5):
+        said = compiled(folder / f"shard_{number:02}.cpp")
+        assert said.returncode == 0, said.stderr
+
+
+@needs_compiler
+def test_errors_point_into_the_yaml_and_back(made: Plan, small_paths: Paths, tmp_path: Path) -> None:
+    neg = next(operator for operator in made.operators if str(operator.name) == "neg")
+    name = f"shard_{cpp.shard_of(neg):02}.cpp"
+    files = emit(small_paths, made, "cpp")
+    spoilt = files[name].replace("ops::neg_default(grad", "ops::nothing(grad")
+    assert spoilt != files[name]
+    spoilt = spoilt.replace("results[0] = gradient(for_self);", "results[0] = gradient(nothing);")
+    folder = written({**files, name: spoilt}, tmp_path)
+    shutil.copy(CORE / "kernels.hpp", folder)
+    said = compiled(folder / name).stderr
+    formula = FORMULAS.splitlines().index("  self: -grad") + 1
+    assert f"derivatives.yaml:{formula}:" in said
+    places = re.findall(rf"generated/cpp/{name}:(\d+):\d+: error: .nothing. was not declared", said)
+    lines = spoilt.splitlines()
+    assert places
+    assert all("gradient(nothing)" in lines[int(place) - 1] for place in places)
+
+
+@pytest.mark.skipif(FORMATTER is None, reason="there is no clang-format")
+def test_layout_is_that_of_clang_format(tmp_path: Path) -> None:
+    assert FORMATTER is not None
+    paths = project_paths()
+    plan = analyze(paths).plan
+    assert plan is not None
+    for name, text in emit(paths, plan, "cpp").items():
+        if name.endswith(("cpp", "hpp")):
+            command = [FORMATTER, f"--style=file:{ROOT / '.clang-format'}", f"--assume-filename={name}"]
+            done = subprocess.run(command, input=text, capture_output=True, text=True, check=True)
+            assert done.stdout == text, name
