@@ -451,7 +451,9 @@ class CppPrinter:
         """Lead the compiler to the line of the formula."""
         if self.text is not None:
             span = self.text.span(expr.start)
-            self.out.lines.append(f"#line {span.line} {quoted(span.file.path)}")
+            # In an installed package the YAML lies below; what is emitted is the same there as in a checkout.
+            name = span.file.path.removeprefix("codegen/data/")
+            self.out.lines.append(f"#line {span.line} {quoted(name)}")
 
     def _variable(self, expr: Variable) -> str:
         match expr.kind:
