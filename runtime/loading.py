@@ -17,6 +17,7 @@ from codegen.manifest import is_current
 from codegen.paths import project_paths
 from runtime import ops
 from runtime.native import core, replacing
+from runtime.node import Node, add_raw_saved
 from runtime.tensor import Tensor, TensorBase
 
 COMMAND = "python -m codegen"
@@ -43,6 +44,8 @@ def load(package: str, runtime: ModuleType) -> None:
     if core is not None and core.made_from() == _inputs(package):
         operators = importlib.import_module(f"{package}.operators")
         replacing.replace(core.load(), sys.modules[package], operators, packets, methods)
+        for cls in Node.__subclasses__():  # native classes are not made by class statements
+            add_raw_saved(cls)
         native = True
     vars(ops).update(packets.PACKETS)
     for base, function in packets.PACKETS.items():

@@ -6,6 +6,7 @@ in `edges` as the Tensor itself; the AccumulateGrad that PyTorch shows in their 
 
 from __future__ import annotations
 
+import functools
 import itertools
 import weakref
 from collections.abc import Callable
@@ -171,6 +172,7 @@ class Node(NodeBase):
             del cls.name
         else:
             cls._name = cls.__name__
+        add_raw_saved(cls)
 
     def __init__(self, edges: tuple[Edge, ...], shape: tuple[Any, ...], dtype: Any) -> None:
         self.edges = edges
@@ -249,15 +251,20 @@ class Node(NodeBase):
             return (GradientMetadata(self.shape, self.dtype),)
         return tuple([GradientMetadata(shape, dtype) for shape, dtype in zip(self.shape, self.dtype, strict=True)])
 
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("_raw_saved_"):
-            from runtime.recording import take_out
-
-            return take_out(self, name.removeprefix("_raw_saved_"))
-        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
-
     def __repr__(self) -> str:
         return f"<{self._name} object at {id(self):#x}>"
+
+
+def add_raw_saved(cls: type[Node]) -> None:
+    """Give a class of Nodes `_raw_saved_NAME` for each `_saved_NAME`: what is saved as an object, for hooks."""
+    for attribute in [name for name in vars(cls) if name.startswith("_saved_")]:
+        setattr(cls, f"_raw{attribute}", property(functools.partial(_take_out, name=attribute.removeprefix("_saved_"))))
+
+
+def _take_out(node: Node, name: str) -> Any:
+    from runtime.recording import take_out
+
+    return take_out(node, name)
 
 
 class AccumulateGrad(Node):
