@@ -39,7 +39,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if arguments.command == "build":
         arguments.command = "generate"
         status = _generate(arguments, paths, sys.argv[1:] if argv is None else argv, started)
-        return _build(paths, arguments.sanitize) if status == OK else status
+        return _build(paths) if status == OK else status
     return _generate(arguments, paths, sys.argv[1:] if argv is None else argv, started)
 
 
@@ -53,12 +53,12 @@ def _generate(arguments: argparse.Namespace, paths: Paths, argv: Sequence[str], 
     return _run(arguments, paths, argv, started)
 
 
-def _build(paths: Paths, sanitize: bool) -> int:
+def _build(paths: Paths) -> int:
     from codegen.build import BuildError, build
 
     started = time.perf_counter()
     try:
-        made = build(paths.root, sanitize)
+        made = build(paths.root)
     except BuildError as error:
         if error.output:
             print(error.output, file=sys.stderr)
@@ -140,9 +140,6 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument(
         "--check", action="store_true", help="write nothing; fail if the output is missing or not what would be written"
-    )
-    parser.add_argument(
-        "--sanitize", action="store_true", help="with build: AddressSanitizer and UndefinedBehaviorSanitizer"
     )
     parser.add_argument("--missing", action="store_true", help="with list: only what is declared and not implemented")
     parser.add_argument("--native", action="store_true", help="with list: what is left to Python by C++, and why")

@@ -16,12 +16,11 @@ class BuildError(Exception):
         self.output = output
 
 
-def build(root: Path, sanitize: bool = False) -> Path:
+def build(root: Path) -> Path:
     """Compile what has changed since the last time, and put the module into runtime/native/.
 
     Args:
         root: the checkout.
-        sanitize: with AddressSanitizer and UndefinedBehaviorSanitizer, in a folder of its own.
 
     Returns:
         The module.
@@ -35,9 +34,8 @@ def build(root: Path, sanitize: bool = False) -> Path:
         raise BuildError(
             "the native core needs CMake, which is not installed; everything works without it, more slowly"
         )
-    folder = root / "build" / ("native-sanitized" if sanitize else "native")
+    folder = root / "build" / "native"
     configure = ["cmake", "-S", str(root), "-B", str(folder), f"-DPython_EXECUTABLE={sys.executable}"]
-    configure.append(f"-DSANITIZE={'ON' if sanitize else 'OFF'}")
     if shutil.which("ninja") is not None:
         configure += ["-G", "Ninja"]
     if not (folder / "CMakeCache.txt").exists() or str(sys.executable) not in _configured_for(folder):

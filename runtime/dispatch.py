@@ -204,8 +204,7 @@ class Operator:
             out = self._infer(args)
             if out is not None:
                 return out
-        values = self.signature.bind(args, kwargs)
-        return self._handled("call", values, self._call) if interest.around else self._call(values)
+        return self.call_bound(self.signature.bind(args, kwargs))
 
     def call_bound(self, values: list[Any]) -> Any:
         """Call the operator with the values that `signature.bind` gave."""

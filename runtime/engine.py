@@ -56,24 +56,6 @@ def _run_whole(node: Node, grad: Any, keep_graph: bool) -> Sequence[Tensor | Non
     return results
 
 
-if core is not None:
-    core.install(
-        tensor_type=Tensor,
-        node_type=Node,
-        output_edge_type=OutputEdge,
-        leaf=LEAF,
-        untracked=UNTRACKED,
-        freed_error=freed_error,
-        modified_error=modified_error,
-        fit=_fit,
-        fit_output=_fit_output,
-        sum=operator.add,
-        run_node=_run_whole,
-        finish_leaf=lambda *args: accumulate_into_leaf(*args),
-        explain=lambda error, node: _explain(error, node),
-    )
-
-
 class _Current(threading.local):
     """The backward that this thread runs: the innermost one."""
 
@@ -687,3 +669,21 @@ def _explain(error: Exception, node: Node) -> None:
     note = f"in the derivative of {name}"
     if note not in getattr(error, "__notes__", ()):
         error.add_note(note)
+
+
+if core is not None:
+    core.install(
+        tensor_type=Tensor,
+        node_type=Node,
+        output_edge_type=OutputEdge,
+        leaf=LEAF,
+        untracked=UNTRACKED,
+        freed_error=freed_error,
+        modified_error=modified_error,
+        fit=_fit,
+        fit_output=_fit_output,
+        sum=operator.add,
+        run_node=_run_whole,
+        finish_leaf=accumulate_into_leaf,
+        explain=_explain,
+    )
