@@ -1,4 +1,4 @@
-"""`python -m codegen`: generate, check, list, explain."""
+"""`python -m codegen`: generate, check, build, list, explain."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ OK, ERRORS, USAGE = 0, 1, 2
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run a command and give the exit status: 0, 1 (errors in the YAML, or stale output), 2 (wrong usage)."""
+    """Run a command and give the exit status: 0, 1 (errors in the YAML, stale output, no build), 2 (wrong usage)."""
     started = time.perf_counter()
     parser = _parser()
     arguments = parser.parse_args(argv)
@@ -33,13 +33,26 @@ def main(argv: Sequence[str] | None = None) -> int:
         parser.error(f"'{arguments.command}' takes no operator")
     if arguments.command == "explain" and arguments.operator is None:
         parser.error("explain needs the name of an operator, such as mul.Tensor")
+    if arguments.command == "build" and (arguments.check or arguments.json):
+        parser.error("build takes neither --check nor --json")
+    if arguments.command != "build" and (arguments.sanitize or arguments.optional):
+        parser.error("only build takes --sanitize and --optional")
     paths = _paths(arguments)
-    if arguments.command == "generate" and not arguments.check and not arguments.json:
+    status = _carry_out(arguments, paths, sys.argv[1:] if argv is None else argv, started)
+    if arguments.command != "build" or status != OK:
+        return status
+    from codegen.build import build
+
+    return build(paths, arguments.sanitize, arguments.optional)
+
+
+def _carry_out(arguments: argparse.Namespace, paths: Paths, argv: Sequence[str], started: float) -> int:
+    if arguments.command in ("generate", "build") and not arguments.check and not arguments.json:
         known = manifest.unchanged(paths, arguments.target)
         if known is not None:
             _done(paths, known[0], 0, known[1] + 1, started)
             return OK
-    return _run(arguments, paths, sys.argv[1:] if argv is None else argv, started)
+    return _run(arguments, paths, argv, started)
 
 
 def _run(arguments: argparse.Namespace, paths: Paths, argv: Sequence[str], started: float) -> int:
@@ -86,9 +99,9 @@ def _parser() -> argparse.ArgumentParser:
         description="Makes a differentiable library out of native_functions.yaml and derivatives.yaml.",
     )
     parser.add_argument(
-        "command", nargs="?", default="generate", choices=("generate", "list", "explain", "report"),
-        help="generate (default) writes the output; list shows the operators; explain OP shows all about one; report "
-        "judges the formulas",
+        "command", nargs="?", default="generate", choices=("generate", "build", "list", "explain", "report"),
+        help="generate (default) writes the output; build compiles the native core, too; list shows the operators; "
+        "explain OP shows all about one; report judges the formulas",
     )  # fmt: skip
     parser.add_argument("operator", nargs="?", help="an operator such as mul.Tensor, for explain")
     parser.add_argument("--native-functions", type=Path, metavar="FILE", help="operator signatures and dispatch")
@@ -108,6 +121,10 @@ def _parser() -> argparse.ArgumentParser:
         "--check", action="store_true", help="write nothing; fail if the output is missing or not what would be written"
     )
     parser.add_argument("--missing", action="store_true", help="with list: only what is declared and not implemented")
+    parser.add_argument("--sanitize", action="store_true", help="with build: under AddressSanitizer, in build/sanitize")
+    parser.add_argument(
+        "--optional", action="store_true", help="with build: a machine that has no compiler or CMake is no error"
+    )
     parser.add_argument("--json", action="store_true", help="diagnostics, or the list, as JSON on standard output")
     return parser
 

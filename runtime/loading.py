@@ -13,13 +13,11 @@ from typing import Any
 
 from codegen.manifest import NAME as MANIFEST
 from codegen.manifest import is_current
-from codegen.paths import project_paths
+from codegen.paths import OUTPUT_VARIABLE, project_paths
 from runtime import ops
 from runtime.tensor import Tensor
 
 COMMAND = "python -m codegen"
-# Names another output folder of the generator, made of other YAML, to take the place of `generated`.
-ENVIRONMENT = "GRADWRIGHT_GENERATED"
 # Namespaces of PyTorch that hold operators under shorter names: `linalg_norm` is `linalg.norm`.
 NAMESPACES = ("linalg", "special")
 
@@ -30,7 +28,7 @@ def load(package: str, runtime: ModuleType) -> None:
     Raises:
         ImportError: there is no generated code, or it was made from other YAML; the message names the command to run.
     """
-    elsewhere = os.environ.get(ENVIRONMENT)
+    elsewhere = os.environ.get(OUTPUT_VARIABLE)
     if elsewhere:
         _import_from(package, Path(elsewhere))
     else:
@@ -73,7 +71,7 @@ def _import_from(package: str, folder: Path) -> None:
     """Import the output in `folder` as `package`."""
     file = folder / "__init__.py"
     if not (folder / MANIFEST).exists():
-        raise ImportError(f"{ENVIRONMENT} names {folder}, where there is no generated code")
+        raise ImportError(f"{OUTPUT_VARIABLE} names {folder}, where there is no generated code")
     spec = importlib.util.spec_from_file_location(package, file, submodule_search_locations=[str(folder)])
     assert spec is not None
     assert spec.loader is not None
