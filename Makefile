@@ -65,12 +65,13 @@ lint: $(STAMP)dev generate
 	$(PY) -m mypy
 
 # The sanitizers come first in the process, and the module is the one that was built with them.  Python frees little at its
-# end, so leaks are looked for by the tests themselves.  What builds and packs is not about the core's code.
+# end, so leaks are looked for by the tests themselves.  What builds and packs is not about the core's code.  A report ends
+# the process, so pytest must not hold it back.
 sanitize: $(STAMP)test
 	CXX='$(CXX)' $(PY) -m codegen build --sanitize
 	GRADWRIGHT_NATIVE=build/sanitize PYTHONMALLOC=malloc ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 \
 		LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libstdc++.so)" \
-		$(PY) -m pytest tests/native --ignore=tests/native/test_build.py
+		$(PY) -m pytest tests/native --ignore=tests/native/test_build.py --capture=sys
 
 parity: $(STAMP)parity
 	$(CORE)
