@@ -40,6 +40,10 @@ class BuildError(Exception):
         self.output = output
 
 
+class ConfigureError(BuildError):
+    """CMake does not get along with the machine: its compiler, its Python, its own version."""
+
+
 def build(paths: Paths, sanitize: bool = False, optional: bool = False) -> int:
     """Build the native core of the generated code in `paths.output`, and say on standard output what was done.
 
@@ -68,6 +72,9 @@ def build(paths: Paths, sanitize: bool = False, optional: bool = False) -> int:
         print(f"error: the native core can not be built: {error}", file=sys.stderr)
         return 1
     except BuildError as error:
+        if optional and isinstance(error, ConfigureError):
+            print(f"native core: not built, which only makes things slower: {error} (see {extension.COMMAND})")
+            return 0
         print(error.output, end="" if error.output.endswith("\n") else "\n", file=sys.stderr)
         print(f"error: {error}", file=sys.stderr)
         return 1
@@ -109,7 +116,7 @@ def _configure(paths: Paths, tools: Toolchain, folder: Path, sanitize: bool) -> 
     command = [tools.cmake, "-S", str(paths.root), "-B", str(folder), *arguments]
     finished = subprocess.run(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     if finished.returncode != 0:
-        raise BuildError("CMake can not configure the native core", finished.stdout)
+        raise ConfigureError("CMake can not configure the native core", finished.stdout)
     (folder / _RECORD).write_text(record, encoding="utf-8")
 
 

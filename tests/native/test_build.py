@@ -165,6 +165,18 @@ def test_without_a_compiler_one_line_says_so(original: Path) -> None:
     assert done.stdout.splitlines()[-1].startswith("native core: not built, which only makes things slower: ")
 
 
+@needs_tools
+def test_a_machine_that_cmake_does_not_get_along_with(tree: Path) -> None:
+    cmake = tree / "CMakeLists.txt"
+    cmake.write_text(f'{cmake.read_text()}\nmessage(FATAL_ERROR "too old")\n')
+    done = build(tree)
+    assert done.returncode == 1
+    assert "too old" in done.stderr
+    assert done.stderr.endswith("error: CMake can not configure the native core\n")
+    done = build(tree, "--optional")
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 def test_errors_in_the_yaml_come_before_any_compiler(tree_of_yaml: Path) -> None:
     done = build(tree_of_yaml, "--derivatives", "broken.yaml")
     assert done.returncode == 1
