@@ -1,4 +1,5 @@
 # Every target makes .venv itself and installs into it what it needs, once: a stamp file for each extra says that it is there.
+# What compiles the native core comes along, but for the compiler itself.
 
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
@@ -16,7 +17,10 @@ WORKERS ?= 2
 export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: help native demo test lint parity upstream bench generate clean distclean
+# Builds the native core; a machine without a compiler or CMake goes on with a line that says so.
+CORE = $(PY) -m codegen build --optional
+
+.PHONY: help demo test lint parity upstream bench generate native sanitize clean distclean
 
 help:
 	@echo 'make demo      generate, check every operator, train a classifier'
@@ -25,8 +29,9 @@ help:
 	@echo 'make parity    the comparisons with PyTorch (installs it)'
 	@echo 'make upstream  the same, with the formulas of PyTorch itself'
 	@echo 'make bench     speed beside PyTorch (installs it)'
-	@echo 'make native    build the native core, where there is CMake and a C++ compiler'
 	@echo 'make generate  run python -m codegen'
+	@echo 'make native    build the native core (demo, test, parity and bench do, where it can be built)'
+	@echo 'make sanitize  its tests under AddressSanitizer and UndefinedBehaviorSanitizer'
 	@echo 'make clean     remove what was generated and cached; distclean removes .venv too'
 
 $(PY):
@@ -37,8 +42,8 @@ $(PY):
 		{ echo "Gradwright needs Python 3.11 or newer; $(PYTHON) is $$("$(PYTHON)" --version 2>&1)." >&2; exit 1; }
 	"$(PYTHON)" -m venv $(VENV)
 
-$(STAMP)%: pyproject.toml hatch_build.py | $(PY)
-	$(PY) -m pip install --quiet --disable-pip-version-check --editable '.[$*]'
+$(STAMP)%: pyproject.toml build_backend.py | $(PY)
+	$(PY) -m pip install --quiet --disable-pip-version-check --editable '.[$*,native]'
 	@touch $@
 
 generate: $(STAMP)test
@@ -48,9 +53,11 @@ native: $(STAMP)test
 	$(PY) -m codegen build
 
 demo: $(STAMP)demo
+	$(CORE)
 	$(PY) -m demo
 
-test: generate
+test: $(STAMP)test
+	$(CORE)
 	$(PY) -m pytest -m 'not parity' -n $(WORKERS)
 
 lint: $(STAMP)dev generate
@@ -58,19 +65,30 @@ lint: $(STAMP)dev generate
 	$(PY) -m ruff format --check .
 	$(PY) -m mypy
 
-parity: $(STAMP)parity generate
+# The sanitizers come first in the process, and the module is the one that was built with them.  Python frees little at its
+# end, so leaks are looked for by the tests themselves.  What builds and packs is not about the core's code.  A report ends
+# the process, so pytest must not hold it back.
+sanitize: $(STAMP)test
+	CXX='$(CXX)' $(PY) -m codegen build --sanitize
+	GRADWRIGHT_NATIVE=build/sanitize PYTHONMALLOC=malloc ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 \
+		LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libstdc++.so)" \
+		$(PY) -m pytest tests/native --ignore=tests/native/test_build.py --capture=sys
+
+parity: $(STAMP)parity
+	$(CORE)
 	$(PY) -m pytest -m parity -n $(WORKERS)
 
 upstream: $(STAMP)parity generate
 	$(PY) tests/upstream.py -n $(WORKERS)
 
-bench: $(STAMP)bench generate
+bench: $(STAMP)bench
+	$(CORE)
 	$(PY) -m bench
 
 clean:
 	find generated -mindepth 1 ! -name README.md -delete
 	find . -name __pycache__ -type d -not -path './$(VENV)/*' -prune -exec rm -rf {} +
-	rm -rf dist build runtime/native/*.so .pytest_cache .mypy_cache .ruff_cache .hypothesis demo/training.png
+	rm -rf dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis demo/training.png
 
 distclean: clean
 	rm -rf $(VENV)

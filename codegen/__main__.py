@@ -1,4 +1,4 @@
-"""`python -m codegen`: generate, check, list, explain."""
+"""`python -m codegen`: generate, check, build, list, explain."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ OK, ERRORS, USAGE = 0, 1, 2
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run a command and give the exit status: 0, 1 (errors in the YAML, or stale output), 2 (wrong usage)."""
+    """Run a command and give the exit status: 0, 1 (errors in the YAML, stale output, no build), 2 (wrong usage)."""
     started = time.perf_counter()
     parser = _parser()
     arguments = parser.parse_args(argv)
@@ -33,39 +33,29 @@ def main(argv: Sequence[str] | None = None) -> int:
         parser.error(f"'{arguments.command}' takes no operator")
     if arguments.command == "explain" and arguments.operator is None:
         parser.error("explain needs the name of an operator, such as mul.Tensor")
+    if arguments.command == "build" and (arguments.check or arguments.json or arguments.target):
+        parser.error("build takes none of --check, --json and --target")
+    if arguments.command != "build" and (arguments.sanitize or arguments.optional):
+        parser.error("only build takes --sanitize and --optional")
     paths = _paths(arguments)
     everything = TARGETS[:1] if arguments.command == "explain" else TARGETS
     arguments.target = list(dict.fromkeys(arguments.target or everything))
-    if arguments.command == "build":
-        arguments.command = "generate"
-        status = _generate(arguments, paths, sys.argv[1:] if argv is None else argv, started)
-        return _build(paths) if status == OK else status
-    return _generate(arguments, paths, sys.argv[1:] if argv is None else argv, started)
+    status = _carry_out(arguments, paths, sys.argv[1:] if argv is None else argv, started)
+    if arguments.command != "build" or status != OK:
+        return status
+    from codegen.build import build
+
+    return build(paths, arguments.sanitize, arguments.optional)
 
 
-def _generate(arguments: argparse.Namespace, paths: Paths, argv: Sequence[str], started: float) -> int:
-    if arguments.command == "generate" and not arguments.check and not arguments.json:
+def _carry_out(arguments: argparse.Namespace, paths: Paths, argv: Sequence[str], started: float) -> int:
+    if arguments.command in ("generate", "build") and not arguments.check and not arguments.json:
         known = [manifest.unchanged(paths.for_target(target), target) for target in arguments.target]
         found = [each for each in known if each is not None]
         if len(found) == len(known):
             _done(paths, found[0][0], 0, sum(count + 1 for _, count in found), started)
             return OK
     return _run(arguments, paths, argv, started)
-
-
-def _build(paths: Paths) -> int:
-    from codegen.build import BuildError, build
-
-    started = time.perf_counter()
-    try:
-        made = build(paths.root)
-    except BuildError as error:
-        if error.output:
-            print(error.output, file=sys.stderr)
-        print(f"error: {error}", file=sys.stderr)
-        return ERRORS
-    print(f"the native core is {paths.shown(made)}, built in {time.perf_counter() - started:.1f} s")
-    return OK
 
 
 def _run(arguments: argparse.Namespace, paths: Paths, argv: Sequence[str], started: float) -> int:
@@ -143,6 +133,10 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--missing", action="store_true", help="with list: only what is declared and not implemented")
     parser.add_argument("--native", action="store_true", help="with list: what is left to Python by C++, and why")
+    parser.add_argument("--sanitize", action="store_true", help="with build: under AddressSanitizer, in build/sanitize")
+    parser.add_argument(
+        "--optional", action="store_true", help="with build: a machine that has no compiler or CMake is no error"
+    )
     parser.add_argument("--json", action="store_true", help="diagnostics, or the list, as JSON on standard output")
     return parser
 

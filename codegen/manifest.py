@@ -45,6 +45,13 @@ def is_current(output: Path, inputs: Iterable[Path]) -> bool:
     return known is not None and known["inputs"] == input_hash(inputs)
 
 
+def made_from(output: Path) -> str | None:
+    """The hash over everything that the output depends on, as its manifest has it; None if there is no output."""
+    known = _read(output)
+    sources = known.get("sources") if known is not None else None
+    return sources if isinstance(sources, str) else None
+
+
 def unchanged(paths: Paths, target: str) -> tuple[str, int] | None:
     """The summary of the output and its number of files, if a run of the generator would make just what is there."""
     known = _read(paths.output)

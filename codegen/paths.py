@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+# Names another output folder of the generator, made of other YAML, for the runtime to load.
+OUTPUT_VARIABLE = "GRADWRIGHT_GENERATED"
 PYTORCH_HELPERS = "pytorch_helpers.yaml"
 
 

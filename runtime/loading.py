@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
-import json
 import os
 import sys
 from collections.abc import Mapping
@@ -14,15 +13,13 @@ from typing import Any
 
 from codegen.manifest import NAME as MANIFEST
 from codegen.manifest import is_current
-from codegen.paths import project_paths
+from codegen.paths import OUTPUT_VARIABLE, project_paths
 from runtime import ops
 from runtime.native import core, replacing
 from runtime.node import Node, add_raw_saved
 from runtime.tensor import Tensor, TensorBase
 
 COMMAND = "python -m codegen"
-# Names another output folder of the generator, made of other YAML, to take the place of `generated`.
-ENVIRONMENT = "GRADWRIGHT_GENERATED"
 # Namespaces of PyTorch that hold operators under shorter names: `linalg_norm` is `linalg.norm`.
 NAMESPACES = ("linalg", "special")
 
@@ -33,20 +30,18 @@ def load(package: str, runtime: ModuleType) -> None:
     Raises:
         ImportError: there is no generated code, or it was made from other YAML; the message names the command to run.
     """
-    elsewhere = os.environ.get(ENVIRONMENT)
+    elsewhere = os.environ.get(OUTPUT_VARIABLE)
     if elsewhere:
         _import_from(package, Path(elsewhere))
     else:
         _check_current(package)
     packets = importlib.import_module(f"{package}.packets")
     methods = importlib.import_module(f"{package}.methods")
-    native = False  # whether operators are: a core that was made of other YAML has none to offer
-    if core is not None and core.made_from() == _inputs(package):
+    if core is not None:
         operators = importlib.import_module(f"{package}.operators")
         replacing.replace(core.load(), sys.modules[package], operators, packets, methods)
         for cls in Node.__subclasses__():  # native classes are not made by class statements
             add_raw_saved(cls)
-        native = True
     vars(ops).update(packets.PACKETS)
     for base, function in packets.PACKETS.items():
         module = packets.PYTHON_MODULES.get(base)
@@ -55,14 +50,7 @@ def load(package: str, runtime: ModuleType) -> None:
             setattr(namespace, base.removeprefix(f"{module}_"), function)
         elif module is None and base in packets.FUNCTIONS and not hasattr(runtime, base):
             setattr(runtime, base, function)
-    install_methods({**methods.METHODS, **_written_by_hand()}, signs=native)
-
-
-def _inputs(package: str) -> str | None:
-    """The hash of the YAML that the generated package was made of."""
-    folder = Path(str(sys.modules[package].__file__)).parent
-    found: str | None = json.loads((folder / MANIFEST).read_text(encoding="utf-8")).get("inputs")
-    return found
+    install_methods({**methods.METHODS, **_written_by_hand()}, signs=core is not None)
 
 
 def _written_by_hand() -> dict[str, Any]:
@@ -91,7 +79,7 @@ def _import_from(package: str, folder: Path) -> None:
     """Import the output in `folder` as `package`."""
     file = folder / "__init__.py"
     if not (folder / MANIFEST).exists():
-        raise ImportError(f"{ENVIRONMENT} names {folder}, where there is no generated code")
+        raise ImportError(f"{OUTPUT_VARIABLE} names {folder}, where there is no generated code")
     spec = importlib.util.spec_from_file_location(package, file, submodule_search_locations=[str(folder)])
     assert spec is not None
     assert spec.loader is not None

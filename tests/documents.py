@@ -23,7 +23,17 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 _BLOCK = re.compile(r"^```(?P<language>\w+)(?: (?P<action>\w+)=(?P<object>\S+))?\n(?P<text>.*?)^```$", re.M | re.S)
 _NOT_COPIED = shutil.ignore_patterns(
-    ".git", ".venv", "__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache", ".hypothesis", "dist", "*.png"
+    ".git",
+    ".venv",
+    "__pycache__",
+    ".pytest_cache",
+    ".mypy_cache",
+    ".ruff_cache",
+    ".hypothesis",
+    "dist",
+    "*.png",
+    "build",
+    "_native-*",  # a copy is edited, and what was built of the original would not belong to it
 )
 
 
@@ -72,7 +82,7 @@ def run(command: str, tree: Path) -> subprocess.CompletedProcess[str]:
     """Run a line of shell in the copy, with `python` the interpreter of the tests; both streams come back as one."""
     environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
     # Of the enclosing test run, or of whoever set it: neither belongs to the copy.
-    for name in ("PYTHONPATH", "PYTEST_ADDOPTS", "PYTEST_XDIST_WORKER", "MAKEFLAGS", "MAKELEVEL"):
+    for name in ("PYTHONPATH", "PYTEST_ADDOPTS", "PYTEST_XDIST_WORKER", "MAKEFLAGS", "MAKELEVEL", "GRADWRIGHT_NATIVE"):
         environment.pop(name, None)
     return subprocess.run(
         ["bash", "-c", command],

@@ -9,7 +9,6 @@ import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from codegen.manifest import input_hash
 from codegen.paths import Paths
 from codegen.plan import OperatorPlan, Plan
 from codegen.targets.cpp_nodes import NodeView, node_view, why_python
@@ -63,9 +62,8 @@ def emit(plan: Plan, paths: Paths) -> Iterator[tuple[str, str]]:
             packets=list(packet_choices(plan, native)), signs=list(sign_fields(plan, native))
         ),
     )
-    inputs = input_hash((paths.native_functions, paths.derivatives))
     numbers = [f"{number:02}" for number in range(SHARDS)]
-    yield "shards.cpp", env.get_template("shards.cpp.j2").render(numbers=numbers, inputs=inputs)
+    yield "shards.cpp", env.get_template("shards.cpp.j2").render(numbers=numbers)
 
 
 def coverage(plan: Plan, paths: Paths) -> Coverage:

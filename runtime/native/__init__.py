@@ -1,45 +1,78 @@
-"""The native core, where it was built: types of Tensors and Nodes, operators and the engine's loop in C++.
+"""The native core: a C++ extension that takes the common paths where it is built, and may decline any call.
 
-The Python runtime is the specification; the core is a fast path on the same objects, and declines what is unusual.
-See docs/native.md.
+Python is the specification.  Without the core everything works, and gives the same results.
 """
 
 from __future__ import annotations
 
-import importlib
+import importlib.util
 import os
 import warnings
+from importlib.machinery import ExtensionFileLoader
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
-__all__ = ["core", "is_available"]
-
-# Switches the core off.
-_ENVIRONMENT = "GRADWRIGHT_NATIVE"
-_FOLDER = Path(__file__).resolve().parent
-_COMMAND = "python -m codegen build"
-
-
-def _load() -> Any:
-    if os.environ.get(_ENVIRONMENT) == "0":
-        return None
-    built = next(_FOLDER.glob("_native*.so"), None)
-    if built is None:
-        return None
-    made = built.stat().st_mtime
-    if any(source.stat().st_mtime > made for source in _FOLDER.glob("src/*")):
-        warnings.warn(f"the native core is older than its sources and is not used; run: {_COMMAND}", stacklevel=2)
-        return None
-    try:
-        return importlib.import_module(f"{__name__}._native")
-    except ImportError as error:
-        warnings.warn(f"the native core cannot be loaded ({error}); run: {_COMMAND}", stacklevel=2)
-        return None
-
-
-core: Any = _load()
+from codegen import extension
+from codegen.extension import COMMAND, SWITCH
+from codegen.paths import OUTPUT_VARIABLE, project_paths
 
 
 def is_available() -> bool:
-    """Whether the native core is built and in use."""
+    """Whether the native core is loaded."""
     return core is not None
+
+
+def why_not() -> str | None:
+    """The reason why there is no native core, in a line; None where there is one."""
+    return _reason
+
+
+def find() -> tuple[ModuleType | None, str | None]:
+    """The module, or the reason why there is none; a reason that the user can do something about is a warning.
+
+    Raises:
+        ImportError: GRADWRIGHT_NATIVE insists on it, and it is not to be had.
+    """
+    switch = os.environ.get(SWITCH, "")
+    if switch == "0":
+        return None, f"{SWITCH}=0 switches it off"
+    paths = project_paths()
+    output = Path(os.environ.get(OUTPUT_VARIABLE) or paths.output)
+    folder = output if switch in ("", "1") else Path(switch)
+    file = extension.current(folder, output, paths.root)
+    error: Exception | None = None
+    if file is not None:
+        try:
+            return _load(file), None
+        except Exception as raised:  # of the dynamic loader, of NumPy where it is too old, of the module itself
+            error = raised
+            reason = f"{paths.shown(file)} can not be loaded: {raised}"
+    elif extension.present(folder):
+        reason = f"that in {paths.shown(folder)} was built from other sources"
+    else:
+        reason = f"there is none in {paths.shown(folder)} for this Python"
+    if switch:
+        raise ImportError(f"{SWITCH}={switch}, but there is no native core: {reason}; {_remedy(paths.root)}") from error
+    if extension.present(folder):
+        warnings.warn(f"The native core is off: {reason}; {_remedy(paths.root)}", stacklevel=2)
+    return None, f"{reason}; {_remedy(paths.root)}"
+
+
+def _remedy(root: Path) -> str:
+    return f"run: {COMMAND}" if extension.core_files(root) else "install again where there is a C++ compiler"
+
+
+def _load(file: Path) -> ModuleType:
+    name = f"{__name__}._native"
+    spec = importlib.util.spec_from_file_location(name, file, loader=ExtensionFileLoader(name, str(file)))
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+# The extension module; None where it is off, or not to be had.
+core: Any
+core, _reason = find()

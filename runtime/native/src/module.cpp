@@ -140,8 +140,6 @@ PyObject* load(PyObject* module, PyObject*) {
   return make_callables().release();
 }
 
-PyObject* made_from(PyObject*, PyObject*) { return PyUnicode_FromString(generated_from); }
-
 // kernel_replaced(name): the entry of that name leaves all calls to Python from now on.
 PyObject* kernel_replaced(PyObject*, PyObject* name) {
   const char* text = PyUnicode_AsUTF8(name);
@@ -159,7 +157,6 @@ PyMethodDef methods[] = {
     {"install", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(install)), METH_VARARGS | METH_KEYWORDS,
      "Name the Python objects that the core needs."},
     {"load", load, METH_NOARGS, "Take the places of generated Python functions: a dict from each to its counterpart."},
-    {"made_from", made_from, METH_NOARGS, "The hash of the YAML that the generated part was made of."},
     {"kernel_replaced", kernel_replaced, METH_O, "Leave the calls of an operator to Python."},
     {"backward", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(run_backward)), METH_FASTCALL,
      "backward(edges, grads, keep_graph, create_graph)"},

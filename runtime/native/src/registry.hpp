@@ -93,9 +93,6 @@ extern const Table<Sign> signs;
 extern const Shard* const shards[];
 extern const size_t shard_count;
 
-// A hash of the YAML that all this was made of; generated/manifest.json has it as "inputs".
-extern const char generated_from[];
-
 // Find everything that generated code calls. To be called once, with generated.operators and generated.nodes imported
 // and before anything native takes the place of what is there. False, with an exception: something is missing.
 bool load_generated();

@@ -1,0 +1,112 @@
+"""The build backend: scikit-build-core, told what a wheel of this project holds.
+
+A wheel holds the generated operators, which git does not, and the native core where it can be built.  Where it can not,
+the wheel is one of Python alone, which does the same more slowly.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from scikit_build_core import build
+from scikit_build_core.build import build_sdist, get_requires_for_build_sdist
+
+from codegen import extension, toolchain
+
+# There is no hook that prepares metadata: only the build itself tells whether the wheel belongs to one platform.
+__all__ = [
+    "build_editable",
+    "build_sdist",
+    "build_wheel",
+    "get_requires_for_build_editable",
+    "get_requires_for_build_sdist",
+    "get_requires_for_build_wheel",
+]
+
+Settings = Mapping[str, str | list[str]]
+
+ROOT = Path(__file__).resolve().parent
+# Packed as `generated` (pyproject.toml).  Not the checkout's own, which may hold an extension of the checkout.
+STAGE = ROOT / "build" / "wheel" / "generated"
+# Of the generator; the native core needs NumPy's headers.
+REQUIRES = ["numpy>=2.1", "PyYAML>=6.0", "Jinja2>=3.1", "rich>=13.0"]
+
+
+def get_requires_for_build_editable(config_settings: Settings | None = None) -> list[str]:
+    return []
+
+
+def build_editable(
+    wheel_directory: str, config_settings: Settings | None = None, metadata_directory: str | None = None
+) -> str:
+    """A wheel with the path of the source tree, in which whoever edits the YAML runs codegen and sees its errors."""
+    path = ROOT / "build" / "editable.pth"
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(f"{ROOT}\n", encoding="utf-8")
+    os.environ["GRADWRIGHT_EDITABLE"] = "1"
+    try:
+        return build.build_wheel(wheel_directory, dict(config_settings or {}), metadata_directory)
+    finally:
+        del os.environ["GRADWRIGHT_EDITABLE"]
+
+
+def get_requires_for_build_wheel(config_settings: Settings | None = None) -> list[str]:
+    if _why_not() is not None:
+        return REQUIRES
+    # scikit-build-core asks for CMake and Ninja where the machine has none.
+    return [*REQUIRES, *build.get_requires_for_build_wheel(dict(config_settings or {}))]
+
+
+def build_wheel(
+    wheel_directory: str, config_settings: Settings | None = None, metadata_directory: str | None = None
+) -> str:
+    """Generate, then build with the native core, or without it and with one line that says so.
+
+    Raises:
+        RuntimeError: The generator found errors in the YAML.
+    """
+    _generate()
+    given = dict(config_settings or {})
+    reason = _why_not()
+    if reason is None:
+        native = {"cmake.define.GRADWRIGHT_OUTPUT": str(STAGE), "cmake.define.GRADWRIGHT_MODULE": _module_name()}
+        try:
+            return build.build_wheel(wheel_directory, {**native, **given}, metadata_directory)
+        except SystemExit:  # of scikit-build-core, which has shown what the compiler said
+            reason = "it does not compile here"
+        except Exception as error:  # whatever it was: without the core nothing of the machine is needed
+            reason = f"it can not be built here: {error}"
+    print(f"gradwright: installed without its native core, which only makes it faster: {reason}", flush=True)
+    return build.build_wheel(wheel_directory, {**given, "wheel.cmake": "false"}, metadata_directory)
+
+
+def _why_not() -> str | None:
+    if os.environ.get(extension.SWITCH) == "0":
+        return f"{extension.SWITCH}=0 switches it off"
+    return None if toolchain.compiler() else toolchain.NO_COMPILER
+
+
+def _module_name() -> str:
+    name = extension.file_name(STAGE, ROOT)
+    assert name is not None, "the generator leaves a manifest"
+    return name
+
+
+def _generate() -> None:
+    shutil.rmtree(STAGE, ignore_errors=True)
+    finished = subprocess.run(
+        [sys.executable, "-m", "codegen", "generate", "--out", str(STAGE)],
+        cwd=ROOT,
+        # The interpreter of the build does not have the source tree on its path when it runs in isolation.
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    if finished.returncode != 0:
+        raise RuntimeError(f"python -m codegen failed, so there is nothing to pack:\n{finished.stdout}")
