@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import importlib
 import importlib.util
+import os
 import platform
 import sys
 import tempfile
@@ -13,7 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from bench.budget import PYTHON_TARGET
+from bench import THREADS, THREADS_VARIABLE
+from bench.budget import budget_of
 from bench.measure import Measurement, compare
 from bench.report import Failure, Row, print_json, print_report
 from bench.workloads import SMOKE, WHOLE, Scale, Workload, workloads
@@ -38,7 +40,7 @@ def run_workload(workload: Workload, subject: Any, reference: Any | None, scale:
     if reference is not None and workload.compared:
         theirs = (workload.reference or workload.prepare)(reference, scale)
     measurements = compare(ours, theirs, min(rounds, workload.most_rounds), warm_up=workload.warm_up)
-    budget = PYTHON_TARGET.get(workload.group)
+    budget = budget_of(subject).get(workload.group)
     rows = [Row(workload.group, m, budget if m.unit == "s" else None) for m in measurements]
     if workload.mean:
         rows.append(Row(workload.group, mean_row(measurements), budget))
@@ -49,6 +51,7 @@ def arguments(argv: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
     parser.add_argument("--rows", default="", help="only groups that contain one of these words, e.g. forward,chain")
     parser.add_argument("--rounds", type=int, help="rounds at most for each workload (15, or 1 with --smoke)")
+    parser.add_argument("--threads", type=int, default=THREADS, help="threads for both libraries (default: 1)")
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.add_argument(
         "--smoke", action="store_true", help="small inputs: does everything run?  The ratios mean little"
@@ -58,23 +61,30 @@ def arguments(argv: list[str] | None) -> argparse.Namespace:
     return parser.parse_args(argv)
 
 
-def load_reference(name: str) -> Any | None:
-    """The library to compare with, on one thread; None where it is not installed: times are absolute then."""
-    if importlib.util.find_spec(name) is None:
-        return None
+def load(name: str) -> Any:
+    """A library, on as many threads as are measured."""
     library = importlib.import_module(name)
     if hasattr(library, "set_num_threads"):
-        library.set_num_threads(1)
+        library.set_num_threads(THREADS)
     return library
+
+
+def restart(threads: int, argv: list[str]) -> None:
+    """Go on in a fresh interpreter: numeric libraries are told the number of threads before they load."""
+    os.environ[THREADS_VARIABLE] = str(threads)
+    os.execv(sys.executable, [sys.executable, "-m", "bench", *argv])
 
 
 def main(argv: list[str] | None = None) -> int:
     options = arguments(argv)
+    if options.threads != THREADS:
+        restart(options.threads, sys.argv[1:] if argv is None else argv)
     words = [word.strip() for word in options.rows.split(",") if word.strip()]
     scale = SMOKE if options.smoke else WHOLE
     rounds = options.rounds or (1 if options.smoke else 15)
-    subject = importlib.import_module(options.subject)
-    reference = load_reference(options.reference)
+    subject = load(options.subject)
+    # Where there is nothing to compare with, times are absolute.
+    reference = load(options.reference) if importlib.util.find_spec(options.reference) is not None else None
     rows: list[Row] = []
     failures: list[Failure] = []
     with tempfile.TemporaryDirectory() as folder:
@@ -93,7 +103,7 @@ def main(argv: list[str] | None = None) -> int:
         "Python": platform.python_version(),
         "NumPy": np.__version__,
         options.reference: getattr(reference, "__version__", "not installed"),
-        "threads": 1,
+        "threads": THREADS,
         "rounds": rounds,
     }
     if options.json:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 # What the Python target may take; docs/architecture.md gives the reasons.
 PYTHON_TARGET = {
     "forward": None,
@@ -17,3 +20,23 @@ PYTHON_TARGET = {
     "import": 0.15,
     "codegen": 0.3,
 }
+
+# What may be taken where the native core is in use.
+NATIVE_TARGET = {
+    **PYTHON_TARGET,
+    "forward and record": 0.12,
+    "backward": 0.12,
+    "chain": 0.12,
+    "fan-in": 0.1,
+    "small mlp": 0.5,
+    "large mlp": 1.0,
+    "element-wise": 0.6,
+    "block, fused": 1.0,
+    "jacobian": 0.5,
+}
+
+
+def budget_of(library: Any) -> Mapping[str, float | None]:
+    """The budget of a library, which may have a native core."""
+    native = getattr(library, "native", None)
+    return NATIVE_TARGET if native is not None and native.is_available() else PYTHON_TARGET

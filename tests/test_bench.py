@@ -8,11 +8,13 @@ import sys
 from collections.abc import Callable
 from contextlib import redirect_stdout
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from bench.__main__ import mean_row
-from bench.budget import PYTHON_TARGET
+from bench.budget import NATIVE_TARGET, PYTHON_TARGET, budget_of
 from bench.measure import Bytes, Measurement, compare, interleave
 from bench.report import Failure, Row, cells, distance_text, print_json, print_report, seconds_text
 from bench.workloads import process
@@ -99,3 +101,12 @@ def test_reports() -> None:
     report = json.loads(text.getvalue())
     assert report["rows"][0]["ratio"] == 0.5
     assert report["failures"] == [{"group": "block", "message": "RuntimeError: no"}]
+
+
+def test_the_budget_is_that_of_what_runs() -> None:
+    def library(core: bool) -> Any:
+        return SimpleNamespace(native=SimpleNamespace(is_available=lambda: core))
+
+    assert budget_of(library(True)) is NATIVE_TARGET
+    assert budget_of(library(False)) is PYTHON_TARGET
+    assert budget_of(SimpleNamespace()) is PYTHON_TARGET
