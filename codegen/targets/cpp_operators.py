@@ -31,16 +31,20 @@ class EntryView:
 
 @dataclass(frozen=True, slots=True)
 class NativeKernels:
-    """What kernels.hpp has, read from its text: functors for the loop templates, and functions with their arities."""
+    """What headers have, read from their text: functors for the loop templates, and functions with their arities."""
 
     functors: frozenset[str]
     functions: Functions
 
     @classmethod
-    def read(cls, path: Path) -> NativeKernels:
-        """Of a file that may be missing: then there are no native kernels."""
-        functors = re.findall(r"^struct (\w+)", inside(path, "kernels"), re.MULTILINE)
-        return cls(frozenset(functors), functions_in(path, "kernels"))
+    def read(cls, *headers: Path) -> NativeKernels:
+        """Of files that may be missing: then there are no native kernels."""
+        functors: set[str] = set()
+        functions: dict[str, frozenset[int]] = {}
+        for header in headers:
+            functors.update(re.findall(r"^struct (\w+)", inside(header, "kernels"), re.MULTILINE))
+            functions.update(functions_in(header, "kernels"))
+        return cls(frozenset(functors), functions)
 
 
 def has_entry(operator: OperatorPlan) -> bool:
