@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from codegen.check import PLACEMENT_ARGUMENTS
@@ -35,16 +35,19 @@ class NativeKernels:
 
     functors: frozenset[str]
     functions: Functions
+    writers: Functions = field(default_factory=dict)  # those that write in place
 
     @classmethod
     def read(cls, *headers: Path) -> NativeKernels:
         """Of files that may be missing: then there are no native kernels."""
         functors: set[str] = set()
         functions: dict[str, frozenset[int]] = {}
+        writers: dict[str, frozenset[int]] = {}
         for header in headers:
             functors.update(re.findall(r"^struct (\w+)", inside(header, "kernels"), re.MULTILINE))
             functions.update(functions_in(header, "kernels"))
-        return cls(frozenset(functors), functions)
+            writers.update(functions_in(header, "writers", result="bool"))
+        return cls(frozenset(functors), functions, writers)
 
 
 def has_entry(operator: OperatorPlan) -> bool:
@@ -54,26 +57,33 @@ def has_entry(operator: OperatorPlan) -> bool:
 
 def entry_view(operator: OperatorPlan, node: NodeView | None, kernels: NativeKernels, needs: Needs) -> EntryView:
     """The entry of an operator; `node` is None where Python records."""
+    lines = Entry(operator, node, kernels, needs).lines()
+    return view_of_entry(operator, operator.function, str(operator.schema), lines)
+
+
+def view_of_entry(operator: OperatorPlan, function: str, schema: str, lines: Sequence[str]) -> EntryView:
+    """What the template prints of an entry with the parameters of an operator."""
     parameters = operator.parameters
     head = [f"PyObject* {identifier(parameter.name)}" for parameter in parameters]
     return EntryView(
-        operator.function,
-        str(operator.schema),
-        tuple(wrapped(f"Ref {operator.function}(", head, ");")),
-        tuple(wrapped(f"Ref {operator.function}(", head, ") {")),
-        tuple(_Entry(operator, node, kernels, needs).lines()),
+        function,
+        schema,
+        tuple(wrapped(f"Ref {function}(", head, ");")),
+        tuple(wrapped(f"Ref {function}(", head, ") {")),
+        tuple(lines),
         ", ".join(quoted(python_identifier(parameter.name)) for parameter in parameters),
         len(parameters),
         sum(not parameter.keyword_only for parameter in parameters),
     )
 
 
-class _Entry:
+class Entry:
     """Writes the body of one entry."""
 
     def __init__(self, operator: OperatorPlan, node: NodeView | None, kernels: NativeKernels, needs: Needs) -> None:
         assert operator.fast is not None
         self.operator = operator
+        self.function = operator.function
         self.fast: FastPath = operator.fast
         self.node = node
         self.kernels = kernels
@@ -83,6 +93,7 @@ class _Entry:
         self.optional = {p.name for p in operator.parameters if str(p.type).endswith("?")}
 
     def lines(self) -> list[str]:
+        """The body."""
         self._check()
         self._convert_ints()
         self._compute()
@@ -111,7 +122,7 @@ class _Entry:
             self._return_fall_back()
 
     def _return_fall_back(self) -> None:
-        self.out.call("return fall_back", [f"entries::{self.operator.function}", *self.arguments], ";")
+        self.out.call("return fall_back", [f"entries::{self.function}", *self.arguments], ";")
 
     def _dtype_tests(self) -> list[str]:
         promoted = [identifier(name) for name in self.fast.promoted]
@@ -136,6 +147,11 @@ class _Entry:
     # -- the kernel
 
     def _compute(self) -> None:
+        self._run_kernel()
+        self.out.when("!result", self._return_fall_back)
+
+    def _run_kernel(self) -> None:
+        """Declare `result`, and let a native kernel or the one in Python give it."""
         operator, fast = self.operator, self.fast
         parameters = [p for p in operator.parameters if p.name not in PLACEMENT_ARGUMENTS]
         parts = []
@@ -163,7 +179,6 @@ class _Entry:
             self.out.when("!result", lambda: self.out.assign("result", f"{run}(", [kernel, *parts], ");"))
         else:
             self.out.assign("Ref result", f"{run}(", [kernel, *parts], ");")
-        self.out.when("!result", self._return_fall_back)
 
     def _is_one_array(self) -> bool:
         return not self.operator.returns_list and len(self.operator.schema.returns) == 1 and self.operator.view is None
@@ -236,6 +251,11 @@ def native_kernel(operator: OperatorPlan, parameters: Sequence[ParameterPlan], k
         return f"kernels::{name}({', '.join(values)})"
     if name not in kernels.functors or len(operator.schema.returns) > 1:
         return None
-    kinds = "".join("T" if p.name in fast.tensors else "S" if p.name in fast.scalars else "?" for p in parameters)
-    loop = {"T": "unary", "TT": "binary", "TS": "binary_scalar"}.get(kinds)
+    loop = loop_kinds(fast, parameters)
     return None if loop is None else f"{loop}<kernels::{name}>({', '.join(values)})"
+
+
+def loop_kinds(fast: FastPath, parameters: Sequence[ParameterPlan]) -> str | None:
+    """Which template makes a loop over arguments like these out of a functor."""
+    kinds = "".join("T" if p.name in fast.tensors else "S" if p.name in fast.scalars else "?" for p in parameters)
+    return {"T": "unary", "TT": "binary", "TS": "binary_scalar"}.get(kinds)
