@@ -95,14 +95,8 @@ class _InplaceEntry(Entry):
     def _record_write(self) -> None:
         if self.node is None:
             return
-        given = ["before.get()" if name == self.operator.parameters[0].name else name for name in self.node.arguments]
+        own = self.operator.parameters[0].name
+        given = ["before.get()" if name == own else identifier(name) for name in self.node.arguments]
         self.out.add("if (recorded) {")
         with self.out.block():
-            self.out.unless(
-                f"!{self.node.class_name}::record", [self.target, *map(identifier_of, given)], "return Ref();"
-            )
-
-
-def identifier_of(text: str) -> str:
-    """A parameter's name in C++; a call stays what it is."""
-    return text if text.endswith(")") else identifier(text)
+            self.out.unless(f"!{self.node.class_name}::record", [self.target, *given], "return Ref();")

@@ -50,11 +50,11 @@ _KEYWORDS = frozenset((
 ))  # fmt: skip
 # What generated functions call their own.
 _LOCALS = frozenset((
-    "apply", "arg", "args", "base", "before", "boolean", "edges", "entries", "error", "found", "grad", "gradient", "helpers",
-    "integer", "invoke", "kernels", "made", "mask", "method", "name", "names", "node", "ops", "out", "outs", "py",
-    "python", "record", "recorded", "release", "repeated", "result", "results", "run", "saved", "save", "traverse", "type",
-    "unusual", "visit", "writers", "attribute", "compare", "conjugate", "divided", "minus", "modulo", "negated", "plus", "times",
-    "unary", "binary",
+    "apply", "arg", "args", "base", "before", "boolean", "edges", "entries", "error", "found", "grad", "gradient",
+    "helpers", "integer", "invoke", "kernels", "made", "mask", "method", "name", "names", "node", "ops", "out",
+    "outs", "py", "python", "record", "recorded", "release", "repeated", "result", "results", "run", "saved",
+    "save", "traverse", "type", "unusual", "visit", "writers", "attribute", "compare", "conjugate", "divided",
+    "minus", "modulo", "negated", "plus", "times", "unary", "binary",
 ))  # fmt: skip
 _TEMPORARY = re.compile(r"t\d+$|for_")
 
