@@ -27,9 +27,9 @@ class Paths:
         return self if target == "python" else replace(self, output=self.output / target)
 
     @property
-    def native_kernels(self) -> Path:
-        """The loops of the native core, which generated C++ uses as far as they go."""
-        return self.runtime / "native" / "src" / "kernels.hpp"
+    def native_kernels(self) -> tuple[Path, ...]:
+        """The kernels of the native core, which generated C++ uses as far as they go."""
+        return tuple(self.runtime / "native" / "src" / name for name in ("kernels.hpp", "views.hpp"))
 
     @property
     def native_helpers(self) -> Path:

@@ -31,16 +31,22 @@ class EntryView:
 
 @dataclass(frozen=True, slots=True)
 class NativeKernels:
-    """What kernels.hpp has, read from its text: functors for the loop templates, and functions with their arities."""
+    """What the headers of kernels have, read from their text: functors for the loop templates, and functions with their
+    arities."""
 
     functors: frozenset[str]
     functions: Functions
 
     @classmethod
-    def read(cls, path: Path) -> NativeKernels:
-        """Of a file that may be missing: then there are no native kernels."""
-        functors = re.findall(r"^struct (\w+)", inside(path, "kernels"), re.MULTILINE)
-        return cls(frozenset(functors), functions_in(path, "kernels"))
+    def read(cls, *paths: Path) -> NativeKernels:
+        """Of files that may be missing: then there are no native kernels."""
+        functors: set[str] = set()
+        functions: dict[str, frozenset[int]] = {}
+        for path in paths:
+            functors.update(re.findall(r"^struct (\w+)", inside(path, "kernels"), re.MULTILINE))
+            for name, arities in functions_in(path, "kernels").items():
+                functions[name] = functions.get(name, frozenset()) | arities
+        return cls(frozenset(functors), functions)
 
 
 def has_entry(operator: OperatorPlan) -> bool:
@@ -169,12 +175,11 @@ class _Entry:
     def _wrap(self) -> None:
         operator, out = self.operator, self.out
         if operator.view is not None:
-            make = self.needs.name("runtime.views", "view_of")
             base = next(identifier(a.name) for a in operator.schema.arguments if a.alias is not None)
             if operator.view == "multi":
-                out.add(f"Ref out = view_tuple(result.get(), {make}, {base}, {self.needs.constant(repr('multi'))});")
+                out.add(f"Ref out = view_tuple(result.get(), {base});")
             else:
-                out.add(f"Ref out = invoke({make}, result.get(), {base});")
+                out.add(f"Ref out = new_view(std::move(result), {base});")
         elif operator.returns_list:
             out.add("Ref out = tensor_tuple(result.get());")
         elif len(operator.schema.returns) > 1:
