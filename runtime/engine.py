@@ -24,7 +24,8 @@ from runtime.modes import NodeHandler, everywhere, grad_mode, interest, plain
 from runtime.native import core
 from runtime.node import LEAF, AccumulateGrad, Node, OutputEdge, accumulator, watch
 from runtime.saved import freed_error, modified_error
-from runtime.tensor import UNTRACKED, Tensor, wrap
+from runtime.sharing import GUARD
+from runtime.tensor import MARKS, UNTRACKED, Tensor, wrap
 
 # One lock for all leaves: what it guards is short, and threads that share one leaf mostly share all of them.
 _accumulation = threading.RLock()
@@ -678,6 +679,8 @@ if core is not None:
         output_edge_type=OutputEdge,
         leaf=LEAF,
         untracked=UNTRACKED,
+        guard=GUARD,
+        marks=MARKS,
         freed_error=freed_error,
         modified_error=modified_error,
         fit=_fit,

@@ -45,7 +45,8 @@ class NativeKernels:
         writers: dict[str, frozenset[int]] = {}
         for header in headers:
             functors.update(re.findall(r"^struct (\w+)", inside(header, "kernels"), re.MULTILINE))
-            functions.update(functions_in(header, "kernels"))
+            for name, arities in functions_in(header, "kernels").items():
+                functions[name] = functions.get(name, frozenset()) | arities
             writers.update(functions_in(header, "writers", result="bool"))
         return cls(frozenset(functors), functions, writers)
 
@@ -188,12 +189,11 @@ class Entry:
     def _wrap(self) -> None:
         operator, out = self.operator, self.out
         if operator.view is not None:
-            make = self.needs.name("runtime.views", "view_of")
             base = next(identifier(a.name) for a in operator.schema.arguments if a.alias is not None)
             if operator.view == "multi":
-                out.add(f"Ref out = view_tuple(result.get(), {make}, {base}, {self.needs.constant(repr('multi'))});")
+                out.add(f"Ref out = view_tuple(result.get(), {base});")
             else:
-                out.add(f"Ref out = invoke({make}, result.get(), {base});")
+                out.add(f"Ref out = new_view(std::move(result), {base});")
         elif operator.returns_list:
             out.add("Ref out = tensor_tuple(result.get());")
         elif len(operator.schema.returns) > 1:

@@ -7,6 +7,7 @@
 
 #include "core.hpp"
 #include "kernels.hpp"
+#include "sharing.hpp"
 
 namespace gradwright {
 
@@ -53,8 +54,8 @@ bool can_write(PyObject* self, bool recorded, Others... others) {
   }
   if (!recorded) return !grad_enabled || target->base == Py_None || !requires_grad(target->base);
   const char kind = PyArray_DESCR(array)->kind;
-  return target->base == Py_None && target->extra == Py_None && target->edge != python.leaf &&
-         (kind == 'f' || kind == 'c') && !(detail::shares_memory(self, others) || ...);
+  return target->base == Py_None && target->next == nullptr && target->extra == Py_None &&
+         target->edge != python.leaf && (kind == 'f' || kind == 'c') && !(detail::shares_memory(self, others) || ...);
 }
 
 // `self` with its history, for the derivative of a write that is about to happen; with `copied` also with its values.
@@ -80,20 +81,10 @@ inline bool overwrite(PyObject* self, PyObject* result) {
 
 // Count a write to the memory of `self`, of which `can_write` was asked. False, with an exception: out of memory.
 inline bool count_write(PyObject* self) {
+  if (!make_counter(as_tensor(self))) return false;
   PyObject* writes = as_tensor(self)->writes;
-  const long long count =
-      writes == Py_None ? 0 : PyLong_AsLongLong(PyList_GET_ITEM(writes, 0));
-  PyObject* next = PyLong_FromLongLong(count + 1);
-  if (next == nullptr) return false;
-  if (writes != Py_None) return PyList_SetItem(writes, 0, next) == 0;
-  PyObject* made = PyList_New(1);
-  if (made == nullptr) {
-    Py_DECREF(next);
-    return false;
-  }
-  PyList_SET_ITEM(made, 0, next);
-  Py_SETREF(as_tensor(self)->writes, made);
-  return true;
+  PyObject* next = PyLong_FromLongLong(PyLong_AsLongLong(PyList_GET_ITEM(writes, 0)) + 1);
+  return next != nullptr && PyList_SetItem(writes, 0, next) == 0;
 }
 
 // -- loops

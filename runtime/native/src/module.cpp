@@ -7,6 +7,7 @@
 #include "callable.hpp"
 #include "engine.hpp"
 #include "registry.hpp"
+#include "sharing.hpp"
 #include "types.hpp"
 
 #include <vector>
@@ -16,11 +17,11 @@ namespace gradwright {
 Python python;
 int unusual = 0;
 thread_local bool grad_enabled = true;
+thread_local bool inference_mode = false;
 long long sequence_nr = 0;
 
 namespace {
 
-thread_local bool inference = false;
 thread_local bool asked = false;
 std::vector<PyTypeObject*> plain_types;
 
@@ -42,7 +43,7 @@ int set_flag(PyObject*, PyObject* value, void*) {
 }
 
 bool* enabled_place() { return &grad_enabled; }
-bool* inference_place() { return &inference; }
+bool* inference_place() { return &inference_mode; }
 bool* asked_place() { return &asked; }
 
 PyGetSetDef flags[] = {
@@ -109,6 +110,8 @@ PyObject* install(PyObject*, PyObject*, PyObject* kwargs) {
                      {"output_edge_type", &output_edge},
                      {"leaf", &python.leaf},
                      {"untracked", &python.untracked},
+                     {"guard", &python.guard},
+                     {"marks", &python.marks},
                      {"freed_error", &python.freed_error},
                      {"modified_error", &python.modified_error},
                      {"fit", &engine_hooks.fit},
@@ -122,6 +125,7 @@ PyObject* install(PyObject*, PyObject*, PyObject* kwargs) {
   python.tensor_type = reinterpret_cast<PyTypeObject*>(tensor);
   python.node_type = reinterpret_cast<PyTypeObject*>(node);
   python.output_edge_type = reinterpret_cast<PyTypeObject*>(output_edge);
+  if (!load_marks()) return nullptr;
   adopt_tensor_type(python.tensor_type);
   Py_RETURN_NONE;
 }
@@ -163,6 +167,14 @@ PyMethodDef methods[] = {
     {"kernel_replaced", kernel_replaced, METH_O, "Leave the calls of an operator to Python."},
     {"backward", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(run_backward)), METH_FASTCALL,
      "backward(edges, grads, keep_graph, create_graph)"},
+    {"view_of", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(view_of)), METH_FASTCALL,
+     "view_of(array, base, kind='single'): see runtime/views.py"},
+    {"share", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(share)), METH_FASTCALL,
+     "share(new, old): let a new Tensor share the count of writes of another."},
+    {"counter", counter, METH_O, "The count of writes of a Tensor, as a list that all over its memory share."},
+    {"views_over", views_over, METH_O, "The living views over the memory of a Tensor."},
+    {"shares", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(shares)), METH_FASTCALL,
+     "Whether two Tensors count their writes together."},
     {nullptr, nullptr, 0, nullptr},
 };
 
