@@ -66,6 +66,8 @@ struct Tensor {
 struct NodeClass;
 
 constexpr int kInlineDims = 6;
+// The most edges of a generated Node.
+constexpr int kMostEdges = 16;
 
 // The C part of runtime.node.Node. Nodes of Python classes have cls == nullptr and keep shape and dtype as objects;
 // those of generated classes have one output and describe it in place.

@@ -7,6 +7,7 @@
 #include "callable.hpp"
 #include "engine.hpp"
 #include "registry.hpp"
+#include "search.hpp"
 #include "sharing.hpp"
 #include "types.hpp"
 
@@ -60,6 +61,29 @@ PyType_Slot grad_mode_slots[] = {
 };
 
 PyType_Spec grad_mode_spec = {"runtime.native.GradMode", sizeof(PyObject), 0, Py_TPFLAGS_DEFAULT, grad_mode_slots};
+
+// -- whether there are hooks
+
+PyObject* get_hooks(PyObject*, void*) { return PyBool_FromLong(hooks_watched); }
+
+int set_hooks(PyObject*, PyObject* value, void*) {
+  const int truth = value == nullptr ? 0 : PyObject_IsTrue(value);
+  if (truth >= 0) hooks_watched = truth != 0;
+  return truth < 0 ? -1 : 0;
+}
+
+PyGetSetDef watch_members[] = {
+    {"hooks", get_hooks, set_hooks, "Whether a hook can tell when a leaf's gradient is complete.", nullptr},
+    {nullptr, nullptr, nullptr, nullptr, nullptr},
+};
+
+PyType_Slot watch_slots[] = {
+    {Py_tp_doc, const_cast<char*>("What was ever asked for in this process.")},
+    {Py_tp_getset, watch_members},
+    {0, nullptr},
+};
+
+PyType_Spec watch_spec = {"runtime.native.Watch", sizeof(PyObject), 0, Py_TPFLAGS_DEFAULT, watch_slots};
 
 // -- functions
 
@@ -117,8 +141,11 @@ PyObject* install(PyObject*, PyObject*, PyObject* kwargs) {
                      {"fit", &engine_hooks.fit},
                      {"fit_output", &engine_hooks.fit_output},
                      {"sum", &engine_hooks.sum},
-                     {"run_node", &engine_hooks.run_node},
+                     {"run_tensor_hooks", &engine_hooks.run_tensor_hooks},
+                     {"apply_with_hooks", &engine_hooks.apply_with_hooks},
+                     {"capture", &engine_hooks.capture},
                      {"finish_leaf", &engine_hooks.finish_leaf},
+                     {"lock", &engine_hooks.lock},
                      {"explain", &engine_hooks.explain}})) {
     return nullptr;
   }
@@ -166,7 +193,7 @@ PyMethodDef methods[] = {
     {"made_from", made_from, METH_NOARGS, "The hash of the YAML that the generated part was made of."},
     {"kernel_replaced", kernel_replaced, METH_O, "Leave the calls of an operator to Python."},
     {"backward", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(run_backward)), METH_FASTCALL,
-     "backward(edges, grads, keep_graph, create_graph)"},
+     "backward(roots, grads, keep_graph, create_graph, accumulate, search, inputs)"},
     {"view_of", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(view_of)), METH_FASTCALL,
      "view_of(array, base, kind='single'): see runtime/views.py"},
     {"share", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(share)), METH_FASTCALL,
@@ -181,17 +208,19 @@ PyMethodDef methods[] = {
 int execute(PyObject* module) {
   import_array1(-1);
   if (!ready_callables()) return -1;
-  PyObject* tensor_base = make_tensor_base(module);
-  PyObject* node_base = make_node_base(module);
-  PyObject* grad_mode = PyType_FromModuleAndSpec(module, &grad_mode_spec, nullptr);
-  if (tensor_base == nullptr || node_base == nullptr || grad_mode == nullptr) return -1;
-  if (PyModule_AddObjectRef(module, "TensorBase", tensor_base) < 0) return -1;
-  if (PyModule_AddObjectRef(module, "NodeBase", node_base) < 0) return -1;
-  if (PyModule_AddObjectRef(module, "GradMode", grad_mode) < 0) return -1;
-  Py_DECREF(tensor_base);
-  Py_DECREF(node_base);
-  Py_DECREF(grad_mode);
-  return 0;
+  const std::pair<const char*, PyObject*> types[] = {
+      {"TensorBase", make_tensor_base(module)},
+      {"NodeBase", make_node_base(module)},
+      {"GradMode", PyType_FromModuleAndSpec(module, &grad_mode_spec, nullptr)},
+      {"Watch", PyType_FromModuleAndSpec(module, &watch_spec, nullptr)},
+      {"Search", make_search_type(module)},
+  };
+  int failed = 0;
+  for (const auto& [name, type] : types) {
+    if (type == nullptr || (failed == 0 && PyModule_AddObjectRef(module, name, type) < 0)) failed = -1;
+    Py_XDECREF(type);
+  }
+  return failed;
 }
 
 PyModuleDef_Slot slots[] = {{Py_mod_exec, reinterpret_cast<void*>(execute)}, {0, nullptr}};

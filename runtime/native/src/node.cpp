@@ -140,10 +140,10 @@ PyObject* py_apply(PyObject* self, PyObject* grad) {
   const int count = node->cls->edges;
   PyObject* result = PyTuple_New(count);
   if (result == nullptr) return nullptr;
-  PyObject* found[16] = {};
-  if (count > 16) {
+  PyObject* found[kMostEdges] = {};
+  if (count > kMostEdges) {
     Py_DECREF(result);
-    PyErr_SetString(PyExc_SystemError, "a generated Node has more than 16 edges");
+    PyErr_SetString(PyExc_SystemError, "a generated Node has too many edges");
     return nullptr;
   }
   const bool done = node->cls->apply(node, grad, found);
