@@ -8,6 +8,7 @@ from pathlib import Path
 # Names another output folder of the generator, made of other YAML, for the runtime to load.
 OUTPUT_VARIABLE = "GRADWRIGHT_GENERATED"
 PYTORCH_HELPERS = "pytorch_helpers.yaml"
+_KERNEL_HEADERS = ("kernels", "products", "inplace", "views")
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,9 +30,9 @@ class Paths:
         return self if target == "python" else replace(self, output=self.output / target)
 
     @property
-    def native_kernels(self) -> Path:
-        """The loops of the native core, which generated C++ uses as far as they go."""
-        return self.runtime / "native" / "src" / "kernels.hpp"
+    def native_kernels(self) -> tuple[Path, ...]:
+        """The headers with the kernels of the native core, which generated C++ uses as far as they go."""
+        return tuple(self.runtime / "native" / "src" / f"{name}.hpp" for name in _KERNEL_HEADERS)
 
     @property
     def native_helpers(self) -> Path:

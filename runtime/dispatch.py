@@ -24,6 +24,7 @@ from runtime.linear import edge_of
 from runtime.modes import Variant, everywhere, grad_mode, interest, plain, tell_recorded
 from runtime.native import core
 from runtime.node import Node, next_sequence_nr
+from runtime.sharing import shares
 from runtime.tensor import UNTRACKED, Tensor, wrap
 from runtime.types import named_result
 from runtime.views import view_of
@@ -520,8 +521,7 @@ class Operator:
             return [self._unshared(item, target) for item in value]
         if not isinstance(value, Tensor):
             return value
-        shared = value is target or (value._writes is not None and value._writes is target._writes)
-        return self._snapshot(value) if shared else value
+        return self._snapshot(value) if shares(value, target) else value
 
     def _check_fits(self, result: np.ndarray, target: Tensor) -> None:
         array = target._array

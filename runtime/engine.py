@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from copy import copy
 from functools import partial
 from heapq import heappop, heappush, heappushpop
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -24,7 +24,8 @@ from runtime.modes import NodeHandler, everywhere, grad_mode, interest, plain
 from runtime.native import core
 from runtime.node import LEAF, AccumulateGrad, Node, OutputEdge, accumulator, watch
 from runtime.saved import freed_error, modified_error
-from runtime.tensor import UNTRACKED, Tensor, wrap
+from runtime.sharing import GUARD
+from runtime.tensor import MARKS, UNTRACKED, Tensor, wrap
 
 # One lock for all leaves: what it guards is short, and threads that share one leaf mostly share all of them.
 _accumulation = threading.RLock()
@@ -45,15 +46,6 @@ def _fit_output(node: Node, output_nr: int, grad: Tensor, source: str) -> Tensor
     if node.num_outputs == 1:
         return fit(grad, node.shape, node.dtype, source)
     return fit(grad, node.shape[output_nr], node.dtype[output_nr], source)
-
-
-def _run_whole(node: Node, grad: Any, keep_graph: bool) -> Sequence[Tensor | None]:
-    if type(grad) is list:
-        grad = tuple(grad)
-    results = run_node(node, grad)
-    if not keep_graph:
-        node.release()
-    return results
 
 
 class _Current(threading.local):
@@ -99,11 +91,8 @@ def run(
     enabled, outer = grad_mode.enabled, _current.run
     grad_mode.enabled = create_graph
     try:
-        if core is not None and inputs is None and not watch.hooks and not interest.nodes and not everywhere.nodes:
-            _current.run = _NativeRun()
-            core.backward([_target(root) for root in roots], list(grads), keep_graph, create_graph)
-            return []
-        this = _current.run = _run_class()(inputs, keep_graph, create_graph, accumulate)
+        kind = _run_class()
+        this = _current.run = kind(inputs, keep_graph, create_graph, accumulate)
         return this.execute(roots, grads, allow_unused)
     finally:
         grad_mode.enabled, _current.run = enabled, outer
@@ -118,13 +107,12 @@ class Repeated:
         create_graph: record what is computed.
     """
 
-    __slots__ = ("_run", "_targets", "_uses")
+    __slots__ = ("_run", "_targets")
 
     def __init__(self, roots: Sequence[Tensor], inputs: Sequence[Tensor], create_graph: bool) -> None:
         self._run = _run_class()(inputs, True, create_graph, accumulate=False)
-        self._run.search(roots)
         self._targets = [_target(root) for root in roots]
-        self._uses = dict(self._run.uses or {})
+        self._run.search(self._targets)
 
     def __call__(self, grads: Sequence[Tensor], keep_graph: bool = True) -> list[Tensor | None]:
         """The gradients of the inputs, None for those that got none.
@@ -134,7 +122,7 @@ class Repeated:
             keep_graph: leave saved state in place for another call.
         """
         enabled, outer = grad_mode.enabled, _current.run
-        run = _current.run = self._run.again(dict(self._uses), keep_graph)
+        run = _current.run = self._run.again(keep_graph)
         grad_mode.enabled = run.create_graph
         try:
             run.go(self._targets, grads)
@@ -143,22 +131,75 @@ class Repeated:
             grad_mode.enabled, _current.run = enabled, outer
 
 
-class _NativeRun:
-    """Stands for a backward that the native engine runs: everything, into all leaves, with nobody watching."""
-
-    inputs: Sequence[Tensor] | None = None
-
-
-class _Run:
-    """One backward: what is waiting, what was found."""
-
-    handlers: tuple[NodeHandler, ...] = ()
+class _AnyRun:
+    """One backward."""
 
     def __init__(self, inputs: Sequence[Tensor] | None, keep_graph: bool, create_graph: bool, accumulate: bool) -> None:
         self.inputs = inputs
         self.keep_graph = keep_graph
         self.create_graph = create_graph
         self.accumulate = accumulate
+        self.results: list[Tensor | None] = [None] * (0 if inputs is None else len(inputs))
+
+    def execute(self, roots: Sequence[Tensor], grads: Sequence[Tensor], allow_unused: bool) -> list[Tensor | None]:
+        targets = [_target(root) for root in roots]
+        self.search(targets)
+        self.go(targets, grads)
+        if not allow_unused:
+            check_used(self.results)
+        return [] if self.accumulate else self.results
+
+    def search(self, targets: Sequence[Any]) -> None:
+        """Find which part of the graph is run from `targets`, and how often its leaves are met."""
+        raise NotImplementedError
+
+    def go(self, targets: Sequence[Any], grads: Sequence[Tensor]) -> None:
+        """Send `grads` from `targets`, where backward starts, to the leaves."""
+        raise NotImplementedError
+
+    def again(self, keep_graph: bool) -> Self:
+        """Another backward through what `search` has found."""
+        other = copy(self)
+        other.keep_graph = keep_graph
+        other.results = [None] * len(self.results)
+        return other
+
+    def will_reach(self, node: Node) -> bool:
+        """Whether this backward computes the gradient of what `node` made (or of the leaf it stands for)."""
+        raise NotImplementedError
+
+
+class _NativeRun(_AnyRun):
+    """A backward that the native engine runs."""
+
+    found: Any = None  # a core.Search, where it matters what is met on the way
+
+    def search(self, targets: Sequence[Any]) -> None:
+        if self.inputs is not None or watch.hooks:
+            self.found = core.Search(targets, self.inputs)
+
+    def go(self, targets: Sequence[Any], grads: Sequence[Tensor]) -> None:
+        results = core.backward(
+            targets, list(grads), self.keep_graph, self.create_graph, self.accumulate, self.found, self.inputs
+        )
+        if not self.accumulate:
+            self.results = results
+
+    def will_reach(self, node: Node) -> bool:
+        if self.found is None:
+            return False
+        if isinstance(node, AccumulateGrad):
+            return self.found.needs_leaf(node.variable)  # type: ignore[no-any-return]
+        return self.found.needs(node)  # type: ignore[no-any-return]
+
+
+class _Run(_AnyRun):
+    """A backward in Python: what is waiting, what was found."""
+
+    handlers: tuple[NodeHandler, ...] = ()
+
+    def __init__(self, inputs: Sequence[Tensor] | None, keep_graph: bool, create_graph: bool, accumulate: bool) -> None:
+        super().__init__(inputs, keep_graph, create_graph, accumulate)
         self.pending: dict[Node, Any] = {}  # a gradient; a list of them for a Node of several outputs
         self.heap: list[int] = []  # negative sequence numbers of the Nodes in `pending`
         self.numbered: dict[int, Node] = {}
@@ -170,49 +211,35 @@ class _Run:
         self.needed: dict[Node, bool] | None = None  # False: only its gradient is wanted, it does not run
         self.wanted_leaves: dict[Tensor, list[int]] = {}
         self.captures: _Places = {}
-        self.results: list[Tensor | None] = [None] * (0 if inputs is None else len(inputs))
 
-    def execute(self, roots: Sequence[Tensor], grads: Sequence[Tensor], allow_unused: bool) -> list[Tensor | None]:
-        self.search(roots)
-        self.go([_target(root) for root in roots], grads)
-        if not allow_unused:
-            check_used(self.results)
-        return [] if self.accumulate else self.results
-
-    def again(self, uses: dict[Tensor, int], keep_graph: bool) -> _Run:
-        """Another backward through what `search` has found."""
-        other = copy(self)
+    def again(self, keep_graph: bool) -> Self:
+        other = super().again(keep_graph)
         other.pending, other.heap, other.numbered, other.leaf_grads, other.owned = {}, [], {}, {}, set()
-        other.uses = uses
-        other.keep_graph = keep_graph
-        other.results = [None] * len(self.results)
+        other.uses = dict(self.uses or {})
         return other
 
-    def search(self, roots: Sequence[Tensor]) -> None:
-        """Find which part of the graph is run, and how often its leaves are met."""
+    def search(self, targets: Sequence[Any]) -> None:
         if self.inputs is not None:
             self._sort_inputs(self.inputs)
-        starts = [edge.node if isinstance(edge, OutputEdge) else edge for edge in (root._edge for root in roots)]
+        starts = [target.node if isinstance(target, OutputEdge) else target for target in targets]
         first = [node for node in starts if isinstance(node, Node)]
         if self.inputs is not None or watch.hooks or self.handlers:
             order, uses = _explore(first, self._lowest())
             self.order = order
-            for root in roots:
-                if root._edge is LEAF:
-                    uses[root] = uses.get(root, 0) + 1
+            for target in starts:
+                if not isinstance(target, Node):
+                    uses[target] = uses.get(target, 0) + 1
             self.uses = uses
             if self.inputs is not None:
                 self._find_needed(order)
 
     def go(self, targets: Sequence[Any], grads: Sequence[Tensor]) -> None:
-        """Send `grads` from `targets`, where backward starts, to the leaves."""
         self._deliver(targets, grads, "the caller")
         self._loop()
         while self.leaf_grads:
             self._finish_leaf(next(iter(self.leaf_grads)))
 
     def will_reach(self, node: Node) -> bool:
-        """Whether this backward computes the gradient of what `node` made (or of the leaf it stands for)."""
         if isinstance(node, AccumulateGrad):
             leaf = node.variable
             if self.uses is None or leaf not in self.uses:
@@ -412,22 +439,15 @@ class _Run:
         if not self.accumulate:
             self.results[position] = grad
         elif grad is not None and self.inputs is not None:
-            retained = None if node._extra is None else node._extra.retained.get(output_nr)
-            if retained is None or retained() is None:
-                _add_retained(self.inputs[position], grad)
+            _accumulate_captured(node, output_nr, self.inputs[position], grad)
 
     def _finish_leaf(self, leaf: Tensor) -> None:
         """The gradient of a leaf is complete: run the hooks, then add it to `grad` or keep it as a result."""
         private = self.accumulate and self._is_private(leaf)
         grad = self.leaf_grads.pop(leaf)
         self.owned.discard(leaf)
-        extra = leaf._extra
-        if extra is not None and extra.hooks:
-            grad = _run_hooks(extra.hooks, grad)
-            private = False  # a hook may have kept it
-        if self.accumulate:
-            _accumulate_with_hooks(leaf, grad, self.create_graph, private)
-        else:
+        grad = _finish_with_hooks(leaf, grad, self.accumulate, self.create_graph, private)
+        if not self.accumulate:
             for position in self.wanted_leaves[leaf]:
                 self.results[position] = grad
 
@@ -477,8 +497,10 @@ class _HandledRun(_Run):
         return run()
 
 
-def _run_class() -> type[_Run]:
-    return _HandledRun if interest.nodes or everywhere.nodes else _Run
+def _run_class() -> type[_AnyRun]:
+    if interest.nodes or everywhere.nodes:
+        return _HandledRun
+    return _Run if core is None else _NativeRun
 
 
 class _Outputs(list[Any]):
@@ -606,6 +628,24 @@ def _apply_with_hooks(node: Node, grad: Any) -> Sequence[Tensor | None]:
     return results
 
 
+def _accumulate_captured(node: Node, output_nr: int, tensor: Tensor, grad: Tensor) -> None:
+    """Add to the gradient of a non-leaf that is an input of `backward`, unless it keeps its gradient anyway."""
+    retained = None if node._extra is None else node._extra.retained.get(output_nr)
+    if retained is None or retained() is None:
+        _add_retained(tensor, grad)
+
+
+def _finish_with_hooks(leaf: Tensor, grad: Tensor, accumulate: bool, create_graph: bool, private: bool) -> Tensor:
+    """Run the hooks of a leaf whose gradient is complete, and add it to `leaf.grad` if it is to be accumulated."""
+    extra = leaf._extra
+    if extra is not None and extra.hooks:
+        grad = _run_hooks(extra.hooks, grad)
+        private = False  # a hook may have kept it
+    if accumulate:
+        _accumulate_with_hooks(leaf, grad, create_graph, private)
+    return grad
+
+
 def _accumulate_with_hooks(leaf: Tensor, grad: Tensor, create_graph: bool, private: bool) -> None:
     extra = leaf.extra
     node = extra.accumulate_node
@@ -678,12 +718,17 @@ if core is not None:
         output_edge_type=OutputEdge,
         leaf=LEAF,
         untracked=UNTRACKED,
+        guard=GUARD,
+        marks=MARKS,
         freed_error=freed_error,
         modified_error=modified_error,
         fit=_fit,
         fit_output=_fit_output,
         sum=operator.add,
-        run_node=_run_whole,
-        finish_leaf=accumulate_into_leaf,
+        run_tensor_hooks=_run_tensor_hooks,
+        apply_with_hooks=_apply_with_hooks,
+        capture=_accumulate_captured,
+        finish_leaf=_finish_with_hooks,
+        lock=_accumulation,
         explain=_explain,
     )

@@ -15,7 +15,7 @@ import numpy as np
 from runtime import ops
 from runtime.kernels.indexing import cast_number
 from runtime.modes import plain
-from runtime.tensor import Tensor, wrap
+from runtime.tensor import UNTRACKED, Tensor, wrap
 from runtime.views import bump_version
 
 _EVERYTHING = slice(None)
@@ -66,11 +66,13 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
 def _written_directly(self: Tensor, index: Any, value: Any) -> bool:
     """Whether the write was one that autograd has nothing to do with, and NumPy does as PyTorch; if so, it is done.
 
-    That is integers and slices into a Tensor that is no view, has none, and needs no gradient: filling a buffer.
+    That is integers and slices into a Tensor that needs no gradient, nor does what it is a view of: filling a buffer.
     """
-    if self._edge is not None or self._extra is not None or type(self) not in plain:
+    if self._edge is not None or self._extra is not None or type(self) not in plain or self._writes is UNTRACKED:
         return False
-    array = self._array
+    array, root = self._array, self._base
+    if (root is not None and (root._edge is not None or root._extra is not None)) or 0 in array.strides:
+        return False
     parts = index if type(index) is tuple else (index,)
     if len(parts) > array.ndim or not all(_is_simple(part) for part in parts):
         return False

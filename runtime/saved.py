@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from runtime.linear import LinearBackward
 from runtime.modes import grad_mode
 from runtime.node import LEAF, Node, OutputEdge
+from runtime.sharing import counter
 from runtime.tensor import Tensor, wrap
 
 if TYPE_CHECKING:
@@ -60,9 +61,7 @@ class SavedTensor:
             self._own_output = edge.output_nr
         else:
             self._edge = edge
-        if tensor._writes is None:
-            tensor._writes = [0]
-        self._version = tensor._writes[0]
+        self._version = counter(tensor)[0]
         if self._own_output is not None:
             # The history of an output is the Node itself, which must not hold on to itself.
             self._tensor = _without_history(tensor)
@@ -171,10 +170,8 @@ def _same(array: np.ndarray) -> np.ndarray:
 
 def _without_history(tensor: Tensor) -> Tensor:
     """Another Tensor over the memory and version of `tensor`."""
-    if tensor._writes is None:
-        tensor._writes = [0]
     out = wrap(tensor._array)
-    out._writes = tensor._writes
+    out._writes = counter(tensor)
     return out
 
 

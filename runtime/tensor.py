@@ -25,12 +25,12 @@ from runtime.array_access import ArrayAccess
 from runtime.casts import Casts
 from runtime.modes import grad_mode, register_plain
 from runtime.native import core
+from runtime.sharing import share
 from runtime.types import Device, DType
 
 if TYPE_CHECKING:
     from generated._methods import TensorMethods
     from runtime.node import Node, OutputEdge, RemovableHandle
-    from runtime.views import LiveViews
 else:
 
     class TensorMethods:
@@ -87,10 +87,28 @@ class Extra:
     retains_grad: builtins.bool = False
     # Kept by runtime.views, runtime.node and runtime.forward.
     view: ViewKind = "single"
-    views: LiveViews | None = None
     accumulate_node: Any = None
     tangent: Any = None
     level: Any = None  # the transform of runtime.func whose input this is
+
+
+class Mark(Extra):
+    """The rare parts of a view that must not be written, and has no others: one object for all views of a kind."""
+
+    def __init__(self, view: ViewKind) -> None:
+        vars(self)["view"] = view
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise AttributeError(f"many Tensors share these parts: '{name}' is to be set on Tensor.extra")
+
+
+MARKS: Final[dict[str, Mark | None]] = {
+    "single": None,
+    "multi": Mark("multi"),
+    "no_grad": Mark("no_grad"),
+    "inference": Mark("inference"),
+    "function": Mark("function"),
+}
 
 
 if TYPE_CHECKING or core is None:
@@ -270,6 +288,10 @@ class Tensor(TensorBase, ArrayAccess, Casts, TensorMethods):
         extra = self._extra
         if extra is None:
             extra = self._extra = Extra()
+        elif type(extra) is Mark:
+            own = self._extra = Extra()
+            own.view = extra.view
+            return own
         return extra
 
     @property
@@ -348,8 +370,7 @@ class Tensor(TensorBase, ArrayAccess, Casts, TensorMethods):
     @grad.setter
     def grad(self, value: Tensor | None) -> None:
         if value is None:
-            if self._extra is not None:
-                self._extra.grad = None
+            del self.grad
             return
         if not isinstance(value, Tensor):
             given = builtins.type(value).__name__
@@ -370,7 +391,7 @@ class Tensor(TensorBase, ArrayAccess, Casts, TensorMethods):
 
     @grad.deleter
     def grad(self) -> None:
-        if self._extra is not None:
+        if self._extra is not None and self._extra.grad is not None:
             self._extra.grad = None
 
     def backward(
@@ -429,13 +450,8 @@ class Tensor(TensorBase, ArrayAccess, Casts, TensorMethods):
 
     def detach(self) -> Tensor:
         """A Tensor over the same memory that requires no gradient; writing to either is seen, and counted, by both."""
-        version = self._writes
-        if version is None:
-            version = self._writes = [0]
-        out = _new(Tensor)
-        out._array = self._array
-        out._writes = version
-        out._base = out._edge = out._extra = None
+        out = wrap(self._array)
+        share(out, self)
         return out
 
     def detach_(self) -> Tensor:
@@ -443,8 +459,8 @@ class Tensor(TensorBase, ArrayAccess, Casts, TensorMethods):
         if self._is_view():
             raise RuntimeError("Can't detach views in-place. Use detach() instead.")
         self._edge = None
-        if self._extra is not None:
-            self._extra.retains_grad = False
+        if self.retains_grad:
+            self.extra.retains_grad = False
         return self
 
     @property
@@ -458,8 +474,10 @@ class Tensor(TensorBase, ArrayAccess, Casts, TensorMethods):
             raise TypeError(f"Variable data has to be a tensor, but got {type(value).__name__}")
         if self._edge is not None and not (value.dtype.is_floating_point or value.dtype.is_complex):
             raise RuntimeError("data set to a tensor that requires gradients must be floating point or complex dtype")
-        if self._extra is not None and (value._array.shape, value.dtype) != (self._array.shape, self.dtype):
-            self._extra.accumulate_node = None  # made for the old shape and dtype
+        extra = self._extra
+        if extra is not None and (value._array.shape, value.dtype) != (self._array.shape, self.dtype):
+            if extra.accumulate_node is not None:
+                extra.accumulate_node = None  # made for the old shape and dtype
         self._array = value._array
 
     if TYPE_CHECKING:  # set by runtime.loading: they are made of operators

@@ -21,6 +21,7 @@ from runtime import engine
 from runtime.edge import fit
 from runtime.modes import grad_mode
 from runtime.node import LEAF, Node, OutputEdge
+from runtime.sharing import share
 from runtime.tensor import Tensor, wrap
 
 
@@ -113,10 +114,8 @@ def _record(
 
 
 def _over_the_same_memory(tensor: Tensor) -> Tensor:
-    if tensor._writes is None:
-        tensor._writes = [0]
     other = wrap(tensor._array)
-    other._writes = tensor._writes
+    share(other, tensor)
     return other
 
 

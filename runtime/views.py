@@ -1,6 +1,6 @@
 """Views and in-place writes: which Tensors share memory, and what a write does to their histories.
 
-A view knows its root base (never itself a view), and the base knows its live views, weakly. After a recorded in-place
+A view knows its root base (never itself a view); `runtime.sharing` finds the live views of a base. After a recorded in-place
 write the base's history ends in the write (for a write through a view, in a CopySlices that replaces one slice of the
 gradient), and every live view gets a new history that starts at the base.
 
@@ -11,8 +11,7 @@ type (`real`, `view_as_complex`): the gradient of a complex number lies in memor
 
 from __future__ import annotations
 
-import weakref
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -20,11 +19,12 @@ import numpy as np
 from runtime.edge import convert, fit
 from runtime.linear import LinearBackward, apply_linear, edge_of
 from runtime.modes import grad_mode, plain
+from runtime.native import core
 from runtime.node import LEAF, Leaf, Node, OutputEdge
-from runtime.tensor import UNTRACKED, Extra, Tensor, ViewKind, wrap
+from runtime.sharing import counter, guard, share, views_over
+from runtime.tensor import MARKS, UNTRACKED, Tensor, ViewKind, wrap
 
 _new = object.__new__
-_reference = weakref.ref
 
 _AMBIGUOUS = (
     "Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by moving both "
@@ -42,29 +42,7 @@ _SEVERAL = (
 )
 
 
-class LiveViews:
-    """Weak references to views."""
-
-    __slots__ = ("_limit", "references")
-
-    def __init__(self) -> None:
-        self.references: list[weakref.ref[Tensor]] = []
-        self._limit = 32
-
-    def add(self, view: Tensor) -> None:
-        """Remember one more."""
-        references = self.references
-        if len(references) >= self._limit:
-            # The dead are swept when there are twice as many as were alive: cheaper than a callback at each death.
-            references[:] = [reference for reference in references if reference() is not None]
-            self._limit = 2 * len(references) + 32
-        references.append(_reference(view))
-
-    def __iter__(self) -> Iterator[Tensor]:
-        return iter([view for reference in self.references if (view := reference()) is not None])
-
-
-def view_of(array: np.ndarray, base: Tensor, kind: ViewKind = "single") -> Tensor:
+def _view_of(array: np.ndarray[Any, Any], base: Tensor, kind: ViewKind = "single") -> Tensor:
     """A new Tensor over `array`, the memory of which is that of `base`: a result of a view operator.
 
     Args:
@@ -76,10 +54,6 @@ def view_of(array: np.ndarray, base: Tensor, kind: ViewKind = "single") -> Tenso
     out = _new(Tensor)
     out._array = array
     out._edge = out._extra = None
-    version = base._writes
-    if version is None:
-        version = base._writes = [0]
-    out._writes = version
     root = base._base
     if root is None:
         root = base
@@ -92,20 +66,14 @@ def view_of(array: np.ndarray, base: Tensor, kind: ViewKind = "single") -> Tenso
         elif not grad_mode.enabled:
             kind = "inference" if grad_mode.inference else "no_grad"
     out._base = root
-    if version is UNTRACKED:
-        return out
-    if kind != "single":
-        out.extra.view = kind
-        if len(version) == 1:
-            version.append(LiveViews())
-        version[1].add(out)
-    extra = root._extra
-    if extra is None:
-        extra = root._extra = Extra()
-    if extra.views is None:
-        extra.views = LiveViews()
-    extra.views.add(out)
+    share(out, base)
+    if kind != "single" and out._writes is not UNTRACKED:
+        out._extra = MARKS[kind]
+        guard(out)
     return out
+
+
+view_of: Callable[..., Tensor] = _view_of if core is None else core.view_of
 
 
 def views_of(out: Any, base: Tensor, kind: ViewKind) -> Any:
@@ -117,17 +85,15 @@ def views_of(out: Any, base: Tensor, kind: ViewKind) -> Any:
 
 def bump_version(tensor: Tensor) -> None:
     """Count a write to the memory of `tensor`."""
-    writes = tensor._writes
-    if writes is None:
-        tensor._writes = [1]
-        return
+    writes = counter(tensor)
     if writes is UNTRACKED:
         return
     writes[0] += 1
-    if len(writes) > 1:
+    if len(writes) > 1 and writes[1].guarded:
         # Whoever wrote, and recorded or not: views that must not change have lost their meaning.
-        for view in writes[1]:
-            _make_stale(view)
+        for view in views_over(tensor):
+            if _kind(view) != "single":
+                _make_stale(view)
 
 
 def check_tracked(tensor: Tensor) -> None:
@@ -222,7 +188,7 @@ def rebase_history(tensor: Tensor, node: Node) -> None:
     copy = CopySlices(root, tensor, node)
     root._edge = copy
     _move_retained(root, root_old, copy)
-    _renew_views(root, root.extra.views or [])
+    _renew_views(root)
     if isinstance(tensor._edge, Node):
         _move_retained(tensor, old, tensor._edge)
 
@@ -232,14 +198,15 @@ def replace_history(tensor: Tensor, edge: Node | OutputEdge) -> None:
     old = tensor._edge
     tensor._edge = edge
     _move_retained(tensor, old, edge)
-    if tensor._extra is not None and tensor._extra.views:
-        _renew_views(tensor, tensor._extra.views)
+    _renew_views(tensor)
 
 
-def _renew_views(root: Tensor, views: Iterable[Tensor]) -> None:
+def _renew_views(root: Tensor) -> None:
     if root._edge is None:
         return
-    for view in views:
+    for view in views_over(root):
+        if view._base is not root:  # of a Tensor that was detached
+            continue
         if _kind(view) != "single":
             _make_stale(view)
         elif view._array.dtype.kind not in "biu":

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from codegen.paths import Paths
 from codegen.plan import OperatorPlan, Plan
+from codegen.targets.cpp_inplace import inplace_function, inplace_view
 from codegen.targets.cpp_nodes import NodeView, node_view, why_python
 from codegen.targets.cpp_operators import EntryView, NativeKernels, entry_view, has_entry
 from codegen.targets.cpp_packets import packet_choices, sign_fields
@@ -86,7 +87,8 @@ def operator_text(operator: OperatorPlan, plan: Plan, paths: Paths) -> str:
     reason = found.operators[str(operator.name)]
     if reason is not None:
         parts.append(f"// {operator.name} has no entry: {reason}")
-    parts += [str(macros.entry_function(e)) for e in shard.entries if e.function == operator.function]  # type: ignore[attr-defined]
+    functions = (operator.function, inplace_function(operator))
+    parts += [str(macros.entry_function(e)) for e in shard.entries if e.function in functions]  # type: ignore[attr-defined]
     text = "\n\n".join(part.strip("\n") for part in parts)
     return "\n".join(line for line in text.split("\n") if line != LINE_HERE and not line.startswith("// clang-format"))
 
@@ -97,7 +99,7 @@ def shard_of(operator: OperatorPlan) -> int:
 
 
 def _plan_shards(plan: Plan, paths: Paths) -> tuple[Sequence[Shard], Coverage]:
-    kernels = NativeKernels.read(paths.native_kernels)
+    kernels = NativeKernels.read(*paths.native_kernels)
     helpers = functions_in(paths.native_helpers, "gradwright::helpers")
     found = Coverage()
     shards = [Shard() for _ in range(SHARDS)]
@@ -115,7 +117,11 @@ def _plan_shards(plan: Plan, paths: Paths) -> tuple[Sequence[Shard], Coverage]:
                     reason = str(error)
             found.nodes[node.class_name] = reason
         if operator.function in library.entries:
-            shard.entries.append(entry_view(operator, shard.nodes.get(operator.function), kernels, shard.needs))
+            own = shard.nodes.get(operator.function)
+            shard.entries.append(entry_view(operator, own, kernels, shard.needs))
+            function = inplace_function(operator)
+            if function is not None:
+                shard.entries.append(inplace_view(operator, function, own, kernels, shard.needs))
         found.operators[str(operator.name)] = _why_no_entry(operator, library)
     return shards, found
 

@@ -21,6 +21,9 @@ from codegen.targets.cpp_text import (
 )
 from codegen.targets.environment import quoted
 
+# kMostEdges of the core.
+MOST_EDGES = 16
+
 
 @dataclass(frozen=True, slots=True)
 class NodeView:
@@ -54,6 +57,8 @@ def why_python(operator: OperatorPlan, node: NodePlan) -> str | None:
         return "one of its inputs is a list"
     if any(variable.shape == "list" for variable in node.saved):
         return "it saves a list"
+    if len(node.edges) > MOST_EDGES:
+        return "it has too many inputs"
     if operator.fast is None or operator.node is not node:
         return "only the general path records it"
     return None

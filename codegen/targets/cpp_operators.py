@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from codegen.check import PLACEMENT_ARGUMENTS
@@ -31,16 +31,24 @@ class EntryView:
 
 @dataclass(frozen=True, slots=True)
 class NativeKernels:
-    """What kernels.hpp has, read from its text: functors for the loop templates, and functions with their arities."""
+    """What headers have, read from their text: functors for the loop templates, and functions with their arities."""
 
     functors: frozenset[str]
     functions: Functions
+    writers: Functions = field(default_factory=dict)  # those that write in place
 
     @classmethod
-    def read(cls, path: Path) -> NativeKernels:
-        """Of a file that may be missing: then there are no native kernels."""
-        functors = re.findall(r"^struct (\w+)", inside(path, "kernels"), re.MULTILINE)
-        return cls(frozenset(functors), functions_in(path, "kernels"))
+    def read(cls, *headers: Path) -> NativeKernels:
+        """Of files that may be missing: then there are no native kernels."""
+        functors: set[str] = set()
+        functions: dict[str, frozenset[int]] = {}
+        writers: dict[str, frozenset[int]] = {}
+        for header in headers:
+            functors.update(re.findall(r"^struct (\w+)", inside(header, "kernels"), re.MULTILINE))
+            for name, arities in functions_in(header, "kernels").items():
+                functions[name] = functions.get(name, frozenset()) | arities
+            writers.update(functions_in(header, "writers", result="bool"))
+        return cls(frozenset(functors), functions, writers)
 
 
 def has_entry(operator: OperatorPlan) -> bool:
@@ -50,26 +58,33 @@ def has_entry(operator: OperatorPlan) -> bool:
 
 def entry_view(operator: OperatorPlan, node: NodeView | None, kernels: NativeKernels, needs: Needs) -> EntryView:
     """The entry of an operator; `node` is None where Python records."""
+    lines = Entry(operator, node, kernels, needs).lines()
+    return view_of_entry(operator, operator.function, str(operator.schema), lines)
+
+
+def view_of_entry(operator: OperatorPlan, function: str, schema: str, lines: Sequence[str]) -> EntryView:
+    """What the template prints of an entry with the parameters of an operator."""
     parameters = operator.parameters
     head = [f"PyObject* {identifier(parameter.name)}" for parameter in parameters]
     return EntryView(
-        operator.function,
-        str(operator.schema),
-        tuple(wrapped(f"Ref {operator.function}(", head, ");")),
-        tuple(wrapped(f"Ref {operator.function}(", head, ") {")),
-        tuple(_Entry(operator, node, kernels, needs).lines()),
+        function,
+        schema,
+        tuple(wrapped(f"Ref {function}(", head, ");")),
+        tuple(wrapped(f"Ref {function}(", head, ") {")),
+        tuple(lines),
         ", ".join(quoted(python_identifier(parameter.name)) for parameter in parameters),
         len(parameters),
         sum(not parameter.keyword_only for parameter in parameters),
     )
 
 
-class _Entry:
+class Entry:
     """Writes the body of one entry."""
 
     def __init__(self, operator: OperatorPlan, node: NodeView | None, kernels: NativeKernels, needs: Needs) -> None:
         assert operator.fast is not None
         self.operator = operator
+        self.function = operator.function
         self.fast: FastPath = operator.fast
         self.node = node
         self.kernels = kernels
@@ -79,6 +94,7 @@ class _Entry:
         self.optional = {p.name for p in operator.parameters if str(p.type).endswith("?")}
 
     def lines(self) -> list[str]:
+        """The body."""
         self._check()
         self._convert_ints()
         self._compute()
@@ -107,7 +123,7 @@ class _Entry:
             self._return_fall_back()
 
     def _return_fall_back(self) -> None:
-        self.out.call("return fall_back", [f"entries::{self.operator.function}", *self.arguments], ";")
+        self.out.call("return fall_back", [f"entries::{self.function}", *self.arguments], ";")
 
     def _dtype_tests(self) -> list[str]:
         promoted = [identifier(name) for name in self.fast.promoted]
@@ -132,6 +148,11 @@ class _Entry:
     # -- the kernel
 
     def _compute(self) -> None:
+        self._run_kernel()
+        self.out.when("!result", self._return_fall_back)
+
+    def _run_kernel(self) -> None:
+        """Declare `result`, and let a native kernel or the one in Python give it."""
         operator, fast = self.operator, self.fast
         parameters = [p for p in operator.parameters if p.name not in PLACEMENT_ARGUMENTS]
         parts = []
@@ -159,7 +180,6 @@ class _Entry:
             self.out.when("!result", lambda: self.out.assign("result", f"{run}(", [kernel, *parts], ");"))
         else:
             self.out.assign("Ref result", f"{run}(", [kernel, *parts], ");")
-        self.out.when("!result", self._return_fall_back)
 
     def _is_one_array(self) -> bool:
         return not self.operator.returns_list and len(self.operator.schema.returns) == 1 and self.operator.view is None
@@ -169,12 +189,11 @@ class _Entry:
     def _wrap(self) -> None:
         operator, out = self.operator, self.out
         if operator.view is not None:
-            make = self.needs.name("runtime.views", "view_of")
             base = next(identifier(a.name) for a in operator.schema.arguments if a.alias is not None)
             if operator.view == "multi":
-                out.add(f"Ref out = view_tuple(result.get(), {make}, {base}, {self.needs.constant(repr('multi'))});")
+                out.add(f"Ref out = view_tuple(result.get(), {base});")
             else:
-                out.add(f"Ref out = invoke({make}, result.get(), {base});")
+                out.add(f"Ref out = new_view(std::move(result), {base});")
         elif operator.returns_list:
             out.add("Ref out = tensor_tuple(result.get());")
         elif len(operator.schema.returns) > 1:
@@ -232,6 +251,11 @@ def native_kernel(operator: OperatorPlan, parameters: Sequence[ParameterPlan], k
         return f"kernels::{name}({', '.join(values)})"
     if name not in kernels.functors or len(operator.schema.returns) > 1:
         return None
-    kinds = "".join("T" if p.name in fast.tensors else "S" if p.name in fast.scalars else "?" for p in parameters)
-    loop = {"T": "unary", "TT": "binary", "TS": "binary_scalar"}.get(kinds)
+    loop = loop_kinds(fast, parameters)
     return None if loop is None else f"{loop}<kernels::{name}>({', '.join(values)})"
+
+
+def loop_kinds(fast: FastPath, parameters: Sequence[ParameterPlan]) -> str | None:
+    """Which template makes a loop over arguments like these out of a functor."""
+    kinds = "".join("T" if p.name in fast.tensors else "S" if p.name in fast.scalars else "?" for p in parameters)
+    return {"T": "unary", "TT": "binary", "TS": "binary_scalar"}.get(kinds)

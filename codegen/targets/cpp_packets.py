@@ -62,12 +62,15 @@ def _choice(packet: PacketView, entries: Set[str]) -> PacketChoice:
 def sign_fields(plan: Plan, entries: Set[str]) -> Iterator[str]:
     """The signs that have an overload with an entry, as C++ initializes them."""
     packets = {packet.base: packet for packet in plan.packets}
+    candidates = {packet.base: packet.candidates for packet in packet_views(plan)}
     for sign in sign_views(plan):
-        unary = None
+        unary, tensor, number = None, sign.tensor, sign.number
         if sign.kind == "unary":
             unary = unary_overload([(o.function, o.parameters) for o in packets[sign.packet].overloads])
-        native = [name if name in entries else None for name in (unary, sign.tensor, sign.number)]
-        if sign.kind in ("unary", "binary") and any(native):
+        if sign.kind == "inplace":
+            tensor, number = binary_overloads([(c.function, c.parameters) for c in candidates[sign.packet]])
+        native = [name if name in entries else None for name in (unary, tensor, number)]
+        if sign.kind in ("unary", "binary", "inplace") and any(native):
             place = ("generated.operators", sign.function) if sign.function else ("generated.methods", sign.dunder)
             yield _fields(sign.dunder, *place, *native)
 

@@ -50,11 +50,11 @@ _KEYWORDS = frozenset((
 ))  # fmt: skip
 # What generated functions call their own.
 _LOCALS = frozenset((
-    "apply", "arg", "args", "base", "boolean", "edges", "entries", "error", "found", "grad", "gradient", "helpers",
-    "integer", "invoke", "kernels", "made", "mask", "method", "name", "names", "node", "ops", "out", "outs", "py",
-    "python", "record", "release", "repeated", "result", "results", "run", "saved", "save", "traverse", "type",
-    "unusual", "visit", "attribute", "compare", "conjugate", "divided", "minus", "modulo", "negated", "plus", "times",
-    "unary", "binary",
+    "apply", "arg", "args", "base", "before", "boolean", "edges", "entries", "error", "found", "grad", "gradient",
+    "helpers", "integer", "invoke", "kernels", "made", "mask", "method", "name", "names", "node", "ops", "out",
+    "outs", "py", "python", "record", "recorded", "release", "repeated", "result", "results", "run", "saved",
+    "save", "traverse", "type", "unusual", "visit", "writers", "attribute", "compare", "conjugate", "divided",
+    "minus", "modulo", "negated", "plus", "times", "unary", "binary",
 ))  # fmt: skip
 _TEMPORARY = re.compile(r"t\d+$|for_")
 
@@ -169,10 +169,11 @@ def _word(text: str) -> str:
 Functions = Mapping[str, frozenset[int]]  # names, with the numbers of arguments they take
 
 
-def functions_in(path: Path, namespace: str) -> Functions:
+def functions_in(path: Path, namespace: str, result: str = "Ref") -> Functions:
     """The functions on Python objects that a header of the native core declares; none if there is no such file."""
     functions: dict[str, set[int]] = {}
-    for name, parameters in re.findall(r"^(?:inline )?Ref (\w+)\(([^)]*)\)", inside(path, namespace), re.MULTILINE):
+    declared = rf"^(?:inline )?{result} (\w+)\(([^)]*)\)"
+    for name, parameters in re.findall(declared, inside(path, namespace), re.MULTILINE):
         functions.setdefault(name, set()).add(parameters.count("PyObject*"))
     return {name: frozenset(arities) for name, arities in functions.items()}
 

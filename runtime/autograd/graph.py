@@ -14,6 +14,7 @@ from runtime.dispatch import Operator
 from runtime.node import GradientEdge, Node, RemovableHandle, accumulator
 from runtime.recording import pack_saved
 from runtime.saved import hook_stack
+from runtime.sharing import counter
 from runtime.tensor import Tensor
 
 __all__ = [
@@ -138,7 +139,7 @@ class _Mutations:
 
     def pack(self, tensor: Tensor) -> _Kept:
         kept = _Kept(self, tensor.detach())
-        self.kept.setdefault(id(tensor._writes), weakref.WeakSet()).add(kept)
+        self.kept.setdefault(id(counter(tensor)), weakref.WeakSet()).add(kept)
         return kept
 
     def unpack(self, kept: _Kept) -> Tensor:

@@ -13,6 +13,7 @@ from runtime.linear import edge_of
 from runtime.modes import grad_mode, interest
 from runtime.node import Edge, Node, OutputEdge
 from runtime.recording import freed_error, modified_error, unpack_result, zeros_for
+from runtime.sharing import counter
 from runtime.tensor import Tensor
 
 _new_node: Callable[[type[FormulaBackward]], FormulaBackward] = object.__new__
@@ -174,9 +175,8 @@ def _pack(tensor: Tensor | None, outputs: Sequence[Tensor]) -> _Saved:
         return None
     for number, out in enumerate(outputs):
         if out is tensor:
-            if out._writes is None:
-                out._writes = [0]
-            return (out._array, out._writes, out._writes[0], None if out._edge is None else number)
+            writes = counter(out)
+            return (out._array, writes, writes[0], None if out._edge is None else number)
     return (tensor, tensor._version)
 
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import Any, cast
 
 from runtime.modes import register_plain
+from runtime.sharing import share
 from runtime.tensor import Tensor
 
 
 def _over(cls: type[Tensor], data: Tensor, requires_grad: bool) -> Tensor:
     """A Tensor of class `cls` over the memory of `data`; both count the writes to it."""
     out = Tensor._make_subclass(cls, data)
-    out._writes = data.detach()._writes
+    share(out, data)
     return out.requires_grad_() if requires_grad else out
 
 

@@ -139,8 +139,8 @@ inline Ref shrink_backward(PyObject* of_another_arity) { return Ref(); }
 @pytest.fixture
 def made(planned: Callable[..., Plan], small_paths: Paths) -> Plan:
     (small_paths.runtime / "composite/small.py").write_text(COMPOSITES, encoding="utf-8")
-    small_paths.native_kernels.parent.mkdir(parents=True)
-    small_paths.native_kernels.write_text(NATIVE_KERNELS, encoding="utf-8")
+    small_paths.native_kernels[0].parent.mkdir(parents=True)
+    small_paths.native_kernels[0].write_text(NATIVE_KERNELS, encoding="utf-8")
     small_paths.native_helpers.write_text(NATIVE_HELPERS, encoding="utf-8")
     return planned(FUNCTIONS, FORMULAS, HELPERS, KERNELS)
 

@@ -13,6 +13,7 @@ from runtime import dtypes
 from runtime.creation import from_numpy
 from runtime.creation import tensor as make
 from runtime.node import Node, OutputEdge
+from runtime.sharing import counter, shares
 from runtime.tensor import LEAF, Tensor, wrap
 from runtime.types import channels_last, channels_last_3d
 
@@ -399,7 +400,8 @@ class TestAliases:
         y = x.detach()
         assert not y.requires_grad
         assert y.data_ptr() == x.data_ptr()
-        assert y._writes is x._writes is not None
+        assert shares(x, y)
+        assert counter(y) is counter(x)
 
     def test_detach_in_place(self):
         x = non_leaf()

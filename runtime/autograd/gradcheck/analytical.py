@@ -31,7 +31,7 @@ def gradients(problem: Problem, starts: Mapping[int, np.ndarray]) -> list[np.nda
 def raw_gradients(problem: Problem, starts: Mapping[int, np.ndarray]) -> tuple[Tensor | None, ...]:
     """The same as backward gives them."""
     outputs = [problem.outputs[index] for index in starts]
-    given = [wrap(start) for start in starts.values()]
+    given = [wrap(np.asarray(start)) for start in starts.values()]
     return autograd_grad(outputs, problem.wanted, given, retain_graph=True, allow_unused=True)
 
 

@@ -57,11 +57,17 @@ struct Tensor {
   PyObject* edge;
   PyObject* extra;
   PyObject* writes;
+  // The ring of Tensors over the same memory, in the order they were made; null where nothing shares it. A Tensor leaves
+  // it when it is freed. `writes` is None in all of a ring, or the same list.
+  Tensor* next;
+  Tensor* previous;
 };
 
 struct NodeClass;
 
 constexpr int kInlineDims = 6;
+// The most edges of a generated Node.
+constexpr int kMostEdges = 16;
 
 // The C part of runtime.node.Node. Nodes of Python classes have cls == nullptr and keep shape and dtype as objects;
 // those of generated classes have one output and describe it in place.
@@ -112,6 +118,8 @@ struct Python {
   PyTypeObject* output_edge_type;
   PyObject* leaf;       // runtime.tensor.LEAF
   PyObject* untracked;  // runtime.tensor.UNTRACKED
+  PyObject* guard;      // runtime.sharing.GUARD
+  PyObject* marks;      // runtime.tensor.MARKS
   PyObject* freed_error;     // runtime.saved.freed_error(node)
   PyObject* modified_error;  // runtime.saved.modified_error(node, name, tensor, version)
 };
@@ -121,6 +129,8 @@ extern Python python;
 extern int unusual;
 // Whether this thread records.
 extern thread_local bool grad_enabled;
+// Whether this thread is in inference mode.
+extern thread_local bool inference_mode;
 extern long long sequence_nr;
 
 // Whether operators may take `object` the straight way: an exact Tensor (or another class registered as plain) while

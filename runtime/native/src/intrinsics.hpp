@@ -5,10 +5,12 @@
 
 #pragma once
 
+#include <algorithm>
 #include <type_traits>
 
 #include "core.hpp"
 #include "registry.hpp"
+#include "sharing.hpp"
 
 namespace gradwright {
 
@@ -115,6 +117,15 @@ inline bool any_requires_grad(PyObject* tensors) {
 // A list of ints as kernels take it: a tuple. `convert` is runtime.dispatch.int_tuple.
 inline Ref int_tuple(PyObject* value, PyObject* convert, PyObject* size) {
   if (PyTuple_CheckExact(value)) return Ref::borrow(value);
+  if (PyList_CheckExact(value) || PyTuple_Check(value)) {  // a tuple of a class of its own is a Size
+    const Py_ssize_t count = PySequence_Fast_GET_SIZE(value);
+    PyObject** items = PySequence_Fast_ITEMS(value);
+    if (std::all_of(items, items + count, [](PyObject* item) { return PyLong_CheckExact(item); })) {
+      Ref ints(PyTuple_New(count));
+      for (Py_ssize_t i = 0; ints && i < count; ++i) PyTuple_SET_ITEM(ints.get(), i, Py_NewRef(items[i]));
+      return ints;
+    }
+  }
   return invoke(convert, value, size);
 }
 inline Ref int_tuple_or_none(PyObject* value, PyObject* convert, PyObject* size) {
@@ -162,11 +173,6 @@ inline Ref tensor_over(PyObject* item) {
 }
 inline Ref tensor_list(PyObject* items) { return detail::collect(items, true, tensor_over); }
 inline Ref tensor_tuple(PyObject* items) { return detail::collect(items, false, tensor_over); }
-// Several views of one Tensor. `make` is runtime.views.view_of, `kind` the string "multi".
-inline Ref view_tuple(PyObject* items, PyObject* make, PyObject* base, PyObject* kind) {
-  return detail::collect(items, false,
-                         [=](PyObject* item) { return invoke(make, item, base, kind); });
-}
 
 // -- what formulas ask of Tensors
 

@@ -337,19 +337,29 @@ inline Ref rsub(PyObject* self, PyObject* other, PyObject* alpha) {
 
 }  // namespace kernels
 
-// `sum += term`, where there is a loop for it. The arrays have one shape and element type.
-inline bool add_into(PyArrayObject* sum, PyArrayObject* term) {
-  const Kind kind = kind_of(sum);
-  if (kind == Kind::kNone || kind_of(term) != kind || !is_dense(sum) || !is_dense(term)) return false;
-  const npy_intp size = PyArray_SIZE(sum);
+namespace detail {
+
+// `out = a + b`, `out` being one of them. The arrays have one shape and element type.
+inline bool add_arrays(PyArrayObject* a, PyArrayObject* b, PyArrayObject* out) {
+  const Kind kind = kind_of(a);
+  if (kind == Kind::kNone || kind_of(b) != kind || !is_dense(a) || !is_dense(b)) return false;
+  const npy_intp size = PyArray_SIZE(a);
   if (kind == Kind::kFloat32) {
-    auto* out = static_cast<float*>(PyArray_DATA(sum));
-    loop_binary<kernels::plus>(out, 1, static_cast<const float*>(PyArray_DATA(term)), 1, out, size);
+    loop_binary<kernels::plus>(static_cast<const float*>(PyArray_DATA(a)), 1, static_cast<const float*>(PyArray_DATA(b)),
+                               1, static_cast<float*>(PyArray_DATA(out)), size);
   } else {
-    auto* out = static_cast<double*>(PyArray_DATA(sum));
-    loop_binary<kernels::plus>(out, 1, static_cast<const double*>(PyArray_DATA(term)), 1, out, size);
+    loop_binary<kernels::plus>(static_cast<const double*>(PyArray_DATA(a)), 1,
+                               static_cast<const double*>(PyArray_DATA(b)), 1, static_cast<double*>(PyArray_DATA(out)),
+                               size);
   }
   return true;
 }
+
+}  // namespace detail
+
+// `sum += term`, where there is a loop for it. The arrays have one shape and element type.
+inline bool add_into(PyArrayObject* sum, PyArrayObject* term) { return detail::add_arrays(sum, term, sum); }
+// The same with the sum in the memory of `term`.
+inline bool add_into_second(PyArrayObject* sum, PyArrayObject* term) { return detail::add_arrays(sum, term, term); }
 
 }  // namespace gradwright

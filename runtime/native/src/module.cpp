@@ -6,7 +6,10 @@
 
 #include "callable.hpp"
 #include "engine.hpp"
+#include "parallel.hpp"
 #include "registry.hpp"
+#include "search.hpp"
+#include "sharing.hpp"
 #include "types.hpp"
 
 #include <vector>
@@ -16,11 +19,11 @@ namespace gradwright {
 Python python;
 int unusual = 0;
 thread_local bool grad_enabled = true;
+thread_local bool inference_mode = false;
 long long sequence_nr = 0;
 
 namespace {
 
-thread_local bool inference = false;
 thread_local bool asked = false;
 std::vector<PyTypeObject*> plain_types;
 
@@ -42,7 +45,7 @@ int set_flag(PyObject*, PyObject* value, void*) {
 }
 
 bool* enabled_place() { return &grad_enabled; }
-bool* inference_place() { return &inference; }
+bool* inference_place() { return &inference_mode; }
 bool* asked_place() { return &asked; }
 
 PyGetSetDef flags[] = {
@@ -59,6 +62,29 @@ PyType_Slot grad_mode_slots[] = {
 };
 
 PyType_Spec grad_mode_spec = {"runtime.native.GradMode", sizeof(PyObject), 0, Py_TPFLAGS_DEFAULT, grad_mode_slots};
+
+// -- whether there are hooks
+
+PyObject* get_hooks(PyObject*, void*) { return PyBool_FromLong(hooks_watched); }
+
+int set_hooks(PyObject*, PyObject* value, void*) {
+  const int truth = value == nullptr ? 0 : PyObject_IsTrue(value);
+  if (truth >= 0) hooks_watched = truth != 0;
+  return truth < 0 ? -1 : 0;
+}
+
+PyGetSetDef watch_members[] = {
+    {"hooks", get_hooks, set_hooks, "Whether a hook can tell when a leaf's gradient is complete.", nullptr},
+    {nullptr, nullptr, nullptr, nullptr, nullptr},
+};
+
+PyType_Slot watch_slots[] = {
+    {Py_tp_doc, const_cast<char*>("What was ever asked for in this process.")},
+    {Py_tp_getset, watch_members},
+    {0, nullptr},
+};
+
+PyType_Spec watch_spec = {"runtime.native.Watch", sizeof(PyObject), 0, Py_TPFLAGS_DEFAULT, watch_slots};
 
 // -- functions
 
@@ -109,19 +135,25 @@ PyObject* install(PyObject*, PyObject*, PyObject* kwargs) {
                      {"output_edge_type", &output_edge},
                      {"leaf", &python.leaf},
                      {"untracked", &python.untracked},
+                     {"guard", &python.guard},
+                     {"marks", &python.marks},
                      {"freed_error", &python.freed_error},
                      {"modified_error", &python.modified_error},
                      {"fit", &engine_hooks.fit},
                      {"fit_output", &engine_hooks.fit_output},
                      {"sum", &engine_hooks.sum},
-                     {"run_node", &engine_hooks.run_node},
+                     {"run_tensor_hooks", &engine_hooks.run_tensor_hooks},
+                     {"apply_with_hooks", &engine_hooks.apply_with_hooks},
+                     {"capture", &engine_hooks.capture},
                      {"finish_leaf", &engine_hooks.finish_leaf},
+                     {"lock", &engine_hooks.lock},
                      {"explain", &engine_hooks.explain}})) {
     return nullptr;
   }
   python.tensor_type = reinterpret_cast<PyTypeObject*>(tensor);
   python.node_type = reinterpret_cast<PyTypeObject*>(node);
   python.output_edge_type = reinterpret_cast<PyTypeObject*>(output_edge);
+  if (!load_marks()) return nullptr;
   adopt_tensor_type(python.tensor_type);
   Py_RETURN_NONE;
 }
@@ -148,6 +180,14 @@ PyObject* kernel_replaced(PyObject*, PyObject* name) {
   Py_RETURN_NONE;
 }
 
+// set_num_threads(count): an int from 1 on; runtime.threads has looked at it.
+PyObject* set_threads(PyObject*, PyObject* count) {
+  const long value = PyLong_AsLong(count);
+  if (value == -1 && PyErr_Occurred()) return nullptr;
+  set_num_threads(static_cast<int>(value));
+  Py_RETURN_NONE;
+}
+
 PyMethodDef methods[] = {
     {"next_sequence_nr", next_sequence_nr, METH_NOARGS, "The number of the next Node."},
     {"peek_sequence_nr", peek_sequence_nr, METH_NOARGS, "The same, without taking it."},
@@ -158,25 +198,36 @@ PyMethodDef methods[] = {
      "Name the Python objects that the core needs."},
     {"load", load, METH_NOARGS, "Take the places of generated Python functions: a dict from each to its counterpart."},
     {"kernel_replaced", kernel_replaced, METH_O, "Leave the calls of an operator to Python."},
+    {"set_num_threads", set_threads, METH_O, "How many threads loops over large arrays may use."},
     {"backward", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(run_backward)), METH_FASTCALL,
-     "backward(edges, grads, keep_graph, create_graph)"},
+     "backward(roots, grads, keep_graph, create_graph, accumulate, search, inputs)"},
+    {"view_of", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(view_of)), METH_FASTCALL,
+     "view_of(array, base, kind='single'): see runtime/views.py"},
+    {"share", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(share)), METH_FASTCALL,
+     "share(new, old): let a new Tensor share the count of writes of another."},
+    {"counter", counter, METH_O, "The count of writes of a Tensor, as a list that all over its memory share."},
+    {"views_over", views_over, METH_O, "The living views over the memory of a Tensor."},
+    {"shares", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(shares)), METH_FASTCALL,
+     "Whether two Tensors count their writes together."},
     {nullptr, nullptr, 0, nullptr},
 };
 
 int execute(PyObject* module) {
   import_array1(-1);
   if (!ready_callables()) return -1;
-  PyObject* tensor_base = make_tensor_base(module);
-  PyObject* node_base = make_node_base(module);
-  PyObject* grad_mode = PyType_FromModuleAndSpec(module, &grad_mode_spec, nullptr);
-  if (tensor_base == nullptr || node_base == nullptr || grad_mode == nullptr) return -1;
-  if (PyModule_AddObjectRef(module, "TensorBase", tensor_base) < 0) return -1;
-  if (PyModule_AddObjectRef(module, "NodeBase", node_base) < 0) return -1;
-  if (PyModule_AddObjectRef(module, "GradMode", grad_mode) < 0) return -1;
-  Py_DECREF(tensor_base);
-  Py_DECREF(node_base);
-  Py_DECREF(grad_mode);
-  return 0;
+  const std::pair<const char*, PyObject*> types[] = {
+      {"TensorBase", make_tensor_base(module)},
+      {"NodeBase", make_node_base(module)},
+      {"GradMode", PyType_FromModuleAndSpec(module, &grad_mode_spec, nullptr)},
+      {"Watch", PyType_FromModuleAndSpec(module, &watch_spec, nullptr)},
+      {"Search", make_search_type(module)},
+  };
+  int failed = 0;
+  for (const auto& [name, type] : types) {
+    if (type == nullptr || (failed == 0 && PyModule_AddObjectRef(module, name, type) < 0)) failed = -1;
+    Py_XDECREF(type);
+  }
+  return failed;
 }
 
 PyModuleDef_Slot slots[] = {{Py_mod_exec, reinterpret_cast<void*>(execute)}, {0, nullptr}};

@@ -1,6 +1,7 @@
 // NodeBase: the members of runtime.node.Node as a C struct; the Python classes of generated Nodes; saved state.
 
 #include "core.hpp"
+#include "sharing.hpp"
 #include "types.hpp"
 
 #include <structmember.h>
@@ -139,10 +140,10 @@ PyObject* py_apply(PyObject* self, PyObject* grad) {
   const int count = node->cls->edges;
   PyObject* result = PyTuple_New(count);
   if (result == nullptr) return nullptr;
-  PyObject* found[16] = {};
-  if (count > 16) {
+  PyObject* found[kMostEdges] = {};
+  if (count > kMostEdges) {
     Py_DECREF(result);
-    PyErr_SetString(PyExc_SystemError, "a generated Node has more than 16 edges");
+    PyErr_SetString(PyExc_SystemError, "a generated Node has too many edges");
     return nullptr;
   }
   const bool done = node->cls->apply(node, grad, found);
@@ -275,14 +276,7 @@ bool save(SavedInput& slot, PyObject* tensor) {
 
 bool save(SavedResult& slot, PyObject* out) {
   Tensor* tensor = as_tensor(out);
-  if (tensor->writes == Py_None) {
-    PyObject* zero = PyLong_FromLong(0);
-    PyObject* writes = PyList_New(1);
-    if (zero == nullptr || writes == nullptr) return false;
-    PyList_SET_ITEM(writes, 0, zero);
-    Py_SETREF(tensor->writes, writes);
-  }
-  if (!read_count(tensor->writes, &slot.at)) return false;
+  if (!make_counter(tensor) || !read_count(tensor->writes, &slot.at)) return false;
   slot.array = Py_NewRef(tensor->array);
   slot.writes = Py_NewRef(tensor->writes);
   return true;

@@ -1,4 +1,4 @@
-// Tensors in Python's expressions: `x * y`, `2 - x`, `-x`.
+// Tensors in Python's expressions: `x * y`, `2 - x`, `-x`, `x += y`.
 
 #include <string>
 
@@ -24,8 +24,12 @@ constexpr const char* kNames[] = {"add",    "sub",    "mul", "truediv", "floordi
                                   "lshift", "rshift", "neg", "abs",     "invert"};
 constexpr size_t kCount = sizeof(kNames) / sizeof(kNames[0]);
 
+// How many of them, from the first, have a form that writes in place.
+constexpr size_t kWriting = 10;
+
 Loaded forward[kCount];
 Loaded reflected[kCount];
+Loaded writing[kWriting];
 
 PyObject* call(const Function* function, PyObject* left, PyObject* right) {
   PyObject* values[] = {left, right};
@@ -58,6 +62,22 @@ template <size_t index>
 PyObject* power_sign(PyObject* left, PyObject* right, PyObject* modulus) {
   if (modulus != Py_None) return not_implemented();
   return binary_sign<index>(left, right);
+}
+
+template <size_t index>
+PyObject* writing_sign(PyObject* self, PyObject* other) {
+  const Loaded& sign = writing[index];
+  if (is_plain(self)) {
+    if (sign.tensor != nullptr && is_plain(other)) return call(sign.tensor, self, other);
+    if (sign.number != nullptr && is_number(other)) return call(sign.number, self, other);
+  }
+  return general(sign, self, other);
+}
+
+template <size_t index>
+PyObject* writing_power_sign(PyObject* self, PyObject* other, PyObject* modulus) {
+  if (modulus != Py_None) return not_implemented();
+  return writing_sign<index>(self, other);
 }
 
 template <size_t index>
@@ -102,6 +122,17 @@ const PyType_Slot number_slots[] = {
     {Py_nb_xor, reinterpret_cast<void*>(binary_sign<9>)},
     {Py_nb_lshift, reinterpret_cast<void*>(binary_sign<10>)},
     {Py_nb_rshift, reinterpret_cast<void*>(binary_sign<11>)},
+    // Not `+=`, which is a method: Python would take a slot of a base class for the `+=` of sequences, too, and that may
+    // not answer NotImplemented.
+    {Py_nb_inplace_subtract, reinterpret_cast<void*>(writing_sign<1>)},
+    {Py_nb_inplace_multiply, reinterpret_cast<void*>(writing_sign<2>)},
+    {Py_nb_inplace_true_divide, reinterpret_cast<void*>(writing_sign<3>)},
+    {Py_nb_inplace_floor_divide, reinterpret_cast<void*>(writing_sign<4>)},
+    {Py_nb_inplace_remainder, reinterpret_cast<void*>(writing_sign<5>)},
+    {Py_nb_inplace_power, reinterpret_cast<void*>(writing_power_sign<6>)},
+    {Py_nb_inplace_and, reinterpret_cast<void*>(writing_sign<7>)},
+    {Py_nb_inplace_or, reinterpret_cast<void*>(writing_sign<8>)},
+    {Py_nb_inplace_xor, reinterpret_cast<void*>(writing_sign<9>)},
     {Py_nb_negative, reinterpret_cast<void*>(unary_sign<12>)},
     {Py_nb_absolute, reinterpret_cast<void*>(unary_sign<13>)},
     {Py_nb_invert, reinterpret_cast<void*>(unary_sign<14>)},
@@ -118,6 +149,7 @@ bool load_signs() {
     const std::string name = kNames[i];
     load(forward[i], "__" + name + "__", methods.get());
     load(reflected[i], "__r" + name + "__", methods.get());
+    if (i < kWriting) load(writing[i], "__i" + name + "__", methods.get());
   }
   return true;
 }

@@ -1,6 +1,7 @@
 // TensorBase: the members of runtime.Tensor as a C struct, and the quick way to make and free Tensors.
 
 #include "core.hpp"
+#include "sharing.hpp"
 #include "types.hpp"
 
 #include "callable.hpp"
@@ -36,6 +37,7 @@ int traverse(PyObject* self, visitproc visit, void* arg) {
 
 int clear(PyObject* self) {
   Tensor* tensor = as_tensor(self);
+  leave_ring(tensor);
   Py_CLEAR(tensor->array);
   Py_CLEAR(tensor->base);
   Py_CLEAR(tensor->edge);
@@ -48,6 +50,7 @@ int clear(PyObject* self) {
 void dealloc(PyObject* self) {
   PyTypeObject* type = Py_TYPE(self);
   PyObject_GC_UnTrack(self);
+  leave_ring(as_tensor(self));
   if (as_tensor(self)->weakrefs != nullptr) PyObject_ClearWeakRefs(self);
   clear(self);
   type->tp_free(self);
@@ -77,6 +80,7 @@ void free_exact(PyObject* self) {
   }
   PyObject_GC_UnTrack(self);
   Tensor* tensor = as_tensor(self);
+  leave_ring(tensor);
   if (tensor->weakrefs != nullptr) PyObject_ClearWeakRefs(self);
   Py_TRASHCAN_BEGIN(self, free_exact);
   clear(self);
@@ -125,6 +129,7 @@ Ref new_tensor(Ref array) {
   tensor->edge = Py_NewRef(Py_None);
   tensor->extra = Py_NewRef(Py_None);
   tensor->writes = Py_NewRef(Py_None);
+  tensor->next = tensor->previous = nullptr;
   PyObject_GC_Track(self);
   return Ref(self);
 }

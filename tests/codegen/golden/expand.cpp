@@ -50,7 +50,7 @@ Ref expand_default(PyObject* self, PyObject* size, PyObject* implicit) {
   size = size_ints.get();
   Ref result = run(py::expand_default_kernel, array_object(self), size, implicit);
   if (!result) return fall_back(entries::expand_default, self, size, implicit);
-  Ref out = invoke(py::views_runtime_view_of, result.get(), self);
+  Ref out = new_view(std::move(result), self);
   if (!out) return Ref();
   if (grad_enabled && requires_grad(self)) {
     if (!ExpandBackward0::record(out.get(), self)) return Ref();

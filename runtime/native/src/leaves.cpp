@@ -1,0 +1,139 @@
+// The gradients of leaves: runtime/engine.py's accumulate_into_leaf for plain Tensors with nothing recorded.
+
+#include "engine.hpp"
+#include "kernels.hpp"
+
+namespace gradwright {
+
+namespace {
+
+struct Names {
+  PyObject* grad = PyUnicode_InternFromString("grad");
+  PyObject* extra = PyUnicode_InternFromString("extra");
+  PyObject* acquire = PyUnicode_InternFromString("acquire");
+  PyObject* release = PyUnicode_InternFromString("release");
+};
+const Names& names() {
+  static const Names found;
+  return found;
+}
+
+bool has_zero_stride(PyArrayObject* array) {
+  return std::find(PyArray_STRIDES(array), PyArray_STRIDES(array) + PyArray_NDIM(array), 0) !=
+         PyArray_STRIDES(array) + PyArray_NDIM(array);
+}
+
+bool same_layout(PyArrayObject* grad, PyArrayObject* leaf) {
+  if (PyArray_IS_C_CONTIGUOUS(grad) && PyArray_IS_C_CONTIGUOUS(leaf)) return true;
+  return PyArray_NDIM(grad) == PyArray_NDIM(leaf) &&
+         std::equal(PyArray_STRIDES(grad), PyArray_STRIDES(grad) + PyArray_NDIM(grad), PyArray_STRIDES(leaf)) &&
+         PyArray_ISWRITEABLE(grad) && !has_zero_stride(grad);
+}
+
+// A copy of `grad`, laid out as the leaf is.
+Ref copy_for(PyArrayObject* leaf, PyArrayObject* grad) {
+  Ref own(PyArray_NewLikeArray(leaf, NPY_KEEPORDER, nullptr, 0));
+  if (own && PyArray_CopyInto(reinterpret_cast<PyArrayObject*>(own.get()), grad) < 0) return Ref();
+  return own ? new_tensor(std::move(own)) : Ref();
+}
+
+// Counts a write to a Tensor. False: an exception is set.
+bool count_write(PyObject* tensor) {
+  PyObject* writes = as_tensor(tensor)->writes;
+  if (writes == Py_None || writes == python.untracked || !PyList_CheckExact(writes)) return true;
+  int64_t count;
+  if (!read_count(writes, &count)) return false;
+  PyObject* next = PyLong_FromLongLong(count + 1);
+  return next != nullptr && PyList_SetItem(writes, 0, next) == 0;
+}
+
+int store(PyObject* leaf, PyObject* grad, bool is_private) {
+  Ref fresh = is_private && same_layout(array_of(grad), array_of(leaf)) ? Ref::borrow(grad)
+                                                                       : copy_for(array_of(leaf), array_of(grad));
+  if (!fresh) return -1;
+  PyObject* known = as_tensor(leaf)->extra;
+  Ref extra = known != Py_None ? Ref::borrow(known) : Ref(PyObject_GetAttr(leaf, names().extra));
+  return extra && PyObject_SetAttr(extra.get(), names().grad, fresh.get()) == 0 ? 1 : -1;
+}
+
+// Whether the arrays share memory other than by being the same: then the order of the loop matters.
+bool overlap(PyArrayObject* a, PyArrayObject* b) {
+  const char *first = PyArray_BYTES(a), *second = PyArray_BYTES(b);
+  return first != second && first < second + PyArray_NBYTES(b) && second < first + PyArray_NBYTES(a);
+}
+
+int add_to(PyObject* known, PyObject* grad) {
+  if (!is_plain(known)) return 0;
+  PyArrayObject *sum = array_of(known), *term = array_of(grad);
+  const bool fits = PyArray_DESCR(sum) == PyArray_DESCR(term) && PyArray_NDIM(sum) == PyArray_NDIM(term) &&
+                    std::equal(PyArray_DIMS(sum), PyArray_DIMS(sum) + PyArray_NDIM(sum), PyArray_DIMS(term));
+  if (!fits || !PyArray_ISWRITEABLE(sum) || overlap(sum, term) || !add_into(sum, term)) return 0;
+  return count_write(known) ? 1 : -1;
+}
+
+int accumulate_locked(PyObject* leaf, PyObject* grad, bool is_private) {
+  PyObject* extra = as_tensor(leaf)->extra;
+  if (extra == Py_None) return store(leaf, grad, is_private);
+  Ref known(PyObject_GetAttr(extra, names().grad));
+  if (!known) return -1;
+  return known.get() == Py_None ? store(leaf, grad, is_private) : add_to(known.get(), grad);
+}
+
+// The sum of the rows, one after the other, which is how NumPy adds them up.
+template <class T>
+void sum_rows(const T* rows, npy_intp count, npy_intp size, T* sum) {
+  std::copy(rows, rows + size, sum);
+  for (npy_intp row = 1; row < count; ++row) {
+    const T* term = rows + row * size;
+    for (npy_intp i = 0; i < size; ++i) sum[i] += term[i];
+  }
+}
+
+}  // namespace
+
+Ref sum_leading(PyArrayObject* grad, int ndim, const npy_intp* dims) {
+  const Kind kind = kind_of(grad);
+  const int lead = PyArray_NDIM(grad) - ndim;
+  if (kind == Kind::kNone || lead <= 0 || !is_dense(grad)) return Ref();
+  if (!std::equal(dims, dims + ndim, PyArray_DIMS(grad) + lead)) return Ref();
+  npy_intp size = 1;
+  for (int i = 0; i < ndim; ++i) size *= dims[i];
+  // A single column NumPy adds up in pairs.
+  if (size < 2 || PyArray_SIZE(grad) == 0) return Ref();
+  PyArray_Descr* dtype = PyArray_DESCR(grad);
+  Py_INCREF(dtype);
+  Ref sum(PyArray_NewFromDescr(&PyArray_Type, dtype, ndim, const_cast<npy_intp*>(dims), nullptr, nullptr, 0, nullptr));
+  if (!sum) return sum;
+  void* out = PyArray_DATA(reinterpret_cast<PyArrayObject*>(sum.get()));
+  const npy_intp count = PyArray_SIZE(grad) / size;
+  if (kind == Kind::kFloat32) {
+    sum_rows(static_cast<const float*>(PyArray_DATA(grad)), count, size, static_cast<float*>(out));
+  } else {
+    sum_rows(static_cast<const double*>(PyArray_DATA(grad)), count, size, static_cast<double*>(out));
+  }
+  return sum;
+}
+
+int accumulate(PyObject* leaf, PyObject* grad, bool create_graph, bool is_private) {
+  if (create_graph || !is_plain(leaf) || !is_plain(grad)) return 0;
+  // Where another thread is at it, Python waits for its turn.
+  PyObject* lock = engine_hooks.lock;
+  PyObject* args[] = {lock, Py_False};
+  Ref taken(PyObject_VectorcallMethod(names().acquire, args, 2, nullptr));
+  if (!taken) return -1;
+  if (taken.get() != Py_True) return 0;
+  const int done = accumulate_locked(leaf, grad, is_private);
+  PyObject *kind, *value, *trace;
+  PyErr_Fetch(&kind, &value, &trace);
+  Ref released(PyObject_VectorcallMethod(names().release, args, 1, nullptr));
+  if (!released) {
+    Py_XDECREF(kind);
+    Py_XDECREF(value);
+    Py_XDECREF(trace);
+    return -1;
+  }
+  PyErr_Restore(kind, value, trace);
+  return done;
+}
+
+}  // namespace gradwright

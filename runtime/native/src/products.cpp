@@ -1,0 +1,193 @@
+#include "products.hpp"
+
+#include "kernels.hpp"
+
+namespace gradwright {
+
+namespace {
+
+// Its inner loop calls BLAS, and multiplies by itself what BLAS has no form for.
+Ufunc matmul{"matmul"};
+
+// From so many multiplications on, other threads run meanwhile.
+constexpr npy_intp kLongWork = 1 << 16;
+
+PyArrayObject* as_array(const Ref& object) {
+  return reinterpret_cast<PyArrayObject*>(object.get());
+}
+
+// The element type of the operands of a product, where there is a loop for it.
+Kind common_kind(PyArrayObject* a, PyArrayObject* b) {
+  const Kind kind = kind_of(a);
+  const bool fits = kind_of(b) == kind && PyArray_ISALIGNED(a) && PyArray_ISALIGNED(b);
+  return fits ? kind : Kind::kNone;
+}
+
+// Operands as batches of matrices: a missing dimension has one element and no stride.
+struct Matrices {
+  char* data;
+  npy_intp step;  // from one matrix to the next, in bytes as all strides are
+  npy_intp rows, columns;
+  npy_intp row_step, column_step;
+};
+
+Matrices matrix(PyArrayObject* array) {
+  return {PyArray_BYTES(array), 0, PyArray_DIM(array, 0), PyArray_DIM(array, 1),
+          PyArray_STRIDE(array, 0), PyArray_STRIDE(array, 1)};
+}
+Matrices row(PyArrayObject* array) {
+  return {PyArray_BYTES(array), 0, 1, PyArray_DIM(array, 0), 0, PyArray_STRIDE(array, 0)};
+}
+Matrices column(PyArrayObject* array) {
+  return {PyArray_BYTES(array), 0, PyArray_DIM(array, 0), 1, PyArray_STRIDE(array, 0), 0};
+}
+Matrices batch(PyArrayObject* array) {
+  return {PyArray_BYTES(array),     PyArray_STRIDE(array, 0), PyArray_DIM(array, 1),
+          PyArray_DIM(array, 2),    PyArray_STRIDE(array, 1), PyArray_STRIDE(array, 2)};
+}
+
+// A new array with `count` products in it; `dims` is its shape.
+Ref multiply(Kind kind, npy_intp count, const Matrices& a, const Matrices& b, int ndim,
+             const npy_intp* dims) {
+  const Ufunc::Loop& loop = matmul.loop(kind);
+  if (loop.function == nullptr) return Ref();
+  Ref out(PyArray_SimpleNew(ndim, dims, kind == Kind::kFloat32 ? NPY_FLOAT : NPY_DOUBLE));
+  if (!out) return out;
+  const npy_intp item = PyArray_ITEMSIZE(as_array(out));
+  const npy_intp sizes[] = {count, a.rows, a.columns, b.columns};
+  const npy_intp row_step = b.columns * item;
+  const npy_intp steps[] = {a.step,        b.step,     a.rows * row_step, a.row_step, a.column_step,
+                            b.row_step,    b.column_step, row_step,       item};
+  char* args[] = {a.data, b.data, PyArray_BYTES(as_array(out))};
+  if (count * a.rows * a.columns * b.columns < kLongWork) {
+    loop.function(args, sizes, steps, loop.data);
+  } else {
+    Py_BEGIN_ALLOW_THREADS;
+    loop.function(args, sizes, steps, loop.data);
+    Py_END_ALLOW_THREADS;
+  }
+  return out;
+}
+
+Ref product(PyArrayObject* a, PyArrayObject* b) {
+  const Kind kind = common_kind(a, b);
+  if (kind == Kind::kNone || PyArray_NDIM(a) != 2 || PyArray_NDIM(b) != 2) return Ref();
+  if (PyArray_DIM(a, 1) != PyArray_DIM(b, 0)) return Ref();
+  const npy_intp dims[] = {PyArray_DIM(a, 0), PyArray_DIM(b, 1)};
+  return multiply(kind, 1, matrix(a), matrix(b), 2, dims);
+}
+
+Ref product_of_batches(PyArrayObject* a, PyArrayObject* b) {
+  const Kind kind = common_kind(a, b);
+  if (kind == Kind::kNone || PyArray_NDIM(a) != 3 || PyArray_NDIM(b) != 3) return Ref();
+  if (PyArray_DIM(a, 0) != PyArray_DIM(b, 0) || PyArray_DIM(a, 2) != PyArray_DIM(b, 1)) return Ref();
+  const npy_intp dims[] = {PyArray_DIM(a, 0), PyArray_DIM(a, 1), PyArray_DIM(b, 2)};
+  return multiply(kind, dims[0], batch(a), batch(b), 3, dims);
+}
+
+Ref product_with_vector(PyArrayObject* a, PyArrayObject* b) {
+  const Kind kind = common_kind(a, b);
+  if (kind == Kind::kNone || PyArray_NDIM(a) != 2 || PyArray_NDIM(b) != 1) return Ref();
+  if (PyArray_DIM(a, 1) != PyArray_DIM(b, 0)) return Ref();
+  return multiply(kind, 1, matrix(a), column(b), 1, PyArray_DIMS(a));
+}
+
+Ref product_of_vectors(PyArrayObject* a, PyArrayObject* b) {
+  const Kind kind = common_kind(a, b);
+  if (kind == Kind::kNone || PyArray_NDIM(a) != 1 || PyArray_NDIM(b) != 1) return Ref();
+  if (PyArray_DIM(a, 0) != PyArray_DIM(b, 0)) return Ref();
+  return multiply(kind, 1, row(a), column(b), 0, nullptr);
+}
+
+// -- adding to a product
+
+// `out += term` for a row of dense elements; a step of 0 repeats one element.
+template <class T>
+void add_row(T* out, const char* term, npy_intp step, npy_intp size) {
+  if (step == sizeof(T)) {
+    const auto* values = reinterpret_cast<const T*>(term);
+    for (npy_intp i = 0; i < size; ++i) out[i] += values[i];
+  } else {
+    for (npy_intp i = 0; i < size; ++i) out[i] += *reinterpret_cast<const T*>(term + i * step);
+  }
+}
+
+// `out += term` for dense `out` of up to three dimensions; `steps` are the strides of `term`, broadcast.
+template <class T>
+void add_rows(PyArrayObject* out, const char* term, const npy_intp (&steps)[3]) {
+  npy_intp sizes[3] = {1, 1, 1};
+  const int ndim = PyArray_NDIM(out);
+  for (int i = 0; i < ndim; ++i) sizes[3 - ndim + i] = PyArray_DIM(out, i);
+  auto* row = static_cast<T*>(PyArray_DATA(out));
+  for (npy_intp i = 0; i < sizes[0]; ++i) {
+    for (npy_intp j = 0; j < sizes[1]; ++j, row += sizes[2]) {
+      add_row(row, term + i * steps[0] + j * steps[1], steps[2], sizes[2]);
+    }
+  }
+}
+
+// The product with `term` added to it, which is broadcast; null where it does not fit.
+Ref added(PyArrayObject* term, Ref product) {
+  if (!product) return product;
+  PyArrayObject* out = as_array(product);
+  const int lead = PyArray_NDIM(out) - PyArray_NDIM(term);
+  if (lead < 0) return Ref();
+  npy_intp steps[3] = {0, 0, 0};
+  for (int i = 0; i < PyArray_NDIM(term); ++i) {
+    const npy_intp size = PyArray_DIM(term, i);
+    if (size != 1 && size != PyArray_DIM(out, lead + i)) return Ref();
+    if (size != 1) steps[3 - PyArray_NDIM(term) + i] = PyArray_STRIDE(term, i);
+  }
+  if (PyArray_SIZE(out) == 0) return product;
+  const bool is_float = PyArray_TYPE(out) == NPY_FLOAT;
+  const auto add = is_float ? add_rows<float> : add_rows<double>;
+  if (PyArray_SIZE(out) < kLongWork) {
+    add(out, PyArray_BYTES(term), steps);
+  } else {
+    Py_BEGIN_ALLOW_THREADS;
+    add(out, PyArray_BYTES(term), steps);
+    Py_END_ALLOW_THREADS;
+  }
+  return product;
+}
+
+bool is_number_one(PyObject* factor) {
+  if (PyFloat_CheckExact(factor)) return PyFloat_AS_DOUBLE(factor) == 1;
+  return kernels::is_one(factor);
+}
+
+bool adds_plainly(PyObject* self, PyObject* factor, PyObject* beta, PyObject* alpha) {
+  return is_number_one(beta) && is_number_one(alpha) &&
+         common_kind(array_of(self), array_of(factor)) != Kind::kNone;
+}
+
+}  // namespace
+
+namespace kernels {
+
+Ref mm(PyObject* self, PyObject* mat2) { return product(array_of(self), array_of(mat2)); }
+Ref bmm(PyObject* self, PyObject* mat2) {
+  return product_of_batches(array_of(self), array_of(mat2));
+}
+Ref mv(PyObject* self, PyObject* vec) { return product_with_vector(array_of(self), array_of(vec)); }
+Ref dot(PyObject* self, PyObject* tensor) {
+  return product_of_vectors(array_of(self), array_of(tensor));
+}
+Ref vdot(PyObject* self, PyObject* other) { return dot(self, other); }  // of real numbers
+
+Ref addmm(PyObject* self, PyObject* mat1, PyObject* mat2, PyObject* beta, PyObject* alpha) {
+  if (!adds_plainly(self, mat1, beta, alpha)) return Ref();
+  return added(array_of(self), product(array_of(mat1), array_of(mat2)));
+}
+Ref addmv(PyObject* self, PyObject* mat, PyObject* vec, PyObject* beta, PyObject* alpha) {
+  if (!adds_plainly(self, mat, beta, alpha)) return Ref();
+  return added(array_of(self), product_with_vector(array_of(mat), array_of(vec)));
+}
+Ref baddbmm(PyObject* self, PyObject* batch1, PyObject* batch2, PyObject* beta, PyObject* alpha) {
+  if (!adds_plainly(self, batch1, beta, alpha)) return Ref();
+  return added(array_of(self), product_of_batches(array_of(batch1), array_of(batch2)));
+}
+
+}  // namespace kernels
+
+}  // namespace gradwright

@@ -1,0 +1,27 @@
+// Products of matrices and vectors, through the BLAS that NumPy brings.
+//
+// A kernel takes Tensors and gives an array; it declines (null, no exception) what it does not know, like those of
+// kernels.hpp: element types without a loop, shapes that do not fit, arrays that are not aligned. Transposed operands
+// are handed on as they are, and nothing is copied for them unless BLAS cannot take their strides.
+
+#pragma once
+
+#include "core.hpp"
+
+namespace gradwright {
+
+namespace kernels {
+
+Ref mm(PyObject* self, PyObject* mat2);
+Ref bmm(PyObject* self, PyObject* mat2);
+Ref mv(PyObject* self, PyObject* vec);
+Ref dot(PyObject* self, PyObject* tensor);
+Ref vdot(PyObject* self, PyObject* other);
+// `self + product`, in one pass over the product; other factors than 1 are left to Python.
+Ref addmm(PyObject* self, PyObject* mat1, PyObject* mat2, PyObject* beta, PyObject* alpha);
+Ref addmv(PyObject* self, PyObject* mat, PyObject* vec, PyObject* beta, PyObject* alpha);
+Ref baddbmm(PyObject* self, PyObject* batch1, PyObject* batch2, PyObject* beta, PyObject* alpha);
+
+}  // namespace kernels
+
+}  // namespace gradwright

@@ -1,0 +1,115 @@
+"""Which Tensors lie over the same memory: the count of writes that they share, and the views among them.
+
+Without a native core, Tensors share the list `_writes` from the moment when the second of them is made, and behind the
+count stand weak references to the views. With it they stand in a ring, which costs a few assignments when a view is
+made and nothing when it is freed, and the list is made for all of them when somebody first asks for the count.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from runtime.native import core
+
+if TYPE_CHECKING:
+    from runtime.tensor import Tensor
+
+_reference = weakref.ref
+
+
+class LiveViews:
+    """What stands behind the count in a list `_writes`: weak references to views.
+
+    Attributes:
+        guarded: whether there may be views among them that must not be written.
+    """
+
+    __slots__ = ("_limit", "guarded", "references")
+
+    def __init__(self) -> None:
+        self.guarded = False
+        self.references: list[weakref.ref[Tensor]] = []
+        self._limit = 32
+
+    def add(self, view: Tensor) -> None:
+        """Remember one more."""
+        references = self.references
+        if len(references) >= self._limit:
+            # The dead are swept when there are twice as many as were alive: cheaper than a callback at each death.
+            references[:] = [reference for reference in references if reference() is not None]
+            self._limit = 2 * len(references) + 32
+        references.append(_reference(view))
+
+
+# What the native core puts behind the count where there are views that must not be written.
+GUARD = LiveViews()
+GUARD.guarded = True
+
+
+def _counter(tensor: Tensor) -> list[Any]:
+    writes = tensor._writes
+    if writes is None:
+        writes = tensor._writes = [0]
+    return writes
+
+
+def _share(new: Tensor, old: Tensor) -> None:
+    writes = old._writes
+    if writes is None:
+        writes = old._writes = [0]
+    new._writes = writes
+    if new._base is not None and type(writes) is list:  # that of inference tensors is none, and nobody writes to it
+        if len(writes) == 1:
+            writes.append(LiveViews())
+        writes[1].add(new)
+
+
+def _views_over(tensor: Tensor) -> list[Tensor]:
+    writes = tensor._writes
+    if writes is None or len(writes) < 2:
+        return []
+    return [view for reference in writes[1].references if (view := reference()) is not None]
+
+
+def _shares(one: Tensor, other: Tensor) -> bool:
+    return one is other or (one._writes is not None and one._writes is other._writes)
+
+
+def share(new: Tensor, old: Tensor) -> None:
+    """Let `new`, just made over the memory of `old`, count writes together with it."""
+    _join(new, _lowest(old))
+
+
+def counter(tensor: Tensor) -> list[Any]:
+    """The count of writes to the memory of `tensor`, as the first item of the list that all over this memory share."""
+    return tensor._writes or _make_counter(_lowest(tensor))
+
+
+def guard(view: Tensor) -> None:
+    """Tell those who write that `view`, just made, must not change."""
+    counter(view)[1].guarded = True
+
+
+def views_over(tensor: Tensor) -> list[Tensor]:
+    """The living views over the memory of `tensor`, in the order in which they were made."""
+    return _find_views(_lowest(tensor))
+
+
+def shares(one: Tensor, other: Tensor) -> bool:
+    """Whether writes to one of the Tensors count for the other."""
+    return _are_sharing(_lowest(one), _lowest(other))
+
+
+def _lowest(tensor: Tensor) -> Tensor:
+    """The Tensor that the state is kept in: below a BatchedTensor, the batch."""
+    while tensor._opaque:
+        tensor = tensor.value  # type: ignore[attr-defined]
+    return tensor
+
+
+_join: Callable[[Tensor, Tensor], None] = _share if core is None else core.share
+_make_counter: Callable[[Tensor], list[Any]] = _counter if core is None else core.counter
+_find_views: Callable[[Tensor], list[Tensor]] = _views_over if core is None else core.views_over
+_are_sharing: Callable[[Tensor, Tensor], bool] = _shares if core is None else core.shares
