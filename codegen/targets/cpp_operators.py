@@ -24,6 +24,8 @@ class EntryView:
     declaration: tuple[str, ...]
     head: tuple[str, ...]
     body: tuple[str, ...]
+    unpack: tuple[str, ...]  # of `why`: the parameters that tests look at
+    tests: tuple[tuple[str, str], ...]  # what has to hold, and the same as a string literal
     parameters: str  # their names, as string literals
     count: int
     positional: int
@@ -52,12 +54,18 @@ def entry_view(operator: OperatorPlan, node: NodeView | None, kernels: NativeKer
     """The entry of an operator; `node` is None where Python records."""
     parameters = operator.parameters
     head = [f"PyObject* {identifier(parameter.name)}" for parameter in parameters]
+    entry = _Entry(operator, node, kernels, needs)
+    body = entry.lines()
+    names = [(index, identifier(parameter.name)) for index, parameter in enumerate(parameters)]
+    tested = [(i, name) for i, name in names if any(re.search(rf"\b{name}\b", test) for test in entry.tests)]
     return EntryView(
         operator.function,
         str(operator.schema),
         tuple(wrapped(f"Ref {operator.function}(", head, ");")),
         tuple(wrapped(f"Ref {operator.function}(", head, ") {")),
-        tuple(_Entry(operator, node, kernels, needs).lines()),
+        tuple(body),
+        tuple(f"PyObject* {name} = given[{index}];" for index, name in tested),
+        tuple((test, quoted(test)) for test in entry.tests),
         ", ".join(quoted(python_identifier(parameter.name)) for parameter in parameters),
         len(parameters),
         sum(not parameter.keyword_only for parameter in parameters),
@@ -75,6 +83,7 @@ class _Entry:
         self.kernels = kernels
         self.needs = needs
         self.out = Statements()
+        self.tests: list[str] = []  # of the arguments: what has to hold
         self.arguments = [identifier(parameter.name) for parameter in operator.parameters]
         self.optional = {p.name for p in operator.parameters if str(p.type).endswith("?")}
 
@@ -89,8 +98,7 @@ class _Entry:
 
     def _check(self) -> None:
         fast, name = self.fast, identifier
-        tests = [f"!entries::{self.operator.function}.replaced"]
-        tests += [f"is_plain({name(tensor)})" for tensor in fast.tensors]
+        tests = [f"is_plain({name(tensor)})" for tensor in fast.tensors]
         tests += [f"is_plain_or_none({name(tensor)})" for tensor in fast.optionals]
         tests += [f"all_plain({name(tensors)})" for tensors in fast.lists]
         tests += [f"{name(absent)} == Py_None" for absent in fast.absent]
@@ -102,6 +110,8 @@ class _Entry:
                 for scalar in fast.scalars
             ]
         tests += self._dtype_tests()
+        self.tests = tests
+        tests = [f"!entries::{self.operator.function}.replaced", *tests]
         self.out.lines += wrapped("  if (!(", tests, ")) {", " &&")
         with self.out.block():
             self._return_fall_back()

@@ -12,7 +12,7 @@ import warnings
 from pathlib import Path
 from typing import Any
 
-__all__ = ["core", "is_available"]
+__all__ = ["core", "explain", "is_available"]
 
 # Switches the core off.
 _ENVIRONMENT = "GRADWRIGHT_NATIVE"
@@ -43,3 +43,9 @@ core: Any = _load()
 def is_available() -> bool:
     """Whether the native core is built and in use."""
     return core is not None
+
+
+def __getattr__(name: str) -> Any:
+    if name == "explain":  # it needs what needs this module
+        return importlib.import_module(f"{__name__}.explaining").explain
+    raise AttributeError(f"module '{__name__}' has no attribute '{name}'")

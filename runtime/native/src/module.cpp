@@ -146,7 +146,7 @@ PyObject* made_from(PyObject*, PyObject*) { return PyUnicode_FromString(generate
 PyObject* kernel_replaced(PyObject*, PyObject* name) {
   const char* text = PyUnicode_AsUTF8(name);
   if (text == nullptr) return nullptr;
-  if (Function* function = find_function(text)) function->replaced = true;
+  if (Function* function = find_function(text)) function->replaced |= kByKernel;
   Py_RETURN_NONE;
 }
 
@@ -161,6 +161,8 @@ PyMethodDef methods[] = {
     {"load", load, METH_NOARGS, "Take the places of generated Python functions: a dict from each to its counterpart."},
     {"made_from", made_from, METH_NOARGS, "The hash of the YAML that the generated part was made of."},
     {"kernel_replaced", kernel_replaced, METH_O, "Leave the calls of an operator to Python."},
+    {"watch", watch, METH_O, "Tell an object of the operators and Nodes that run; None ends it."},
+    {"left_to_python", left_to_python, METH_NOARGS, "Why operators and Node classes have no native counterpart."},
     {"backward", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(run_backward)), METH_FASTCALL,
      "backward(edges, grads, keep_graph, create_graph)"},
     {nullptr, nullptr, 0, nullptr},
