@@ -156,7 +156,10 @@ def explain(function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Expla
     try:
         result = function(*args, **kwargs)
     finally:
-        sys.setprofile(before)
+        if before is None or callable(before):
+            sys.setprofile(before)
+        else:  # a profiler written in C
+            before.enable()
         if in_use:
             core.watch(None)
     return Explanation(observer.records, result, in_use)
