@@ -524,16 +524,19 @@ class Operator:
         return self._snapshot(value) if shares(value, target) else value
 
     def _check_fits(self, result: np.ndarray, target: Tensor) -> None:
+        self._check_castable(result, target)
+        if result.shape != target._array.shape:
+            raise RuntimeError(
+                f"output with shape {list(target._array.shape)} doesn't match the broadcast shape {list(result.shape)}"
+                f"\n  schema: {self.schema}"
+            )
+
+    def _check_castable(self, result: np.ndarray, target: Tensor) -> None:
         array = target._array
         if result.dtype is not array.dtype and not can_cast(from_numpy(result.dtype), from_numpy(array.dtype)):
             raise RuntimeError(
                 f"result type {from_numpy(result.dtype).scalar_name} can't be cast to the desired output type "
                 f"{from_numpy(array.dtype).scalar_name}\n  schema: {self.schema}"
-            )
-        if result.shape != array.shape:
-            raise RuntimeError(
-                f"output with shape {list(array.shape)} doesn't match the broadcast shape {list(result.shape)}"
-                f"\n  schema: {self.schema}"
             )
 
     def _keywords(self, args: Sequence[Any]) -> dict[str, Any]:
@@ -578,9 +581,9 @@ class Operator:
                 continue
             array = result._array
             views.check_tracked(target)
+            self._check_castable(array, target)
             if target._array.shape != array.shape:
                 target._array = np.empty(array.shape, target._array.dtype)
-            self._check_fits(array, target)
             np.copyto(target._array, array, casting="unsafe")
             views.bump_version(target)
         return targets

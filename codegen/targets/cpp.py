@@ -29,6 +29,7 @@ class Shard:
     needs: Needs = field(default_factory=Needs)
     nodes: dict[str, NodeView] = field(default_factory=dict)  # by the operator's function
     entries: list[EntryView] = field(default_factory=list)
+    left_to_python: list[tuple[str, str]] = field(default_factory=list)  # operators and Node classes, with reasons
 
 
 @dataclass
@@ -116,13 +117,17 @@ def _plan_shards(plan: Plan, paths: Paths) -> tuple[Sequence[Shard], Coverage]:
                 except UnprintableError as error:
                     reason = str(error)
             found.nodes[node.class_name] = reason
+            if reason is not None:
+                shard.left_to_python.append((node.class_name, reason))
         if operator.function in library.entries:
             own = shard.nodes.get(operator.function)
             shard.entries.append(entry_view(operator, own, kernels, shard.needs))
             function = inplace_function(operator)
             if function is not None:
                 shard.entries.append(inplace_view(operator, function, own, kernels, shard.needs))
-        found.operators[str(operator.name)] = _why_no_entry(operator, library)
+        reason = found.operators[str(operator.name)] = _why_no_entry(operator, library)
+        if reason is not None:
+            shard.left_to_python.append((str(operator.name), reason))
     return shards, found
 
 
@@ -139,6 +144,7 @@ def _values(shard: Shard) -> Mapping[str, object]:
     return {
         "nodes": shard.nodes,
         "entries": shard.entries,
+        "left_to_python": [(quoted(name), quoted(reason)) for name, reason in shard.left_to_python],
         "names": [(name, quoted(module), quoted(attribute)) for name, (module, attribute) in names],
         "constants": [(name, quoted(text)) for name, text in sorted(shard.needs.constants.items())],
     }

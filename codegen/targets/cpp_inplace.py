@@ -5,7 +5,7 @@ from __future__ import annotations
 from codegen.check import PLACEMENT_ARGUMENTS
 from codegen.plan import OperatorPlan, python_function_name
 from codegen.targets.cpp_nodes import NodeView
-from codegen.targets.cpp_operators import Entry, EntryView, NativeKernels, loop_kinds, view_of_entry
+from codegen.targets.cpp_operators import Entry, EntryView, NativeKernels, loop_kinds
 from codegen.targets.cpp_text import Needs, identifier
 
 
@@ -23,8 +23,7 @@ def inplace_view(
     operator: OperatorPlan, function: str, node: NodeView | None, kernels: NativeKernels, needs: Needs
 ) -> EntryView:
     """The entry of the in-place variant; `node` is None where Python records."""
-    lines = _InplaceEntry(operator, function, node, kernels, needs).lines()
-    return view_of_entry(operator, function, f"{operator.inplace}, for {operator.schema}", lines)
+    return _InplaceEntry(operator, function, node, kernels, needs).view(f"{operator.inplace}, for {operator.schema}")
 
 
 class _InplaceEntry(Entry):

@@ -24,6 +24,8 @@ class EntryView:
     declaration: tuple[str, ...]
     head: tuple[str, ...]
     body: tuple[str, ...]
+    unpack: tuple[str, ...]  # of `why`: the parameters that tests look at
+    tests: tuple[tuple[str, str], ...]  # what has to hold, and the same as a string literal
     parameters: str  # their names, as string literals
     count: int
     positional: int
@@ -58,24 +60,7 @@ def has_entry(operator: OperatorPlan) -> bool:
 
 def entry_view(operator: OperatorPlan, node: NodeView | None, kernels: NativeKernels, needs: Needs) -> EntryView:
     """The entry of an operator; `node` is None where Python records."""
-    lines = Entry(operator, node, kernels, needs).lines()
-    return view_of_entry(operator, operator.function, str(operator.schema), lines)
-
-
-def view_of_entry(operator: OperatorPlan, function: str, schema: str, lines: Sequence[str]) -> EntryView:
-    """What the template prints of an entry with the parameters of an operator."""
-    parameters = operator.parameters
-    head = [f"PyObject* {identifier(parameter.name)}" for parameter in parameters]
-    return EntryView(
-        function,
-        schema,
-        tuple(wrapped(f"Ref {function}(", head, ");")),
-        tuple(wrapped(f"Ref {function}(", head, ") {")),
-        tuple(lines),
-        ", ".join(quoted(python_identifier(parameter.name)) for parameter in parameters),
-        len(parameters),
-        sum(not parameter.keyword_only for parameter in parameters),
-    )
+    return Entry(operator, node, kernels, needs).view(str(operator.schema))
 
 
 class Entry:
@@ -90,8 +75,31 @@ class Entry:
         self.kernels = kernels
         self.needs = needs
         self.out = Statements()
+        self.tests: list[str] = []  # of the arguments: what has to hold
         self.arguments = [identifier(parameter.name) for parameter in operator.parameters]
         self.optional = {p.name for p in operator.parameters if str(p.type).endswith("?")}
+
+    def view(self, schema: str) -> EntryView:
+        """What the template prints."""
+        parameters, function, body = self.operator.parameters, self.function, self.lines()
+        head = [f"PyObject* {name}" for name in self.arguments]
+        tested = [
+            f"PyObject* {name} = given[{index}];"
+            for index, name in enumerate(self.arguments)
+            if any(re.search(rf"\b{name}\b", test) for test in self.tests)
+        ]
+        return EntryView(
+            function,
+            schema,
+            tuple(wrapped(f"Ref {function}(", head, ");")),
+            tuple(wrapped(f"Ref {function}(", head, ") {")),
+            tuple(body),
+            tuple(tested),
+            tuple((test, quoted(test)) for test in self.tests),
+            ", ".join(quoted(python_identifier(parameter.name)) for parameter in parameters),
+            len(parameters),
+            sum(not parameter.keyword_only for parameter in parameters),
+        )
 
     def lines(self) -> list[str]:
         """The body."""
@@ -105,8 +113,7 @@ class Entry:
 
     def _check(self) -> None:
         fast, name = self.fast, identifier
-        tests = [f"!entries::{self.operator.function}.replaced"]
-        tests += [f"is_plain({name(tensor)})" for tensor in fast.tensors]
+        tests = [f"is_plain({name(tensor)})" for tensor in fast.tensors]
         tests += [f"is_plain_or_none({name(tensor)})" for tensor in fast.optionals]
         tests += [f"all_plain({name(tensors)})" for tensors in fast.lists]
         tests += [f"{name(absent)} == Py_None" for absent in fast.absent]
@@ -118,6 +125,8 @@ class Entry:
                 for scalar in fast.scalars
             ]
         tests += self._dtype_tests()
+        self.tests = tests
+        tests = [f"!entries::{self.operator.function}.replaced", *tests]
         self.out.lines += wrapped("  if (!(", tests, ")) {", " &&")
         with self.out.block():
             self._return_fall_back()

@@ -174,7 +174,9 @@ def test_tables(made: Plan, small_paths: Paths) -> None:
         '{"__mul__", "generated.operators", "sign_mul", nullptr, "mul_Tensor", "mul_Scalar"},' in files["packets.cpp"]
     )
     assert '{"__neg__", "generated.methods", "__neg__", "neg_default", nullptr, nullptr},' in files["packets.cpp"]
-    assert "doubled" not in everything
+    assert '{"doubled", "traced through"},' in everything
+    assert "doubled_default" not in everything
+    assert 'if (!(same_dtype(self, other))) return "same_dtype(self, other)";' in everything
     entries = re.findall(r"^Ref (\w+)\(", files["operators.hpp"], re.MULTILINE)
     assert entries == sorted(entries)
     assert len(entries) == 13

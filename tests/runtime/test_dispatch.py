@@ -181,3 +181,12 @@ def test_an_argument_under_both_names_is_refused() -> None:
         torch.tanh(torch.ones(1), input=torch.ones(1))
     with pytest.raises(TypeError, match=r"tanh\(\)"):
         torch.tanh()
+
+
+def test_an_out_tensor_of_another_dtype_is_refused_as_it_was() -> None:
+    out = torch.tensor([7, 8])
+    with pytest.raises(RuntimeError, match="can't be cast"):
+        torch.exp(torch.ones(2, 3), out=out)
+    assert out.tolist() == [7, 8]
+    torch.exp(torch.zeros(2, 3), out=(wide := torch.ones(1, dtype=torch.float64)))
+    assert wide.tolist() == [[1.0] * 3] * 2

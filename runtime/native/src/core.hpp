@@ -94,7 +94,7 @@ struct NodeClass {
   Py_ssize_t basicsize;
   int edges;
   // The gradients of the inputs, one for each edge, as new references or null for None. False: an exception is set.
-  bool (*apply)(Node* self, PyObject* grad, PyObject** results);
+  mutable bool (*apply)(Node* self, PyObject* grad, PyObject** results);
   // Drop saved state. Called once; sets self->freed before or after as it likes.
   void (*release)(Node* self);
   int (*traverse)(Node* self, visitproc visit, void* arg);  // what release would drop

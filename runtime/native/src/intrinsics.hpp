@@ -35,9 +35,10 @@ Ref invoke_named(PyObject* function, PyObject* names, Args... args) {
 // The Python function of an entry that does not take these arguments. Null if an exception is set already: then it is
 // one that nobody should catch.
 template <class... Args>
-Ref fall_back(const Function& function, Args... args) {
+Ref fall_back(Function& function, Args... args) {
   if (PyErr_Occurred()) return Ref();
   PyObject* values[] = {nullptr, args...};
+  if (watching) return watched_call(function, values + 1);
   const size_t positional = static_cast<size_t>(function.positional);
   return Ref(PyObject_Vectorcall(function.fallback, values + 1,
                                  positional | PY_VECTORCALL_ARGUMENTS_OFFSET, function.keywords));
@@ -46,6 +47,7 @@ Ref fall_back(const Function& function, Args... args) {
 // The result of a kernel in Python. Null without an exception where it fails: the general path says why.
 template <class... Args>
 Ref run(PyObject* kernel, Args... args) {
+  if (watching) note_kernel(kPythonKernel);
   Ref result = invoke(kernel, args...);
   if (!result && PyErr_ExceptionMatches(PyExc_Exception)) PyErr_Clear();
   return result;
@@ -166,8 +168,9 @@ Ref collect(PyObject* items, bool as_list, Make make) {
 
 }  // namespace detail
 
-// Tensors over the arrays that a kernel gave: a list, or a tuple.
+// Tensors over the arrays that a kernel gave: a list, or a tuple. An output that nobody asked for is None.
 inline Ref tensor_over(PyObject* item) {
+  if (item == Py_None) return Ref::borrow(item);
   Ref array = as_array(Ref::borrow(item));
   return array ? new_tensor(std::move(array)) : Ref();
 }

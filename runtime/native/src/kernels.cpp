@@ -6,10 +6,29 @@
 #define PY_UFUNC_UNIQUE_SYMBOL gradwright_ufunc
 #include <numpy/ufuncobject.h>
 
+#include <utility>
+#include <vector>
+
 namespace gradwright {
 
+namespace {
+
+std::vector<Ufunc*>& all_found() {
+  static std::vector<Ufunc*> found;
+  return found;
+}
+
+}  // namespace
+
+void Ufunc::forget_all() {
+  for (Ufunc* ufunc : all_found()) ufunc->known_ = false;
+}
+
 void Ufunc::find() {
-  known_ = true;
+  if (watching) note_kernel(kNumpyLoop);
+  known_ = !watching;
+  if (std::exchange(found_, true)) return;
+  all_found().push_back(this);
   PyObject* numpy = PyImport_ImportModule("numpy");
   PyObject* object = numpy == nullptr ? nullptr : PyObject_GetAttrString(numpy, name_);
   Py_XDECREF(numpy);

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "core.hpp"
+#include "observe.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -29,11 +30,14 @@ class Ufunc {
     if (!known_) find();
     return loops_[static_cast<int>(kind)];
   }
+  // Let all of them be looked up again: somebody watches, who is told of it.
+  static void forget_all();
 
  private:
   void find();
   const char* name_;
-  bool known_ = false;
+  bool known_ = false;  // never while somebody watches
+  bool found_ = false;
   Loop loops_[2] = {};
 };
 
@@ -175,6 +179,11 @@ inline Ref empty_like(PyArrayObject* array) {
 
 inline bool is_dense(PyArrayObject* array) { return PyArray_IS_C_CONTIGUOUS(array) && PyArray_ISALIGNED(array); }
 
+// Reasons to decline.
+inline constexpr char kNoLoop[] = "no loop for this dtype";
+inline constexpr char kNotDense[] = "the elements do not lie one after the other";
+inline const char* why_not(Kind kind) { return kind == Kind::kNone ? kNoLoop : kNotDense; }
+
 template <class F, class T>
 void loop_unary(const T* in, T* out, npy_intp size) {
   for (npy_intp i = 0; i < size; ++i) out[i] = F::apply(in[i]);
@@ -198,10 +207,10 @@ template <class F>
 Ref unary(PyObject* tensor) {
   PyArrayObject* array = array_of(tensor);
   const Kind kind = kind_of(array);
-  if (kind == Kind::kNone || !is_dense(array)) return Ref();
+  if (kind == Kind::kNone || !is_dense(array)) return declined(why_not(kind));
   if constexpr (IsUfunc<F>) {
     const Ufunc::Loop& loop = F::ufunc.loop(kind);
-    if (loop.function == nullptr) return Ref();
+    if (loop.function == nullptr) return declined(kNoLoop);
     Ref out = empty_like(array);
     if (!out) return out;
     auto* result = reinterpret_cast<PyArrayObject*>(out.get());
@@ -237,12 +246,12 @@ Ref binary_arrays(PyArrayObject* a, PyArrayObject* b, Kind kind) {
       like = b;
       step_a = 0;
     } else {
-      return Ref();
+      return declined("the shapes broadcast by more than a single element");
     }
   }
   if constexpr (IsUfunc<F>) {
     const Ufunc::Loop& loop = F::ufunc.loop(kind);
-    if (loop.function == nullptr) return Ref();
+    if (loop.function == nullptr) return declined(kNoLoop);
     Ref out = empty_like(like);
     if (!out) return out;
     auto* result = reinterpret_cast<PyArrayObject*>(out.get());
@@ -271,7 +280,8 @@ template <class F>
 Ref binary(PyObject* first, PyObject* second) {
   PyArrayObject *a = array_of(first), *b = array_of(second);
   const Kind kind = kind_of(a);
-  if (kind == Kind::kNone || kind_of(b) != kind || !is_dense(a) || !is_dense(b)) return Ref();
+  if (kind == Kind::kNone || kind_of(b) != kind) return declined(kNoLoop);
+  if (!is_dense(a) || !is_dense(b)) return declined(kNotDense);
   return binary_arrays<F>(a, b, kind);
 }
 
@@ -280,17 +290,19 @@ template <class F>
 Ref binary_scalar(PyObject* tensor, PyObject* number) {
   PyArrayObject* a = array_of(tensor);
   const Kind kind = kind_of(a);
-  if (kind == Kind::kNone || !is_dense(a)) return Ref();
+  if (kind == Kind::kNone || !is_dense(a)) return declined(why_not(kind));
   double value;
   if (PyFloat_CheckExact(number)) {
     value = PyFloat_AS_DOUBLE(number);
   } else if (PyLong_CheckExact(number)) {
     int overflow;
     const long long whole = PyLong_AsLongLongAndOverflow(number, &overflow);
-    if (overflow != 0 || whole > (1ll << 53) || whole < -(1ll << 53)) return Ref();
+    if (overflow != 0 || whole > (1ll << 53) || whole < -(1ll << 53)) {
+      return declined("the number does not fit a double");
+    }
     value = static_cast<double>(whole);
   } else {
-    return Ref();
+    return declined("the number is neither int nor float");
   }
   Ref out = empty_like(a);
   if (!out) return out;
@@ -298,7 +310,7 @@ Ref binary_scalar(PyObject* tensor, PyObject* number) {
   const npy_intp size = PyArray_SIZE(a);
   if constexpr (IsUfunc<F>) {
     const Ufunc::Loop& loop = F::ufunc.loop(kind);
-    if (loop.function == nullptr) return Ref();
+    if (loop.function == nullptr) return declined(kNoLoop);
     const float single = static_cast<float>(value);
     const void* operand = kind == Kind::kFloat32 ? static_cast<const void*>(&single) : static_cast<const void*>(&value);
     char* args[] = {PyArray_BYTES(a), static_cast<char*>(const_cast<void*>(operand)), static_cast<char*>(result)};
@@ -316,6 +328,8 @@ Ref binary_scalar(PyObject* tensor, PyObject* number) {
 
 namespace kernels {
 
+inline constexpr char kScaled[] = "alpha is not 1";
+
 // Whether `alpha` is the number 1, which leaves nothing to multiply with.
 inline bool is_one(PyObject* alpha) { return PyLong_CheckExact(alpha) && PyLong_AsLong(alpha) == 1; }
 
@@ -326,13 +340,13 @@ Ref binary_any(PyObject* self, PyObject* other) {
 }
 
 inline Ref add(PyObject* self, PyObject* other, PyObject* alpha) {
-  return is_one(alpha) ? binary_any<plus>(self, other) : Ref();
+  return is_one(alpha) ? binary_any<plus>(self, other) : declined(kScaled);
 }
 inline Ref sub(PyObject* self, PyObject* other, PyObject* alpha) {
-  return is_one(alpha) ? binary_any<minus>(self, other) : Ref();
+  return is_one(alpha) ? binary_any<minus>(self, other) : declined(kScaled);
 }
 inline Ref rsub(PyObject* self, PyObject* other, PyObject* alpha) {
-  return is_one(alpha) ? binary_any<minus_swapped>(self, other) : Ref();
+  return is_one(alpha) ? binary_any<minus_swapped>(self, other) : declined(kScaled);
 }
 
 }  // namespace kernels

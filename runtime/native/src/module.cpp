@@ -176,7 +176,7 @@ PyObject* load(PyObject* module, PyObject*) {
 PyObject* kernel_replaced(PyObject*, PyObject* name) {
   const char* text = PyUnicode_AsUTF8(name);
   if (text == nullptr) return nullptr;
-  if (Function* function = find_function(text)) function->replaced = true;
+  if (Function* function = find_function(text)) function->replaced |= kByKernel;
   Py_RETURN_NONE;
 }
 
@@ -199,6 +199,8 @@ PyMethodDef methods[] = {
     {"load", load, METH_NOARGS, "Take the places of generated Python functions: a dict from each to its counterpart."},
     {"kernel_replaced", kernel_replaced, METH_O, "Leave the calls of an operator to Python."},
     {"set_num_threads", set_threads, METH_O, "How many threads loops over large arrays may use."},
+    {"watch", watch, METH_O, "Tell an object of the operators and Nodes that run; None ends it."},
+    {"left_to_python", left_to_python, METH_NOARGS, "Why operators and Node classes have no native counterpart."},
     {"backward", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(run_backward)), METH_FASTCALL,
      "backward(roots, grads, keep_graph, create_graph, accumulate, search, inputs)"},
     {"view_of", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(view_of)), METH_FASTCALL,

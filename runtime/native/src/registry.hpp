@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core.hpp"
+#include "observe.hpp"
 
 namespace gradwright {
 
@@ -20,6 +21,8 @@ struct Function {
   vectorcallfunc vectorcall;
   PyObject* (*ordered)(
       PyObject* const* values);  // the entry itself, on values that `bind` has put in order
+  // The first of the entry's tests that these values fail, as it is written; null if they pass.
+  const char* (*why)(PyObject* const* values);
 
   // Set by load_generated().
   PyObject* fallback = nullptr;  // the Python function, which does everything
@@ -27,8 +30,8 @@ struct Function {
   PyObject** names = nullptr;    // all names, interned
   PyObject** defaults = nullptr;  // null for a parameter that must be given
 
-  // A kernel was registered at run time: only the Python function knows it.
-  bool replaced = false;
+  // Whether calls leave it whatever their arguments are: bits of observe.hpp.
+  unsigned char replaced = 0;
 };
 
 // Something that generated code calls by name. `attribute` may have dots in it.
@@ -42,6 +45,12 @@ struct PythonName {
 struct Constant {
   const char* text;
   PyObject** slot;
+};
+
+// Why an operator or a Node class has no native counterpart.
+struct Reason {
+  const char* name;
+  const char* reason;
 };
 
 template <class T>
@@ -63,6 +72,7 @@ struct Shard {
   Table<const NodeClass*> nodes;
   Table<PythonName> names;
   Table<Constant> constants;
+  Table<Reason> left_to_python;
 };
 
 // What people call: a packet of generated.packets, which chooses among overloads. Each member names one in

@@ -1,0 +1,124 @@
+#include "observe.hpp"
+
+#include <unordered_map>
+#include <utility>
+
+#include "kernels.hpp"
+#include "registry.hpp"
+
+namespace gradwright {
+
+bool watching = false;
+const char* decline_reason = nullptr;
+
+namespace {
+
+using Apply = bool (*)(Node*, PyObject*, PyObject**);
+
+PyObject* watcher = nullptr;
+unsigned long watched_thread = 0;
+const char* noted = nullptr;  // by note_kernel, in the innermost watched call
+std::unordered_map<const NodeClass*, Apply> applies;  // the true ones, once somebody has watched
+
+bool is_watched_here() {
+  return watcher != nullptr && PyThread_get_thread_ident() == watched_thread;
+}
+
+// Calls a method of the watcher, with an exception set or not, which stays as it is.
+void tell(const char* method, Ref args) {
+  PyObject *kind, *value, *trace;
+  PyErr_Fetch(&kind, &value, &trace);
+  Ref held = Ref::borrow(watcher);
+  Ref bound(args ? PyObject_GetAttrString(held.get(), method) : nullptr);
+  Ref told(bound ? PyObject_Call(bound.get(), args.get(), nullptr) : nullptr);
+  if (!told) PyErr_WriteUnraisable(held.get());
+  PyErr_Restore(kind, value, trace);
+}
+
+void tell_enter(const char* kind, const char* name, const char* why, int count,
+                PyObject* const* values) {
+  if (!is_watched_here()) return;
+  Ref given(PyTuple_New(count));
+  for (int i = 0; given && i < count; ++i) {
+    PyTuple_SET_ITEM(given.get(), i, Py_NewRef(values[i]));
+  }
+  tell("enter", Ref(given ? Py_BuildValue("(sszO)", kind, name, why, given.get()) : nullptr));
+}
+
+void tell_leave(const char* kernel, const char* why) {
+  if (is_watched_here()) tell("leave", Ref(Py_BuildValue("(zz)", kernel, why)));
+}
+
+Ref call_python(const Function& function, PyObject* const* values) {
+  const auto positional = static_cast<size_t>(function.positional);
+  return Ref(PyObject_Vectorcall(function.fallback, values, positional, function.keywords));
+}
+
+bool watched_apply(Node* self, PyObject* grad, PyObject** results) {
+  tell_enter("node", self->cls->name, nullptr, 0, nullptr);
+  const bool done = applies.at(self->cls)(self, grad, results);
+  tell_leave(nullptr, nullptr);
+  return done;
+}
+
+void set_watching(bool on) {
+  watching = on;
+  for (size_t i = 0; i < shard_count; ++i) {
+    for (Function* function : shards[i]->functions) {
+      const int before = function->replaced & kByKernel;
+      function->replaced = static_cast<unsigned char>(before | (on ? kByWatcher : 0));
+    }
+    for (const NodeClass* cls : shards[i]->nodes) {
+      const Apply apply = applies.emplace(cls, cls->apply).first->second;
+      cls->apply = on ? watched_apply : apply;
+    }
+  }
+}
+
+}  // namespace
+
+void note_kernel(const char* which) { noted = which; }
+
+Ref watched_call(Function& function, PyObject* const* values) {
+  if ((function.replaced & kByWatcher) == 0) {
+    if (is_watched_here()) tell("decline", Ref(Py_BuildValue("(z)", decline_reason)));
+    function.replaced |= kByWatcher;
+    return call_python(function, values);
+  }
+  const char* why = (function.replaced & kByKernel) != 0 ? "replaced" : function.why(values);
+  tell_enter("operator", function.name, why, function.count, values);
+  if (why != nullptr) {
+    Ref out = call_python(function, values);
+    tell_leave(nullptr, nullptr);
+    return out;
+  }
+  const char* outer = std::exchange(noted, nullptr);
+  decline_reason = nullptr;
+  function.replaced &= static_cast<unsigned char>(~kByWatcher);
+  Ref out(function.ordered(values));
+  if (watching) function.replaced |= kByWatcher;
+  const char* ran = std::exchange(noted, outer);
+  tell_leave(ran != nullptr ? ran : "native loop", ran == kPythonKernel ? decline_reason : nullptr);
+  return out;
+}
+
+PyObject* watch(PyObject*, PyObject* given) {
+  Ref old(std::exchange(watcher, given == Py_None ? nullptr : Py_NewRef(given)));
+  watched_thread = PyThread_get_thread_ident();
+  set_watching(given != Py_None);
+  Ufunc::forget_all();
+  Py_RETURN_NONE;
+}
+
+PyObject* left_to_python(PyObject*, PyObject*) {
+  Ref reasons(PyDict_New());
+  for (size_t i = 0; reasons && i < shard_count; ++i) {
+    for (const Reason& left : shards[i]->left_to_python) {
+      Ref text(PyUnicode_FromString(left.reason));
+      if (!text || PyDict_SetItemString(reasons.get(), left.name, text.get()) < 0) return nullptr;
+    }
+  }
+  return reasons.release();
+}
+
+}  // namespace gradwright
