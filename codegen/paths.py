@@ -29,7 +29,8 @@ class Paths:
     @property
     def native_kernels(self) -> tuple[Path, ...]:
         """The kernels of the native core, which generated C++ uses as far as they go."""
-        return tuple(self.runtime / "native" / "src" / name for name in ("kernels.hpp", "views.hpp"))
+        folder = self.runtime / "native" / "src"
+        return tuple(folder / name for name in ("kernels.hpp", "views.hpp", "composites.hpp"))
 
     @property
     def native_helpers(self) -> Path:

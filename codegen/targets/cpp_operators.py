@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from codegen.check import PLACEMENT_ARGUMENTS
@@ -36,34 +36,70 @@ class NativeKernels:
 
     functors: frozenset[str]
     functions: Functions
+    composites: Functions = field(default_factory=dict)  # operators that are made of others
 
     @classmethod
     def read(cls, *paths: Path) -> NativeKernels:
         """Of files that may be missing: then there are no native kernels."""
+        composites: dict[str, frozenset[int]] = {}
         functors: set[str] = set()
         functions: dict[str, frozenset[int]] = {}
         for path in paths:
             functors.update(re.findall(r"^struct (\w+)", inside(path, "kernels"), re.MULTILINE))
             for name, arities in functions_in(path, "kernels").items():
                 functions[name] = functions.get(name, frozenset()) | arities
-        return cls(frozenset(functors), functions)
+            composites |= functions_in(path, "composites")
+        return cls(frozenset(functors), functions, composites)
 
 
-def has_entry(operator: OperatorPlan) -> bool:
-    """Whether an operator has a straight way that C++ can take."""
-    return operator.fast is not None and bool(operator.parameters)
+def has_entry(operator: OperatorPlan, kernels: NativeKernels) -> bool:
+    """Whether an operator has a straight way that C++ can take, or a composite function in C++."""
+    return (operator.fast is not None and bool(operator.parameters)) or is_composite(operator, kernels)
+
+
+def is_composite(operator: OperatorPlan, kernels: NativeKernels) -> bool:
+    """Whether the function that an operator is traced through is written in C++, too."""
+    if operator.kind != "implicit" or not any(str(p.type) in _TENSORS for p in operator.parameters):
+        return False
+    return len(operator.parameters) in kernels.composites.get(operator.implementation.name, ())
+
+
+# Tests of the arguments of composite functions, by type.
+_TENSORS = {"Tensor": "is_plain", "Tensor?": "is_plain_or_none", "Tensor[]": "all_plain"}
+
+
+def _composite_lines(operator: OperatorPlan) -> list[str]:
+    """The body of the entry of an operator that is traced through."""
+    out = Statements()
+    arguments = [identifier(parameter.name) for parameter in operator.parameters]
+    fall_back = [f"entries::{operator.function}", *arguments]
+    tests = [f"!entries::{operator.function}.replaced"]
+    tests += [
+        f"{_TENSORS[str(parameter.type)]}({argument})"
+        for parameter, argument in zip(operator.parameters, arguments, strict=True)
+        if str(parameter.type) in _TENSORS
+    ]
+    out.lines += wrapped("  if (!(", tests, ")) {", " &&")
+    with out.block():
+        out.call("return fall_back", fall_back, ";")
+    out.assign("Ref out", f"composites::{operator.implementation.name}(", arguments, ");")
+    out.add("if (out) return out;")
+    out.add("forget_error();")
+    out.call("return fall_back", fall_back, ";")
+    return out.lines
 
 
 def entry_view(operator: OperatorPlan, node: NodeView | None, kernels: NativeKernels, needs: Needs) -> EntryView:
     """The entry of an operator; `node` is None where Python records."""
     parameters = operator.parameters
+    composite = is_composite(operator, kernels)
     head = [f"PyObject* {identifier(parameter.name)}" for parameter in parameters]
     return EntryView(
         operator.function,
         str(operator.schema),
         tuple(wrapped(f"Ref {operator.function}(", head, ");")),
         tuple(wrapped(f"Ref {operator.function}(", head, ") {")),
-        tuple(_Entry(operator, node, kernels, needs).lines()),
+        tuple(_composite_lines(operator) if composite else _Entry(operator, node, kernels, needs).lines()),
         ", ".join(quoted(python_identifier(parameter.name)) for parameter in parameters),
         len(parameters),
         sum(not parameter.keyword_only for parameter in parameters),
