@@ -4,6 +4,7 @@
 #define GRADWRIGHT_IMPORTS_NUMPY
 #include "core.hpp"
 
+#include "attributes.hpp"
 #include "callable.hpp"
 #include "engine.hpp"
 #include "registry.hpp"
@@ -167,6 +168,8 @@ PyMethodDef methods[] = {
     {"kernel_replaced", kernel_replaced, METH_O, "Leave the calls of an operator to Python."},
     {"backward", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(run_backward)), METH_FASTCALL,
      "backward(edges, grads, keep_graph, create_graph)"},
+    {"replace_attributes", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(replace_attributes)),
+     METH_FASTCALL, "replace_attributes(tensor_type, size_type, dtypes)"},
     {"view_of", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(view_of)), METH_FASTCALL,
      "view_of(array, base, kind='single'): see runtime/views.py"},
     {"share", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(share)), METH_FASTCALL,
