@@ -32,7 +32,8 @@ class EntryView:
 @dataclass(frozen=True, slots=True)
 class NativeKernels:
     """What the headers of kernels have, read from their text: functors for the loop templates, and functions with their
-    arities."""
+    arities.
+    """
 
     functors: frozenset[str]
     functions: Functions
