@@ -435,3 +435,28 @@ def test_views_and_threads() -> None:
     with ThreadPoolExecutor(8) as pool:
         assert sum(pool.map(work, range(40))) == 40 * 200 * 4
     assert views_over(base) == []
+
+
+def test_kernels_registered_for_composites_are_called() -> None:
+    x = runtime.ones(2, 3)
+    with pytest.warns(UserWarning), runtime.library._scoped_library("aten", "IMPL") as library:
+        library.impl("square", lambda self: self * 5, "CompositeImplicitAutograd")
+        assert x.square().tolist() == [[5.0] * 3] * 2
+    assert x.square().tolist() == [[1.0] * 3] * 2
+
+
+def test_composites_are_seen_by_handlers() -> None:
+    from runtime.modes import around
+
+    seen = []
+
+    def handler(operator: Any, variant: str, values: list[Any], proceed: Callable[[list[Any]], Any]) -> Any:
+        seen.append(operator.name)
+        return proceed(values)
+
+    x = runtime.ones(2, 3)
+    with around(handler):
+        x.reshape(6)
+        x[0]
+        x.mT  # noqa: B018
+    assert seen == ["reshape", "view", "select.int", "transpose.int"]
