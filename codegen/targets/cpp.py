@@ -11,9 +11,10 @@ from dataclasses import dataclass, field
 
 from codegen.paths import Paths
 from codegen.plan import OperatorPlan, Plan
+from codegen.targets.cpp_entries import EntryView
 from codegen.targets.cpp_inplace import inplace_function, inplace_view
 from codegen.targets.cpp_nodes import NodeView, node_view, why_python
-from codegen.targets.cpp_operators import EntryView, NativeKernels, entry_view, has_entry
+from codegen.targets.cpp_operators import NativeKernels, entry_view, has_entry
 from codegen.targets.cpp_packets import packet_choices, sign_fields
 from codegen.targets.cpp_text import LINE_HERE, Library, Needs, UnprintableError, functions_in
 from codegen.targets.environment import environment, quoted
@@ -105,7 +106,7 @@ def _plan_shards(plan: Plan, paths: Paths) -> tuple[Sequence[Shard], Coverage]:
     found = Coverage()
     shards = [Shard() for _ in range(SHARDS)]
     operators = {operator.function: operator for operator in plan.operators}
-    entries = frozenset(name for name, operator in operators.items() if has_entry(operator))
+    entries = frozenset(name for name, operator in operators.items() if has_entry(operator, kernels))
     library = Library(operators, entries, helpers)
     for operator in plan.operators:
         shard = shards[shard_of(operator)]

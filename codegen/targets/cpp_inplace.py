@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from codegen.check import PLACEMENT_ARGUMENTS
 from codegen.plan import OperatorPlan, python_function_name
+from codegen.targets.cpp_entries import EntryView
 from codegen.targets.cpp_nodes import NodeView
-from codegen.targets.cpp_operators import Entry, EntryView, NativeKernels, loop_kinds
+from codegen.targets.cpp_operators import KernelEntry, NativeKernels, loop_kinds
 from codegen.targets.cpp_text import Needs, identifier
 
 
@@ -26,14 +27,13 @@ def inplace_view(
     return _InplaceEntry(operator, function, node, kernels, needs).view(f"{operator.inplace}, for {operator.schema}")
 
 
-class _InplaceEntry(Entry):
+class _InplaceEntry(KernelEntry):
     """Writes the body of one entry."""
 
     def __init__(
         self, operator: OperatorPlan, function: str, node: NodeView | None, kernels: NativeKernels, needs: Needs
     ) -> None:
-        super().__init__(operator, node if operator.inplace_node is None else None, kernels, needs)
-        self.function = function
+        super().__init__(operator, function, node if operator.inplace_node is None else None, kernels, needs)
         self.target = self.arguments[0]
 
     def lines(self) -> list[str]:

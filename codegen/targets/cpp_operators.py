@@ -9,26 +9,9 @@ from pathlib import Path
 
 from codegen.check import PLACEMENT_ARGUMENTS
 from codegen.plan import FastPath, OperatorPlan, ParameterPlan
+from codegen.targets.cpp_entries import PLAIN_TESTS, CompositeEntry, Entry, EntryView
 from codegen.targets.cpp_nodes import NodeView
-from codegen.targets.cpp_text import Functions, Needs, Statements, functions_in, identifier, inside, wrapped
-from codegen.targets.environment import quoted
-from codegen.targets.python_text import identifier as python_identifier
-
-
-@dataclass(frozen=True, slots=True)
-class EntryView:
-    """What the template of an entry prints."""
-
-    function: str
-    schema: str
-    declaration: tuple[str, ...]
-    head: tuple[str, ...]
-    body: tuple[str, ...]
-    unpack: tuple[str, ...]  # of `why`: the parameters that tests look at
-    tests: tuple[tuple[str, str], ...]  # what has to hold, and the same as a string literal
-    parameters: str  # their names, as string literals
-    count: int
-    positional: int
+from codegen.targets.cpp_text import Functions, Needs, functions_in, identifier, inside
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +21,7 @@ class NativeKernels:
     functors: frozenset[str]
     functions: Functions
     writers: Functions = field(default_factory=dict)  # those that write in place
+    composites: Functions = field(default_factory=dict)  # operators that are made of others
 
     @classmethod
     def read(cls, *headers: Path) -> NativeKernels:
@@ -45,64 +29,50 @@ class NativeKernels:
         functors: set[str] = set()
         functions: dict[str, frozenset[int]] = {}
         writers: dict[str, frozenset[int]] = {}
+        composites: dict[str, frozenset[int]] = {}
         for header in headers:
             functors.update(re.findall(r"^struct (\w+)", inside(header, "kernels"), re.MULTILINE))
             for name, arities in functions_in(header, "kernels").items():
                 functions[name] = functions.get(name, frozenset()) | arities
             writers.update(functions_in(header, "writers", result="bool"))
-        return cls(frozenset(functors), functions, writers)
+            composites.update(functions_in(header, "composites"))
+        return cls(frozenset(functors), functions, writers, composites)
 
 
-def has_entry(operator: OperatorPlan) -> bool:
-    """Whether an operator has a straight way that C++ can take."""
-    return operator.fast is not None and bool(operator.parameters)
+def has_entry(operator: OperatorPlan, kernels: NativeKernels) -> bool:
+    """Whether an operator has a straight way that C++ can take, or a composite function in C++."""
+    return (operator.fast is not None and bool(operator.parameters)) or is_composite(operator, kernels)
+
+
+def is_composite(operator: OperatorPlan, kernels: NativeKernels) -> bool:
+    """Whether the function that an operator is traced through is written in C++, too."""
+    if operator.kind != "implicit" or not any(str(p.type) in PLAIN_TESTS for p in operator.parameters):
+        return False
+    return len(operator.parameters) in kernels.composites.get(operator.implementation.name, ())
 
 
 def entry_view(operator: OperatorPlan, node: NodeView | None, kernels: NativeKernels, needs: Needs) -> EntryView:
     """The entry of an operator; `node` is None where Python records."""
-    return Entry(operator, node, kernels, needs).view(str(operator.schema))
+    if is_composite(operator, kernels):
+        return CompositeEntry(operator, operator.function).view(str(operator.schema))
+    return KernelEntry(operator, operator.function, node, kernels, needs).view(str(operator.schema))
 
 
-class Entry:
-    """Writes the body of one entry."""
+class KernelEntry(Entry):
+    """Writes the entry of an operator that has a straight way."""
 
-    def __init__(self, operator: OperatorPlan, node: NodeView | None, kernels: NativeKernels, needs: Needs) -> None:
+    def __init__(
+        self, operator: OperatorPlan, function: str, node: NodeView | None, kernels: NativeKernels, needs: Needs
+    ) -> None:
         assert operator.fast is not None
-        self.operator = operator
-        self.function = operator.function
+        super().__init__(operator, function)
         self.fast: FastPath = operator.fast
         self.node = node
         self.kernels = kernels
         self.needs = needs
-        self.out = Statements()
-        self.tests: list[str] = []  # of the arguments: what has to hold
-        self.arguments = [identifier(parameter.name) for parameter in operator.parameters]
         self.optional = {p.name for p in operator.parameters if str(p.type).endswith("?")}
 
-    def view(self, schema: str) -> EntryView:
-        """What the template prints."""
-        parameters, function, body = self.operator.parameters, self.function, self.lines()
-        head = [f"PyObject* {name}" for name in self.arguments]
-        tested = [
-            f"PyObject* {name} = given[{index}];"
-            for index, name in enumerate(self.arguments)
-            if any(re.search(rf"\b{name}\b", test) for test in self.tests)
-        ]
-        return EntryView(
-            function,
-            schema,
-            tuple(wrapped(f"Ref {function}(", head, ");")),
-            tuple(wrapped(f"Ref {function}(", head, ") {")),
-            tuple(body),
-            tuple(tested),
-            tuple((test, quoted(test)) for test in self.tests),
-            ", ".join(quoted(python_identifier(parameter.name)) for parameter in parameters),
-            len(parameters),
-            sum(not parameter.keyword_only for parameter in parameters),
-        )
-
     def lines(self) -> list[str]:
-        """The body."""
         self._check()
         self._convert_ints()
         self._compute()
@@ -125,14 +95,7 @@ class Entry:
                 for scalar in fast.scalars
             ]
         tests += self._dtype_tests()
-        self.tests = tests
-        tests = [f"!entries::{self.operator.function}.replaced", *tests]
-        self.out.lines += wrapped("  if (!(", tests, ")) {", " &&")
-        with self.out.block():
-            self._return_fall_back()
-
-    def _return_fall_back(self) -> None:
-        self.out.call("return fall_back", [f"entries::{self.function}", *self.arguments], ";")
+        self._require(tests)
 
     def _dtype_tests(self) -> list[str]:
         promoted = [identifier(name) for name in self.fast.promoted]

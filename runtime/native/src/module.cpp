@@ -4,6 +4,7 @@
 #define GRADWRIGHT_IMPORTS_NUMPY
 #include "core.hpp"
 
+#include "attributes.hpp"
 #include "callable.hpp"
 #include "engine.hpp"
 #include "parallel.hpp"
@@ -203,6 +204,8 @@ PyMethodDef methods[] = {
     {"left_to_python", left_to_python, METH_NOARGS, "Why operators and Node classes have no native counterpart."},
     {"backward", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(run_backward)), METH_FASTCALL,
      "backward(roots, grads, keep_graph, create_graph, accumulate, search, inputs)"},
+    {"replace_attributes", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(replace_attributes)),
+     METH_FASTCALL, "replace_attributes(tensor_type, size_type, dtypes)"},
     {"view_of", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(view_of)), METH_FASTCALL,
      "view_of(array, base, kind='single'): see runtime/views.py"},
     {"share", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(share)), METH_FASTCALL,

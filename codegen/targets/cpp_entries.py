@@ -1,0 +1,95 @@
+"""What the entries of operators in C++ have in common, and those of operators that are traced through."""
+
+from __future__ import annotations
+
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from codegen.plan import OperatorPlan
+from codegen.targets.cpp_text import Statements, identifier, wrapped
+from codegen.targets.environment import quoted
+from codegen.targets.python_text import identifier as python_identifier
+
+# What has to hold for Tensors among the arguments, by type.
+PLAIN_TESTS = {"Tensor": "is_plain", "Tensor?": "is_plain_or_none", "Tensor[]": "all_plain"}
+
+
+@dataclass(frozen=True, slots=True)
+class EntryView:
+    """What the template of an entry prints."""
+
+    function: str
+    schema: str
+    declaration: tuple[str, ...]
+    head: tuple[str, ...]
+    body: tuple[str, ...]
+    unpack: tuple[str, ...]  # of `why`: the parameters that tests look at
+    tests: tuple[tuple[str, str], ...]  # what has to hold, and the same as a string literal
+    parameters: str  # their names, as string literals
+    count: int
+    positional: int
+
+
+class Entry(ABC):
+    """Writes one entry: `function` is the name of the Python function that it falls back on."""
+
+    def __init__(self, operator: OperatorPlan, function: str) -> None:
+        self.operator = operator
+        self.function = function
+        self.out = Statements()
+        self.tests: Sequence[str] = ()  # of the arguments: what has to hold
+        self.arguments = [identifier(parameter.name) for parameter in operator.parameters]
+
+    @abstractmethod
+    def lines(self) -> list[str]:
+        """The body."""
+
+    def view(self, schema: str) -> EntryView:
+        """What the template prints."""
+        parameters, function, body = self.operator.parameters, self.function, self.lines()
+        head = [f"PyObject* {name}" for name in self.arguments]
+        tested = [
+            f"PyObject* {name} = given[{index}];"
+            for index, name in enumerate(self.arguments)
+            if any(re.search(rf"\b{name}\b", test) for test in self.tests)
+        ]
+        return EntryView(
+            function,
+            schema,
+            tuple(wrapped(f"Ref {function}(", head, ");")),
+            tuple(wrapped(f"Ref {function}(", head, ") {")),
+            tuple(body),
+            tuple(tested),
+            tuple((test, quoted(test)) for test in self.tests),
+            ", ".join(quoted(python_identifier(parameter.name)) for parameter in parameters),
+            len(parameters),
+            sum(not parameter.keyword_only for parameter in parameters),
+        )
+
+    def _require(self, tests: Sequence[str]) -> None:
+        """Leave calls to Python for which one of the tests does not hold."""
+        self.tests = tests
+        replaced = f"!entries::{self.operator.function}.replaced"
+        self.out.lines += wrapped("  if (!(", [replaced, *tests], ")) {", " &&")
+        with self.out.block():
+            self._return_fall_back()
+
+    def _return_fall_back(self) -> None:
+        self.out.call("return fall_back", [f"entries::{self.function}", *self.arguments], ";")
+
+
+class CompositeEntry(Entry):
+    """Writes the entry of an operator that is traced through, by a function in C++."""
+
+    def lines(self) -> list[str]:
+        types = [str(parameter.type) for parameter in self.operator.parameters]
+        self._require(
+            [f"{PLAIN_TESTS[t]}({name})" for name, t in zip(self.arguments, types, strict=True) if t in PLAIN_TESTS]
+        )
+        self.out.assign("Ref out", f"composites::{self.operator.implementation.name}(", self.arguments, ");")
+        self.out.add("if (out) return out;")
+        self.out.add("forget_error();")
+        self._return_fall_back()
+        return self.out.lines
