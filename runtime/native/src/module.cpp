@@ -7,6 +7,7 @@
 #include "callable.hpp"
 #include "engine.hpp"
 #include "parallel.hpp"
+#include "optim.hpp"
 #include "registry.hpp"
 #include "search.hpp"
 #include "sharing.hpp"
@@ -204,6 +205,10 @@ PyMethodDef methods[] = {
     {"set_num_threads", set_threads, METH_O, "How many threads loops over large arrays may use."},
     {"backward", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(run_backward)), METH_FASTCALL,
      "backward(roots, grads, keep_graph, create_graph, accumulate, search, inputs)"},
+    {"sgd", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(sgd_step)), METH_FASTCALL,
+     "A step of stochastic gradient descent: whether it was done."},
+    {"adam", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(adam_step)), METH_FASTCALL,
+     "A step of Adam: whether it was done."},
     {"view_of", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(view_of)), METH_FASTCALL,
      "view_of(array, base, kind='single'): see runtime/views.py"},
     {"share", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(share)), METH_FASTCALL,
