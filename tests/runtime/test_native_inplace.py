@@ -92,7 +92,8 @@ def test_a_write_is_counted_where_the_memory_is_shared() -> None:
 
 def test_leaves_are_not_written_where_writes_are_recorded() -> None:
     x = runtime.ones(2, requires_grad=True)
-    for write in (lambda: x.add_(1), lambda: x.relu_(), lambda: x.zero_(), lambda: x[0].mul_(2)):
+    writes: list[Callable[[], Any]] = [lambda: x.add_(1), lambda: x.relu_(), lambda: x.zero_(), lambda: x[0].mul_(2)]
+    for write in writes:
         with pytest.raises(RuntimeError, match=r"a (view of a )?leaf Variable that requires grad is being used in an"):
             write()
     with pytest.raises(RuntimeError, match="a leaf Variable that requires grad"):
@@ -119,7 +120,13 @@ def test_a_view_that_was_made_without_grad_is_not_written_with_it() -> None:
 
 
 def test_a_recorded_write_has_the_gradient_of_what_it_computes() -> None:
-    for make in (lambda y: y.mul_(y), lambda y: y.mul_(y[0]), lambda y: y.mul_(y.t()), lambda y: y.sub_(y, alpha=3)):
+    makers: list[Callable[[Tensor], Any]] = [
+        lambda y: y.mul_(y),
+        lambda y: y.mul_(y[0]),
+        lambda y: y.mul_(y.t()),
+        lambda y: y.sub_(y, alpha=3),
+    ]
+    for make in makers:
         x = runtime.arange(4.0).reshape(2, 2).requires_grad_()
         y = x * 1
         make(y)
@@ -224,7 +231,8 @@ def test_subclasses_and_numpy_operands_take_the_general_path() -> None:
         x += runtime.nn.Parameter(runtime.ones(2))
     assert x.tolist() == [1.5, 1.5]
     assert type(x) is runtime.nn.Parameter
+    text: Any = "text"
     with pytest.raises(TypeError, match=r"\+="):
-        x += "text"
+        x += text
     with pytest.raises(TypeError, match=r"\*="):
-        x *= "text"
+        x *= text
