@@ -233,6 +233,6 @@ def test_subclasses_and_numpy_operands_take_the_general_path() -> None:
     assert type(x) is runtime.nn.Parameter
     text: Any = "text"
     with pytest.raises(TypeError, match=r"\+="):
-        x += text
+        x += text  # type: ignore[misc]
     with pytest.raises(TypeError, match=r"\*="):
-        x *= text
+        x *= text  # type: ignore[misc]
