@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -31,16 +31,32 @@ class EntryView:
 
 @dataclass(frozen=True, slots=True)
 class NativeKernels:
-    """What kernels.hpp has, read from its text: functors for the loop templates, and functions with their arities."""
+    """What kernels.hpp has, read from its text: functors with their numbers of operands, and functions with theirs."""
 
-    functors: frozenset[str]
+    functors: Mapping[str, int]
     functions: Functions
 
     @classmethod
     def read(cls, path: Path) -> NativeKernels:
         """Of a file that may be missing: then there are no native kernels."""
-        functors = re.findall(r"^struct (\w+)", inside(path, "kernels"), re.MULTILINE)
-        return cls(frozenset(functors), functions_in(path, "kernels"))
+        functors: dict[str, int] = {}
+        for name, base, body in _FUNCTOR.findall(inside(path, "kernels")):
+            operands = functors.get(base) if base else _operands(body)
+            if operands is not None:
+                functors[name] = operands
+        return cls(functors, functions_in(path, "kernels"))
+
+
+_FUNCTOR = re.compile(r"^struct (\w+)(?: : (\w+))? \{(?:\};|\n(.*?)^\};)", re.MULTILINE | re.DOTALL)
+
+
+def _operands(body: str) -> int | None:
+    """How many operands a functor has: the parameters of its function, without result and size for one of blocks."""
+    function = re.search(r"static (?:T apply|GRADWRIGHT_INLINE void (block))\(([^)]*)\)", body)
+    if function is not None:
+        return function[2].count(",") + (-1 if function[1] else 1)
+    ufunc = re.search(r'Ufunc ufunc\{"\w+", (\d)', body)
+    return int(ufunc[1]) if ufunc is not None else None
 
 
 def has_entry(operator: OperatorPlan) -> bool:
@@ -230,8 +246,11 @@ def native_kernel(operator: OperatorPlan, parameters: Sequence[ParameterPlan], k
     values = [identifier(parameter.name) for parameter in parameters]
     if len(values) in kernels.functions.get(name, ()):
         return f"kernels::{name}({', '.join(values)})"
-    if name not in kernels.functors or len(operator.schema.returns) > 1:
+    if kernels.functors.get(name) != len(parameters) or len(operator.schema.returns) > 1:
         return None
     kinds = "".join("T" if p.name in fast.tensors else "S" if p.name in fast.scalars else "?" for p in parameters)
+    if re.fullmatch("T+S*", kinds) is None:
+        return None
     loop = {"T": "unary", "TT": "binary", "TS": "binary_scalar"}.get(kinds)
-    return None if loop is None else f"{loop}<kernels::{name}>({', '.join(values)})"
+    template = f"{loop}<kernels::{name}>" if loop else f"elementwise<kernels::{name}, {kinds.count('T')}>"
+    return f"{template}({', '.join(values)})"
