@@ -31,16 +31,21 @@ class EntryView:
 
 @dataclass(frozen=True, slots=True)
 class NativeKernels:
-    """What kernels.hpp has, read from its text: functors for the loop templates, and functions with their arities."""
+    """What the headers of loops have, read from their text: functors for the loop templates, and functions with their arities."""
 
     functors: frozenset[str]
     functions: Functions
 
     @classmethod
-    def read(cls, path: Path) -> NativeKernels:
-        """Of a file that may be missing: then there are no native kernels."""
-        functors = re.findall(r"^struct (\w+)", inside(path, "kernels"), re.MULTILINE)
-        return cls(frozenset(functors), functions_in(path, "kernels"))
+    def read(cls, *paths: Path) -> NativeKernels:
+        """Of files that may be missing: a missing one has no native kernels."""
+        functors: set[str] = set()
+        functions: dict[str, frozenset[int]] = {}
+        for path in paths:
+            functors.update(re.findall(r"^struct (\w+)", inside(path, "kernels"), re.MULTILINE))
+            for name, arities in functions_in(path, "kernels").items():
+                functions[name] = arities | functions.get(name, frozenset())
+        return cls(frozenset(functors), functions)
 
 
 def has_entry(operator: OperatorPlan) -> bool:
