@@ -85,7 +85,7 @@ def _sources(paths: Paths) -> Iterator[Path]:
     yield from (path for path in (paths.tags, paths.helpers, *(paths.library or ())) if path is not None)
     yield from sorted(Path(__file__).parent.rglob("*.py"))
     yield from sorted(path for path in paths.templates.rglob("*.j2"))
-    yield from (path for path in (paths.native_kernels, paths.native_helpers) if path.exists())
+    yield from (path for path in (*paths.native_kernels, paths.native_helpers) if path.exists())
     for part in ("kernels", "composite", "helpers", "upstream", "func/rules"):
         yield from sorted((paths.runtime / part).glob("*.py"))
 

@@ -27,9 +27,10 @@ class Paths:
         return self if target == "python" else replace(self, output=self.output / target)
 
     @property
-    def native_kernels(self) -> Path:
-        """The loops of the native core, which generated C++ uses as far as they go."""
-        return self.runtime / "native" / "src" / "kernels.hpp"
+    def native_kernels(self) -> tuple[Path, ...]:
+        """Headers with the loops of the native core, which generated C++ uses as far as they go."""
+        folder = self.runtime / "native" / "src"
+        return (folder / "kernels.hpp", folder / "reductions.hpp", folder / "rows.hpp")
 
     @property
     def native_helpers(self) -> Path:

@@ -60,6 +60,7 @@ from runtime.random import (  # noqa: E402
     set_rng_state,
 )
 from runtime.tensor import Tensor  # noqa: E402
+from runtime.threads import get_num_threads, set_num_threads  # noqa: E402
 from runtime.types import *  # noqa: E402, F403
 
 if TYPE_CHECKING:

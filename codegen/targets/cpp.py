@@ -99,7 +99,7 @@ def shard_of(operator: OperatorPlan) -> int:
 
 
 def _plan_shards(plan: Plan, paths: Paths) -> tuple[Sequence[Shard], Coverage]:
-    kernels = NativeKernels.read(paths.native_kernels)
+    kernels = NativeKernels.read(*paths.native_kernels)
     helpers = functions_in(paths.native_helpers, "gradwright::helpers")
     found = Coverage()
     shards = [Shard() for _ in range(SHARDS)]

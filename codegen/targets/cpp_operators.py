@@ -31,20 +31,24 @@ class EntryView:
 
 @dataclass(frozen=True, slots=True)
 class NativeKernels:
-    """What kernels.hpp has, read from its text: functors with their numbers of operands, and functions with theirs."""
+    """What the headers of loops have, read from their text: functors with their numbers of operands, and functions."""
 
     functors: Mapping[str, int]
     functions: Functions
 
     @classmethod
-    def read(cls, path: Path) -> NativeKernels:
-        """Of a file that may be missing: then there are no native kernels."""
+    def read(cls, *paths: Path) -> NativeKernels:
+        """Of files that may be missing: a missing one has no native kernels."""
         functors: dict[str, int] = {}
-        for name, base, body in _FUNCTOR.findall(inside(path, "kernels")):
-            operands = functors.get(base) if base else _operands(body)
-            if operands is not None:
-                functors[name] = operands
-        return cls(functors, functions_in(path, "kernels"))
+        functions: dict[str, frozenset[int]] = {}
+        for path in paths:
+            for name, base, body in _FUNCTOR.findall(inside(path, "kernels")):
+                operands = functors.get(base) if base else _operands(body)
+                if operands is not None:
+                    functors[name] = operands
+            for name, arities in functions_in(path, "kernels").items():
+                functions[name] = arities | functions.get(name, frozenset())
+        return cls(functors, functions)
 
 
 _FUNCTOR = re.compile(r"^struct (\w+)(?: : (\w+))? \{(?:\};|\n(.*?)^\};)", re.MULTILINE | re.DOTALL)

@@ -112,9 +112,22 @@ inline bool any_requires_grad(PyObject* tensors) {
   return false;
 }
 
+inline bool all_ints(PyObject* list) {
+  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(list); ++i) {
+    if (!PyLong_CheckExact(PyList_GET_ITEM(list, i))) return false;
+  }
+  return true;
+}
+
 // A list of ints as kernels take it: a tuple. `convert` is runtime.dispatch.int_tuple.
 inline Ref int_tuple(PyObject* value, PyObject* convert, PyObject* size) {
   if (PyTuple_CheckExact(value)) return Ref::borrow(value);
+  if (PyLong_CheckExact(value) && PyLong_CheckExact(size)) {
+    Ref one(PyTuple_Pack(1, value));
+    const long count = PyLong_AsLong(size);
+    return count == 1 || !one ? std::move(one) : Ref(PySequence_Repeat(one.get(), count));
+  }
+  if (PyList_CheckExact(value) && all_ints(value)) return Ref(PyList_AsTuple(value));
   return invoke(convert, value, size);
 }
 inline Ref int_tuple_or_none(PyObject* value, PyObject* convert, PyObject* size) {

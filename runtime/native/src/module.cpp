@@ -6,6 +6,7 @@
 
 #include "callable.hpp"
 #include "engine.hpp"
+#include "parallel.hpp"
 #include "registry.hpp"
 #include "types.hpp"
 
@@ -150,6 +151,14 @@ PyObject* kernel_replaced(PyObject*, PyObject* name) {
   Py_RETURN_NONE;
 }
 
+// set_num_threads(count): an int from 1 on; runtime.threads has looked at it.
+PyObject* set_threads(PyObject*, PyObject* count) {
+  const long value = PyLong_AsLong(count);
+  if (value == -1 && PyErr_Occurred()) return nullptr;
+  set_num_threads(static_cast<int>(value));
+  Py_RETURN_NONE;
+}
+
 PyMethodDef methods[] = {
     {"next_sequence_nr", next_sequence_nr, METH_NOARGS, "The number of the next Node."},
     {"peek_sequence_nr", peek_sequence_nr, METH_NOARGS, "The same, without taking it."},
@@ -161,6 +170,7 @@ PyMethodDef methods[] = {
     {"load", load, METH_NOARGS, "Take the places of generated Python functions: a dict from each to its counterpart."},
     {"made_from", made_from, METH_NOARGS, "The hash of the YAML that the generated part was made of."},
     {"kernel_replaced", kernel_replaced, METH_O, "Leave the calls of an operator to Python."},
+    {"set_num_threads", set_threads, METH_O, "How many threads loops over large arrays may use."},
     {"backward", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(run_backward)), METH_FASTCALL,
      "backward(edges, grads, keep_graph, create_graph)"},
     {nullptr, nullptr, 0, nullptr},
