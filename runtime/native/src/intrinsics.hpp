@@ -114,17 +114,29 @@ inline bool any_requires_grad(PyObject* tensors) {
   return false;
 }
 
+inline bool all_ints(PyObject* list) {
+  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(list); ++i) {
+    if (!PyLong_CheckExact(PySequence_Fast_GET_ITEM(list, i))) return false;
+  }
+  return true;
+}
+
 // A list of ints as kernels take it: a tuple. `convert` is runtime.dispatch.int_tuple.
 inline Ref int_tuple(PyObject* value, PyObject* convert, PyObject* size) {
   if (PyTuple_CheckExact(value)) return Ref::borrow(value);
-  if (PyList_CheckExact(value) || PyTuple_Check(value)) {  // a tuple of a class of its own is a Size
+  if (PyLong_CheckExact(value) && PyLong_CheckExact(size)) {
+    Ref one(PyTuple_Pack(1, value));
+    const long count = PyLong_AsLong(size);
+    return count == 1 || !one ? std::move(one) : Ref(PySequence_Repeat(one.get(), count));
+  }
+  // A tuple of a class of its own is a Size.
+  if ((PyList_CheckExact(value) || PyTuple_Check(value)) && all_ints(value)) {
     const Py_ssize_t count = PySequence_Fast_GET_SIZE(value);
-    PyObject** items = PySequence_Fast_ITEMS(value);
-    if (std::all_of(items, items + count, [](PyObject* item) { return PyLong_CheckExact(item); })) {
-      Ref ints(PyTuple_New(count));
-      for (Py_ssize_t i = 0; ints && i < count; ++i) PyTuple_SET_ITEM(ints.get(), i, Py_NewRef(items[i]));
-      return ints;
+    Ref ints(PyTuple_New(count));
+    for (Py_ssize_t i = 0; ints && i < count; ++i) {
+      PyTuple_SET_ITEM(ints.get(), i, Py_NewRef(PySequence_Fast_GET_ITEM(value, i)));
     }
+    return ints;
   }
   return invoke(convert, value, size);
 }

@@ -6,9 +6,6 @@ namespace gradwright {
 
 namespace {
 
-// Sums pairwise, as all sums of NumPy do.
-Ufunc add{"add"};
-
 enum Reduction : long { kNone, kMean, kSum };
 
 // The arguments that both directions have, taken apart.
@@ -29,14 +26,14 @@ struct Rows {
     count = PyArray_DIM(scores, 0);
     classes = PyArray_DIM(scores, 1);
     if (PyArray_DIM(chosen, 0) != count || PyArray_TYPE(chosen) != NPY_INT64 ||
-        PyArray_ISBYTESWAPPED(chosen) || !is_dense(chosen)) {
+        PyArray_ISBYTESWAPPED(chosen) || !detail::is_dense(chosen)) {
       return false;
     }
     target = static_cast<const npy_int64*>(PyArray_DATA(chosen));
     weight = nullptr;
     if (weight_tensor != Py_None) {
       PyArrayObject* weights = array_of(weight_tensor);
-      if (kind_of(weights) != kind || !is_dense(weights) || PyArray_NDIM(weights) != 1 ||
+      if (kind_of(weights) != kind || !detail::is_dense(weights) || PyArray_NDIM(weights) != 1 ||
           PyArray_DIM(weights, 0) != classes) {
         return false;
       }
@@ -67,8 +64,9 @@ T* data_of(const Ref& array) {
   return static_cast<T*>(PyArray_DATA(reinterpret_cast<PyArrayObject*>(array.get())));
 }
 
+// The sum of dense values, pairwise as all sums of NumPy are.
 template <class T>
-T sum_of(T* values, npy_intp size, const Ufunc::Loop& loop) {
+T sum_of(T* values, npy_intp size, const Loop& loop) {
   T total = 0;
   char* args[] = {reinterpret_cast<char*>(&total), reinterpret_cast<char*>(values),
                   reinterpret_cast<char*>(&total)};
@@ -79,8 +77,8 @@ T sum_of(T* values, npy_intp size, const Ufunc::Loop& loop) {
 
 template <class T>
 Ref forward(const Rows& rows, PyArrayObject* scores) {
-  const Ufunc::Loop& loop = add.loop(rows.kind);
-  if (loop.function == nullptr) return Ref();
+  const Loop* loop = kernels::add::ufunc.loop(kTypeNumber<T>);
+  if (loop == nullptr) return Ref();
   Ref losses = new_array(rows.kind, 1, &rows.count);
   Ref total_weight = new_array(rows.kind, 0, nullptr);
   if (!losses || !total_weight) return Ref();
@@ -107,13 +105,13 @@ Ref forward(const Rows& rows, PyArrayObject* scores) {
   Ref output = new_array(rows.kind, 0, nullptr);
   if (!output) return output;
   T& loss = *data_of<T>(output);
-  loss = sum_of(values, rows.count, loop);
+  loss = sum_of(values, rows.count, *loop);
   sum = static_cast<T>(counted);
   if (weight != nullptr) {
     for (npy_intp i = 0; i < rows.count; ++i) {
       values[i] = rows.target[i] == rows.ignored ? T(0) : weight[rows.target[i]];
     }
-    sum = sum_of(values, rows.count, loop);
+    sum = sum_of(values, rows.count, *loop);
   }
   if (rows.reduction == kMean) loss /= sum;
   return Ref(PyTuple_Pack(2, output.get(), total_weight.get()));
@@ -159,8 +157,8 @@ Ref nll_loss_backward(PyObject* grad_output, PyObject* self, PyObject* target, P
   Rows rows;
   if (!rows.read(self, target, weight, reduction, ignore_index) || !rows.are_classes()) return Ref();
   PyArrayObject *gradient = array_of(grad_output), *divisor = array_of(total_weight);
-  if (kind_of(gradient) != rows.kind || !is_dense(gradient) || kind_of(divisor) != rows.kind ||
-      PyArray_NDIM(divisor) != 0 || !is_dense(divisor)) {
+  if (kind_of(gradient) != rows.kind || !detail::is_dense(gradient) || kind_of(divisor) != rows.kind ||
+      PyArray_NDIM(divisor) != 0 || !detail::is_dense(divisor)) {
     return Ref();
   }
   const bool fits = rows.reduction == kNone
