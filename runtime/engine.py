@@ -692,7 +692,9 @@ def accumulate_into_leaf(leaf: Tensor, grad: Tensor, create_graph: bool, private
             known.add_(grad)
         else:
             np.add(known._array, grad._array, out=known._array)
-            if known._writes is not None and known._writes is not UNTRACKED:
+            if known._writes is None:
+                known._writes = [1]  # a graph may have saved it
+            elif known._writes is not UNTRACKED:
                 known._writes[0] += 1
 
 

@@ -212,8 +212,7 @@ def _apply_lines(node: NodePlan, library: Library, needs: Needs) -> tuple[list[s
         function = "saved_without_history" if without else "saved"
         parts = ["node", quoted(variable.name), f"node->saved_{variable.name}"]
         out.assign(f"Ref {name}", f"{function}(", parts, ");")
-        if variable.shape != "value":
-            out.add(f"if (!{name}) return false;")
+        out.add(f"if (!{name}) return false;")
 
     def spell(variable: Variable) -> str:
         if variable.kind is VariableKind.GRAD:

@@ -194,10 +194,10 @@ inline Ref tensor_tuple(PyObject* items) { return detail::collect(items, false, 
 // -- what formulas ask of Tensors
 
 inline Ref attribute(PyObject* object, const char* name) {
-  return Ref(PyObject_GetAttrString(object, name));
+  return Ref(PyObject_GetAttr(object, interned(name)));
 }
 inline Ref method(PyObject* object, const char* name) {
-  return Ref(PyObject_CallMethod(object, name, nullptr));
+  return Ref(PyObject_CallMethodNoArgs(object, interned(name)));
 }
 
 inline Ref integer(npy_intp value) { return Ref(PyLong_FromSsize_t(value)); }
@@ -380,7 +380,10 @@ inline Ref saved(Node* node, const char* name, const SavedInput& slot) {
 inline Ref saved(Node* node, const char* name, const SavedResult& slot) {
   return unpack(node, name, slot);
 }
-inline Ref saved(Node*, const char*, PyObject* slot) { return Ref::borrow(slot); }
+inline Ref saved(Node* node, const char*, PyObject* slot) {
+  if (slot == nullptr) raise_freed(node);
+  return Ref::borrow(slot);
+}
 // A saved output that has no gradient.
 inline Ref saved_without_history(Node* node, const char* name, const SavedResult& slot) {
   Ref tensor = unpack(node, name, slot);

@@ -37,14 +37,22 @@ Ref copy_for(PyArrayObject* leaf, PyArrayObject* grad) {
   return own ? new_tensor(std::move(own)) : Ref();
 }
 
-// Counts a write to a Tensor. False: an exception is set.
+// Counts a write to a Tensor: a graph may have saved it. False: an exception is set.
 bool count_write(PyObject* tensor) {
   PyObject* writes = as_tensor(tensor)->writes;
-  if (writes == Py_None || writes == python.untracked || !PyList_CheckExact(writes)) return true;
-  int64_t count;
-  if (!read_count(writes, &count)) return false;
+  if (writes != Py_None && !PyList_CheckExact(writes)) return true;  // of inference tensors nobody counts them
+  int64_t count = 0;
+  if (writes != Py_None && !read_count(writes, &count)) return false;
   PyObject* next = PyLong_FromLongLong(count + 1);
-  return next != nullptr && PyList_SetItem(writes, 0, next) == 0;
+  if (next == nullptr || writes != Py_None) return next != nullptr && PyList_SetItem(writes, 0, next) == 0;
+  writes = PyList_New(1);
+  if (writes == nullptr) {
+    Py_DECREF(next);
+    return false;
+  }
+  PyList_SET_ITEM(writes, 0, next);
+  Py_SETREF(as_tensor(tensor)->writes, writes);
+  return true;
 }
 
 int store(PyObject* leaf, PyObject* grad, bool is_private) {
@@ -82,8 +90,8 @@ int accumulate_locked(PyObject* leaf, PyObject* grad, bool is_private) {
 // The sum of the rows, one after the other, which is how NumPy adds them up.
 template <class T>
 void sum_rows(const T* rows, npy_intp count, npy_intp size, T* sum) {
-  std::copy(rows, rows + size, sum);
-  for (npy_intp row = 1; row < count; ++row) {
+  std::fill(sum, sum + size, T(0));  // so that -0 and -0 give 0
+  for (npy_intp row = 0; row < count; ++row) {
     const T* term = rows + row * size;
     for (npy_intp i = 0; i < size; ++i) sum[i] += term[i];
   }

@@ -4,6 +4,7 @@
 #define GRADWRIGHT_IMPORTS_NUMPY
 #include "core.hpp"
 
+#include "address_map.hpp"
 #include "callable.hpp"
 #include "engine.hpp"
 #include "kernels.hpp"
@@ -247,6 +248,16 @@ PyModuleDef definition = {
 };
 
 }  // namespace
+
+PyObject* interned(const char* literal) {
+  static AddressMap<PyObject*> known;
+  PyObject* key = reinterpret_cast<PyObject*>(const_cast<char*>(literal));
+  if (const auto* found = known.find(key)) return found->value;
+  PyObject* made = PyUnicode_InternFromString(literal);
+  if (made == nullptr) Py_FatalError("no memory for a name");
+  known.insert(key)->value = made;
+  return made;
+}
 
 bool is_plain_type(PyTypeObject* type) {
   for (PyTypeObject* known : plain_types) {
