@@ -8,7 +8,7 @@ from pathlib import Path
 # Names another output folder of the generator, made of other YAML, for the runtime to load.
 OUTPUT_VARIABLE = "GRADWRIGHT_GENERATED"
 PYTORCH_HELPERS = "pytorch_helpers.yaml"
-_KERNEL_HEADERS = ("kernels", "products", "inplace", "views", "composites")
+_KERNEL_HEADERS = ("kernels", "reductions", "rows", "products", "inplace", "views", "composites")
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from codegen.check import PLACEMENT_ARGUMENTS
 from codegen.plan import OperatorPlan, python_function_name
 from codegen.targets.cpp_entries import EntryView
 from codegen.targets.cpp_nodes import NodeView
-from codegen.targets.cpp_operators import KernelEntry, NativeKernels, loop_kinds
+from codegen.targets.cpp_operators import KernelEntry, NativeKernels, loop_template
 from codegen.targets.cpp_text import Needs, identifier
 
 
@@ -88,8 +88,10 @@ class _InplaceEntry(KernelEntry):
         values = ", ".join(identifier(parameter.name) for parameter in parameters)
         if len(parameters) in self.kernels.writers.get(name, ()):
             return f"writers::{name}({values})"
-        loop = loop_kinds(self.fast, parameters) if name in self.kernels.functors else None
-        return None if loop is None else f"write_{loop}<kernels::{name}>({values})"
+        if self.kernels.functors.get(name) != len(parameters):
+            return None
+        loop = loop_template(self.fast, parameters)
+        return None if loop is None else f"write_{loop.format(f'kernels::{name}')}({values})"
 
     def _record_write(self) -> None:
         if self.node is None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -16,27 +16,42 @@ from codegen.targets.cpp_text import Functions, Needs, functions_in, identifier,
 
 @dataclass(frozen=True, slots=True)
 class NativeKernels:
-    """What headers have, read from their text: functors for the loop templates, and functions with their arities."""
+    """What headers have, read from their text: functors with their numbers of operands, and functions."""
 
-    functors: frozenset[str]
+    functors: Mapping[str, int]
     functions: Functions
     writers: Functions = field(default_factory=dict)  # those that write in place
     composites: Functions = field(default_factory=dict)  # operators that are made of others
 
     @classmethod
-    def read(cls, *headers: Path) -> NativeKernels:
-        """Of files that may be missing: then there are no native kernels."""
-        functors: set[str] = set()
+    def read(cls, *paths: Path) -> NativeKernels:
+        """Of files that may be missing: a missing one has no native kernels."""
+        functors: dict[str, int] = {}
         functions: dict[str, frozenset[int]] = {}
         writers: dict[str, frozenset[int]] = {}
         composites: dict[str, frozenset[int]] = {}
-        for header in headers:
-            functors.update(re.findall(r"^struct (\w+)", inside(header, "kernels"), re.MULTILINE))
-            for name, arities in functions_in(header, "kernels").items():
-                functions[name] = functions.get(name, frozenset()) | arities
-            writers.update(functions_in(header, "writers", result="bool"))
-            composites.update(functions_in(header, "composites"))
-        return cls(frozenset(functors), functions, writers, composites)
+        for path in paths:
+            for name, base, body in _FUNCTOR.findall(inside(path, "kernels")):
+                operands = functors.get(base) if base else _operands(body)
+                if operands is not None:
+                    functors[name] = operands
+            for name, arities in functions_in(path, "kernels").items():
+                functions[name] = arities | functions.get(name, frozenset())
+            writers.update(functions_in(path, "writers", result="bool"))
+            composites.update(functions_in(path, "composites"))
+        return cls(functors, functions, writers, composites)
+
+
+_FUNCTOR = re.compile(r"^struct (\w+)(?: : (\w+))? \{(?:\};|\n(.*?)^\};)", re.MULTILINE | re.DOTALL)
+
+
+def _operands(body: str) -> int | None:
+    """How many operands a functor has: the parameters of its function, without result and size for one of blocks."""
+    function = re.search(r"static (?:T apply|GRADWRIGHT_INLINE void (block))\(([^)]*)\)", body)
+    if function is not None:
+        return function[2].count(",") + (-1 if function[1] else 1)
+    said = re.search(r'Ufunc ufunc\{"\w+", (\d)|constexpr int operands = (\d)', body)
+    return int(said[1] or said[2]) if said is not None else None
 
 
 def has_entry(operator: OperatorPlan, kernels: NativeKernels) -> bool:
@@ -104,7 +119,19 @@ class KernelEntry(Entry):
         first, *rest = promoted
         kinds = {"float": "has_float_dtype", "weak": "has_float_dtype", "number": "has_number_dtype"}
         known = kinds.get(self.fast.dtypes)
-        return [*([f"{known}({first})"] if known else []), *(f"same_dtype({first}, {other})" for other in rest)]
+        tests = [f"{known}({first})"] if known else []
+        default = self._number_at_its_default()
+        if default is not None and rest:
+            tests = [f"({tests[0]} || {default})"]
+        return [*tests, *(f"same_dtype({first}, {other})" for other in rest)]
+
+    def _number_at_its_default(self) -> str | None:
+        """The test that the only Scalar is not given, where any dtype may go the straight way then."""
+        given = [(index, p) for index, p in enumerate(self.operator.parameters) if p.name in self.fast.scalars]
+        if self.fast.dtypes != "weak" or len(given) != 1 or given[0][1].default is None:
+            return None
+        index, parameter = given[0]
+        return f"is_default(entries::{self.operator.function}, {index}, {identifier(parameter.name)})"
 
     def _convert_ints(self) -> None:
         for parameter in self.operator.parameters:
@@ -148,7 +175,8 @@ class KernelEntry(Entry):
         run = "run_for_array" if self._is_one_array() else "run"
         native = native_kernel(operator, parameters, self.kernels)
         if native is not None:
-            self.out.add(f"Ref result = {native};")
+            head, _, arguments = native.removesuffix(")").partition("(")
+            self.out.assign("Ref result", f"{head}(", arguments.split(", "), ");")
             self.out.when("!result", lambda: self.out.assign("result", f"{run}(", [kernel, *parts], ");"))
         else:
             self.out.assign("Ref result", f"{run}(", [kernel, *parts], ");")
@@ -219,15 +247,22 @@ def native_kernel(operator: OperatorPlan, parameters: Sequence[ParameterPlan], k
     assert fast is not None
     name = operator.implementation.name
     values = [identifier(parameter.name) for parameter in parameters]
+    numpy = [
+        f"{name}_numpy.get()" if p.name in fast.dtype_arguments else name
+        for p, name in zip(parameters, values, strict=True)
+    ]
     if len(values) in kernels.functions.get(name, ()):
-        return f"kernels::{name}({', '.join(values)})"
-    if name not in kernels.functors or len(operator.schema.returns) > 1:
+        return f"kernels::{name}({', '.join(numpy)})"
+    if kernels.functors.get(name) != len(parameters) or len(operator.schema.returns) > 1:
         return None
-    loop = loop_kinds(fast, parameters)
-    return None if loop is None else f"{loop}<kernels::{name}>({', '.join(values)})"
+    loop = loop_template(fast, parameters)
+    return None if loop is None else f"{loop.format(f'kernels::{name}')}({', '.join(values)})"
 
 
-def loop_kinds(fast: FastPath, parameters: Sequence[ParameterPlan]) -> str | None:
-    """Which template makes a loop over arguments like these out of a functor."""
+def loop_template(fast: FastPath, parameters: Sequence[ParameterPlan]) -> str | None:
+    """Which template makes a loop over arguments like these out of a functor, the name of which is left open."""
     kinds = "".join("T" if p.name in fast.tensors else "S" if p.name in fast.scalars else "?" for p in parameters)
-    return {"T": "unary", "TT": "binary", "TS": "binary_scalar"}.get(kinds)
+    if re.fullmatch("T+S*", kinds) is None:
+        return None
+    loop = {"T": "unary", "TT": "binary", "TS": "binary_scalar"}.get(kinds)
+    return f"{loop}<{{}}>" if loop else f"elementwise<{{}}, {kinds.count('T')}>"

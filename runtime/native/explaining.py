@@ -249,7 +249,7 @@ def _describe(test: str, values: Mapping[str, Any]) -> str:
     name, _, equals = test.partition(" == ")
     if equals == "Py_None":
         return f"{_argument(name)} is given"
-    match = _TEST.match(test)
+    match = _TEST.match(test.removeprefix("(").partition(" || ")[0])  # of alternatives the usual one
     words = match and _WORDS.get(match[1])
     if not match or not words:
         return f"not {test}"

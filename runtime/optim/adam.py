@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -76,31 +75,37 @@ class Adam(GroupOptimizer):
 
     def _update_group(self, group: Group) -> None:
         beta1, beta2 = group["betas"]
-        update = partial(
-            arrays.adam,
-            lr=float(group["lr"]),
-            beta1=float(beta1),
-            beta2=float(beta2),
-            eps=float(group["eps"]),
-            weight_decay=float(group["weight_decay"]),
-            decoupled=group["decoupled_weight_decay"],
-            maximize=group["maximize"],
-        )
+        lr, eps, weight_decay = (float(group[name]) for name in ("lr", "eps", "weight_decay"))
+        first, second = float(beta1), float(beta2)
+        decoupled, maximize = bool(group["decoupled_weight_decay"]), bool(group["maximize"])
         names = ("exp_avg", "exp_avg_sq", "max_exp_avg_sq")[: 3 if group["amsgrad"] else 2]
-        with np.errstate(all="ignore"):
-            for param in group["params"]:
-                grad = param.grad
-                if grad is None:
-                    continue
-                check_inplace(param, False)
-                state = self.state[param]
-                if not state:
-                    self._begin(state, param, names)
-                count = state["step"]._array
-                count += 1
-                running = [state[name]._array for name in names]
-                arrays.update(partial(update, step=float(count)), grad._array, param._array, *running)
-                bump_version(param)
+        for param in group["params"]:
+            grad = param.grad
+            if grad is None:
+                continue
+            check_inplace(param, False)
+            state = self.state[param]
+            if not state:
+                self._begin(state, param, names)
+            count = state["step"]._array
+            count += 1
+            mean, square, *largest = (state[name]._array for name in names)
+            arrays.update_adam(
+                grad._array,
+                param._array,
+                mean,
+                square,
+                largest[0] if largest else None,
+                float(count),
+                lr,
+                first,
+                second,
+                eps,
+                weight_decay,
+                decoupled,
+                maximize,
+            )
+            bump_version(param)
 
     def _begin(self, state: dict[str, Any], param: Tensor, names: tuple[str, ...]) -> None:
         state["step"] = wrap(np.zeros((), np.float32))

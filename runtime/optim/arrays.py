@@ -7,8 +7,11 @@ work in place instead, and go through large arrays in blocks, so that all steps 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
+
+from runtime.native import core
 
 Array = np.ndarray
 
@@ -35,6 +38,70 @@ def update(function: Callable[..., None], grad: Array, *written: Array) -> None:
         flat = [array.reshape(-1) for array in (grad, *written)]
         for start in range(0, grad.size, _BLOCK):
             function(*[array[start : start + _BLOCK] for array in flat])
+
+
+def update_sgd(
+    grad: Array,
+    param: Array,
+    buffer: Array | None,
+    lr: float,
+    momentum: float,
+    dampening: float,
+    weight_decay: float,
+    nesterov: bool,
+    maximize: bool,
+    first: bool,
+) -> None:
+    """`sgd` on whole arrays, by the native core where it can."""
+    options = (lr, momentum, dampening, weight_decay, nesterov, maximize, first)
+    if core is not None and core.sgd(grad, param, buffer, *options):
+        return
+    step = partial(
+        sgd,
+        lr=lr,
+        momentum=momentum,
+        dampening=dampening,
+        weight_decay=weight_decay,
+        nesterov=nesterov,
+        maximize=maximize,
+        first=first,
+    )
+    with np.errstate(all="ignore"):
+        update(step, grad, *[array for array in (param, buffer) if array is not None])
+
+
+def update_adam(
+    grad: Array,
+    param: Array,
+    mean: Array,
+    square: Array,
+    largest: Array | None,
+    step: float,
+    lr: float,
+    beta1: float,
+    beta2: float,
+    eps: float,
+    weight_decay: float,
+    decoupled: bool,
+    maximize: bool,
+) -> None:
+    """`adam` on whole arrays, by the native core where it can."""
+    options = (step, lr, beta1, beta2, eps, weight_decay, decoupled, maximize)
+    if core is not None and core.adam(grad, param, mean, square, largest, *options):
+        return
+    function = partial(
+        adam,
+        step=step,
+        lr=lr,
+        beta1=beta1,
+        beta2=beta2,
+        eps=eps,
+        weight_decay=weight_decay,
+        decoupled=decoupled,
+        maximize=maximize,
+    )
+    with np.errstate(all="ignore"):
+        update(function, grad, *[array for array in (param, mean, square, largest) if array is not None])
 
 
 def sgd(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 import numpy as np
 
 from runtime.optim import arrays
@@ -65,28 +63,23 @@ class SGD(GroupOptimizer):
         super().__init__(params, defaults)
 
     def _update_group(self, group: Group) -> None:
-        momentum = float(group["momentum"])
-        update = partial(
-            arrays.sgd,
-            lr=float(group["lr"]),
-            momentum=momentum,
-            dampening=float(group["dampening"]),
-            weight_decay=float(group["weight_decay"]),
-            nesterov=group["nesterov"],
-            maximize=group["maximize"],
+        lr, momentum, dampening, weight_decay = (
+            float(group[name]) for name in ("lr", "momentum", "dampening", "weight_decay")
         )
-        with np.errstate(all="ignore"):
-            for param in group["params"]:
-                grad = param.grad
-                if grad is None:
-                    continue
-                check_inplace(param, False)
-                if momentum == 0:
-                    arrays.update(partial(update, first=False), grad._array, param._array)
-                else:
-                    buffer, first = self._buffer(param)
-                    arrays.update(partial(update, first=first), grad._array, param._array, buffer._array)
-                bump_version(param)
+        nesterov, maximize = bool(group["nesterov"]), bool(group["maximize"])
+        for param in group["params"]:
+            grad = param.grad
+            if grad is None:
+                continue
+            check_inplace(param, False)
+            buffer, first = None, False
+            if momentum != 0:
+                kept, first = self._buffer(param)
+                buffer = kept._array
+            arrays.update_sgd(
+                grad._array, param._array, buffer, lr, momentum, dampening, weight_decay, nesterov, maximize, first
+            )
+            bump_version(param)
 
     def _buffer(self, param: Tensor) -> tuple[Tensor, bool]:
         """The sum of former gradients of a parameter, and whether there is nothing in it yet."""

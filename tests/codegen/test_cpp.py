@@ -120,8 +120,20 @@ Ref binary(PyObject* self, PyObject* other);
 
 namespace kernels {
 
-struct mul {};
-struct neg {};
+struct mul {
+  template <class T>
+  static T apply(T a, T b) { return a * b; }
+  static inline Ufunc ufunc{"multiply", 2};
+};
+struct neg {
+  static inline Ufunc ufunc{"negative", 1};
+};
+struct minus_of : neg {};
+struct in_blocks {
+  template <class T>
+  static GRADWRIGHT_INLINE void block(const T* x, const T* by, T* out, npy_intp size) {}
+};
+struct no_loop {};
 Ref total(PyObject* self, PyObject* dim, PyObject* keepdim, PyObject* dtype);
 
 }  // namespace kernels
@@ -139,8 +151,9 @@ inline Ref shrink_backward(PyObject* of_another_arity) { return Ref(); }
 @pytest.fixture
 def made(planned: Callable[..., Plan], small_paths: Paths) -> Plan:
     (small_paths.runtime / "composite/small.py").write_text(COMPOSITES, encoding="utf-8")
-    small_paths.native_kernels[0].parent.mkdir(parents=True)
-    small_paths.native_kernels[0].write_text(NATIVE_KERNELS, encoding="utf-8")
+    header = small_paths.native_kernels[0]
+    header.parent.mkdir(parents=True)
+    header.write_text(NATIVE_KERNELS, encoding="utf-8")
     small_paths.native_helpers.write_text(NATIVE_HELPERS, encoding="utf-8")
     return planned(FUNCTIONS, FORMULAS, HELPERS, KERNELS)
 
@@ -209,11 +222,16 @@ def test_constants_of_different_value_have_different_names() -> None:
     assert {Needs().constant(text) for text in ("None", "True")} == {"Py_None", "Py_True"}
 
 
-def test_native_kernels_are_read_from_their_header(tmp_path: Path) -> None:
+def test_native_kernels_are_read_from_their_headers(tmp_path: Path) -> None:
     header = tmp_path / "kernels.hpp"
-    assert NativeKernels.read(header) == NativeKernels(frozenset(), {})
+    assert NativeKernels.read(header) == NativeKernels({}, {})
     header.write_text(NATIVE_KERNELS, encoding="utf-8")
-    assert NativeKernels.read(header) == NativeKernels(frozenset(("mul", "neg")), {"total": frozenset((4,))})
+    functors = {"mul": 2, "neg": 1, "minus_of": 1, "in_blocks": 2}
+    assert NativeKernels.read(header) == NativeKernels(functors, {"total": frozenset((4,))})
+    more = tmp_path / "more.hpp"
+    more.write_text(NATIVE_KERNELS.replace("PyObject* self, ", "").replace("struct mul", "struct div"), encoding="utf-8")
+    both = NativeKernels({**functors, "div": 2}, {"total": frozenset((3, 4))})
+    assert NativeKernels.read(header, more) == both
 
 
 def test_one_edited_formula_changes_one_shard(made: Plan, small_paths: Paths) -> None:

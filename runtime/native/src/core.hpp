@@ -210,6 +210,9 @@ inline Kind kind_of(PyArrayObject* array) {
 
 // -- calling Python
 
+// The Python string of a literal, always the same object: Python remembers where attributes are by it.
+PyObject* interned(const char* literal);
+
 inline Ref call(PyObject* function, PyObject* const* args, size_t count) {
   return Ref(PyObject_Vectorcall(function, args, count, nullptr));
 }

@@ -98,134 +98,93 @@ inline bool overlap(PyArrayObject* target, PyArrayObject* other) {
   return a < b + PyArray_NBYTES(other) && b < a + PyArray_NBYTES(target);
 }
 
-// Whether `other` is an operand of a loop over `target`, element by element or, with a step of 0, one for all.
+// An operand of a loop over `target`, element by element or, with a step of 0, one for all; false if it is none.
 inline bool operand_step(PyArrayObject* target, PyArrayObject* other, npy_intp* step) {
-  if (kind_of(other) != kind_of(target) || !is_dense(other) || overlap(target, other)) return false;
-  if (PyArray_SAMESHAPE(target, other)) {
-    *step = 1;
+  if (type_of(other) != type_of(target) || !is_dense(other) || overlap(target, other)) return false;
+  if (same_shape(target, other)) {
+    *step = PyArray_ITEMSIZE(target);
     return true;
   }
   *step = 0;
   return PyArray_SIZE(other) == 1 && PyArray_NDIM(other) <= PyArray_NDIM(target);
 }
 
-// A Python number as an element; false where it is none that all element types can hold.
-inline bool element_value(PyObject* number, double* value) {
-  if (PyFloat_CheckExact(number)) {
-    *value = PyFloat_AS_DOUBLE(number);
-    return true;
-  }
-  if (!PyLong_CheckExact(number)) return false;
-  int overflow;
-  const long long whole = PyLong_AsLongLongAndOverflow(number, &overflow);
-  *value = static_cast<double>(whole);
-  return overflow == 0 && whole <= (1ll << 53) && whole >= -(1ll << 53);
-}
-
-template <class F, class T>
-void write_loop(void* target, const void* other, npy_intp step, npy_intp size) {
-  auto* out = static_cast<T*>(target);
-  loop_binary<F>(out, 1, static_cast<const T*>(other), step, out, size);
-}
-
-// `target = F(target, other)` for dense arrays.
-template <class F>
-bool write_with(PyArrayObject* target, Kind kind, void* other, npy_intp step) {
-  void* out = PyArray_DATA(target);
-  const npy_intp size = PyArray_SIZE(target);
-  if constexpr (IsUfunc<F>) {
-    const Ufunc::Loop& loop = F::ufunc.loop(kind);
-    if (loop.function == nullptr) return false;
-    char* args[] = {static_cast<char*>(out), static_cast<char*>(other), static_cast<char*>(out)};
-    const npy_intp item = PyArray_ITEMSIZE(target);
-    const npy_intp steps[] = {item, step * item, item};
-    loop.function(args, &size, steps, loop.data);
-  } else if (kind == Kind::kFloat32) {
-    write_loop<F, float>(out, other, step, size);
-  } else {
-    write_loop<F, double>(out, other, step, size);
-  }
-  return true;
-}
-
-// `body(T*, elements)` on a dense floating-point array; false where it is another one.
-template <class Body>
-bool with_elements(PyObject* self, Body body) {
-  PyArrayObject* array = array_of(self);
-  if (!is_dense(array)) return false;
-  switch (kind_of(array)) {
-    case Kind::kFloat32:
-      return body(static_cast<float*>(PyArray_DATA(array)), PyArray_SIZE(array));
-    case Kind::kFloat64:
-      return body(static_cast<double*>(PyArray_DATA(array)), PyArray_SIZE(array));
-    default:
-      return false;
-  }
-}
-
-template <class T>
-const T* elements(PyObject* tensor) {
-  return static_cast<const T*>(PyArray_DATA(array_of(tensor)));
-}
-
 }  // namespace detail
 
-// `self = F(self)`, where there is a loop for it. False without an exception: nothing was written.
+// `self = F(self, others...)` in one pass, where there is a loop for it: the first `tensors` arguments are Tensors, the
+// others numbers. False without an exception: nothing was written.
+template <class F, int tensors, class... Args>
+bool write_elementwise(PyObject* self, Args... others) {
+  if constexpr (IsBlock<F>) {
+    return false;  // its result may be no operand
+  } else {
+    constexpr int count = 1 + sizeof...(others);
+    PyObject* given[] = {self, others...};
+    PyArrayObject* target = array_of(self);
+    const int type = detail::type_of(target);
+    const Loop* loop = loop_of<F>(type);
+    if (loop == nullptr || loop->result != type || !is_dense(target)) return false;
+    if (count > tensors && type != NPY_FLOAT && type != NPY_DOUBLE) return false;
+    Operand numbers[count];
+    char* args[count + 1];
+    npy_intp steps[count + 1];
+    for (int i = 0; i < count; ++i) {
+      if (i >= tensors) {
+        if (!numbers[i].set(given[i])) return false;
+        args[i] = numbers[i].data(type);
+        steps[i] = 0;
+      } else {
+        PyArrayObject* array = array_of(given[i]);
+        if (!detail::operand_step(target, array, &steps[i])) return false;
+        args[i] = PyArray_BYTES(array);
+      }
+    }
+    args[count] = PyArray_BYTES(target);
+    steps[count] = PyArray_ITEMSIZE(target);
+    const npy_intp size = PyArray_SIZE(target);
+    if (size < kGrain) {
+      loop->function(args, &size, steps, loop->data);
+    } else {
+      run_large(*loop, args, count + 1, size, steps);
+    }
+    return true;
+  }
+}
+
 template <class F>
 bool write_unary(PyObject* self) {
-  PyArrayObject* array = array_of(self);
-  const Kind kind = kind_of(array);
-  if (kind == Kind::kNone || !is_dense(array)) return false;
-  if constexpr (IsUfunc<F>) {
-    const Ufunc::Loop& loop = F::ufunc.loop(kind);
-    if (loop.function == nullptr) return false;
-    char* args[] = {PyArray_BYTES(array), PyArray_BYTES(array)};
-    const npy_intp size = PyArray_SIZE(array), item = PyArray_ITEMSIZE(array);
-    const npy_intp steps[] = {item, item};
-    loop.function(args, &size, steps, loop.data);
-    return true;
-  } else {
-    return detail::with_elements(self, [](auto* values, npy_intp size) {
-      loop_unary<F>(values, values, size);
-      return true;
-    });
-  }
+  return write_elementwise<F, 1>(self);
 }
-
-// `self = F(self, other)`; `other` may have a single element.
 template <class F>
 bool write_binary(PyObject* self, PyObject* other) {
-  PyArrayObject* target = array_of(self);
-  const Kind kind = kind_of(target);
-  npy_intp step;
-  if (kind == Kind::kNone || !is_dense(target) ||
-      !detail::operand_step(target, array_of(other), &step)) {
-    return false;
-  }
-  return detail::write_with<F>(target, kind, PyArray_DATA(array_of(other)), step);
+  return write_elementwise<F, 2>(self, other);
 }
-
-// The second operand is a Python number, which takes the element type of the first.
 template <class F>
 bool write_binary_scalar(PyObject* self, PyObject* number) {
-  PyArrayObject* target = array_of(self);
-  const Kind kind = kind_of(target);
-  double value;
-  if (kind == Kind::kNone || !is_dense(target) || !detail::element_value(number, &value)) {
-    return false;
-  }
-  auto single = static_cast<float>(value);
-  void* other = kind == Kind::kFloat32 ? static_cast<void*>(&single) : static_cast<void*>(&value);
-  return detail::write_with<F>(target, kind, other, 0);
+  return write_elementwise<F, 1>(self, number);
 }
+
+// What optimizers are made of; the operators that give a new Tensor take these loops, too.
+namespace kernels {
+
+struct addcmul {
+  static constexpr bool composed = true;
+  template <class T>
+  static T apply(T a, T b, T c, T value) { return a + b * c * value; }
+};
+struct addcdiv {
+  static constexpr bool composed = true;
+  template <class T>
+  static T apply(T a, T b, T c, T value) { return a + b / c * value; }
+};
+
+}  // namespace kernels
 
 // In-place forms of kernels that the templates above do not cover, by the names that these have in runtime/kernels.
 namespace writers {
 
 bool add(PyObject* self, PyObject* other, PyObject* alpha);
 bool sub(PyObject* self, PyObject* other, PyObject* alpha);
-bool addcmul(PyObject* self, PyObject* tensor1, PyObject* tensor2, PyObject* value);
-bool addcdiv(PyObject* self, PyObject* tensor1, PyObject* tensor2, PyObject* value);
 bool lerp(PyObject* self, PyObject* end, PyObject* weight);
 bool clamp(PyObject* self, PyObject* min, PyObject* max);
 bool zero(PyObject* self);

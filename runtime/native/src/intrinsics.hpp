@@ -104,6 +104,10 @@ inline bool same_dtype(PyObject* tensor, PyObject* other) {
   return PyArray_DESCR(array_of(tensor)) == PyArray_DESCR(array_of(other));
 }
 inline bool has_float_dtype(PyObject* tensor) { return kind_of(array_of(tensor)) != Kind::kNone; }
+// Whether a parameter has the value that it has where it is not given: then no number takes part in promotion.
+inline bool is_default(const Function& function, int parameter, PyObject* value) {
+  return function.defaults[parameter] == value;
+}
 inline bool has_number_dtype(PyObject* tensor) {
   PyArray_Descr* dtype = PyArray_DESCR(array_of(tensor));
   return has_float_dtype(tensor) ||
@@ -121,17 +125,29 @@ inline bool any_requires_grad(PyObject* tensors) {
   return false;
 }
 
+inline bool all_ints(PyObject* list) {
+  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(list); ++i) {
+    if (!PyLong_CheckExact(PySequence_Fast_GET_ITEM(list, i))) return false;
+  }
+  return true;
+}
+
 // A list of ints as kernels take it: a tuple. `convert` is runtime.dispatch.int_tuple.
 inline Ref int_tuple(PyObject* value, PyObject* convert, PyObject* size) {
   if (PyTuple_CheckExact(value)) return Ref::borrow(value);
-  if (PyList_CheckExact(value) || PyTuple_Check(value)) {  // a tuple of a class of its own is a Size
+  if (PyLong_CheckExact(value) && PyLong_CheckExact(size)) {
+    Ref one(PyTuple_Pack(1, value));
+    const long count = PyLong_AsLong(size);
+    return count == 1 || !one ? std::move(one) : Ref(PySequence_Repeat(one.get(), count));
+  }
+  // A tuple of a class of its own is a Size.
+  if ((PyList_CheckExact(value) || PyTuple_Check(value)) && all_ints(value)) {
     const Py_ssize_t count = PySequence_Fast_GET_SIZE(value);
-    PyObject** items = PySequence_Fast_ITEMS(value);
-    if (std::all_of(items, items + count, [](PyObject* item) { return PyLong_CheckExact(item); })) {
-      Ref ints(PyTuple_New(count));
-      for (Py_ssize_t i = 0; ints && i < count; ++i) PyTuple_SET_ITEM(ints.get(), i, Py_NewRef(items[i]));
-      return ints;
+    Ref ints(PyTuple_New(count));
+    for (Py_ssize_t i = 0; ints && i < count; ++i) {
+      PyTuple_SET_ITEM(ints.get(), i, Py_NewRef(PySequence_Fast_GET_ITEM(value, i)));
     }
+    return ints;
   }
   return invoke(convert, value, size);
 }
@@ -185,10 +201,10 @@ inline Ref tensor_tuple(PyObject* items) { return detail::collect(items, false, 
 // -- what formulas ask of Tensors
 
 inline Ref attribute(PyObject* object, const char* name) {
-  return Ref(PyObject_GetAttrString(object, name));
+  return Ref(PyObject_GetAttr(object, interned(name)));
 }
 inline Ref method(PyObject* object, const char* name) {
-  return Ref(PyObject_CallMethod(object, name, nullptr));
+  return Ref(PyObject_CallMethodNoArgs(object, interned(name)));
 }
 
 inline Ref integer(npy_intp value) { return Ref(PyLong_FromSsize_t(value)); }
@@ -371,7 +387,10 @@ inline Ref saved(Node* node, const char* name, const SavedInput& slot) {
 inline Ref saved(Node* node, const char* name, const SavedResult& slot) {
   return unpack(node, name, slot);
 }
-inline Ref saved(Node*, const char*, PyObject* slot) { return Ref::borrow(slot); }
+inline Ref saved(Node* node, const char*, PyObject* slot) {
+  if (slot == nullptr) raise_freed(node);
+  return Ref::borrow(slot);
+}
 // A saved output that has no gradient.
 inline Ref saved_without_history(Node* node, const char* name, const SavedResult& slot) {
   Ref tensor = unpack(node, name, slot);

@@ -1,56 +1,611 @@
-// Finding the inner loops of NumPy's ufuncs.
+// Element-wise calls: finding loops, laying results out as NumPy does, and walking operands of any strides.
 
 #include "kernels.hpp"
+
+#include <array>
+#include <cstdlib>
+#include <cstring>
 
 #define NO_IMPORT_UFUNC
 #define PY_UFUNC_UNIQUE_SYMBOL gradwright_ufunc
 #include <numpy/ufuncobject.h>
 
-#include <utility>
-#include <vector>
-
 namespace gradwright {
+
+// -- finding loops
+
+void Ufunc::announce() {
+  find_once();
+  quick_ = !watching;
+  if (watching) note_kernel(kNumpyLoop);
+}
+
+void Ufunc::find_all() {
+  found_ = true;
+  PyObject* numpy = PyImport_ImportModule("numpy");
+  for (Ufunc* ufunc = all_; numpy != nullptr && ufunc != nullptr; ufunc = ufunc->next_) ufunc->find(numpy);
+  Py_XDECREF(numpy);
+  PyErr_Clear();
+}
+
+void Ufunc::find(PyObject* numpy) {
+  Ref object(PyObject_GetAttrString(numpy, name_));
+  if (!object) {
+    PyErr_Clear();
+    return;
+  }
+  // The ufunc itself lives as long as NumPy.
+  const auto* ufunc = reinterpret_cast<PyUFuncObject*>(object.get());
+  if (ufunc->nin != operands_ || ufunc->nout != 1) return;
+  for (int i = 0; i < ufunc->ntypes; ++i) {
+    const auto* types = reinterpret_cast<const unsigned char*>(ufunc->types) + i * ufunc->nargs;
+    const int type = types[0];
+    if (type >= kTypes || loops_[type].function != nullptr) continue;
+    if (operands_ == 2 && types[1] != type) continue;
+    PyArray_Descr* descr = PyArray_DescrFromType(type);
+    if (descr == nullptr) {
+      PyErr_Clear();
+      continue;
+    }
+    if (std::strchr(takes_, descr->type) != nullptr) {
+      void* data = ufunc->data == nullptr ? nullptr : const_cast<void*>(ufunc->data[i]);
+      loops_[type] = {ufunc->functions[i], data, types[operands_], false};
+    }
+    Py_DECREF(descr);
+  }
+}
+
+int cpu_level() {
+#ifdef GRADWRIGHT_X86
+  static const int level = [] {
+    __builtin_cpu_init();
+    int best = __builtin_cpu_supports("avx2") ? 1 : 0;
+    if (best == 1 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
+        __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw")) {
+      best = 2;
+    }
+    const char* wanted = std::getenv("GRADWRIGHT_CPU");
+    if (wanted == nullptr) return best;
+    if (std::strcmp(wanted, "baseline") == 0) return 0;
+    return std::strcmp(wanted, "avx2") == 0 ? std::min(best, 1) : best;
+  }();
+  return level;
+#else
+  return 0;
+#endif
+}
+
+// -- operands
+
+bool Operand::set(PyObject* object) {
+  if (PyFloat_CheckExact(object)) {
+    number = PyFloat_AS_DOUBLE(object);
+  } else if (PyLong_CheckExact(object)) {
+    int overflow;
+    const long long whole = PyLong_AsLongLongAndOverflow(object, &overflow);
+    if (overflow != 0 || whole > (1ll << 53) || whole < -(1ll << 53)) return false;
+    number = static_cast<double>(whole);
+  } else {
+    return false;
+  }
+  single = static_cast<float>(number);
+  return true;
+}
+
+void run_large(const Loop& loop, char* const* args, int count, npy_intp size, const npy_intp* steps) {
+  ReleaseGil without_gil;
+  parallel_for(size, kGrain, [&](npy_intp begin, npy_intp end) {
+    char* from[kMostOperands + 1];
+    for (int k = 0; k < count; ++k) from[k] = args[k] + begin * steps[k];
+    const npy_intp part = end - begin;
+    loop.function(from, &part, steps, loop.data);
+  });
+}
 
 namespace {
 
-std::vector<Ufunc*>& all_found() {
-  static std::vector<Ufunc*> found;
-  return found;
+constexpr int kMostDims = 32;
+
+// The dimensions of a call, and the steps of its operands and its result through each: as in the arrays first, and then
+// innermost first.
+struct Walk {
+  int count = 0;  // operands and result
+  int ndim = 0;
+  npy_intp shape[kMostDims];
+  std::array<npy_intp, kMostOperands + 1> steps[kMostDims];
+};
+
+// The shape that operands broadcast to; false where there is none.
+bool broadcast(Walk& walk, const Operand* operands, int count) {
+  walk.count = count + 1;
+  for (int k = 0; k < count; ++k) {
+    if (operands[k].array != nullptr) walk.ndim = std::max(walk.ndim, PyArray_NDIM(operands[k].array));
+  }
+  if (walk.ndim > kMostDims) return false;
+  std::fill_n(walk.shape, walk.ndim, 1);
+  for (int k = 0; k < count; ++k) {
+    PyArrayObject* array = operands[k].array;
+    const int missing = array == nullptr ? walk.ndim : walk.ndim - PyArray_NDIM(array);
+    for (int i = 0; i < walk.ndim; ++i) {
+      const npy_intp size = i < missing ? 1 : PyArray_DIM(array, i - missing);
+      walk.steps[i][k] = size == 1 ? 0 : PyArray_STRIDE(array, i - missing);
+      if (size == 1) continue;
+      if (walk.shape[i] != 1 && walk.shape[i] != size) return false;
+      walk.shape[i] = size;
+    }
+  }
+  return true;
+}
+
+// The order of memory that NumPy's shortest way gives a result: 'C' or 'F' where all operands with dimensions have one shape
+// and one order; 0 where it looks at strides.
+char simple_order(const Operand* operands, int count) {
+  constexpr int kBoth = NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_F_CONTIGUOUS;
+  PyArrayObject* first = nullptr;
+  int order = 0;
+  for (int k = 0; k < count; ++k) {
+    PyArrayObject* array = operands[k].array;
+    if (array == nullptr || PyArray_NDIM(array) == 0) continue;
+    if (first == nullptr) first = array;
+    if (!detail::same_shape(first, array)) return 0;
+    if (PyArray_NDIM(array) == 1) continue;
+    const int own = PyArray_FLAGS(array) & kBoth;
+    if (own == 0 || (order != 0 && order != own)) return 0;
+    order = own;
+  }
+  return order == NPY_ARRAY_F_CONTIGUOUS ? 'F' : 'C';
+}
+
+// Whether the operands of a kernel made of several ufuncs give a result that does not depend on which came first: all of one
+// shape and order, some of them a single element repeated where the order is C.
+bool is_uniform(const Walk& walk, const Operand* operands, int count, char* order) {
+  *order = 0;
+  for (int k = 0; k < count; ++k) {
+    PyArrayObject* array = operands[k].array;
+    if (array == nullptr) continue;
+    if (PyArray_NDIM(array) != walk.ndim || !std::equal(walk.shape, walk.shape + walk.ndim, PyArray_DIMS(array))) {
+      return false;
+    }
+    bool repeated = true;
+    for (int i = 0; i < walk.ndim; ++i) repeated = repeated && walk.steps[i][k] == 0;
+    const char own = repeated || PyArray_IS_C_CONTIGUOUS(array) ? 'C' : PyArray_IS_F_CONTIGUOUS(array) ? 'F' : 0;
+    if (own == 0 || (*order != 0 && own != *order)) return false;
+    *order = own;
+  }
+  return true;
+}
+
+// Dimensions from the innermost on as NumPy's iterator sorts them for a result in the order of the operands: by strides, C
+// order where operands do not agree or have none.
+void sort_dimensions(const Walk& walk, int* sorted) {
+  const int operands = walk.count - 1;
+  for (int i = 0; i < walk.ndim; ++i) sorted[i] = walk.ndim - 1 - i;
+  for (int i = 1; i < walk.ndim; ++i) {
+    const int moved = sorted[i];
+    int place = i;
+    for (int j = i - 1; j >= 0; --j) {
+      bool compared = false, inside = false;
+      for (int k = 0; k < operands; ++k) {
+        const npy_intp own = std::abs(walk.steps[moved][k]), other = std::abs(walk.steps[sorted[j]][k]);
+        if (own == 0 || other == 0) continue;
+        if (other <= own) {
+          inside = false;
+        } else if (!compared) {
+          inside = true;
+        }
+        compared = true;
+      }
+      if (!compared) continue;
+      if (!inside) break;
+      place = j;
+    }
+    std::copy_backward(sorted + place, sorted + i, sorted + i + 1);
+    sorted[place] = moved;
+  }
+}
+
+// Strides of a dense result whose dimensions lie in this order.
+void lay_out(const Walk& walk, const int* sorted, npy_intp item, npy_intp* strides) {
+  for (int i = 0; i < walk.ndim; ++i) {
+    strides[sorted[i]] = item;
+    item *= walk.shape[sorted[i]];
+  }
+}
+
+void canonical_order(int ndim, char order, int* sorted) {
+  for (int i = 0; i < ndim; ++i) sorted[i] = order == 'F' ? i : ndim - 1 - i;
+}
+
+// Bring the dimensions into the sorted order, and join those that all operands go through as if they were one.
+void sort_and_join(Walk& walk, const int* sorted) {
+  const Walk old = walk;
+  walk.ndim = 0;
+  for (int i = 0; i < old.ndim; ++i) {
+    const npy_intp size = old.shape[sorted[i]];
+    const auto& steps = old.steps[sorted[i]];
+    if (size == 1) continue;
+    if (walk.ndim > 0) {
+      const int last = walk.ndim - 1;
+      bool joined = true;
+      for (int k = 0; k < walk.count; ++k) joined = joined && steps[k] == walk.steps[last][k] * walk.shape[last];
+      if (joined) {
+        walk.shape[last] *= size;
+        continue;
+      }
+    }
+    walk.shape[walk.ndim] = size;
+    walk.steps[walk.ndim++] = steps;
+  }
+  if (walk.ndim == 0) {
+    walk.shape[0] = 1;
+    walk.steps[0].fill(0);
+    walk.ndim = 1;
+  }
+}
+
+// Rows of the innermost dimension, from one number to another.
+void run_rows(const Loop& loop, const Walk& walk, char* const* args, npy_intp begin, npy_intp end) {
+  npy_intp index[kMostDims];
+  char* from[kMostOperands + 1];
+  npy_intp rest = begin;
+  std::copy_n(args, walk.count, from);
+  for (int i = 1; i < walk.ndim; ++i) {
+    index[i] = rest % walk.shape[i];
+    rest /= walk.shape[i];
+    for (int k = 0; k < walk.count; ++k) from[k] += index[i] * walk.steps[i][k];
+  }
+  for (npy_intp row = begin; row < end; ++row) {
+    char* row_args[kMostOperands + 1];
+    std::copy_n(from, walk.count, row_args);
+    loop.function(row_args, &walk.shape[0], walk.steps[0].data(), loop.data);
+    for (int i = 1; i < walk.ndim; ++i) {
+      for (int k = 0; k < walk.count; ++k) from[k] += walk.steps[i][k];
+      if (++index[i] < walk.shape[i]) break;
+      for (int k = 0; k < walk.count; ++k) from[k] -= walk.shape[i] * walk.steps[i][k];
+      index[i] = 0;
+    }
+  }
+}
+
+void run_walk(const Loop& loop, const Walk& walk, char* const* args, npy_intp size) {
+  npy_intp rows = 1;
+  for (int i = 1; i < walk.ndim; ++i) rows *= walk.shape[i];
+  if (size < kGrain) {
+    run_rows(loop, walk, args, 0, rows);
+  } else if (walk.ndim == 1) {
+    run_large(loop, args, walk.count, size, walk.steps[0].data());
+  } else {
+    ReleaseGil without_gil;
+    const npy_intp grain = std::max<npy_intp>(1, kGrain / walk.shape[0]);
+    parallel_for(rows, grain, [&](npy_intp begin, npy_intp end) { run_rows(loop, walk, args, begin, end); });
+  }
 }
 
 }  // namespace
 
-void Ufunc::forget_all() {
-  for (Ufunc* ufunc : all_found()) ufunc->known_ = false;
+Ref run_loop(const Loop& loop, Operand* operands, int count, int type) {
+  Walk walk;
+  int arrays = 0;
+  for (int k = 0; k < count; ++k) {
+    if (operands[k].array == nullptr) continue;
+    if (!PyArray_ISALIGNED(operands[k].array)) return declined(kOddLayout);
+    ++arrays;
+  }
+  if (!broadcast(walk, operands, count)) return declined(kOddLayout);
+  int sorted[kMostDims];
+  char order = 0;
+  if (loop.composed && arrays > 1) {
+    if (!is_uniform(walk, operands, count, &order)) return declined(kOddLayout);
+  } else {
+    order = simple_order(operands, count);
+  }
+  if (order != 0) {
+    canonical_order(walk.ndim, order, sorted);
+  } else {
+    sort_dimensions(walk, sorted);
+  }
+  // The ufuncs that such a kernel is made of may place dimensions of size 1 differently.
+  if (loop.composed && order != 'C' && std::count(walk.shape, walk.shape + walk.ndim, 1) > 0) return declined(kOddLayout);
+  PyArray_Descr* descr = PyArray_DescrFromType(loop.result);
+  if (descr == nullptr) return Ref();
+  npy_intp strides[kMostDims];
+  lay_out(walk, sorted, PyDataType_ELSIZE(descr), strides);
+  Ref out(PyArray_NewFromDescr(&PyArray_Type, descr, walk.ndim, walk.shape, strides, nullptr, 0, nullptr));
+  if (!out) return out;
+  auto* result = reinterpret_cast<PyArrayObject*>(out.get());
+  const npy_intp size = PyArray_SIZE(result);
+  if (size == 0) return out;
+  char* args[kMostOperands + 1];
+  for (int k = 0; k < count; ++k) args[k] = operands[k].data(type);
+  args[count] = PyArray_BYTES(result);
+  for (int i = 0; i < walk.ndim; ++i) walk.steps[i][count] = strides[i];
+  sort_and_join(walk, sorted);
+  run_walk(loop, walk, args, size);
+  return out;
 }
 
-void Ufunc::find() {
-  if (watching) note_kernel(kNumpyLoop);
-  known_ = !watching;
-  if (std::exchange(found_, true)) return;
-  all_found().push_back(this);
-  PyObject* numpy = PyImport_ImportModule("numpy");
-  PyObject* object = numpy == nullptr ? nullptr : PyObject_GetAttrString(numpy, name_);
-  Py_XDECREF(numpy);
-  if (object == nullptr) {
-    PyErr_Clear();
-    return;
+// -- kernels that look at their arguments first
+
+bool kernels_replaced = false;
+
+namespace {
+
+// `condition ? a : b` for elements of one size, whatever they are.
+template <class U>
+struct Choose {
+  static GRADWRIGHT_INLINE void run(char** args, npy_intp size, const npy_intp* steps) {
+    const char *c = args[0], *a = args[1], *b = args[2];
+    char* out = args[3];
+    constexpr npy_intp item = sizeof(U);
+    if (steps[0] == 1 && steps[3] == item) {
+      auto* to = reinterpret_cast<U*>(out);
+      const auto *left = reinterpret_cast<const U*>(a), *right = reinterpret_cast<const U*>(b);
+      if (steps[1] == item && steps[2] == item) {
+        for (npy_intp i = 0; i < size; ++i) to[i] = c[i] != 0 ? left[i] : right[i];
+        return;
+      }
+      if (steps[1] == item && steps[2] == 0) {
+        const U single = *right;
+        for (npy_intp i = 0; i < size; ++i) to[i] = c[i] != 0 ? left[i] : single;
+        return;
+      }
+      if (steps[1] == 0 && steps[2] == item) {
+        const U single = *left;
+        for (npy_intp i = 0; i < size; ++i) to[i] = c[i] != 0 ? single : right[i];
+        return;
+      }
+    }
+    for (npy_intp i = 0; i < size; ++i, c += steps[0], a += steps[1], b += steps[2], out += steps[3]) {
+      std::memcpy(out, *c != 0 ? a : b, sizeof(U));
+    }
   }
-  const auto* ufunc = reinterpret_cast<PyUFuncObject*>(object);
-  const int wanted[] = {NPY_FLOAT, NPY_DOUBLE};
-  for (int i = 0; i < ufunc->ntypes; ++i) {
-    const char* types = ufunc->types + i * ufunc->nargs;
-    for (int k = 0; k < 2; ++k) {
-      bool fits = loops_[k].function == nullptr;
-      for (int j = 0; fits && j < ufunc->nargs; ++j) fits = types[j] == wanted[k];
-      if (fits) {
-        loops_[k].function = ufunc->functions[i];
-        loops_[k].data = ufunc->data == nullptr ? nullptr : const_cast<void*>(ufunc->data[i]);
+};
+
+struct Wide {
+  uint64_t parts[2];
+};
+
+template <class U>
+const Loop* choose_loop(int type) {
+  // One for each type number: they differ in the result alone.
+  static const LoopFunction function = Levels<Choose<U>>::best();
+  static Loop loops[24];
+  if (loops[type].function == nullptr) loops[type] = {function, nullptr, type, true};
+  return &loops[type];
+}
+
+}  // namespace
+
+namespace kernels {
+
+const Loop* where::loop(const int* types) {
+  const int type = types[1];
+  if (types[0] != NPY_BOOL || types[2] != type || type < 0 || type >= 24) return nullptr;
+  PyArray_Descr* descr = PyArray_DescrFromType(type);
+  if (descr == nullptr) {
+    PyErr_Clear();
+    return nullptr;
+  }
+  const bool known = std::strchr(takes::kAll, descr->type) != nullptr;
+  const npy_intp size = PyDataType_ELSIZE(descr);
+  Py_DECREF(descr);
+  if (!known) return nullptr;
+  switch (size) {
+    case 1: return choose_loop<uint8_t>(type);
+    case 2: return choose_loop<uint16_t>(type);
+    case 4: return choose_loop<uint32_t>(type);
+    case 8: return choose_loop<uint64_t>(type);
+    case 16: return choose_loop<Wide>(type);
+    default: return nullptr;
+  }
+}
+
+Ref where(PyObject* condition, PyObject* self, PyObject* other) {
+  Operand operands[3];
+  operands[0].array = array_of(condition);
+  if (detail::type_of(operands[0].array) != NPY_BOOL) return Ref();
+  int type = -1;
+  PyObject* given[] = {self, other};
+  for (int i = 0; i < 2; ++i) {
+    Operand& operand = operands[i + 1];
+    if (!PyObject_TypeCheck(given[i], python.tensor_type)) {
+      if (!operand.set(given[i])) return Ref();
+      continue;
+    }
+    operand.array = array_of(given[i]);
+    const int own = detail::type_of(operand.array);
+    if (type != -1 && own != type) return Ref();
+    type = own;
+  }
+  const bool has_number = operands[1].array == nullptr || operands[2].array == nullptr;
+  if (has_number && type != NPY_FLOAT && type != NPY_DOUBLE) return Ref();
+  const int types[] = {NPY_BOOL, type, type};
+  const Loop* loop = where::loop(types);
+  return loop == nullptr ? Ref() : run_loop(*loop, operands, 3, type);
+}
+
+Ref clamp(PyObject* self, PyObject* min, PyObject* max) {
+  if (min == Py_None && max == Py_None) return Ref();
+  if (max == Py_None) return binary_scalar<maximum>(self, min);
+  if (min == Py_None) return binary_scalar<minimum>(self, max);
+  return elementwise<hardtanh, 1>(self, min, max);
+}
+
+Ref elu(PyObject* self, PyObject* alpha, PyObject* scale, PyObject* input_scale) {
+  const int type = detail::type_of(array_of(self));
+  const Loop* loop = loop_of<elu_of_factors>(type);
+  Operand operands[4], factor;
+  if (loop == nullptr || !factor.set(alpha) || !operands[1].set(scale) || !operands[3].set(input_scale)) return Ref();
+  operands[0].array = array_of(self);
+  operands[2].number = factor.number * operands[1].number;
+  operands[2].single = static_cast<float>(operands[2].number);
+  return run_loop(*loop, operands, 4, type);
+}
+
+namespace {
+
+// 'e' or 't' for the two ways to compute gelu; 0 for what is none of them.
+char approximation(PyObject* name) {
+  if (!PyUnicode_Check(name)) return 0;
+  if (PyUnicode_CompareWithASCIIString(name, "none") == 0) return 'e';
+  return PyUnicode_CompareWithASCIIString(name, "tanh") == 0 ? 't' : 0;
+}
+
+}  // namespace
+
+Ref gelu(PyObject* self, PyObject* approximate) {
+  switch (approximation(approximate)) {
+    case 'e': return unary<gelu_by_erf>(self);
+    case 't': return unary<gelu_by_tanh>(self);
+    default: return Ref();
+  }
+}
+
+Ref gelu_backward(PyObject* grad_output, PyObject* self, PyObject* approximate) {
+  switch (approximation(approximate)) {
+    case 'e': return binary<gelu_backward_by_erf>(grad_output, self);
+    case 't': return binary<gelu_backward_by_tanh>(grad_output, self);
+    default: return Ref();
+  }
+}
+
+Ref pow_tensor_scalar(PyObject* self, PyObject* exponent) {
+  Operand power_of;
+  if (!power_of.set(exponent)) return Ref();
+  const double value = power_of.number;
+  if (value == 2) return unary<square>(self);
+  const int type = detail::type_of(array_of(self));
+  if (type != NPY_FLOAT && type != NPY_DOUBLE) return Ref();
+  if (value == 3) return unary<cube>(self);
+  if (value == 0.5) return unary<sqrt>(self);
+  if (value == -1) return unary<reciprocal>(self);
+  if (value == -0.5) return unary<rsqrt>(self);
+  return binary_scalar<power>(self, exponent);
+}
+
+}  // namespace kernels
+
+// -- formulas
+
+namespace detail {
+
+namespace {
+
+// A step with its loop and its operands found.
+struct Stage {
+  LoopFunction function;
+  void* data;
+  int count;  // operands and result
+  int slots[4];
+  npy_intp steps[4];
+};
+
+// A formula over arrays that were looked at.
+struct Formula {
+  Stage stages[kMostSteps];
+  int count;
+  int given;                     // slots from here on are temporaries
+  char* data[kMostSlots];        // of what is given
+  npy_intp moves[kMostSlots];    // from element to element
+  char* result;
+  npy_intp block;  // elements
+
+  void run(npy_intp begin, npy_intp end) const {
+    alignas(64) char memory[kMostTemporaries][kBlockBytes];
+    char* at[kMostSlots];
+    for (int slot = given; slot < kMostSlots && slot < given + kMostTemporaries; ++slot) at[slot] = memory[slot - given];
+    for (npy_intp start = begin; start < end; start += block) {
+      const npy_intp size = std::min(block, end - start);
+      for (int slot = 0; slot < given; ++slot) at[slot] = data[slot] + start * moves[slot];
+      for (int i = 0; i < count; ++i) {
+        const Stage& stage = stages[i];
+        char* args[4];
+        for (int k = 0; k < stage.count; ++k) args[k] = at[stage.slots[k]];
+        const int last = stage.count - 1;
+        if (i == count - 1) args[last] = result + start * stage.steps[last];
+        stage.function(args, &size, stage.steps, stage.data);
       }
     }
   }
-  // The ufunc itself lives as long as NumPy.
-  Py_DECREF(object);
+};
+
+// The step of a Tensor through the elements of its shape: 0 where it is one element repeated; -1 where it is not dense.
+npy_intp step_of(PyArrayObject* array) {
+  if (is_dense(array)) return PyArray_ITEMSIZE(array);
+  if (!PyArray_ISBEHAVED_RO(array)) return -1;
+  for (int i = 0; i < PyArray_NDIM(array); ++i) {
+    if (PyArray_DIM(array, i) != 1 && PyArray_STRIDE(array, i) != 0) return -1;
+  }
+  return 0;
 }
+
+}  // namespace
+
+Ref run_formula(const Step* steps, int count, PyObject* const* given, int tensors, int numbers) {
+  Formula formula;
+  Operand operands[kMostSlots];
+  int types[kMostSlots];
+  PyArrayObject* first = nullptr;
+  int type = -1;  // that of numbers
+  for (int slot = 0; slot < tensors; ++slot) {
+    if (!is_plain(given[slot])) return Ref();
+    PyArrayObject* array = array_of(given[slot]);
+    types[slot] = type_of(array);
+    if (types[slot] != NPY_BOOL) type = types[slot];
+    if (first == nullptr) first = array;
+    if (!same_shape(first, array)) return Ref();
+    formula.data[slot] = PyArray_BYTES(array);
+    formula.moves[slot] = step_of(array);
+    if (formula.moves[slot] < 0) return Ref();
+  }
+  if (type != NPY_FLOAT && type != NPY_DOUBLE) return Ref();
+  formula.given = tensors + numbers;
+  for (int slot = tensors; slot < formula.given; ++slot) {
+    if (!operands[slot].set(given[slot])) return Ref();
+    types[slot] = type;
+    formula.data[slot] = operands[slot].data(type);
+    formula.moves[slot] = 0;
+  }
+  formula.count = count;
+  formula.block = kBlockBytes / static_cast<npy_intp>(type == NPY_FLOAT ? sizeof(float) : sizeof(double));
+  for (int i = 0; i < count; ++i) {
+    const Step& step = steps[i];
+    Stage& stage = formula.stages[i];
+    int own[3];
+    for (int k = 0; k < step.count; ++k) own[k] = types[step.operands[k]];
+    const Loop* loop = step.loop(own);
+    if (loop == nullptr) return Ref();
+    // Temporaries have room for elements of the formula's type.
+    const int made = loop->result;
+    if (made != type && made != NPY_BOOL) return Ref();
+    stage.function = loop->function;
+    stage.data = loop->data;
+    stage.count = step.count + 1;
+    for (int k = 0; k <= step.count; ++k) {
+      const int slot = k < step.count ? step.operands[k] : step.result;
+      const int item_type = k < step.count ? types[slot] : made;
+      const npy_intp item = item_type == NPY_BOOL ? 1 : type == NPY_FLOAT ? sizeof(float) : sizeof(double);
+      stage.slots[k] = slot;
+      stage.steps[k] = k < step.count && slot < formula.given ? formula.moves[slot] : item;
+    }
+    types[step.result] = made;
+  }
+  const int made = types[steps[count - 1].result];
+  Ref out(PyArray_NewFromDescr(&PyArray_Type, PyArray_DescrFromType(made), PyArray_NDIM(first), PyArray_DIMS(first),
+                               nullptr, nullptr, 0, nullptr));
+  if (!out) return out;
+  auto* result = reinterpret_cast<PyArrayObject*>(out.get());
+  formula.result = PyArray_BYTES(result);
+  const npy_intp size = PyArray_SIZE(result);
+  if (size < kGrain) {
+    formula.run(0, size);
+  } else {
+    ReleaseGil without_gil;
+    parallel_for(size, kGrain, [&](npy_intp begin, npy_intp end) { formula.run(begin, end); });
+  }
+  return new_tensor(std::move(out));
+}
+
+}  // namespace detail
 
 }  // namespace gradwright

@@ -1,337 +1,618 @@
-// Element-wise kernels: native loops over float32 and float64, and the inner loops of NumPy's ufuncs.
+// Element-wise kernels: what each computes, and how they are called.
 //
-// A kernel takes Tensors and gives an array; it declines (null, no exception) whatever it has no loop for: other
-// element types, arrays that are not contiguous, shapes that differ by more than a single element. NumPy's own inner
-// loops are called for functions that NumPy vectorises, so that results are NumPy's to the last bit.
+// A kernel takes Tensors and gives an array; it declines (null, no exception) whatever it has no loop for: other element
+// types, arrays that are not aligned, shapes that do not broadcast. NumPy's own inner loops are called for functions that
+// NumPy vectorises, so that results are NumPy's to the last bit; what is written here does the arithmetic of the Python
+// kernel in the same order.
 
 #pragma once
 
 #include "core.hpp"
+#include "loops.hpp"
 #include "observe.hpp"
+#include "parallel.hpp"
 
-#include <algorithm>
 #include <cmath>
-#include <concepts>
+#include <initializer_list>
 
 namespace gradwright {
 
-// -- NumPy's inner loops
+// Whether a kernel was registered at run time in the place of one of these.
+extern bool kernels_replaced;
 
-// The loops of one ufunc, looked up when they are first needed.
-class Ufunc {
- public:
-  explicit constexpr Ufunc(const char* name) : name_(name) {}
-  struct Loop {
-    void (*function)(char**, const npy_intp*, const npy_intp*, void*) = nullptr;
-    void* data = nullptr;
-  };
-  // The loop for arguments and result of one element type; its function is null where there is none.
-  const Loop& loop(Kind kind) {
-    if (!known_) find();
-    return loops_[static_cast<int>(kind)];
-  }
-  // Let all of them be looked up again: somebody watches, who is told of it.
-  static void forget_all();
-
- private:
-  void find();
-  const char* name_;
-  bool known_ = false;  // never while somebody watches
-  bool found_ = false;
-  Loop loops_[2] = {};
-};
-
-// -- kernels by the names that they have in runtime/kernels
+// -- kernels by the names that they have in runtime/kernels, or in runtime/helpers; the generator reads names and operands
 
 namespace kernels {
 
-struct plus {
+struct add {
   template <class T>
   static T apply(T a, T b) { return a + b; }
+  static inline Ufunc ufunc{"add", 2};
 };
-struct minus {
+using plus = add;
+struct sub {
   template <class T>
   static T apply(T a, T b) { return a - b; }
+  static inline Ufunc ufunc{"subtract", 2};
 };
-struct minus_swapped {
+struct rsub {
   template <class T>
   static T apply(T a, T b) { return b - a; }
 };
 struct mul {
   template <class T>
   static T apply(T a, T b) { return a * b; }
+  static inline Ufunc ufunc{"multiply", 2};
 };
 struct div {
   template <class T>
   static T apply(T a, T b) { return a / b; }
+  static inline Ufunc ufunc{"true_divide", 2, takes::kFloatsAndComplex};
 };
 struct neg {
   template <class T>
   static T apply(T a) { return -a; }
-};
-struct relu {
-  template <class T>
-  static T apply(T a) { return a > T(0) || a != a ? a : T(0); }
+  static inline Ufunc ufunc{"negative", 1};
 };
 struct reciprocal {
   template <class T>
   static T apply(T a) { return T(1) / a; }
+  static inline Ufunc ufunc{"reciprocal", 1, takes::kFloatsAndComplex};
+};
+struct positive {
+  static inline Ufunc ufunc{"positive", 1, takes::kNumbers};
 };
 struct square {
   template <class T>
   static T apply(T a) { return a * a; }
+  static inline Ufunc ufunc{"square", 1, takes::kNumbers};
+};
+struct cube {
+  static constexpr bool composed = true;
+  template <class T>
+  static T apply(T a) { return a * a * a; }
+};
+
+struct exp {
+  static inline Ufunc ufunc{"exp", 1, takes::kFloatsAndComplex};
+};
+struct exp2 {
+  static inline Ufunc ufunc{"exp2", 1, takes::kFloatsAndComplex};
+};
+struct expm1 {
+  static inline Ufunc ufunc{"expm1", 1, takes::kFloatsAndComplex};
+};
+struct log {
+  static inline Ufunc ufunc{"log", 1, takes::kFloatsAndComplex};
+};
+struct log2 {
+  static inline Ufunc ufunc{"log2", 1, takes::kFloatsAndComplex};
+};
+struct log10 {
+  static inline Ufunc ufunc{"log10", 1, takes::kFloatsAndComplex};
+};
+struct log1p {
+  static inline Ufunc ufunc{"log1p", 1, takes::kFloatsAndComplex};
+};
+struct logaddexp {
+  static inline Ufunc ufunc{"logaddexp", 2, takes::kFloats};
+};
+struct logaddexp2 {
+  static inline Ufunc ufunc{"logaddexp2", 2, takes::kFloats};
+};
+struct sqrt {
+  static inline Ufunc ufunc{"sqrt", 1, takes::kFloatsAndComplex};
+};
+struct rsqrt {
+  static constexpr bool composed = true;
+  template <class T>
+  static T apply(T a) { return T(1) / std::sqrt(a); }
+};
+struct sin {
+  static inline Ufunc ufunc{"sin", 1, takes::kFloatsAndComplex};
+};
+struct cos {
+  static inline Ufunc ufunc{"cos", 1, takes::kFloatsAndComplex};
+};
+struct tan {
+  static inline Ufunc ufunc{"tan", 1, takes::kFloatsAndComplex};
+};
+struct asin {
+  static inline Ufunc ufunc{"arcsin", 1, takes::kFloatsAndComplex};
+};
+struct acos {
+  static inline Ufunc ufunc{"arccos", 1, takes::kFloatsAndComplex};
+};
+struct atan {
+  static inline Ufunc ufunc{"arctan", 1, takes::kFloatsAndComplex};
+};
+struct atan2 {
+  static inline Ufunc ufunc{"arctan2", 2, takes::kFloats};
+};
+struct sinh {
+  static inline Ufunc ufunc{"sinh", 1, takes::kFloatsAndComplex};
+};
+struct cosh {
+  static inline Ufunc ufunc{"cosh", 1, takes::kFloatsAndComplex};
+};
+struct tanh {
+  static inline Ufunc ufunc{"tanh", 1, takes::kFloatsAndComplex};
+};
+struct asinh {
+  static inline Ufunc ufunc{"arcsinh", 1, takes::kFloatsAndComplex};
+};
+struct acosh {
+  static inline Ufunc ufunc{"arccosh", 1, takes::kFloatsAndComplex};
+};
+struct atanh {
+  static inline Ufunc ufunc{"arctanh", 1, takes::kFloatsAndComplex};
+};
+struct magnitude {
+  static inline Ufunc ufunc{"absolute", 1};
+};
+struct conjugate {
+  static inline Ufunc ufunc{"conjugate", 1, takes::kNumbers};
+};
+struct hypot {
+  static inline Ufunc ufunc{"hypot", 2, takes::kFloats};
+};
+struct copysign {
+  static inline Ufunc ufunc{"copysign", 2, takes::kFloats};
+};
+struct nextafter {
+  static inline Ufunc ufunc{"nextafter", 2, takes::kFloats};
+};
+struct deg2rad {
+  static inline Ufunc ufunc{"deg2rad", 1, takes::kFloats};
+};
+struct rad2deg {
+  static inline Ufunc ufunc{"rad2deg", 1, takes::kFloats};
+};
+struct floor {
+  static inline Ufunc ufunc{"floor", 1, takes::kFloats};
+};
+struct ceil {
+  static inline Ufunc ufunc{"ceil", 1, takes::kFloats};
+};
+struct trunc {
+  static inline Ufunc ufunc{"trunc", 1, takes::kFloats};
+};
+struct round_half_even {
+  static inline Ufunc ufunc{"rint", 1, takes::kFloats};
+};
+struct power {
+  static inline Ufunc ufunc{"power", 2, takes::kFloats};
+};
+
+struct sgn {
+  static constexpr bool composed = true;
+  template <class T>
+  static T apply(T a) { return T(a > T(0)) - T(a < T(0)); }
+};
+struct sign : sgn {};
+
+struct eq {
+  static inline Ufunc ufunc{"equal", 2};
+};
+struct ne {
+  static inline Ufunc ufunc{"not_equal", 2};
+};
+struct lt {
+  static inline Ufunc ufunc{"less", 2, takes::kReal};
+};
+struct le {
+  static inline Ufunc ufunc{"less_equal", 2, takes::kReal};
+};
+struct gt {
+  static inline Ufunc ufunc{"greater", 2, takes::kReal};
+};
+struct ge {
+  static inline Ufunc ufunc{"greater_equal", 2, takes::kReal};
+};
+struct isnan {
+  static inline Ufunc ufunc{"isnan", 1};
+};
+struct isinf {
+  static inline Ufunc ufunc{"isinf", 1};
+};
+struct isfinite {
+  static inline Ufunc ufunc{"isfinite", 1};
+};
+struct logical_and {
+  static inline Ufunc ufunc{"logical_and", 2};
+};
+struct logical_or {
+  static inline Ufunc ufunc{"logical_or", 2};
+};
+struct logical_xor {
+  static inline Ufunc ufunc{"logical_xor", 2};
+};
+struct logical_not {
+  static inline Ufunc ufunc{"logical_not", 1};
+};
+struct bitwise_and {
+  static inline Ufunc ufunc{"bitwise_and", 2};
+};
+struct bitwise_or {
+  static inline Ufunc ufunc{"bitwise_or", 2};
+};
+struct bitwise_xor {
+  static inline Ufunc ufunc{"bitwise_xor", 2};
+};
+struct bitwise_not {
+  static inline Ufunc ufunc{"invert", 1};
+};
+
+// Operands: a bool, and two of one element type.
+struct where {
+  static constexpr int operands = 3;
+  static const Loop* loop(const int* types);
+};
+
+// NaN wins, and of equal ones (zeros of two signs) the second, as in NumPy's.
+struct maximum {
+  template <class T>
+  static T apply(T a, T b) { return a > b || a != a ? a : b; }
+  static inline Ufunc ufunc{"maximum", 2, takes::kReal};
+};
+struct minimum {
+  template <class T>
+  static T apply(T a, T b) { return a < b || a != a ? a : b; }
+  static inline Ufunc ufunc{"minimum", 2, takes::kReal};
+};
+struct clamp_min : maximum {};
+struct clamp_max : minimum {};
+struct fmax {
+  static inline Ufunc ufunc{"fmax", 2, takes::kReal};
+};
+struct fmin {
+  static inline Ufunc ufunc{"fmin", 2, takes::kReal};
+};
+// Operands: x, the lowest and the highest value.
+struct hardtanh {
+  static constexpr bool composed = true;
+  template <class T>
+  static T apply(T a, T low, T high) { return minimum::apply(maximum::apply(a, low), high); }
+};
+
+struct relu {
+  template <class T>
+  static T apply(T a) { return maximum::apply(a, T(0)); }
+};
+struct threshold {
+  static constexpr bool composed = true;
+  template <class T>
+  static T apply(T a, T bound, T value) { return a <= bound ? value : a; }
+};
+struct threshold_backward {
+  static constexpr bool composed = true;
+  template <class T>
+  static T apply(T grad, T a, T bound) { return a <= bound ? T(0) : grad; }
+};
+struct leaky_relu {
+  static constexpr bool composed = true;
+  template <class T>
+  static T apply(T a, T slope) { return a > T(0) ? a : a * slope; }
+};
+struct hardsigmoid {
+  static constexpr bool composed = true;
+  template <class T>
+  static T apply(T a) { return hardtanh::apply(a + T(3), T(0), T(6)) / T(6); }
+};
+struct hardswish {
+  static constexpr bool composed = true;
+  template <class T>
+  static T apply(T a) { return hardtanh::apply(a + T(3), T(0), T(6)) * a / T(6); }
+};
+struct hardshrink {
+  static constexpr bool composed = true;
+  template <class T>
+  static T apply(T a, T bound) { return std::fabs(a) <= bound ? T(0) : a; }
 };
 struct tanh_backward {
+  static constexpr bool composed = true;
   template <class T>
   static T apply(T grad, T output) { return grad * (T(1) - output * output); }
 };
 struct sigmoid_backward {
+  static constexpr bool composed = true;
   template <class T>
   static T apply(T grad, T output) { return grad * ((T(1) - output) * output); }
 };
 
-struct exp {
-  static inline Ufunc ufunc{"exp"};
+struct sigmoid {
+  template <class T>
+  static GRADWRIGHT_INLINE void block(const T* x, T* out, npy_intp size) {
+    for (npy_intp i = 0; i < size; ++i) out[i] = -x[i];
+    by_numpy<exp>(out, out, size);
+    for (npy_intp i = 0; i < size; ++i) out[i] = T(1) / (out[i] + T(1));
+  }
 };
-struct exp2 {
-  static inline Ufunc ufunc{"exp2"};
+struct silu {
+  template <class T>
+  static GRADWRIGHT_INLINE void block(const T* x, T* out, npy_intp size) {
+    sigmoid::block(x, out, size);
+    for (npy_intp i = 0; i < size; ++i) out[i] = x[i] * out[i];
+  }
 };
-struct expm1 {
-  static inline Ufunc ufunc{"expm1"};
+struct silu_slope {
+  template <class T>
+  static GRADWRIGHT_INLINE void block(const T* x, T* out, npy_intp size) {
+    sigmoid::block(x, out, size);
+    for (npy_intp i = 0; i < size; ++i) out[i] = out[i] * (x[i] * (T(1) - out[i]) + T(1));
+  }
 };
-struct log {
-  static inline Ufunc ufunc{"log"};
+struct log_sigmoid {
+  template <class T>
+  static GRADWRIGHT_INLINE void block(const T* x, T* out, npy_intp size) {
+    for (npy_intp i = 0; i < size; ++i) out[i] = -std::fabs(x[i]);
+    by_numpy<exp>(out, out, size);
+    by_numpy<log1p>(out, out, size);
+    for (npy_intp i = 0; i < size; ++i) out[i] = minimum::apply(x[i], T(0)) - out[i];
+  }
 };
-struct log2 {
-  static inline Ufunc ufunc{"log2"};
+struct softplus {
+  template <class T>
+  static GRADWRIGHT_INLINE void block(const T* x, const T* beta, const T* threshold, T* out, npy_intp size) {
+    for (npy_intp i = 0; i < size; ++i) out[i] = x[i] * beta[i];
+    by_numpy<exp>(out, out, size);
+    by_numpy<log1p>(out, out, size);
+    for (npy_intp i = 0; i < size; ++i) out[i] = x[i] * beta[i] > threshold[i] ? x[i] : out[i] / beta[i];
+  }
 };
-struct log10 {
-  static inline Ufunc ufunc{"log10"};
+struct mish {
+  template <class T>
+  static GRADWRIGHT_INLINE void block(const T* x, T* out, npy_intp size) {
+    T zeros[kBlock<T>] = {};
+    char* args[] = {reinterpret_cast<char*>(const_cast<T*>(x)), reinterpret_cast<char*>(zeros),
+                    reinterpret_cast<char*>(out)};
+    const npy_intp steps[] = {sizeof(T), sizeof(T), sizeof(T)};
+    const Loop* loop = logaddexp::ufunc.found(kTypeNumber<T>);
+    loop->function(args, &size, steps, loop->data);
+    by_numpy<tanh>(out, out, size);
+    for (npy_intp i = 0; i < size; ++i) out[i] = x[i] * out[i];
+  }
 };
-struct log1p {
-  static inline Ufunc ufunc{"log1p"};
+// Operands: x, what multiplies the result above 0 and below it, and what multiplies x below it.
+struct elu_of_factors {
+  template <class T>
+  static GRADWRIGHT_INLINE void block(const T* x, const T* above, const T* below, const T* inner, T* out, npy_intp size) {
+    for (npy_intp i = 0; i < size; ++i) out[i] = minimum::apply(x[i], T(0)) * inner[i];
+    by_numpy<expm1>(out, out, size);
+    for (npy_intp i = 0; i < size; ++i) out[i] = maximum::apply(x[i], T(0)) * above[i] + out[i] * below[i];
+  }
 };
-struct sqrt {
-  static inline Ufunc ufunc{"sqrt"};
+
+// The error function. For float by W. J. Cody's rational approximations (Rational Chebyshev approximations for the error
+// function, Math. Comp. 23, 1969) in double precision, so that what is rounded is right to 1e-15; for double the C library's.
+struct erf {
+  static GRADWRIGHT_INLINE void block(const double* x, double* out, npy_intp size) {
+    for (npy_intp i = 0; i < size; ++i) out[i] = std::erf(x[i]);
+  }
+  static GRADWRIGHT_INLINE void block(const float* x, float* out, npy_intp size) {
+    constexpr npy_intp kSize = kBlock<double>;
+    double tail[kSize];
+    for (npy_intp start = 0; start < size; start += kSize) {
+      const npy_intp count = std::min(kSize, size - start);
+      const float* from = x + start;
+      for (npy_intp i = 0; i < count; ++i) tail[i] = -static_cast<double>(from[i]) * from[i];
+      by_numpy<exp>(tail, tail, count);
+      for (npy_intp i = 0; i < count; ++i) out[start + i] = static_cast<float>(rational(from[i], tail[i]));
+    }
+  }
+  template <class T>
+  static GRADWRIGHT_INLINE void block(const T* x, T* out, npy_intp size) { block(x, out, size); }
+
+ private:
+  // Of x and exp(-x*x). Both pieces are computed and one is chosen: there is no branch, and the loop is vectorised.
+  static GRADWRIGHT_INLINE double rational(double x, double tail) {
+    const double y = std::fabs(x), square = y * y;
+    double p = (.185777706184603153 * square + 3.16112374387056560) * square + 113.864154151050156;
+    p = (p * square + 377.485237685302021) * square + 3209.37758913846947;
+    double q = ((square + 23.6012909523441209) * square + 244.024637934444173) * square;
+    q = (q + 1282.61652607737228) * square + 2844.23683343917062;
+    const double near = x * p / q;
+    p = ((2.15311535474403846e-8 * y + .564188496988670089) * y + 8.88314979438837594) * y + 66.1191906371416295;
+    p = ((p * y + 298.635138197400131) * y + 881.952221241769090) * y + 1712.04761263407058;
+    p = (p * y + 2051.07837782607147) * y + 1230.33935479799725;
+    q = ((y + 15.7449261107098347) * y + 117.693950891312499) * y + 537.181101862009858;
+    q = ((q * y + 1621.38957456669019) * y + 3290.79923573345963) * y + 4362.61909014324716;
+    q = (q * y + 3439.36767414372164) * y + 1230.33935480374942;
+    const double far = std::copysign(y > 6 ? 1 : 1 - tail * (p / q), x);
+    return y <= .46875 || x != x ? near : far;
+  }
 };
-struct sin {
-  static inline Ufunc ufunc{"sin"};
+struct gelu_by_erf {
+  template <class T>
+  static GRADWRIGHT_INLINE void block(const T* x, T* out, npy_intp size) {
+    T scaled[kBlock<T>];
+    for (npy_intp i = 0; i < size; ++i) scaled[i] = x[i] * T(kSqrtHalf);
+    erf::block(scaled, out, size);
+    for (npy_intp i = 0; i < size; ++i) out[i] = (out[i] + T(1)) * (x[i] * T(0.5));
+  }
+  static constexpr double kSqrtHalf = 0.70710678118654757;
+  static constexpr double kSqrtTwoOverPi = 0.79788456080286541;
+  static constexpr double kCubic = 0.044715;
 };
-struct cos {
-  static inline Ufunc ufunc{"cos"};
+struct gelu_by_tanh {
+  template <class T>
+  static GRADWRIGHT_INLINE void block(const T* x, T* out, npy_intp size) {
+    curve(x, out, size);
+    for (npy_intp i = 0; i < size; ++i) out[i] = (out[i] + T(1)) * (x[i] * T(0.5));
+  }
+  template <class T>
+  static GRADWRIGHT_INLINE void curve(const T* x, T* out, npy_intp size) {
+    for (npy_intp i = 0; i < size; ++i) {
+      out[i] = (x[i] * x[i] * T(gelu_by_erf::kCubic) + T(1)) * x[i] * T(gelu_by_erf::kSqrtTwoOverPi);
+    }
+    by_numpy<tanh>(out, out, size);
+  }
 };
-struct tan {
-  static inline Ufunc ufunc{"tan"};
+struct gelu_backward_by_erf {
+  template <class T>
+  static GRADWRIGHT_INLINE void block(const T* grad, const T* x, T* out, npy_intp size) {
+    T density[kBlock<T>];
+    for (npy_intp i = 0; i < size; ++i) density[i] = x[i] * T(gelu_by_erf::kSqrtHalf);
+    erf::block(density, out, size);
+    for (npy_intp i = 0; i < size; ++i) density[i] = x[i] * x[i] * T(-0.5);
+    by_numpy<exp>(density, density, size);
+    for (npy_intp i = 0; i < size; ++i) {
+      out[i] = ((out[i] + T(1)) * T(0.5) + density[i] * T(0.5 * gelu_by_erf::kSqrtTwoOverPi) * x[i]) * grad[i];
+    }
+  }
 };
-struct asin {
-  static inline Ufunc ufunc{"arcsin"};
-};
-struct acos {
-  static inline Ufunc ufunc{"arccos"};
-};
-struct atan {
-  static inline Ufunc ufunc{"arctan"};
-};
-struct atan2 {
-  static inline Ufunc ufunc{"arctan2"};
-};
-struct sinh {
-  static inline Ufunc ufunc{"sinh"};
-};
-struct cosh {
-  static inline Ufunc ufunc{"cosh"};
-};
-struct tanh {
-  static inline Ufunc ufunc{"tanh"};
-};
-struct asinh {
-  static inline Ufunc ufunc{"arcsinh"};
-};
-struct acosh {
-  static inline Ufunc ufunc{"arccosh"};
-};
-struct atanh {
-  static inline Ufunc ufunc{"arctanh"};
-};
-struct abs {
-  static inline Ufunc ufunc{"absolute"};
-};
-struct hypot {
-  static inline Ufunc ufunc{"hypot"};
-};
-struct copysign {
-  static inline Ufunc ufunc{"copysign"};
+struct gelu_backward_by_tanh {
+  template <class T>
+  static GRADWRIGHT_INLINE void block(const T* grad, const T* x, T* out, npy_intp size) {
+    gelu_by_tanh::curve(x, out, size);
+    for (npy_intp i = 0; i < size; ++i) {
+      const T slope = (x[i] * x[i] * T(3 * gelu_by_erf::kCubic) + T(1)) * T(gelu_by_erf::kSqrtTwoOverPi);
+      const T bend = (T(1) - out[i] * out[i]) * slope * x[i];
+      out[i] = (out[i] + T(1) + bend) * T(0.5) * grad[i];
+    }
+  }
 };
 
 }  // namespace kernels
 
-template <class F>
-concept IsUfunc = requires { F::ufunc; };
-
 // -- running them
 
-inline Ref empty_like(PyArrayObject* array) {
+// `operands` into a new array; the shapes broadcast. Null without an exception where NumPy's rules for the layout of the
+// result are not known here, or shapes do not fit: then NumPy decides.
+struct Operand {
+  PyArrayObject* array = nullptr;  // null: a number
+  double number = 0;
+  float single = 0;
+
+  bool set(PyObject* object);  // a Python float or int; false, without an exception: another, or an int too large
+  char* data(int type) {
+    if (array != nullptr) return PyArray_BYTES(array);
+    return type == NPY_FLOAT ? reinterpret_cast<char*>(&single) : reinterpret_cast<char*>(&number);
+  }
+};
+Ref run_loop(const Loop& loop, Operand* operands, int count, int type);
+
+// A loop over so many elements that other threads should help, or run Python meanwhile.
+void run_large(const Loop& loop, char* const* args, int count, npy_intp size, const npy_intp* steps);
+
+inline bool is_dense(PyArrayObject* array) { return PyArray_IS_C_CONTIGUOUS(array) && PyArray_ISBEHAVED_RO(array); }
+
+// Reasons to decline.
+inline constexpr char kNoLoop[] = "no loop for these dtypes";
+inline constexpr char kOddNumber[] = "a number that is no float and no int of up to 53 bits";
+inline constexpr char kOddLayout[] = "a layout for which NumPy decides how the result lies";
+
+namespace detail {
+
+// NumPy's number of the element type, or -1 where it is not in native order.
+inline int type_of(PyArrayObject* array) {
+  return PyArray_ISNOTSWAPPED(array) ? PyArray_DESCR(array)->type_num : -1;
+}
+
+// An array for the result of `loop` on operands like `array`.
+inline Ref result_like(PyArrayObject* array, const Loop& loop) {
   PyArray_Descr* descr = PyArray_DESCR(array);
-  Py_INCREF(descr);
+  if (loop.result == descr->type_num) {
+    Py_INCREF(descr);
+  } else {
+    descr = PyArray_DescrFromType(loop.result);
+  }
   return Ref(PyArray_NewFromDescr(&PyArray_Type, descr, PyArray_NDIM(array), PyArray_DIMS(array), nullptr, nullptr, 0,
                                   nullptr));
 }
 
-inline bool is_dense(PyArrayObject* array) { return PyArray_IS_C_CONTIGUOUS(array) && PyArray_ISALIGNED(array); }
-
-// Reasons to decline.
-inline constexpr char kNoLoop[] = "no loop for this dtype";
-inline constexpr char kNotDense[] = "the elements do not lie one after the other";
-inline const char* why_not(Kind kind) { return kind == Kind::kNone ? kNoLoop : kNotDense; }
-
-template <class F, class T>
-void loop_unary(const T* in, T* out, npy_intp size) {
-  for (npy_intp i = 0; i < size; ++i) out[i] = F::apply(in[i]);
+inline bool same_shape(PyArrayObject* a, PyArrayObject* b) {
+  return PyArray_NDIM(a) == PyArray_NDIM(b) &&
+         std::equal(PyArray_DIMS(a), PyArray_DIMS(a) + PyArray_NDIM(a), PyArray_DIMS(b));
 }
 
-// `step` 0 repeats the first element.
-template <class F, class T>
-void loop_binary(const T* a, npy_intp step_a, const T* b, npy_intp step_b, T* out, npy_intp size) {
-  if (step_a != 0 && step_b != 0) {
-    for (npy_intp i = 0; i < size; ++i) out[i] = F::apply(a[i], b[i]);
-  } else if (step_a != 0) {
-    const T right = *b;
-    for (npy_intp i = 0; i < size; ++i) out[i] = F::apply(a[i], right);
-  } else {
-    const T left = *a;
-    for (npy_intp i = 0; i < size; ++i) out[i] = F::apply(left, b[i]);
+// The result of dense operands of one shape, and of numbers.
+template <int count>
+Ref run_dense_loop(const Loop& loop, PyArrayObject* like, char* const (&operands)[count],
+                   const npy_intp (&operand_steps)[count]) {
+  Ref out = result_like(like, loop);
+  if (!out) return out;
+  auto* result = reinterpret_cast<PyArrayObject*>(out.get());
+  char* args[count + 1];
+  npy_intp steps[count + 1];
+  for (int i = 0; i < count; ++i) {
+    args[i] = operands[i];
+    steps[i] = operand_steps[i];
   }
+  args[count] = PyArray_BYTES(result);
+  steps[count] = PyArray_ITEMSIZE(result);
+  const npy_intp size = PyArray_SIZE(result);
+  if (size < kGrain) {
+    loop.function(args, &size, steps, loop.data);
+  } else {
+    run_large(loop, args, count + 1, size, steps);
+  }
+  return out;
+}
+
+}  // namespace detail
+
+// Tensors of one element type, and after them numbers, which take that type.
+template <class F, int tensors, class... Args>
+Ref elementwise(Args... args) {
+  PyObject* given[] = {args...};
+  Operand operands[sizeof...(args)];
+  const int type = detail::type_of(array_of(given[0]));
+  const Loop* loop = loop_of<F>(type);
+  if (loop == nullptr) return declined(kNoLoop);
+  for (size_t i = 0; i < sizeof...(args); ++i) {
+    if (i >= tensors) {
+      if (!operands[i].set(given[i])) return declined(kOddNumber);
+    } else {
+      operands[i].array = array_of(given[i]);
+      if (detail::type_of(operands[i].array) != type) return declined(kNoLoop);
+    }
+  }
+  return run_loop(*loop, operands, sizeof...(args), type);
 }
 
 template <class F>
 Ref unary(PyObject* tensor) {
   PyArrayObject* array = array_of(tensor);
-  const Kind kind = kind_of(array);
-  if (kind == Kind::kNone || !is_dense(array)) return declined(why_not(kind));
-  if constexpr (IsUfunc<F>) {
-    const Ufunc::Loop& loop = F::ufunc.loop(kind);
-    if (loop.function == nullptr) return declined(kNoLoop);
-    Ref out = empty_like(array);
-    if (!out) return out;
-    auto* result = reinterpret_cast<PyArrayObject*>(out.get());
-    char* args[] = {PyArray_BYTES(array), PyArray_BYTES(result)};
-    const npy_intp size = PyArray_SIZE(array), item = PyArray_ITEMSIZE(array);
-    const npy_intp steps[] = {item, item};
-    loop.function(args, &size, steps, loop.data);
-    return out;
-  } else {
-    Ref out = empty_like(array);
-    if (!out) return out;
-    void* result = PyArray_DATA(reinterpret_cast<PyArrayObject*>(out.get()));
-    const npy_intp size = PyArray_SIZE(array);
-    if (kind == Kind::kFloat32) {
-      loop_unary<F>(static_cast<const float*>(PyArray_DATA(array)), static_cast<float*>(result), size);
-    } else {
-      loop_unary<F>(static_cast<const double*>(PyArray_DATA(array)), static_cast<double*>(result), size);
-    }
-    return out;
-  }
-}
-
-// Both operands have the same shape, or one of them a single element and no more dimensions.
-template <class F>
-Ref binary_arrays(PyArrayObject* a, PyArrayObject* b, Kind kind) {
-  PyArrayObject* like = a;
-  npy_intp step_a = 1, step_b = 1;
-  if (PyArray_NDIM(a) != PyArray_NDIM(b) ||
-      !std::equal(PyArray_DIMS(a), PyArray_DIMS(a) + PyArray_NDIM(a), PyArray_DIMS(b))) {
-    if (PyArray_SIZE(b) == 1 && PyArray_NDIM(b) <= PyArray_NDIM(a)) {
-      step_b = 0;
-    } else if (PyArray_SIZE(a) == 1 && PyArray_NDIM(a) <= PyArray_NDIM(b)) {
-      like = b;
-      step_a = 0;
-    } else {
-      return declined("the shapes broadcast by more than a single element");
-    }
-  }
-  if constexpr (IsUfunc<F>) {
-    const Ufunc::Loop& loop = F::ufunc.loop(kind);
-    if (loop.function == nullptr) return declined(kNoLoop);
-    Ref out = empty_like(like);
-    if (!out) return out;
-    auto* result = reinterpret_cast<PyArrayObject*>(out.get());
-    char* args[] = {PyArray_BYTES(a), PyArray_BYTES(b), PyArray_BYTES(result)};
-    const npy_intp size = PyArray_SIZE(like), item = PyArray_ITEMSIZE(like);
-    const npy_intp steps[] = {step_a * item, step_b * item, item};
-    loop.function(args, &size, steps, loop.data);
-    return out;
-  } else {
-    Ref out = empty_like(like);
-    if (!out) return out;
-    void* result = PyArray_DATA(reinterpret_cast<PyArrayObject*>(out.get()));
-    const npy_intp size = PyArray_SIZE(like);
-    if (kind == Kind::kFloat32) {
-      loop_binary<F>(static_cast<const float*>(PyArray_DATA(a)), step_a, static_cast<const float*>(PyArray_DATA(b)),
-                     step_b, static_cast<float*>(result), size);
-    } else {
-      loop_binary<F>(static_cast<const double*>(PyArray_DATA(a)), step_a, static_cast<const double*>(PyArray_DATA(b)),
-                     step_b, static_cast<double*>(result), size);
-    }
-    return out;
-  }
+  if (!is_dense(array)) return elementwise<F, 1>(tensor);
+  const Loop* loop = loop_of<F>(PyArray_DESCR(array)->type_num);
+  if (loop == nullptr) return declined(kNoLoop);
+  return detail::run_dense_loop<1>(*loop, array, {PyArray_BYTES(array)}, {PyArray_ITEMSIZE(array)});
 }
 
 template <class F>
 Ref binary(PyObject* first, PyObject* second) {
   PyArrayObject *a = array_of(first), *b = array_of(second);
-  const Kind kind = kind_of(a);
-  if (kind == Kind::kNone || kind_of(b) != kind) return declined(kNoLoop);
-  if (!is_dense(a) || !is_dense(b)) return declined(kNotDense);
-  return binary_arrays<F>(a, b, kind);
+  if (!is_dense(a) || !is_dense(b) || !detail::same_shape(a, b)) {
+    return elementwise<F, 2>(first, second);
+  }
+  const int type = PyArray_DESCR(a)->type_num;
+  const Loop* loop = PyArray_DESCR(b)->type_num == type ? loop_of<F>(type) : nullptr;
+  if (loop == nullptr) return declined(kNoLoop);
+  const npy_intp item = PyArray_ITEMSIZE(a);
+  return detail::run_dense_loop<2>(*loop, a, {PyArray_BYTES(a), PyArray_BYTES(b)}, {item, item});
 }
 
-// The second operand is a Python int or float, which takes the element type of the first.
+// The second operand is a Python int or float.
 template <class F>
 Ref binary_scalar(PyObject* tensor, PyObject* number) {
-  PyArrayObject* a = array_of(tensor);
-  const Kind kind = kind_of(a);
-  if (kind == Kind::kNone || !is_dense(a)) return declined(why_not(kind));
-  double value;
-  if (PyFloat_CheckExact(number)) {
-    value = PyFloat_AS_DOUBLE(number);
-  } else if (PyLong_CheckExact(number)) {
-    int overflow;
-    const long long whole = PyLong_AsLongLongAndOverflow(number, &overflow);
-    if (overflow != 0 || whole > (1ll << 53) || whole < -(1ll << 53)) {
-      return declined("the number does not fit a double");
-    }
-    value = static_cast<double>(whole);
-  } else {
-    return declined("the number is neither int nor float");
-  }
-  Ref out = empty_like(a);
-  if (!out) return out;
-  void* result = PyArray_DATA(reinterpret_cast<PyArrayObject*>(out.get()));
-  const npy_intp size = PyArray_SIZE(a);
-  if constexpr (IsUfunc<F>) {
-    const Ufunc::Loop& loop = F::ufunc.loop(kind);
-    if (loop.function == nullptr) return declined(kNoLoop);
-    const float single = static_cast<float>(value);
-    const void* operand = kind == Kind::kFloat32 ? static_cast<const void*>(&single) : static_cast<const void*>(&value);
-    char* args[] = {PyArray_BYTES(a), static_cast<char*>(const_cast<void*>(operand)), static_cast<char*>(result)};
-    const npy_intp item = PyArray_ITEMSIZE(a);
-    const npy_intp steps[] = {item, 0, item};
-    loop.function(args, &size, steps, loop.data);
-  } else if (kind == Kind::kFloat32) {
-    const float operand = static_cast<float>(value);
-    loop_binary<F>(static_cast<const float*>(PyArray_DATA(a)), 1, &operand, 0, static_cast<float*>(result), size);
-  } else {
-    loop_binary<F>(static_cast<const double*>(PyArray_DATA(a)), 1, &value, 0, static_cast<double*>(result), size);
-  }
-  return out;
+  PyArrayObject* array = array_of(tensor);
+  if (!is_dense(array)) return elementwise<F, 1>(tensor, number);
+  const int type = PyArray_DESCR(array)->type_num;
+  const Loop* loop = type == NPY_FLOAT || type == NPY_DOUBLE ? loop_of<F>(type) : nullptr;
+  Operand operand;
+  if (loop == nullptr) return declined(kNoLoop);
+  if (!operand.set(number)) return declined(kOddNumber);
+  return detail::run_dense_loop<2>(*loop, array, {PyArray_BYTES(array), operand.data(type)},
+                                   {PyArray_ITEMSIZE(array), 0});
 }
 
 namespace kernels {
 
-inline constexpr char kScaled[] = "alpha is not 1";
-
 // Whether `alpha` is the number 1, which leaves nothing to multiply with.
 inline bool is_one(PyObject* alpha) { return PyLong_CheckExact(alpha) && PyLong_AsLong(alpha) == 1; }
+
+inline constexpr char kAlpha[] = "alpha is not 1";
 
 // A Tensor or a number as the second operand.
 template <class F>
@@ -340,14 +621,22 @@ Ref binary_any(PyObject* self, PyObject* other) {
 }
 
 inline Ref add(PyObject* self, PyObject* other, PyObject* alpha) {
-  return is_one(alpha) ? binary_any<plus>(self, other) : declined(kScaled);
+  return is_one(alpha) ? binary_any<struct add>(self, other) : declined(kAlpha);
 }
 inline Ref sub(PyObject* self, PyObject* other, PyObject* alpha) {
-  return is_one(alpha) ? binary_any<minus>(self, other) : declined(kScaled);
+  return is_one(alpha) ? binary_any<struct sub>(self, other) : declined(kAlpha);
 }
 inline Ref rsub(PyObject* self, PyObject* other, PyObject* alpha) {
-  return is_one(alpha) ? binary_any<minus_swapped>(self, other) : declined(kScaled);
+  return is_one(alpha) ? binary_any<struct rsub>(self, other) : declined(kAlpha);
 }
+
+// What looks at its numbers, or at other arguments, before it chooses a loop; see kernels.cpp.
+Ref where(PyObject* condition, PyObject* self, PyObject* other);
+Ref clamp(PyObject* self, PyObject* min, PyObject* max);
+Ref elu(PyObject* self, PyObject* alpha, PyObject* scale, PyObject* input_scale);
+Ref gelu(PyObject* self, PyObject* approximate);
+Ref gelu_backward(PyObject* grad_output, PyObject* self, PyObject* approximate);
+Ref pow_tensor_scalar(PyObject* self, PyObject* exponent);
 
 }  // namespace kernels
 
@@ -355,16 +644,17 @@ namespace detail {
 
 // `out = a + b`, `out` being one of them. The arrays have one shape and element type.
 inline bool add_arrays(PyArrayObject* a, PyArrayObject* b, PyArrayObject* out) {
-  const Kind kind = kind_of(a);
-  if (kind == Kind::kNone || kind_of(b) != kind || !is_dense(a) || !is_dense(b)) return false;
-  const npy_intp size = PyArray_SIZE(a);
-  if (kind == Kind::kFloat32) {
-    loop_binary<kernels::plus>(static_cast<const float*>(PyArray_DATA(a)), 1, static_cast<const float*>(PyArray_DATA(b)),
-                               1, static_cast<float*>(PyArray_DATA(out)), size);
+  const int type = type_of(a);
+  if (type_of(b) != type || !is_dense(a) || !is_dense(b)) return false;
+  const Loop* loop = loop_of<kernels::plus>(type);
+  if (loop == nullptr) return false;
+  char* args[] = {PyArray_BYTES(a), PyArray_BYTES(b), PyArray_BYTES(out)};
+  const npy_intp item = PyArray_ITEMSIZE(out), size = PyArray_SIZE(out);
+  const npy_intp steps[] = {item, item, item};
+  if (size < kGrain) {
+    loop->function(args, &size, steps, loop->data);
   } else {
-    loop_binary<kernels::plus>(static_cast<const double*>(PyArray_DATA(a)), 1,
-                               static_cast<const double*>(PyArray_DATA(b)), 1, static_cast<double*>(PyArray_DATA(out)),
-                               size);
+    run_large(*loop, args, 3, size, steps);
   }
   return true;
 }
@@ -375,5 +665,57 @@ inline bool add_arrays(PyArrayObject* a, PyArrayObject* b, PyArrayObject* out) {
 inline bool add_into(PyArrayObject* sum, PyArrayObject* term) { return detail::add_arrays(sum, term, sum); }
 // The same with the sum in the memory of `term`.
 inline bool add_into_second(PyArrayObject* sum, PyArrayObject* term) { return detail::add_arrays(sum, term, term); }
+
+// -- formulas in one loop
+
+// One kernel of a formula, and the slots of its operands and its result. Slots: the Tensors, then the numbers, then
+// temporaries.
+struct Step {
+  const Loop* (*loop)(const int* types);
+  int count;
+  signed char operands[3];
+  signed char result;
+};
+
+namespace detail {
+
+// The generator keeps to these.
+constexpr int kMostSteps = 16;
+constexpr int kMostSlots = 16;
+constexpr int kMostTemporaries = 6;
+
+template <class F, int count>
+const Loop* step_loop(const int* types) {
+  if constexpr (requires { F::loop(types); }) {
+    return F::loop(types);
+  } else {
+    for (int i = 1; i < count; ++i) {
+      if (types[i] != types[0]) return nullptr;
+    }
+    return loop_of<F>(types[0]);
+  }
+}
+
+Ref run_formula(const Step* steps, int count, PyObject* const* given, int tensors, int numbers);
+
+}  // namespace detail
+
+template <class F, class... Slots>
+constexpr Step step(int result, Slots... operands) {
+  static_assert(sizeof...(operands) <= 3);
+  return {detail::step_loop<F, sizeof...(operands)>,
+          sizeof...(operands),
+          {static_cast<signed char>(operands)...},
+          static_cast<signed char>(result)};
+}
+
+// A formula over Tensors of one shape, and numbers after them; a Tensor without history, or null without an exception
+// where its statements have to be run: while a graph is recorded, where dtypes differ or shapes broadcast.
+template <int tensors, size_t count, class... Args>
+Ref fused(const Step (&steps)[count], Args... args) {
+  if (grad_enabled || unusual != 0 || kernels_replaced) return Ref();
+  PyObject* const given[] = {args...};
+  return detail::run_formula(steps, count, given, tensors, sizeof...(args) - tensors);
+}
 
 }  // namespace gradwright

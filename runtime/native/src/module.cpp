@@ -4,10 +4,13 @@
 #define GRADWRIGHT_IMPORTS_NUMPY
 #include "core.hpp"
 
+#include "address_map.hpp"
 #include "attributes.hpp"
 #include "callable.hpp"
 #include "engine.hpp"
+#include "kernels.hpp"
 #include "parallel.hpp"
+#include "optim.hpp"
 #include "registry.hpp"
 #include "search.hpp"
 #include "sharing.hpp"
@@ -177,6 +180,7 @@ PyObject* load(PyObject* module, PyObject*) {
 PyObject* kernel_replaced(PyObject*, PyObject* name) {
   const char* text = PyUnicode_AsUTF8(name);
   if (text == nullptr) return nullptr;
+  kernels_replaced = true;
   if (Function* function = find_function(text)) function->replaced |= kByKernel;
   Py_RETURN_NONE;
 }
@@ -206,6 +210,10 @@ PyMethodDef methods[] = {
      "backward(roots, grads, keep_graph, create_graph, accumulate, search, inputs)"},
     {"replace_attributes", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(replace_attributes)),
      METH_FASTCALL, "replace_attributes(tensor_type, size_type, dtypes)"},
+    {"sgd", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(sgd_step)), METH_FASTCALL,
+     "A step of stochastic gradient descent: whether it was done."},
+    {"adam", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(adam_step)), METH_FASTCALL,
+     "A step of Adam: whether it was done."},
     {"view_of", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(view_of)), METH_FASTCALL,
      "view_of(array, base, kind='single'): see runtime/views.py"},
     {"share", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(share)), METH_FASTCALL,
@@ -242,6 +250,16 @@ PyModuleDef definition = {
 };
 
 }  // namespace
+
+PyObject* interned(const char* literal) {
+  static AddressMap<PyObject*> known;
+  PyObject* key = reinterpret_cast<PyObject*>(const_cast<char*>(literal));
+  if (const auto* found = known.find(key)) return found->value;
+  PyObject* made = PyUnicode_InternFromString(literal);
+  if (made == nullptr) Py_FatalError("no memory for a name");
+  known.insert(key)->value = made;
+  return made;
+}
 
 bool is_plain_type(PyTypeObject* type) {
   for (PyTypeObject* known : plain_types) {

@@ -106,7 +106,7 @@ PyObject* watch(PyObject*, PyObject* given) {
   Ref old(std::exchange(watcher, given == Py_None ? nullptr : Py_NewRef(given)));
   watched_thread = PyThread_get_thread_ident();
   set_watching(given != Py_None);
-  Ufunc::forget_all();
+  Ufunc::watch_changes();
   Py_RETURN_NONE;
 }
 

@@ -1,5 +1,7 @@
 #include "products.hpp"
 
+#include <complex>
+
 #include "kernels.hpp"
 
 namespace gradwright {
@@ -7,7 +9,7 @@ namespace gradwright {
 namespace {
 
 // Its inner loop calls BLAS, and multiplies by itself what BLAS has no form for.
-Ufunc matmul{"matmul"};
+Ufunc matmul{"matmul", 2, "fdFD"};
 
 // From so many multiplications on, other threads run meanwhile.
 constexpr npy_intp kLongWork = 1 << 16;
@@ -16,11 +18,12 @@ PyArrayObject* as_array(const Ref& object) {
   return reinterpret_cast<PyArrayObject*>(object.get());
 }
 
-// The element type of the operands of a product, where there is a loop for it.
-Kind common_kind(PyArrayObject* a, PyArrayObject* b) {
-  const Kind kind = kind_of(a);
-  const bool fits = kind_of(b) == kind && PyArray_ISALIGNED(a) && PyArray_ISALIGNED(b);
-  return fits ? kind : Kind::kNone;
+// The element type of the operands of a product, where there is a loop for it; else -1.
+int common_type(PyArrayObject* a, PyArrayObject* b) {
+  const int type = detail::type_of(a);
+  const bool fits = detail::type_of(b) == type && PyArray_ISALIGNED(a) && PyArray_ISALIGNED(b) &&
+                    matmul.loop(type) != nullptr;
+  return fits ? type : -1;
 }
 
 // Operands as batches of matrices: a missing dimension has one element and no stride.
@@ -47,11 +50,10 @@ Matrices batch(PyArrayObject* array) {
 }
 
 // A new array with `count` products in it; `dims` is its shape.
-Ref multiply(Kind kind, npy_intp count, const Matrices& a, const Matrices& b, int ndim,
+Ref multiply(int type, npy_intp count, const Matrices& a, const Matrices& b, int ndim,
              const npy_intp* dims) {
-  const Ufunc::Loop& loop = matmul.loop(kind);
-  if (loop.function == nullptr) return Ref();
-  Ref out(PyArray_SimpleNew(ndim, dims, kind == Kind::kFloat32 ? NPY_FLOAT : NPY_DOUBLE));
+  const Loop& loop = *matmul.loop(type);
+  Ref out(PyArray_SimpleNew(ndim, dims, type));
   if (!out) return out;
   const npy_intp item = PyArray_ITEMSIZE(as_array(out));
   const npy_intp sizes[] = {count, a.rows, a.columns, b.columns};
@@ -59,44 +61,39 @@ Ref multiply(Kind kind, npy_intp count, const Matrices& a, const Matrices& b, in
   const npy_intp steps[] = {a.step,        b.step,     a.rows * row_step, a.row_step, a.column_step,
                             b.row_step,    b.column_step, row_step,       item};
   char* args[] = {a.data, b.data, PyArray_BYTES(as_array(out))};
-  if (count * a.rows * a.columns * b.columns < kLongWork) {
-    loop.function(args, sizes, steps, loop.data);
-  } else {
-    Py_BEGIN_ALLOW_THREADS;
-    loop.function(args, sizes, steps, loop.data);
-    Py_END_ALLOW_THREADS;
-  }
+  ReleaseGil released(count * a.rows * a.columns * b.columns >= kLongWork);
+  loop.function(args, sizes, steps, loop.data);
   return out;
 }
 
 Ref product(PyArrayObject* a, PyArrayObject* b) {
-  const Kind kind = common_kind(a, b);
-  if (kind == Kind::kNone || PyArray_NDIM(a) != 2 || PyArray_NDIM(b) != 2) return Ref();
+  const int type = common_type(a, b);
+  if (type < 0 || PyArray_NDIM(a) != 2 || PyArray_NDIM(b) != 2) return Ref();
   if (PyArray_DIM(a, 1) != PyArray_DIM(b, 0)) return Ref();
   const npy_intp dims[] = {PyArray_DIM(a, 0), PyArray_DIM(b, 1)};
-  return multiply(kind, 1, matrix(a), matrix(b), 2, dims);
+  return multiply(type, 1, matrix(a), matrix(b), 2, dims);
 }
 
 Ref product_of_batches(PyArrayObject* a, PyArrayObject* b) {
-  const Kind kind = common_kind(a, b);
-  if (kind == Kind::kNone || PyArray_NDIM(a) != 3 || PyArray_NDIM(b) != 3) return Ref();
+  const int type = common_type(a, b);
+  if (type < 0 || PyArray_NDIM(a) != 3 || PyArray_NDIM(b) != 3) return Ref();
   if (PyArray_DIM(a, 0) != PyArray_DIM(b, 0) || PyArray_DIM(a, 2) != PyArray_DIM(b, 1)) return Ref();
   const npy_intp dims[] = {PyArray_DIM(a, 0), PyArray_DIM(a, 1), PyArray_DIM(b, 2)};
-  return multiply(kind, dims[0], batch(a), batch(b), 3, dims);
+  return multiply(type, dims[0], batch(a), batch(b), 3, dims);
 }
 
 Ref product_with_vector(PyArrayObject* a, PyArrayObject* b) {
-  const Kind kind = common_kind(a, b);
-  if (kind == Kind::kNone || PyArray_NDIM(a) != 2 || PyArray_NDIM(b) != 1) return Ref();
+  const int type = common_type(a, b);
+  if (type < 0 || PyArray_NDIM(a) != 2 || PyArray_NDIM(b) != 1) return Ref();
   if (PyArray_DIM(a, 1) != PyArray_DIM(b, 0)) return Ref();
-  return multiply(kind, 1, matrix(a), column(b), 1, PyArray_DIMS(a));
+  return multiply(type, 1, matrix(a), column(b), 1, PyArray_DIMS(a));
 }
 
 Ref product_of_vectors(PyArrayObject* a, PyArrayObject* b) {
-  const Kind kind = common_kind(a, b);
-  if (kind == Kind::kNone || PyArray_NDIM(a) != 1 || PyArray_NDIM(b) != 1) return Ref();
+  const int type = common_type(a, b);
+  if (type < 0 || PyArray_NDIM(a) != 1 || PyArray_NDIM(b) != 1) return Ref();
   if (PyArray_DIM(a, 0) != PyArray_DIM(b, 0)) return Ref();
-  return multiply(kind, 1, row(a), column(b), 0, nullptr);
+  return multiply(type, 1, row(a), column(b), 0, nullptr);
 }
 
 // -- adding to a product
@@ -139,14 +136,19 @@ Ref added(PyArrayObject* term, Ref product) {
     if (size != 1) steps[3 - PyArray_NDIM(term) + i] = PyArray_STRIDE(term, i);
   }
   if (PyArray_SIZE(out) == 0) return product;
-  const bool is_float = PyArray_TYPE(out) == NPY_FLOAT;
-  const auto add = is_float ? add_rows<float> : add_rows<double>;
-  if (PyArray_SIZE(out) < kLongWork) {
-    add(out, PyArray_BYTES(term), steps);
-  } else {
-    Py_BEGIN_ALLOW_THREADS;
-    add(out, PyArray_BYTES(term), steps);
-    Py_END_ALLOW_THREADS;
+  ReleaseGil released(PyArray_SIZE(out) >= kGrain);
+  switch (PyArray_TYPE(out)) {
+    case NPY_FLOAT:
+      add_rows<float>(out, PyArray_BYTES(term), steps);
+      break;
+    case NPY_DOUBLE:
+      add_rows<double>(out, PyArray_BYTES(term), steps);
+      break;
+    case NPY_CFLOAT:
+      add_rows<std::complex<float>>(out, PyArray_BYTES(term), steps);
+      break;
+    default:
+      add_rows<std::complex<double>>(out, PyArray_BYTES(term), steps);
   }
   return product;
 }
@@ -158,7 +160,7 @@ bool is_number_one(PyObject* factor) {
 
 bool adds_plainly(PyObject* self, PyObject* factor, PyObject* beta, PyObject* alpha) {
   return is_number_one(beta) && is_number_one(alpha) &&
-         common_kind(array_of(self), array_of(factor)) != Kind::kNone;
+         common_type(array_of(self), array_of(factor)) >= 0;
 }
 
 }  // namespace
@@ -173,7 +175,9 @@ Ref mv(PyObject* self, PyObject* vec) { return product_with_vector(array_of(self
 Ref dot(PyObject* self, PyObject* tensor) {
   return product_of_vectors(array_of(self), array_of(tensor));
 }
-Ref vdot(PyObject* self, PyObject* other) { return dot(self, other); }  // of real numbers
+Ref vdot(PyObject* self, PyObject* other) {
+  return PyArray_ISCOMPLEX(array_of(self)) ? Ref() : dot(self, other);
+}
 
 Ref addmm(PyObject* self, PyObject* mat1, PyObject* mat2, PyObject* beta, PyObject* alpha) {
   if (!adds_plainly(self, mat1, beta, alpha)) return Ref();

@@ -68,9 +68,13 @@ const PyType_Slot own_slots[] = {
     {0, nullptr},
 };
 
-// Memory of exact Tensors that were freed, to be used again.
+// Memory of exact Tensors that were freed, to be used again. AddressSanitizer shall see who uses it after that.
+#ifdef __SANITIZE_ADDRESS__
+constexpr int kKept = 0;
+#else
 constexpr int kKept = 256;
-PyObject* kept[kKept];
+#endif
+PyObject* kept[kKept + 1];
 int kept_count = 0;
 
 // Frees an exact Tensor. It takes the place of what Python makes for a class without slots of its own, and is called

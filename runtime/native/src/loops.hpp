@@ -1,0 +1,291 @@
+// Inner loops of element-wise kernels: NumPy's own, and ones compiled here out of functions of single elements or of short
+// blocks. All have the signature of NumPy's: pointers to the operands and the result, a count, and steps in bytes.
+//
+// What is compiled here exists several times, for the instructions of several generations of processors, and the best is
+// chosen when the module is loaded. All give the same results: nothing is contracted or reordered.
+
+#pragma once
+
+#include "core.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <type_traits>
+#include <utility>
+
+#if defined(__x86_64__) && (defined(__GNUC__) || defined(__clang__))
+#define GRADWRIGHT_X86 1
+#endif
+
+#if defined(__GNUC__) || defined(__clang__)
+#define GRADWRIGHT_INLINE inline __attribute__((always_inline))
+#else
+#define GRADWRIGHT_INLINE inline
+#endif
+
+namespace gradwright {
+
+// The most operands of a loop, its result not counted.
+constexpr int kMostOperands = 5;
+
+// Elements of a block: what a loop keeps between two steps stays in the nearest cache.
+constexpr npy_intp kBlockBytes = 4096;
+template <class T>
+constexpr npy_intp kBlock = kBlockBytes / sizeof(T);
+
+using LoopFunction = void (*)(char** args, const npy_intp* size, const npy_intp* steps, void* data);
+
+template <class T>
+constexpr int kTypeNumber = std::is_same_v<T, float> ? NPY_FLOAT : NPY_DOUBLE;
+
+struct Loop {
+  LoopFunction function = nullptr;
+  void* data = nullptr;
+  int result = NPY_NOTYPE;  // NumPy's number of the result's element type
+  // The Python kernel is made of several ufuncs, each of which lays its result out anew.
+  bool composed = false;
+};
+
+// -- NumPy's
+
+// Which element types a kernel takes.
+namespace takes {
+constexpr const char* kReal = "?bBhHiIlLqQefd";
+constexpr const char* kNumbers = "bBhHiIlLqQefdFD";
+constexpr const char* kFloats = "efd";
+constexpr const char* kFloatsAndComplex = "efdFD";
+constexpr const char* kAll = "?bBhHiIlLqQefdFD";
+}  // namespace takes
+
+// The loops of one ufunc for operands of one element type.
+class Ufunc {
+ public:
+  Ufunc(const char* name, int operands, const char* takes = takes::kAll)
+      : name_(name), takes_(takes), operands_(operands), next_(std::exchange(all_, this)) {}
+  // Null where there is none. Needs the GIL: the first call looks all ufuncs up, and watchers are told.
+  const Loop* loop(int type) const {
+    if (!quick_) announce();
+    return found(type);
+  }
+  // The same of what was looked up before.
+  const Loop* found(int type) const {
+    const bool known = type >= 0 && type < kTypes && loops_[type].function != nullptr;
+    return known ? &loops_[type] : nullptr;
+  }
+  static void find_once() {
+    if (!found_) find_all();
+  }
+  // Somebody begins or ends to watch.
+  static void watch_changes() { quick_ = false; }
+
+ private:
+  static constexpr int kTypes = 24;  // those that NumPy has of its own
+  static void announce();
+  static void find_all();
+  void find(PyObject* numpy);
+
+  const char* name_;
+  const char* takes_;
+  int operands_;
+  Ufunc* next_;
+  Loop loops_[kTypes] = {};
+  static inline Ufunc* all_ = nullptr;
+  static inline bool found_ = false;
+  static inline bool quick_ = false;  // they are found, and nobody watches
+};
+
+template <class F>
+concept IsUfunc = requires { F::ufunc; };
+
+// NumPy's function on a block. Its loops were found before, when there was the GIL.
+template <class F, class T>
+GRADWRIGHT_INLINE void by_numpy(const T* in, T* out, npy_intp size) {
+  const Loop* loop = F::ufunc.found(kTypeNumber<T>);
+  char* args[] = {reinterpret_cast<char*>(const_cast<T*>(in)), reinterpret_cast<char*>(out)};
+  const npy_intp steps[] = {sizeof(T), sizeof(T)};
+  loop->function(args, &size, steps, loop->data);
+}
+
+// -- ours
+
+// A function of elements, `static T apply(T a, T b)`, or of blocks, `static void block(const T* a, T* out, npy_intp size)`,
+// whose result is no operand; both for float and double.
+template <class F>
+concept IsPointwise = requires { &F::template apply<float>; };
+template <class F>
+concept IsBlock = requires { &F::template block<float>; };
+
+namespace detail {
+
+template <class R, class... Args>
+constexpr int count_parameters(R (*)(Args...)) {
+  return sizeof...(Args);
+}
+
+template <class F>
+constexpr int operands_of() {
+  if constexpr (IsPointwise<F>) {
+    return count_parameters(&F::template apply<float>);
+  } else if constexpr (IsBlock<F>) {
+    return count_parameters(&F::template block<float>) - 2;
+  } else {
+    return -1;
+  }
+}
+
+template <class T>
+GRADWRIGHT_INLINE T read(const char* from) {
+  return *reinterpret_cast<const T*>(from);
+}
+
+// Dense operands, all of them, into a dense result.
+template <class F, class T, size_t... index>
+GRADWRIGHT_INLINE void run_dense(const T* const* in, T* out, npy_intp size, std::index_sequence<index...>) {
+  if constexpr (IsPointwise<F>) {
+    for (npy_intp i = 0; i < size; ++i) out[i] = F::template apply<T>(in[index][i]...);
+  } else {
+    F::template block<T>(in[index]..., out, size);
+  }
+}
+
+template <class F, class T>
+struct Body {
+  static constexpr int kOperands = operands_of<F>();
+
+  static GRADWRIGHT_INLINE void run(char** args, npy_intp size, const npy_intp* steps) {
+    if constexpr (IsPointwise<F> && kOperands == 1) {
+      run_one(args, size, steps);
+    } else if constexpr (IsPointwise<F> && kOperands == 2) {
+      run_two(args, size, steps);
+    } else {
+      run_blocks(args, size, steps);
+    }
+  }
+
+  static GRADWRIGHT_INLINE void run_one(char** args, npy_intp size, const npy_intp* steps) {
+    if (steps[0] == sizeof(T) && steps[1] == sizeof(T)) {
+      const T* in = reinterpret_cast<const T*>(args[0]);
+      T* out = reinterpret_cast<T*>(args[1]);
+      for (npy_intp i = 0; i < size; ++i) out[i] = F::apply(in[i]);
+      return;
+    }
+    const char* in = args[0];
+    char* out = args[1];
+    for (npy_intp i = 0; i < size; ++i, in += steps[0], out += steps[1]) {
+      *reinterpret_cast<T*>(out) = F::apply(read<T>(in));
+    }
+  }
+
+  static GRADWRIGHT_INLINE void run_two(char** args, npy_intp size, const npy_intp* steps) {
+    if (steps[2] == sizeof(T)) {
+      const T *a = reinterpret_cast<const T*>(args[0]), *b = reinterpret_cast<const T*>(args[1]);
+      T* out = reinterpret_cast<T*>(args[2]);
+      if (steps[0] == sizeof(T) && steps[1] == sizeof(T)) {
+        for (npy_intp i = 0; i < size; ++i) out[i] = F::apply(a[i], b[i]);
+        return;
+      }
+      if (steps[0] == sizeof(T) && steps[1] == 0) {
+        const T right = *b;
+        for (npy_intp i = 0; i < size; ++i) out[i] = F::apply(a[i], right);
+        return;
+      }
+      if (steps[0] == 0 && steps[1] == sizeof(T)) {
+        const T left = *a;
+        for (npy_intp i = 0; i < size; ++i) out[i] = F::apply(left, b[i]);
+        return;
+      }
+    }
+    const char *a = args[0], *b = args[1];
+    char* out = args[2];
+    for (npy_intp i = 0; i < size; ++i, a += steps[0], b += steps[1], out += steps[2]) {
+      *reinterpret_cast<T*>(out) = F::apply(read<T>(a), read<T>(b));
+    }
+  }
+
+  // What is not dense is copied into a block, once for all where it is a single element.
+  static GRADWRIGHT_INLINE void run_blocks(char** args, npy_intp size, const npy_intp* steps) {
+    constexpr npy_intp kSize = kBlock<T>;
+    alignas(64) T copies[kOperands + 1][kSize];
+    const T* in[kOperands];
+    for (int k = 0; k < kOperands; ++k) {
+      if (steps[k] != 0) continue;
+      std::fill_n(copies[k], std::min(size, kSize), read<T>(args[k]));
+      in[k] = copies[k];
+    }
+    const bool dense = steps[kOperands] == sizeof(T);
+    for (npy_intp start = 0; start < size; start += kSize) {
+      const npy_intp count = std::min(kSize, size - start);
+      for (int k = 0; k < kOperands; ++k) {
+        const char* from = args[k] + start * steps[k];
+        if (steps[k] == sizeof(T)) {
+          in[k] = reinterpret_cast<const T*>(from);
+        } else if (steps[k] != 0) {
+          for (npy_intp i = 0; i < count; ++i) copies[k][i] = read<T>(from + i * steps[k]);
+          in[k] = copies[k];
+        }
+      }
+      char* to = args[kOperands] + start * steps[kOperands];
+      T* out = dense ? reinterpret_cast<T*>(to) : copies[kOperands];
+      run_dense<F, T>(in, out, count, std::make_index_sequence<kOperands>());
+      if (!dense) {
+        for (npy_intp i = 0; i < count; ++i) *reinterpret_cast<T*>(to + i * steps[kOperands]) = out[i];
+      }
+    }
+  }
+};
+
+}  // namespace detail
+
+// The best instructions that this processor has of those that loops are compiled for: 0 for what all have. The environment
+// variable GRADWRIGHT_CPU lowers it ("baseline", "avx2").
+int cpu_level();
+
+// A body for each level.
+template <class Body>
+struct Levels {
+  static void baseline(char** args, const npy_intp* size, const npy_intp* steps, void*) {
+    Body::run(args, *size, steps);
+  }
+#ifdef GRADWRIGHT_X86
+  __attribute__((target("avx2"))) static void avx2(char** args, const npy_intp* size, const npy_intp* steps, void*) {
+    Body::run(args, *size, steps);
+  }
+  __attribute__((target("avx512f,avx512vl,avx512dq,avx512bw"))) static void avx512(char** args, const npy_intp* size,
+                                                                                 const npy_intp* steps, void*) {
+    Body::run(args, *size, steps);
+  }
+  static LoopFunction best() {
+    constexpr LoopFunction levels[] = {baseline, avx2, avx512};
+    return levels[cpu_level()];
+  }
+#else
+  static LoopFunction best() { return baseline; }
+#endif
+};
+
+// Functions that stand for several ufuncs of NumPy's say so.
+template <class F>
+constexpr bool is_composed() {
+  if constexpr (requires { F::composed; }) return F::composed;
+  return IsBlock<F>;
+}
+
+template <class F, class T>
+inline const Loop own_loop = {Levels<detail::Body<F, T>>::best(), nullptr, kTypeNumber<T>, is_composed<F>()};
+
+// The loop of a kernel for operands of one element type; null where there is none.
+template <class F>
+const Loop* loop_of(int type) {
+  if constexpr (IsBlock<F>) Ufunc::find_once();
+  if constexpr (IsPointwise<F> || IsBlock<F>) {
+    if (type == NPY_FLOAT) return &own_loop<F, float>;
+    if (type == NPY_DOUBLE) return &own_loop<F, double>;
+  }
+  if constexpr (IsUfunc<F>) {
+    return F::ufunc.loop(type);
+  } else {
+    return nullptr;
+  }
+}
+
+}  // namespace gradwright
