@@ -51,29 +51,42 @@ struct Pairwise {
     return sum;
   }
 
-  // The halves are blocks in most calls: recursion goes over pairs of blocks.
   template <class Terms>
-  static GRADWRIGHT_INLINE T run(Terms terms, npy_intp size) {
+  static T baseline(Terms terms, npy_intp size) {
     if (size <= kPairwiseBlock) return block(terms, size);
     const npy_intp half = pairwise_half(size);
-    if (size - half > kPairwiseBlock) {
-      const T left = run_best<Pairwise>(terms, half);
-      return left + run_best<Pairwise>(terms.from(half), size - half);
-    }
-    const T left = block(terms, half);
-    return left + block(terms.from(half), size - half);
+    const T left = baseline(terms, half);
+    return left + baseline(terms.from(half), size - half);
+  }
+#ifdef GRADWRIGHT_X86
+  template <class Terms>
+  __attribute__((target("avx2"))) static T avx2(Terms terms, npy_intp size) {
+    if (size <= kPairwiseBlock) return block(terms, size);
+    const npy_intp half = pairwise_half(size);
+    const T left = avx2(terms, half);
+    return left + avx2(terms.from(half), size - half);
+  }
+#endif
+
+  // Eight elements fill the registers of AVX2: more than that brings nothing.
+  template <class Terms>
+  static T sum(Terms terms, npy_intp size) {
+#ifdef GRADWRIGHT_X86
+    if (detail::level > 0) return avx2(terms, size);
+#endif
+    return baseline(terms, size);
   }
 };
 
 }  // namespace
 
-float sum_dense(const float* in, npy_intp size) { return run_best<Pairwise<float>>(Elements<float>{in}, size); }
-double sum_dense(const double* in, npy_intp size) { return run_best<Pairwise<double>>(Elements<double>{in}, size); }
+float sum_dense(const float* in, npy_intp size) { return Pairwise<float>::sum(Elements<float>{in}, size); }
+double sum_dense(const double* in, npy_intp size) { return Pairwise<double>::sum(Elements<double>{in}, size); }
 float dot_dense(const float* a, const float* b, npy_intp size) {
-  return run_best<Pairwise<float>>(Products<float>{a, b}, size);
+  return Pairwise<float>::sum(Products<float>{a, b}, size);
 }
 double dot_dense(const double* a, const double* b, npy_intp size) {
-  return run_best<Pairwise<double>>(Products<double>{a, b}, size);
+  return Pairwise<double>::sum(Products<double>{a, b}, size);
 }
 
 }  // namespace gradwright

@@ -105,9 +105,8 @@ void sort_dims(PyArrayObject* array, int* places) {
   }
 }
 
-// A result for the dimensions that are kept, in the order of memory of `array`. `composed`: the Python kernel does more
-// than one step, and NumPy then prefers plain order where either would do.
-Ref new_result(PyArrayObject* array, const Dims& dims, bool keepdim, const int* places, bool composed) {
+// A result for the dimensions that are kept, in the order of memory of `array`.
+Ref new_result(PyArrayObject* array, const Dims& dims, bool keepdim, const int* places) {
   PyArray_Descr* dtype = PyArray_DESCR(array);
   npy_intp sizes[NPY_MAXDIMS], strides[NPY_MAXDIMS];
   int where[NPY_MAXDIMS];  // of a dimension of `array` in the result
@@ -120,16 +119,7 @@ Ref new_result(PyArrayObject* array, const Dims& dims, bool keepdim, const int* 
       sizes[ndim++] = 1;
     }
   }
-  bool plain = composed || PyArray_IS_C_CONTIGUOUS(array) || ndim < 2;
-  if (composed) {
-    int before = -1;
-    for (int i = 0; i < PyArray_NDIM(array); ++i) {
-      const int dim = places[i];
-      if (dims.reduced[dim] || PyArray_DIM(array, dim) == 1) continue;
-      plain = plain && dim > before;
-      before = dim;
-    }
-  }
+  const bool plain = PyArray_IS_C_CONTIGUOUS(array) || ndim < 2;
   if (!plain) {
     npy_intp stride = PyDataType_ELSIZE(dtype);
     for (int i = PyArray_NDIM(array) - 1; i >= 0; --i) {
@@ -326,29 +316,10 @@ struct Extremum {
   }
   template <class T>
   static T rows(T best, const T* in, const Axis* axes, int count) {
-    if (count == 1 && axes->in == 1) return column(best, run_best<Extremum>(in, axes->size));
+    if (count == 1 && axes->in == 1) return column(best, run_best<ExtremeElement<largest>>(in, axes->size));
     for (npy_intp i = 0; i < axes->size; ++i, in += axes->in) {
       best = count > 1 ? rows(best, in, axes + 1, count - 1) : column(best, *in);
     }
-    return best;
-  }
-  // Many elements at once; a NaN is kept apart, since no comparison finds it.
-  template <class T>
-  static GRADWRIGHT_INLINE T run(const T* in, npy_intp size) {
-    constexpr int lanes = 128 / sizeof(T);
-    T bests[lanes], nans[lanes] = {};
-    std::fill_n(bests, lanes, start<T>());
-    npy_intp i = 0;
-    for (; i + lanes <= size; i += lanes) {
-      for (int k = 0; k < lanes; ++k) {
-        const T value = in[i + k];
-        bests[k] = beats(value, bests[k]) ? value : bests[k];
-        nans[k] = value != value ? value : nans[k];
-      }
-    }
-    T best = start<T>();
-    for (; i < size; ++i) best = column(best, in[i]);
-    for (int k = 0; k < lanes; ++k) best = column(best, nans[k] != nans[k] ? nans[k] : bests[k]);
     return best;
   }
   template <class T>
@@ -449,7 +420,7 @@ enum class Empty { kAllowed, kDeclined };
 
 // A reduction of floats to floats. `work(layout, in, out)` runs it, for either type, without the GIL where it is long.
 template <class Work>
-Ref run(PyObject* tensor, PyObject* dim, PyObject* keepdim, Empty empty, bool composed, Work work) {
+Ref run(PyObject* tensor, PyObject* dim, PyObject* keepdim, Empty empty, Work work) {
   PyArrayObject* array = array_of(tensor);
   const Kind kind = kind_of(array);
   Dims dims;
@@ -458,7 +429,7 @@ Ref run(PyObject* tensor, PyObject* dim, PyObject* keepdim, Empty empty, bool co
   if (empty == Empty::kDeclined && PyArray_SIZE(array) == 0) return Ref();
   int places[NPY_MAXDIMS];
   sort_dims(array, places);
-  Ref result = new_result(array, dims, keepdim == Py_True, places, composed);
+  Ref result = new_result(array, dims, keepdim == Py_True, places);
   Layout layout;
   if (!result || !plan(array, as_array(result), dims, keepdim == Py_True, places, layout)) return Ref();
   const ReleaseGil released(layout.outputs * layout.count > kGrain);
@@ -472,7 +443,7 @@ Ref run(PyObject* tensor, PyObject* dim, PyObject* keepdim, Empty empty, bool co
 
 template <class Fold>
 Ref fold(PyObject* tensor, PyObject* dim, PyObject* keepdim, Empty empty = Empty::kAllowed) {
-  return run(tensor, dim, keepdim, empty, std::is_same_v<Fold, Mean>,
+  return run(tensor, dim, keepdim, empty,
              [](const Layout& layout, const auto* in, auto* out) { reduce<Fold>(layout, in, out); });
 }
 
@@ -612,7 +583,7 @@ template <class Finish>
 Ref variance(PyObject* tensor, PyObject* dim, PyObject* correction, PyObject* keepdim, Finish finish) {
   double taken;
   if (!read_correction(correction, taken)) return Ref();
-  return run(tensor, dim, keepdim, Empty::kDeclined, true, [&]<class T>(const Layout& layout, const T* in, T* out) {
+  return run(tensor, dim, keepdim, Empty::kDeclined, [&]<class T>(const Layout& layout, const T* in, T* out) {
     const T freedom = static_cast<T>(std::max(static_cast<double>(layout.count) - taken, 0.0));
     if (layout.columns()) {
       each_columns(layout, [&](npy_intp offset, npy_intp to, npy_intp width) {

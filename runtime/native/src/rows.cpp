@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <memory>
 #include <vector>
 
@@ -38,28 +37,6 @@ class Scratch {
   T few_[kTogether];
 };
 
-// -- what is done with a dense run of elements
-
-template <class T>
-GRADWRIGHT_INLINE T largest(const T* in, npy_intp size) {
-  constexpr int lanes = 128 / sizeof(T);
-  T bests[lanes], nans[lanes] = {};
-  std::fill_n(bests, lanes, -std::numeric_limits<T>::infinity());
-  npy_intp i = 0;
-  for (; i + lanes <= size; i += lanes) {
-    for (int k = 0; k < lanes; ++k) {
-      const T value = in[i + k];
-      bests[k] = value > bests[k] ? value : bests[k];
-      nans[k] = value != value ? value : nans[k];
-    }
-  }
-  T best = bests[0];
-  for (int k = 1; k < lanes; ++k) best = bests[k] > best ? bests[k] : best;
-  for (; i < size; ++i) best = in[i] > best || in[i] != in[i] ? in[i] : best;
-  for (int k = 0; k < lanes; ++k) best = nans[k] != nans[k] ? nans[k] : best;
-  return best;
-}
-
 // -- softmax
 
 // How an array is cut into rows along a dimension: `outer` times, `inner` rows of `size` elements lie side by side.
@@ -86,16 +63,16 @@ struct Forward {
   // Less the maximum of each of `count` rows, so that no exponential overflows.
   struct Shift {
     template <class T>
-    static GRADWRIGHT_INLINE void run(const T* in, npy_intp count, npy_intp size, T* out) {
+    static GRADWRIGHT_INLINE void run(const T* __restrict in, npy_intp count, npy_intp size, T* __restrict out) {
       for (npy_intp row = 0; row < count; ++row, in += size, out += size) {
-        const T top = largest(in, size);
+        const T top = ExtremeElement<true>::run(in, size);
         for (npy_intp i = 0; i < size; ++i) out[i] = in[i] - top;
       }
     }
   };
   struct Finish {
     template <class T>
-    static GRADWRIGHT_INLINE void run(T* out, npy_intp count, npy_intp size, const T* totals) {
+    static GRADWRIGHT_INLINE void run(T* __restrict out, npy_intp count, npy_intp size, const T* __restrict totals) {
       for (npy_intp row = 0; row < count; ++row, out += size) {
         const T total = totals[row];
         for (npy_intp i = 0; i < size; ++i) out[i] = log ? out[i] - total : out[i] / total;
@@ -161,7 +138,8 @@ template <bool log>
 struct Backward {
   struct Finish {
     template <class T>
-    static GRADWRIGHT_INLINE void run(const T* grad, const T* output, npy_intp size, T total, T* out) {
+    static GRADWRIGHT_INLINE void run(const T* __restrict grad, const T* __restrict output, npy_intp size, T total,
+                                      T* __restrict out) {
       for (npy_intp i = 0; i < size; ++i) {
         out[i] = log ? grad[i] - out[i] * total : (grad[i] - total) * output[i];
       }
@@ -236,7 +214,8 @@ struct Normalize {
   // The rest of a row that holds `x - mean`; `weight` and `bias` may be null.
   struct Finish {
     template <class T>
-    static GRADWRIGHT_INLINE void run(T* out, npy_intp width, T rstd, const T* weight, const T* bias) {
+    static GRADWRIGHT_INLINE void run(T* __restrict out, npy_intp width, T rstd, const T* __restrict weight,
+                                      const T* __restrict bias) {
       if (weight != nullptr && bias != nullptr) {
         for (npy_intp i = 0; i < width; ++i) out[i] = out[i] * rstd * weight[i] + bias[i];
       } else if (weight != nullptr) {
@@ -250,7 +229,7 @@ struct Normalize {
   };
   struct Shift {
     template <class T>
-    static GRADWRIGHT_INLINE void run(const T* in, npy_intp width, T by, T* out) {
+    static GRADWRIGHT_INLINE void run(const T* __restrict in, npy_intp width, T by, T* __restrict out) {
       for (npy_intp i = 0; i < width; ++i) out[i] = in[i] - by;
     }
   };
@@ -265,31 +244,34 @@ struct Normalize {
 };
 
 struct NormalizeBackward {
-  struct Weigh {
+  // `x - mean`, the gradient times the weight (null for 1), and what the row adds to the gradients of weight and bias (null
+  // where nobody asks for them).
+  struct Begin {
     template <class T>
-    static GRADWRIGHT_INLINE void run(const T* grad, const T* weight, npy_intp width, T* out) {
-      for (npy_intp i = 0; i < width; ++i) out[i] = grad[i] * weight[i];
-    }
-  };
-  // `weighed` may be `out`.
-  struct Finish {
-    template <class T>
-    static GRADWRIGHT_INLINE void run(const T* weighed, const T* centred, npy_intp width, T level, T along, T rstd,
-                                      T* out) {
-      for (npy_intp i = 0; i < width; ++i) out[i] = ((weighed[i] - level) - centred[i] * along) * rstd;
-    }
-  };
-  // What one row adds to the gradients of weight and bias.
-  struct Add {
-    template <class T>
-    static GRADWRIGHT_INLINE void run(const T* grad, const T* centred, npy_intp width, T rstd, T* of_weight,
-                                      T* of_bias) {
-      if (of_weight != nullptr) {
-        for (npy_intp i = 0; i < width; ++i) of_weight[i] += grad[i] * centred[i] * rstd;
+    static GRADWRIGHT_INLINE void run(const T* __restrict grad, const T* __restrict in, npy_intp width, T mean, T rstd,
+                                      const T* __restrict weight, T* __restrict centred, T* __restrict weighed,
+                                      T* __restrict of_weight, T* __restrict of_bias) {
+      for (npy_intp i = 0; i < width; ++i) centred[i] = in[i] - mean;
+      if (weight != nullptr) {
+        for (npy_intp i = 0; i < width; ++i) weighed[i] = grad[i] * weight[i];
       }
-      if (of_bias != nullptr) {
+      if (of_weight != nullptr && of_bias != nullptr) {
+        for (npy_intp i = 0; i < width; ++i) {
+          of_weight[i] += grad[i] * centred[i] * rstd;
+          of_bias[i] += grad[i];
+        }
+      } else if (of_weight != nullptr) {
+        for (npy_intp i = 0; i < width; ++i) of_weight[i] += grad[i] * centred[i] * rstd;
+      } else if (of_bias != nullptr) {
         for (npy_intp i = 0; i < width; ++i) of_bias[i] += grad[i];
       }
+    }
+  };
+  struct Finish {
+    template <class T>
+    static GRADWRIGHT_INLINE void run(const T* __restrict weighed, const T* __restrict centred, npy_intp width, T level,
+                                      T along, T rstd, T* __restrict out) {
+      for (npy_intp i = 0; i < width; ++i) out[i] = ((weighed[i] - level) - centred[i] * along) * rstd;
     }
   };
 };
@@ -316,16 +298,14 @@ void normalize_backward(const Normalized<T>& arrays, npy_intp rows, npy_intp wid
       T* to_bias = of_bias ? bias_sums.data() + group * width : nullptr;
       for (npy_intp row = group * together; row < std::min(rows, (group + 1) * together); ++row) {
         const T *grad = arrays.grad + row * width, rstd = arrays.rstd[row];
-        run_best<Normalize::Shift>(arrays.in + row * width, width, arrays.mean[row], centred.data());
-        run_best<NormalizeBackward::Add>(grad, static_cast<const T*>(centred.data()), width, rstd, to_weight, to_bias);
+        run_best<NormalizeBackward::Begin>(grad, arrays.in + row * width, width, arrays.mean[row], rstd, arrays.weight,
+                                           centred.data(), weighed.data(), to_weight, to_bias);
         if (arrays.of_input == nullptr) continue;
-        if (arrays.weight != nullptr) run_best<NormalizeBackward::Weigh>(grad, arrays.weight, width, weighed.data());
-        const T* factors = arrays.weight != nullptr ? weighed.data() : grad;
+        const T *factors = arrays.weight != nullptr ? weighed.data() : grad, *away = centred.data();
         const T count = static_cast<T>(width);
-        const T along = dot_dense(factors, centred.data(), width) * (rstd * rstd) / count;
+        const T along = dot_dense(factors, away, width) * (rstd * rstd) / count;
         const T level = sum_dense(factors, width) / count;
-        run_best<NormalizeBackward::Finish>(factors, static_cast<const T*>(centred.data()), width, level, along, rstd,
-                                            arrays.of_input + row * width);
+        run_best<NormalizeBackward::Finish>(factors, away, width, level, along, rstd, arrays.of_input + row * width);
       }
     }
   });
