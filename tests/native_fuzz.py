@@ -202,6 +202,7 @@ def make(
 ) -> Any:
     """A Tensor: a leaf with random values, which lies in memory as `layout` says."""
     import runtime
+    from runtime.kernels.shape import expand
     from runtime.tensor import wrap
 
     kind = getattr(runtime, dtype)
@@ -237,8 +238,7 @@ def make(
     elif layout == "reversed":
         made = array(shape)[::-1]
     elif layout == "expanded":
-        made = np.broadcast_to(array((1, *shape[1:])), shape)
-        made = np.lib.stride_tricks.as_strided(made, shape, made.strides, writeable=True)
+        made = expand(array((1, *shape[1:])), shape, False)
     else:
         made = array((2, *shape))[1]
     tensor = wrap(made)
@@ -378,7 +378,7 @@ class _Running:
             pairs = [pair for i, pair in enumerate(pairs) if i not in moved or i >= len(names)]
             form = "packet"
         if form == "inplace":
-            base = info.inplace.partition(".")[0]
+            base = str(info.inplace).partition(".")[0]
         if form in ("method", "inplace") and pairs and isinstance(pairs[0][0], self.runtime.Tensor):
             (owner, text), *pairs = pairs
         elif form == "function":
@@ -492,7 +492,7 @@ def _tensors(value: Any) -> Iterator[Any]:
 
 
 @cache
-def _saved(cls: type) -> list[str]:
+def _saved(cls: Any) -> list[str]:
     return sorted(name for name in dir(cls) if name.startswith("_saved_"))
 
 

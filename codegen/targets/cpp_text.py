@@ -255,7 +255,9 @@ class Statements:
             self.add(f"if ({first} &&")
             self.add(f"    {rest}){tail}")
         else:
-            self.lines += wrapped(f"{self.indent}if ({first} && (", others, f")){tail}", " ||")
+            below = [f"{self.indent}if ({first} &&", *wrapped(f"{self.indent}    (", others, f")){tail}", " ||")]
+            hanging = wrapped(f"{self.indent}if ({first} && (", others, f")){tail}", " ||")
+            self.lines += min(below, hanging, key=len)
 
     @property
     def indent(self) -> str:
