@@ -30,9 +30,7 @@ from typing import Any
 
 import numpy as np
 
-ROOT = Path(__file__).parents[1]
-if str(ROOT) not in sys.path:  # run as a script
-    sys.path.insert(0, str(ROOT))
+ROOT = Path(__file__).resolve().parents[1]
 
 Program = dict[str, Any]  # made of what JSON has
 Outcome = list[Any]
@@ -568,8 +566,8 @@ class Worker:
 
     def start(self) -> None:
         environment = {**os.environ, "GRADWRIGHT_NATIVE": "1" if self.native else "0", "OMP_NUM_THREADS": "1"}
-        environment |= {"PYTHONPATH": str(self.root), "PYTHONFAULTHANDLER": "1"}
-        command = [sys.executable, "-W", "ignore", str(Path(__file__).resolve()), "--worker"]
+        environment["PYTHONFAULTHANDLER"] = "1"
+        command = [sys.executable, "-W", "ignore", str(Path(__file__).resolve()), "--worker", "--root", str(self.root)]
         self.process = subprocess.Popen(
             command, cwd=self.root, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=-1
         )
@@ -744,6 +742,7 @@ def main(words: Sequence[str]) -> int:
     parser.add_argument("--show", action="store_true", help="print the program of --first instead")
     parser.add_argument("--worker", action="store_true", help=argparse.SUPPRESS)
     args = parser.parse_args(words)
+    sys.path.insert(0, str(args.root))
     if args.worker:
         serve()
         return 0
