@@ -16,6 +16,7 @@ from documents import ROOT
 from runtime import native
 from runtime.native import explaining
 from runtime.native.explaining import Call, Explanation
+from runtime.node import watch
 
 needs_core = pytest.mark.skipif(not native.is_available(), reason="the native core is not built, or switched off")
 
@@ -102,7 +103,9 @@ def test_modes(x: Any) -> None:
 
 
 @needs_core
-def test_nodes_and_engines(x: Any) -> None:
+def test_nodes_and_engines(x: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(watch, "hooks", False)  # of other tests
+
     def work() -> None:
         runtime.cat([x * x, x.split(1)[0]]).sum().backward()
 
