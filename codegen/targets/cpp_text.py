@@ -257,7 +257,7 @@ class Statements:
         else:
             below = [f"{self.indent}if ({first} &&", *wrapped(f"{self.indent}    (", others, f")){tail}", " ||")]
             hanging = wrapped(f"{self.indent}if ({first} && (", others, f")){tail}", " ||")
-            self.lines += min(below, hanging, key=len)
+            self.lines += hanging if len(hanging) < len(below) else below
 
     @property
     def indent(self) -> str:
