@@ -8,6 +8,7 @@ from typing import Any, overload
 import numpy as np
 
 from runtime import dtypes
+from runtime.memory import owner_of
 from runtime.types import CPU, Device, DType, Layout, MemoryFormat, Scalar, Size, contiguous_format, strided
 
 
@@ -93,10 +94,7 @@ class ArrayAccess:
 
     def storage_offset(self) -> int:
         """The position of the first element in the memory that this Tensor shares with others, in elements."""
-        root = self._array
-        while isinstance(root.base, np.ndarray):
-            root = root.base
-        return (self.data_ptr() - root.ctypes.data) // self._array.itemsize
+        return (self.data_ptr() - owner_of(self._array).ctypes.data) // self._array.itemsize
 
     def data_ptr(self) -> int:
         """The address of the first element."""

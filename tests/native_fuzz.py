@@ -30,9 +30,7 @@ from typing import Any
 
 import numpy as np
 
-ROOT = Path(__file__).parents[1]
-if str(ROOT) not in sys.path:  # run as a script
-    sys.path.insert(0, str(ROOT))
+ROOT = Path(__file__).resolve().parents[1]
 
 Program = dict[str, Any]  # made of what JSON has
 Outcome = list[Any]
@@ -202,6 +200,7 @@ def make(
 ) -> Any:
     """A Tensor: a leaf with random values, which lies in memory as `layout` says."""
     import runtime
+    from runtime.kernels.shape import expand
     from runtime.tensor import wrap
 
     kind = getattr(runtime, dtype)
@@ -237,8 +236,7 @@ def make(
     elif layout == "reversed":
         made = array(shape)[::-1]
     elif layout == "expanded":
-        made = np.broadcast_to(array((1, *shape[1:])), shape)
-        made = np.lib.stride_tricks.as_strided(made, shape, made.strides, writeable=True)
+        made = expand(array((1, *shape[1:])), shape, False)
     else:
         made = array((2, *shape))[1]
     tensor = wrap(made)
@@ -378,7 +376,7 @@ class _Running:
             pairs = [pair for i, pair in enumerate(pairs) if i not in moved or i >= len(names)]
             form = "packet"
         if form == "inplace":
-            base = info.inplace.partition(".")[0]
+            base = str(info.inplace).partition(".")[0]
         if form in ("method", "inplace") and pairs and isinstance(pairs[0][0], self.runtime.Tensor):
             (owner, text), *pairs = pairs
         elif form == "function":
@@ -492,7 +490,7 @@ def _tensors(value: Any) -> Iterator[Any]:
 
 
 @cache
-def _saved(cls: type) -> list[str]:
+def _saved(cls: Any) -> list[str]:
     return sorted(name for name in dir(cls) if name.startswith("_saved_"))
 
 
@@ -568,8 +566,8 @@ class Worker:
 
     def start(self) -> None:
         environment = {**os.environ, "GRADWRIGHT_NATIVE": "1" if self.native else "0", "OMP_NUM_THREADS": "1"}
-        environment |= {"PYTHONPATH": str(self.root), "PYTHONFAULTHANDLER": "1"}
-        command = [sys.executable, "-W", "ignore", str(Path(__file__).resolve()), "--worker"]
+        environment["PYTHONFAULTHANDLER"] = "1"
+        command = [sys.executable, "-W", "ignore", str(Path(__file__).resolve()), "--worker", "--root", str(self.root)]
         self.process = subprocess.Popen(
             command, cwd=self.root, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=-1
         )
@@ -744,6 +742,7 @@ def main(words: Sequence[str]) -> int:
     parser.add_argument("--show", action="store_true", help="print the program of --first instead")
     parser.add_argument("--worker", action="store_true", help=argparse.SUPPRESS)
     args = parser.parse_args(words)
+    sys.path.insert(0, str(args.root))
     if args.worker:
         serve()
         return 0

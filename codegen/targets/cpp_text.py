@@ -257,7 +257,9 @@ class Statements:
             self.add(f"if ({first} &&")
             self.add(f"    {rest}){tail}")
         else:
-            self.lines += wrapped(f"{self.indent}if ({first} && (", others, f")){tail}", " ||")
+            below = [f"{self.indent}if ({first} &&", *wrapped(f"{self.indent}    (", others, f")){tail}", " ||")]
+            hanging = wrapped(f"{self.indent}if ({first} && (", others, f")){tail}", " ||")
+            self.lines += hanging if len(hanging) < len(below) else below
 
     @property
     def indent(self) -> str:

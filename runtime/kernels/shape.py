@@ -10,6 +10,7 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided as _strided
 
 from runtime.kernels._common import Array, normalize_dim, normalize_dims
+from runtime.memory import owner_of
 
 
 def inferred_size(sizes: Sequence[int], numel: int) -> tuple[int, ...]:
@@ -299,9 +300,7 @@ def as_strided(self: Array, size: Sequence[int], stride: Sequence[int], storage_
 
 def memory_of(self: Array) -> tuple[Array, int]:
     """All the memory that `self` is a part of, as a 1-dim array of its dtype, and the place of its first element."""
-    root = self
-    while isinstance(root.base, np.ndarray):
-        root = root.base
+    root = owner_of(self)
     flat = root.transpose(sorted(range(root.ndim), key=lambda dim: -root.strides[dim])).reshape(-1)
     if not np.may_share_memory(flat, root) and root.size:  # gaps: the owner of this memory is not NumPy
         flat, root = self.reshape(-1), self

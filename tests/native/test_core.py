@@ -131,3 +131,16 @@ def test_errors_are_pythons() -> None:
     z.add_(1)
     with pytest.raises(RuntimeError, match="modified by an inplace operation"):
         w.sum().backward()
+
+
+def test_the_message_about_a_written_output_names_its_node_only_if_it_is_differentiable() -> None:
+    scores = runtime.ones(1, 2, 1, 1, requires_grad=True)
+    loss, total = runtime.ops.nll_loss2d_forward(scores, runtime.tensor([[[0]]]), None, 1, -100)
+    total.add_(1)
+    with pytest.raises(RuntimeError, match=r"operation: \[FloatTensor \[\]\] is at version 1"):
+        loss.backward()
+    result = scores.exp()
+    out = result * 1
+    result.detach().add_(1)
+    with pytest.raises(RuntimeError, match=r"which is output 0 of ExpBackward0, is at version 1"):
+        out.sum().backward()

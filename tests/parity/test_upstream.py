@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -47,11 +48,14 @@ DIFFERENT = {
 }
 
 
-def codegen(folder: Path, *words: str | Path, formulas: Path | None = None) -> subprocess.CompletedProcess[str]:
+def codegen(
+    folder: Path, *words: str | Path, formulas: Path | None = None, environment: Mapping[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
     inputs = words_of(PATHS if formulas is None else replace(PATHS, derivatives=formulas))
     return subprocess.run(
         [sys.executable, "-m", "codegen", *map(str, words), *inputs, "--out", str(folder)],
-        cwd=ROOT, env={**os.environ, "NO_COLOR": "1"}, capture_output=True, text=True, check=False,
+        cwd=ROOT, env={**os.environ, "NO_COLOR": "1", **(environment or {})},
+        capture_output=True, text=True, check=False,
     )  # fmt: skip
 
 
@@ -165,9 +169,27 @@ def test_a_compiler_takes_the_native_code(output: Path, result: pipeline.Result)
     assert result.plan is not None
     found = cpp.coverage(result.plan, paths_of(packaged()))
     assert sum(reason is None for reason in found.nodes.values()) > 200
-    for name in ("shard_00.cpp", "shard_08.cpp", "packets.cpp"):
-        said = compiled(output / "cpp" / name)
+    files = sorted((output / "cpp").glob("*.cpp"))
+    assert len(files) == cpp.SHARDS + 2
+    for file in files:
+        said = compiled(file)
         assert said.returncode == 0, said.stderr
+
+
+def test_the_native_code_does_not_depend_on_the_run(output: Path, tmp_path: Path) -> None:
+    done = codegen(tmp_path, "--target", "cpp", environment={"PYTHONHASHSEED": "1"})
+    assert (done.returncode, done.stderr) == (0, "")
+    here, there = contents(output / "cpp"), contents(tmp_path / "cpp")
+    assert here.keys() == there.keys()
+    assert [name for name in here if here[name] != there[name]] == []
+
+
+@pytest.mark.skipif(shutil.which("clang-format") is None, reason="there is no clang-format")
+def test_layout_of_the_native_code_is_that_of_clang_format(output: Path) -> None:
+    files = [path for path in sorted((output / "cpp").iterdir()) if path.suffix in (".cpp", ".hpp")]
+    command = ["clang-format", f"--style=file:{ROOT / '.clang-format'}", "--dry-run", "--Werror", *map(str, files)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[:3000]
 
 
 def contents(folder: Path) -> dict[str, bytes]:

@@ -16,6 +16,7 @@ from documents import ROOT
 from runtime import native
 from runtime.native import explaining
 from runtime.native.explaining import Call, Explanation
+from runtime.node import watch
 
 needs_core = pytest.mark.skipif(not native.is_available(), reason="the native core is not built, or switched off")
 
@@ -47,11 +48,11 @@ def test_the_result_is_that_of_the_function(x: Any) -> None:
 
 @needs_core
 def test_kernels_of_the_fast_path(x: Any) -> None:
-    calls = explained(lambda: (x * x, x.tanh(), x.t()))
+    calls = explained(lambda: (x * x, x.tanh(), x.lgamma()))
     assert [(call.name, call.fast, call.kernel) for call in calls] == [
         ("mul.Tensor", True, "native loop"),
         ("tanh", True, "NumPy's loop"),
-        ("t", True, "Python kernel"),
+        ("lgamma", True, "Python kernel"),
     ]
     assert all(call.reason is None for call in calls)
 
@@ -63,7 +64,6 @@ DECLINED = {
     "class": (lambda x: runtime.exp(type("Mine", (runtime.Tensor,), {})(x.detach())), "self is .*, not a plain Tensor"),
     "number": (lambda x: runtime.add(x, x, alpha=2j), "alpha is complex, neither int nor float"),
     "composite": (lambda x: runtime.softmax(x, 0), "traced through"),
-    "in place": (lambda x: x.detach().floor_divide_(2), "in-place"),
     "failing": (lambda x: x.view(3), "its kernel fails on these arguments"),
     "out": (lambda x: runtime.exp(x.detach(), out=x.detach().clone()), "an out= variant|out= is given"),
 }  # fmt: skip
@@ -85,10 +85,13 @@ def test_why_a_call_declines(case: str, x: Any) -> None:
 
 @needs_core
 def test_why_a_native_kernel_is_not_used(x: Any) -> None:
-    (mul,) = [call for call in explained(lambda: x.t() * x) if call.name == "mul.Tensor"]
-    assert (mul.fast, mul.kernel, mul.reason) == (True, "Python kernel", "the elements do not lie one after the other")
-    (add,) = [call for call in explained(lambda: x + x.detach()[:1]) if call.name == "add.Tensor"]
-    assert add.reason == "the shapes broadcast by more than a single element"
+    """Whatever the core has loops for: a call that NumPy's kernel computes in place of a loop says why."""
+    calls = explained(lambda: (x.t() * x, x + x.detach()[:1], runtime.add(x, x, alpha=2), x * (1 << 60)))
+    assert {call.name for call in calls} >= {"mul.Tensor", "add.Tensor", "mul.Scalar"}
+    for call in calls:
+        if call.name.startswith(("mul", "add")):
+            assert call.fast
+            assert (call.kernel == "Python kernel") == (call.reason is not None), call
 
 
 @needs_core
@@ -102,7 +105,9 @@ def test_modes(x: Any) -> None:
 
 
 @needs_core
-def test_nodes_and_engines(x: Any) -> None:
+def test_nodes_and_engines(x: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(watch, "hooks", False)  # of other tests
+
     def work() -> None:
         runtime.cat([x * x, x.split(1)[0]]).sum().backward()
 

@@ -471,3 +471,10 @@ class TestThroughOperators:
         assert x.grad.tolist() == [2, 40]
         with pytest.raises(RuntimeError, match="does not require grad and does not have a grad_fn"):
             make(1.0).backward()
+
+
+def test_storage_offset_of_views_that_are_not_contiguous() -> None:
+    part = make([[0.0, 1.0, 2.0], [3.0, 4.0, 5.0]])[:, 1:]
+    views = [part, part[None], part.unsqueeze(-1), part.expand(2, 2, 2), part.T.expand(3, 2, 2)]
+    assert [view.storage_offset() for view in views] == [1] * 5
+    assert part[None].as_strided((2, 2), (3, 1)).tolist() == part.tolist()

@@ -18,6 +18,7 @@ import numpy as np
 from runtime.autograd.profiler.event_list import EventList
 from runtime.autograd.profiler.events import MEMORY_EVENT_NAME, FunctionEvent, Scope
 from runtime.autograd.profiler.observing import Call
+from runtime.memory import owner_of
 from runtime.node import Node
 from runtime.tensor import Tensor
 
@@ -114,7 +115,7 @@ class Recorder:
         if self.with_stack:
             record.stack = _python_stack()
         if self.profile_memory:
-            owners = [_owner(tensor._array) for tensor in _tensors(call.values)]
+            owners = [owner_of(tensor._array) for tensor in _tensors(call.values)]
             record.inputs = {id(owner): owner for owner in owners}
         call.values = ()  # results must not live longer than they would
         self.records.append(record)
@@ -129,7 +130,7 @@ class Recorder:
         record.end = perf_counter_ns()
         if self.profile_memory:
             for tensor in _tensors((result,)):
-                self._allocated(_owner(tensor._array), record)
+                self._allocated(owner_of(tensor._array), record)
             record.inputs = {}
         if record in self._open:
             del self._open[self._open.index(record) :]
@@ -219,13 +220,6 @@ class Recorder:
             flops=_flops(call.name, record.shapes) if self.with_flops else 0,
             is_user_annotation=call.scope is Scope.USER_SCOPE,
         )
-
-
-def _owner(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """The array that the memory of `array` belongs to."""
-    while isinstance(array.base, np.ndarray):
-        array = array.base
-    return array
 
 
 def _tensors(values: Any) -> Iterator[Tensor]:

@@ -178,8 +178,8 @@ bool save(SavedResult& slot, PyObject* out);
 // A borrowed Tensor; null with an exception where the saved state was freed or written since. A slot that keeps
 // nothing gives Py_None.
 PyObject* unpack(Node* self, const char* name, const SavedInput& slot);
-// A new Tensor whose history is `self`.
-Ref unpack(Node* self, const char* name, const SavedResult& slot);
+// A new Tensor whose history is `self`; without one, for an output that has no gradient.
+Ref unpack(Node* self, const char* name, const SavedResult& slot, bool history = true);
 
 // The count in a list `_writes`; false, with an exception, for inference tensors.
 bool read_count(PyObject* writes, int64_t* count);

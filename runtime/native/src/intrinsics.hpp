@@ -393,9 +393,7 @@ inline Ref saved(Node* node, const char*, PyObject* slot) {
 }
 // A saved output that has no gradient.
 inline Ref saved_without_history(Node* node, const char* name, const SavedResult& slot) {
-  Ref tensor = unpack(node, name, slot);
-  if (tensor) Py_SETREF(as_tensor(tensor.get())->edge, Py_NewRef(Py_None));
-  return tensor;
+  return unpack(node, name, slot, false);
 }
 
 inline void drop(PyObject*& slot) { Py_CLEAR(slot); }

@@ -339,7 +339,7 @@ PyObject* unpack(Node* self, const char* name, const SavedInput& slot) {
   return slot.tensor;
 }
 
-Ref unpack(Node* self, const char* name, const SavedResult& slot) {
+Ref unpack(Node* self, const char* name, const SavedResult& slot, bool history) {
   if (self->freed) {
     raise_freed(self);
     return Ref();
@@ -349,7 +349,7 @@ Ref unpack(Node* self, const char* name, const SavedResult& slot) {
   if (!out) return out;
   Tensor* tensor = as_tensor(out.get());
   Py_SETREF(tensor->writes, Py_NewRef(slot.writes));
-  Py_SETREF(tensor->edge, Py_NewRef(reinterpret_cast<PyObject*>(self)));
+  if (history) Py_SETREF(tensor->edge, Py_NewRef(reinterpret_cast<PyObject*>(self)));
   int64_t count;
   if (!read_count(slot.writes, &count)) return Ref();
   if (count != slot.at) {
