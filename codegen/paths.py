@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from codegen.inputs import data_folder
+
 PYTORCH_HELPERS = "pytorch_helpers.yaml"
 
 
@@ -57,9 +59,8 @@ class Paths:
 
 def project_paths() -> Paths:
     """The project's own files."""
-    package = Path(__file__).resolve().parent
-    root = package.parent
-    data = root if (root / "native_functions.yaml").exists() else package / "data"
+    root = Path(__file__).resolve().parent.parent
+    data = Path(data_folder())
     return Paths(
         root,
         data / "native_functions.yaml",

@@ -11,12 +11,11 @@ import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property, partial
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from runtime import forward, kernel_table, ops, views
-from runtime.binding import Signature, describe, signature_of
 from runtime.dtypes import can_cast, common_dtype, from_numpy, get_default_dtype
 from runtime.kernel_table import Kernel, KernelTable, backend_of
 from runtime.keys import COMPOSITE_EXPLICIT, COMPOSITE_IMPLICIT, CPU
@@ -27,6 +26,9 @@ from runtime.node import Node, next_sequence_nr
 from runtime.tensor import UNTRACKED, Tensor, wrap
 from runtime.types import named_result
 from runtime.views import view_of
+
+if TYPE_CHECKING:
+    from runtime.binding import Signature
 
 real_numbers = frozenset((int, float))
 optional_real_numbers = frozenset((int, float, type(None)))
@@ -127,6 +129,9 @@ class Operator:
 
     @cached_property
     def signature(self) -> Signature:
+        # Here and not above: what reads schemas takes long to import, and the straight way does not need it.
+        from runtime.binding import signature_of
+
         return signature_of(self.schema)
 
     @cached_property
@@ -550,6 +555,8 @@ class Operator:
         targets = list(out) if isinstance(out, list | tuple) else [out]
         for target in targets:
             if not isinstance(target, Tensor):
+                from runtime.binding import describe
+
                 raise TypeError(f"{self.name}(): argument 'out' must be Tensor, not {describe(target)}")
         perform = self._out
         written = self._handled("out", [targets, *values], perform) if interest.around else perform([targets, *values])

@@ -4,23 +4,20 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
-import json
 import os
 import sys
 from collections.abc import Mapping
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from codegen.manifest import NAME as MANIFEST
-from codegen.manifest import is_current
-from codegen.paths import project_paths
+from codegen.inputs import input_files, is_current
 from runtime import ops
-from runtime.native import core, replacing
+from runtime.native import core
 from runtime.node import Node, add_raw_saved
 from runtime.tensor import Tensor, TensorBase
 
 COMMAND = "python -m codegen"
+MANIFEST = "manifest.json"
 # Names another output folder of the generator, made of other YAML, to take the place of `generated`.
 ENVIRONMENT = "GRADWRIGHT_GENERATED"
 # Namespaces of PyTorch that hold operators under shorter names: `linalg_norm` is `linalg.norm`.
@@ -35,13 +32,15 @@ def load(package: str, runtime: ModuleType) -> None:
     """
     elsewhere = os.environ.get(ENVIRONMENT)
     if elsewhere:
-        _import_from(package, Path(elsewhere))
+        _import_from(package, elsewhere)
     else:
         _check_current(package)
     packets = importlib.import_module(f"{package}.packets")
     methods = importlib.import_module(f"{package}.methods")
     native = False  # whether operators are: a core that was made of other YAML has none to offer
     if core is not None and core.made_from() == _inputs(package):
+        from runtime.native import replacing
+
         operators = importlib.import_module(f"{package}.operators")
         replacing.replace(core.load(), sys.modules[package], operators, packets, methods)
         for cls in Node.__subclasses__():  # native classes are not made by class statements
@@ -60,9 +59,16 @@ def load(package: str, runtime: ModuleType) -> None:
 
 def _inputs(package: str) -> str | None:
     """The hash of the YAML that the generated package was made of."""
-    folder = Path(str(sys.modules[package].__file__)).parent
-    found: str | None = json.loads((folder / MANIFEST).read_text(encoding="utf-8")).get("inputs")
+    import json
+
+    folder = os.path.dirname(str(sys.modules[package].__file__))
+    found: str | None = json.loads(_manifest(folder)).get("inputs")
     return found
+
+
+def _manifest(folder: str) -> str:
+    with open(os.path.join(folder, MANIFEST), encoding="utf-8") as file:
+        return file.read()
 
 
 def _written_by_hand() -> dict[str, Any]:
@@ -87,12 +93,12 @@ def install_methods(methods: Mapping[str, Any], signs: bool = False) -> None:
             setattr(Tensor, name, function)
 
 
-def _import_from(package: str, folder: Path) -> None:
+def _import_from(package: str, folder: str) -> None:
     """Import the output in `folder` as `package`."""
-    file = folder / "__init__.py"
-    if not (folder / MANIFEST).exists():
+    file = os.path.join(folder, "__init__.py")
+    if not os.path.exists(os.path.join(folder, MANIFEST)):
         raise ImportError(f"{ENVIRONMENT} names {folder}, where there is no generated code")
-    spec = importlib.util.spec_from_file_location(package, file, submodule_search_locations=[str(folder)])
+    spec = importlib.util.spec_from_file_location(package, file, submodule_search_locations=[folder])
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -103,10 +109,20 @@ def _import_from(package: str, folder: Path) -> None:
 def _check_current(package: str) -> None:
     spec = importlib.util.find_spec(package)
     places = list(spec.submodule_search_locations or ()) if spec is not None else []
-    found = [Path(place) for place in places if (Path(place) / "packets.py").exists()]
+    found = [place for place in places if os.path.exists(os.path.join(place, "packets.py"))]
     if not found:
         raise ImportError(f"there is no generated code; run: {COMMAND}")
-    paths = project_paths()
-    inputs = (paths.native_functions, paths.derivatives)
-    if all(path.exists() for path in inputs) and not is_current(found[0], inputs):
-        raise ImportError(f"{paths.shown(found[0])} was made from other YAML; run: {COMMAND}")
+    files = input_files()
+    if not all(map(os.path.exists, files)):
+        return
+    try:
+        current = is_current(_manifest(found[0]), files)
+    except OSError:
+        current = False
+    if not current:
+        from pathlib import Path
+
+        from codegen.paths import project_paths
+
+        shown = project_paths().shown(Path(found[0]))
+        raise ImportError(f"{shown} was made from other YAML; run: {COMMAND}")

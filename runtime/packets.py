@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from runtime import ops
-from runtime.binding import Signature, describe
 from runtime.dispatch import Operator
 from runtime.dtypes import common_dtype
 from runtime.tensor import Tensor, wrap
+
+if TYPE_CHECKING:
+    from runtime.binding import Signature
 
 numbers = frozenset((int, float, bool, complex))
 
@@ -77,6 +79,8 @@ def choose(base: str, candidates: Candidates, args: tuple[Any, ...], kwargs: dic
             )
     if len(candidates) == 1 and misfit is not None:
         raise misfit from None
+    from runtime.binding import describe
+
     given_text = ", ".join([*map(describe, args), *(f"{name}={describe(value)}" for name, value in kwargs.items())])
     choices = "\n".join(f" * {operator.schema}" for operator, _ in candidates)
     raise TypeError(
