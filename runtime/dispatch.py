@@ -6,9 +6,10 @@ errors, views, in-place and out variants, forward mode, kernels registered later
 
 from __future__ import annotations
 
+import importlib
 import threading
 import weakref
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, MutableMapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Literal
@@ -46,7 +47,8 @@ class Operator:
         function: the generated callable, whose straight way declines into this object.
         kernels: functions by dispatch key: on arrays for a backend, on Tensors for the composite keys.
         promotion: how dtypes are brought together, and the arguments that take part (None: all Tensors).
-        record: makes the Node of a call; None where there is no derivative.
+        record: what follows `record_` in the name of the function that makes the Node of a call; None where there is
+            no derivative.
         record_inplace: the same for a call in place, where that has formulas of its own.
         differentiable: names of the arguments that have a derivative.
         jvp: the forward-mode rule.
@@ -72,8 +74,8 @@ class Operator:
         function: Callable[..., Any],
         kernels: dict[str, Callable[..., Any]],
         promotion: tuple[str, tuple[str, ...] | None] | None = None,
-        record: Callable[..., None] | None = None,
-        record_inplace: Callable[..., None] | None = None,
+        record: str | None = None,
+        record_inplace: str | None = None,
         differentiable: tuple[str, ...] = (),
         jvp: Callable[..., Any] | None = None,
         view: Literal["single", "multi"] | None = None,
@@ -86,8 +88,8 @@ class Operator:
         self._symbol = function.__name__
         self.kernels = self.built_in = kernels
         self.promotion = promotion
-        self.record = record
-        self.record_inplace = record_inplace or record
+        self._recorder = record
+        self._inplace_recorder = record_inplace or record
         self.differentiable = differentiable
         self.jvp = jvp
         self.view = view
@@ -110,7 +112,23 @@ class Operator:
         before = ("CPU", COMPOSITE_EXPLICIT)
         return None if any(key in self.kernels for key in before) else self.kernels.get(COMPOSITE_IMPLICIT)
 
-    # -- what the schema says, worked out on first use
+    # -- what is loaded or worked out on first use
+
+    @cached_property
+    def record(self) -> Callable[..., None] | None:
+        """Makes the Node of a call."""
+        return self._record_function(self._recorder)
+
+    @cached_property
+    def record_inplace(self) -> Callable[..., None] | None:
+        """Makes the Node of a call in place."""
+        return self._record_function(self._inplace_recorder)
+
+    def _record_function(self, name: str | None) -> Callable[..., None] | None:
+        if name is None:
+            return None
+        found: Callable[..., None] = getattr(self.function.__globals__["nodes"], f"record_{name}")
+        return found
 
     @cached_property
     def name(self) -> str:
@@ -125,7 +143,7 @@ class Operator:
     @property
     def has_derivative(self) -> bool:
         """Whether calls are recorded here, and not by the operators that kernels are made of."""
-        return self.record is not None or (self.namespace == "aten" and COMPOSITE_IMPLICIT not in self.built_in)
+        return self._recorder is not None or (self.namespace == "aten" and COMPOSITE_IMPLICIT not in self.built_in)
 
     @cached_property
     def signature(self) -> Signature:
@@ -665,6 +683,24 @@ class Operator:
         return f"<Operator '{self.schema}'>"
 
 
+class LaterNodes:
+    """Stands in the module of generated operators for that of their Nodes, until the first Node is made.
+
+    A program that records nothing never loads them.
+
+    Args:
+        names: of the module of operators, where `nodes` becomes the module of Nodes itself.
+    """
+
+    def __init__(self, names: MutableMapping[str, Any]) -> None:
+        self._names = names
+
+    def __getattr__(self, name: str) -> Any:
+        module = importlib.import_module(f"{self._names['__package__']}.nodes")
+        self._names["nodes"] = module
+        return getattr(module, name)
+
+
 # Operators that are traced through. Generated code runs their function itself, and nobody would see the call.
 _composites: weakref.WeakSet[Operator] = weakref.WeakSet()
 _handling = 0
@@ -819,6 +855,7 @@ _NOT_INTS = _NotInts()
 
 
 __all__ = [
+    "LaterNodes",
     "Operator",
     "all_plain",
     "any_edge",

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import gc
 import importlib
 import importlib.util
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from types import ModuleType
 from typing import Any
 
@@ -30,6 +32,23 @@ def load(package: str, runtime: ModuleType) -> None:
     Raises:
         ImportError: there is no generated code, or it was made from other YAML; the message names the command to run.
     """
+    with _without_collector():
+        _load(package, runtime)
+
+
+@contextmanager
+def _without_collector() -> Iterator[None]:
+    """A block in which the garbage collector does not look for cycles: all that generated modules make will stay."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
+def _load(package: str, runtime: ModuleType) -> None:
     elsewhere = os.environ.get(ENVIRONMENT)
     if elsewhere:
         _import_from(package, elsewhere)
@@ -47,13 +66,14 @@ def load(package: str, runtime: ModuleType) -> None:
             add_raw_saved(cls)
         native = True
     vars(ops).update(packets.PACKETS)
+    names = vars(runtime)
     for base, function in packets.PACKETS.items():
         module = packets.PYTHON_MODULES.get(base)
         if module in NAMESPACES:
             namespace = importlib.import_module(f"runtime.{module}")
             setattr(namespace, base.removeprefix(f"{module}_"), function)
-        elif module is None and base in packets.FUNCTIONS and not hasattr(runtime, base):
-            setattr(runtime, base, function)
+        elif module is None and base in packets.FUNCTIONS:
+            names.setdefault(base, function)
     install_methods({**methods.METHODS, **_written_by_hand()}, signs=native)
 
 
@@ -87,9 +107,9 @@ def _written_by_hand() -> dict[str, Any]:
 
 def install_methods(methods: Mapping[str, Any], signs: bool = False) -> None:
     """Put operators on Tensor; a member written by hand stays, and with `signs` what the native base class has."""
-    kept = [base for base in Tensor.__mro__[:-1] if signs or base is not TensorBase]
+    kept = {name for base in Tensor.__mro__[:-1] if signs or base is not TensorBase for name in vars(base)}
     for name, function in methods.items():
-        if name in ("__eq__", "__ne__") or not any(name in vars(base) for base in kept):
+        if name in ("__eq__", "__ne__") or name not in kept:
             setattr(Tensor, name, function)
 
 

@@ -14,7 +14,6 @@ from runtime.autograd.grad_mode import (
     set_grad_enabled,
 )
 from runtime.autograd.gradcheck import GradcheckError, gradcheck, gradgradcheck
-
 from runtime.later import later
 
 if TYPE_CHECKING:
