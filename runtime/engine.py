@@ -22,7 +22,7 @@ import numpy as np
 from runtime.edge import fit
 from runtime.modes import NodeHandler, everywhere, grad_mode, interest, plain
 from runtime.native import core
-from runtime.node import LEAF, AccumulateGrad, Node, OutputEdge, accumulator, watch
+from runtime.node import LEAF, NOWHERE, AccumulateGrad, Node, OutputEdge, accumulator, watch
 from runtime.saved import freed_error, modified_error
 from runtime.tensor import UNTRACKED, Tensor, wrap
 
@@ -227,6 +227,8 @@ class _Run:
             edge = tensor._edge
             if edge is LEAF:
                 self.wanted_leaves.setdefault(tensor, []).append(position)
+            elif edge is NOWHERE:
+                continue
             elif isinstance(edge, OutputEdge):
                 self.captures.setdefault(edge.node, []).append((edge.output_nr, position))
             elif isinstance(edge, Node):

@@ -20,7 +20,7 @@ import numpy as np
 from runtime.edge import convert, fit
 from runtime.linear import LinearBackward, apply_linear, edge_of
 from runtime.modes import grad_mode, plain
-from runtime.node import LEAF, Leaf, Node, OutputEdge
+from runtime.node import LEAF, NOWHERE, Leaf, Node, OutputEdge
 from runtime.tensor import UNTRACKED, Extra, Tensor, ViewKind, wrap
 
 _new = object.__new__
@@ -95,7 +95,10 @@ def view_of(array: np.ndarray, base: Tensor, kind: ViewKind = "single") -> Tenso
     if version is UNTRACKED:
         return out
     if kind != "single":
-        out.extra.view = kind
+        if root._edge is not None and array.dtype.kind not in "biu":
+            out._edge = NOWHERE  # until it is recorded, which a view of no_grad mode never is
+        out._extra = extra = Extra()
+        extra.view = kind
         if len(version) == 1:
             version.append(LiveViews())
         version[1].add(out)
@@ -106,6 +109,24 @@ def view_of(array: np.ndarray, base: Tensor, kind: ViewKind = "single") -> Tenso
         extra.views = LiveViews()
     extra.views.add(out)
     return out
+
+
+def share_requires_grad(tensor: Tensor) -> None:
+    """Let a view require grad if its base does, and the live views of a base; after `tensor` was told to or not to."""
+    base = tensor._base
+    if base is not None:
+        if tensor._edge is None and base._edge is not None:
+            _require_grad(tensor, True)
+        return
+    for view in tensor.extra.views or ():
+        _require_grad(view, tensor._edge is not None)
+
+
+def _require_grad(view: Tensor, value: bool) -> None:
+    if value and view._edge is None and view._array.dtype.kind not in "biu":
+        view._edge = NOWHERE
+    elif not value and view._edge is NOWHERE:
+        view._edge = None
 
 
 def views_of(out: Any, base: Tensor, kind: ViewKind) -> Any:
@@ -282,6 +303,10 @@ class StaleView(Node):
         # The edge makes a backward towards given inputs come by here.
         super().__init__((edge_of(root),), view._array.shape, view._array.dtype)
         self.message = message
+
+    def check_meaning(self) -> None:
+        """Raise."""
+        raise RuntimeError(self.message)
 
     def apply(self, grad: Tensor) -> tuple[Tensor | None, ...]:
         """Raise."""
