@@ -333,9 +333,20 @@ class Operator:
         arrays = [_to_array(values[i]) for i in self._kernel_arguments]
         try:
             with np.errstate(all="ignore"):
-                return kernel(*arrays)
+                result = kernel(*arrays)
         except Exception as error:
             raise self.explained(error, values) from None
+        return result if self.promotion is None else self._narrowed(result, values)
+
+    def _narrowed(self, result: Any, values: list[Any]) -> Any:
+        """A result of bfloat16 Tensors and Python numbers, which NumPy computes in float32, as PyTorch rounds it."""
+        if type(result) is not np.ndarray or result.dtype != np.float32:
+            return result
+        kinds = {v._array.dtype if isinstance(v, Tensor) else type(v) for v in [values[i] for i in self._promoted]}
+        halves = [kind for kind in kinds if isinstance(kind, np.dtype)]
+        if len(halves) == 1 and halves[0].kind == "V" and kinds & {int, float, bool}:
+            return result.astype(halves[0])
+        return result
 
     def _with_defaults(self, values: list[Any]) -> list[Any]:
         """Values that a kernel gets in place of None: the default dtype of a factory, the default random generator."""
