@@ -16,12 +16,13 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from runtime import forward, kernel_table, ops, views
+from runtime import forward, kernel_table, modes, ops, views
 from runtime.dtypes import can_cast, common_dtype, from_numpy, get_default_dtype
+from runtime.inference import straight_copy, untrack
 from runtime.kernel_table import Kernel, KernelTable, backend_of
 from runtime.keys import COMPOSITE_EXPLICIT, COMPOSITE_IMPLICIT, CPU
 from runtime.linear import edge_of
-from runtime.modes import Variant, everywhere, grad_mode, interest, plain, tell_recorded
+from runtime.modes import Variant, everywhere, grad_mode, interest, plain, plain_types, tell_recorded
 from runtime.native import core
 from runtime.node import Node, next_sequence_nr
 from runtime.tensor import UNTRACKED, Tensor, wrap
@@ -223,51 +224,27 @@ class Operator:
         Raises:
             TypeError: the arguments do not fit the schema.
         """
-        if grad_mode.inference and not kwargs and not interest.around and not forward.active():
-            out = self._infer(args)
-            if out is not None:
-                return out
+        if grad_mode.inference and self._is_all_that_is_unusual() and (copy := self._inference_copy) is not None:
+            try:
+                out = copy(*args, **kwargs)
+            except TypeError:  # arguments under other names, or wrong ones; the general path says so
+                return self.call_bound(self.signature.bind(args, kwargs))
+            if self.view is None:
+                untrack(out)
+            return out
         return self.call_bound(self.signature.bind(args, kwargs))
 
     def call_bound(self, values: list[Any]) -> Any:
         """Call the operator with the values that `signature.bind` gave."""
         return self._handled("call", values, self._call) if interest.around else self._call(values)
 
-    def _infer(self, args: Sequence[Any]) -> Tensor | None:
-        """The straight way of inference mode, for floating-point Tensors of one dtype and numbers; else None."""
-        if not self._is_pointwise_kernel or self.table is not None:
-            return None
-        dtype = None
-        arrays: list[Any] = []
-        for value in args:
-            kind = type(value)
-            if kind is Tensor:
-                array = value._array
-                if array.dtype is not dtype:
-                    if dtype is not None or array.dtype.kind != "f":
-                        return None
-                    dtype = array.dtype
-                arrays.append(array)
-            elif kind in real_numbers:
-                arrays.append(value)
-            else:
-                return None
-        if dtype is None or len(arrays) != len(self._names):
-            return None
-        try:
-            result = self.kernels["CPU"](*arrays)
-        except Exception:
-            return None  # the general path says what is wrong
-        if type(result) is not np.ndarray:
-            return None
-        out = wrap(result)
-        out._writes = UNTRACKED
-        return out
+    def _is_all_that_is_unusual(self) -> bool:
+        """Whether calls are on the general path only because this thread is in inference mode."""
+        return self.table is None and self.traced is None and not interest.around and not forward.active()
 
     @cached_property
-    def _is_pointwise_kernel(self) -> bool:
-        """Whether the kernel takes Tensors brought to one dtype and nothing that needs a default."""
-        return self.promotion is not None and self.promotion[1] is None and "CPU" in self.kernels and self.view is None
+    def _inference_copy(self) -> Callable[..., Any] | None:
+        return straight_copy(self)
 
     def _handled(self, variant: Variant, values: list[Any], perform: Callable[[list[Any]], Any]) -> Any:
         """`perform(values)` with the handlers of this thread around it."""
@@ -283,7 +260,7 @@ class Operator:
             return self._call_composite(self.traced, values)
         out = self.compute(values)
         if grad_mode.inference and self.view is None:
-            _untrack(out)
+            untrack(out)
         if grad_mode.enabled:
             self._record(out, values)
         if forward.active():
@@ -514,11 +491,14 @@ class Operator:
         """The straight way of an in-place write that nobody records, such as an optimizer's: whether it was taken."""
         target = args[0]
         promoted = self.promotion is not None and self.promotion[0] == "default"
+        plain = plain_types if grad_mode.inference and self._is_all_that_is_unusual() else modes.plain
         if not promoted or type(target) not in plain or "CPU" not in self.kernels:
             return False
         array = target._array
         dtype = array.dtype
-        if dtype.kind != "f" or target._base is not None or 0 in array.strides or target._writes is UNTRACKED:
+        if dtype.kind != "f" or target._base is not None or 0 in array.strides:
+            return False
+        if target._writes is UNTRACKED and not grad_mode.inference:
             return False
         values = [array]
         for value in args[1:]:
@@ -650,6 +630,7 @@ class Operator:
             self.table = None
             if self._straight is not None:
                 self.function.__globals__[f"{self._symbol}_kernel"] = self._straight
+                del self._inference_copy
         self._refresh()
 
     def _refresh(self) -> None:
@@ -667,6 +648,7 @@ class Operator:
             raise LookupError("the kernel was replaced")
 
         self.function.__globals__[f"{self._symbol}_kernel"] = decline
+        self._inference_copy = None
         if core is not None:
             core.kernel_replaced(self._symbol)
 
@@ -756,13 +738,6 @@ class NotDifferentiable(Node):
         raise NotImplementedError(
             f"the derivative of '{self.operator}' is not implemented: derivatives.yaml has no entry for it"
         )
-
-
-def _untrack(out: Any) -> None:
-    """Make fresh results inference tensors."""
-    for tensor in out if isinstance(out, list | tuple) else (out,):
-        if isinstance(tensor, Tensor):
-            tensor._writes = UNTRACKED
 
 
 def _tell_recorded(out: Any) -> None:

@@ -53,7 +53,10 @@ def choose(base: str, candidates: Candidates, args: tuple[Any, ...], kwargs: dic
         TypeError: no overload does; the message lists all of them.
     """
     out = kwargs.pop("out", None) if "out" in kwargs else None
-    key = (base, len(args), *map(_kind_of, args), *kwargs, *map(_kind_of, kwargs.values()))
+    kinds: tuple[Any, ...] = tuple(map(type, args))
+    if list in kinds or tuple in kinds:
+        kinds = tuple(map(_kind_of, args))
+    key = (base, kinds, *kwargs, *map(_kind_of, kwargs.values())) if kwargs else (base, kinds)
     known = _choices.get(key)
     if known is not None:
         return known(*args, **kwargs) if out is None else known(*args, **kwargs, out=out)
