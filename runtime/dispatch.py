@@ -408,7 +408,7 @@ class Operator:
     # -- variants
 
     def inplace(self, *args: Any) -> Tensor:
-        """`self` overwritten with the result, as `add_` does.
+        """`self` overwritten with the result, as `add_` does; a view operator such as `t_` makes `self` the view.
 
         Raises:
             RuntimeError: the result does not fit into `self` by shape or dtype, or `self` must not be written.
@@ -416,7 +416,8 @@ class Operator:
         if not grad_mode.enabled and self._writes_plainly(args):
             return args[0]  # type: ignore[no-any-return]
         values = self.signature.bind(args[: self.signature.positional], self._keywords(args))
-        return self._handled("inplace", values, self._inplace) if interest.around else self._inplace(values)
+        perform = self._inplace if self.view is None else self._inplace_view
+        return self._handled("inplace", values, perform) if interest.around else perform(values)
 
     def _inplace(self, values: list[Any]) -> Tensor:
         target: Tensor = values[0]
@@ -460,6 +461,18 @@ class Operator:
         if carried:
             forward.apply(self, written, [before, *others], self.record_inplace)
             forward.overwrite(target, written)
+        return target
+
+    def _inplace_view(self, values: list[Any]) -> Tensor:
+        """Let `self` be the view of itself, over the same memory; that counts as a write."""
+        target: Tensor = values[0]
+        needs_grad = grad_mode.enabled and target._edge is not None and target._array.dtype.kind not in "biu"
+        views.check_inplace(target, needs_grad, one_value=True)
+        before = _alias(target)
+        forward.share_tangents(target, before)
+        out = self._call([before, *values[1:]])
+        views.become(target, out, needs_grad)
+        forward.share_tangents(out, target)
         return target
 
     def _record_write(self, target: Tensor, written: Tensor, before: Tensor, values: Sequence[Any]) -> None:

@@ -248,6 +248,22 @@ def rebase_history(tensor: Tensor, node: Node) -> None:
         _move_retained(tensor, old, tensor._edge)
 
 
+def become(tensor: Tensor, view: Tensor, recorded: bool) -> None:
+    """Let `tensor` be `view`, which lies in the same memory.
+
+    Its other views stay where they are. What it was a view of is not written, so no CopySlices is needed: gradients go
+    from the new form of `tensor` to its old one.
+    """
+    tensor._array = view._array
+    if tensor._extra is not None:
+        tensor._extra.accumulate_node = None  # made for the old shape
+    if recorded:
+        tensor._edge = view._edge
+    bump_version(tensor)
+    if recorded and tensor._base is None and tensor._extra is not None:
+        _renew_views(tensor, tensor._extra.views or ())
+
+
 def replace_history(tensor: Tensor, edge: Node | OutputEdge) -> None:
     """Give `tensor`, which is no view, the history `edge` after an in-place write, and its views their part of it."""
     old = tensor._edge

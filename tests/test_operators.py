@@ -312,7 +312,8 @@ def test_inplace_variant_equals_the_functional_one(info: OperatorInfo, dtype: st
         runtime.manual_seed(0)
         wanted = function(*sample.args, **sample.kwargs)
         first = sample.args[0]
-        if wanted.shape != first.shape or not runtime.can_cast(wanted.dtype, first.dtype):
+        becomes_view = info.schema.endswith("Tensor(a)")  # such as `t_`: the Tensor takes the shape of the result
+        if not becomes_view and (wanted.shape != first.shape or not runtime.can_cast(wanted.dtype, first.dtype)):
             with pytest.raises(RuntimeError):
                 inplace(first.detach().clone(), *sample.args[1:], **sample.kwargs)
             continue
@@ -359,7 +360,8 @@ def test_inplace_variant_has_the_same_tangents(info: OperatorInfo, dtype: str, r
             wanted = forward_ad.unpack_dual(function(*args, **sample.kwargs))
             expected = np.zeros(first.shape) if wanted.tangent is None else wanted.tangent.detach().numpy()
             room = runtime.stack([args[0], args[0]])  # so that a view is written, too
-            for target, whole in ((args[0].clone(), None), (room[1], room)):
+            becomes_view = info.schema.endswith("Tensor(a)")
+            for target, whole in ((args[0].clone(), None), *(() if becomes_view else ((room[1], room),))):
                 runtime.manual_seed(0)
                 inplace(target, *args[1:], **sample.kwargs)
                 for written in (target,) if whole is None else (target, whole[1]):

@@ -300,8 +300,9 @@ def as_strided(self: Array, size: Sequence[int], stride: Sequence[int], storage_
 def memory_of(self: Array) -> tuple[Array, int]:
     """All the memory that `self` is a part of, as a 1-dim array of its dtype, and the place of its first element."""
     root = self
-    while isinstance(root.base, np.ndarray):
-        root = root.base
+    # Under NumPy's as_strided the array lies in an object that holds it as its `base`.
+    while isinstance(base := root.base, np.ndarray) or isinstance(base := getattr(base, "base", None), np.ndarray):
+        root = base
     flat = root.transpose(sorted(range(root.ndim), key=lambda dim: -root.strides[dim])).reshape(-1)
     if not np.may_share_memory(flat, root) and root.size:  # gaps: the owner of this memory is not NumPy
         flat, root = self.reshape(-1), self
