@@ -1,6 +1,6 @@
 """The note that generated code carries about what it was made from.
 
-Imported by the runtime at start, and by a run of the generator that finds nothing to do, so it imports next to nothing.
+Imported by a run of the generator that finds nothing to do, so it imports next to nothing.
 """
 
 from __future__ import annotations
@@ -11,11 +11,12 @@ import json
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 
+from codegen.inputs import MANIFEST, checksum
 from codegen.paths import Paths
 
-NAME = "manifest.json"
+NAME = MANIFEST
 # Raised when emission changes in a way that makes older output unusable.
-FORMAT = 2
+FORMAT = 3
 
 
 def input_hash(paths: Iterable[Path]) -> str:
@@ -29,27 +30,16 @@ def input_hash(paths: Iterable[Path]) -> str:
 
 def manifest_text(paths: Paths, target: str, summary: str, files: Mapping[str, str]) -> str:
     """The text of the manifest: what the output was made from, and what it is."""
+    inputs = (paths.native_functions, paths.derivatives)
     contents = {
+        "checksum": checksum(inputs),
         "format": FORMAT,
-        "inputs": input_hash((paths.native_functions, paths.derivatives)),
+        "inputs": input_hash(inputs),
         "sources": source_hash(paths, target),
         "summary": summary,
         "files": {name: _hash(text.encode()) for name, text in sorted(files.items())},
     }
     return json.dumps(contents, indent=1, sort_keys=True) + "\n"
-
-
-def is_current(output: Path, inputs: Iterable[Path]) -> bool:
-    """Whether the output folder was made from these inputs by this version."""
-    known = _read(output)
-    return known is not None and known["inputs"] == input_hash(inputs)
-
-
-def made_from(output: Path) -> str | None:
-    """The hash over everything that the output depends on, as its manifest has it; None if there is no output."""
-    known = _read(output)
-    sources = known.get("sources") if known is not None else None
-    return sources if isinstance(sources, str) else None
 
 
 def unchanged(paths: Paths, target: str) -> tuple[str, int] | None:

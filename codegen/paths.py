@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-# Names another output folder of the generator, made of other YAML, for the runtime to load.
-OUTPUT_VARIABLE = "GRADWRIGHT_GENERATED"
+from codegen.inputs import data_folder
+
 PYTORCH_HELPERS = "pytorch_helpers.yaml"
 _KERNEL_HEADERS = ("kernels", "reductions", "rows", "products", "inplace", "views", "composites")
 
@@ -60,9 +60,8 @@ class Paths:
 
 def project_paths() -> Paths:
     """The project's own files."""
-    package = Path(__file__).resolve().parent
-    root = package.parent
-    data = root if (root / "native_functions.yaml").exists() else package / "data"
+    root = Path(__file__).resolve().parent.parent
+    data = Path(data_folder())
     return Paths(
         root,
         data / "native_functions.yaml",

@@ -5,10 +5,8 @@ Operators come from the generated code, which is loaded at the end of this file.
 
 from __future__ import annotations
 
-import importlib
 import sys
 import warnings
-from types import ModuleType
 from typing import TYPE_CHECKING
 
 # Kernels meet zero and infinity as PyTorch's do, without a word.  General calls run under `errstate`; the straight way
@@ -19,8 +17,6 @@ from runtime import autograd, linalg, ops, special  # noqa: E402
 from runtime.autograd import (  # noqa: E402
     enable_grad,
     inference_mode,
-    is_anomaly_check_nan_enabled,
-    is_anomaly_enabled,
     is_grad_enabled,
     is_inference_mode_enabled,
     no_grad,
@@ -47,8 +43,8 @@ from runtime.functional import (  # noqa: E402
     norm,
     tensordot,
 )
+from runtime.later import later as _later  # noqa: E402
 from runtime.loading import load as _load  # noqa: E402
-from runtime.printing import get_printoptions, printoptions, set_printoptions  # noqa: E402
 from runtime.random import (  # noqa: E402
     Generator,
     default_generator,
@@ -70,18 +66,31 @@ __version__ = "0.1.0"
 
 _load("generated", sys.modules[__name__])
 
-from runtime import func, nn, optim, utils  # noqa: E402
-from runtime.func import vmap  # noqa: E402
+# What not every program uses is loaded when it is asked for; `from runtime import *` asks for the first of these.
+_PUBLIC_LATER = {
+    "func": "runtime.func",
+    "get_printoptions": "runtime.printing:get_printoptions",
+    "is_anomaly_check_nan_enabled": "runtime.autograd:is_anomaly_check_nan_enabled",
+    "is_anomaly_enabled": "runtime.autograd:is_anomaly_enabled",
+    "nn": "runtime.nn",
+    "optim": "runtime.optim",
+    "printoptions": "runtime.printing:printoptions",
+    "set_printoptions": "runtime.printing:set_printoptions",
+    "utils": "runtime.utils",
+    "vmap": "runtime.func.vectorize:vmap",
+}
+_LATER = {
+    "Tag": "runtime.library.tags:Tag",
+    "library": "runtime.library",
+    "profiler": "runtime.profiler",
+}
 
 if TYPE_CHECKING:
-    from runtime import library, profiler
+    from runtime import func, library, nn, optim, profiler, utils
+    from runtime.autograd import is_anomaly_check_nan_enabled, is_anomaly_enabled
+    from runtime.func import vmap
     from runtime.library.tags import Tag
+    from runtime.printing import get_printoptions, printoptions, set_printoptions
 else:
-
-    def __getattr__(name: str) -> object:
-        # What few programs use is loaded on first use.
-        if name in ("library", "profiler"):
-            return importlib.import_module(f"runtime.{name}")
-        if name == "Tag":
-            return importlib.import_module("runtime.library.tags").Tag
-        raise AttributeError(f"module 'runtime' has no attribute '{name}'")
+    __getattr__, __dir__ = _later(__name__, {**_PUBLIC_LATER, **_LATER})
+    __all__ = [name for name in {**vars(sys.modules[__name__]), **_PUBLIC_LATER} if not name.startswith("_")]

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from runtime import dtypes, ops
-from runtime.binding import describe
 from runtime.tensor import Tensor
 from runtime.types import Device, DType, MemoryFormat
 
@@ -82,6 +81,8 @@ def _check(found: dict[str, Any], args: tuple[Any, ...], kwargs: dict[str, Any])
 
 
 def _misfit(args: tuple[Any, ...], kwargs: dict[str, Any]) -> TypeError:
+    from runtime.binding import describe
+
     given = ", ".join([*map(describe, args), *(f"{name}={describe(value)}" for name, value in kwargs.items())])
     return TypeError(
         f"to() received an invalid combination of arguments - got ({given}), but expected one of:\n"

@@ -6,28 +6,32 @@ errors, views, in-place and out variants, forward mode, kernels registered later
 
 from __future__ import annotations
 
+import importlib
 import threading
 import weakref
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, MutableMapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property, partial
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from runtime import forward, kernel_table, ops, views
-from runtime.binding import Signature, describe, signature_of
+from runtime import forward, kernel_table, modes, ops, views
 from runtime.dtypes import can_cast, common_dtype, from_numpy, get_default_dtype
+from runtime.inference import straight_copy, untrack
 from runtime.kernel_table import Kernel, KernelTable, backend_of
 from runtime.keys import COMPOSITE_EXPLICIT, COMPOSITE_IMPLICIT, CPU
 from runtime.linear import edge_of
-from runtime.modes import Variant, everywhere, grad_mode, interest, plain, tell_recorded
+from runtime.modes import Variant, everywhere, grad_mode, interest, plain, plain_types, tell_recorded
 from runtime.native import core
 from runtime.node import Node, next_sequence_nr
 from runtime.sharing import shares
 from runtime.tensor import UNTRACKED, Tensor, wrap
 from runtime.types import named_result
 from runtime.views import view_of
+
+if TYPE_CHECKING:
+    from runtime.binding import Signature
 
 real_numbers = frozenset((int, float))
 optional_real_numbers = frozenset((int, float, type(None)))
@@ -45,7 +49,8 @@ class Operator:
         function: the generated callable, whose straight way declines into this object.
         kernels: functions by dispatch key: on arrays for a backend, on Tensors for the composite keys.
         promotion: how dtypes are brought together, and the arguments that take part (None: all Tensors).
-        record: makes the Node of a call; None where there is no derivative.
+        record: what follows `record_` in the name of the function that makes the Node of a call; None where there is
+            no derivative.
         record_inplace: the same for a call in place, where that has formulas of its own.
         differentiable: names of the arguments that have a derivative.
         jvp: the forward-mode rule.
@@ -71,8 +76,8 @@ class Operator:
         function: Callable[..., Any],
         kernels: dict[str, Callable[..., Any]],
         promotion: tuple[str, tuple[str, ...] | None] | None = None,
-        record: Callable[..., None] | None = None,
-        record_inplace: Callable[..., None] | None = None,
+        record: str | None = None,
+        record_inplace: str | None = None,
         differentiable: tuple[str, ...] = (),
         jvp: Callable[..., Any] | None = None,
         view: Literal["single", "multi"] | None = None,
@@ -85,8 +90,8 @@ class Operator:
         self._symbol = function.__name__
         self.kernels = self.built_in = kernels
         self.promotion = promotion
-        self.record = record
-        self.record_inplace = record_inplace or record
+        self._recorder = record
+        self._inplace_recorder = record_inplace or record
         self.differentiable = differentiable
         self.jvp = jvp
         self.view = view
@@ -109,7 +114,23 @@ class Operator:
         before = ("CPU", COMPOSITE_EXPLICIT)
         return None if any(key in self.kernels for key in before) else self.kernels.get(COMPOSITE_IMPLICIT)
 
-    # -- what the schema says, worked out on first use
+    # -- what is loaded or worked out on first use
+
+    @cached_property
+    def record(self) -> Callable[..., None] | None:
+        """Makes the Node of a call."""
+        return self._record_function(self._recorder)
+
+    @cached_property
+    def record_inplace(self) -> Callable[..., None] | None:
+        """Makes the Node of a call in place."""
+        return self._record_function(self._inplace_recorder)
+
+    def _record_function(self, name: str | None) -> Callable[..., None] | None:
+        if name is None:
+            return None
+        found: Callable[..., None] = getattr(self.function.__globals__["nodes"], f"record_{name}")
+        return found
 
     @cached_property
     def name(self) -> str:
@@ -124,10 +145,13 @@ class Operator:
     @property
     def has_derivative(self) -> bool:
         """Whether calls are recorded here, and not by the operators that kernels are made of."""
-        return self.record is not None or (self.namespace == "aten" and COMPOSITE_IMPLICIT not in self.built_in)
+        return self._recorder is not None or (self.namespace == "aten" and COMPOSITE_IMPLICIT not in self.built_in)
 
     @cached_property
     def signature(self) -> Signature:
+        # Here and not above: what reads schemas takes long to import, and the straight way does not need it.
+        from runtime.binding import signature_of
+
         return signature_of(self.schema)
 
     @cached_property
@@ -201,51 +225,27 @@ class Operator:
         Raises:
             TypeError: the arguments do not fit the schema.
         """
-        if grad_mode.inference and not kwargs and not interest.around and not forward.active():
-            out = self._infer(args)
-            if out is not None:
-                return out
+        if grad_mode.inference and self._is_all_that_is_unusual() and (copy := self._inference_copy) is not None:
+            try:
+                out = copy(*args, **kwargs)
+            except TypeError:  # arguments under other names, or wrong ones; the general path says so
+                return self.call_bound(self.signature.bind(args, kwargs))
+            if self.view is None:
+                untrack(out)
+            return out
         return self.call_bound(self.signature.bind(args, kwargs))
 
     def call_bound(self, values: list[Any]) -> Any:
         """Call the operator with the values that `signature.bind` gave."""
         return self._handled("call", values, self._call) if interest.around else self._call(values)
 
-    def _infer(self, args: Sequence[Any]) -> Tensor | None:
-        """The straight way of inference mode, for floating-point Tensors of one dtype and numbers; else None."""
-        if not self._is_pointwise_kernel or self.table is not None:
-            return None
-        dtype = None
-        arrays: list[Any] = []
-        for value in args:
-            kind = type(value)
-            if kind is Tensor:
-                array = value._array
-                if array.dtype is not dtype:
-                    if dtype is not None or array.dtype.kind != "f":
-                        return None
-                    dtype = array.dtype
-                arrays.append(array)
-            elif kind in real_numbers:
-                arrays.append(value)
-            else:
-                return None
-        if dtype is None or len(arrays) != len(self._names):
-            return None
-        try:
-            result = self.kernels["CPU"](*arrays)
-        except Exception:
-            return None  # the general path says what is wrong
-        if type(result) is not np.ndarray:
-            return None
-        out = wrap(result)
-        out._writes = UNTRACKED
-        return out
+    def _is_all_that_is_unusual(self) -> bool:
+        """Whether calls are on the general path only because this thread is in inference mode."""
+        return self.table is None and self.traced is None and not interest.around and not forward.active()
 
     @cached_property
-    def _is_pointwise_kernel(self) -> bool:
-        """Whether the kernel takes Tensors brought to one dtype and nothing that needs a default."""
-        return self.promotion is not None and self.promotion[1] is None and "CPU" in self.kernels and self.view is None
+    def _inference_copy(self) -> Callable[..., Any] | None:
+        return straight_copy(self)
 
     def _handled(self, variant: Variant, values: list[Any], perform: Callable[[list[Any]], Any]) -> Any:
         """`perform(values)` with the handlers of this thread around it."""
@@ -261,7 +261,7 @@ class Operator:
             return self._call_composite(self.traced, values)
         out = self.compute(values)
         if grad_mode.inference and self.view is None:
-            _untrack(out)
+            untrack(out)
         if grad_mode.enabled:
             self._record(out, values)
         if forward.active():
@@ -311,9 +311,20 @@ class Operator:
         arrays = [_to_array(values[i]) for i in self._kernel_arguments]
         try:
             with np.errstate(all="ignore"):
-                return kernel(*arrays)
+                result = kernel(*arrays)
         except Exception as error:
             raise self.explained(error, values) from None
+        return result if self.promotion is None else self._narrowed(result, values)
+
+    def _narrowed(self, result: Any, values: list[Any]) -> Any:
+        """A result of bfloat16 Tensors and Python numbers, which NumPy computes in float32, as PyTorch rounds it."""
+        if type(result) is not np.ndarray or result.dtype != np.float32:
+            return result
+        kinds = {v._array.dtype if isinstance(v, Tensor) else type(v) for v in [values[i] for i in self._promoted]}
+        halves = [kind for kind in kinds if isinstance(kind, np.dtype)]
+        if len(halves) == 1 and halves[0].kind == "V" and kinds & {int, float, bool}:
+            return result.astype(halves[0])
+        return result
 
     def _with_defaults(self, values: list[Any]) -> list[Any]:
         """Values that a kernel gets in place of None: the default dtype of a factory, the default random generator."""
@@ -398,7 +409,7 @@ class Operator:
     # -- variants
 
     def inplace(self, *args: Any) -> Tensor:
-        """`self` overwritten with the result, as `add_` does.
+        """`self` overwritten with the result, as `add_` does; a view operator such as `t_` makes `self` the view.
 
         Raises:
             RuntimeError: the result does not fit into `self` by shape or dtype, or `self` must not be written.
@@ -406,7 +417,8 @@ class Operator:
         if not grad_mode.enabled and self._writes_plainly(args):
             return args[0]  # type: ignore[no-any-return]
         values = self.signature.bind(args[: self.signature.positional], self._keywords(args))
-        return self._handled("inplace", values, self._inplace) if interest.around else self._inplace(values)
+        perform = self._inplace if self.view is None else self._inplace_view
+        return self._handled("inplace", values, perform) if interest.around else perform(values)
 
     def _inplace(self, values: list[Any]) -> Tensor:
         target: Tensor = values[0]
@@ -452,6 +464,18 @@ class Operator:
             forward.overwrite(target, written)
         return target
 
+    def _inplace_view(self, values: list[Any]) -> Tensor:
+        """Let `self` be the view of itself, over the same memory; that counts as a write."""
+        target: Tensor = values[0]
+        needs_grad = grad_mode.enabled and target._edge is not None and target._array.dtype.kind not in "biu"
+        views.check_inplace(target, needs_grad, one_value=True)
+        before = _alias(target)
+        forward.share_tangents(target, before)
+        out = self._call([before, *values[1:]])
+        views.become(target, out, needs_grad)
+        forward.share_tangents(out, target)
+        return target
+
     def _record_write(self, target: Tensor, written: Tensor, before: Tensor, values: Sequence[Any]) -> None:
         """Give `target`, just written, its new history; `before` has the old one, and `written` gets the new Node."""
         tensors = self._tensors(values, range(1, len(values)))
@@ -481,11 +505,14 @@ class Operator:
         """The straight way of an in-place write that nobody records, such as an optimizer's: whether it was taken."""
         target = args[0]
         promoted = self.promotion is not None and self.promotion[0] == "default"
+        plain = plain_types if grad_mode.inference and self._is_all_that_is_unusual() else modes.plain
         if not promoted or type(target) not in plain or "CPU" not in self.kernels:
             return False
         array = target._array
         dtype = array.dtype
-        if dtype.kind != "f" or target._base is not None or 0 in array.strides or target._writes is UNTRACKED:
+        if dtype.kind != "f" or target._base is not None or 0 in array.strides:
+            return False
+        if target._writes is UNTRACKED and not grad_mode.inference:
             return False
         values = [array]
         for value in args[1:]:
@@ -553,6 +580,8 @@ class Operator:
         targets = list(out) if isinstance(out, list | tuple) else [out]
         for target in targets:
             if not isinstance(target, Tensor):
+                from runtime.binding import describe
+
                 raise TypeError(f"{self.name}(): argument 'out' must be Tensor, not {describe(target)}")
         perform = self._out
         written = self._handled("out", [targets, *values], perform) if interest.around else perform([targets, *values])
@@ -619,6 +648,7 @@ class Operator:
             self.table = None
             if self._straight is not None:
                 self.function.__globals__[f"{self._symbol}_kernel"] = self._straight
+                del self._inference_copy
         self._refresh()
 
     def _refresh(self) -> None:
@@ -636,6 +666,7 @@ class Operator:
             raise LookupError("the kernel was replaced")
 
         self.function.__globals__[f"{self._symbol}_kernel"] = decline
+        self._inference_copy = None
         if core is not None:
             core.kernel_replaced(self._symbol)
 
@@ -661,6 +692,24 @@ class Operator:
 
     def __repr__(self) -> str:
         return f"<Operator '{self.schema}'>"
+
+
+class LaterNodes:
+    """Stands in the module of generated operators for that of their Nodes, until the first Node is made.
+
+    A program that records nothing never loads them.
+
+    Args:
+        names: of the module of operators, where `nodes` becomes the module of Nodes itself.
+    """
+
+    def __init__(self, names: MutableMapping[str, Any]) -> None:
+        self._names = names
+
+    def __getattr__(self, name: str) -> Any:
+        module = importlib.import_module(f"{self._names['__package__']}.nodes")
+        self._names["nodes"] = module
+        return getattr(module, name)
 
 
 # Operators that are traced through. Generated code runs their function itself, and nobody would see the call.
@@ -707,13 +756,6 @@ class NotDifferentiable(Node):
         raise NotImplementedError(
             f"the derivative of '{self.operator}' is not implemented: derivatives.yaml has no entry for it"
         )
-
-
-def _untrack(out: Any) -> None:
-    """Make fresh results inference tensors."""
-    for tensor in out if isinstance(out, list | tuple) else (out,):
-        if isinstance(tensor, Tensor):
-            tensor._writes = UNTRACKED
 
 
 def _tell_recorded(out: Any) -> None:
@@ -817,6 +859,7 @@ _NOT_INTS = _NotInts()
 
 
 __all__ = [
+    "LaterNodes",
     "Operator",
     "all_plain",
     "any_edge",

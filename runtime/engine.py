@@ -23,7 +23,7 @@ from runtime import dtypes
 from runtime.edge import fit
 from runtime.modes import NodeHandler, everywhere, grad_mode, interest, plain
 from runtime.native import core
-from runtime.node import LEAF, AccumulateGrad, Node, OutputEdge, accumulator, watch
+from runtime.node import LEAF, NOWHERE, AccumulateGrad, Node, OutputEdge, accumulator, watch
 from runtime.saved import freed_error, modified_error
 from runtime.sharing import GUARD
 from runtime.tensor import MARKS, UNTRACKED, Tensor, wrap
@@ -257,6 +257,8 @@ class _Run(_AnyRun):
             edge = tensor._edge
             if edge is LEAF:
                 self.wanted_leaves.setdefault(tensor, []).append(position)
+            elif edge is NOWHERE:
+                continue
             elif isinstance(edge, OutputEdge):
                 self.captures.setdefault(edge.node, []).append((edge.output_nr, position))
             elif isinstance(edge, Node):
@@ -719,6 +721,7 @@ if core is not None:
         node_type=Node,
         output_edge_type=OutputEdge,
         leaf=LEAF,
+        nowhere=NOWHERE,
         untracked=UNTRACKED,
         guard=GUARD,
         marks=MARKS,

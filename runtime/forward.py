@@ -179,6 +179,11 @@ def map_tangents(source: Tensor, target: Tensor, function: Callable[[Tensor], Te
             level.put(_tangents(target), _outside(number, function, tangent))
 
 
+def share_tangents(source: Tensor, target: Tensor) -> None:
+    """Let `target`, over the same memory, carry the very tangents of `source`."""
+    map_tangents(source, target, lambda tangent: tangent)
+
+
 def copy_tangents(source: Tensor, target: Tensor) -> None:
     """Let `target`, over other memory, carry copies of the tangents of `source`."""
     map_tangents(source, target, lambda tangent: tangent.clone())

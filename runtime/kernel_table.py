@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from codegen.schema.types import ListType, OptionalType, Type
 from runtime import forward, views
 from runtime.keys import AUTOGRAD, COMPOSITE_EXPLICIT, COMPOSITE_IMPLICIT, CPU, DispatchKeySet
 from runtime.linear import edge_of
@@ -22,6 +21,7 @@ from runtime.node import Node
 from runtime.tensor import Tensor
 
 if TYPE_CHECKING:
+    from codegen.schema.types import Type
     from runtime.dispatch import Operator
 
 
@@ -368,6 +368,8 @@ def check_results(operator: Operator, result: Any) -> Any:
 
 
 def _check_result(operator: Operator, type: Type, result: Any) -> Any:
+    from codegen.schema.types import ListType, OptionalType
+
     if isinstance(type, OptionalType):
         return None if result is None else _check_result(operator, type.elem, result)
     if isinstance(type, ListType):

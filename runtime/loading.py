@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
+import gc
 import importlib
 import importlib.util
 import os
 import sys
-from collections.abc import Mapping
-from pathlib import Path
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from types import ModuleType
 from typing import Any
 
-from codegen.manifest import NAME as MANIFEST
-from codegen.manifest import is_current
-from codegen.paths import OUTPUT_VARIABLE, project_paths
+from codegen.inputs import MANIFEST, OUTPUT_VARIABLE, input_files, is_current, manifest_text
 from runtime import ops
-from runtime.native import core, replacing
+from runtime.native import core
 from runtime.node import Node, add_raw_saved
 from runtime.tensor import Tensor, TensorBase
 
@@ -30,26 +29,46 @@ def load(package: str, runtime: ModuleType) -> None:
     Raises:
         ImportError: there is no generated code, or it was made from other YAML; the message names the command to run.
     """
+    with _without_collector():
+        _load(package, runtime)
+
+
+@contextmanager
+def _without_collector() -> Iterator[None]:
+    """A block in which the garbage collector does not look for cycles: all that generated modules make will stay."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
+def _load(package: str, runtime: ModuleType) -> None:
     elsewhere = os.environ.get(OUTPUT_VARIABLE)
     if elsewhere:
-        _import_from(package, Path(elsewhere))
+        _import_from(package, elsewhere)
     else:
         _check_current(package)
     packets = importlib.import_module(f"{package}.packets")
     methods = importlib.import_module(f"{package}.methods")
     if core is not None:
+        from runtime.native import replacing
+
         operators = importlib.import_module(f"{package}.operators")
         replacing.replace(core.load(), sys.modules[package], operators, packets, methods)
         for cls in Node.__subclasses__():  # native classes are not made by class statements
             add_raw_saved(cls)
     vars(ops).update(packets.PACKETS)
+    names = vars(runtime)
     for base, function in packets.PACKETS.items():
         module = packets.PYTHON_MODULES.get(base)
         if module in NAMESPACES:
             namespace = importlib.import_module(f"runtime.{module}")
             setattr(namespace, base.removeprefix(f"{module}_"), function)
-        elif module is None and base in packets.FUNCTIONS and not hasattr(runtime, base):
-            setattr(runtime, base, function)
+        elif module is None and base in packets.FUNCTIONS:
+            names.setdefault(base, function)
     install_methods({**methods.METHODS, **_written_by_hand()}, signs=core is not None)
 
 
@@ -69,18 +88,18 @@ def _written_by_hand() -> dict[str, Any]:
 
 def install_methods(methods: Mapping[str, Any], signs: bool = False) -> None:
     """Put operators on Tensor; a member written by hand stays, and with `signs` what the native base class has."""
-    kept = [base for base in Tensor.__mro__[:-1] if signs or base is not TensorBase]
+    kept = {name for base in Tensor.__mro__[:-1] if signs or base is not TensorBase for name in vars(base)}
     for name, function in methods.items():
-        if name in ("__eq__", "__ne__") or not any(name in vars(base) for base in kept):
+        if name in ("__eq__", "__ne__") or name not in kept:
             setattr(Tensor, name, function)
 
 
-def _import_from(package: str, folder: Path) -> None:
+def _import_from(package: str, folder: str) -> None:
     """Import the output in `folder` as `package`."""
-    file = folder / "__init__.py"
-    if not (folder / MANIFEST).exists():
+    file = os.path.join(folder, "__init__.py")
+    if not os.path.exists(os.path.join(folder, MANIFEST)):
         raise ImportError(f"{OUTPUT_VARIABLE} names {folder}, where there is no generated code")
-    spec = importlib.util.spec_from_file_location(package, file, submodule_search_locations=[str(folder)])
+    spec = importlib.util.spec_from_file_location(package, file, submodule_search_locations=[folder])
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -91,10 +110,20 @@ def _import_from(package: str, folder: Path) -> None:
 def _check_current(package: str) -> None:
     spec = importlib.util.find_spec(package)
     places = list(spec.submodule_search_locations or ()) if spec is not None else []
-    found = [Path(place) for place in places if (Path(place) / "packets.py").exists()]
+    found = [place for place in places if os.path.exists(os.path.join(place, "packets.py"))]
     if not found:
         raise ImportError(f"there is no generated code; run: {COMMAND}")
-    paths = project_paths()
-    inputs = (paths.native_functions, paths.derivatives)
-    if all(path.exists() for path in inputs) and not is_current(found[0], inputs):
-        raise ImportError(f"{paths.shown(found[0])} was made from other YAML; run: {COMMAND}")
+    files = input_files()
+    if not all(map(os.path.exists, files)):
+        return
+    try:
+        current = is_current(manifest_text(found[0]), files)
+    except OSError:
+        current = False
+    if not current:
+        from pathlib import Path
+
+        from codegen.paths import project_paths
+
+        shown = project_paths().shown(Path(found[0]))
+        raise ImportError(f"{shown} was made from other YAML; run: {COMMAND}")

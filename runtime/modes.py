@@ -35,7 +35,8 @@ grad_mode: GradMode = GradMode() if core is None else core.GradMode()
 # The Tensor types the straight-line path may handle. The set object itself never changes: generated code holds it.
 plain: set[type] = set()
 
-_plain_types: set[type] = set()
+# Those that are in it while nothing is unusual.
+plain_types: set[type] = set()
 _unusual = 0
 _lock = threading.Lock()
 
@@ -43,7 +44,7 @@ _lock = threading.Lock()
 def register_plain(cls: type) -> None:
     """Let the straight-line path handle `cls`: a Tensor class that changes nothing about how operators run."""
     with _lock:
-        _plain_types.add(cls)
+        plain_types.add(cls)
         if _unusual == 0:
             plain.add(cls)
         if core is not None:
@@ -68,7 +69,7 @@ def leave_unusual() -> None:
             raise RuntimeError("leave_unusual() was called more often than enter_unusual()")
         _unusual -= 1
         if _unusual == 0:
-            plain.update(_plain_types)
+            plain.update(plain_types)
         if core is not None:
             core.set_unusual(_unusual)
 

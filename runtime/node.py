@@ -10,16 +10,19 @@ import functools
 import itertools
 import weakref
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, TypeAlias
+
+import numpy as np
 
 from runtime.native import core
-from runtime.tensor import LEAF, Leaf
+from runtime.tensor import LEAF, LEAF_EDGES, Leaf
 
 if TYPE_CHECKING:
     from runtime.tensor import Tensor
 
 __all__ = [
     "LEAF",
+    "NOWHERE",
     "AccumulateGrad",
     "Edge",
     "GradientEdge",
@@ -28,6 +31,7 @@ __all__ = [
     "Leaf",
     "Node",
     "NodeExtra",
+    "Nowhere",
     "OutputEdge",
     "RemovableHandle",
     "accumulator",
@@ -190,6 +194,9 @@ class Node(NodeBase):
         """The gradients of the inputs, one for each edge."""
         raise NotImplementedError(f"{self._name} does not define apply")
 
+    def check_meaning(self) -> None:
+        """Raise if this stands for a history that has lost its meaning; see `runtime.views.StaleView`."""
+
     def release(self) -> None:
         """Drop the saved state; a Node that has none keeps this."""
 
@@ -212,7 +219,9 @@ class Node(NodeBase):
         """The Nodes that the input gradients go to, each with the number of the output it belongs to."""
         found: list[tuple[Node | None, int]] = []
         for edge in self.edges:
-            if edge is None or isinstance(edge, Node):
+            if edge is None or edge is NOWHERE:
+                found.append((None, 0))
+            elif isinstance(edge, Node):
                 found.append((edge, 0))
             elif isinstance(edge, OutputEdge):
                 found.append((edge.node, edge.output_nr))
@@ -300,6 +309,25 @@ class AccumulateGrad(Node):
     def _keep(self) -> None:
         # The graph holds the leaf and not this object, so its hooks would be lost with the caller's reference.
         self.variable.extra.accumulate_node = self
+
+
+class Nowhere(Node):
+    """The type of NOWHERE, where the gradient of a view goes that requires grad because its base does, and only so.
+
+    Such is a view that was made while grad mode was off, or before its base came to require grad: a leaf, operators on
+    which are recorded, and into which nothing is accumulated. All of them share this one, so that they cost nothing.
+    """
+
+    __slots__ = ()
+
+    def apply(self, grad: Tensor) -> tuple[Tensor | None, ...]:
+        """Drop the gradient."""
+        return ()
+
+
+# Numbered before all others. The engine brings gradients to this shape, which any has a sum of.
+NOWHERE: Final = Nowhere((), (), np.dtype(np.float32))
+LEAF_EDGES.add(Nowhere)
 
 
 def accumulator(leaf: Tensor) -> AccumulateGrad:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from runtime import ops
-from runtime.binding import Signature, describe
 from runtime.dispatch import Operator
 from runtime.dtypes import common_dtype
 from runtime.tensor import Tensor, wrap
+
+if TYPE_CHECKING:
+    from runtime.binding import Signature
 
 numbers = frozenset((int, float, bool, complex))
 
@@ -51,7 +53,10 @@ def choose(base: str, candidates: Candidates, args: tuple[Any, ...], kwargs: dic
         TypeError: no overload does; the message lists all of them.
     """
     out = kwargs.pop("out", None) if "out" in kwargs else None
-    key = (base, len(args), *map(_kind_of, args), *kwargs, *map(_kind_of, kwargs.values()))
+    kinds: tuple[Any, ...] = tuple(map(type, args))
+    if list in kinds or tuple in kinds:
+        kinds = tuple(map(_kind_of, args))
+    key = (base, kinds, *kwargs, *map(_kind_of, kwargs.values())) if kwargs else (base, kinds)
     known = _choices.get(key)
     if known is not None:
         return known(*args, **kwargs) if out is None else known(*args, **kwargs, out=out)
@@ -77,6 +82,8 @@ def choose(base: str, candidates: Candidates, args: tuple[Any, ...], kwargs: dic
             )
     if len(candidates) == 1 and misfit is not None:
         raise misfit from None
+    from runtime.binding import describe
+
     given_text = ", ".join([*map(describe, args), *(f"{name}={describe(value)}" for name, value in kwargs.items())])
     choices = "\n".join(f" * {operator.schema}" for operator, _ in candidates)
     raise TypeError(

@@ -110,9 +110,13 @@ def tensor_text(tensor: Tensor) -> str:
         evident = dtype in (default, default.to_complex(), dtypes.int64, dtypes.bool)
     if not evident:
         suffixes.append(f"dtype={dtype}")
-    node = tensor.grad_fn
-    if node is not None:
-        suffixes.append(f"grad_fn=<{node.name()}>")
+    try:
+        node = tensor.grad_fn
+        name = None if node is None else node.name()
+    except RuntimeError:  # a view that has lost its history
+        name = "Invalid"
+    if name is not None:
+        suffixes.append(f"grad_fn=<{name}>")
     elif tensor.requires_grad:
         suffixes.append("requires_grad=True")
     tangent = forward.tangent_of(tensor)

@@ -5,7 +5,6 @@ The numbers are NumPy's (PCG64), so a seed gives the same numbers on every machi
 
 from __future__ import annotations
 
-import secrets
 import threading
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -58,6 +57,8 @@ class Generator:
 
     def seed(self) -> int:
         """Start again from a seed that nobody can foresee, and return it."""
+        import secrets
+
         self.manual_seed(secrets.randbits(53))
         return self._seed
 

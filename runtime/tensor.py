@@ -25,7 +25,7 @@ from runtime.array_access import ArrayAccess
 from runtime.casts import Casts
 from runtime.modes import grad_mode, register_plain
 from runtime.native import core
-from runtime.sharing import share
+from runtime.sharing import share, views_over
 from runtime.types import Device, DType
 
 if TYPE_CHECKING:
@@ -49,6 +49,9 @@ class Leaf:
 
 
 LEAF: Final = Leaf()
+
+# What stands in `Tensor._edge` of leaves; `runtime.node` adds the type of NOWHERE.
+LEAF_EDGES: Final[set[type]] = {type(None), Leaf}
 
 _new = object.__new__
 
@@ -316,32 +319,43 @@ class Tensor(TensorBase, ArrayAccess, Casts, TensorMethods):
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
         """Set `requires_grad` of a leaf, and return this Tensor."""
         edge = self._edge
+        leaf = type(edge) in LEAF_EDGES
         if requires_grad and self._writes is UNTRACKED and not grad_mode.inference:
             raise RuntimeError("Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.")
-        if edge is None:
-            if requires_grad:
-                if not self.dtype.is_floating_point and not self.dtype.is_complex:
-                    raise RuntimeError("only Tensors of floating point and complex dtype can require gradients")
-                self._edge = LEAF
+        if leaf and requires_grad:
+            if edge is None and not self.dtype.is_floating_point and not self.dtype.is_complex:
+                raise RuntimeError("only Tensors of floating point and complex dtype can require gradients")
+            self._edge = LEAF
         elif not requires_grad:
-            if edge is not LEAF:
+            if not leaf:
                 raise RuntimeError(
                     "you can only change requires_grad flags of leaf variables. If you want to use a computed variable "
                     "in a subgraph that doesn't require differentiation use var_no_grad = var.detach()."
                 )
             self._edge = None
+        if self._base is not None or views_over(self):
+            from runtime.views import share_requires_grad
+
+            share_requires_grad(self)
         return self
 
     @property
     def is_leaf(self) -> bool:
         """Whether no recorded operator made this Tensor."""
-        edge = self._edge
-        return edge is None or edge is LEAF
+        return type(self._edge) in LEAF_EDGES
 
     @property
     def grad_fn(self) -> Node | None:
-        """The Node of the operator that made this Tensor; None for a leaf."""
-        return None if self.is_leaf else self._node_and_output()[0]
+        """The Node of the operator that made this Tensor; None for a leaf.
+
+        Raises:
+            RuntimeError: a write to what this is a view of took the meaning of its history away.
+        """
+        if self.is_leaf:
+            return None
+        node = self._node_and_output()[0]
+        node.check_meaning()
+        return node
 
     @property
     def output_nr(self) -> int:
@@ -461,6 +475,10 @@ class Tensor(TensorBase, ArrayAccess, Casts, TensorMethods):
         self._edge = None
         if self.retains_grad:
             self.extra.retains_grad = False
+        if views_over(self):
+            from runtime.views import share_requires_grad
+
+            share_requires_grad(self)
         return self
 
     @property

@@ -20,7 +20,7 @@ from runtime.edge import convert, fit
 from runtime.linear import LinearBackward, apply_linear, edge_of
 from runtime.modes import grad_mode, plain
 from runtime.native import core
-from runtime.node import LEAF, Leaf, Node, OutputEdge
+from runtime.node import LEAF, NOWHERE, Leaf, Node, OutputEdge
 from runtime.sharing import counter, guard, share, views_over
 from runtime.tensor import MARKS, UNTRACKED, Tensor, ViewKind, wrap
 
@@ -68,12 +68,33 @@ def _view_of(array: np.ndarray[Any, Any], base: Tensor, kind: ViewKind = "single
     out._base = root
     share(out, base)
     if kind != "single" and out._writes is not UNTRACKED:
+        if root._edge is not None and array.dtype.kind not in "biu":
+            out._edge = NOWHERE  # until it is recorded, which a view of no_grad mode never is
         out._extra = MARKS[kind]
         guard(out)
     return out
 
 
 view_of: Callable[..., Tensor] = _view_of if core is None else core.view_of
+
+
+def share_requires_grad(tensor: Tensor) -> None:
+    """Let a view require grad if its base does, and the live views of a base; after `tensor` was told to or not to."""
+    base = tensor._base
+    if base is not None:
+        if tensor._edge is None and base._edge is not None:
+            _require_grad(tensor, True)
+        return
+    for view in views_over(tensor):
+        if view._base is tensor:
+            _require_grad(view, tensor._edge is not None)
+
+
+def _require_grad(view: Tensor, value: bool) -> None:
+    if value and view._edge is None and view._array.dtype.kind not in "biu":
+        view._edge = NOWHERE
+    elif not value and view._edge is NOWHERE:
+        view._edge = None
 
 
 def views_of(out: Any, base: Tensor, kind: ViewKind) -> Any:
@@ -193,6 +214,22 @@ def rebase_history(tensor: Tensor, node: Node) -> None:
         _move_retained(tensor, old, tensor._edge)
 
 
+def become(tensor: Tensor, view: Tensor, recorded: bool) -> None:
+    """Let `tensor` be `view`, which lies in the same memory.
+
+    Its other views stay where they are. What it was a view of is not written, so no CopySlices is needed: gradients go
+    from the new form of `tensor` to its old one.
+    """
+    tensor._array = view._array
+    if tensor._extra is not None:
+        tensor._extra.accumulate_node = None  # made for the old shape
+    if recorded:
+        tensor._edge = view._edge
+    bump_version(tensor)
+    if recorded and tensor._base is None:
+        _renew_views(tensor)
+
+
 def replace_history(tensor: Tensor, edge: Node | OutputEdge) -> None:
     """Give `tensor`, which is no view, the history `edge` after an in-place write, and its views their part of it."""
     old = tensor._edge
@@ -249,6 +286,10 @@ class StaleView(Node):
         # The edge makes a backward towards given inputs come by here.
         super().__init__((edge_of(root),), view._array.shape, view._array.dtype)
         self.message = message
+
+    def check_meaning(self) -> None:
+        """Raise."""
+        raise RuntimeError(self.message)
 
     def apply(self, grad: Tensor) -> tuple[Tensor | None, ...]:
         """Raise."""

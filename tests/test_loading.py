@@ -31,11 +31,73 @@ def test_either_may_come_first(first: str) -> None:
 
 
 def test_importing_does_not_load_what_is_used_later() -> None:
-    script = (
-        "import sys, runtime; print([name for name in ('scipy', 'ml_dtypes', 'jinja2', 'yaml', 'rich', 'torch') "
-        "if name in sys.modules])"
-    )
+    others = ("scipy", "ml_dtypes", "jinja2", "yaml", "rich", "torch", "numpy.random", "numpy.typing")
+    ours = [f"runtime.{name}" for name in ("binding", "func", "library", "nn", "optim", "printing", "profiler")]
+    ours += [f"runtime.autograd.{name}" for name in ("anomaly_mode", "forward_ad", "function", "functional", "graph")]
+    ours += ["generated.nodes", "codegen.schema", "codegen.paths", "codegen.manifest"]
+    script = f"import sys, runtime; print([name for name in {(*others, *ours)} if name in sys.modules])"
     assert python(script, ROOT).stdout == "[]\n"
+
+
+# What is loaded on first use, and one way to use it.
+LATER = [
+    "runtime.func.grad",
+    "runtime.vmap",
+    "runtime.nn.Linear(1, 1)",
+    "runtime.nn.functional.relu",
+    "runtime.optim.SGD",
+    "runtime.optim.lr_scheduler.StepLR",
+    "runtime.utils.checkpoint.checkpoint",
+    "runtime.library.Library",
+    "runtime.Tag.core",
+    "runtime.profiler.profile",
+    "runtime.printoptions",
+    "runtime.is_anomaly_enabled()",
+    "runtime.autograd.Function",
+    "runtime.autograd.functional.jacobian",
+    "runtime.autograd.forward_ad.dual_level",
+    "runtime.autograd.graph.saved_tensors_hooks",
+    "runtime.autograd.detect_anomaly",
+    "runtime.autograd.profiler.profile",
+    "runtime.rand(2)",
+    "(runtime.ones(1, requires_grad=True) * 2).grad_fn.next_functions",
+]
+
+
+@pytest.mark.parametrize("use", LATER)
+def test_what_is_loaded_later_is_there_when_asked_for(use: str) -> None:
+    done = python(f"import runtime; assert {use} is not None", ROOT)
+    assert done.returncode == 0, done.stderr
+
+
+def test_names_that_are_loaded_later_are_listed() -> None:
+    later = {"func", "nn", "optim", "utils", "library", "profiler", "vmap", "printoptions", "Tag"}
+    assert later <= set(dir(runtime))
+    assert {"Function", "graph", "functional", "forward_ad", "detect_anomaly"} <= set(dir(runtime.autograd))
+    with pytest.raises(AttributeError, match="module 'runtime' has no attribute 'cuda_'"):
+        runtime.cuda_
+    with pytest.raises(AttributeError, match=r"module 'runtime\.autograd' has no attribute 'nothing'"):
+        runtime.autograd.nothing
+
+
+def test_star_import_brings_the_parts_along() -> None:
+    script = "from runtime import *; print(nn.Linear(2, 1)(ones(1, 2)).shape, vmap(sin)(zeros(2)).shape, float32)"
+    done = python(script, ROOT)
+    assert done.stdout == "runtime.Size([1, 1]) runtime.Size([2]) runtime.float32\n", done.stderr
+
+
+def test_gradcheck_is_the_function_whichever_way_it_is_imported() -> None:
+    script = (
+        "from runtime.autograd.gradcheck import gradcheck; import runtime.autograd.gradcheck.compare, runtime; "
+        "print(runtime.autograd.gradcheck is gradcheck, callable(gradcheck))"
+    )
+    assert python(script, ROOT).stdout == "True True\n"
+
+
+def test_the_collector_is_as_it_was() -> None:
+    script = "import gc; {}; import runtime; print(gc.isenabled())"
+    assert python(script.format("gc.disable()"), ROOT).stdout == "False\n"
+    assert python(script.format("pass"), ROOT).stdout == "True\n"
 
 
 @pytest.fixture

@@ -5,8 +5,8 @@ The statements of the formula remain beside it: the loop declines where it would
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields, is_dataclass
 
 from codegen.formula.typed import (
     BOOL,
@@ -43,7 +43,10 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class FusedFormula:
-    """A formula as steps. Slots: the Tensors first, then the numbers, then temporaries; the last step makes the result."""
+    """A formula as steps, the last of which makes the result.
+
+    Slots: the Tensors first, then the numbers, then temporaries.
+    """
 
     steps: tuple[Step, ...]
     tensors: tuple[Variable, ...]
@@ -155,20 +158,13 @@ class _Formula:
         return FusedFormula(tuple(steps), tuple(self.tensors.values()), tuple(self.numbers.values()))
 
 
-def _without_place(expr: TypedExpr) -> object:
-    """An expression without its places in the text, to compare it with others."""
-    if isinstance(expr, Literal):
-        return type(expr.value).__name__, repr(expr.value)
-    parts: list[object] = [type(expr).__name__]
-    for name in type(expr).__dataclass_fields__:
-        if name in ("start", "end"):
-            continue
-        value = getattr(expr, name)
-        parts.append(_without_place_in(value))
-    return tuple(parts)
-
-
-def _without_place_in(value: object) -> object:
+def _without_place(value: object) -> object:
+    """An expression, or one of its fields, without its places in the text, to compare it with others."""
     if isinstance(value, tuple):
-        return tuple(_without_place_in(item) for item in value)
-    return _without_place(value) if hasattr(value, "start") and hasattr(value, "end") else value
+        return tuple(_without_place(item) for item in value)
+    if isinstance(value, Literal):
+        return type(value.value).__name__, repr(value.value)
+    if not is_dataclass(value) or not hasattr(value, "start"):
+        return value
+    kept = [each.name for each in fields(value) if each.name not in ("start", "end")]
+    return (type(value).__name__, *(_without_place(getattr(value, name)) for name in kept))

@@ -140,12 +140,12 @@ def _options(operator: OperatorPlan) -> list[str]:
         named = operator.promotion.arguments
         options.append(f"promotion={(operator.promotion.kind, named)!r}")
     if operator.node is not None:
-        options.append(f"record=nodes.record_{operator.function}")
+        options.append(f"record={operator.function!r}")
         options.append(f"differentiable={tuple(edge.name for edge in operator.node.edges)!r}")
     elif operator.never_differentiable:
         options.append("never_differentiable=True")
     if operator.inplace_node is not None and operator.inplace is not None:
-        options.append(f"record_inplace=nodes.record_{python_function_name(operator.inplace)}")
+        options.append(f"record_inplace={python_function_name(operator.inplace)!r}")
     if operator.forward is not None:
         options.append(f"jvp=jvp_{operator.function}")
     if operator.view is not None:

@@ -2,19 +2,9 @@
 
 from __future__ import annotations
 
-import importlib
-from types import ModuleType
 from typing import TYPE_CHECKING
 
-from runtime.autograd import forward_ad, function, functional, graph
-from runtime.autograd.anomaly_mode import (
-    detect_anomaly,
-    is_anomaly_check_nan_enabled,
-    is_anomaly_enabled,
-    set_detect_anomaly,
-)
 from runtime.autograd.backward import backward, grad
-from runtime.autograd.function import Function
 from runtime.autograd.grad_mode import (
     enable_grad,
     inference_mode,
@@ -24,12 +14,17 @@ from runtime.autograd.grad_mode import (
     set_grad_enabled,
 )
 from runtime.autograd.gradcheck import GradcheckError, gradcheck, gradgradcheck
+from runtime.later import later
 
 if TYPE_CHECKING:
-    from runtime.autograd import profiler, profiler_util
-
-# Modules that are loaded when somebody asks for them.
-_LATER = ("profiler", "profiler_util")
+    from runtime.autograd import forward_ad, function, functional, graph, profiler, profiler_util
+    from runtime.autograd.anomaly_mode import (
+        detect_anomaly,
+        is_anomaly_check_nan_enabled,
+        is_anomaly_enabled,
+        set_detect_anomaly,
+    )
+    from runtime.autograd.function import Function
 
 __all__ = [
     "Function",
@@ -56,8 +51,15 @@ __all__ = [
     "set_grad_enabled",
 ]
 
+_MODULES = ("forward_ad", "function", "functional", "graph", "profiler", "profiler_util")
+_ANOMALY_MODE = ("detect_anomaly", "is_anomaly_check_nan_enabled", "is_anomaly_enabled", "set_detect_anomaly")
 
-def __getattr__(name: str) -> ModuleType:
-    if name in _LATER:
-        return importlib.import_module(f"{__name__}.{name}")
-    raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = later(
+        __name__,
+        {
+            "Function": "runtime.autograd.function:Function",
+            **{name: f"runtime.autograd.{name}" for name in _MODULES},
+            **{name: f"runtime.autograd.anomaly_mode:{name}" for name in _ANOMALY_MODE},
+        },
+    )

@@ -9,7 +9,7 @@ from typing import TypeAlias
 import numpy as np
 
 from runtime import engine
-from runtime.node import AccumulateGrad, GradientEdge, Node, OutputEdge
+from runtime.node import NOWHERE, AccumulateGrad, GradientEdge, Node, OutputEdge
 from runtime.tensor import Tensor, wrap
 
 # A GradientEdge may stand for any Tensor that is to be differentiated.
@@ -235,7 +235,7 @@ def _differentiable(outputs: Sequence[Tensor], grads: Sequence[Tensor | None]) -
     roots: list[Tensor] = []
     starts: list[Tensor] = []
     for index, (out, start) in enumerate(zip(outputs, grads, strict=True)):
-        if out._edge is None:
+        if out._edge is None or out._edge is NOWHERE:
             raise RuntimeError(f"element {index} of tensors does not require grad and does not have a grad_fn")
         assert start is not None
         roots.append(out)

@@ -11,7 +11,7 @@ from typing import Any, Literal
 from runtime import engine, modes, views
 from runtime.autograd.dot import to_dot
 from runtime.dispatch import Operator
-from runtime.node import GradientEdge, Node, RemovableHandle, accumulator
+from runtime.node import NOWHERE, GradientEdge, Node, RemovableHandle, accumulator
 from runtime.recording import pack_saved
 from runtime.saved import hook_stack
 from runtime.sharing import counter
@@ -36,9 +36,12 @@ def get_gradient_edge(tensor: Tensor) -> GradientEdge:
 
     Raises:
         RuntimeError: the Tensor does not require grad.
+        AssertionError: it does only because what it is a view of does, so that its gradient goes nowhere.
     """
     if not tensor.requires_grad:
         raise RuntimeError("It is not possible to get the gradient edge for a Tensor that does not require gradients")
+    if tensor._edge is NOWHERE:
+        raise AssertionError("Expected gradient function to be set")
     if tensor.is_leaf:
         return GradientEdge(accumulator(tensor), 0)
     return GradientEdge(*tensor._node_and_output())

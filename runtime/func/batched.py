@@ -15,6 +15,7 @@ import numpy as np
 
 from runtime.linear import ArrayMap, LinearBackward, apply_linear
 from runtime.tensor import Tensor, TensorBase
+from runtime.views import bump_version
 
 if TYPE_CHECKING:
     from runtime.func.levels import VmapLevel
@@ -184,6 +185,12 @@ class BatchedTensor(Tensor):
             )
         self.value.data = value.value
         _set_element(self, _element(value.value, self.level))
+
+    def become(self, view: BatchedTensor) -> None:
+        """Let this be `view`, which lies in the same memory and level; that counts as a write."""
+        self.value = view.value
+        _set_element(self, _element(view.value, self.level))
+        bump_version(self.value)
 
     # Linear maps on arrays, which the engine fits gradients with.
 

@@ -10,6 +10,7 @@ import cmath
 import math
 
 from runtime import ops
+from runtime.modes import grad_mode
 from runtime.tensor import Tensor
 from runtime.types import Scalar
 
@@ -21,12 +22,13 @@ def scaled(x: Tensor, factor: Scalar) -> Tensor:
 
 def pow_backward(grad: Tensor, self: Tensor, exponent: Scalar) -> Tensor:
     """The gradient of `self ** exponent` for a number `exponent`; 0 everywhere for the exponent 0, also at 0."""
-    if exponent == 2:
-        return grad * (self * 2).conj()
-    if exponent == 1:
-        return grad
     if exponent == 0:
         return ops.zeros_like(grad)
+    if not grad_mode.enabled:  # a recorded gradient is a power of `self` in any case, and so its own derivative
+        if exponent == 2:
+            return grad * (self * 2).conj()
+        if exponent == 1:
+            return grad
     return grad * (self.pow(exponent - 1) * exponent).conj()
 
 

@@ -63,6 +63,8 @@ def _scaled(self: Array, other: Array | Number, alpha: Number) -> Array | Number
         raise RuntimeError("For integral input tensors, argument alpha must not be a floating point number.")
     if isinstance(alpha, complex) and kind != "c":
         raise RuntimeError("For non-complex input tensors, argument alpha must not be a complex number.")
+    if not isinstance(other, np.ndarray):  # a Python number, which the dtype of `self` outweighs
+        return bool(other and alpha) if kind == "b" else other * alpha
     if kind == "b":
         return np.logical_and(other, bool(alpha))
     return np.multiply(other, alpha)

@@ -28,6 +28,8 @@ def pow_tensor_scalar(self: Array, exponent: Number) -> Array:
         return np.square(self)
     if exponent == 3:
         return np.multiply(np.square(self), self)
+    if exponent == 1:
+        return self.copy()
     if self.dtype.kind in "iu":
         if isinstance(exponent, int) and exponent < 0:
             raise RuntimeError("Integers to negative integer powers are not allowed.")

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from runtime.kernels._common import Array, is_half, normalize_dim, type_name
 
+if TYPE_CHECKING:
+    from numpy.random import Generator as Random
+
 DType = np.dtype[Any]
-Random = np.random.Generator
 
 
 def _check_continuous(name: str, dtype: DType) -> None:

@@ -36,7 +36,7 @@ def _joint_dtype(tensors: Sequence[Array]) -> np.dtype[Any]:
 
 def cat(tensors: Sequence[Array], dim: int = 0) -> Array:
     if not tensors:
-        raise RuntimeError("torch.cat(): expected a non-empty list of Tensors")
+        raise ValueError("torch.cat(): expected a non-empty list of Tensors")
     for place, array in enumerate(tensors):
         if array.ndim == 0:
             raise RuntimeError(f"zero-dimensional tensor (at position {place}) cannot be concatenated")

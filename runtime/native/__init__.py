@@ -9,13 +9,12 @@ import importlib.util
 import os
 import warnings
 from importlib.machinery import ExtensionFileLoader
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from codegen import extension
 from codegen.extension import COMMAND, SWITCH
-from codegen.paths import OUTPUT_VARIABLE, project_paths
+from codegen.inputs import OUTPUT_VARIABLE, root_folder
 
 
 def is_available() -> bool:
@@ -37,35 +36,40 @@ def find() -> tuple[ModuleType | None, str | None]:
     switch = os.environ.get(SWITCH, "")
     if switch == "0":
         return None, f"{SWITCH}=0 switches it off"
-    paths = project_paths()
-    output = Path(os.environ.get(OUTPUT_VARIABLE) or paths.output)
-    folder = output if switch in ("", "1") else Path(switch)
-    file = extension.current(folder, output, paths.root)
+    root = root_folder()
+    output = os.environ.get(OUTPUT_VARIABLE) or os.path.join(root, "generated")
+    folder = output if switch in ("", "1") else switch
+    file = extension.current(folder, output, root)
     error: Exception | None = None
     if file is not None:
         try:
             return _load(file), None
         except Exception as raised:  # of the dynamic loader, of NumPy where it is too old, of the module itself
             error = raised
-            reason = f"{paths.shown(file)} can not be loaded: {raised}"
+            reason = f"{_shown(file)} can not be loaded: {raised}"
     elif extension.present(folder):
-        reason = f"that in {paths.shown(folder)} was built from other sources"
+        reason = f"that in {_shown(folder)} was built from other sources"
     else:
-        reason = f"there is none in {paths.shown(folder)} for this Python"
+        reason = f"there is none in {_shown(folder)} for this Python"
+    remedy = f"run: {COMMAND}" if extension.core_files(root) else "install again where there is a C++ compiler"
     if switch:
-        raise ImportError(f"{SWITCH}={switch}, but there is no native core: {reason}; {_remedy(paths.root)}") from error
+        raise ImportError(f"{SWITCH}={switch}, but there is no native core: {reason}; {remedy}") from error
     if extension.present(folder):
-        warnings.warn(f"The native core is off: {reason}; {_remedy(paths.root)}", stacklevel=2)
-    return None, f"{reason}; {_remedy(paths.root)}"
+        warnings.warn(f"The native core is off: {reason}; {remedy}", stacklevel=2)
+    return None, f"{reason}; {remedy}"
 
 
-def _remedy(root: Path) -> str:
-    return f"run: {COMMAND}" if extension.core_files(root) else "install again where there is a C++ compiler"
+def _shown(name: str) -> str:
+    from pathlib import Path
+
+    from codegen.paths import project_paths
+
+    return project_paths().shown(Path(name))
 
 
-def _load(file: Path) -> ModuleType:
+def _load(file: str) -> ModuleType:
     name = f"{__name__}._native"
-    spec = importlib.util.spec_from_file_location(name, file, loader=ExtensionFileLoader(name, str(file)))
+    spec = importlib.util.spec_from_file_location(name, file, loader=ExtensionFileLoader(name, file))
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)

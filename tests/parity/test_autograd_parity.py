@@ -101,7 +101,6 @@ class Program:
     def __init__(self, module: Any) -> None:
         self.module = module
         values = np.random.default_rng(3).uniform(0.5, 1.5, (3, 3, 4))
-        self.silent: set[int] = set()  # views made under no_grad, and views of them
         self.leaves = [module.tensor(v.tolist(), dtype=module.float64, requires_grad=True) for v in values[:2]]
         # A leaf; a result; a Tensor without a gradient that may come to have one.
         self.tensors = [*self.leaves, self.leaves[0] * 1.0, module.tensor(values[2].tolist(), dtype=module.float64)]
@@ -109,12 +108,6 @@ class Program:
     def step(self, name: str, first: int, second: int, i: int, j: int, no_grad: bool) -> str | None:
         """Run one step; the kind of error, if it is refused."""
         a, b = self.tensors[first % len(self.tensors)], self.tensors[second % len(self.tensors)]
-        # In PyTorch a view made under no_grad requires grad if its base does, without leading anywhere; ours does not.
-        # So such a view is written and viewed, and is no operand.
-        if name not in VIEWS and id(b) in self.silent:
-            b = b.detach()
-        if name in PLAIN and id(a) in self.silent:
-            a = a.detach()
         # Writes to memory that several elements share: PyTorch refuses some, and others fail on the way back.
         if name in WRITES and any(n > 1 and stride == 0 for n, stride in zip(a.shape, a.stride(), strict=True)):
             return "skipped"
@@ -131,15 +124,12 @@ class Program:
             return type(error).__name__
         if name not in WRITES:
             self.tensors.append(out)
-            if name in VIEWS and (no_grad or id(a) in self.silent):
-                self.silent.add(id(out))
         return None
 
     def gradients(self, create_graph: bool) -> list[Any] | str:
         """Gradients of the leaves of a sum of everything; second ones with `create_graph`."""
         try:
-            used = [t.detach() if id(t) in self.silent and not _is_stale(t) else t for t in self.tensors]
-            total = sum([(t * (k + 1.0)).sin().sum() for k, t in enumerate(used)])
+            total = sum([(t * (k + 1.0)).sin().sum() for k, t in enumerate(self.tensors)])
             grads = self.module.autograd.grad(total, self.leaves, create_graph=create_graph, allow_unused=True)
             if create_graph:
                 second = sum([(g * g).sum() for g in grads if g is not None])
@@ -147,16 +137,17 @@ class Program:
         except RuntimeError as error:
             with suppress(InvalidArgument):  # only hypothesis takes notes
                 note(f"{self.module.__name__}: {error}")
-            return "RuntimeError"
+            return str(error)
         return [None if g is None else g.detach().numpy().copy() for g in grads]
 
 
 def _is_stale(tensor: Any) -> bool:
-    """Whether a write made a view meaningless: PyTorch refuses to look at it, ours has a Node that raises."""
+    """Whether a write made a view meaningless: nobody may look at its history."""
     try:
-        return type(tensor.grad_fn).__name__ == "StaleView"
+        tensor.grad_fn
     except RuntimeError:
         return True
+    return False
 
 
 @settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -189,12 +180,19 @@ def compare(program: list[Step], twice: bool) -> None:
     for step in program:
         expected = theirs.step(*step)
         assert ours.step(*step) == expected, step
-        if any(map(_is_stale, theirs.tensors)):
+        stale = [*map(_is_stale, theirs.tensors)]
+        assert [*map(_is_stale, ours.tensors)] == stale, step
+        if any(stale):
             break
         for a, b in zip(ours.tensors, theirs.tensors, strict=True):
+            assert a.requires_grad == b.requires_grad, step
+            assert a.is_leaf == b.is_leaf, step
             np.testing.assert_allclose(a.detach().numpy(), b.detach().numpy(), rtol=1e-10, atol=1e-12)
     expected = theirs.gradients(twice)
     found = ours.gradients(twice)
+    leads_nowhere = any(t.requires_grad and t.is_leaf and t._is_view() for t in ours.tensors)
+    if leads_nowhere and "has been modified by an inplace operation" in found and not isinstance(expected, str):
+        return  # PyTorch keeps nothing for a gradient that leads nowhere, so it does not notice when that was written
     assert isinstance(found, str) == isinstance(expected, str), (found, expected)
     if not isinstance(found, str) and not isinstance(expected, str):
         for a, b in zip(found, expected, strict=True):

@@ -1,4 +1,4 @@
-"""The engine's loop in C++ and the one in Python: the same results, in the same order, with the same hooks and errors."""
+"""The engine's loop in C++ and the one in Python: the same results in the same order, the same hooks and errors."""
 
 from __future__ import annotations
 

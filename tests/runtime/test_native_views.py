@@ -458,5 +458,5 @@ def test_composites_are_seen_by_handlers() -> None:
     with around(handler):
         x.reshape(6)
         x[0]
-        x.mT  # noqa: B018
+        x.mT
     assert seen == ["reshape", "view", "select.int", "transpose.int"]

@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from runtime.autograd.backward import grad as autograd_grad
 from runtime.autograd.grad_mode import enable_grad
-from runtime.autograd.gradcheck import checks, compare
-from runtime.autograd.gradcheck.compare import GradcheckError
-from runtime.autograd.gradcheck.problem import Function, Problem, Tolerance, check_inputs, differentiable, made_up
 from runtime.tensor import Tensor
 
+if TYPE_CHECKING:
+    from runtime.autograd.gradcheck.problem import Function
+
 __all__ = ["GradcheckError", "gradcheck", "gradgradcheck"]
+
+# The modules of this package are loaded by the first check: this one is part of every `import runtime`, because
+# `autograd.gradcheck` has to be the function whoever imports the module of that name.
+
+
+class GradcheckError(RuntimeError):
+    """A derivative is wrong; the message says which one and how."""
 
 
 def gradcheck(
@@ -62,6 +69,9 @@ def gradcheck(
         ValueError: there is nothing to check.
         RuntimeError: an input overlaps itself in memory.
     """
+    from runtime.autograd.gradcheck import checks, compare
+    from runtime.autograd.gradcheck.problem import Problem, Tolerance, check_inputs
+
     _require(check_forward_ad or check_backward_ad, "Expected at least one of check_forward_ad or check_backward_ad")
     _require(check_backward_ad or not check_batched_grad, "Setting check_batched_grad=True requires check_backward_ad")
     _require(
@@ -141,6 +151,8 @@ def gradgradcheck(
         GradcheckError: a check failed and `raise_exception` is true.
         AssertionError: the options contradict each other.
     """
+    from runtime.autograd.gradcheck.problem import differentiable, made_up
+
     _require(
         check_fwd_over_rev or check_rev_over_rev, "Expected at least one of check_fwd_over_rev or check_rev_over_rev"
     )

@@ -6,8 +6,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from runtime.autograd.gradcheck import analytical, numerical
-from runtime.autograd.gradcheck.compare import GradcheckError
+from runtime.autograd.gradcheck import GradcheckError, analytical, numerical
 from runtime.autograd.gradcheck.problem import Problem, random_values, units
 
 # A linear map from an array to several.

@@ -7,13 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from runtime.autograd.gradcheck import analytical, numerical
+from runtime.autograd.gradcheck import GradcheckError, analytical, numerical
 from runtime.autograd.gradcheck.problem import Problem, Unit, random_values, units
 from runtime.tensor import wrap
-
-
-class GradcheckError(RuntimeError):
-    """A derivative is wrong; the message says which one and how."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from runtime import ops
+from runtime.func.batched import BatchedTensor
 from runtime.func.calls import call, is_batched
 from runtime.func.rules import families, indexing, nn, products, random, shapes
 from runtime.modes import Variant, grad_mode
@@ -73,6 +74,10 @@ def _inplace(level: VmapLevel, operator: Operator, values: list[Any]) -> Tensor:
     target: Tensor = values[0]
     if not is_batched(target, level):
         raise RuntimeError(_UNBATCHED_TARGET)
+    if operator.view is not None:
+        assert isinstance(target, BatchedTensor)
+        target.become(call(operator, values))
+        return target
     batching = operator.batching
     if operator.composite is None and batching is not None and batching[0] in _IN_PLACE:
         operator.inplace(*families.aligned(level, operator, values, written=0))

@@ -74,7 +74,7 @@ PyObject* get_requires_grad(PyObject* self, void* name) {
 
 bool is_leaf(PyObject* self) {
   PyObject* edge = as_tensor(self)->edge;
-  return edge == Py_None || edge == python.leaf;
+  return edge == Py_None || edge == python.leaf || edge == python.nowhere;
 }
 
 PyObject* get_is_leaf(PyObject* self, void* name) {
@@ -93,7 +93,9 @@ PyObject* get_grad_fn(PyObject* self, void* name) {
   if (!is_simple(self)) return property_value(self, name);
   if (is_leaf(self)) Py_RETURN_NONE;
   PyObject* edge = as_tensor(self)->edge;
-  return PyObject_TypeCheck(edge, python.node_type) ? Py_NewRef(edge) : property_value(self, name);
+  // Nodes of Python classes may stand for a history that has lost its meaning.
+  const bool native = PyObject_TypeCheck(edge, python.node_type) && as_node(edge)->cls != nullptr;
+  return native ? Py_NewRef(edge) : property_value(self, name);
 }
 
 PyObject* get_T(PyObject* self, void* name) {

@@ -117,6 +117,7 @@ struct Python {
   PyTypeObject* node_type;    // runtime.node.Node
   PyTypeObject* output_edge_type;
   PyObject* leaf;       // runtime.tensor.LEAF
+  PyObject* nowhere;    // runtime.node.NOWHERE
   PyObject* untracked;  // runtime.tensor.UNTRACKED
   PyObject* guard;      // runtime.sharing.GUARD
   PyObject* marks;      // runtime.tensor.MARKS

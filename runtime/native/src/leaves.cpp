@@ -102,7 +102,7 @@ void sum_rows(const T* rows, npy_intp count, npy_intp size, T* sum) {
 Ref sum_leading(PyArrayObject* grad, int ndim, const npy_intp* dims) {
   const Kind kind = kind_of(grad);
   const int lead = PyArray_NDIM(grad) - ndim;
-  if (kind == Kind::kNone || lead <= 0 || !detail::is_dense(grad)) return Ref();
+  if (kind == Kind::kNone || lead <= 0 || !is_dense(grad)) return Ref();
   if (!std::equal(dims, dims + ndim, PyArray_DIMS(grad) + lead)) return Ref();
   npy_intp size = 1;
   for (int i = 0; i < ndim; ++i) size *= dims[i];

@@ -138,6 +138,7 @@ PyObject* install(PyObject*, PyObject*, PyObject* kwargs) {
                      {"node_type", &node},
                      {"output_edge_type", &output_edge},
                      {"leaf", &python.leaf},
+                     {"nowhere", &python.nowhere},
                      {"untracked", &python.untracked},
                      {"guard", &python.guard},
                      {"marks", &python.marks},

@@ -2,6 +2,8 @@
 
 #include "sharing.hpp"
 
+#include <cstring>
+
 namespace gradwright {
 
 namespace {
@@ -82,6 +84,9 @@ Ref make_view(Ref array, PyObject* base, PyObject* mark) {
   Py_SETREF(view->base, Py_NewRef(root));
   join(view, source, as_tensor(root));
   if (mark != Py_None && view->writes != python.untracked) {
+    const bool differentiable = std::strchr("biu", PyArray_DESCR(array_of(out.get()))->kind) == nullptr;
+    // Until it is recorded, which a view of no_grad mode never is.
+    if (differentiable && as_tensor(root)->edge != Py_None) Py_SETREF(view->edge, Py_NewRef(python.nowhere));
     Py_SETREF(view->extra, Py_NewRef(mark));
     if (!guard(view)) return Ref();
   }

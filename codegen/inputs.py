@@ -1,0 +1,62 @@
+"""The project's YAML and its checksum: all that `import runtime` needs to know of the generator.
+
+It asks at every start whether the generated code was made of this YAML, so here is nothing of pathlib, json and
+hashlib: to import those takes longer than to answer.
+"""
+
+from __future__ import annotations
+
+import os
+from binascii import crc32
+from collections.abc import Iterable
+
+# Names another output folder of the generator, made of other YAML, for the runtime to load.
+OUTPUT_VARIABLE = "GRADWRIGHT_GENERATED"
+MANIFEST = "manifest.json"
+
+
+def data_folder() -> str:
+    """Where the YAML and the templates lie: the root of the checkout, or a folder of the installed package."""
+    root = root_folder()
+    found = os.path.exists(os.path.join(root, "native_functions.yaml"))
+    return root if found else os.path.join(root, "codegen", "data")
+
+
+def input_files() -> tuple[str, str]:
+    """The operators and their derivatives."""
+    folder = data_folder()
+    return os.path.join(folder, "native_functions.yaml"), os.path.join(folder, "derivatives.yaml")
+
+
+def root_folder() -> str:
+    """The root of the checkout, or the folder that the packages are installed in."""
+    return os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
+
+
+def manifest_text(output: str | os.PathLike[str]) -> str:
+    """The manifest of an output folder.
+
+    Raises:
+        OSError: there is none.
+    """
+    with open(os.path.join(output, MANIFEST), encoding="utf-8") as file:
+        return file.read()
+
+
+def checksum(files: Iterable[str | os.PathLike[str]]) -> str:
+    """What tells one state of some files from another, in order."""
+    found = 0
+    for name in files:
+        with open(name, "rb") as file:
+            found = crc32(file.read() + b"\0", found)
+    return f"{found:08x}"
+
+
+def is_current(manifest: str, files: Iterable[str | os.PathLike[str]]) -> bool:
+    """Whether the output that a manifest stands for was made from these files.
+
+    Args:
+        manifest: its text, of which this reads one line.
+        files: what the checksum is over.
+    """
+    return f' "checksum": "{checksum(files)}",' in manifest.splitlines()

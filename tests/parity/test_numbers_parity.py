@@ -1,0 +1,88 @@
+"""Python numbers among the arguments, powers that are differentiated again, nothing to concatenate: as in PyTorch."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from two_modules import attempt, compare
+
+torch = pytest.importorskip("torch")
+pytestmark = pytest.mark.parity
+
+DTYPES = ["float32", "float64", "float16", "bfloat16", "int64", "bool"]
+NUMBERS = [2, 2.5, True]
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("alpha", [1, 3, 0.5])
+@pytest.mark.parametrize("number", NUMBERS)
+@pytest.mark.parametrize("name", ["add", "sub", "rsub"])
+def test_scaled_numbers_are_outweighed_by_the_dtype(name: str, number: Any, alpha: Any, dtype: str) -> None:
+    if name != "add" and (number is True or dtype == "bool"):
+        pytest.skip("PyTorch refuses to subtract bools")
+
+    def body(torch: Any) -> Any:
+        x = torch.ones(3, dtype=getattr(torch, dtype))
+        out = attempt(lambda: getattr(torch, name)(x, number, alpha=alpha), message=False)
+        return [str(getattr(out, "dtype", out)), out.float() if hasattr(out, "float") else None]
+
+    compare(body)
+
+
+@pytest.mark.parametrize("number", [2, 2.5, 1 / 3, True])
+@pytest.mark.parametrize(
+    "sign", ["__add__", "__mul__", "__truediv__", "__sub__", "__pow__", "__radd__", "__rtruediv__"]
+)
+def test_bfloat16_stays_bfloat16(sign: str, number: Any) -> None:
+    if sign == "__sub__" and number is True:
+        pytest.skip("PyTorch refuses to subtract bools")
+
+    def body(torch: Any) -> Any:
+        x = torch.tensor([0.1, 1.7, 300.0], dtype=torch.bfloat16)
+        out = getattr(x, sign)(number)
+        return [str(out.dtype), out.float()]
+
+    compare(body, rtol=8e-3)  # to one unit in the last place
+
+
+@pytest.mark.parametrize("exponent", [0, 1, 2, 3, -1, 0.5, 2.0, True])
+def test_powers_are_differentiated_again_and_again(exponent: Any) -> None:
+    def body(torch: Any) -> Any:
+        x = torch.tensor([2.0, -3.0] if float(exponent).is_integer() else [2.0, 3.0], requires_grad=True)
+        found = []
+        value = x**exponent
+        while value.requires_grad and len(found) < 4:
+            (value,) = torch.autograd.grad(value.sum(), x, create_graph=True)
+            found.append(value)
+        return found
+
+    compare(body)
+
+
+def test_powers_are_the_same_where_nothing_is_recorded() -> None:
+    def body(torch: Any) -> Any:
+        x = torch.tensor([2.0, 0.0, float("inf")], requires_grad=True)
+        return [torch.autograd.grad((x**exponent).sum(), x) for exponent in (0, 1, 2, 3)]
+
+    compare(body)
+
+
+def test_a_power_of_one_is_new_memory() -> None:
+    def body(torch: Any) -> Any:
+        x = torch.ones(2)
+        y = x**1
+        y.add_(1)
+        return [x, y]
+
+    compare(body)
+
+
+@pytest.mark.parametrize("name", ["cat", "concat", "concatenate", "stack", "hstack", "vstack", "dstack"])
+@pytest.mark.parametrize("nothing", [[], ()])
+def test_nothing_to_concatenate(name: str, nothing: Any) -> None:
+    compare(lambda torch: attempt(lambda: getattr(torch, name)(nothing)))
+
+
+def test_nothing_to_concatenate_below_ops() -> None:
+    compare(lambda torch: attempt(lambda: torch.ops.aten.cat.default([])))
