@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from codegen.check import PLACEMENT_ARGUMENTS
+from codegen.formula.typed import SCALAR
 from codegen.plan import FastPath, OperatorPlan, ParameterPlan
 from codegen.targets.cpp_nodes import NodeView
 from codegen.targets.cpp_text import Functions, Needs, Statements, functions_in, identifier, inside, wrapped
@@ -264,7 +265,7 @@ def native_kernel(operator: OperatorPlan, parameters: Sequence[ParameterPlan], k
         return f"kernels::{name}({', '.join(values)})"
     if kernels.functors.get(name) != len(parameters) or len(operator.schema.returns) > 1:
         return None
-    kinds = "".join("T" if p.name in fast.tensors else "S" if p.name in fast.scalars else "?" for p in parameters)
+    kinds = "".join("T" if p.name in fast.tensors else "S" if p.type == SCALAR else "?" for p in parameters)
     if re.fullmatch("T+S*", kinds) is None:
         return None
     loop = {"T": "unary", "TT": "binary", "TS": "binary_scalar"}.get(kinds)
