@@ -188,7 +188,8 @@ class _Entry:
         run = "run_for_array" if self._is_one_array() else "run"
         native = native_kernel(operator, parameters, self.kernels)
         if native is not None:
-            self.out.add(f"Ref result = {native};")
+            head, _, arguments = native.removesuffix(")").partition("(")
+            self.out.assign("Ref result", f"{head}(", arguments.split(", "), ");")
             self.out.when("!result", lambda: self.out.assign("result", f"{run}(", [kernel, *parts], ");"))
         else:
             self.out.assign("Ref result", f"{run}(", [kernel, *parts], ");")
@@ -261,8 +262,12 @@ def native_kernel(operator: OperatorPlan, parameters: Sequence[ParameterPlan], k
     assert fast is not None
     name = operator.implementation.name
     values = [identifier(parameter.name) for parameter in parameters]
+    numpy = [
+        f"{name}_numpy.get()" if p.name in fast.dtype_arguments else name
+        for p, name in zip(parameters, values, strict=True)
+    ]
     if len(values) in kernels.functions.get(name, ()):
-        return f"kernels::{name}({', '.join(values)})"
+        return f"kernels::{name}({', '.join(numpy)})"
     if kernels.functors.get(name) != len(parameters) or len(operator.schema.returns) > 1:
         return None
     kinds = "".join("T" if p.name in fast.tensors else "S" if p.type == SCALAR else "?" for p in parameters)

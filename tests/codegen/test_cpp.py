@@ -227,7 +227,9 @@ def test_native_kernels_are_read_from_their_headers(tmp_path: Path) -> None:
     functors = {"mul": 2, "neg": 1, "minus_of": 1, "in_blocks": 2}
     assert NativeKernels.read(header) == NativeKernels(functors, {"total": frozenset((4,))})
     more = tmp_path / "more.hpp"
-    more.write_text(NATIVE_KERNELS.replace("PyObject* self, ", "").replace("struct mul", "struct div"), encoding="utf-8")
+    more.write_text(
+        NATIVE_KERNELS.replace("PyObject* self, ", "").replace("struct mul", "struct div"), encoding="utf-8"
+    )
     both = NativeKernels({**functors, "div": 2}, {"total": frozenset((3, 4))})
     assert NativeKernels.read(header, more) == both
 

@@ -172,8 +172,9 @@ Ref collect(PyObject* items, bool as_list, Make make) {
 
 }  // namespace detail
 
-// Tensors over the arrays that a kernel gave: a list, or a tuple.
+// Tensors over the arrays that a kernel gave: a list, or a tuple. What was not asked for is None.
 inline Ref tensor_over(PyObject* item) {
+  if (item == Py_None) return Ref::borrow(item);
   Ref array = as_array(Ref::borrow(item));
   return array ? new_tensor(std::move(array)) : Ref();
 }

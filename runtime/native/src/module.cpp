@@ -161,6 +161,15 @@ PyObject* set_threads(PyObject*, PyObject* count) {
   Py_RETURN_NONE;
 }
 
+// remember_choice(base, args, kwargs, chosen)
+PyObject* remember(PyObject*, PyObject* args) {
+  const char* base;
+  PyObject *values, *named, *chosen;
+  if (!PyArg_ParseTuple(args, "sO!O!O", &base, &PyTuple_Type, &values, &PyDict_Type, &named, &chosen)) return nullptr;
+  remember_choice(base, values, named, chosen);
+  Py_RETURN_NONE;
+}
+
 PyMethodDef methods[] = {
     {"next_sequence_nr", next_sequence_nr, METH_NOARGS, "The number of the next Node."},
     {"peek_sequence_nr", peek_sequence_nr, METH_NOARGS, "The same, without taking it."},
@@ -172,6 +181,7 @@ PyMethodDef methods[] = {
     {"load", load, METH_NOARGS, "Take the places of generated Python functions: a dict from each to its counterpart."},
     {"made_from", made_from, METH_NOARGS, "The hash of the YAML that the generated part was made of."},
     {"kernel_replaced", kernel_replaced, METH_O, "Leave the calls of an operator to Python."},
+    {"remember_choice", remember, METH_VARARGS, "Let a packet call an overload for arguments of these types."},
     {"set_num_threads", set_threads, METH_O, "How many threads loops over large arrays may use."},
     {"backward", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(run_backward)), METH_FASTCALL,
      "backward(edges, grads, keep_graph, create_graph)"},

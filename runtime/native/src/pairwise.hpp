@@ -41,6 +41,13 @@ T pairwise(npy_intp begin, npy_intp size, const Load& load) {
   return sum;
 }
 
+// Dense elements: the same sum, with the instructions that this processor has.
+float sum_dense(const float* in, npy_intp size);
+double sum_dense(const double* in, npy_intp size);
+// The sum of a[i] * b[i].
+float dot_dense(const float* a, const float* b, npy_intp size);
+double dot_dense(const double* a, const double* b, npy_intp size);
+
 namespace detail {
 
 struct Piece {
@@ -68,15 +75,16 @@ T join(npy_intp size, npy_intp most, const T*& sums) {
 }  // namespace detail
 
 // The same sum, on several threads where there are more than `grain` elements: the same additions in the same order.
-template <class T, class Load>
-T parallel_pairwise(npy_intp size, npy_intp grain, const Load& load) {
+// `part(begin, size)` sums a part of the whole on this thread.
+template <class T, class Part>
+T parallel_pairwise(npy_intp size, npy_intp grain, const Part& part) {
   const npy_intp most = grain < kPairwiseBlock ? kPairwiseBlock : grain;
-  if (size <= 2 * most || num_threads() == 1 || in_parallel()) return pairwise<T>(0, size, load);
+  if (size <= 2 * most || num_threads() == 1 || in_parallel()) return part(npy_intp{0}, size);
   std::vector<detail::Piece> pieces;
   detail::cut(0, size, most, pieces);
   std::vector<T> sums(pieces.size());
   parallel_for(static_cast<npy_intp>(pieces.size()), 1, [&](npy_intp begin, npy_intp end) {
-    for (npy_intp i = begin; i < end; ++i) sums[i] = pairwise<T>(pieces[i].begin, pieces[i].size, load);
+    for (npy_intp i = begin; i < end; ++i) sums[i] = part(pieces[i].begin, pieces[i].size);
   });
   const T* next = sums.data();
   return detail::join(size, most, next);

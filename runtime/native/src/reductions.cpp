@@ -6,6 +6,7 @@
 
 #include "reductions.hpp"
 
+#include "levels.hpp"
 #include "pairwise.hpp"
 #include "parallel.hpp"
 
@@ -105,7 +106,8 @@ void sort_dims(PyArrayObject* array, int* places) {
 }
 
 // A result for the dimensions that are kept, in the order of memory of `array`.
-Ref new_result(PyArrayObject* array, const Dims& dims, bool keepdim, const int* places, PyArray_Descr* dtype) {
+Ref new_result(PyArrayObject* array, const Dims& dims, bool keepdim, const int* places) {
+  PyArray_Descr* dtype = PyArray_DESCR(array);
   npy_intp sizes[NPY_MAXDIMS], strides[NPY_MAXDIMS];
   int where[NPY_MAXDIMS];  // of a dimension of `array` in the result
   int ndim = 0;
@@ -231,21 +233,35 @@ struct Sum {
   // The sum of `term` of the elements over some axes, in pairs along each.
   template <class T, class Term>
   static T over(const T* in, const Axis* axes, int count, Term term) {
-    const npy_intp step = axes->in;
+    const npy_intp size = axes->size, step = axes->in;
     if (count > 1) {
-      return parallel_pairwise<T>(axes->size, grain_for(axes[1].size), [=](npy_intp i) {
-        return over(in + i * step, axes + 1, count - 1, term);
-      });
+      return along<T>(size, grain_for(axes[1].size),
+                      [=](npy_intp i) { return over(in + i * step, axes + 1, count - 1, term); });
     }
-    if (step == 1) return parallel_pairwise<T>(axes->size, kGrain, [=](npy_intp i) { return term(in[i]); });
-    return parallel_pairwise<T>(axes->size, kGrain, [=](npy_intp i) { return term(in[i * step]); });
+    if (step == 1) return along<T>(size, kGrain, [=](npy_intp i) { return term(in[i]); });
+    return along<T>(size, kGrain, [=](npy_intp i) { return term(in[i * step]); });
+  }
+  template <class T>
+  static T over(const T* in, const Axis* axes, int count) {
+    if (count > 1) {
+      return along<T>(axes->size, grain_for(axes[1].size),
+                      [=](npy_intp i) { return over(in + i * axes->in, axes + 1, count - 1); });
+    }
+    if (axes->in != 1) return over(in, axes, 1, [](T value) { return value; });
+    return parallel_pairwise<T>(axes->size, kGrain,
+                                [=](npy_intp begin, npy_intp size) { return sum_dense(in + begin, size); });
+  }
+  template <class T, class Load>
+  static T along(npy_intp size, npy_intp grain, const Load& load) {
+    return parallel_pairwise<T>(size, grain,
+                                [&](npy_intp begin, npy_intp part) { return pairwise<T>(begin, part, load); });
   }
   template <class T>
   static T rows(T sum, const T* in, const Axis* axes, int count) {
-    return sum + over(in, axes, count, [](T value) { return value; });
+    return sum + over(in, axes, count);
   }
   template <class T>
-  static T column(T sum, T value) {
+  static GRADWRIGHT_INLINE T column(T sum, T value) {
     return sum + value;
   }
   template <class T>
@@ -274,7 +290,7 @@ struct Product {
     return product;
   }
   template <class T>
-  static T column(T product, T value) {
+  static GRADWRIGHT_INLINE T column(T product, T value) {
     return product * value;
   }
   template <class T>
@@ -291,38 +307,19 @@ struct Extremum {
     return largest ? -std::numeric_limits<T>::infinity() : std::numeric_limits<T>::infinity();
   }
   template <class T>
-  static bool beats(T a, T b) {
+  static GRADWRIGHT_INLINE bool beats(T a, T b) {
     return largest ? a > b : a < b;
   }
   template <class T>
-  static T column(T best, T value) {
+  static GRADWRIGHT_INLINE T column(T best, T value) {
     return beats(value, best) || value != value ? value : best;
   }
   template <class T>
   static T rows(T best, const T* in, const Axis* axes, int count) {
-    if (count == 1 && axes->in == 1) return column(best, dense(in, axes->size));
+    if (count == 1 && axes->in == 1) return column(best, run_best<ExtremeElement<largest>>(in, axes->size));
     for (npy_intp i = 0; i < axes->size; ++i, in += axes->in) {
       best = count > 1 ? rows(best, in, axes + 1, count - 1) : column(best, *in);
     }
-    return best;
-  }
-  template <class T>
-  static T dense(const T* in, npy_intp size) {
-    using Flag = std::conditional_t<sizeof(T) == 4, int32_t, int64_t>;
-    constexpr int lanes = 16;
-    T best = start<T>(), bests[lanes];
-    Flag nans[lanes] = {};
-    std::fill_n(bests, lanes, best);
-    npy_intp i = 0;
-    for (; i + lanes <= size; i += lanes) {
-      for (int k = 0; k < lanes; ++k) {
-        const T value = in[i + k];
-        bests[k] = beats(value, bests[k]) ? value : bests[k];
-        nans[k] |= -static_cast<Flag>(value != value);
-      }
-    }
-    for (int k = 0; k < lanes; ++k) best = column(best, nans[k] ? std::numeric_limits<T>::quiet_NaN() : bests[k]);
-    for (; i < size; ++i) best = column(best, in[i]);
     return best;
   }
   template <class T>
@@ -336,28 +333,38 @@ using Minimum = Extremum<false>;
 
 // -- the loops
 
-// All rows, in their order, go into a row of results.
-template <class Fold, class T>
-void fold_columns(const Layout& layout, const T* in, npy_intp width, T* results) {
-  const npy_intp step = layout.kept.last().in;
-  std::fill_n(results, width, Fold::template start<T>());
-  // Along the innermost of the reduced axes four rows at a time: results are read and written less often.
-  const int above = std::max(layout.outer.count - 1, 0);
-  const Axis& axis = layout.outer.count == 0 ? kNoAxis : layout.outer.last();
-  each(layout.outer.items, above, 0, layout.count / axis.size, [&](npy_intp offset, npy_intp) {
-    const T* row = in + offset;
+// Rows `distance` apart go into a row of results, one after the other.
+template <class Fold>
+struct AddRows {
+  template <class T>
+  static GRADWRIGHT_INLINE void run(const T* row, npy_intp count, npy_intp distance, npy_intp step, npy_intp width,
+                                    T* results) {
     npy_intp i = 0;
-    if (step == 1) {
-      for (; i + 4 <= axis.size; i += 4, row += 4 * axis.in) {
-        const T *a = row, *b = a + axis.in, *c = b + axis.in, *d = c + axis.in;
+    if (step == 1) {  // four rows at a time: results are read and written less often
+      for (; i + 4 <= count; i += 4, row += 4 * distance) {
+        const T *a = row, *b = a + distance, *c = b + distance, *d = c + distance;
         for (npy_intp k = 0; k < width; ++k) {
           results[k] = Fold::column(Fold::column(Fold::column(Fold::column(results[k], a[k]), b[k]), c[k]), d[k]);
         }
       }
+      for (; i < count; ++i, row += distance) {
+        for (npy_intp k = 0; k < width; ++k) results[k] = Fold::column(results[k], row[k]);
+      }
     }
-    for (; i < axis.size; ++i, row += axis.in) {
+    for (; i < count; ++i, row += distance) {
       for (npy_intp k = 0; k < width; ++k) results[k] = Fold::column(results[k], row[k * step]);
     }
+  }
+};
+
+// All rows, in their order, go into a row of results.
+template <class Fold, class T>
+void fold_columns(const Layout& layout, const T* in, npy_intp width, T* results) {
+  std::fill_n(results, width, Fold::template start<T>());
+  const Axes& outer = layout.outer;
+  const Axis& axis = outer.count == 0 ? kNoAxis : outer.last();
+  each(outer.items, std::max(outer.count - 1, 0), 0, layout.count / axis.size, [&](npy_intp offset, npy_intp) {
+    run_best<AddRows<Fold>>(in + offset, axis.size, axis.in, layout.kept.last().in, width, results);
   });
 }
 
@@ -422,7 +429,7 @@ Ref run(PyObject* tensor, PyObject* dim, PyObject* keepdim, Empty empty, Work wo
   if (empty == Empty::kDeclined && PyArray_SIZE(array) == 0) return Ref();
   int places[NPY_MAXDIMS];
   sort_dims(array, places);
-  Ref result = new_result(array, dims, keepdim == Py_True, places, PyArray_DESCR(array));
+  Ref result = new_result(array, dims, keepdim == Py_True, places);
   Layout layout;
   if (!result || !plan(array, as_array(result), dims, keepdim == Py_True, places, layout)) return Ref();
   const ReleaseGil released(layout.outputs * layout.count > kGrain);
