@@ -10,6 +10,7 @@ import numpy as np
 from runtime import ops
 from runtime.dispatch import Operator
 from runtime.dtypes import common_dtype
+from runtime.native import core
 from runtime.tensor import Tensor, wrap
 
 if TYPE_CHECKING:
@@ -74,6 +75,8 @@ def choose(base: str, candidates: Candidates, args: tuple[Any, ...], kwargs: dic
                 continue
             if strict and _is_direct(operator.signature, values, kwargs):
                 _choices[key] = function
+                if core is not None:
+                    core.remember_choice(base, args, kwargs, function)
             if out is not None:
                 return operator.out(out, *bound)
             positional = operator.signature.positional

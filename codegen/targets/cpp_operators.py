@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from codegen.check import PLACEMENT_ARGUMENTS
+from codegen.formula.typed import SCALAR
 from codegen.plan import FastPath, OperatorPlan, ParameterPlan
 from codegen.targets.cpp_entries import PLAIN_TESTS, CompositeEntry, Entry, EntryView
 from codegen.targets.cpp_nodes import NodeView
@@ -261,7 +262,7 @@ def native_kernel(operator: OperatorPlan, parameters: Sequence[ParameterPlan], k
 
 def loop_template(fast: FastPath, parameters: Sequence[ParameterPlan]) -> str | None:
     """Which template makes a loop over arguments like these out of a functor, the name of which is left open."""
-    kinds = "".join("T" if p.name in fast.tensors else "S" if p.name in fast.scalars else "?" for p in parameters)
+    kinds = "".join("T" if p.name in fast.tensors else "S" if p.type == SCALAR else "?" for p in parameters)
     if re.fullmatch("T+S*", kinds) is None:
         return None
     loop = {"T": "unary", "TT": "binary", "TS": "binary_scalar"}.get(kinds)

@@ -4,6 +4,10 @@
 
 #include <cstddef>
 #include <cstring>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
 
 #include "intrinsics.hpp"
 #include "registry.hpp"
@@ -11,6 +15,18 @@
 namespace gradwright {
 
 namespace {
+
+// An overload that runtime.packets.choose took for arguments of these types: it would take it again.
+struct Choice {
+  static constexpr Py_ssize_t kMostArguments = 8;
+  const Function* function;
+  Py_ssize_t given, named;
+  PyObject* types[kMostArguments];  // of the values; for a list or tuple `items` has that of the first element
+  PyObject* items[kMostArguments];
+  PyObject* names[kMostArguments];
+
+  bool fits(PyObject* const* args, Py_ssize_t count, PyObject* keywords) const;
+};
 
 // Takes the place of a Python function: called in the same ways, bound as a method, with attributes of its own.
 struct Callable {
@@ -24,6 +40,7 @@ struct Callable {
   const Function* tensor;
   const Function* number;
   const Function* spread;
+  std::vector<Choice>* choices;
 };
 
 PyTypeObject* callable_type = nullptr;
@@ -62,8 +79,40 @@ PyObject* call_spread(const Function* function, PyObject* const* args, Py_ssize_
   return call_function(function, values, 2);
 }
 
+PyObject* type_of(PyObject* object) { return reinterpret_cast<PyObject*>(Py_TYPE(object)); }
+
+// The type of the first element of a list or tuple; null for anything else.
+PyObject* item_type(PyObject* object) {
+  const bool sequence = PyList_CheckExact(object) || PyTuple_CheckExact(object);
+  if (!sequence || PySequence_Fast_GET_SIZE(object) == 0) return nullptr;
+  return type_of(PySequence_Fast_GET_ITEM(object, 0));
+}
+
+bool Choice::fits(PyObject* const* args, Py_ssize_t count, PyObject* keywords) const {
+  const Py_ssize_t more = keywords == nullptr ? 0 : PyTuple_GET_SIZE(keywords);
+  if (count != given || more != named) return false;
+  for (Py_ssize_t i = 0; i < count + more; ++i) {
+    if (type_of(args[i]) != types[i] || item_type(args[i]) != items[i]) return false;
+  }
+  for (Py_ssize_t i = 0; i < more; ++i) {
+    if (PyTuple_GET_ITEM(keywords, i) != names[i]) return false;
+  }
+  return true;
+}
+
+// What was chosen before, or the Python packet, which chooses.
+PyObject* call_chosen(PyObject* self, PyObject* const* args, size_t flags, PyObject* keywords) {
+  if (const auto* choices = as_callable(self)->choices) {
+    for (const Choice& choice : *choices) {
+      if (!choice.fits(args, PyVectorcall_NARGS(flags), keywords)) continue;
+      return choice.function->vectorcall(nullptr, args, flags, keywords);
+    }
+  }
+  return pass_on(self, args, flags, keywords);
+}
+
 PyObject* call_packet(PyObject* self, PyObject* const* args, size_t flags, PyObject* keywords) {
-  if (keywords != nullptr) return pass_on(self, args, flags, keywords);
+  if (keywords != nullptr) return call_chosen(self, args, flags, keywords);
   const Callable* packet = as_callable(self);
   const Py_ssize_t count = PyVectorcall_NARGS(flags);
   if (packet->spread != nullptr) {
@@ -77,7 +126,7 @@ PyObject* call_packet(PyObject* self, PyObject* const* args, size_t flags, PyObj
     if (packet->number != nullptr && is_number(args[1]))
       return call_function(packet->number, args, 2);
   }
-  return pass_on(self, args, flags, keywords);
+  return call_chosen(self, args, flags, keywords);
 }
 
 PyObject* call_entry(PyObject* self, PyObject* const* args, size_t flags, PyObject* keywords) {
@@ -100,11 +149,25 @@ int clear(PyObject* self) {
   return 0;
 }
 
+// Lets go of the choices of a packet.
+void forget(Callable* packet) {
+  if (packet->choices == nullptr) return;
+  for (const Choice& choice : *packet->choices) {
+    for (Py_ssize_t i = 0; i < choice.given + choice.named; ++i) {
+      Py_DECREF(choice.types[i]);
+      Py_XDECREF(choice.items[i]);
+      Py_XDECREF(choice.names[i]);
+    }
+  }
+  delete std::exchange(packet->choices, nullptr);
+}
+
 void deallocate(PyObject* self) {
   PyTypeObject* type = Py_TYPE(self);
   PyObject_GC_UnTrack(self);
   if (as_callable(self)->weakrefs != nullptr) PyObject_ClearWeakRefs(self);
   clear(self);
+  forget(as_callable(self));
   Py_CLEAR(as_callable(self)->fallback);
   type->tp_free(self);
   Py_DECREF(type);
@@ -197,6 +260,10 @@ const Function* function_or_null(const char* name) {
   return name == nullptr ? nullptr : find_function(name);
 }
 
+// Packets by the names that runtime.packets.choose knows them by.
+std::unordered_map<std::string, Callable*> known_packets;
+constexpr size_t kMostChoices = 32;
+
 bool add_packet(PyObject* callables, const Packet& packet) {
   Ref fallback = find("generated.packets", packet.name);
   if (!fallback) return false;
@@ -212,6 +279,11 @@ bool add_packet(PyObject* callables, const Packet& packet) {
   callable->tensor = function_or_null(packet.tensor);
   callable->number = function_or_null(packet.number);
   callable->spread = function_or_null(packet.spread);
+  Ref base(PyObject_GetAttrString(fallback.get(), "__name__"));
+  const char* name = base ? PyUnicode_AsUTF8(base.get()) : nullptr;
+  if (name == nullptr) return false;
+  known_packets[name] = callable;
+  Py_INCREF(callable);
   return put(callables, fallback.get(), std::move(made));
 }
 
@@ -232,6 +304,29 @@ bool ready_callables() {
   if (callable_type == nullptr)
     callable_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec));
   return callable_type != nullptr;
+}
+
+void remember_choice(const char* base, PyObject* args, PyObject* kwargs, PyObject* chosen) {
+  const auto known = known_packets.find(base);
+  if (known == known_packets.end() || Py_TYPE(chosen) != callable_type) return;
+  const Callable* function = as_callable(chosen);
+  Choice choice = {function->single, PyTuple_GET_SIZE(args), PyDict_GET_SIZE(kwargs), {}, {}, {}};
+  if (function->vectorcall != call_entry || choice.given + choice.named > Choice::kMostArguments) return;
+  Callable* packet = known->second;
+  if (packet->choices == nullptr) packet->choices = new std::vector<Choice>;
+  if (packet->choices->size() >= kMostChoices) return;
+  Py_ssize_t place = 0, next = 0;
+  const auto add = [&](PyObject* value) {
+    choice.types[place] = Py_NewRef(type_of(value));
+    choice.items[place++] = Py_XNewRef(item_type(value));
+  };
+  for (Py_ssize_t i = 0; i < choice.given; ++i) add(PyTuple_GET_ITEM(args, i));
+  PyObject *name, *value;
+  for (Py_ssize_t at = 0; PyDict_Next(kwargs, &at, &name, &value);) {
+    choice.names[next++] = Py_NewRef(name);
+    add(value);
+  }
+  packet->choices->push_back(choice);
 }
 
 Ref make_callables() {

@@ -13,6 +13,10 @@ bool ready_callables();
 // back on the Python function. load_generated() has to be done. Null with an exception where it fails.
 Ref make_callables();
 
+// From now on the packet of that name calls `chosen`, where it has an entry, for arguments of the types of these: a tuple,
+// and a dict of those with names.
+void remember_choice(const char* base, PyObject* args, PyObject* kwargs, PyObject* chosen);
+
 // The number protocol of Tensors: slots for PyType_Spec, which find a sign's overloads without a look into the class. A
 // class that has them needs no `__add__` and the like from generated.methods; those it has in no slot (comparisons,
 // in-place signs) it does. Until load_signs() is done they give NotImplemented.

@@ -194,6 +194,15 @@ PyObject* set_threads(PyObject*, PyObject* count) {
   Py_RETURN_NONE;
 }
 
+// remember_choice(base, args, kwargs, chosen)
+PyObject* remember(PyObject*, PyObject* args) {
+  const char* base;
+  PyObject *values, *named, *chosen;
+  if (!PyArg_ParseTuple(args, "sO!O!O", &base, &PyTuple_Type, &values, &PyDict_Type, &named, &chosen)) return nullptr;
+  remember_choice(base, values, named, chosen);
+  Py_RETURN_NONE;
+}
+
 PyMethodDef methods[] = {
     {"next_sequence_nr", next_sequence_nr, METH_NOARGS, "The number of the next Node."},
     {"peek_sequence_nr", peek_sequence_nr, METH_NOARGS, "The same, without taking it."},
@@ -204,6 +213,7 @@ PyMethodDef methods[] = {
      "Name the Python objects that the core needs."},
     {"load", load, METH_NOARGS, "Take the places of generated Python functions: a dict from each to its counterpart."},
     {"kernel_replaced", kernel_replaced, METH_O, "Leave the calls of an operator to Python."},
+    {"remember_choice", remember, METH_VARARGS, "Let a packet call an overload for arguments of these types."},
     {"set_num_threads", set_threads, METH_O, "How many threads loops over large arrays may use."},
     {"watch", watch, METH_O, "Tell an object of the operators and Nodes that run; None ends it."},
     {"left_to_python", left_to_python, METH_NOARGS, "Why operators and Node classes have no native counterpart."},

@@ -1,0 +1,402 @@
+"""Reductions, softmax and layer normalization as native loops: values, dtypes, shapes and layouts of Python's kernels.
+
+Every test runs with and without the core; without it, it compares the kernels with themselves.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+import runtime
+from runtime import ops
+from runtime.kernels import loss, nn, reduction
+
+Array = NDArray[Any]
+
+DTYPES = ("float32", "float64")
+SHAPES: list[tuple[int, ...]] = [
+    (), (1,), (7,), (130,), (1000,), (3, 4), (40, 300), (1, 7), (7, 1), (5, 6, 7), (2, 1100, 3), (4, 3, 1030),
+    (2, 3, 4, 5), (0,), (0, 3), (3, 0),
+]  # fmt: skip
+
+
+@pytest.fixture(autouse=True, scope="module")
+def silent() -> Iterator[None]:
+    """Python's kernels meet zero and infinity without a word, too, where they are called by operators."""
+    with np.errstate(all="ignore"):
+        yield
+
+
+def random(shape: tuple[int, ...], dtype: str, seed: int = 0) -> Array:
+    return np.asarray(np.random.default_rng(seed).normal(size=shape).astype(dtype))
+
+
+def layouts(array: Array) -> Iterator[Array]:
+    """The array, and views that are laid out otherwise in memory."""
+    yield array
+    if array.ndim > 1:
+        yield array.T
+        yield array[..., ::2]
+        yield array[:, ::2]
+        yield np.asfortranarray(array)
+        yield array.swapaxes(0, -1)
+    if array.ndim > 2:
+        yield array.transpose(1, 0, 2, *range(3, array.ndim))
+        yield array.transpose(2, 0, 1, *range(3, array.ndim))
+
+
+def tensor(array: Array) -> Any:
+    return runtime.from_numpy(array)
+
+
+def check(found: Any, expected: Array, scale: float = 0.0, exact: bool = False) -> None:
+    """Equal but for 2 ulp, of the result or of a number `scale` that it was computed from."""
+    values = found.numpy()
+    assert values.dtype == expected.dtype
+    assert values.shape == expected.shape
+    assert layout(values) == layout(expected)
+    ulp = 0 if exact else np.finfo(expected.dtype).eps
+    np.testing.assert_allclose(values, expected, rtol=2 * ulp, atol=2 * ulp * scale)
+
+
+def layout(array: Array) -> list[int]:
+    """The strides that say something: none of empty arrays and of dims of size 1."""
+    return [stride for stride, size in zip(array.strides, array.shape, strict=True) if size > 1 and array.size]
+
+
+def some_dims(ndim: int) -> Iterator[tuple[int, ...]]:
+    for count in range(ndim + 1):
+        for dims in itertools.combinations(range(ndim), count):
+            yield dims
+            yield tuple(dim - ndim for dim in reversed(dims))
+
+
+# -- sums
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_sums(shape: tuple[int, ...], dtype: str) -> None:
+    for array in layouts(random(shape, dtype)):
+        scale = float(np.abs(array).sum())
+        check(tensor(array).sum(), np.asarray(np.add.reduce(array, None)), scale)
+        check(tensor(array).mean(), reduction.mean_all(array), scale / max(array.size, 1))
+        for dims, keepdim in itertools.product(some_dims(array.ndim), (False, True)):
+            check(tensor(array).sum(dims, keepdim), reduction.sum_dim(array, dims, keepdim), scale)
+            check(tensor(array).mean(dims, keepdim), reduction.mean_dim(array, dims, keepdim), scale)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("size", [0, 1, 7, 8, 9, 127, 128, 129, 136, 300, 1000, 8193, 100_001])
+def test_sums_are_numpys_to_the_last_bit(size: int, dtype: str) -> None:
+    """Python's own kernel sums small arrays by a product with ones; otherwise both are `np.add.reduce`."""
+    if not runtime.native.is_available() and size <= 512:
+        pytest.skip("a product with ones")
+    array = random((size,), dtype)
+    for values in (array, np.repeat(array, 2)[::2], array.reshape(1, -1).T):
+        check(tensor(values).sum(), np.asarray(np.add.reduce(values, None)), exact=True)
+    if size and size % 8 == 0:
+        rows = array.reshape(8, -1)
+        for axis in (0, 1):
+            check(tensor(rows).sum(axis), np.add.reduce(rows, axis), exact=True)
+            check(tensor(rows.T).sum(axis), np.add.reduce(rows.T, axis), exact=True)
+
+
+def test_sums_of_zeros_and_of_nothing() -> None:
+    for values in ([-0.0], [-0.0, -0.0], [-0.0] * 200, []):
+        array = np.array(values)
+        assert np.signbit(tensor(array).sum().numpy()) == np.signbit(np.add.reduce(array))
+    assert runtime.zeros(0).mean().isnan().item()
+    assert runtime.zeros(2, 0).sum(1).tolist() == [0, 0]
+    assert runtime.zeros(2, 0).prod(1).tolist() == [1, 1]
+
+
+def test_what_is_not_finite() -> None:
+    for special in (np.nan, np.inf, -np.inf):
+        for size, place in ((3, 1), (64, 40), (300, 299)):
+            array = np.ones((2, size))
+            array[1, place] = special
+            for name in ("sum", "mean", "amax", "amin", "prod"):
+                found = getattr(tensor(array), name)(1).tolist()
+                function = {"sum": np.sum, "mean": np.mean, "amax": np.max, "amin": np.min, "prod": np.prod}[name]
+                np.testing.assert_array_equal(found, function(array, 1))
+            array[0, place] = -special
+            assert np.isnan(tensor(array).sum().item())
+
+
+# -- products, extrema, variance
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_products_and_extrema(shape: tuple[int, ...], dtype: str) -> None:
+    for array in layouts(random(shape, dtype)):
+        check(tensor(array).prod(), reduction.prod_all(array))
+        for dim, keepdim in itertools.product(range(-array.ndim, array.ndim), (False, True)):
+            check(tensor(array).prod(dim, keepdim), reduction.prod_dim(array, dim, keepdim))
+        if array.size == 0:
+            continue
+        check(tensor(array).max(), reduction.max_all(array))
+        check(tensor(array).min(), reduction.min_all(array))
+        for dims, keepdim in itertools.product(some_dims(array.ndim), (False, True)):
+            check(tensor(array).amax(dims, keepdim), reduction.amax(array, dims, keepdim))
+            check(tensor(array).amin(dims, keepdim), reduction.amin(array, dims, keepdim))
+        for dim, keepdim in itertools.product(range(-array.ndim, array.ndim), (False, True)):
+            for method, kernel in (("max", reduction.max_dim), ("min", reduction.min_dim)):
+                values, places = getattr(tensor(array), method)(dim, keepdim)
+                expected, expected_places = kernel(array, dim, keepdim)
+                check(values, expected)
+                np.testing.assert_array_equal(places.numpy(), expected_places, strict=True)
+
+
+def test_the_place_of_an_extremum_is_the_first() -> None:
+    array = np.array([[1.0, 3, 3, 2], [np.nan, 5, np.nan, 1], [-np.inf, -np.inf, -np.inf, -np.inf]])
+    for values in (array, np.asfortranarray(array)):
+        assert tensor(values).max(1).indices.tolist() == [1, 0, 0]
+        assert tensor(values).min(1).indices.tolist() == [0, 0, 0]
+        np.testing.assert_array_equal(tensor(values).max(1).values.numpy(), [3, np.nan, -np.inf])
+
+
+@pytest.mark.parametrize("shape", [shape for shape in SHAPES if np.prod(shape)], ids=str)
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_variance(shape: tuple[int, ...], dtype: str) -> None:
+    for array in layouts(random(shape, dtype)):
+        for dims, keepdim in itertools.product(some_dims(array.ndim), (False, True)):
+            for correction in (None, 0, 1, 2, 0.5):
+                found = ops.var(tensor(array), dims, correction=correction, keepdim=keepdim)
+                check(found, reduction.var(array, dims, correction, keepdim), 8)
+                found = ops.std(tensor(array), dims, correction=correction, keepdim=keepdim)
+                check(found, reduction.std(array, dims, correction, keepdim), 8)
+
+
+def test_the_variance_of_equal_elements_is_zero() -> None:
+    values = np.full((7, 300), 1e6 + 0.1, np.float32)
+    assert tensor(values).var().item() == 0
+    assert not tensor(values).var(0).any().item()
+    assert not tensor(values).var(1).any().item()
+
+
+# -- any layout, any values
+
+FLOATS = st.floats(width=32) | st.sampled_from([0.0, -0.0, float("nan"), float("inf"), -float("inf"), 1e-45, 3e38])
+
+
+@st.composite
+def arrays(draw: st.DrawFn) -> Array:
+    """Arrays of up to four dimensions in any order in memory, with gaps."""
+    shape = draw(st.lists(st.integers(1, 9), max_size=4))
+    values = draw(st.lists(FLOATS, min_size=1, max_size=12))
+    order = draw(st.permutations(range(len(shape))))
+    steps = draw(st.lists(st.integers(1, 2), min_size=len(shape), max_size=len(shape)))
+    whole = np.resize(
+        np.array(values, draw(st.sampled_from(DTYPES))), [n * k for n, k in zip(shape, steps, strict=True)]
+    )
+    return np.asarray(whole[tuple(slice(None, None, step) for step in steps)].transpose(order))
+
+
+@settings(deadline=None)
+@given(arrays(), st.data())
+def test_any_array(array: Array, data: st.DataObject) -> None:
+    dims = tuple(data.draw(st.lists(st.integers(0, max(array.ndim - 1, 0)), unique=True, max_size=array.ndim)))
+    keepdim = data.draw(st.booleans())
+    scale = np.abs(array)
+    for kernel, method in ((reduction.sum_dim, "sum"), (reduction.mean_dim, "mean")):
+        expected = kernel(array, dims, keepdim)
+        slack = 4 * np.finfo(array.dtype).eps * kernel(scale, dims, keepdim)
+        found = getattr(tensor(array), method)(dims, keepdim).numpy()
+        assert found.shape == expected.shape
+        # Sums that overflow on the way may do so in another order.
+        same = np.where(np.isfinite(slack), np.abs(found - expected) <= slack, True)
+        assert np.all(same | (found == expected) | (np.isnan(found) & np.isnan(expected)))
+    for kernel, method in ((reduction.amax, "amax"), (reduction.amin, "amin")):
+        check(getattr(tensor(array), method)(dims, keepdim), kernel(array, dims, keepdim), exact=True)
+
+
+@settings(deadline=None)
+@given(arrays(), st.data())
+def test_softmax_of_any_array(array: Array, data: st.DataObject) -> None:
+    dim = data.draw(st.integers(-max(array.ndim, 1), max(array.ndim, 1) - 1))
+    check(tensor(array).softmax(dim), nn.softmax_kernel(array, dim, False))
+    check(tensor(array).log_softmax(dim), nn.log_softmax_kernel(array, dim, False))
+
+
+# -- rows
+
+
+@pytest.mark.parametrize("shape", [*SHAPES, (7, 5000), (2, 600, 9), (3, 20, 2100)], ids=str)
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_softmax(shape: tuple[int, ...], dtype: str) -> None:
+    array, gradient = np.asarray(3 * random(shape, dtype)), random(shape, dtype, 1)
+    with_nan = array.copy()
+    if array.size > 4:
+        with_nan.flat[0], with_nan.flat[array.size // 2], with_nan.flat[-1] = np.nan, np.inf, -np.inf
+    scalar = getattr(runtime, dtype)
+    for dim in range(-max(array.ndim, 1), max(array.ndim, 1)):
+        for values in (array, with_nan):
+            check(tensor(values).softmax(dim), nn.softmax_kernel(values, dim, False))
+            check(tensor(values).log_softmax(dim), nn.log_softmax_kernel(values, dim, False))
+        for kernel, backward, operator in (
+            (nn.softmax_kernel, nn.softmax_backward_data, ops._softmax_backward_data),
+            (nn.log_softmax_kernel, nn.log_softmax_backward_data, ops._log_softmax_backward_data),
+        ):
+            output = kernel(array, dim, False)
+            for grad in (gradient, np.broadcast_to(gradient.ravel()[:1].sum(), array.shape)):
+                found = operator(tensor(grad.copy()), tensor(output), dim, scalar)
+                check(found, backward(grad, output, dim, np.dtype(dtype)), float(np.abs(grad).sum()))
+
+
+@pytest.mark.parametrize("shape", [(5,), (3, 4), (32, 130), (200, 7), (2, 3, 4), (3, 3000)], ids=str)
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_layer_norm(shape: tuple[int, ...], dtype: str) -> None:
+    array, gradient = random(shape, dtype), random(shape, dtype, 1)
+    for count in range(1, array.ndim + 1):
+        sizes = shape[-count:]
+        for weighted, biased in itertools.product((False, True), repeat=2):
+            weight = random(sizes, dtype, 2) if weighted else None
+            bias = random(sizes, dtype, 3) if biased else None
+            given = [None if part is None else tensor(part) for part in (weight, bias)]
+            expected = nn.native_layer_norm(array, sizes, weight, bias, 1e-5)
+            scale = float(np.max(np.abs(expected[2]))) + float(np.max(np.abs(expected[0]))) + array.size**0.5
+            for result, wanted in zip(ops.native_layer_norm(tensor(array), sizes, *given, 1e-5), expected, strict=True):
+                check(result, wanted, scale)
+            for mask in ((True, True, True), (True, False, False), (False, True, False), (False, False, True)):
+                stats = [tensor(part) for part in expected[1:]]
+                found = ops.native_layer_norm_backward(tensor(gradient), tensor(array), sizes, *stats, *given, mask)
+                right = nn.native_layer_norm_backward(gradient, array, sizes, *expected[1:], weight, bias, mask)
+                for result, wanted in zip(found, right, strict=True):
+                    if wanted is None:
+                        assert result is None
+                    else:
+                        check(result, wanted, scale * float(np.abs(gradient).sum()))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("reduction_", [0, 1, 2])
+def test_nll_loss(reduction_: int, weighted: bool, dtype: str) -> None:
+    for rows, classes in ((1, 1), (5, 3), (32, 10), (700, 5)):
+        scores = random((rows, classes), dtype)
+        weight = np.abs(random((classes,), dtype, 1)) if weighted else None
+        target = np.random.default_rng(2).integers(0, classes, rows)
+        ignoring = target.copy()
+        ignoring[1::3] = -100
+        for classes_ in (target, ignoring):
+            given = None if weight is None else tensor(weight)
+            found = ops.nll_loss_forward(tensor(scores), tensor(classes_), given, reduction_, -100)
+            expected = loss.nll_loss_forward(scores, classes_, weight, reduction_, -100)
+            check(found[0], expected[0], rows)
+            check(found[1], expected[1], rows)
+            gradient = random((rows,) if reduction_ == 0 else (), dtype, 3)
+            back = ops.nll_loss_backward(
+                tensor(gradient), tensor(scores), tensor(classes_), given, reduction_, -100, tensor(expected[1])
+            )
+            check(back, loss.nll_loss_backward(gradient, scores, classes_, weight, reduction_, -100, expected[1]))
+
+
+def test_a_target_that_is_no_class() -> None:
+    scores = runtime.zeros(3, 4)
+    with pytest.raises(IndexError, match="Target 4 is out of bounds"):
+        ops.nll_loss_forward(scores, runtime.tensor([0, 4, 1]), None, 1, -100)
+    with pytest.raises(IndexError, match="Target -1 is out of bounds"):
+        ops.nll_loss_forward(scores, runtime.tensor([0, -1, 1]), None, 1, -100)
+
+
+# -- threads
+
+WORK: dict[str, Callable[[Any], Any]] = {
+    "sum": lambda x: x.sum(),
+    "sum of all dims": lambda x: x.t()[:, ::2].sum(),
+    "rows": lambda x: x.sum(1),
+    "columns": lambda x: x.sum(0),
+    "strided": lambda x: x[:, ::2].mean(0),
+    "cube": lambda x: x.reshape(30, -1, 70).sum((0, 2)),
+    "mean": lambda x: x.mean(),
+    "prod": lambda x: x.prod(1),
+    "extremum": lambda x: x.amax(0) + x.amin(),
+    "place": lambda x: x.max(1).indices,
+    "variance": lambda x: ops.var(x, (0,)).sum() + ops.var(x, (1,)).sum(),
+    "softmax": lambda x: x.softmax(1),
+    "softmax of columns": lambda x: x.softmax(0),
+    "log_softmax": lambda x: x.log_softmax(-1),
+    "layer_norm": lambda x: ops.native_layer_norm(x, (x.shape[1],), None, None, 1e-5)[0],
+}
+
+
+def gradients(x: Any) -> list[Any]:
+    leaf = x.detach().clone().requires_grad_()
+    weight, bias = (runtime.ones(x.shape[1], dtype=x.dtype).requires_grad_() for _ in range(2))
+    out = runtime.nn.functional.layer_norm(leaf.softmax(1).log_softmax(0), (x.shape[1],), weight, bias)
+    (out * x).sum().backward()
+    return [leaf.grad, weight.grad, bias.grad]
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_results_do_not_depend_on_the_number_of_threads(dtype: str) -> None:
+    x = tensor(random((600, 700), dtype))
+    before = runtime.get_num_threads()
+    try:
+        outcomes = []
+        for count in (1, 2, 5):
+            runtime.set_num_threads(count)
+            outcomes.append([work(x).numpy() for work in WORK.values()] + [part.numpy() for part in gradients(x)])
+    finally:
+        runtime.set_num_threads(before)
+    for several in outcomes[1:]:
+        for one, other in zip(outcomes[0], several, strict=True):
+            np.testing.assert_array_equal(one, other, strict=True)
+
+
+# -- what native loops leave to Python
+
+
+def test_other_dtypes() -> None:
+    for dtype in (runtime.int64, runtime.bool, runtime.float16, runtime.bfloat16, runtime.complex64):
+        x = runtime.ones(3, 4).to(dtype)
+        assert x.sum().item() == 12
+        assert x.sum(1).tolist() == [4, 4, 4]
+    assert runtime.ones(3).sum(dtype=runtime.float64).dtype is runtime.float64
+    assert runtime.ones(3).to(runtime.int64).sum().dtype is runtime.int64
+    assert runtime.ones(3, dtype=runtime.float64).softmax(0, dtype=runtime.float32).dtype is runtime.float32
+
+
+def test_errors() -> None:
+    x = runtime.ones(2, 3)
+    for call in (lambda: x.sum(2), lambda: x.sum((0, -3)), lambda: x.softmax(2), lambda: x.amax(5), lambda: x.max(-3)):
+        with pytest.raises(IndexError, match="Dimension out of range"):
+            call()
+    with pytest.raises(RuntimeError, match="appears multiple times"):
+        x.mean((0, -2))
+    for name in ("amax", "amin", "max"):
+        with pytest.raises((IndexError, RuntimeError), match="Expected reduction dim"):
+            getattr(runtime.zeros(2, 0), name)(1)
+    with pytest.raises(TypeError):
+        x.sum("rows")
+
+
+def test_calls_in_every_form() -> None:
+    x = tensor(random((3, 4), "float32"))
+    expected = reduction.sum_dim(x.numpy(), (1,), True)
+    for _ in range(3):  # the overload is chosen by Python first, and natively then
+        for found in (
+            x.sum(1, True), x.sum(1, keepdim=True), x.sum([1], True), x.sum((-1,), keepdim=True),
+            x.sum(dim=1, keepdim=True), x.sum(keepdim=True, dim=(1,)), runtime.sum(x, 1, True),
+            runtime.sum(input=x, dim=1, keepdim=True), x.sum(axis=1, keepdims=True),
+        ):  # fmt: skip
+            check(found, expected)
+        assert x.sum(dim=None).shape == ()
+        assert x.sum(1, dtype=runtime.float64).dtype is runtime.float64
+        out = runtime.empty(3, 1)
+        assert runtime.sum(x, 1, True, out=out) is out
+        check(out, expected)
+        with pytest.raises(TypeError):
+            x.sum(1, True, 3)
+        with pytest.raises(TypeError):
+            x.sum(1.5)
