@@ -206,6 +206,9 @@ inline Kind kind_of(PyArrayObject* array) {
   }
 }
 
+// Sizes as a tuple. Few shapes come again and again, so tuples that were made are given out again.
+Ref tuple_of(const npy_intp* sizes, int count);
+
 // -- calling Python
 
 inline Ref call(PyObject* function, PyObject* const* args, size_t count) {
