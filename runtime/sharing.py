@@ -8,7 +8,6 @@ made and nothing when it is freed, and the list is made for all of them when som
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from runtime.native import core
@@ -48,14 +47,8 @@ GUARD = LiveViews()
 GUARD.guarded = True
 
 
-def _counter(tensor: Tensor) -> list[Any]:
-    writes = tensor._writes
-    if writes is None:
-        writes = tensor._writes = [0]
-    return writes
-
-
-def _share(new: Tensor, old: Tensor) -> None:
+def share(new: Tensor, old: Tensor) -> None:
+    """Let `new`, just made over the memory of `old`, count writes together with it."""
     writes = old._writes
     if writes is None:
         writes = old._writes = [0]
@@ -66,40 +59,30 @@ def _share(new: Tensor, old: Tensor) -> None:
         writes[1].add(new)
 
 
-def _views_over(tensor: Tensor) -> list[Tensor]:
+def guard(view: Tensor) -> None:
+    """Tell those who write that `view`, just made, must not change."""
+    counter(view)[1].guarded = True
+
+
+def counter(tensor: Tensor) -> list[Any]:
+    """The count of writes to the memory of `tensor`, as the first item of the list that all over this memory share."""
+    writes = tensor._writes
+    if writes is None:
+        writes = tensor._writes = [0]
+    return writes
+
+
+def views_over(tensor: Tensor) -> list[Tensor]:
+    """The living views over the memory of `tensor`, those of one base in the order in which they were made."""
     writes = tensor._writes
     if writes is None or len(writes) < 2:
         return []
     return [view for reference in writes[1].references if (view := reference()) is not None]
 
 
-def _shares(one: Tensor, other: Tensor) -> bool:
-    return one is other or (one._writes is not None and one._writes is other._writes)
-
-
-def share(new: Tensor, old: Tensor) -> None:
-    """Let `new`, just made over the memory of `old`, count writes together with it."""
-    _join(new, _lowest(old))
-
-
-def counter(tensor: Tensor) -> list[Any]:
-    """The count of writes to the memory of `tensor`, as the first item of the list that all over this memory share."""
-    return tensor._writes or _make_counter(_lowest(tensor))
-
-
-def guard(view: Tensor) -> None:
-    """Tell those who write that `view`, just made, must not change."""
-    counter(view)[1].guarded = True
-
-
-def views_over(tensor: Tensor) -> list[Tensor]:
-    """The living views over the memory of `tensor`, in the order in which they were made."""
-    return _find_views(_lowest(tensor))
-
-
 def shares(one: Tensor, other: Tensor) -> bool:
     """Whether writes to one of the Tensors count for the other."""
-    return _are_sharing(_lowest(one), _lowest(other))
+    return one is other or (one._writes is not None and one._writes is other._writes)
 
 
 def _lowest(tensor: Tensor) -> Tensor:
@@ -109,7 +92,22 @@ def _lowest(tensor: Tensor) -> Tensor:
     return tensor
 
 
-_join: Callable[[Tensor, Tensor], None] = _share if core is None else core.share
-_make_counter: Callable[[Tensor], list[Any]] = _counter if core is None else core.counter
-_find_views: Callable[[Tensor], list[Tensor]] = _views_over if core is None else core.views_over
-_are_sharing: Callable[[Tensor, Tensor], bool] = _shares if core is None else core.shares
+def _share(new: Tensor, old: Tensor) -> None:
+    core.share(new, _lowest(old))
+
+
+def _counter(tensor: Tensor) -> list[Any]:
+    return tensor._writes or core.counter(_lowest(tensor))
+
+
+def _views_over(tensor: Tensor) -> list[Tensor]:
+    found: list[Tensor] = core.views_over(_lowest(tensor))
+    return found
+
+
+def _shares(one: Tensor, other: Tensor) -> bool:
+    return bool(core.shares(_lowest(one), _lowest(other)))
+
+
+if core is not None:
+    share, counter, views_over, shares = _share, _counter, _views_over, _shares

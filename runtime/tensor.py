@@ -464,7 +464,9 @@ class Tensor(TensorBase, ArrayAccess, Casts, TensorMethods):
 
     def detach(self) -> Tensor:
         """A Tensor over the same memory that requires no gradient; writing to either is seen, and counted, by both."""
-        out = wrap(self._array)
+        out = _new(Tensor)
+        out._array = self._array
+        out._base = out._edge = out._writes = out._extra = None
         share(out, self)
         return out
 

@@ -11,6 +11,7 @@
 
 #include "intrinsics.hpp"
 #include "registry.hpp"
+#include "views.hpp"
 
 namespace gradwright {
 
@@ -71,10 +72,13 @@ PyObject* call_spread(const Function* function, PyObject* const* args, Py_ssize_
   if (count == 2 && (PyTuple_CheckExact(args[1]) || PyList_CheckExact(args[1]))) {
     return call_function(function, args, 2);
   }
-  if (!PyLong_CheckExact(args[1]) || !PyLong_CheckExact(args[count - 1])) return nullptr;
-  Ref ints(PyTuple_New(count - 1));
+  npy_intp sizes[detail::kMostDims];
+  if (count > detail::kMostDims) return nullptr;
+  for (Py_ssize_t i = 1; i < count; ++i) {
+    if (!detail::read_int(args[i], &sizes[i - 1])) return nullptr;
+  }
+  Ref ints = tuple_of(sizes, static_cast<int>(count - 1));
   if (!ints) return nullptr;
-  for (Py_ssize_t i = 1; i < count; ++i) PyTuple_SET_ITEM(ints.get(), i - 1, Py_NewRef(args[i]));
   PyObject* values[] = {args[0], ints.get()};
   return call_function(function, values, 2);
 }

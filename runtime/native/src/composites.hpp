@@ -87,15 +87,7 @@ inline int ndim_of(PyObject* tensor) { return PyArray_NDIM(array_of(tensor)); }
 inline npy_intp* sizes_at(PyObject* tensor) { return PyArray_DIMS(array_of(tensor)); }
 
 // A tuple of sizes.
-inline Ref ints(const npy_intp* sizes, int count) {
-  Ref made(PyTuple_New(count));
-  for (int i = 0; made && i < count; ++i) {
-    PyObject* size = PyLong_FromSsize_t(sizes[i]);
-    if (size == nullptr) return Ref();
-    PyTuple_SET_ITEM(made.get(), i, size);
-  }
-  return made;
-}
+inline Ref ints(const npy_intp* sizes, int count) { return tuple_of(sizes, count); }
 inline Ref ints(std::initializer_list<npy_intp> sizes) { return ints(sizes.begin(), static_cast<int>(sizes.size())); }
 
 // A list of ints as a tuple; null, without an exception, for anything else.

@@ -209,6 +209,9 @@ inline Kind kind_of(PyArrayObject* array) {
   }
 }
 
+// Sizes as a tuple. Few shapes come again and again, so tuples that were made are given out again.
+Ref tuple_of(const npy_intp* sizes, int count);
+
 // -- calling Python
 
 // The Python string of a literal, always the same object: Python remembers where attributes are by it.

@@ -222,16 +222,7 @@ inline bool check_tensor(PyObject* object) {
 
 inline Ref sizes_of(PyObject* tensor) {
   if (!check_tensor(tensor)) return Ref();
-  PyArrayObject* values = array_of(tensor);
-  const int count = PyArray_NDIM(values);
-  Ref shape(PyTuple_New(count));
-  if (!shape) return shape;
-  for (int i = 0; i < count; ++i) {
-    PyObject* size = PyLong_FromSsize_t(PyArray_DIM(values, i));
-    if (size == nullptr) return Ref();
-    PyTuple_SET_ITEM(shape.get(), i, size);
-  }
-  return shape;
+  return tuple_of(PyArray_DIMS(array_of(tensor)), PyArray_NDIM(array_of(tensor)));
 }
 // The size of one dimension, which may be counted from the end.
 inline Ref size_at(PyObject* tensor, npy_intp index) {

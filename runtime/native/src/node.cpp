@@ -6,6 +6,7 @@
 
 #include <structmember.h>
 
+#include <algorithm>
 #include <cstring>
 #include <string>
 #include <unordered_map>
@@ -116,23 +117,9 @@ PyObject* get_edges(PyObject* self, void*) {
   return result;
 }
 
-PyObject* tuple_of(const npy_intp* dims, int ndim) {
-  PyObject* result = PyTuple_New(ndim);
-  if (result == nullptr) return nullptr;
-  for (int i = 0; i < ndim; ++i) {
-    PyObject* size = PyLong_FromSsize_t(dims[i]);
-    if (size == nullptr) {
-      Py_DECREF(result);
-      return nullptr;
-    }
-    PyTuple_SET_ITEM(result, i, size);
-  }
-  return result;
-}
-
 PyObject* get_shape(PyObject* self, void*) {
   Node* node = as_node(self);
-  return node->ndim < 0 ? Py_NewRef(node->shape) : tuple_of(node->dims, node->ndim);
+  return node->ndim < 0 ? Py_NewRef(node->shape) : tuple_of(node->dims, node->ndim).release();
 }
 
 PyObject* py_apply(PyObject* self, PyObject* grad) {
@@ -179,6 +166,35 @@ std::unordered_map<const NodeClass*, PyTypeObject*>& classes() {
 }
 
 }  // namespace
+
+Ref tuple_of(const npy_intp* sizes, int count) {
+  struct Known {
+    PyObject* tuple;
+    npy_intp sizes[kInlineDims];
+  };
+  static Known known[64];
+  Known* place = nullptr;
+  if (count <= kInlineDims) {
+    size_t hash = static_cast<size_t>(count);
+    for (int i = 0; i < count; ++i) hash = (hash ^ static_cast<size_t>(sizes[i])) * 0x9E3779B97F4A7C15ull;
+    place = &known[hash >> 58];
+    if (place->tuple != nullptr && PyTuple_GET_SIZE(place->tuple) == count &&
+        std::equal(sizes, sizes + count, place->sizes)) {
+      return Ref::borrow(place->tuple);
+    }
+  }
+  Ref made(PyTuple_New(count));
+  for (int i = 0; made && i < count; ++i) {
+    PyObject* size = PyLong_FromSsize_t(sizes[i]);
+    if (size == nullptr) return Ref();
+    PyTuple_SET_ITEM(made.get(), i, size);
+  }
+  if (made && place != nullptr) {
+    std::copy_n(sizes, count, place->sizes);
+    Ref old(std::exchange(place->tuple, Py_NewRef(made.get())));
+  }
+  return made;
+}
 
 PyObject* make_node_base(PyObject* module) { return PyType_FromModuleAndSpec(module, &base_spec, nullptr); }
 
@@ -247,7 +263,7 @@ Node* new_node(const NodeClass* cls, PyObject* out) {
   if (node->ndim <= kInlineDims) {
     for (int i = 0; i < node->ndim; ++i) node->dims[i] = PyArray_DIM(array, i);
   } else {
-    node->shape = tuple_of(PyArray_DIMS(array), node->ndim);
+    node->shape = tuple_of(PyArray_DIMS(array), node->ndim).release();
     node->ndim = -1;
     if (node->shape == nullptr) {
       Py_DECREF(self);

@@ -135,6 +135,10 @@ void share_memory(Tensor* tensor, Tensor* other) {
 }
 
 Ref new_view(Ref array, PyObject* base, bool multi) {
+  if (!PyArray_Check(array.get())) {
+    PyErr_SetString(PyExc_TypeError, "the kernel of a view gives an array");
+    return Ref();
+  }
   return make_view(std::move(array), base, multi ? marks.multi : Py_None);
 }
 
