@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 PYTORCH_HELPERS = "pytorch_helpers.yaml"
-_KERNEL_HEADERS = ("kernels", "reductions", "rows", "products", "inplace", "views")
+_KERNEL_HEADERS = ("kernels", "reductions", "rows", "products", "inplace", "views", "composites")
 
 
 @dataclass(frozen=True, slots=True)

@@ -605,6 +605,8 @@ class Operator:
         self._refresh()
         if self._straight is not None:
             self._decline()
+        elif core is not None:
+            core.kernel_replaced(self._symbol)
 
     def remove_kernel(self, key: str, kernel: Kernel) -> None:
         """Take a kernel of `add_kernel` away; what it replaced comes back."""

@@ -19,6 +19,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from runtime import dtypes
 from runtime.edge import fit
 from runtime.modes import NodeHandler, everywhere, grad_mode, interest, plain
 from runtime.native import core
@@ -26,6 +27,8 @@ from runtime.node import LEAF, AccumulateGrad, Node, OutputEdge, accumulator, wa
 from runtime.saved import freed_error, modified_error
 from runtime.sharing import GUARD
 from runtime.tensor import MARKS, UNTRACKED, Tensor, wrap
+from runtime.types import Size
+from runtime.views import bump_version
 
 # One lock for all leaves: what it guards is short, and threads that share one leaf mostly share all of them.
 _accumulation = threading.RLock()
@@ -692,10 +695,7 @@ def accumulate_into_leaf(leaf: Tensor, grad: Tensor, create_graph: bool, private
             known.add_(grad)
         else:
             np.add(known._array, grad._array, out=known._array)
-            if known._writes is None:
-                known._writes = [1]  # a graph may have saved it
-            elif known._writes is not UNTRACKED:
-                known._writes[0] += 1
+            bump_version(known)
 
 
 def _same_layout(grad: np.ndarray, leaf: np.ndarray) -> bool:
@@ -734,3 +734,4 @@ if core is not None:
         lock=_accumulation,
         explain=_explain,
     )
+    core.replace_attributes(Tensor, Size, dtypes._from_numpy)

@@ -475,9 +475,9 @@ class Tensor(TensorBase, ArrayAccess, Casts, TensorMethods):
         if self._edge is not None and not (value.dtype.is_floating_point or value.dtype.is_complex):
             raise RuntimeError("data set to a tensor that requires gradients must be floating point or complex dtype")
         extra = self._extra
-        if extra is not None and (value._array.shape, value.dtype) != (self._array.shape, self.dtype):
-            if extra.accumulate_node is not None:
-                extra.accumulate_node = None  # made for the old shape and dtype
+        same = (value._array.shape, value.dtype) == (self._array.shape, self.dtype)
+        if not same and extra is not None and extra.accumulate_node is not None:
+            extra.accumulate_node = None  # made for the old shape and dtype
         self._array = value._array
 
     if TYPE_CHECKING:  # set by runtime.loading: they are made of operators

@@ -1,8 +1,8 @@
 """Views and in-place writes: which Tensors share memory, and what a write does to their histories.
 
-A view knows its root base (never itself a view); `runtime.sharing` finds the live views of a base. After a recorded in-place
-write the base's history ends in the write (for a write through a view, in a CopySlices that replaces one slice of the
-gradient), and every live view gets a new history that starts at the base.
+A view knows its root base (never itself a view); `runtime.sharing` finds the live views of a base. After a recorded
+in-place write the base's history ends in the write (for a write through a view, in a CopySlices that replaces one slice
+of the gradient), and every live view gets a new history that starts at the base.
 
 A view is described by where its bytes lie in its base, and not by the chain of operators that made it. That costs
 nothing when the view is made, takes one step however long the chain was, and is also right for views of another element

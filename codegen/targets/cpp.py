@@ -106,7 +106,7 @@ def _plan_shards(plan: Plan, paths: Paths) -> tuple[Sequence[Shard], Coverage]:
     found = Coverage()
     shards = [Shard() for _ in range(SHARDS)]
     operators = {operator.function: operator for operator in plan.operators}
-    entries = frozenset(name for name, operator in operators.items() if has_entry(operator))
+    entries = frozenset(name for name, operator in operators.items() if has_entry(operator, kernels))
     library = Library(operators, entries, helpers, kernels.functors)
     for operator in plan.operators:
         shard = shards[shard_of(operator)]

@@ -36,6 +36,7 @@ class NativeKernels:
     functors: Mapping[str, int]
     functions: Functions
     writers: Functions = field(default_factory=dict)  # those that write in place
+    composites: Functions = field(default_factory=dict)  # operators that are made of others
 
     @classmethod
     def read(cls, *paths: Path) -> NativeKernels:
@@ -43,6 +44,7 @@ class NativeKernels:
         functors: dict[str, int] = {}
         functions: dict[str, frozenset[int]] = {}
         writers: dict[str, frozenset[int]] = {}
+        composites: dict[str, frozenset[int]] = {}
         for path in paths:
             for name, base, body in _FUNCTOR.findall(inside(path, "kernels")):
                 operands = functors.get(base) if base else _operands(body)
@@ -51,7 +53,8 @@ class NativeKernels:
             for name, arities in functions_in(path, "kernels").items():
                 functions[name] = arities | functions.get(name, frozenset())
             writers.update(functions_in(path, "writers", result="bool"))
-        return cls(functors, functions, writers)
+            composites |= functions_in(path, "composites")
+        return cls(functors, functions, writers, composites)
 
 
 _FUNCTOR = re.compile(r"^struct (\w+)(?: : (\w+))? \{(?:\};|\n(.*?)^\};)", re.MULTILINE | re.DOTALL)
@@ -66,14 +69,47 @@ def _operands(body: str) -> int | None:
     return int(said[1] or said[2]) if said is not None else None
 
 
-def has_entry(operator: OperatorPlan) -> bool:
-    """Whether an operator has a straight way that C++ can take."""
-    return operator.fast is not None and bool(operator.parameters)
+def has_entry(operator: OperatorPlan, kernels: NativeKernels) -> bool:
+    """Whether an operator has a straight way that C++ can take, or a composite function in C++."""
+    return (operator.fast is not None and bool(operator.parameters)) or is_composite(operator, kernels)
+
+
+def is_composite(operator: OperatorPlan, kernels: NativeKernels) -> bool:
+    """Whether the function that an operator is traced through is written in C++, too."""
+    if operator.kind != "implicit" or not any(str(p.type) in _TENSORS for p in operator.parameters):
+        return False
+    return len(operator.parameters) in kernels.composites.get(operator.implementation.name, ())
+
+
+# Tests of the arguments of composite functions, by type.
+_TENSORS = {"Tensor": "is_plain", "Tensor?": "is_plain_or_none", "Tensor[]": "all_plain"}
+
+
+def _composite_lines(operator: OperatorPlan) -> list[str]:
+    """The body of the entry of an operator that is traced through."""
+    out = Statements()
+    arguments = [identifier(parameter.name) for parameter in operator.parameters]
+    fall_back = [f"entries::{operator.function}", *arguments]
+    tests = [f"!entries::{operator.function}.replaced"]
+    tests += [
+        f"{_TENSORS[str(parameter.type)]}({argument})"
+        for parameter, argument in zip(operator.parameters, arguments, strict=True)
+        if str(parameter.type) in _TENSORS
+    ]
+    out.lines += wrapped("  if (!(", tests, ")) {", " &&")
+    with out.block():
+        out.call("return fall_back", fall_back, ";")
+    out.assign("Ref out", f"composites::{operator.implementation.name}(", arguments, ");")
+    out.add("if (out) return out;")
+    out.add("forget_error();")
+    out.call("return fall_back", fall_back, ";")
+    return out.lines
 
 
 def entry_view(operator: OperatorPlan, node: NodeView | None, kernels: NativeKernels, needs: Needs) -> EntryView:
     """The entry of an operator; `node` is None where Python records."""
-    lines = Entry(operator, node, kernels, needs).lines()
+    composite = is_composite(operator, kernels)
+    lines = _composite_lines(operator) if composite else Entry(operator, node, kernels, needs).lines()
     return view_of_entry(operator, operator.function, str(operator.schema), lines)
 
 

@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 import runtime
+from generated import operators
 from runtime import modes
 from runtime.autograd import profiler
 from runtime.autograd.profiler import EventList, FunctionEvent, profile, record_function
@@ -28,7 +29,7 @@ EVALUATE = "autograd::engine::evaluate_function: "
 
 @pytest.fixture(autouse=True)
 def _modes_are_left() -> Iterator[None]:
-    matmul = runtime.ops.matmul.default.__globals__["matmul_default_op"]
+    matmul: Any = operators.matmul_default_op
     plain, function = set(modes.plain), matmul.composite
     yield
     assert modes.plain == plain

@@ -39,7 +39,7 @@ def batched_gradients(problem: Problem, index: int, starts: np.ndarray) -> list[
     """The gradients of all inputs for a batch of gradients of one output, by one backward."""
     out = problem.outputs[index]
     options = {"retain_graph": True, "allow_unused": True, "is_grads_batched": True}
-    found = autograd_grad(out, problem.wanted, wrap(starts), **options)
+    found = autograd_grad(out, problem.wanted, wrap(np.asarray(starts)), **options)
     zeros = [np.zeros((len(starts), *x._array.shape), x._array.dtype) for x in problem.wanted]
     return [zero if gradient is None else gradient._array for gradient, zero in zip(found, zeros, strict=True)]
 
@@ -67,7 +67,7 @@ def tangents(problem: Problem, given: Mapping[int, np.ndarray]) -> list[Tensor]:
         duals: dict[int, Tensor] = {}
         for number, direction in given.items():
             tensor = problem.wanted[number]
-            duals[number] = forward_ad.make_dual(tensor, wrap(direction.astype(tensor._array.dtype)))
+            duals[number] = forward_ad.make_dual(tensor, wrap(np.asarray(direction, tensor._array.dtype)))
         found = [(out, forward.tangent_of(out)) for out in problem.call(duals)]
     return [wrap(np.zeros_like(out._array)) if tangent is None else tangent for out, tangent in found]
 

@@ -14,8 +14,8 @@ bool ready_callables();
 Ref make_callables();
 
 // The number protocol of Tensors: slots for PyType_Spec, which find a sign's overloads without a look into the class. A
-// class that has them needs no `__add__` and the like from generated.methods; those it has in no slot (`__matmul__`,
-// comparisons, in-place signs) it does. Until load_signs() is done they give NotImplemented.
+// class that has them needs no `__add__` and the like from generated.methods; those it has in no slot (comparisons,
+// in-place signs) it does. Until load_signs() is done they give NotImplemented.
 extern const PyType_Slot number_slots[];
 extern const size_t number_slot_count;
 

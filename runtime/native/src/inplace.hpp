@@ -123,7 +123,7 @@ bool write_elementwise(PyObject* self, Args... others) {
     PyArrayObject* target = array_of(self);
     const int type = detail::type_of(target);
     const Loop* loop = loop_of<F>(type);
-    if (loop == nullptr || loop->result != type || !detail::is_dense(target)) return false;
+    if (loop == nullptr || loop->result != type || !is_dense(target)) return false;
     if (count > tensors && type != NPY_FLOAT && type != NPY_DOUBLE) return false;
     Operand numbers[count];
     char* args[count + 1];

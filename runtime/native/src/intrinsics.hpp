@@ -51,6 +51,11 @@ Ref run(PyObject* kernel, Args... args) {
   return result;
 }
 
+// Forget an exception that the Python function will raise again, and say more.
+inline void forget_error() {
+  if (PyErr_Occurred() && PyErr_ExceptionMatches(PyExc_Exception)) PyErr_Clear();
+}
+
 // An exact ndarray: kernels also give NumPy scalars.
 inline Ref as_array(Ref result) {
   if (!result || PyArray_CheckExact(result.get())) return result;

@@ -5,6 +5,7 @@
 #include "core.hpp"
 
 #include "address_map.hpp"
+#include "attributes.hpp"
 #include "callable.hpp"
 #include "engine.hpp"
 #include "kernels.hpp"
@@ -212,6 +213,8 @@ PyMethodDef methods[] = {
      "A step of stochastic gradient descent: whether it was done."},
     {"adam", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(adam_step)), METH_FASTCALL,
      "A step of Adam: whether it was done."},
+    {"replace_attributes", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(replace_attributes)),
+     METH_FASTCALL, "replace_attributes(tensor_type, size_type, dtypes)"},
     {"view_of", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(view_of)), METH_FASTCALL,
      "view_of(array, base, kind='single'): see runtime/views.py"},
     {"share", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(share)), METH_FASTCALL,

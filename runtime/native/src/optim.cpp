@@ -28,7 +28,7 @@ struct Arrays {
         size = PyArray_SIZE(array);
       }
       if (kind == Kind::kNone || kind_of(array) != kind || PyArray_SIZE(array) != size ||
-          !detail::is_dense(array) || (i > 0 && !PyArray_ISWRITEABLE(array))) {
+          !is_dense(array) || (i > 0 && !PyArray_ISWRITEABLE(array))) {
         return false;
       }
       data[i] = PyArray_DATA(array);

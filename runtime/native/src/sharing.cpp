@@ -125,6 +125,10 @@ bool make_counter(Tensor* tensor) {
   return true;
 }
 
+void share_memory(Tensor* tensor, Tensor* other) {
+  join(tensor, other, other->base == Py_None ? other : as_tensor(other->base));
+}
+
 Ref new_view(Ref array, PyObject* base, bool multi) {
   return make_view(std::move(array), base, multi ? marks.multi : Py_None);
 }
@@ -164,7 +168,7 @@ PyObject* share(PyObject*, PyObject* const* args, Py_ssize_t count) {
   if (!check_tensors(args, 2)) return nullptr;
   Tensor *tensor = as_tensor(args[0]), *other = as_tensor(args[1]);
   leave_ring(tensor);
-  join(tensor, other, other->base == Py_None ? other : as_tensor(other->base));
+  share_memory(tensor, other);
   Py_RETURN_NONE;
 }
 

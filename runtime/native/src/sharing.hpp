@@ -22,6 +22,9 @@ bool make_counter(Tensor* tensor);
 // results. Null with an exception where it fails.
 Ref new_view(Ref array, PyObject* base, bool multi = false);
 
+// Let `tensor`, new and in no ring, share the memory and the count of writes of `other`.
+void share_memory(Tensor* tensor, Tensor* other);
+
 // A tuple of views of `base` over a list or tuple of arrays.
 Ref view_tuple(PyObject* arrays, PyObject* base);
 

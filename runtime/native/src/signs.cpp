@@ -21,7 +21,7 @@ struct Loaded {
 // The signs with two operands, and then those with one.
 constexpr const char* kNames[] = {"add",    "sub",    "mul", "truediv", "floordiv",
                                   "mod",    "pow",    "and", "or",      "xor",
-                                  "lshift", "rshift", "neg", "abs",     "invert"};
+                                  "lshift", "rshift", "matmul", "neg", "abs", "invert"};
 constexpr size_t kCount = sizeof(kNames) / sizeof(kNames[0]);
 
 // How many of them, from the first, have a form that writes in place.
@@ -133,9 +133,10 @@ const PyType_Slot number_slots[] = {
     {Py_nb_inplace_and, reinterpret_cast<void*>(writing_sign<7>)},
     {Py_nb_inplace_or, reinterpret_cast<void*>(writing_sign<8>)},
     {Py_nb_inplace_xor, reinterpret_cast<void*>(writing_sign<9>)},
-    {Py_nb_negative, reinterpret_cast<void*>(unary_sign<12>)},
-    {Py_nb_absolute, reinterpret_cast<void*>(unary_sign<13>)},
-    {Py_nb_invert, reinterpret_cast<void*>(unary_sign<14>)},
+    {Py_nb_matrix_multiply, reinterpret_cast<void*>(binary_sign<12>)},
+    {Py_nb_negative, reinterpret_cast<void*>(unary_sign<13>)},
+    {Py_nb_absolute, reinterpret_cast<void*>(unary_sign<14>)},
+    {Py_nb_invert, reinterpret_cast<void*>(unary_sign<15>)},
 };
 // clang-format on
 const size_t number_slot_count = sizeof(number_slots) / sizeof(number_slots[0]);

@@ -1,5 +1,6 @@
 // TensorBase: the members of runtime.Tensor as a C struct, and the quick way to make and free Tensors.
 
+#include "attributes.hpp"
 #include "core.hpp"
 #include "sharing.hpp"
 #include "types.hpp"
@@ -63,6 +64,7 @@ const PyType_Slot own_slots[] = {
     {Py_tp_traverse, reinterpret_cast<void*>(traverse)},
     {Py_tp_clear, reinterpret_cast<void*>(clear)},
     {Py_tp_dealloc, reinterpret_cast<void*>(dealloc)},
+    {Py_mp_subscript, reinterpret_cast<void*>(subscript)},
     {0, nullptr},
 };
 

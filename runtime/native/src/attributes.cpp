@@ -1,0 +1,297 @@
+// What users ask of Tensors most often, without a call of Python: shape, dtype, gradient, transposed views, and `x[i]`.
+// Each does what the Python property or method of its name does; Tensors of other classes go there.
+
+#include "attributes.hpp"
+
+#include <iterator>
+
+#include "composites.hpp"
+#include "intrinsics.hpp"
+#include "sharing.hpp"
+
+namespace gradwright {
+
+namespace {
+
+PyObject* originals = nullptr;  // the Python properties and functions by name
+PyTypeObject* size_type = nullptr;
+PyObject* dtypes = nullptr;  // from NumPy's
+
+// Whether a Tensor has its state in the struct, and nothing to say about reading it. Modes do not matter.
+bool is_simple(PyObject* self) { return Py_TYPE(self) == python.tensor_type || is_plain_type(Py_TYPE(self)); }
+
+// -- the way into Python; the closure of a getter is the name
+
+PyObject* original(const char* name) { return PyDict_GetItemString(originals, name); }
+
+// `property.__get__`; the descriptor protocol handles all of it.
+PyObject* property_value(PyObject* self, void* name) {
+  PyObject* property = original(static_cast<const char*>(name));
+  return Py_TYPE(property)->tp_descr_get(property, self, reinterpret_cast<PyObject*>(Py_TYPE(self)));
+}
+int set_property(PyObject* self, PyObject* value, void* name) {
+  PyObject* property = original(static_cast<const char*>(name));
+  return Py_TYPE(property)->tp_descr_set(property, self, value);
+}
+template <class... Args>
+PyObject* call_method(const char* name, Args... args) {
+  return invoke(original(name), args...).release();
+}
+
+// -- getters
+
+PyObject* shape_of(PyObject* self) {
+  PyArrayObject* array = array_of(self);
+  PyObject* shape = size_type->tp_alloc(size_type, PyArray_NDIM(array));
+  if (shape == nullptr) return nullptr;
+  for (int i = 0; i < PyArray_NDIM(array); ++i) {
+    PyObject* size = PyLong_FromSsize_t(PyArray_DIM(array, i));
+    if (size == nullptr) {
+      Py_DECREF(shape);
+      return nullptr;
+    }
+    PyTuple_SET_ITEM(shape, i, size);
+  }
+  return shape;
+}
+
+PyObject* get_shape(PyObject* self, void* name) { return is_simple(self) ? shape_of(self) : property_value(self, name); }
+
+PyObject* get_ndim(PyObject* self, void* name) {
+  return is_simple(self) ? PyLong_FromLong(PyArray_NDIM(array_of(self))) : property_value(self, name);
+}
+
+PyObject* get_dtype(PyObject* self, void* name) {
+  if (!is_simple(self)) return property_value(self, name);
+  PyObject* found = PyDict_GetItemWithError(dtypes, reinterpret_cast<PyObject*>(PyArray_DESCR(array_of(self))));
+  if (found != nullptr) return Py_NewRef(found);
+  return PyErr_Occurred() ? nullptr : property_value(self, name);
+}
+
+PyObject* get_requires_grad(PyObject* self, void* name) {
+  return is_simple(self) ? PyBool_FromLong(requires_grad(self)) : property_value(self, name);
+}
+
+bool is_leaf(PyObject* self) {
+  PyObject* edge = as_tensor(self)->edge;
+  return edge == Py_None || edge == python.leaf;
+}
+
+PyObject* get_is_leaf(PyObject* self, void* name) {
+  return is_simple(self) ? PyBool_FromLong(is_leaf(self)) : property_value(self, name);
+}
+
+PyObject* get_grad(PyObject* self, void* name) {
+  // Of others, Python warns.
+  if (!is_simple(self) || !is_leaf(self)) return property_value(self, name);
+  PyObject* extra = as_tensor(self)->extra;
+  static PyObject* const grad = PyUnicode_InternFromString("grad");
+  return extra == Py_None ? Py_NewRef(Py_None) : PyObject_GetAttr(extra, grad);
+}
+
+PyObject* get_grad_fn(PyObject* self, void* name) {
+  if (!is_simple(self)) return property_value(self, name);
+  if (is_leaf(self)) Py_RETURN_NONE;
+  PyObject* edge = as_tensor(self)->edge;
+  return PyObject_TypeCheck(edge, python.node_type) ? Py_NewRef(edge) : property_value(self, name);
+}
+
+PyObject* get_T(PyObject* self, void* name) {
+  if (is_plain(self) && detail::fits_layout(array_of(self))) {
+    npy_intp order[detail::kMostDims];
+    const int ndim = detail::ndim_of(self);
+    for (int i = 0; i < ndim; ++i) order[i] = ndim - 1 - i;
+    Ref dims = detail::ints(order, ndim);
+    Ref out = dims ? late::permute(self, dims.get()) : Ref();
+    if (out) return out.release();
+    forget_error();
+  }
+  return PyErr_Occurred() ? nullptr : property_value(self, name);
+}
+
+PyObject* get_mT(PyObject* self, void* name) {
+  if (is_plain(self) && detail::ndim_of(self) >= 2) {
+    Ref last_but_one = integer(-2), last = integer(-1);
+    Ref out = late::transpose(self, last_but_one.get(), last.get());
+    if (out) return out.release();
+    forget_error();
+  }
+  return PyErr_Occurred() ? nullptr : property_value(self, name);
+}
+
+template <getter get, setter set = nullptr>
+constexpr PyGetSetDef getter_named(const char* name) {
+  return {name, get, set, nullptr, const_cast<char*>(name)};
+}
+
+PyGetSetDef getters[] = {
+    getter_named<get_shape>("shape"),
+    getter_named<get_ndim>("ndim"),
+    getter_named<get_dtype>("dtype"),
+    getter_named<get_requires_grad, set_property>("requires_grad"),
+    getter_named<get_is_leaf>("is_leaf"),
+    getter_named<get_grad, set_property>("grad"),
+    getter_named<get_grad_fn>("grad_fn"),
+    getter_named<get_T>("T"),
+    getter_named<get_mT>("mT"),
+};
+
+// -- methods
+
+PyObject* call_size(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* keywords) {
+  if (is_simple(self) && keywords == nullptr) {
+    if (count == 0) return shape_of(self);
+    const int ndim = PyArray_NDIM(array_of(self));
+    const int dim = count == 1 && ndim > 0 ? detail::read_dim(args[0], ndim) : -1;
+    if (dim >= 0) return PyLong_FromSsize_t(PyArray_DIM(array_of(self), dim));
+  }
+  PyObject* values[16] = {self};
+  const Py_ssize_t named = keywords == nullptr ? 0 : PyTuple_GET_SIZE(keywords);
+  std::copy_n(args, std::min<Py_ssize_t>(count + named, 15), values + 1);
+  return PyObject_Vectorcall(original("size"), values, std::min<Py_ssize_t>(count, 15 - named) + 1, keywords);
+}
+
+PyObject* call_dim(PyObject* self, PyObject*) {
+  return is_simple(self) ? PyLong_FromLong(PyArray_NDIM(array_of(self))) : call_method("dim", self);
+}
+
+PyObject* call_numel(PyObject* self, PyObject*) {
+  return is_simple(self) ? PyLong_FromSsize_t(PyArray_SIZE(array_of(self))) : call_method("numel", self);
+}
+
+PyObject* call_detach(PyObject* self, PyObject*) {
+  if (!is_simple(self)) return call_method("detach", self);
+  Ref out = new_tensor(Ref::borrow(array_object(self)));
+  if (out) share_memory(as_tensor(out.get()), as_tensor(self));
+  return out.release();
+}
+
+PyMethodDef methods[] = {
+    {"size", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(call_size)), METH_FASTCALL | METH_KEYWORDS,
+     nullptr},
+    {"dim", call_dim, METH_NOARGS, nullptr},
+    {"ndimension", call_dim, METH_NOARGS, nullptr},
+    {"numel", call_numel, METH_NOARGS, nullptr},
+    {"nelement", call_numel, METH_NOARGS, nullptr},
+    {"detach", call_detach, METH_NOARGS, nullptr},
+};
+
+// -- `x[i]`
+
+bool is_whole(PyObject* part) {
+  const auto* slice = reinterpret_cast<PySliceObject*>(part);
+  return slice->start == Py_None && slice->stop == Py_None && slice->step == Py_None;
+}
+
+// `self` with a slice of dimension `dim`; the slice operator takes ints and None, and declines the rest.
+Ref sliced(PyObject* self, int dim, PyObject* part) {
+  const auto* slice = reinterpret_cast<PySliceObject*>(part);
+  npy_intp number = 1;
+  if (detail::ndim_of(self) == 0) return Ref();
+  for (PyObject* bound : {slice->start, slice->stop}) {
+    if (bound != Py_None && !PyLong_CheckExact(bound)) return Ref();
+  }
+  if (slice->step != Py_None && (!detail::read_int(slice->step, &number) || number <= 0)) return Ref();
+  Ref along = integer(dim), step = integer(number);
+  return late::slice(self, along.get(), slice->start, slice->stop, step.get());
+}
+
+Ref selected(PyObject* self, int dim, PyObject* index) {
+  npy_intp number;
+  if (detail::ndim_of(self) <= dim || !detail::read_int(index, &number)) return Ref();
+  const npy_intp size = detail::sizes_at(self)[dim];
+  if (number < -size || number >= size) return Ref();
+  Ref along = integer(dim);
+  return late::select(self, along.get(), index);
+}
+
+Ref viewed(PyObject* self, PyObject* parts) {
+  const Py_ssize_t count = PyTuple_GET_SIZE(parts);
+  Py_ssize_t left = detail::ndim_of(self);
+  bool open = false;
+  for (Py_ssize_t i = 0; i < count; ++i) {
+    PyObject* part = PyTuple_GET_ITEM(parts, i);
+    if (part == Py_Ellipsis) {
+      if (open) return Ref();
+      open = true;
+    } else if (PyLong_CheckExact(part) || PySlice_Check(part)) {
+      if (--left < 0) return Ref();
+    } else if (part != Py_None) {
+      return Ref();
+    }
+  }
+  Ref view = Ref::borrow(self);
+  int dim = 0;
+  for (Py_ssize_t i = 0; i < count; ++i) {
+    PyObject* part = PyTuple_GET_ITEM(parts, i);
+    if (part == Py_None) {
+      Ref place = integer(dim++);
+      view = late::unsqueeze(view.get(), place.get());
+    } else if (part == Py_Ellipsis) {
+      dim += static_cast<int>(left);
+    } else if (PySlice_Check(part)) {
+      if (!is_whole(part)) view = sliced(view.get(), dim, part);
+      ++dim;
+    } else {
+      view = selected(view.get(), dim, part);
+    }
+    if (!view) return view;
+  }
+  return view.get() == self ? late::alias(self) : std::move(view);
+}
+
+}  // namespace
+
+PyObject* subscript(PyObject* self, PyObject* index) {
+  if (is_plain(self)) {
+    Ref out;
+    if (PyLong_CheckExact(index)) {
+      out = selected(self, 0, index);
+    } else if (PySlice_Check(index)) {
+      out = sliced(self, 0, index);
+    } else if (PyTuple_CheckExact(index)) {
+      out = viewed(self, index);
+    }
+    if (out) return out.release();
+    forget_error();
+    if (PyErr_Occurred()) return nullptr;
+  }
+  static PyObject* getitem = nullptr;
+  if (getitem == nullptr) {
+    Ref module(PyImport_ImportModule("runtime.indexing"));
+    if (module) getitem = PyObject_GetAttrString(module.get(), "getitem");
+    if (getitem == nullptr) return nullptr;
+  }
+  return invoke(getitem, self, index).release();
+}
+
+PyObject* replace_attributes(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  if (count != 3 || !PyType_Check(args[0]) || !PyType_Check(args[1]) || !PyDict_Check(args[2])) {
+    PyErr_SetString(PyExc_TypeError, "replace_attributes(tensor_type, size_type, dtypes)");
+    return nullptr;
+  }
+  auto* type = reinterpret_cast<PyTypeObject*>(args[0]);
+  size_type = reinterpret_cast<PyTypeObject*>(Py_NewRef(args[1]));
+  dtypes = Py_NewRef(args[2]);
+  originals = PyDict_New();
+  if (originals == nullptr) return nullptr;
+  const auto put = [&](const char* name, const char** doc, auto make) {
+    Ref known(PyObject_GetAttrString(args[0], name));
+    if (!known || PyDict_SetItemString(originals, name, known.get()) < 0) return false;
+    Ref text(PyObject_GetAttrString(known.get(), "__doc__"));
+    if (!text) return false;
+    // The text lives as long as the original.
+    *doc = PyUnicode_Check(text.get()) ? PyUnicode_AsUTF8(text.get()) : nullptr;
+    Ref made(make());
+    return made && PyObject_SetAttrString(args[0], name, made.get()) == 0;
+  };
+  for (PyGetSetDef& getter : getters) {
+    if (!put(getter.name, &getter.doc, [&] { return PyDescr_NewGetSet(type, &getter); })) return nullptr;
+  }
+  for (PyMethodDef& method : methods) {
+    if (!put(method.ml_name, &method.ml_doc, [&] { return PyDescr_NewMethod(type, &method); })) return nullptr;
+  }
+  Py_RETURN_NONE;
+}
+
+}  // namespace gradwright
