@@ -84,3 +84,25 @@ Ref sharpen_default(PyObject* self, PyObject* by) {
   }
   return out;
 }
+
+// sharpen_, for sharpen(Tensor self, Scalar by=1) -> Tensor
+Ref sharpen__default(PyObject* self, PyObject* by) {
+  if (!(!entries::sharpen_default.replaced && is_plain(self) && is_real_number(by) &&
+        has_float_dtype(self))) {
+    return fall_back(entries::sharpen__default, self, by);
+  }
+  const bool recorded = is_recorded(self);
+  if (!can_write(self, recorded)) return fall_back(entries::sharpen__default, self, by);
+  Ref before = recorded ? before_write(self, false) : Ref();
+  if (recorded && !before) return Ref();
+  if (!writers::sharpen(self, by)) {
+    Ref result = run_for_array(py::sharpen_default_kernel, array_object(self), by);
+    if (!result || !overwrite(self, result.get()))
+      return fall_back(entries::sharpen__default, self, by);
+  }
+  if (!count_write(self)) return Ref();
+  if (recorded) {
+    if (!SharpenBackward0::record(self, before.get(), by)) return Ref();
+  }
+  return Ref::borrow(self);
+}
