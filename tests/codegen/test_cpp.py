@@ -28,6 +28,7 @@ FORMATTER = shutil.which("clang-format")
 FUNCTIONS = """
 - func: mul.Tensor(Tensor self, Tensor other) -> Tensor
   dispatch: {CPU: mul}
+  autogen: mul_.Tensor
   promotion: default
 - func: mul.Scalar(Tensor self, Scalar other) -> Tensor
   dispatch: {CPU: mul}
@@ -54,11 +55,13 @@ FUNCTIONS = """
   dispatch: {CPU: join}
 - func: floor_of(Tensor self) -> Tensor
   dispatch: {CPU: floor_of}
+  autogen: floor_of_
   promotion: default
 - func: hidden(Tensor self) -> Tensor
   dispatch: {CPU: hidden}
 - func: sharpen(Tensor self, Scalar by=1) -> Tensor
   dispatch: {CPU: sharpen}
+  autogen: sharpen_
   promotion: default
 - func: doubled(Tensor self) -> Tensor
   dispatch: {CompositeImplicitAutograd: doubled}
@@ -138,6 +141,13 @@ Ref total(PyObject* self, PyObject* dim, PyObject* keepdim, PyObject* dtype);
 
 }  // namespace kernels
 """
+NATIVE_WRITERS = """
+namespace writers {
+
+bool sharpen(PyObject* self, PyObject* by);
+
+}  // namespace writers
+"""
 NATIVE_HELPERS = """
 namespace gradwright::helpers {
 
@@ -153,7 +163,7 @@ def made(planned: Callable[..., Plan], small_paths: Paths) -> Plan:
     (small_paths.runtime / "composite/small.py").write_text(COMPOSITES, encoding="utf-8")
     header = small_paths.native_kernels[0]
     header.parent.mkdir(parents=True)
-    header.write_text(NATIVE_KERNELS, encoding="utf-8")
+    header.write_text(NATIVE_KERNELS + NATIVE_WRITERS, encoding="utf-8")
     small_paths.native_helpers.write_text(NATIVE_HELPERS, encoding="utf-8")
     return planned(FUNCTIONS, FORMULAS, HELPERS, KERNELS)
 
@@ -192,7 +202,7 @@ def test_tables(made: Plan, small_paths: Paths) -> None:
     assert 'if (!(same_dtype(self, other))) return "same_dtype(self, other)";' in everything
     entries = re.findall(r"^Ref (\w+)\(", files["operators.hpp"], re.MULTILINE)
     assert entries == sorted(entries)
-    assert len(entries) == 13
+    assert len(entries) == 16
 
 
 def test_what_stays_in_python_says_why(made: Plan, small_paths: Paths) -> None:
@@ -234,6 +244,8 @@ def test_native_kernels_are_read_from_their_headers(tmp_path: Path) -> None:
     )
     both = NativeKernels({**functors, "div": 2}, {"total": frozenset((3, 4))})
     assert NativeKernels.read(header, more) == both
+    header.write_text(NATIVE_WRITERS, encoding="utf-8")
+    assert NativeKernels.read(header) == NativeKernels({}, {}, {"sharpen": frozenset((2,))})
 
 
 def test_one_edited_formula_changes_one_shard(made: Plan, small_paths: Paths) -> None:

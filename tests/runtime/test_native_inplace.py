@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import gc
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -243,3 +245,30 @@ def test_subclasses_and_numpy_operands_take_the_general_path() -> None:
         x += text  # type: ignore[misc]
     with pytest.raises(TypeError, match=r"\*="):
         x *= text  # type: ignore[misc]
+
+
+def test_memory_stays_flat() -> None:
+    x = runtime.ones(4, requires_grad=True)
+    other = runtime.ones(4)
+    optimizer = runtime.optim.Adam([x], 0.01)
+
+    def work() -> None:
+        y = x * 2
+        y.mul_(other).add_(x, alpha=2).div_(2)
+        y.sub_(runtime.ones(4, 1)[0]).view(2, 2).neg_()
+        y.sum().backward()
+        optimizer.step()
+        with runtime.no_grad(), contextlib.suppress(RuntimeError):
+            x.mul_(0.5).copy_(other).add_(runtime.ones(2, 4))
+        x.grad = None
+
+    for _ in range(100):
+        work()
+    gc.collect()
+    before = sys.getallocatedblocks(), sys.getrefcount(x), sys.getrefcount(other)
+    for _ in range(1000):
+        work()
+    gc.collect()
+    after = sys.getallocatedblocks(), sys.getrefcount(x), sys.getrefcount(other)
+    assert after[0] - before[0] < 300
+    assert after[1:] == before[1:]

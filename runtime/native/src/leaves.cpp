@@ -1,6 +1,7 @@
 // The gradients of leaves: runtime/engine.py's accumulate_into_leaf for plain Tensors with nothing recorded.
 
 #include "engine.hpp"
+#include "inplace.hpp"
 #include "kernels.hpp"
 
 namespace gradwright {
@@ -37,30 +38,11 @@ Ref copy_for(PyArrayObject* leaf, PyArrayObject* grad) {
   return own ? new_tensor(std::move(own)) : Ref();
 }
 
-// Counts a write to a Tensor: a graph may have saved it. False: an exception is set.
-bool count_write(PyObject* tensor) {
-  PyObject* writes = as_tensor(tensor)->writes;
-  if (writes != Py_None && !PyList_CheckExact(writes)) return true;  // of inference tensors nobody counts them
-  int64_t count = 0;
-  if (writes != Py_None && !read_count(writes, &count)) return false;
-  PyObject* next = PyLong_FromLongLong(count + 1);
-  if (next == nullptr || writes != Py_None) return next != nullptr && PyList_SetItem(writes, 0, next) == 0;
-  writes = PyList_New(1);
-  if (writes == nullptr) {
-    Py_DECREF(next);
-    return false;
-  }
-  PyList_SET_ITEM(writes, 0, next);
-  Py_SETREF(as_tensor(tensor)->writes, writes);
-  return true;
-}
-
 int store(PyObject* leaf, PyObject* grad, bool is_private) {
   Ref fresh = is_private && same_layout(array_of(grad), array_of(leaf)) ? Ref::borrow(grad)
                                                                        : copy_for(array_of(leaf), array_of(grad));
   if (!fresh) return -1;
-  PyObject* known = as_tensor(leaf)->extra;
-  Ref extra = known != Py_None ? Ref::borrow(known) : Ref(PyObject_GetAttr(leaf, names().extra));
+  Ref extra(PyObject_GetAttr(leaf, names().extra));  // one of its own: what it has may be a mark that others share
   return extra && PyObject_SetAttr(extra.get(), names().grad, fresh.get()) == 0 ? 1 : -1;
 }
 
@@ -75,7 +57,7 @@ int add_to(PyObject* known, PyObject* grad) {
   PyArrayObject *sum = array_of(known), *term = array_of(grad);
   const bool fits = PyArray_DESCR(sum) == PyArray_DESCR(term) && PyArray_NDIM(sum) == PyArray_NDIM(term) &&
                     std::equal(PyArray_DIMS(sum), PyArray_DIMS(sum) + PyArray_NDIM(sum), PyArray_DIMS(term));
-  if (!fits || !PyArray_ISWRITEABLE(sum) || overlap(sum, term) || !add_into(sum, term)) return 0;
+  if (!fits || !detail::has_plain_count(as_tensor(known)->writes) || !PyArray_ISWRITEABLE(sum) || overlap(sum, term) || !add_into(sum, term)) return 0;
   return count_write(known) ? 1 : -1;
 }
 

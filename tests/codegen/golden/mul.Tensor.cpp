@@ -104,3 +104,27 @@ Ref mul_Tensor(PyObject* self, PyObject* other) {
   }
   return out;
 }
+
+// mul_.Tensor, for mul.Tensor(Tensor self, Tensor other) -> Tensor
+Ref mul__Tensor(PyObject* self, PyObject* other) {
+  if (!(!entries::mul_Tensor.replaced && is_plain(self) && is_plain(other) &&
+        same_dtype(self, other))) {
+    return fall_back(entries::mul__Tensor, self, other);
+  }
+  const bool recorded = is_recorded(self, other);
+  if (!can_write(self, recorded, other)) return fall_back(entries::mul__Tensor, self, other);
+  Ref before = recorded ? before_write(self, true) : Ref();
+  if (recorded && !before) return Ref();
+  if (!write_binary<kernels::mul>(self, other)) {
+    Ref result = binary<kernels::mul>(self, other);
+    if (!result)
+      result = run_for_array(py::mul_Tensor_kernel, array_object(self), array_object(other));
+    if (!result || !overwrite(self, result.get()))
+      return fall_back(entries::mul__Tensor, self, other);
+  }
+  if (!count_write(self)) return Ref();
+  if (recorded) {
+    if (!MulBackward0::record(self, before.get(), other)) return Ref();
+  }
+  return Ref::borrow(self);
+}

@@ -28,6 +28,7 @@ bool SharpenBackward0::apply(Node* base, PyObject* grad, PyObject** results) {
   auto* node = static_cast<SharpenBackward0*>(base);
   if (!check_not_freed(node)) return false;
   Ref by = saved(node, "by", node->saved_by);
+  if (!by) return false;
   Ref for_self;
 #line 24 "derivatives.yaml"
   Ref t0 = conjugate_number(by.get());
@@ -82,4 +83,26 @@ Ref sharpen_default(PyObject* self, PyObject* by) {
     if (!SharpenBackward0::record(out.get(), self, by)) return Ref();
   }
   return out;
+}
+
+// sharpen_, for sharpen(Tensor self, Scalar by=1) -> Tensor
+Ref sharpen__default(PyObject* self, PyObject* by) {
+  if (!(!entries::sharpen_default.replaced && is_plain(self) && is_real_number(by) &&
+        has_float_dtype(self))) {
+    return fall_back(entries::sharpen__default, self, by);
+  }
+  const bool recorded = is_recorded(self);
+  if (!can_write(self, recorded)) return fall_back(entries::sharpen__default, self, by);
+  Ref before = recorded ? before_write(self, false) : Ref();
+  if (recorded && !before) return Ref();
+  if (!writers::sharpen(self, by)) {
+    Ref result = run_for_array(py::sharpen_default_kernel, array_object(self), by);
+    if (!result || !overwrite(self, result.get()))
+      return fall_back(entries::sharpen__default, self, by);
+  }
+  if (!count_write(self)) return Ref();
+  if (recorded) {
+    if (!SharpenBackward0::record(self, before.get(), by)) return Ref();
+  }
+  return Ref::borrow(self);
 }
