@@ -1,4 +1,4 @@
-"""The engine's loop in C++ and the one in Python: the same results in the same order, the same hooks and errors."""
+"""The engine's loop in C++ and the one in Python: the same results, order, hooks and errors."""
 
 from __future__ import annotations
 
@@ -189,4 +189,35 @@ def test_random_graphs_with_the_core_on_and_off() -> None:
     on, off = run(RANDOM_GRAPHS), run(RANDOM_GRAPHS, GRADWRIGHT_NATIVE="0")
     assert len(on) > 1500
     assert sum("RuntimeError" in line for line in on) > 50
+    assert on == off
+
+
+# Gradients of what was broadcast, to the last bit.
+BROADCASTS = """
+import itertools
+import numpy as np
+import runtime
+
+random = np.random.default_rng(3)
+sizes = [(2,), (3,), (8,), (33,), (2, 3), (1, 4), (5, 1), (7, 1, 2), (1,), ()]
+for dtype, shape, lead in itertools.product(["float32", "float64"], sizes, [(1,), (5,), (64,), (3, 4), (130,), (0,)]):
+    x = runtime.tensor(random.normal(size=shape).astype(dtype)).requires_grad_()
+    y = x + 1
+    start = random.normal(size=lead + shape).astype(dtype)
+    start[start < -1.5] = -0.0
+    given = runtime.tensor(start)
+    other = runtime.zeros(lead + shape, dtype=x.dtype)
+    for target in (x, y):
+        for transposed in (False, True):
+            out = target + other
+            start = given.t().contiguous().t() if transposed and given.dim() == 2 else given
+            (found,) = runtime.autograd.grad(out, target, start)
+            print(dtype, shape, lead, found.shape, [float(v).hex() for v in found.detach().numpy().ravel()])
+"""
+
+
+@needs_core
+def test_gradients_of_broadcasts_with_the_core_on_and_off() -> None:
+    on, off = run(BROADCASTS), run(BROADCASTS, GRADWRIGHT_NATIVE="0")
+    assert len(on) == 2 * 10 * 6 * 4
     assert on == off

@@ -15,6 +15,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <new>
 #include <vector>
 
 namespace gradwright {
@@ -718,9 +719,13 @@ PyObject* run_backward(PyObject*, PyObject* const* args, Py_ssize_t count) {
     search = search_in(args[5]);
     if (search == nullptr) return nullptr;
   }
-  Run run(args[2] == Py_True, args[3] == Py_True, args[4] == Py_True, search, args[6]);
-  if (!run.start(args[0], args[1]) || !run.loop() || !run.finish_leaves()) return nullptr;
-  return run.results();
+  try {
+    Run run(args[2] == Py_True, args[3] == Py_True, args[4] == Py_True, search, args[6]);
+    if (!run.start(args[0], args[1]) || !run.loop() || !run.finish_leaves()) return nullptr;
+    return run.results();
+  } catch (const std::bad_alloc&) {
+    return PyErr_NoMemory();
+  }
 }
 
 }  // namespace gradwright

@@ -6,6 +6,7 @@
 #include "types.hpp"
 
 #include <algorithm>
+#include <new>
 
 namespace gradwright {
 
@@ -198,8 +199,12 @@ PyObject* make(PyTypeObject* type, PyObject* args, PyObject*) {
   if (!PyArg_ParseTuple(args, "OO", &roots, &inputs)) return nullptr;
   Ref self(type->tp_alloc(type, 0));
   if (!self) return nullptr;
-  auto* search = reinterpret_cast<SearchObject*>(self.get())->search = new Search();
-  return search->explore(roots, inputs) ? self.release() : nullptr;
+  try {
+    auto* search = reinterpret_cast<SearchObject*>(self.get())->search = new Search();
+    return search->explore(roots, inputs) ? self.release() : nullptr;
+  } catch (const std::bad_alloc&) {
+    return PyErr_NoMemory();
+  }
 }
 
 void deallocate(PyObject* self) {
