@@ -10,6 +10,9 @@ import os
 from binascii import crc32
 from collections.abc import Iterable
 
+# Raised when emission changes in a way that makes older output unusable.
+FORMAT = 3
+
 
 def data_folder() -> str:
     """Where the YAML and the templates lie: the root of the checkout, or a folder of the installed package."""
@@ -25,8 +28,8 @@ def input_files() -> tuple[str, str]:
 
 
 def checksum(files: Iterable[str | os.PathLike[str]]) -> str:
-    """What tells one state of some files from another, in order."""
-    found = 0
+    """What tells one state of some files, in order, from another, and one version of the output from another."""
+    found = FORMAT
     for name in files:
         with open(name, "rb") as file:
             found = crc32(file.read() + b"\0", found)
