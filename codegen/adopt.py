@@ -176,18 +176,20 @@ def _variant_key(schema: FunctionSchema) -> object:
 def _with_declared_variants(functions: Sequence[NativeFunction], own: Collection[str]) -> tuple[NativeFunction, ...]:
     """In-place and out variants that have entries of their own, as variants of the functional operator.
 
-    Those that the library implements itself, under their own names in `own`, stay what they are.  So do the in-place
-    variants of views (`t_`): they write nothing, but make a Tensor a view of itself.
+    Those that the library implements itself, under their own names in `own`, stay what they are.  The in-place variant
+    of a view (`t_`) makes a Tensor a view of itself.
     """
     functional: dict[object, list[NativeFunction]] = {}
     for function in functions:
-        if function.schema.kind is SchemaKind.FUNCTIONAL and not function.schema.is_view:
+        if function.schema.kind is SchemaKind.FUNCTIONAL:
             functional.setdefault(_variant_key(function.schema), []).append(function)
     found: dict[str, dict[SchemaKind, NativeFunction]] = {}
     for function in functions:
         kind = function.schema.kind
         if kind in (SchemaKind.INPLACE, SchemaKind.OUT) and str(function.name) not in own:
             candidates = functional.get(_variant_key(function.schema), [])
+            if kind is SchemaKind.OUT:
+                candidates = [f for f in candidates if not f.schema.is_view]
             same = [f for f in candidates if f.name.overload == function.name.overload] or candidates
             if same:
                 found.setdefault(str(same[0].name), {}).setdefault(kind, function)

@@ -13,6 +13,8 @@ from collections.abc import Iterable
 # Names another output folder of the generator, made of other YAML, for the runtime to load.
 OUTPUT_VARIABLE = "GRADWRIGHT_GENERATED"
 MANIFEST = "manifest.json"
+# Raised when emission changes in a way that makes older output unusable.
+FORMAT = 3
 
 
 def data_folder() -> str:
@@ -44,8 +46,8 @@ def manifest_text(output: str | os.PathLike[str]) -> str:
 
 
 def checksum(files: Iterable[str | os.PathLike[str]]) -> str:
-    """What tells one state of some files from another, in order."""
-    found = 0
+    """What tells one state of some files, in order, from another, and one version of the output from another."""
+    found = FORMAT
     for name in files:
         with open(name, "rb") as file:
             found = crc32(file.read() + b"\0", found)

@@ -11,12 +11,10 @@ import json
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 
-from codegen.inputs import MANIFEST, checksum
+from codegen.inputs import FORMAT, MANIFEST, checksum
 from codegen.paths import Paths
 
 NAME = MANIFEST
-# Raised when emission changes in a way that makes older output unusable.
-FORMAT = 3
 
 
 def input_hash(paths: Iterable[Path]) -> str:

@@ -46,6 +46,7 @@ def analyze(paths: Paths) -> Result:
         FunctionIndex([paths.runtime / part for part in parts], diagnostics) for parts in folders
     )
     library = None
+    read = functions
     if paths.library is not None:
         own_functions, own_entries = read_operators(*paths.library, paths, diagnostics)
         library = adopt.Library(own_functions or (), own_entries or (), composites)
@@ -58,7 +59,7 @@ def analyze(paths: Paths) -> Result:
             rules = FunctionIndex([paths.runtime / "func" / "rules"], diagnostics)
             batching.check_batching(functions, rules, diagnostics)
     check.check_variants(functions, diagnostics)
-    check.check_samples(functions, diagnostics)
+    check.check_samples(read, diagnostics)  # not those that come with the library
     check.check_entries(resolved, findings)
     if diagnostics:
         return Result(functions, entries, None, diagnostics, findings)

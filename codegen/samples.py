@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import ast
 import warnings
+from functools import cache
 
 from codegen.source import ParseError
 
 _PREFIX = "_("
 
 
+@cache
 def parse_sample(text: str) -> ast.Call:
-    """The call whose inside `text` is; raises `ParseError`."""
+    """The call whose inside `text` is, the same object for the same text; raises `ParseError`."""
     if "\n" in text:
         # A newline is white space here, as inside any parentheses; as a blank it keeps offsets simple.
         text = text.replace("\n", " ")

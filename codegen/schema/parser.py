@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
+from functools import cache
 from typing import NoReturn
 
 from codegen.schema.defaults import DefaultError, parse_default
@@ -71,9 +72,13 @@ def parse_schema(
     `free_form` lets them stand anywhere, and without `conventional` names and aliases need not mean what they mean in
     native_functions.yaml: both are for signatures that users write at run time.  `types` are the known ones.
     """
-    value = text if isinstance(text, str) else text.value
-    parser = _Parser(value, types, conventional)
-    schema = parser.schema()
+    return _parse_schema(text if isinstance(text, str) else text.value, free_form, types, conventional)
+
+
+# A derivative repeats the signature of its operator, and so does foreign YAML those of ours.
+@cache
+def _parse_schema(value: str, free_form: bool, types: frozenset[str], conventional: bool) -> FunctionSchema:
+    schema = _Parser(value, types, conventional).schema()
     if not free_form:
         _check_spacing(value, str(schema))
     return schema

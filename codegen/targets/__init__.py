@@ -6,9 +6,16 @@ from collections.abc import Callable, Iterable, Mapping
 
 from codegen.paths import Paths
 from codegen.plan import Plan
-from codegen.targets import cpp, python
+from codegen.targets import python
+
+
+def _cpp(plan: Plan, paths: Paths) -> Iterable[tuple[str, str]]:
+    from codegen.targets import cpp  # here, because a run for Python alone need not load it
+
+    return cpp.emit(plan, paths)
+
 
 TARGETS: Mapping[str, Callable[[Plan, Paths], Iterable[tuple[str, str]]]] = {
     "python": lambda plan, paths: python.emit(plan, paths.templates),
-    "cpp": cpp.emit,
+    "cpp": _cpp,
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 from codegen.plan import OperatorPlan, Plan, python_function_name
@@ -77,13 +78,13 @@ def _modules(plan: Plan) -> set[str]:
     return {function.module for operator in plan.operators for _, function in operator.implementations}
 
 
-def _operator(operator: OperatorPlan, printer: PythonPrinter, signs: Sequence[SignView] = ()) -> Mapping[str, Any]:
+def _operator(operator: OperatorPlan, printer: PythonPrinter, signs: Sequence[SignView] = ()) -> SimpleNamespace:
     view = operator_view(operator, printer, signs)
     kernel = None
     if operator.fast is not None:
         function = operator.implementation
         kernel = f"{module_alias(function.module)}.{function.name}"
-    return {**_fields(view), "kernel": kernel}
+    return SimpleNamespace(**_fields(view), kernel=kernel)
 
 
 def _method_names(plan: Plan) -> list[str]:
@@ -102,23 +103,23 @@ def _self_positions(plan: Plan) -> dict[str, int]:
     return positions
 
 
-def _registry_entry(operator: OperatorPlan) -> Mapping[str, Any]:
+def _registry_entry(operator: OperatorPlan) -> SimpleNamespace:
     source = operator.source
-    return {
-        "name": str(operator.name),
-        "schema": str(operator.schema),
-        "function": operator.function,
-        "differentiable": operator.differentiable,
-        "composite": operator.kind == "implicit",
-        "node": None if operator.node is None else repr(operator.node.class_name),
-        "inplace": None if operator.inplace is None else repr(str(operator.inplace)),
-        "out": None if operator.out is None else repr(str(operator.out)),
-        "forward": operator.forward is not None,
-        "pointwise": "pointwise" in source.tags,
-        "random": "nondeterministic_seeded" in source.tags,
-        "domain": source.domain,
-        "samples": [repr(sample) for sample in operator.samples],
-    }
+    return SimpleNamespace(
+        name=str(operator.name),
+        schema=str(operator.schema),
+        function=operator.function,
+        differentiable=operator.differentiable,
+        composite=operator.kind == "implicit",
+        node=None if operator.node is None else repr(operator.node.class_name),
+        inplace=None if operator.inplace is None else repr(str(operator.inplace)),
+        out=None if operator.out is None else repr(str(operator.out)),
+        forward=operator.forward is not None,
+        pointwise="pointwise" in source.tags,
+        random="nondeterministic_seeded" in source.tags,
+        domain=source.domain,
+        samples=[repr(sample) for sample in operator.samples],
+    )
 
 
 def operator_text(operator: OperatorPlan, templates: Path) -> str:

@@ -134,12 +134,14 @@ def test_a_forward_formula_of_what_is_not_differentiable_is_not_supplied(foreign
     assert operator(analyze(foreign), "two").forward is None
 
 
-def test_inplace_views_are_operators_of_their_own(foreign: Paths) -> None:
+def test_inplace_views_are_variants_of_the_view(foreign: Paths) -> None:
     text = "- func: turn(Tensor(a) self) -> Tensor(a)\n- func: turn_(Tensor(a!) self) -> Tensor(a!)\n"
+    text += "- func: turn.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)\n"
     foreign.native_functions.write_text(FOREIGN + text, encoding="utf-8")
     result = analyze(foreign)
-    assert operator(result, "turn").inplace is None
-    assert operator(result, "turn_").kind == "declared"
+    assert str(operator(result, "turn").inplace) == "turn_"
+    assert operator(result, "turn").out is None  # a view is in no other memory
+    assert operator(result, "turn.out").kind == "declared"
 
 
 def test_samples_are_the_projects(foreign: Paths) -> None:

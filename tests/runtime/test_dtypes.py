@@ -246,4 +246,4 @@ def test_a_class_registered_in_a_mode_is_plain_after_it():
         assert not modes.plain
     assert Other in modes.plain
     modes.plain.discard(Other)
-    modes._plain_types.discard(Other)
+    modes.plain_types.discard(Other)
