@@ -248,6 +248,26 @@ def test_native_kernels_are_read_from_their_headers(tmp_path: Path) -> None:
     assert NativeKernels.read(header) == NativeKernels({}, {}, {"sharpen": frozenset((2,))})
 
 
+def test_composites_are_native_where_a_header_has_them(made: Plan, small_paths: Paths) -> None:
+    doubled = next(operator for operator in made.operators if str(operator.name) == "doubled")
+    assert "has no entry: traced through" in cpp.operator_text(doubled, made, small_paths)
+    function = "inline Ref doubled(PyObject* self) { return Ref(); }"
+    written = f"\nnamespace composites {{\n\n{function}\n\n}}  // namespace composites\n"
+    small_paths.native_kernels[-1].write_text(written, encoding="utf-8")
+    assert cpp.operator_text(doubled, made, small_paths).splitlines() == [
+        "// doubled(Tensor self) -> Tensor",
+        "Ref doubled_default(PyObject* self) {",
+        "  if (!(!entries::doubled_default.replaced && is_plain(self))) {",
+        "    return fall_back(entries::doubled_default, self);",
+        "  }",
+        "  Ref out = composites::doubled(self);",
+        "  if (out) return out;",
+        "  forget_error();",
+        "  return fall_back(entries::doubled_default, self);",
+        "}",
+    ]
+
+
 def test_one_edited_formula_changes_one_shard(made: Plan, small_paths: Paths) -> None:
     before = emit(small_paths, made, "cpp")
     text = small_paths.derivatives.read_text(encoding="utf-8")
