@@ -32,9 +32,11 @@ bool HighestBackward0::apply(Node* base, PyObject* grad, PyObject** results) {
   auto* node = static_cast<HighestBackward0*>(base);
   if (!check_not_freed(node)) return false;
   Ref dim = saved(node, "dim", node->saved_dim);
+  if (!dim) return false;
   Ref indices = saved_without_history(node, "indices", node->saved_indices);
   if (!indices) return false;
   Ref self_sym_sizes = saved(node, "self_sym_sizes", node->saved_self_sym_sizes);
+  if (!self_sym_sizes) return false;
   Ref for_self;
 #line 16 "derivatives.yaml"
   for_self = invoke(py::small_helpers_spread_backward, grad, dim.get(), indices.get(),

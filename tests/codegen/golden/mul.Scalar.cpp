@@ -28,6 +28,7 @@ bool MulBackward1::apply(Node* base, PyObject* grad, PyObject** results) {
   auto* node = static_cast<MulBackward1*>(base);
   if (!check_not_freed(node)) return false;
   Ref other = saved(node, "other", node->saved_other);
+  if (!other) return false;
   Ref for_self;
 #line 6 "derivatives.yaml"
   Ref t0 = conjugate_number(other.get());

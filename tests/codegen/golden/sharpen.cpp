@@ -28,6 +28,7 @@ bool SharpenBackward0::apply(Node* base, PyObject* grad, PyObject** results) {
   auto* node = static_cast<SharpenBackward0*>(base);
   if (!check_not_freed(node)) return false;
   Ref by = saved(node, "by", node->saved_by);
+  if (!by) return false;
   Ref for_self;
 #line 24 "derivatives.yaml"
   Ref t0 = conjugate_number(by.get());

@@ -34,7 +34,9 @@ bool ShrinkBackward0::apply(Node* base, PyObject* grad, PyObject** results) {
   Ref result_ = saved(node, "result", node->saved_result);
   if (!result_) return false;
   Ref lambd = saved(node, "lambd", node->saved_lambd);
+  if (!lambd) return false;
   Ref mode = saved(node, "mode", node->saved_mode);
+  if (!mode) return false;
   Ref for_self;
 #line 14 "derivatives.yaml"
   Ref t1 = times(lambd.get(), py::constant_2);

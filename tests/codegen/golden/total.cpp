@@ -31,7 +31,9 @@ bool TotalBackward0::apply(Node* base, PyObject* grad, PyObject** results) {
   auto* node = static_cast<TotalBackward0*>(base);
   if (!check_not_freed(node)) return false;
   Ref keepdim = saved(node, "keepdim", node->saved_keepdim);
+  if (!keepdim) return false;
   Ref self_sym_sizes = saved(node, "self_sym_sizes", node->saved_self_sym_sizes);
+  if (!self_sym_sizes) return false;
   Ref for_self;
   const int t0 = is_true(keepdim.get());
   if (t0 < 0) return false;
