@@ -691,13 +691,18 @@ def accumulate_into_leaf(leaf: Tensor, grad: Tensor, create_graph: bool, private
                 own = np.empty_like(leaf._array)  # laid out as the leaf is
                 np.copyto(own, grad._array)
                 extra.grad = wrap(own)
-        elif create_graph or not known._array.flags.writeable or 0 in known._array.strides:
+        elif create_graph or not _may_be_written(known._array):
             extra.grad = known + grad
         elif type(known) not in plain or type(grad) not in plain:
             known.add_(grad)
         else:
             np.add(known._array, grad._array, out=known._array)
             bump_version(known)
+
+
+def _may_be_written(array: np.ndarray) -> bool:
+    """Whether each element has a place of its own, which is not read-only."""
+    return array.flags.writeable and (0 not in array.strides or array.flags.c_contiguous)
 
 
 def _same_layout(grad: np.ndarray, leaf: np.ndarray) -> bool:

@@ -89,7 +89,7 @@ class CompositeEntry(Entry):
             [f"{PLAIN_TESTS[t]}({name})" for name, t in zip(self.arguments, types, strict=True) if t in PLAIN_TESTS]
         )
         self.out.assign("Ref out", f"composites::{self.operator.implementation.name}(", self.arguments, ");")
-        self.out.add("if (out) return out;")
+        self.out.add("if (out) return of_operators(std::move(out));")
         self.out.add("forget_error();")
         self._return_fall_back()
         return self.out.lines

@@ -45,7 +45,7 @@ def element_wise() -> Iterator[OperatorPlan]:
     """The operators with such a kernel whose arguments are Tensors, numbers and what has a default."""
     for operator in PLAN.operators:
         parameters = list(operator.parameters)
-        if not has_entry(operator) or native_kernel(operator, parameters, KERNELS) is None:
+        if not has_entry(operator, KERNELS) or native_kernel(operator, parameters, KERNELS) is None:
             continue
         if all(p.type in (TENSOR, SCALAR) or p.default is not None for p in parameters):
             yield operator
@@ -215,7 +215,7 @@ def fused_nodes() -> dict[str, OperatorPlan]:
     found = {}
     for operator in PLAN.operators:
         trees = [] if operator.node is None else [g.tree for g in operator.node.gradients if g.tree is not None]
-        if has_entry(operator) and any(fuse(tree, known, KERNELS.functors) for tree in trees):
+        if has_entry(operator, KERNELS) and any(fuse(tree, known, KERNELS.functors) for tree in trees):
             found[operator.function] = operator
     return found
 

@@ -300,7 +300,10 @@ plain = [lambda x, y: x * 2, lambda x, y: x.exp(), lambda x, y: x * y.sum(), lam
 
 
 def described(x):
-    node = x.grad_fn
+    try:
+        node = x.grad_fn
+    except RuntimeError as error:  # a stale view
+        return str(error)
     return (
         tuple(x.shape), x.stride(), x.requires_grad, x.is_leaf, x._is_view(), node and node.name(), x.output_nr,
         -1 if x.is_inference() else x._version, x.detach().numpy().round(6).tolist(),

@@ -28,7 +28,14 @@ extern const char* decline_reason;
 // What computes the result of the innermost watched call, if it is not a loop of the core's own.
 inline constexpr char kNumpyLoop[] = "NumPy's loop";
 inline constexpr char kPythonKernel[] = "Python kernel";
+inline constexpr char kMadeOfOperators[] = "operators";
 void note_kernel(const char* which);
+
+// The result of a composite function.
+inline Ref of_operators(Ref out) {
+  if (watching) note_kernel(kMadeOfOperators);
+  return out;
+}
 
 // An entry that leaves a call to Python while somebody watches comes here: for all calls, before its tests are looked
 // at, to have them looked at and told; and again if it still declines when it is let through.
