@@ -142,13 +142,19 @@ PyObject* load(PyObject* module, PyObject*) {
 
 PyObject* made_from(PyObject*, PyObject*) { return PyUnicode_FromString(generated_from); }
 
-// kernel_replaced(name): the entry of that name leaves all calls to Python from now on.
-PyObject* kernel_replaced(PyObject*, PyObject* name) {
+PyObject* set_replaced(PyObject* name, bool replaced) {
   const char* text = PyUnicode_AsUTF8(name);
   if (text == nullptr) return nullptr;
-  if (Function* function = find_function(text)) function->replaced |= kByKernel;
+  if (Function* function = find_function(text)) {
+    const int others = function->replaced & ~kByKernel;
+    function->replaced = static_cast<unsigned char>(others | (replaced ? kByKernel : 0));
+  }
   Py_RETURN_NONE;
 }
+
+// kernel_replaced(name): the entry of that name leaves all calls to Python, until kernel_restored(name).
+PyObject* kernel_replaced(PyObject*, PyObject* name) { return set_replaced(name, true); }
+PyObject* kernel_restored(PyObject*, PyObject* name) { return set_replaced(name, false); }
 
 PyMethodDef methods[] = {
     {"next_sequence_nr", next_sequence_nr, METH_NOARGS, "The number of the next Node."},
@@ -161,6 +167,7 @@ PyMethodDef methods[] = {
     {"load", load, METH_NOARGS, "Take the places of generated Python functions: a dict from each to its counterpart."},
     {"made_from", made_from, METH_NOARGS, "The hash of the YAML that the generated part was made of."},
     {"kernel_replaced", kernel_replaced, METH_O, "Leave the calls of an operator to Python."},
+    {"kernel_restored", kernel_restored, METH_O, "Undo that."},
     {"watch", watch, METH_O, "Tell an object of the operators and Nodes that run; None ends it."},
     {"left_to_python", left_to_python, METH_NOARGS, "Why operators and Node classes have no native counterpart."},
     {"backward", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(run_backward)), METH_FASTCALL,
