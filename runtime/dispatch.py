@@ -65,6 +65,7 @@ class Operator:
     namespace = "aten"
     table: KernelTable | None = None
     _straight: Callable[..., Any] | None = None  # the kernel that the straight way calls while there is no table
+    _registered = False  # whether `register` gave it other kernels than those the native core knows
     # What runtime.library keeps here: how the operator is called in a batch, what its results look like, its marks.
     vmap_rule: Callable[..., Any] | None = None
     fake: Callable[..., Any] | None = None
@@ -624,6 +625,7 @@ class Operator:
         composite keys.  The straight way stops being used.
         """
         self.built_in[key] = kernel
+        self._registered = True
         self._straight = None
         self._refresh()
         self._decline()
@@ -649,6 +651,8 @@ class Operator:
             if self._straight is not None:
                 self.function.__globals__[f"{self._symbol}_kernel"] = self._straight
                 del self._inference_copy
+                if core is not None and not self._registered:
+                    core.kernel_restored(self._symbol)
         self._refresh()
 
     def _refresh(self) -> None:

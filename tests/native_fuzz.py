@@ -177,7 +177,7 @@ class _Drawing:
             made["cls"] = self.random.choice(CLASSES)
         if self.chance(0.2 * self.strange):
             made["special"] = True
-        if self.chance(0.5):
+        if self.chance(0.65):
             made["pick"] = self.random.randrange(64)
             if self.chance(0.3):
                 made["any"] = True
@@ -693,7 +693,10 @@ class Fuzzer:
 def smaller_ones(program: Program) -> Iterator[Program]:
     """Programs that are simpler by one thing."""
     for index in range(len(program["steps"])):
-        yield {**program, "steps": program["steps"][:index] + program["steps"][index + 1 :]}
+        rest = {**program, "steps": program["steps"][:index] + program["steps"][index + 1 :]}
+        yield rest
+        for fewer in range(1, min(program["end"]["which"], 2) + 1):  # the step may have made what backward may begin at
+            yield {**rest, "end": {**program["end"], "which": program["end"]["which"] - fewer}}
     if program["end"]["how"] != "backward":
         yield {**program, "end": {**program["end"], "how": "backward"}}
     if program["end"]["which"]:

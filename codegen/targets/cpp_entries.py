@@ -71,8 +71,10 @@ class Entry(ABC):
     def _require(self, tests: Sequence[str]) -> None:
         """Leave calls to Python for which one of the tests does not hold."""
         self.tests = tests
-        replaced = f"!entries::{self.operator.function}.replaced"
-        self.out.lines += wrapped("  if (!(", [replaced, *tests], ")) {", " &&")
+        open_ = [f"!entries::{self.function}.replaced"]
+        if self.function != self.operator.function:  # its kernel computes what a variant writes
+            open_.append(f"!(entries::{self.operator.function}.replaced & kByKernel)")
+        self.out.lines += wrapped("  if (!(", [*open_, *tests], ")) {", " &&")
         with self.out.block():
             self._return_fall_back()
 

@@ -11,6 +11,7 @@ import pytest
 import runtime as torch
 from generated import operators
 from runtime.dispatch import Operator
+from runtime.native import core
 
 
 def x(*values: float, grad: bool = False) -> Any:
@@ -31,6 +32,9 @@ def replaced_mul() -> Iterator[list[str]]:
     yield calls
     operator.kernels.update(before)
     operators.mul_Tensor_kernel = kernel
+    operator._registered = False
+    if core is not None:
+        core.kernel_restored("mul_Tensor")
 
 
 def test_a_registered_kernel_is_used_on_every_way_to_the_operator(replaced_mul: list[str]) -> None:

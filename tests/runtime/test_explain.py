@@ -189,6 +189,7 @@ def test_a_kernel_registered_at_run_time(x: Any) -> None:
         assert (call.name, call.fast, call.reason) == ("ceil", False, "a kernel was registered for it")
     finally:
         library._destroy()
+    assert explained(lambda: x.detach().ceil())[0].fast  # what was replaced is back
 
 
 @needs_core

@@ -326,7 +326,7 @@ Ref run_loop(const Loop& loop, Operand* operands, int count, int type) {
 
 // -- kernels that look at their arguments first
 
-bool kernels_replaced = false;
+int kernels_replaced = 0;
 
 namespace {
 

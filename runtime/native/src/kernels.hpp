@@ -17,8 +17,8 @@
 
 namespace gradwright {
 
-// Whether a kernel was registered at run time in the place of one of these.
-extern bool kernels_replaced;
+// In how many operators a kernel was registered at run time in the place of the one that is here.
+extern int kernels_replaced;
 
 // -- kernels by the names that they have in runtime/kernels, or in runtime/helpers; the generator reads names and operands
 
@@ -713,7 +713,7 @@ constexpr Step step(int result, Slots... operands) {
 // where its statements have to be run: while a graph is recorded, where dtypes differ or shapes broadcast.
 template <int tensors, size_t count, class... Args>
 Ref fused(const Step (&steps)[count], Args... args) {
-  if (grad_enabled || unusual != 0 || kernels_replaced) return Ref();
+  if (grad_enabled || unusual != 0 || kernels_replaced != 0) return Ref();
   PyObject* const given[] = {args...};
   return detail::run_formula(steps, count, given, tensors, sizeof...(args) - tensors);
 }

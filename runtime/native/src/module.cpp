@@ -177,14 +177,20 @@ PyObject* load(PyObject* module, PyObject*) {
   return make_callables().release();
 }
 
-// kernel_replaced(name): the entry of that name leaves all calls to Python from now on.
-PyObject* kernel_replaced(PyObject*, PyObject* name) {
+PyObject* set_replaced(PyObject* name, bool replaced) {
   const char* text = PyUnicode_AsUTF8(name);
   if (text == nullptr) return nullptr;
-  kernels_replaced = true;
-  if (Function* function = find_function(text)) function->replaced |= kByKernel;
+  Function* function = find_function(text);
+  if (function != nullptr && ((function->replaced & kByKernel) != 0) != replaced) {
+    function->replaced ^= kByKernel;
+    kernels_replaced += replaced ? 1 : -1;
+  }
   Py_RETURN_NONE;
 }
+
+// kernel_replaced(name): the entry of that name leaves all calls to Python, until kernel_restored(name).
+PyObject* kernel_replaced(PyObject*, PyObject* name) { return set_replaced(name, true); }
+PyObject* kernel_restored(PyObject*, PyObject* name) { return set_replaced(name, false); }
 
 // set_num_threads(count): an int from 1 on; runtime.threads has looked at it.
 PyObject* set_threads(PyObject*, PyObject* count) {
@@ -213,6 +219,7 @@ PyMethodDef methods[] = {
      "Name the Python objects that the core needs."},
     {"load", load, METH_NOARGS, "Take the places of generated Python functions: a dict from each to its counterpart."},
     {"kernel_replaced", kernel_replaced, METH_O, "Leave the calls of an operator to Python."},
+    {"kernel_restored", kernel_restored, METH_O, "Undo that."},
     {"remember_choice", remember, METH_VARARGS, "Let a packet call an overload for arguments of these types."},
     {"set_num_threads", set_threads, METH_O, "How many threads loops over large arrays may use."},
     {"watch", watch, METH_O, "Tell an object of the operators and Nodes that run; None ends it."},
