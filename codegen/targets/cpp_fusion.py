@@ -5,8 +5,8 @@ The statements of the formula remain beside it: the loop declines where it would
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
 
 from codegen.formula.typed import (
     BOOL,
@@ -17,6 +17,7 @@ from codegen.formula.typed import (
     HelperCall,
     Literal,
     OperatorCall,
+    Typed,
     TypedExpr,
     Variable,
     walk,
@@ -43,7 +44,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class FusedFormula:
-    """A formula as steps. Slots: the Tensors first, then the numbers, then temporaries; the last step makes the result."""
+    """A formula as steps, the last of which makes the result. Slots: the Tensors, the numbers, and temporaries."""
 
     steps: tuple[Step, ...]
     tensors: tuple[Variable, ...]
@@ -155,20 +156,13 @@ class _Formula:
         return FusedFormula(tuple(steps), tuple(self.tensors.values()), tuple(self.numbers.values()))
 
 
-def _without_place(expr: TypedExpr) -> object:
+def _without_place(part: object) -> object:
     """An expression without its places in the text, to compare it with others."""
-    if isinstance(expr, Literal):
-        return type(expr.value).__name__, repr(expr.value)
-    parts: list[object] = [type(expr).__name__]
-    for name in type(expr).__dataclass_fields__:
-        if name in ("start", "end"):
-            continue
-        value = getattr(expr, name)
-        parts.append(_without_place_in(value))
-    return tuple(parts)
-
-
-def _without_place_in(value: object) -> object:
-    if isinstance(value, tuple):
-        return tuple(_without_place_in(item) for item in value)
-    return _without_place(value) if hasattr(value, "start") and hasattr(value, "end") else value
+    if isinstance(part, tuple):
+        return tuple(_without_place(item) for item in part)
+    if isinstance(part, Literal):
+        return type(part.value).__name__, repr(part.value)
+    if isinstance(part, Typed):
+        names = [f.name for f in fields(part) if f.name not in ("start", "end")]
+        return (type(part).__name__, *(_without_place(getattr(part, name)) for name in names))
+    return part

@@ -285,8 +285,7 @@ def _lead_back(out: Statements) -> None:
 
 def _run_fused(formula: FusedFormula, table: str, name: str, printer: CppPrinter, out: Statements) -> None:
     given = [printer.value(tensor) for tensor in formula.tensors]
-    for number in formula.numbers:
-        given.append(printer.default(number) if isinstance(number, ParameterPlan) else printer.value(number))
+    given += [printer.default(n) if isinstance(n, ParameterPlan) else printer.value(n) for n in formula.numbers]
     out.assign(name, f"fused<{len(formula.tensors)}>(", [table, *given], ");")
 
 
