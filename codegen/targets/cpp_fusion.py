@@ -6,7 +6,7 @@ The statements of the formula remain beside it: the loop declines where it would
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import dataclass, field, fields
 
 from codegen.formula.typed import (
     BOOL,
@@ -17,6 +17,7 @@ from codegen.formula.typed import (
     HelperCall,
     Literal,
     OperatorCall,
+    Typed,
     TypedExpr,
     Variable,
     walk,
@@ -43,10 +44,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class FusedFormula:
-    """A formula as steps, the last of which makes the result.
-
-    Slots: the Tensors first, then the numbers, then temporaries.
-    """
+    """A formula as steps, the last of which makes the result. Slots: the Tensors, the numbers, and temporaries."""
 
     steps: tuple[Step, ...]
     tensors: tuple[Variable, ...]
@@ -158,13 +156,13 @@ class _Formula:
         return FusedFormula(tuple(steps), tuple(self.tensors.values()), tuple(self.numbers.values()))
 
 
-def _without_place(value: object) -> object:
-    """An expression, or one of its fields, without its places in the text, to compare it with others."""
-    if isinstance(value, tuple):
-        return tuple(_without_place(item) for item in value)
-    if isinstance(value, Literal):
-        return type(value.value).__name__, repr(value.value)
-    if not is_dataclass(value) or not hasattr(value, "start"):
-        return value
-    kept = [each.name for each in fields(value) if each.name not in ("start", "end")]
-    return (type(value).__name__, *(_without_place(getattr(value, name)) for name in kept))
+def _without_place(part: object) -> object:
+    """An expression without its places in the text, to compare it with others."""
+    if isinstance(part, tuple):
+        return tuple(_without_place(item) for item in part)
+    if isinstance(part, Literal):
+        return type(part.value).__name__, repr(part.value)
+    if isinstance(part, Typed):
+        names = [f.name for f in fields(part) if f.name not in ("start", "end")]
+        return (type(part).__name__, *(_without_place(getattr(part, name)) for name in names))
+    return part

@@ -110,13 +110,15 @@ def ulps(a: Array, b: Array) -> float:
 def check_equal(name: str, got: Array, wanted: Array, arguments: list[Any]) -> None:
     assert (got.dtype, got.shape) == (wanted.dtype, wanted.shape)
     assert got.strides == wanted.strides
-    if "gelu" in name and wanted.dtype == np.float64:
+    if "gelu" in name and wanted.dtype.kind == "f":
         # Behind 1 + erf(x) a difference in the last place of erf counts, which is SciPy's in Python.
-        np.testing.assert_allclose(got, wanted, rtol=1e-12, atol=1e-12, equal_nan=True)
+        nearly = 8 * float(np.finfo(wanted.dtype).eps)
+        np.testing.assert_allclose(got, wanted, rtol=nearly, atol=nearly, equal_nan=True)
     elif name.startswith(("fmax", "fmin")):
         np.testing.assert_array_equal(got, wanted)  # NumPy's choice between zeros of two signs depends on the place
     else:
-        most = 4 if name.startswith("erf") and wanted.dtype == np.float64 else 2  # SciPy's is off by 3 itself
+        # In double SciPy's erf is off by 3 itself, and so is NumPy's logaddexp, of which Python makes mish, by 2.
+        most = 4 if name.startswith(("erf", "mish")) and wanted.dtype == np.float64 else 2
         assert ulps(got, wanted) <= most, (got, wanted, arguments)
 
 

@@ -496,8 +496,8 @@ struct Stage {
   LoopFunction function;
   void* data;
   int count;  // operands and result
-  int slots[4];
-  npy_intp steps[4];
+  int slots[5];
+  npy_intp steps[5];
 };
 
 // A formula over arrays that were looked at.
@@ -519,7 +519,7 @@ struct Formula {
       for (int slot = 0; slot < given; ++slot) at[slot] = data[slot] + start * moves[slot];
       for (int i = 0; i < count; ++i) {
         const Stage& stage = stages[i];
-        char* args[4];
+        char* args[5];
         for (int k = 0; k < stage.count; ++k) args[k] = at[stage.slots[k]];
         const int last = stage.count - 1;
         if (i == count - 1) args[last] = result + start * stage.steps[last];
@@ -571,7 +571,7 @@ Ref run_formula(const Step* steps, int count, PyObject* const* given, int tensor
   for (int i = 0; i < count; ++i) {
     const Step& step = steps[i];
     Stage& stage = formula.stages[i];
-    int own[3];
+    int own[4];
     for (int k = 0; k < step.count; ++k) own[k] = types[step.operands[k]];
     const Loop* loop = step.loop(own);
     if (loop == nullptr) return Ref();

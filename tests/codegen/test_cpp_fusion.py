@@ -1,0 +1,87 @@
+"""Element-wise formulas as one loop: which ones, in what steps, and what stays a row of statements."""
+
+from __future__ import annotations
+
+import pytest
+
+from codegen.paths import project_paths
+from codegen.pipeline import analyze
+from codegen.plan import OperatorPlan
+from codegen.targets.cpp import operator_text
+from codegen.targets.cpp_fusion import MOST_TEMPORARIES, FusedFormula, Step, fuse
+from codegen.targets.cpp_operators import NativeKernels
+
+PATHS = project_paths()
+KERNELS = NativeKernels.read(*PATHS.native_kernels).functors
+PLAN = analyze(PATHS).plan
+assert PLAN is not None
+OPERATORS = {operator.function: operator for operator in PLAN.operators}
+
+
+def fused(operator: OperatorPlan, gradient: int = 0, without: str = "") -> FusedFormula | None:
+    assert operator.node is not None
+    tree = operator.node.gradients[gradient].tree
+    assert tree is not None
+    return fuse(tree, OPERATORS, {name: count for name, count in KERNELS.items() if name != without})
+
+
+def names(formula: FusedFormula) -> list[str]:
+    return [step.kernel for step in formula.steps]
+
+
+def test_steps_read_slots_of_tensors_numbers_and_temporaries() -> None:
+    # grad * (result.conj() * 0.69...)
+    formula = fused(OPERATORS["exp2_default"])
+    assert formula is not None
+    assert formula.steps == (Step("mul", (1, 2), 3), Step("mul", (0, 3), 4))
+    assert [tensor.name for tensor in formula.tensors] == ["grad", "result"]
+    assert len(formula.numbers) == 1
+
+
+def test_what_is_written_twice_is_computed_once() -> None:
+    # where(self * beta > threshold, grad, grad * sigmoid(self * beta))
+    formula = fused(OPERATORS["softplus_default"])
+    assert formula is not None
+    assert names(formula) == ["mul", "gt", "sigmoid", "mul", "where"]
+
+
+def test_a_result_never_takes_the_place_of_its_operands() -> None:
+    for operator in OPERATORS.values():
+        gradients = range(len(operator.node.gradients)) if operator.node is not None else ()
+        for gradient in gradients:
+            if operator.node is None or operator.node.gradients[gradient].tree is None:
+                continue
+            formula = fused(operator, gradient)
+            if formula is None:
+                continue
+            first = len(formula.tensors) + len(formula.numbers)
+            written = set(range(first))
+            for step in formula.steps:
+                assert set(step.operands) <= written
+                assert step.result not in step.operands
+                assert first <= step.result < first + MOST_TEMPORARIES
+                written.add(step.result)
+
+
+@pytest.mark.parametrize(
+    ("function", "without"),
+    [
+        ("mul_Tensor", ""),  # one step: its entry does it
+        ("tanh_default", ""),
+        ("sin_default", "cos"),  # no loop for a kernel
+        ("silu_default", "silu_slope"),  # nor for a helper
+        ("sum_dim_IntList", ""),  # not element-wise
+        ("pow_Tensor_Scalar", ""),
+    ],
+)
+def test_others_stay_statements(function: str, without: str) -> None:
+    assert fused(OPERATORS[function], without=without) is None
+
+
+def test_the_statements_stand_behind_the_loop() -> None:
+    assert PLAN is not None
+    text = operator_text(OPERATORS["sin_default"], PLAN, PATHS)
+    assert "step<struct kernels::cos>(2, 1)," in text
+    loop, _, statements = text.partition("for_self = fused<2>(SinBackward0_self, grad, self.get());")
+    assert "ops::cos_default" not in loop
+    assert "ops::cos_default(self.get())" in statements
