@@ -105,7 +105,7 @@ def _plan_shards(plan: Plan, paths: Paths) -> tuple[Sequence[Shard], Coverage]:
     shards = [Shard() for _ in range(SHARDS)]
     operators = {operator.function: operator for operator in plan.operators}
     entries = frozenset(name for name, operator in operators.items() if has_entry(operator))
-    library = Library(operators, entries, helpers)
+    library = Library(operators, entries, helpers, kernels.functors)
     for operator in plan.operators:
         shard = shards[shard_of(operator)]
         for node in operator.nodes:

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from codegen.formula.typed import Intrinsic, Variable, VariableKind, walk
-from codegen.plan import EdgePlan, GradientPlan, NodePlan, OperatorPlan, SavedVariable
+from codegen.plan import EdgePlan, GradientPlan, NodePlan, OperatorPlan, ParameterPlan, SavedVariable
+from codegen.targets.cpp_fusion import FusedFormula, fuse
 from codegen.targets.cpp_text import (
     COLUMNS,
     LINE_HERE,
@@ -34,6 +35,7 @@ class NodeView:
     record_head: tuple[str, ...]  # lines up to the body
     record_declaration: tuple[str, ...]
     record: tuple[str, ...]
+    fused: tuple[str, ...]  # the tables of formulas that are one loop
     apply_head: tuple[str, ...]
     apply: tuple[str, ...]
     uses_node: bool  # whether apply looks at the Node at all
@@ -70,7 +72,7 @@ def node_view(operator: OperatorPlan, node: NodePlan, library: Library, needs: N
     slots = [f"node->{name}" for name in names]
     arguments = _arguments(operator, node)
     record = _record_lines(operator, node, library, mine)
-    apply = _apply_lines(node, library, mine)
+    fused, apply = _apply_lines(node, library, mine)
     uses_node = _uses(apply, "node")
     given = [
         f"Node*{' base' if uses_node else ''}",
@@ -88,6 +90,7 @@ def node_view(operator: OperatorPlan, node: NodePlan, library: Library, needs: N
         tuple(wrapped(f"bool {node.class_name}::record(", head, ") {")),
         tuple(wrapped("  static bool record(", head, ");")),
         tuple(record),
+        tuple(fused),
         tuple(wrapped(f"bool {node.class_name}::apply(", given, ") {")),
         tuple(apply),
         uses_node,
@@ -191,8 +194,10 @@ def _save(variable: SavedVariable, node: NodePlan, printer: CppPrinter, out: Sta
 # -- the way back
 
 
-def _apply_lines(node: NodePlan, library: Library, needs: Needs) -> list[str]:
+def _apply_lines(node: NodePlan, library: Library, needs: Needs) -> tuple[list[str], list[str]]:
+    """The tables of fused formulas, and the body of apply."""
     out = Statements()
+    tables: list[str] = []
     names: dict[str, str] = {}
     if node.saved:
         out.add("if (!check_not_freed(node)) return false;")
@@ -211,20 +216,21 @@ def _apply_lines(node: NodePlan, library: Library, needs: Needs) -> list[str]:
         return f"{names[variable.name]}.get()"
 
     for gradient in node.gradients:
-        _gradient(gradient, node, CppPrinter(library, needs, spell, out, gradient.text), out)
+        tables += _gradient(gradient, node, CppPrinter(library, needs, spell, out, gradient.text), out)
         if gradient.tree is None and len(gradient.edges) == len(node.edges):
-            return out.lines  # it always raises
+            return tables, out.lines  # it always raises
     for index, edge in enumerate(node.edges):
         out.add(f"results[{index}] = gradient({_grad_name(edge)});")
     out.add("return true;")
-    return out.lines
+    return tables, out.lines
 
 
 def _grad_name(edge: EdgePlan) -> str:
     return f"for_{edge.name}"
 
 
-def _gradient(gradient: GradientPlan, node: NodePlan, printer: CppPrinter, out: Statements) -> None:
+def _gradient(gradient: GradientPlan, node: NodePlan, printer: CppPrinter, out: Statements) -> list[str]:
+    """Statements for one formula; the table of it where it is one loop."""
     edges = [node.edges[index] for index in gradient.edges]
     if gradient.tree is not None or len(node.edges) > len(edges):
         for edge in edges:
@@ -232,19 +238,18 @@ def _gradient(gradient: GradientPlan, node: NodePlan, printer: CppPrinter, out: 
     if len(node.edges) > len(edges):
         out.test([f"has_edge(node, {index})" for index in gradient.edges], "||", " {")
         with out.block():
-            _formula(gradient, node, edges, printer, out)
-    else:
-        _formula(gradient, node, edges, printer, out)
+            return _formula(gradient, node, edges, printer, out)
+    return _formula(gradient, node, edges, printer, out)
 
 
 def _formula(
     gradient: GradientPlan, node: NodePlan, edges: Sequence[EdgePlan], printer: CppPrinter, out: Statements
-) -> None:
+) -> list[str]:
     if gradient.tree is None:
         error = printer.needs.name("runtime.recording", "not_implemented_error")
         parts = ["node", error, quoted(gradient.names[0]), quoted(gradient.reason or "")]
         out.call("return raise_not_implemented", parts, ";")
-        return
+        return []
     tree = list(walk(gradient.tree))
     if any(isinstance(part, Variable) and part.kind is VariableKind.MASK for part in tree):
         asked = [f"boolean(has_edge(node, {index}))" for index in gradient.edges]
@@ -253,10 +258,41 @@ def _formula(
     if any(isinstance(part, Intrinsic) and part.name.startswith("list_") for part in tree):
         raise UnprintableError("asks for the elements of a list")
     names = [_grad_name(edge) for edge in edges]
+    formula = fuse(gradient.tree, printer.library.operators, printer.library.loops) if len(names) == 1 else None
+    if formula is not None:
+        table = f"{node.class_name}_{edges[0].name}"
+        _run_fused(formula, table, names[0], printer, out)
+        out.add(f"if (!{names[0]}) {{")
+        with out.block():
+            out.add("if (PyErr_Occurred()) return false;")
+            printer.assign(names[0], gradient.tree)
+        _lead_back(out)
+        return _fused_table(formula, table)
     if len(names) == 1:
         printer.assign(names[0], gradient.tree)
     else:
         together = printer.value(gradient.tree)
         out.unless("!unpack_into", [together, *names], "return false;")
+    _lead_back(out)
+    return []
+
+
+def _lead_back(out: Statements) -> None:
+    """Let the compiler name lines of the generated file again."""
     if any(line.startswith("#line") for line in out.lines):
         out.lines.append(LINE_HERE)
+
+
+def _run_fused(formula: FusedFormula, table: str, name: str, printer: CppPrinter, out: Statements) -> None:
+    given = [printer.value(tensor) for tensor in formula.tensors]
+    for number in formula.numbers:
+        given.append(printer.default(number) if isinstance(number, ParameterPlan) else printer.value(number))
+    out.assign(name, f"fused<{len(formula.tensors)}>(", [table, *given], ");")
+
+
+def _fused_table(formula: FusedFormula, name: str) -> list[str]:
+    lines = [f"constexpr Step {name}[] = {{"]
+    for step in formula.steps:
+        slots = ", ".join(map(str, (step.result, *step.operands)))
+        lines.append(f"    step<struct kernels::{step.kernel}>({slots}),")
+    return [*lines, "};"]

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from codegen.check import PLACEMENT_ARGUMENTS
+from codegen.formula.typed import SCALAR
 from codegen.plan import FastPath, OperatorPlan, ParameterPlan
 from codegen.targets.cpp_nodes import NodeView
 from codegen.targets.cpp_text import Functions, Needs, Statements, functions_in, identifier, inside, wrapped
@@ -59,8 +60,8 @@ def _operands(body: str) -> int | None:
     function = re.search(r"static (?:T apply|GRADWRIGHT_INLINE void (block))\(([^)]*)\)", body)
     if function is not None:
         return function[2].count(",") + (-1 if function[1] else 1)
-    ufunc = re.search(r'Ufunc ufunc\{"\w+", (\d)', body)
-    return int(ufunc[1]) if ufunc is not None else None
+    said = re.search(r'Ufunc ufunc\{"\w+", (\d)|constexpr int operands = (\d)', body)
+    return int(said[1] or said[2]) if said is not None else None
 
 
 def has_entry(operator: OperatorPlan) -> bool:
@@ -136,7 +137,19 @@ class _Entry:
         first, *rest = promoted
         kinds = {"float": "has_float_dtype", "weak": "has_float_dtype", "number": "has_number_dtype"}
         known = kinds.get(self.fast.dtypes)
-        return [*([f"{known}({first})"] if known else []), *(f"same_dtype({first}, {other})" for other in rest)]
+        tests = [f"{known}({first})"] if known else []
+        default = self._number_at_its_default()
+        if default is not None and rest:
+            tests = [f"({tests[0]} || {default})"]
+        return [*tests, *(f"same_dtype({first}, {other})" for other in rest)]
+
+    def _number_at_its_default(self) -> str | None:
+        """The test that the only Scalar is not given, where any dtype may go the straight way then."""
+        given = [(index, p) for index, p in enumerate(self.operator.parameters) if p.name in self.fast.scalars]
+        if self.fast.dtypes != "weak" or len(given) != 1 or given[0][1].default is None:
+            return None
+        index, parameter = given[0]
+        return f"is_default(entries::{self.operator.function}, {index}, {identifier(parameter.name)})"
 
     def _convert_ints(self) -> None:
         for parameter in self.operator.parameters:
@@ -257,7 +270,7 @@ def native_kernel(operator: OperatorPlan, parameters: Sequence[ParameterPlan], k
         return f"kernels::{name}({', '.join(numpy)})"
     if kernels.functors.get(name) != len(parameters) or len(operator.schema.returns) > 1:
         return None
-    kinds = "".join("T" if p.name in fast.tensors else "S" if p.name in fast.scalars else "?" for p in parameters)
+    kinds = "".join("T" if p.name in fast.tensors else "S" if p.type == SCALAR else "?" for p in parameters)
     if re.fullmatch("T+S*", kinds) is None:
         return None
     loop = {"T": "unary", "TT": "binary", "TS": "binary_scalar"}.get(kinds)

@@ -194,6 +194,7 @@ class Library:
     operators: Mapping[str, OperatorPlan]  # by function
     entries: frozenset[str]
     helpers: Functions  # those of runtime/helpers that are written in C++, too
+    loops: Mapping[str, int]  # element-wise kernels with native loops, with their numbers of operands
 
 
 class Statements:

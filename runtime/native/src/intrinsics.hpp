@@ -95,6 +95,10 @@ inline bool same_dtype(PyObject* tensor, PyObject* other) {
   return PyArray_DESCR(array_of(tensor)) == PyArray_DESCR(array_of(other));
 }
 inline bool has_float_dtype(PyObject* tensor) { return kind_of(array_of(tensor)) != Kind::kNone; }
+// Whether a parameter has the value that it has where it is not given: then no number takes part in promotion.
+inline bool is_default(const Function& function, int parameter, PyObject* value) {
+  return function.defaults[parameter] == value;
+}
 inline bool has_number_dtype(PyObject* tensor) {
   PyArray_Descr* dtype = PyArray_DESCR(array_of(tensor));
   return has_float_dtype(tensor) ||

@@ -320,6 +320,8 @@ Ref run_loop(const Loop& loop, Operand* operands, int count, int type) {
 
 // -- kernels that look at their arguments first
 
+bool kernels_replaced = false;
+
 namespace {
 
 // `condition ? a : b` for elements of one size, whatever they are.
@@ -368,8 +370,11 @@ const Loop* choose_loop(int type) {
 
 }  // namespace
 
-const Loop* loop_of_where(int type) {
-  if (type < 0 || type >= 24) return nullptr;
+namespace kernels {
+
+const Loop* where::loop(const int* types) {
+  const int type = types[1];
+  if (types[0] != NPY_BOOL || types[2] != type || type < 0 || type >= 24) return nullptr;
   PyArray_Descr* descr = PyArray_DescrFromType(type);
   if (descr == nullptr) {
     PyErr_Clear();
@@ -388,8 +393,6 @@ const Loop* loop_of_where(int type) {
     default: return nullptr;
   }
 }
-
-namespace kernels {
 
 Ref where(PyObject* condition, PyObject* self, PyObject* other) {
   Operand operands[3];
@@ -410,7 +413,8 @@ Ref where(PyObject* condition, PyObject* self, PyObject* other) {
   }
   const bool has_number = operands[1].array == nullptr || operands[2].array == nullptr;
   if (has_number && type != NPY_FLOAT && type != NPY_DOUBLE) return Ref();
-  const Loop* loop = loop_of_where(type);
+  const int types[] = {NPY_BOOL, type, type};
+  const Loop* loop = where::loop(types);
   return loop == nullptr ? Ref() : run_loop(*loop, operands, 3, type);
 }
 
@@ -474,5 +478,128 @@ Ref pow_tensor_scalar(PyObject* self, PyObject* exponent) {
 }
 
 }  // namespace kernels
+
+// -- formulas
+
+namespace detail {
+
+namespace {
+
+// A step with its loop and its operands found.
+struct Stage {
+  LoopFunction function;
+  void* data;
+  int count;  // operands and result
+  int slots[4];
+  npy_intp steps[4];
+};
+
+// A formula over arrays that were looked at.
+struct Formula {
+  Stage stages[kMostSteps];
+  int count;
+  int given;                     // slots from here on are temporaries
+  char* data[kMostSlots];        // of what is given
+  npy_intp moves[kMostSlots];    // from element to element
+  char* result;
+  npy_intp block;  // elements
+
+  void run(npy_intp begin, npy_intp end) const {
+    alignas(64) char memory[kMostTemporaries][kBlockBytes];
+    char* at[kMostSlots];
+    for (int slot = given; slot < kMostSlots && slot < given + kMostTemporaries; ++slot) at[slot] = memory[slot - given];
+    for (npy_intp start = begin; start < end; start += block) {
+      const npy_intp size = std::min(block, end - start);
+      for (int slot = 0; slot < given; ++slot) at[slot] = data[slot] + start * moves[slot];
+      for (int i = 0; i < count; ++i) {
+        const Stage& stage = stages[i];
+        char* args[4];
+        for (int k = 0; k < stage.count; ++k) args[k] = at[stage.slots[k]];
+        const int last = stage.count - 1;
+        if (i == count - 1) args[last] = result + start * stage.steps[last];
+        stage.function(args, &size, stage.steps, stage.data);
+      }
+    }
+  }
+};
+
+// The step of a Tensor through the elements of its shape: 0 where it is one element repeated; -1 where it is not dense.
+npy_intp step_of(PyArrayObject* array) {
+  if (is_dense(array)) return PyArray_ITEMSIZE(array);
+  if (!PyArray_ISBEHAVED_RO(array)) return -1;
+  for (int i = 0; i < PyArray_NDIM(array); ++i) {
+    if (PyArray_DIM(array, i) != 1 && PyArray_STRIDE(array, i) != 0) return -1;
+  }
+  return 0;
+}
+
+}  // namespace
+
+Ref run_formula(const Step* steps, int count, PyObject* const* given, int tensors, int numbers) {
+  Formula formula;
+  Operand operands[kMostSlots];
+  int types[kMostSlots];
+  PyArrayObject* first = nullptr;
+  int type = -1;  // that of numbers
+  for (int slot = 0; slot < tensors; ++slot) {
+    if (!is_plain(given[slot])) return Ref();
+    PyArrayObject* array = array_of(given[slot]);
+    types[slot] = type_of(array);
+    if (types[slot] != NPY_BOOL) type = types[slot];
+    if (first == nullptr) first = array;
+    if (!same_shape(first, array)) return Ref();
+    formula.data[slot] = PyArray_BYTES(array);
+    formula.moves[slot] = step_of(array);
+    if (formula.moves[slot] < 0) return Ref();
+  }
+  if (type != NPY_FLOAT && type != NPY_DOUBLE) return Ref();
+  formula.given = tensors + numbers;
+  for (int slot = tensors; slot < formula.given; ++slot) {
+    if (!operands[slot].set(given[slot])) return Ref();
+    types[slot] = type;
+    formula.data[slot] = operands[slot].data(type);
+    formula.moves[slot] = 0;
+  }
+  formula.count = count;
+  formula.block = kBlockBytes / static_cast<npy_intp>(type == NPY_FLOAT ? sizeof(float) : sizeof(double));
+  for (int i = 0; i < count; ++i) {
+    const Step& step = steps[i];
+    Stage& stage = formula.stages[i];
+    int own[3];
+    for (int k = 0; k < step.count; ++k) own[k] = types[step.operands[k]];
+    const Loop* loop = step.loop(own);
+    if (loop == nullptr) return Ref();
+    // Temporaries have room for elements of the formula's type.
+    const int made = loop->result;
+    if (made != type && made != NPY_BOOL) return Ref();
+    stage.function = loop->function;
+    stage.data = loop->data;
+    stage.count = step.count + 1;
+    for (int k = 0; k <= step.count; ++k) {
+      const int slot = k < step.count ? step.operands[k] : step.result;
+      const int item_type = k < step.count ? types[slot] : made;
+      const npy_intp item = item_type == NPY_BOOL ? 1 : type == NPY_FLOAT ? sizeof(float) : sizeof(double);
+      stage.slots[k] = slot;
+      stage.steps[k] = k < step.count && slot < formula.given ? formula.moves[slot] : item;
+    }
+    types[step.result] = made;
+  }
+  const int made = types[steps[count - 1].result];
+  Ref out(PyArray_NewFromDescr(&PyArray_Type, PyArray_DescrFromType(made), PyArray_NDIM(first), PyArray_DIMS(first),
+                               nullptr, nullptr, 0, nullptr));
+  if (!out) return out;
+  auto* result = reinterpret_cast<PyArrayObject*>(out.get());
+  formula.result = PyArray_BYTES(result);
+  const npy_intp size = PyArray_SIZE(result);
+  if (size < kGrain) {
+    formula.run(0, size);
+  } else {
+    ReleaseGil without_gil;
+    parallel_for(size, kGrain, [&](npy_intp begin, npy_intp end) { formula.run(begin, end); });
+  }
+  return new_tensor(std::move(out));
+}
+
+}  // namespace detail
 
 }  // namespace gradwright

@@ -16,6 +16,9 @@
 
 namespace gradwright {
 
+// Whether a kernel was registered at run time in the place of one of these.
+extern bool kernels_replaced;
+
 // -- kernels by the names that they have in runtime/kernels, or in runtime/helpers; the generator reads names and operands
 
 namespace kernels {
@@ -237,6 +240,12 @@ struct bitwise_xor {
 };
 struct bitwise_not {
   static inline Ufunc ufunc{"invert", 1};
+};
+
+// Operands: a bool, and two of one element type.
+struct where {
+  static constexpr int operands = 3;
+  static const Loop* loop(const int* types);
 };
 
 // NaN wins, and of equal ones (zeros of two signs) the second, as in NumPy's.
@@ -485,9 +494,9 @@ Ref run_loop(const Loop& loop, Operand* operands, int count, int type);
 // A loop over so many elements that other threads should help, or run Python meanwhile.
 void run_large(const Loop& loop, char* const* args, int count, npy_intp size, const npy_intp* steps);
 
-namespace detail {
-
 inline bool is_dense(PyArrayObject* array) { return PyArray_IS_C_CONTIGUOUS(array) && PyArray_ISBEHAVED_RO(array); }
+
+namespace detail {
 
 // NumPy's number of the element type, or -1 where it is not in native order.
 inline int type_of(PyArrayObject* array) {
@@ -559,7 +568,7 @@ Ref elementwise(Args... args) {
 template <class F>
 Ref unary(PyObject* tensor) {
   PyArrayObject* array = array_of(tensor);
-  if (!detail::is_dense(array)) return elementwise<F, 1>(tensor);
+  if (!is_dense(array)) return elementwise<F, 1>(tensor);
   const Loop* loop = loop_of<F>(PyArray_DESCR(array)->type_num);
   if (loop == nullptr) return Ref();
   return detail::run_dense_loop<1>(*loop, array, {PyArray_BYTES(array)}, {PyArray_ITEMSIZE(array)});
@@ -568,7 +577,7 @@ Ref unary(PyObject* tensor) {
 template <class F>
 Ref binary(PyObject* first, PyObject* second) {
   PyArrayObject *a = array_of(first), *b = array_of(second);
-  if (!detail::is_dense(a) || !detail::is_dense(b) || !detail::same_shape(a, b)) {
+  if (!is_dense(a) || !is_dense(b) || !detail::same_shape(a, b)) {
     return elementwise<F, 2>(first, second);
   }
   const int type = PyArray_DESCR(a)->type_num;
@@ -583,7 +592,7 @@ Ref binary(PyObject* first, PyObject* second) {
 template <class F>
 Ref binary_scalar(PyObject* tensor, PyObject* number) {
   PyArrayObject* array = array_of(tensor);
-  if (!detail::is_dense(array)) return elementwise<F, 1>(tensor, number);
+  if (!is_dense(array)) return elementwise<F, 1>(tensor, number);
   const int type = PyArray_DESCR(array)->type_num;
   const Loop* loop = type == NPY_FLOAT || type == NPY_DOUBLE ? loop_of<F>(type) : nullptr;
   Operand operand;
@@ -623,14 +632,16 @@ Ref pow_tensor_scalar(PyObject* self, PyObject* exponent);
 
 }  // namespace kernels
 
-// `sum += term`, where there is a loop for it. The arrays have one shape and element type.
-inline bool add_into(PyArrayObject* sum, PyArrayObject* term) {
-  const int type = detail::type_of(sum);
-  if (detail::type_of(term) != type || !detail::is_dense(sum) || !detail::is_dense(term)) return false;
+namespace detail {
+
+// `out = a + b`, `out` being one of them. The arrays have one shape and element type.
+inline bool add_arrays(PyArrayObject* a, PyArrayObject* b, PyArrayObject* out) {
+  const int type = type_of(a);
+  if (type_of(b) != type || !is_dense(a) || !is_dense(b)) return false;
   const Loop* loop = loop_of<kernels::plus>(type);
   if (loop == nullptr) return false;
-  char* args[] = {PyArray_BYTES(sum), PyArray_BYTES(term), PyArray_BYTES(sum)};
-  const npy_intp item = PyArray_ITEMSIZE(sum), size = PyArray_SIZE(sum);
+  char* args[] = {PyArray_BYTES(a), PyArray_BYTES(b), PyArray_BYTES(out)};
+  const npy_intp item = PyArray_ITEMSIZE(out), size = PyArray_SIZE(out);
   const npy_intp steps[] = {item, item, item};
   if (size < kGrain) {
     loop->function(args, &size, steps, loop->data);
@@ -638,6 +649,65 @@ inline bool add_into(PyArrayObject* sum, PyArrayObject* term) {
     run_large(*loop, args, 3, size, steps);
   }
   return true;
+}
+
+}  // namespace detail
+
+// `sum += term`, where there is a loop for it. The arrays have one shape and element type.
+inline bool add_into(PyArrayObject* sum, PyArrayObject* term) { return detail::add_arrays(sum, term, sum); }
+// The same with the sum in the memory of `term`.
+inline bool add_into_second(PyArrayObject* sum, PyArrayObject* term) { return detail::add_arrays(sum, term, term); }
+
+// -- formulas in one loop
+
+// One kernel of a formula, and the slots of its operands and its result. Slots: the Tensors, then the numbers, then
+// temporaries.
+struct Step {
+  const Loop* (*loop)(const int* types);
+  int count;
+  signed char operands[3];
+  signed char result;
+};
+
+namespace detail {
+
+// The generator keeps to these.
+constexpr int kMostSteps = 16;
+constexpr int kMostSlots = 16;
+constexpr int kMostTemporaries = 6;
+
+template <class F, int count>
+const Loop* step_loop(const int* types) {
+  if constexpr (requires { F::loop(types); }) {
+    return F::loop(types);
+  } else {
+    for (int i = 1; i < count; ++i) {
+      if (types[i] != types[0]) return nullptr;
+    }
+    return loop_of<F>(types[0]);
+  }
+}
+
+Ref run_formula(const Step* steps, int count, PyObject* const* given, int tensors, int numbers);
+
+}  // namespace detail
+
+template <class F, class... Slots>
+constexpr Step step(int result, Slots... operands) {
+  static_assert(sizeof...(operands) <= 3);
+  return {detail::step_loop<F, sizeof...(operands)>,
+          sizeof...(operands),
+          {static_cast<signed char>(operands)...},
+          static_cast<signed char>(result)};
+}
+
+// A formula over Tensors of one shape, and numbers after them; a Tensor without history, or null without an exception
+// where its statements have to be run: while a graph is recorded, where dtypes differ or shapes broadcast.
+template <int tensors, size_t count, class... Args>
+Ref fused(const Step (&steps)[count], Args... args) {
+  if (grad_enabled || unusual != 0 || kernels_replaced) return Ref();
+  PyObject* const given[] = {args...};
+  return detail::run_formula(steps, count, given, tensors, sizeof...(args) - tensors);
 }
 
 }  // namespace gradwright

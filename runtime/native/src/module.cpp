@@ -6,6 +6,7 @@
 
 #include "callable.hpp"
 #include "engine.hpp"
+#include "kernels.hpp"
 #include "parallel.hpp"
 #include "registry.hpp"
 #include "types.hpp"
@@ -147,6 +148,7 @@ PyObject* made_from(PyObject*, PyObject*) { return PyUnicode_FromString(generate
 PyObject* kernel_replaced(PyObject*, PyObject* name) {
   const char* text = PyUnicode_AsUTF8(name);
   if (text == nullptr) return nullptr;
+  kernels_replaced = true;
   if (Function* function = find_function(text)) function->replaced = true;
   Py_RETURN_NONE;
 }

@@ -1,0 +1,324 @@
+"""Native element-wise loops against the Python kernels: values, element types, layouts; formulas as one loop."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import subprocess
+import sys
+import tracemalloc
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+import runtime
+from codegen.formula.typed import SCALAR, TENSOR
+from codegen.paths import project_paths
+from codegen.pipeline import analyze
+from codegen.plan import OperatorPlan
+from codegen.targets.cpp_fusion import fuse
+from codegen.targets.cpp_operators import NativeKernels, has_entry, native_kernel
+from documents import ROOT
+from runtime import native
+from runtime.tensor import wrap
+
+if not native.is_available():
+    pytest.skip("the native core is not built, or switched off", allow_module_level=True)
+
+from generated import operators
+
+Array = np.ndarray[Any, Any]
+
+KERNELS = NativeKernels.read(project_paths().native_kernels[0])
+PLAN = analyze(project_paths()).plan
+assert PLAN is not None
+DTYPES = ("f4", "f8", "c8", "c16", "i1", "i2", "i4", "i8", "u1", "?", "f2")
+SPECIAL = (np.nan, np.inf, -np.inf, 0.0, -0.0, 1e-40, -1e-40, 5e-324, 1, -1, 0.5, 20, -20, 100, -100, 3, -3, 6, 1e30)
+
+
+def element_wise() -> Iterator[OperatorPlan]:
+    """The operators with such a kernel whose arguments are Tensors, numbers and what has a default."""
+    for operator in PLAN.operators:
+        parameters = list(operator.parameters)
+        if not has_entry(operator) or native_kernel(operator, parameters, KERNELS) is None:
+            continue
+        if all(p.type in (TENSOR, SCALAR) or p.default is not None for p in parameters):
+            yield operator
+
+
+OPERATORS = {operator.function: operator for operator in element_wise()}
+
+
+def values(shape: tuple[int, ...], dtype: str, seed: int) -> Array:
+    random = np.random.default_rng(seed)
+    count = int(np.prod(shape))
+    kind = np.dtype(dtype).kind
+    if kind in "iub":
+        return random.integers(0 if kind == "u" else -5, 6, count).astype(dtype).reshape(shape)
+    numbers: Array = random.normal(size=count) * 3
+    if kind == "c":
+        numbers = numbers + 1j * random.normal(size=count)
+    special = random.random(count) < 0.3
+    numbers[special] = random.choice(SPECIAL, special.sum())
+    with np.errstate(all="ignore"):
+        return numbers.astype(dtype).reshape(shape)
+
+
+FORMS: dict[str, Callable[[str, int], Array]] = {
+    "dense": lambda dtype, seed: values((3, 4, 5), dtype, seed),
+    "transposed": lambda dtype, seed: values((5, 4, 3), dtype, seed).T,
+    "permuted": lambda dtype, seed: values((4, 3, 5), dtype, seed).transpose(1, 0, 2),
+    "every second": lambda dtype, seed: values((6, 8, 5), dtype, seed)[::2, ::2],
+    "backwards": lambda dtype, seed: values((3, 4, 5), dtype, seed)[:, ::-1],
+    "row": lambda dtype, seed: values((5,), dtype, seed),
+    "column": lambda dtype, seed: values((4, 1), dtype, seed),
+    "one": lambda dtype, seed: values((1,), dtype, seed),
+    "no dimensions": lambda dtype, seed: values((), dtype, seed),
+    "expanded": lambda dtype, seed: np.broadcast_to(values((1, 4, 1), dtype, seed), (3, 4, 5)),
+    "one repeated": lambda dtype, seed: np.broadcast_to(values((), dtype, seed), (3, 4, 5)),
+    "size one inside": lambda dtype, seed: values((5, 1, 3), dtype, seed).transpose(2, 1, 0),
+    "empty": lambda dtype, seed: values((3, 0, 5), dtype, seed),
+    "blocks": lambda dtype, seed: values((3, 40, 50), dtype, seed),
+    "blocks, transposed": lambda dtype, seed: values((50, 40, 3), dtype, seed).T,
+    "threads": lambda dtype, seed: values((40_000,), dtype, seed),
+    "threads, transposed": lambda dtype, seed: values((200, 300), dtype, seed).T,
+}
+
+
+def ulps(a: Array, b: Array) -> float:
+    """How far apart, in units of the last place; zeros of both signs are different, infinities and NaN must agree."""
+    assert a.dtype == b.dtype
+    if a.dtype.kind == "c":
+        return max(ulps(a.real.copy(), b.real.copy()), ulps(a.imag.copy(), b.imag.copy()))
+    if a.dtype.kind != "f":
+        return 0 if np.array_equal(a, b) else np.inf
+    finite = np.isfinite(a)
+    if not np.array_equal(a[~finite], b[~finite], equal_nan=True) or not np.isfinite(b[finite]).all():
+        return np.inf
+    a, b = a[finite], b[finite]
+    if not np.array_equal(np.signbit(a), np.signbit(b)):
+        return np.inf
+    with np.errstate(all="ignore"):
+        return float(np.max(np.abs(a - b) / np.spacing(np.maximum(np.abs(a), np.abs(b))), initial=0))
+
+
+def check_equal(name: str, got: Array, wanted: Array, arguments: list[Any]) -> None:
+    assert (got.dtype, got.shape) == (wanted.dtype, wanted.shape)
+    assert got.strides == wanted.strides
+    if "gelu" in name and wanted.dtype == np.float64:
+        # Behind 1 + erf(x) a difference in the last place of erf counts, which is SciPy's in Python.
+        np.testing.assert_allclose(got, wanted, rtol=1e-12, atol=1e-12, equal_nan=True)
+    elif name.startswith(("fmax", "fmin")):
+        np.testing.assert_array_equal(got, wanted)  # NumPy's choice between zeros of two signs depends on the place
+    else:
+        most = 4 if name.startswith("erf") and wanted.dtype == np.float64 else 2  # SciPy's is off by 3 itself
+        assert ulps(got, wanted) <= most, (got, wanted, arguments)
+
+
+def call(operator: OperatorPlan, arrays: Iterator[Array], random: np.random.Generator) -> None:
+    """One call, native and in Python."""
+    arguments: list[Any] = []
+    named: dict[str, Any] = {}
+    for parameter in operator.parameters:
+        if parameter.type == TENSOR:
+            array = next(arrays)
+            if operator.name.base == "where" and parameter.name == "condition":
+                array = np.asarray(array.real > 0)
+            arguments.append(wrap(array))
+        elif parameter.type == SCALAR:
+            number = {"alpha": 1, "min": 0.25, "min_val": -0.5, "negative_slope": [0.01, 2.0, -1][random.integers(3)]}
+            chosen = number.get(parameter.name, [2, 3.5, 0.5, 1][random.integers(4)])
+            if parameter.keyword_only:
+                named[parameter.name] = chosen
+            else:
+                arguments.append(chosen)
+        elif parameter.name == "approximate":
+            named[parameter.name] = ["none", "tanh"][random.integers(2)]
+        else:
+            break
+    entry = getattr(operators, operator.function)
+    try:
+        wanted = entry.__wrapped__(*arguments, **named)
+    except Exception as error:
+        with pytest.raises(type(error)):
+            entry(*arguments, **named)
+        return
+    got = entry(*arguments, **named)
+    check_equal(operator.function, got._array, wanted._array, arguments)
+
+
+def combinations(count: int) -> Iterator[tuple[str, ...]]:
+    if count <= 2:
+        yield from itertools.product(FORMS, repeat=count)
+    else:
+        for form in FORMS:
+            yield (form,) * count
+        yield from itertools.product(("dense", "transposed", "column", "one repeated"), ("dense", "row"), FORMS)
+
+
+@pytest.mark.parametrize("function", OPERATORS)
+def test_native_kernels_are_pythons(function: str) -> None:
+    operator = OPERATORS[function]
+    random = np.random.default_rng(7)
+    count = sum(parameter.type == TENSOR for parameter in operator.parameters)
+    for dtype in DTYPES:
+        for number, forms in enumerate(combinations(count)):
+            if count > 1 and dtype not in ("f4", "f8") and number % 5:
+                continue  # the ways through memory are the same for all types
+            arrays = (FORMS[form](dtype, index + 10 * number) for index, form in enumerate(forms))
+            call(operator, arrays, random)
+
+
+def test_most_element_wise_operators_are_native() -> None:
+    assert len(OPERATORS) > 100
+    assert {"add_Tensor", "mul_Tensor", "lt_Scalar", "where_self", "gelu_default", "softplus_default"} <= set(OPERATORS)
+
+
+@st.composite
+def broadcasting(draw: st.DrawFn) -> tuple[Array, Array]:
+    """Two arrays whose shapes broadcast, each permuted, cut and turned at will."""
+    shapes = draw(hnp.mutually_broadcastable_shapes(num_shapes=2, max_dims=4, max_side=4)).input_shapes
+    dtype = draw(st.sampled_from(("f4", "i4", "c16")))
+    arrays = []
+    for shape in shapes:
+        steps = draw(st.tuples(*[st.sampled_from((1, 2, -1)) for _ in shape]))
+        order = draw(st.permutations(range(len(shape))))
+        whole = values(tuple(shape[i] * abs(steps[i]) for i in order), dtype, draw(st.integers(0, 99)))
+        if shape:
+            whole = whole.transpose(np.argsort(order))[tuple(slice(None, None, step) for step in steps)]
+        arrays.append(whole)
+    return arrays[0], arrays[1]
+
+
+@settings(max_examples=300, deadline=None)
+@given(broadcasting())
+def test_results_are_laid_out_as_numpys(arrays: tuple[Array, Array]) -> None:
+    a, b = arrays
+    with np.errstate(all="ignore"):
+        wanted = np.asarray(np.add(a, b))
+    got = (wrap(a) + wrap(b))._array
+    assert got.shape == wanted.shape
+    assert got.strides == wanted.strides
+    assert np.array_equal(got, wanted, equal_nan=True)
+
+
+# -- formulas in one loop
+
+
+def fused_nodes() -> dict[str, OperatorPlan]:
+    known = {operator.function: operator for operator in PLAN.operators}
+    found = {}
+    for operator in PLAN.operators:
+        trees = [] if operator.node is None else [g.tree for g in operator.node.gradients if g.tree is not None]
+        if has_entry(operator) and any(fuse(tree, known, KERNELS.functors) for tree in trees):
+            found[operator.function] = operator
+    return found
+
+
+FUSED = fused_nodes()
+
+
+def example(operator: OperatorPlan, shape: tuple[int, ...], dtype: str) -> tuple[list[Any], list[Any]]:
+    """Arguments, and those of them that require grad."""
+    random = np.random.default_rng(len(operator.function))
+    arguments: list[Any] = []
+    for parameter in operator.parameters:
+        if parameter.keyword_only:
+            break
+        if parameter.type == TENSOR:
+            leaf = runtime.tensor(random.uniform(0.1, 0.9, shape).astype(dtype)).requires_grad_()
+            arguments.append(leaf)
+        elif parameter.type == SCALAR:
+            arguments.append(0.75)
+        else:
+            break
+    return arguments, [argument for argument in arguments if isinstance(argument, runtime.Tensor)]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("function", FUSED)
+def test_a_formula_in_one_loop_is_its_statements(function: str, dtype: str) -> None:
+    for shape in ((), (3, 4), (3, 700), (0, 2)):
+        arguments, leaves = example(FUSED[function], shape, dtype)
+        for expanded in (False, True):
+            result = getattr(operators, function)(*arguments)
+            seed = runtime.full(shape or (1,), 1.5, dtype=getattr(runtime, dtype)).reshape(shape)
+            if expanded:
+                seed = runtime.full((), 1.5, dtype=getattr(runtime, dtype)).expand(shape)
+            # While a graph is recorded, the statements run.
+            wanted = runtime.autograd.grad(result, leaves, seed, create_graph=True, allow_unused=True)
+            result = getattr(operators, function)(*arguments)
+            got = runtime.autograd.grad(result, leaves, seed, allow_unused=True)
+            for one, other in zip(got, wanted, strict=True):
+                if one is None or other is None:
+                    assert one is other
+                    continue
+                assert not one.requires_grad
+                assert one._array.strides == other._array.strides
+                assert ulps(one._array, other.detach()._array) <= 2
+
+
+def test_a_formula_makes_no_array_but_its_result() -> None:
+    x = runtime.full((300_000,), 0.5).requires_grad_()
+    seed = runtime.ones(300_000)
+    y = operators.softplus_default(x)
+    tracemalloc.start()
+    y.backward(seed)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 1.5 * x._array.nbytes
+
+
+def run(program: str, **environment: str) -> str:
+    finished = subprocess.run(
+        [sys.executable, "-c", program],
+        cwd=ROOT,
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return finished.stdout
+
+
+def test_a_kernel_of_the_users_is_part_of_formulas() -> None:
+    program = """
+import runtime
+lib = runtime.library.Library("aten", "IMPL")
+x = runtime.tensor([0.0, 0.0], requires_grad=True)
+x.sin().sum().backward()
+lib.impl("cos", lambda self: self * 0 + 7, "CPU")
+y = runtime.tensor([0.0, 0.0], requires_grad=True)
+y.sin().sum().backward()
+print(x.grad.tolist(), y.grad.tolist())
+"""
+    assert run(program) == "[1.0, 1.0] [7.0, 7.0]\n"
+
+
+PROGRAM = """
+import hashlib, numpy as np, runtime
+from runtime.nn import functional as F
+random = np.random.default_rng(3)
+digest = hashlib.sha256()
+for dtype in ("float32", "float64"):
+    for shape in ((7,), (1003,), (50, 70), (200, 400)):
+        x, w = (runtime.tensor(random.normal(size=shape).astype(dtype)).requires_grad_() for _ in range(2))
+        for y in (x * w + 1, x / w, x.sigmoid() * w.tanh(), F.gelu(x), F.gelu(x, approximate="tanh"), F.silu(x),
+                  F.softplus(x), F.elu(x), x.clamp(-0.5, 0.5), F.leaky_relu(x), x.sin() - w.abs(), x.t() * w.t()):
+            y.sum().backward()
+            digest.update(y.detach().numpy().tobytes())
+        digest.update(x.grad.numpy().tobytes())
+print(digest.hexdigest())
+"""
+
+
+def test_results_do_not_depend_on_the_processor_or_on_threads() -> None:
+    best = run(f"import runtime; runtime.set_num_threads(1)\n{PROGRAM}")
+    assert best == run(PROGRAM, GRADWRIGHT_CPU="baseline")
+    assert best == run(PROGRAM, GRADWRIGHT_CPU="avx2")
+    assert best == run(f"import runtime; runtime.set_num_threads(3)\n{PROGRAM}")
