@@ -49,6 +49,7 @@ TENSOR_INTRINSICS = (
     IntrinsicInfo("options", ("options",), TENSOR, OPTIONS, metadata=True),
     IntrinsicInfo("is_complex", ("is_complex",), TENSOR, BOOL, metadata=True),
     IntrinsicInfo("is_floating_point", ("is_floating_point",), TENSOR, BOOL, metadata=True),
+    IntrinsicInfo("is_contiguous", ("is_contiguous",), TENSOR, BOOL, metadata=True),
     IntrinsicInfo("layout", ("layout",), TENSOR, LAYOUT, metadata=True),
     IntrinsicInfo("device", ("device",), TENSOR, DEVICE, metadata=True),
     IntrinsicInfo("blocksize", ("sym_blocksize",), TENSOR, OptionalType(INT_LIST), metadata=True),

@@ -79,6 +79,7 @@ _OWNED_INTRINSICS = {
 _TESTS = {
     "defined": "is_defined({0})",
     "is_complex": "is_complex({0})",
+    "is_contiguous": "is_contiguous({0})",
     "number_is_complex": "is_complex_number({0})",
     "number_is_float": "is_float_number({0})",
     "grad_enabled": "grad_enabled",

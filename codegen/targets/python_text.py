@@ -37,6 +37,7 @@ _INTRINSICS = {
     "scalar_type": "{0}.dtype",
     "options": "{0}.dtype",
     "is_complex": "({0}._array.dtype.kind == 'c')",
+    "is_contiguous": "{0}._array.flags.c_contiguous",
     "is_floating_point": "{0}.is_floating_point()",
     "defined": "({0} is not None)",
     "length": "len({0})",

@@ -13,6 +13,15 @@ def repeated(grad: Tensor, count: int) -> Tensor:
     return grad.unsqueeze(0).expand([count, *grad.shape])
 
 
+def laid_out_product(left: Tensor, right: Tensor, by_rows: bool) -> Tensor:
+    """`left.mm(right)`, in memory row by row, or else column by column.
+
+    The gradient of a transposed weight is asked for by columns, so that the one of the weight itself lies as the weight
+    does, and need not be copied.
+    """
+    return left.mm(right) if by_rows else right.t().mm(left.t()).t()
+
+
 def trace_gradient(grad: Tensor, sizes: Sequence[int]) -> Tensor:
     """The gradient of a trace, on the diagonal of zeros."""
     return ops.diagonal_backward(grad.expand([min(sizes)]), sizes, 0, 0, 1)

@@ -201,3 +201,39 @@ def test_parameters_that_steps_in_one_pass_do_not_know() -> None:
             results.append(p.detach().to(runtime.complex128).numpy().ravel().real)
         for result in results[1:]:
             np.testing.assert_allclose(result, results[0], rtol=2e-3, atol=2e-3)
+
+
+def test_the_gradient_of_a_transposed_weight_lies_as_the_weight_does() -> None:
+    x = wrap(random.normal(size=(5, 3)))
+    weight, bias, plain = (wrap(random.normal(size=s)).requires_grad_() for s in ((4, 3), (4,), (3, 4)))
+    for _ in range(2):  # the second time it is added to what there is
+        out = runtime.nn.functional.linear(x, weight, bias) + x.mm(plain)
+        out.backward(runtime.ones_like(out))
+        for parameter in (weight, bias, plain):
+            assert parameter.grad is not None
+            assert parameter.grad.stride() == parameter.stride()
+            assert not parameter.grad._is_view()
+            assert parameter.grad._version in (0, 1)
+    assert weight.grad is not None
+    np.testing.assert_allclose(weight.grad.numpy(), 2 * np.ones((5, 4)).T @ x.numpy(), rtol=1e-12)
+    np.testing.assert_allclose(plain.grad.numpy(), 2 * x.numpy().T @ np.ones((5, 4)), rtol=1e-12)  # type: ignore[union-attr]
+    weight.grad.add_(1)
+    kept: list[Tensor] = []
+    weight.t().register_hook(kept.append)
+    seen = weight.t() * 1
+    seen.register_hook(kept.append)
+    weight.grad = None
+    x.mm(seen).sum().backward()
+    assert kept[0].tolist() == weight.grad.t().tolist()  # type: ignore[attr-defined]
+    assert runtime.autograd.gradgradcheck(lambda w: runtime.nn.functional.linear(x, w, bias.detach()), (weight,))
+
+
+def test_a_gradient_that_somebody_holds_is_not_taken() -> None:
+    x = wrap(random.normal(size=(3, 4))).requires_grad_()
+    held: list[Tensor] = []
+    y = x.t()
+    y.register_hook(lambda grad: held.append(grad))
+    (y * 2).sum().backward()
+    assert x.grad is not None
+    x.grad.zero_()
+    assert held[0].tolist() == [[2.0] * 3] * 4

@@ -141,6 +141,19 @@ bool is_private(PyObject* grad) {
   return PyArray_BASE(whole) == nullptr && PyArray_SIZE(whole) == PyArray_SIZE(array);
 }
 
+// A gradient that is a view of another Tensor which nobody holds but the view, as a Tensor of its own.
+Ref without_base(Ref grad) {
+  if (Py_TYPE(grad.get()) != python.tensor_type || Py_REFCNT(grad.get()) != 1) return grad;
+  const Tensor* view = as_tensor(grad.get());
+  PyObject* base = view->base;
+  if (base == Py_None || Py_TYPE(base) != python.tensor_type || Py_REFCNT(base) != 1) return grad;
+  const Tensor* whole = as_tensor(base);
+  const bool unseen = view->weakrefs == nullptr && whole->weakrefs == nullptr && view->edge == Py_None &&
+                      whole->edge == Py_None && view->writes == Py_None;
+  if (!unseen || Py_REFCNT(whole->array) != 2 || PyArray_BASE(array_of(grad.get())) != whole->array) return grad;
+  return new_tensor(Ref::borrow(view->array));
+}
+
 bool may_write(PyObject* grad) {
   return Py_REFCNT(grad) == 1 && Py_REFCNT(array_of(grad)) == 1 && PyArray_BASE(array_of(grad)) == nullptr &&
          PyArray_CHKFLAGS(array_of(grad), NPY_ARRAY_OWNDATA | NPY_ARRAY_WRITEABLE);
@@ -676,6 +689,10 @@ bool Run::finish_leaf(LeafEntry* entry) {
   Ref grad(std::exchange(entry->value.grad, nullptr));
   const int wanted = entry->value.wanted;
   leaves_.remove(entry);
+  if (accumulate_ && !create_graph_ && is_tensor(grad.get())) {
+    grad = without_base(std::move(grad));
+    if (!grad) return false;
+  }
   const bool alone = accumulate_ && is_tensor(grad.get()) && is_private(grad.get());
   int done = is_watched(leaf);
   if (done < 0) return false;

@@ -3,8 +3,11 @@
 
 #pragma once
 
+#include "composites.hpp"
 #include "core.hpp"
 #include "intrinsics.hpp"
+#include "kernels.hpp"
+#include "products.hpp"
 #include "registry.hpp"
 
 namespace gradwright::helpers {
@@ -79,6 +82,19 @@ inline Ref scaled(PyObject* x, PyObject* factor) {
     if (is_one != 0) return is_one < 0 ? Ref() : Ref::borrow(x);
   }
   return Ref(PyNumber_Multiply(x, factor));
+}
+
+// `left.mm(right)`, in memory row by row, or else column by column.
+inline Ref laid_out_product(PyObject* left, PyObject* right, PyObject* by_rows) {
+  if (by_rows == Py_True) return late::mm(left, right);
+  if (!grad_enabled && is_plain(left) && is_plain(right) && !kernels_replaced) {
+    Ref product = product_by_columns(left, right);
+    if (product || PyErr_Occurred()) return product ? new_tensor(std::move(product)) : Ref();
+  }
+  Ref transposed_left = late::t(left), transposed_right = late::t(right);
+  if (!transposed_left || !transposed_right) return Ref();
+  Ref product = late::mm(transposed_right.get(), transposed_left.get());
+  return product ? late::t(product.get()) : Ref();
 }
 
 }  // namespace gradwright::helpers

@@ -250,6 +250,9 @@ inline Ref shape_and_dtype(PyObject* tensor) {
   if (!shape) return shape;
   return Ref(PyTuple_Pack(2, shape.get(), PyArray_DESCR(array_of(tensor))));
 }
+inline bool is_contiguous(PyObject* tensor) {
+  return is_tensor(tensor) && PyArray_IS_C_CONTIGUOUS(array_of(tensor));
+}
 inline bool is_complex(PyObject* tensor) {
   return is_tensor(tensor) && PyArray_DESCR(array_of(tensor))->kind == 'c';
 }

@@ -51,27 +51,30 @@ Matrices batch(PyArrayObject* array) {
 
 // A new array with `count` products in it; `dims` is its shape.
 Ref multiply(int type, npy_intp count, const Matrices& a, const Matrices& b, int ndim,
-             const npy_intp* dims) {
+             const npy_intp* dims, bool by_columns = false) {
   const Loop& loop = *matmul.loop(type);
-  Ref out(PyArray_SimpleNew(ndim, dims, type));
+  Ref out(PyArray_New(&PyArray_Type, ndim, dims, type, nullptr, nullptr, 0,
+                      by_columns ? NPY_ARRAY_F_CONTIGUOUS : 0, nullptr));
   if (!out) return out;
   const npy_intp item = PyArray_ITEMSIZE(as_array(out));
   const npy_intp sizes[] = {count, a.rows, a.columns, b.columns};
-  const npy_intp row_step = b.columns * item;
-  const npy_intp steps[] = {a.step,        b.step,     a.rows * row_step, a.row_step, a.column_step,
-                            b.row_step,    b.column_step, row_step,       item};
+  const npy_intp row_step = by_columns ? item : b.columns * item;
+  const npy_intp column_step = by_columns ? a.rows * item : item;
+  const npy_intp steps[] = {a.step,        b.step,     a.rows * row_step, a.row_step,
+                            a.column_step, b.row_step, b.column_step,     row_step,
+                            column_step};
   char* args[] = {a.data, b.data, PyArray_BYTES(as_array(out))};
   ReleaseGil released(count * a.rows * a.columns * b.columns >= kLongWork);
   loop.function(args, sizes, steps, loop.data);
   return out;
 }
 
-Ref product(PyArrayObject* a, PyArrayObject* b) {
+Ref product(PyArrayObject* a, PyArrayObject* b, bool by_columns = false) {
   const int type = common_type(a, b);
   if (type < 0 || PyArray_NDIM(a) != 2 || PyArray_NDIM(b) != 2) return Ref();
   if (PyArray_DIM(a, 1) != PyArray_DIM(b, 0)) return Ref();
   const npy_intp dims[] = {PyArray_DIM(a, 0), PyArray_DIM(b, 1)};
-  return multiply(type, 1, matrix(a), matrix(b), 2, dims);
+  return multiply(type, 1, matrix(a), matrix(b), 2, dims, by_columns);
 }
 
 Ref product_of_batches(PyArrayObject* a, PyArrayObject* b) {
@@ -193,5 +196,9 @@ Ref baddbmm(PyObject* self, PyObject* batch1, PyObject* batch2, PyObject* beta, 
 }
 
 }  // namespace kernels
+
+Ref product_by_columns(PyObject* left, PyObject* right) {
+  return product(array_of(left), array_of(right), true);
+}
 
 }  // namespace gradwright

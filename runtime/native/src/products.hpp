@@ -24,4 +24,7 @@ Ref baddbmm(PyObject* self, PyObject* batch1, PyObject* batch2, PyObject* beta, 
 
 }  // namespace kernels
 
+// The product of two matrices as an array that lies in memory column by column; declines as kernels do.
+Ref product_by_columns(PyObject* left, PyObject* right);
+
 }  // namespace gradwright
