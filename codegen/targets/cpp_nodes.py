@@ -193,7 +193,7 @@ def _save(variable: SavedVariable, node: NodePlan, printer: CppPrinter, out: Sta
         asked = f"({' || '.join(needed)})" if len(needed) > 1 else needed[0]
         out.when(f"{asked} && !{save}({slot}, {value})", lambda: out.add("return false;"))
     else:
-        out.add(f"if (!{save}({slot}, {value})) return false;")
+        out.unless(f"!{save}", (slot, value), "return false;")
 
 
 # -- the way back

@@ -29,7 +29,7 @@ def pow_tensor_scalar(self: Array, exponent: Number) -> Array:
     if exponent == 3:
         return np.multiply(np.square(self), self)
     if exponent == 1:
-        return self.copy()
+        return self.copy("K")
     if self.dtype.kind in "iu":
         if isinstance(exponent, int) and exponent < 0:
             raise RuntimeError("Integers to negative integer powers are not allowed.")

@@ -261,7 +261,7 @@ def test_composites_are_native_where_a_header_has_them(made: Plan, small_paths: 
         "    return fall_back(entries::doubled_default, self);",
         "  }",
         "  Ref out = composites::doubled(self);",
-        "  if (out) return out;",
+        "  if (out) return of_operators(std::move(out));",
         "  forget_error();",
         "  return fall_back(entries::doubled_default, self);",
         "}",

@@ -299,6 +299,10 @@ writes = [
 plain = [lambda x, y: x * 2, lambda x, y: x.exp(), lambda x, y: x * y.sum(), lambda x, y: x.clone(), lambda x, y: x @ x]
 
 
+def rounded(x):
+    return [f"{value:.6g}" for value in x.detach().numpy().ravel() + 0.0]
+
+
 def described(x):
     try:
         node = x.grad_fn
@@ -306,7 +310,7 @@ def described(x):
         return str(error)
     return (
         tuple(x.shape), x.stride(), x.requires_grad, x.is_leaf, x._is_view(), node and node.name(), x.output_nr,
-        -1 if x.is_inference() else x._version, x.detach().numpy().round(6).tolist(),
+        -1 if x.is_inference() else x._version, rounded(x),
     )
 
 
@@ -343,9 +347,9 @@ for seed in range(int(sys.argv[1])):
     try:
         total = sum([(value.sin() * (k + 1)).sum() for k, value in enumerate(values) if value.requires_grad])
         grads = runtime.autograd.grad(total, leaves, create_graph=True, allow_unused=True)
-        print(seed, [None if g is None else g.detach().numpy().round(6).tolist() for g in grads])
+        print(seed, [None if g is None else rounded(g) for g in grads])
         sum([(g * g).sum() for g in grads if g is not None]).backward()
-        print(seed, [None if leaf.grad is None else leaf.grad.numpy().round(5).tolist() for leaf in leaves])
+        print(seed, [None if leaf.grad is None else rounded(leaf.grad) for leaf in leaves])
     except Exception as error:
         # Of several views that a write made stale, another may be met first where some are over a detached Tensor.
         print(seed, type(error).__name__, str(error).rpartition(" is a view")[2])

@@ -15,7 +15,8 @@ Ref floor_of_default(PyObject* self) {
 
 // floor_of_, for floor_of(Tensor self) -> Tensor
 Ref floor_of__default(PyObject* self) {
-  if (!(!entries::floor_of_default.replaced && is_plain(self))) {
+  if (!(!entries::floor_of__default.replaced && !(entries::floor_of_default.replaced & kByKernel) &&
+        is_plain(self))) {
     return fall_back(entries::floor_of__default, self);
   }
   const bool recorded = is_recorded(self);

@@ -107,8 +107,8 @@ Ref mul_Tensor(PyObject* self, PyObject* other) {
 
 // mul_.Tensor, for mul.Tensor(Tensor self, Tensor other) -> Tensor
 Ref mul__Tensor(PyObject* self, PyObject* other) {
-  if (!(!entries::mul_Tensor.replaced && is_plain(self) && is_plain(other) &&
-        same_dtype(self, other))) {
+  if (!(!entries::mul__Tensor.replaced && !(entries::mul_Tensor.replaced & kByKernel) &&
+        is_plain(self) && is_plain(other) && same_dtype(self, other))) {
     return fall_back(entries::mul__Tensor, self, other);
   }
   const bool recorded = is_recorded(self, other);

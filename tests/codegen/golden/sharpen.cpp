@@ -87,8 +87,8 @@ Ref sharpen_default(PyObject* self, PyObject* by) {
 
 // sharpen_, for sharpen(Tensor self, Scalar by=1) -> Tensor
 Ref sharpen__default(PyObject* self, PyObject* by) {
-  if (!(!entries::sharpen_default.replaced && is_plain(self) && is_real_number(by) &&
-        has_float_dtype(self))) {
+  if (!(!entries::sharpen__default.replaced && !(entries::sharpen_default.replaced & kByKernel) &&
+        is_plain(self) && is_real_number(by) && has_float_dtype(self))) {
     return fall_back(entries::sharpen__default, self, by);
   }
   const bool recorded = is_recorded(self);
