@@ -145,6 +145,8 @@ bool write_elementwise(PyObject* self, Args... others) {
     if (size < kGrain) {
       loop->function(args, &size, steps, loop->data);
     } else {
+      Ref held[count];
+      for (int i = 0; i < tensors; ++i) held[i] = Ref::borrow(as_tensor(given[i])->array);
       run_large(*loop, args, count + 1, size, steps);
     }
     return true;

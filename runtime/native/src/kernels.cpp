@@ -320,6 +320,10 @@ Ref run_loop(const Loop& loop, Operand* operands, int count, int type) {
   args[count] = PyArray_BYTES(result);
   for (int i = 0; i < walk.ndim; ++i) walk.steps[i][count] = strides[i];
   sort_and_join(walk, sorted);
+  Ref held[kMostOperands];
+  for (int k = 0; k < count && size >= kGrain; ++k) {
+    held[k] = Ref::borrow(reinterpret_cast<PyObject*>(operands[k].array));
+  }
   run_walk(loop, walk, args, size);
   return out;
 }
@@ -600,6 +604,8 @@ Ref run_formula(const Step* steps, int count, PyObject* const* given, int tensor
   if (size < kGrain) {
     formula.run(0, size);
   } else {
+    Ref held[kMostSlots];
+    for (int slot = 0; slot < tensors; ++slot) held[slot] = Ref::borrow(as_tensor(given[slot])->array);
     ReleaseGil without_gil;
     parallel_for(size, kGrain, [&](npy_intp begin, npy_intp end) { formula.run(begin, end); });
   }

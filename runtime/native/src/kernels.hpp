@@ -524,7 +524,7 @@ struct Operand {
 };
 Ref run_loop(const Loop& loop, Operand* operands, int count, int type);
 
-// A loop over so many elements that other threads should help, or run Python meanwhile.
+// A loop over so many elements that other threads should help, or run Python meanwhile; the caller holds the arrays.
 void run_large(const Loop& loop, char* const* args, int count, npy_intp size, const npy_intp* steps);
 
 inline bool is_dense(PyArrayObject* array) { return PyArray_IS_C_CONTIGUOUS(array) && PyArray_ISBEHAVED_RO(array); }
@@ -560,8 +560,8 @@ inline bool same_shape(PyArrayObject* a, PyArrayObject* b) {
 
 // The result of dense operands of one shape, and of numbers.
 template <int count>
-Ref run_dense_loop(const Loop& loop, PyArrayObject* like, char* const (&operands)[count],
-                   const npy_intp (&operand_steps)[count]) {
+Ref run_dense_loop(const Loop& loop, char* const (&operands)[count], const npy_intp (&operand_steps)[count],
+                   PyArrayObject* like, PyArrayObject* other = nullptr) {
   Ref out = result_like(like, loop);
   if (!out) return out;
   auto* result = reinterpret_cast<PyArrayObject*>(out.get());
@@ -577,6 +577,7 @@ Ref run_dense_loop(const Loop& loop, PyArrayObject* like, char* const (&operands
   if (size < kGrain) {
     loop.function(args, &size, steps, loop.data);
   } else {
+    const auto held = hold(like, other);
     run_large(loop, args, count + 1, size, steps);
   }
   return out;
@@ -609,7 +610,7 @@ Ref unary(PyObject* tensor) {
   if (!is_dense(array)) return elementwise<F, 1>(tensor);
   const Loop* loop = loop_of<F>(PyArray_DESCR(array)->type_num);
   if (loop == nullptr) return declined(kNoLoop);
-  return detail::run_dense_loop<1>(*loop, array, {PyArray_BYTES(array)}, {PyArray_ITEMSIZE(array)});
+  return detail::run_dense_loop<1>(*loop, {PyArray_BYTES(array)}, {PyArray_ITEMSIZE(array)}, array);
 }
 
 template <class F>
@@ -622,7 +623,7 @@ Ref binary(PyObject* first, PyObject* second) {
   const Loop* loop = PyArray_DESCR(b)->type_num == type ? loop_of<F>(type) : nullptr;
   if (loop == nullptr) return declined(kNoLoop);
   const npy_intp item = PyArray_ITEMSIZE(a);
-  return detail::run_dense_loop<2>(*loop, a, {PyArray_BYTES(a), PyArray_BYTES(b)}, {item, item});
+  return detail::run_dense_loop<2>(*loop, {PyArray_BYTES(a), PyArray_BYTES(b)}, {item, item}, a, b);
 }
 
 // The second operand is a Python int or float.
@@ -635,8 +636,8 @@ Ref binary_scalar(PyObject* tensor, PyObject* number) {
   Operand operand;
   if (loop == nullptr) return declined(kNoLoop);
   if (!operand.set(number)) return declined(kOddNumber);
-  return detail::run_dense_loop<2>(*loop, array, {PyArray_BYTES(array), operand.data(type)},
-                                   {PyArray_ITEMSIZE(array), 0});
+  return detail::run_dense_loop<2>(*loop, {PyArray_BYTES(array), operand.data(type)}, {PyArray_ITEMSIZE(array), 0},
+                                   array);
 }
 
 namespace kernels {
@@ -686,6 +687,7 @@ inline bool add_arrays(PyArrayObject* a, PyArrayObject* b, PyArrayObject* out) {
   if (size < kGrain) {
     loop->function(args, &size, steps, loop->data);
   } else {
+    const auto held = hold(a, b);
     run_large(*loop, args, 3, size, steps);
   }
   return true;

@@ -8,6 +8,7 @@
 
 #include "core.hpp"
 
+#include <array>
 #include <atomic>
 #include <new>
 #include <type_traits>
@@ -71,6 +72,12 @@ class ReleaseGil {
  private:
   PyThreadState* state_;
 };
+
+// References to arrays that are used without the GIL, in which time other threads may let go of theirs. Null is nothing.
+template <class... Arrays>
+std::array<Ref, sizeof...(Arrays)> hold(Arrays*... arrays) {
+  return {Ref::borrow(reinterpret_cast<PyObject*>(arrays))...};
+}
 
 // Runs work(), without the GIL if `released`. False where memory is short; there is no Python exception then: whoever
 // tries next may raise one. Arrays that are read have to be held by the caller: other threads may let go of theirs.

@@ -74,6 +74,7 @@ Ref product(PyArrayObject* a, PyArrayObject* b, bool by_columns = false) {
   if (type < 0 || PyArray_NDIM(a) != 2 || PyArray_NDIM(b) != 2) return Ref();
   if (PyArray_DIM(a, 1) != PyArray_DIM(b, 0)) return Ref();
   const npy_intp dims[] = {PyArray_DIM(a, 0), PyArray_DIM(b, 1)};
+  const auto held = hold(a, b);
   return multiply(type, 1, matrix(a), matrix(b), 2, dims, by_columns);
 }
 
@@ -82,6 +83,7 @@ Ref product_of_batches(PyArrayObject* a, PyArrayObject* b) {
   if (type < 0 || PyArray_NDIM(a) != 3 || PyArray_NDIM(b) != 3) return Ref();
   if (PyArray_DIM(a, 0) != PyArray_DIM(b, 0) || PyArray_DIM(a, 2) != PyArray_DIM(b, 1)) return Ref();
   const npy_intp dims[] = {PyArray_DIM(a, 0), PyArray_DIM(a, 1), PyArray_DIM(b, 2)};
+  const auto held = hold(a, b);
   return multiply(type, dims[0], batch(a), batch(b), 3, dims);
 }
 
@@ -89,6 +91,7 @@ Ref product_with_vector(PyArrayObject* a, PyArrayObject* b) {
   const int type = common_type(a, b);
   if (type < 0 || PyArray_NDIM(a) != 2 || PyArray_NDIM(b) != 1) return Ref();
   if (PyArray_DIM(a, 1) != PyArray_DIM(b, 0)) return Ref();
+  const auto held = hold(a, b);
   return multiply(type, 1, matrix(a), column(b), 1, PyArray_DIMS(a));
 }
 
@@ -96,6 +99,7 @@ Ref product_of_vectors(PyArrayObject* a, PyArrayObject* b) {
   const int type = common_type(a, b);
   if (type < 0 || PyArray_NDIM(a) != 1 || PyArray_NDIM(b) != 1) return Ref();
   if (PyArray_DIM(a, 0) != PyArray_DIM(b, 0)) return Ref();
+  const auto held = hold(a, b);
   return multiply(type, 1, row(a), column(b), 0, nullptr);
 }
 
@@ -139,6 +143,7 @@ Ref added(PyArrayObject* term, Ref product) {
     if (size != 1) steps[3 - PyArray_NDIM(term) + i] = PyArray_STRIDE(term, i);
   }
   if (PyArray_SIZE(out) == 0) return product;
+  const auto held = hold(term);
   ReleaseGil released(PyArray_SIZE(out) >= kGrain);
   switch (PyArray_TYPE(out)) {
     case NPY_FLOAT:

@@ -413,7 +413,6 @@ template <class T>
 T* data(PyArrayObject* array) {
   return static_cast<T*>(PyArray_DATA(array));
 }
-Ref hold(PyArrayObject* array) { return Ref::borrow(reinterpret_cast<PyObject*>(array)); }
 PyArrayObject* as_array(const Ref& ref) { return reinterpret_cast<PyArrayObject*>(ref.get()); }
 
 // Whether a result over nothing is an error, or a matter for the Python kernel.
@@ -433,7 +432,7 @@ Ref run(PyObject* tensor, PyObject* dim, PyObject* keepdim, Empty empty, Work wo
   Ref result = new_result(array, dims, keepdim == Py_True, places);
   Layout layout;
   if (!result || !plan(array, as_array(result), dims, keepdim == Py_True, places, layout)) return Ref();
-  const Ref held = hold(array);
+  const auto held = hold(array);
   const bool done = run_long(layout.outputs * layout.count > kGrain, [&] {
     if (kind == Kind::kFloat32) {
       work(layout, data<const float>(array), data<float>(as_array(result)));
@@ -513,7 +512,7 @@ Ref extremum_along(PyObject* tensor, PyObject* dim, PyObject* keepdim) {
            [&](npy_intp offset, npy_intp to) { out[to] = find_extremum<Fold>(in + offset, axis); });
     });
   };
-  const Ref held = hold(array);
+  const auto held = hold(array);
   const bool done = run_long(layout.outputs * layout.count > kGrain, [&] {
     if (kind_of(array) == Kind::kFloat32) {
       work(data<const float>(array), data<npy_int64>(as_array(indices)));
