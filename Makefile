@@ -72,7 +72,8 @@ sanitize: $(STAMP)test
 	CXX='$(CXX)' $(PY) -m codegen build --sanitize
 	GRADWRIGHT_NATIVE=build/sanitize PYTHONMALLOC=malloc ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 \
 		LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libstdc++.so)" \
-		$(PY) -m pytest tests/native --ignore=tests/native/test_build.py --capture=sys
+		$(PY) -m pytest tests/native tests/runtime/test_engine_stress.py tests/runtime/test_threads.py \
+		--ignore=tests/native/test_build.py --capture=sys
 
 parity: $(STAMP)parity
 	$(CORE)

@@ -559,6 +559,12 @@ class Crash(Exception):
     """A worker died."""
 
 
+def _the_core() -> str:
+    """What GRADWRIGHT_NATIVE has to be for a process with the core: the one that this process is told to use."""
+    told = os.environ.get("GRADWRIGHT_NATIVE", "0")
+    return "1" if told == "0" else told
+
+
 class Worker:
     """A process that runs programs, with the core or without."""
 
@@ -567,7 +573,7 @@ class Worker:
         self.start()
 
     def start(self) -> None:
-        environment = {**os.environ, "GRADWRIGHT_NATIVE": "1" if self.native else "0", "OMP_NUM_THREADS": "1"}
+        environment = {**os.environ, "GRADWRIGHT_NATIVE": _the_core() if self.native else "0", "OMP_NUM_THREADS": "1"}
         environment["PYTHONFAULTHANDLER"] = "1"
         command = [sys.executable, "-W", "ignore", str(Path(__file__).resolve()), "--worker", "--root", str(self.root)]
         self.process = subprocess.Popen(
