@@ -12,7 +12,7 @@ import pytest
 import runtime
 from generated import operators
 from generated.registry import OPERATORS
-from runtime import forward
+from runtime import forward, native
 from runtime.autograd import forward_ad, gradcheck, gradgradcheck
 from runtime.dispatch import Operator
 from runtime.registry import OperatorInfo
@@ -283,6 +283,14 @@ def test_undefined_output_gradients_are_zeros(info: OperatorInfo, dtype: str) ->
                 np.testing.assert_allclose(have, 0.0 if want is None else want.numpy(), atol=1e-12)
 
 
+def assert_equal(written: Any, wanted: Any) -> None:
+    """To the last bit; to rounding where the native core has a loop for one and Python's kernel writes the other."""
+    if native.is_available() and wanted.dtype.kind in "fc":
+        np.testing.assert_allclose(written, wanted, rtol=1e-14, atol=1e-15)
+    else:
+        np.testing.assert_array_equal(written, wanted)
+
+
 @pytest.mark.parametrize(("info", "dtype"), cases([i for i in OPERATORS.values() if i.out], ("float64",)))
 def test_out_variant_equals_the_functional_one(info: OperatorInfo, dtype: str) -> None:
     function = operator_function(info)
@@ -297,7 +305,7 @@ def test_out_variant_equals_the_functional_one(info: OperatorInfo, dtype: str) -
         given = function(*sample.args, **sample.kwargs, out=room if several else room[0])
         assert given is room or given is room[0]
         for out, want in zip(room, tensors_of(wanted), strict=True):
-            np.testing.assert_array_equal(out.numpy(), want.numpy())
+            assert_equal(out.numpy(), want.numpy())
             assert out._version > 0
 
 
@@ -322,7 +330,7 @@ def test_inplace_variant_equals_the_functional_one(info: OperatorInfo, dtype: st
         assert result is target
         assert target._version == 1
         array = target.detach().numpy()
-        np.testing.assert_array_equal(array, wanted.detach().numpy().astype(array.dtype))
+        assert_equal(array, wanted.detach().numpy().astype(array.dtype))
         written += 1
         inputs = sample.tensors()
         if wanted.requires_grad and wanted.dtype == target.dtype:

@@ -353,7 +353,8 @@ def test_layers_give_the_same(made: str) -> None:
         options = {name: value for name, value in vars(layer).items() if not name.startswith("_")}
         return repr(layer), y, x.grad, dict(sorted(options.items())), layer.state_dict()
 
-    compare(body, rtol=1e-4, atol=1e-6)
+    # The gradient of LayerNorm is all rounding here: the sum of its squares does not depend on the input.
+    compare(body, rtol=1e-4, atol=3e-6)
 
 
 LOSSES = {

@@ -9,6 +9,7 @@
 #include "core.hpp"
 
 #include <atomic>
+#include <new>
 #include <type_traits>
 
 namespace gradwright {
@@ -70,6 +71,19 @@ class ReleaseGil {
  private:
   PyThreadState* state_;
 };
+
+// Runs work(), without the GIL if `released`. False where memory is short; there is no Python exception then: whoever
+// tries next may raise one. Arrays that are read have to be held by the caller: other threads may let go of theirs.
+template <class Work>
+bool run_long(bool released, Work work) {
+  try {
+    const ReleaseGil without_gil(released);
+    work();
+    return true;
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
+}
 
 // Elements of cheap element-wise work that are worth a thread of their own, and the release of the GIL.
 constexpr npy_intp kGrain = 32768;

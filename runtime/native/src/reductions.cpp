@@ -413,6 +413,7 @@ template <class T>
 T* data(PyArrayObject* array) {
   return static_cast<T*>(PyArray_DATA(array));
 }
+Ref hold(PyArrayObject* array) { return Ref::borrow(reinterpret_cast<PyObject*>(array)); }
 PyArrayObject* as_array(const Ref& ref) { return reinterpret_cast<PyArrayObject*>(ref.get()); }
 
 // Whether a result over nothing is an error, or a matter for the Python kernel.
@@ -432,13 +433,15 @@ Ref run(PyObject* tensor, PyObject* dim, PyObject* keepdim, Empty empty, Work wo
   Ref result = new_result(array, dims, keepdim == Py_True, places);
   Layout layout;
   if (!result || !plan(array, as_array(result), dims, keepdim == Py_True, places, layout)) return Ref();
-  const ReleaseGil released(layout.outputs * layout.count > kGrain);
-  if (kind == Kind::kFloat32) {
-    work(layout, data<const float>(array), data<float>(as_array(result)));
-  } else {
-    work(layout, data<const double>(array), data<double>(as_array(result)));
-  }
-  return result;
+  const Ref held = hold(array);
+  const bool done = run_long(layout.outputs * layout.count > kGrain, [&] {
+    if (kind == Kind::kFloat32) {
+      work(layout, data<const float>(array), data<float>(as_array(result)));
+    } else {
+      work(layout, data<const double>(array), data<double>(as_array(result)));
+    }
+  });
+  return done ? std::move(result) : Ref();
 }
 
 template <class Fold>
@@ -475,17 +478,16 @@ Ref fold_all(PyObject* tensor, Empty empty = Empty::kAllowed) {
 
 // -- extrema with their places
 
-// Where an extremum is: that of the first NaN if there is one.
+// Where an extremum is: that of the first NaN if there is one. Other threads may write to the array meanwhile; the place is
+// one in it all the same.
 template <class Fold, class T>
 npy_intp find_extremum(const T* in, const Axis& axis) {
   const T best = Fold::rows(Fold::template start<T>(), in, &axis, 1);
-  npy_intp place = 0;
-  if (best != best) {
-    while (in[place * axis.in] == in[place * axis.in]) ++place;
-  } else {
-    while (in[place * axis.in] != best) ++place;
+  for (npy_intp place = 0; place < axis.size; ++place) {
+    const T value = in[place * axis.in];
+    if (value == best || value != value) return place;
   }
-  return place;
+  return 0;
 }
 
 template <class Fold>
@@ -511,14 +513,15 @@ Ref extremum_along(PyObject* tensor, PyObject* dim, PyObject* keepdim) {
            [&](npy_intp offset, npy_intp to) { out[to] = find_extremum<Fold>(in + offset, axis); });
     });
   };
-  {
-    const ReleaseGil released(layout.outputs * layout.count > kGrain);
+  const Ref held = hold(array);
+  const bool done = run_long(layout.outputs * layout.count > kGrain, [&] {
     if (kind_of(array) == Kind::kFloat32) {
       work(data<const float>(array), data<npy_int64>(as_array(indices)));
     } else {
       work(data<const double>(array), data<npy_int64>(as_array(indices)));
     }
-  }
+  });
+  if (!done) return Ref();
   return Ref(PyTuple_Pack(2, values.get(), indices.get()));
 }
 

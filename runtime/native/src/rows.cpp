@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <initializer_list>
 #include <memory>
 #include <vector>
 
@@ -358,17 +359,30 @@ Ref usable(PyObject* tensor, Kind kind) {
   return Ref(PyArray_NewCopy(array, NPY_CORDER));
 }
 
-// work(T()) for the element type, without the GIL where there is much to do.
+// work(T()) for the element type, without the GIL where there is much to do. False where memory is short.
 template <class Work>
-void run_for(Kind kind, npy_intp size, Work work) {
+bool run_for(Kind kind, npy_intp size, Work work) {
   Ufunc::find_once();
-  const ReleaseGil released(size > kRowGrain);
-  if (kind == Kind::kFloat32) {
-    work(float());
-  } else {
-    work(double());
-  }
+  return run_long(size > kRowGrain, [&] {
+    if (kind == Kind::kFloat32) {
+      work(float());
+    } else {
+      work(double());
+    }
+  });
 }
+
+// References to the arrays of some Tensors; of those that are None, to None.
+struct Held {
+  Ref arrays[5];
+  Held(std::initializer_list<PyObject*> tensors) {
+    int next = 0;
+    for (PyObject* tensor : tensors) {
+      arrays[next++] = Ref::borrow(tensor == Py_None ? tensor : as_tensor(tensor)->array);
+    }
+  }
+  const Ref& operator[](int index) const { return arrays[index]; }
+};
 
 template <bool log>
 Ref softmax(PyObject* self, PyObject* dim, PyObject* half_to_float) {
@@ -379,14 +393,15 @@ Ref softmax(PyObject* self, PyObject* dim, PyObject* half_to_float) {
   if (PyArray_SIZE(array) == 0) return Ref();
   Ref result = new_like(array, kind);
   if (!result) return result;
-  run_for(kind, rows.total(), [&]<class T>(T) {
+  const Held held{self};
+  const bool done = run_for(kind, rows.total(), [&]<class T>(T) {
     const T* in = data<const T>(array);
     T* out = data<T>(as_array(result));
     each_row(
         rows, [&](npy_intp at, npy_intp count) { Forward<log>::dense(in + at, out + at, count, rows.size); },
         [&](npy_intp at, npy_intp width) { Forward<log>::columns(in + at, out + at, rows.size, rows.inner, width); });
   });
-  return result;
+  return done ? std::move(result) : Ref();
 }
 
 template <bool log>
@@ -400,7 +415,8 @@ Ref softmax_backward(PyObject* grad_output, PyObject* output, PyObject* dim, PyO
   Ref gradient = usable(grad_output, kind);
   Ref result = gradient ? new_like(values, kind) : Ref();
   if (!result) return result;
-  run_for(kind, rows.total(), [&]<class T>(T) {
+  const Held held{output};
+  const bool done = run_for(kind, rows.total(), [&]<class T>(T) {
     const T *grad = data<const T>(as_array(gradient)), *y = data<const T>(values);
     T* out = data<T>(as_array(result));
     each_row(
@@ -410,7 +426,7 @@ Ref softmax_backward(PyObject* grad_output, PyObject* output, PyObject* dim, PyO
           Backward<log>::columns(grad + at, y + at, out + at, rows.size, rows.inner, width);
         });
   });
-  return result;
+  return done ? std::move(result) : Ref();
 }
 
 // The last dimensions of `input`, which are normalized together: how many elements they have; 0 where the sizes do not
@@ -441,10 +457,6 @@ bool fits_last(PyObject* tensor, PyArrayObject* input, Py_ssize_t dims, Kind kin
 }
 
 template <class T>
-const T* data_or_null(PyObject* tensor) {
-  return tensor == Py_None ? nullptr : data<const T>(array_of(tensor));
-}
-template <class T>
 T* data_or_null(const Ref& array) {
   return array.get() == Py_None ? nullptr : data<T>(as_array(array));
 }
@@ -462,7 +474,7 @@ struct Classified {
   Kind kind;
   npy_intp rows, classes;
   npy_int64 reduction, ignored;
-  std::vector<npy_int64> places;
+  std::unique_ptr<npy_int64[]> places;
 };
 
 // False: for the Python kernel.
@@ -483,8 +495,9 @@ bool classify(PyObject* self, PyObject* target, PyObject* weight, PyObject* redu
     if (kind_of(weights) != out.kind || !is_usable(weights) || PyArray_NDIM(weights) != 1) return false;
     if (PyArray_DIM(weights, 0) != out.classes) return false;
   }
-  out.places.resize(out.rows);
-  return find_classes(data<const npy_int64>(targets), out.rows, out.classes, out.ignored, out.places.data());
+  out.places.reset(new (std::nothrow) npy_int64[static_cast<size_t>(out.rows)]);
+  if (!out.places) return false;
+  return find_classes(data<const npy_int64>(targets), out.rows, out.classes, out.ignored, out.places.get());
 }
 
 }  // namespace
@@ -518,8 +531,9 @@ Ref native_layer_norm(PyObject* input, PyObject* normalized_shape, PyObject* wei
   Ref out = new_like(array, kind), mean = new_array(ndim, sizes, kind), rstd = new_array(ndim, sizes, kind);
   if (!out || !mean || !rstd) return Ref();
   const npy_intp rows = PyArray_SIZE(array) / width;
-  run_for(kind, rows * width, [&]<class T>(T) {
-    const T *in = data<const T>(array), *factors = data_or_null<T>(weight), *terms = data_or_null<T>(bias);
+  const Held held{input, weight, bias};
+  const bool done = run_for(kind, rows * width, [&]<class T>(T) {
+    const T *in = data<const T>(array), *factors = data_or_null<const T>(held[1]), *terms = data_or_null<const T>(held[2]);
     T *to = data<T>(as_array(out)), *means = data<T>(as_array(mean)), *rstds = data<T>(as_array(rstd));
     const T added = static_cast<T>(PyFloat_AS_DOUBLE(eps));
     parallel_for(rows, std::max<npy_intp>(1, kRowGrain / width), [&](npy_intp begin, npy_intp end) {
@@ -528,6 +542,7 @@ Ref native_layer_norm(PyObject* input, PyObject* normalized_shape, PyObject* wei
       }
     });
   });
+  if (!done) return Ref();
   return Ref(PyTuple_Pack(3, out.get(), mean.get(), rstd.get()));
 }
 
@@ -557,12 +572,14 @@ Ref native_layer_norm_backward(PyObject* grad_out, PyObject* input, PyObject* no
                                    : Ref::borrow(Py_None);
     if (!results[i]) return Ref();
   }
-  run_for(kind, rows * width, [&]<class T>(T) {
+  const Held held{input, mean, rstd, weight};
+  const bool done = run_for(kind, rows * width, [&]<class T>(T) {
     normalize_backward<T>({data<const T>(as_array(gradient)), data<const T>(array), data<const T>(means),
-                           data<const T>(rstds), data_or_null<T>(weight), data_or_null<T>(results[0]),
+                           data<const T>(rstds), data_or_null<const T>(held[3]), data_or_null<T>(results[0]),
                            data_or_null<T>(results[1]), data_or_null<T>(results[2])},
                           rows, width);
   });
+  if (!done) return Ref();
   return Ref(PyTuple_Pack(3, results[0].get(), results[1].get(), results[2].get()));
 }
 
@@ -571,8 +588,9 @@ Ref nll_loss_forward(PyObject* self, PyObject* target, PyObject* weight, PyObjec
   if (!classify(self, target, weight, reduction, ignore_index, all)) return Ref();
   Ref output = new_array(all.reduction == 0 ? 1 : 0, &all.rows, all.kind), total = new_array(0, nullptr, all.kind);
   if (!output || !total) return Ref();
-  run_for(all.kind, all.rows, [&]<class T>(T) {
-    const T *scores = data<const T>(array_of(self)), *weights = data_or_null<T>(weight);
+  const Held held{self, weight};
+  const bool done = run_for(all.kind, all.rows, [&]<class T>(T) {
+    const T *scores = data<const T>(as_array(held[0])), *weights = data_or_null<const T>(held[1]);
     std::vector<T> each(2 * all.rows);
     T *losses = all.reduction == 0 ? data<T>(as_array(output)) : each.data(), *counts = each.data() + all.rows;
     for (npy_intp i = 0; i < all.rows; ++i) {
@@ -590,6 +608,7 @@ Ref nll_loss_forward(PyObject* self, PyObject* target, PyObject* weight, PyObjec
     const T sum = T(0) + sum_dense(losses, all.rows);
     *data<T>(as_array(output)) = all.reduction == 1 ? sum / *total_weight : sum;
   });
+  if (!done) return Ref();
   return Ref(PyTuple_Pack(2, output.get(), total.get()));
 }
 
@@ -603,8 +622,9 @@ Ref nll_loss_backward(PyObject* grad_output, PyObject* self, PyObject* target, P
   if (!gradient || PyArray_SIZE(as_array(gradient)) != (all.reduction == 0 ? all.rows : 1)) return Ref();
   Ref result = new_like(array_of(self), all.kind);
   if (!result) return result;
-  run_for(all.kind, all.rows * all.classes, [&]<class T>(T) {
-    const T *grad = data<const T>(as_array(gradient)), *weights = data_or_null<T>(weight);
+  const Held held{weight, total_weight};
+  const bool done = run_for(all.kind, all.rows * all.classes, [&]<class T>(T) {
+    const T *grad = data<const T>(as_array(gradient)), *weights = data_or_null<const T>(held[0]);
     T* out = data<T>(as_array(result));
     std::fill_n(out, all.rows * all.classes, T(0));
     for (npy_intp i = 0; i < all.rows; ++i) {
@@ -615,7 +635,7 @@ Ref nll_loss_backward(PyObject* grad_output, PyObject* self, PyObject* target, P
       out[i * all.classes + place] = weights == nullptr ? value : value * weights[place];
     }
   });
-  return result;
+  return done ? std::move(result) : Ref();
 }
 
 }  // namespace kernels
