@@ -106,8 +106,8 @@ namespace {
 
 constexpr int kMostDims = 32;
 
-// The dimensions of a call, and the steps of its operands and its result through each: as in the arrays first, and then
-// innermost first.
+// The dimensions of a call, and the steps of its operands and its result through each: in the order of the arrays, or from
+// the innermost on.
 struct Walk {
   int count = 0;  // operands and result
   int ndim = 0;
@@ -216,13 +216,12 @@ void canonical_order(int ndim, char order, int* sorted) {
   for (int i = 0; i < ndim; ++i) sorted[i] = order == 'F' ? i : ndim - 1 - i;
 }
 
-// Bring the dimensions into the sorted order, and join those that all operands go through as if they were one.
-void sort_and_join(Walk& walk, const int* sorted) {
-  const Walk old = walk;
-  walk.ndim = 0;
-  for (int i = 0; i < old.ndim; ++i) {
-    const npy_intp size = old.shape[sorted[i]];
-    const auto& steps = old.steps[sorted[i]];
+// The dimensions in the sorted order, those joined that all operands go through as if they were one.
+void sort_and_join(const Walk& given, const int* sorted, Walk& walk) {
+  walk.count = given.count;
+  for (int i = 0; i < given.ndim; ++i) {
+    const npy_intp size = given.shape[sorted[i]];
+    const auto& steps = given.steps[sorted[i]];
     if (size == 1) continue;
     if (walk.ndim > 0) {
       const int last = walk.ndim - 1;
@@ -319,12 +318,13 @@ Ref run_loop(const Loop& loop, Operand* operands, int count, int type) {
   for (int k = 0; k < count; ++k) args[k] = operands[k].data(type);
   args[count] = PyArray_BYTES(result);
   for (int i = 0; i < walk.ndim; ++i) walk.steps[i][count] = strides[i];
-  sort_and_join(walk, sorted);
+  Walk joined;
+  sort_and_join(walk, sorted, joined);
   Ref held[kMostOperands];
   for (int k = 0; k < count && size >= kGrain; ++k) {
     held[k] = Ref::borrow(reinterpret_cast<PyObject*>(operands[k].array));
   }
-  run_walk(loop, walk, args, size);
+  run_walk(loop, joined, args, size);
   return out;
 }
 

@@ -369,8 +369,10 @@ struct softplus {
     }
   }
 };
-// x * tanh(log(1 + exp(x))), the logarithm in double precision: NumPy's for float is off by more than its logaddexp.
+// x * tanh(log(1 + exp(x))), the logarithm in double precision: NumPy's for float is off by more than its logaddexp, which
+// Python uses, and for double too.
 struct mish {
+  static constexpr bool only_float = true;
   template <class T>
   static GRADWRIGHT_INLINE void block(const T* x, T* out, npy_intp size) {
     constexpr npy_intp kSize = kBlock<double>;
@@ -428,19 +430,16 @@ struct elu_slope {
   }
 };
 
-// The error function: for double the C library's, for float a quotient of polynomials in double precision, so that what is
-// rounded is right to 1e-11. The coefficients are a fit of erf(x)/x in x*x on [0, 4] by reweighted least squares (Lawson's
-// algorithm) with the largest relative error 8.5e-12; above 4 the nearest float is 1.
+// The error function as a quotient of polynomials in double precision, so that what is rounded to float is right to 1e-11. The
+// coefficients are a fit of erf(x)/x in x*x on [0, 4] by reweighted least squares (Lawson's algorithm) with the largest
+// relative error 8.5e-12; above 4 the nearest float is 1. Numbers in double precision are left to SciPy.
 struct erf {
-  static void block(const double* x, double* out, npy_intp size) {
-    for (npy_intp i = 0; i < size; ++i) out[i] = std::erf(x[i]);
-  }
-  static GRADWRIGHT_INLINE void block(const float* x, float* out, npy_intp size) {
-    for (npy_intp i = 0; i < size; ++i) out[i] = minimum::apply(maximum::apply(x[i], -4.f), 4.f);
-    for (npy_intp i = 0; i < size; ++i) out[i] = static_cast<float>(inside(out[i]));
-  }
+  static constexpr bool only_float = true;
   template <class T>
-  static GRADWRIGHT_INLINE void block(const T* x, T* out, npy_intp size) { block(x, out, size); }
+  static GRADWRIGHT_INLINE void block(const T* x, T* out, npy_intp size) {
+    for (npy_intp i = 0; i < size; ++i) out[i] = minimum::apply(maximum::apply(x[i], T(-4)), T(4));
+    for (npy_intp i = 0; i < size; ++i) out[i] = static_cast<T>(inside(out[i]));
+  }
 
  private:
   static GRADWRIGHT_INLINE double inside(double x) {
@@ -455,6 +454,7 @@ struct erf {
   }
 };
 struct gelu_by_erf {
+  static constexpr bool only_float = true;
   template <class T>
   static GRADWRIGHT_INLINE void block(const T* x, T* out, npy_intp size) {
     T scaled[kBlock<T>];
@@ -481,6 +481,7 @@ struct gelu_by_tanh {
   }
 };
 struct gelu_backward_by_erf {
+  static constexpr bool only_float = true;
   template <class T>
   static GRADWRIGHT_INLINE void block(const T* grad, const T* x, T* out, npy_intp size) {
     T density[kBlock<T>];

@@ -273,13 +273,22 @@ constexpr bool is_composed() {
 template <class F, class T>
 inline const Loop own_loop = {Levels<detail::Body<F, T>>::best(), nullptr, kTypeNumber<T>, is_composed<F>()};
 
+// Functions that are exact enough for float alone say so.
+template <class F>
+constexpr bool takes_double() {
+  if constexpr (requires { F::only_float; }) return !F::only_float;
+  return true;
+}
+
 // The loop of a kernel for operands of one element type; null where there is none.
 template <class F>
 const Loop* loop_of(int type) {
   if constexpr (IsBlock<F>) Ufunc::find_once();
   if constexpr (IsPointwise<F> || IsBlock<F>) {
     if (type == NPY_FLOAT) return &own_loop<F, float>;
-    if (type == NPY_DOUBLE) return &own_loop<F, double>;
+    if constexpr (takes_double<F>()) {
+      if (type == NPY_DOUBLE) return &own_loop<F, double>;
+    }
   }
   if constexpr (IsUfunc<F>) {
     return F::ufunc.loop(type);
