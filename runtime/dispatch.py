@@ -651,8 +651,8 @@ class Operator:
             if self._straight is not None:
                 self.function.__globals__[f"{self._symbol}_kernel"] = self._straight
                 del self._inference_copy
-                if core is not None and not self._registered:
-                    core.kernel_restored(self._symbol)
+            if core is not None and not self._registered:
+                core.kernel_restored(self._symbol)
         self._refresh()
 
     def _refresh(self) -> None:

@@ -3,31 +3,17 @@
 from __future__ import annotations
 
 import gc
-import os
-import subprocess
 import sys
 from typing import Any
 
 import numpy as np
 import pytest
+from programs import run
 
 import runtime
-from documents import ROOT
 from runtime import native
 
 needs_core = pytest.mark.skipif(not native.is_available(), reason="the native core is not built, or switched off")
-
-
-def run(program: str, **environment: str) -> str:
-    finished = subprocess.run(
-        [sys.executable, "-c", program],
-        cwd=ROOT,
-        env={**os.environ, **environment},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    return finished.stdout
 
 
 def test_it_can_be_switched_off() -> None:

@@ -2,30 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
-
 import pytest
+from programs import run
 
-from documents import ROOT
 from runtime import native
 
 needs_core = pytest.mark.skipif(not native.is_available(), reason="the native core is not built, or switched off")
-
-
-def run(program: str, **environment: str) -> list[str]:
-    """The lines that a program prints in a process of its own."""
-    finished = subprocess.run(
-        [sys.executable, "-c", program],
-        cwd=ROOT,
-        env={**os.environ, **environment},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert finished.returncode == 0, finished.stderr
-    return finished.stdout.splitlines()
 
 
 # Values are small integers in float64, so that every sum is exact in whatever order it is made.
@@ -186,7 +168,7 @@ for number in range(400):
 
 @needs_core
 def test_random_graphs_with_the_core_on_and_off() -> None:
-    on, off = run(RANDOM_GRAPHS), run(RANDOM_GRAPHS, GRADWRIGHT_NATIVE="0")
+    on, off = run(RANDOM_GRAPHS).splitlines(), run(RANDOM_GRAPHS, GRADWRIGHT_NATIVE="0").splitlines()
     assert len(on) > 1500
     assert sum("RuntimeError" in line for line in on) > 50
     assert on == off
@@ -218,6 +200,6 @@ for dtype, shape, lead in itertools.product(["float32", "float64"], sizes, [(1,)
 
 @needs_core
 def test_gradients_of_broadcasts_with_the_core_on_and_off() -> None:
-    on, off = run(BROADCASTS), run(BROADCASTS, GRADWRIGHT_NATIVE="0")
+    on, off = run(BROADCASTS).splitlines(), run(BROADCASTS, GRADWRIGHT_NATIVE="0").splitlines()
     assert len(on) == 2 * 10 * 6 * 4
     assert on == off

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import os
-import subprocess
-import sys
 import tracemalloc
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -15,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
+from programs import run
 
 import runtime
 from codegen.formula.typed import SCALAR, TENSOR
@@ -23,7 +21,6 @@ from codegen.pipeline import analyze
 from codegen.plan import OperatorPlan
 from codegen.targets.cpp_fusion import fuse
 from codegen.targets.cpp_operators import NativeKernels, has_entry, native_kernel
-from documents import ROOT
 from runtime import native
 from runtime.tensor import wrap
 
@@ -272,18 +269,6 @@ def test_a_formula_makes_no_array_but_its_result() -> None:
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak < 1.5 * x._array.nbytes
-
-
-def run(program: str, **environment: str) -> str:
-    finished = subprocess.run(
-        [sys.executable, "-c", program],
-        cwd=ROOT,
-        env={**os.environ, **environment},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    return finished.stdout
 
 
 def test_a_kernel_of_the_users_is_part_of_formulas() -> None:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import gc
-import os
 import random
-import subprocess
 import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -13,9 +11,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from programs import run
 
 import runtime
-from documents import ROOT
 from generated import operators
 from runtime import native
 from runtime.sharing import views_over
@@ -356,20 +354,8 @@ for seed in range(int(sys.argv[1])):
 """
 
 
-def run(count: int, **environment: str) -> list[str]:
-    finished = subprocess.run(
-        [sys.executable, "-c", PROGRAMS, str(count)],
-        cwd=ROOT,
-        env={**os.environ, **environment},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    return finished.stdout.splitlines()
-
-
 def test_random_programs_of_views_and_writes_with_the_core_on_and_off() -> None:
-    on, off = run(600), run(600, GRADWRIGHT_NATIVE="0")
+    on, off = (run(PROGRAMS, "600", **switch).splitlines() for switch in ({}, {"GRADWRIGHT_NATIVE": "0"}))
     assert len(on) > 6000
     kinds = {line.split()[2] for line in on if line.split()[1] in ("view", "write")}
     assert "RuntimeError" in kinds
@@ -451,6 +437,7 @@ def test_kernels_registered_for_composites_are_called() -> None:
         library.impl("square", lambda self: self * 5, "CompositeImplicitAutograd")
         assert x.square().tolist() == [[5.0] * 3] * 2
     assert x.square().tolist() == [[1.0] * 3] * 2
+    assert native.explain(x.square).records[0].fast == native.is_available()
 
 
 def test_composites_are_seen_by_handlers() -> None:
