@@ -555,8 +555,12 @@ inline Ref result_like(PyArrayObject* array, const Loop& loop) {
 }
 
 inline bool same_shape(PyArrayObject* a, PyArrayObject* b) {
-  return PyArray_NDIM(a) == PyArray_NDIM(b) &&
-         std::equal(PyArray_DIMS(a), PyArray_DIMS(a) + PyArray_NDIM(a), PyArray_DIMS(b));
+  const int ndim = PyArray_NDIM(a);
+  if (ndim != PyArray_NDIM(b)) return false;
+  for (int i = 0; i < ndim; ++i) {
+    if (PyArray_DIM(a, i) != PyArray_DIM(b, i)) return false;
+  }
+  return true;
 }
 
 // The result of dense operands of one shape, and of numbers.
