@@ -58,9 +58,9 @@ def choose(base: str, candidates: Candidates, args: tuple[Any, ...], kwargs: dic
     if list in kinds or tuple in kinds:
         kinds = tuple(map(_kind_of, args))
     key = (base, kinds, *kwargs, *map(_kind_of, kwargs.values())) if kwargs else (base, kinds)
-    known = _choices.get(key)
+    known = _choices.get(key) if out is None else None  # not every overload has a form with out=
     if known is not None:
-        return known(*args, **kwargs) if out is None else known(*args, **kwargs, out=out)
+        return known(*args, **kwargs)
     misfit: TypeError | None = None
     for values, strict in ((args, True), (args, False), (_numbers_as_tensors(args), False)):
         if values is None:
