@@ -60,11 +60,12 @@ def find() -> tuple[ModuleType | None, str | None]:
 
 
 def _shown(name: str) -> str:
-    from pathlib import Path
-
-    from codegen.paths import project_paths
-
-    return project_paths().shown(Path(name))
+    """A path as messages name it: relative to the checkout or to where the user is, if it lies below."""
+    name = os.path.realpath(name)
+    for base in (root_folder(), os.path.realpath(os.curdir)):
+        if name.startswith(base + os.sep):
+            return os.path.relpath(name, base)
+    return name
 
 
 def _load(file: str) -> ModuleType:
