@@ -69,12 +69,15 @@ _load("generated", sys.modules[__name__])
 # What not every program uses is loaded when it is asked for; `from runtime import *` asks for the first of these.
 _PUBLIC_LATER = {
     "func": "runtime.func",
+    "get_memory_reserve": "runtime.reserve:get_memory_reserve",
     "get_printoptions": "runtime.printing:get_printoptions",
     "is_anomaly_check_nan_enabled": "runtime.autograd:is_anomaly_check_nan_enabled",
     "is_anomaly_enabled": "runtime.autograd:is_anomaly_enabled",
     "nn": "runtime.nn",
     "optim": "runtime.optim",
     "printoptions": "runtime.printing:printoptions",
+    "reserved_memory": "runtime.reserve:reserved_memory",
+    "set_memory_reserve": "runtime.reserve:set_memory_reserve",
     "set_printoptions": "runtime.printing:set_printoptions",
     "utils": "runtime.utils",
     "vmap": "runtime.func.vectorize:vmap",
@@ -91,6 +94,7 @@ if TYPE_CHECKING:
     from runtime.func import vmap
     from runtime.library.tags import Tag
     from runtime.printing import get_printoptions, printoptions, set_printoptions
+    from runtime.reserve import get_memory_reserve, reserved_memory, set_memory_reserve
 else:
     __getattr__, __dir__ = _later(__name__, {**_PUBLIC_LATER, **_LATER})
     __all__ = [name for name in {**vars(sys.modules[__name__]), **_PUBLIC_LATER} if not name.startswith("_")]

@@ -20,6 +20,7 @@ from codegen.formula.typed import (
     Typed,
     TypedExpr,
     Variable,
+    VariableKind,
     walk,
 )
 from codegen.plan import OperatorPlan, ParameterPlan, python_function_name
@@ -50,9 +51,15 @@ class FusedFormula:
     tensors: tuple[Variable, ...]
     numbers: tuple[TypedExpr | ParameterPlan, ...]  # expressions, and parameters left at their defaults
 
+    @property
+    def gradient(self) -> int:
+        """The slot of the gradient; -1 where the formula does not read it."""
+        kinds = [tensor.kind for tensor in self.tensors]
+        return kinds.index(VariableKind.GRAD) if VariableKind.GRAD in kinds else -1
+
 
 def fuse(tree: TypedExpr, operators: Mapping[str, OperatorPlan], kernels: Mapping[str, int]) -> FusedFormula | None:
-    """The steps of a formula that is made of several element-wise kernels and of nothing else.
+    """The steps of a formula that is made of element-wise kernels and of nothing else.
 
     Args:
         tree: the formula.
@@ -61,7 +68,7 @@ def fuse(tree: TypedExpr, operators: Mapping[str, OperatorPlan], kernels: Mappin
     """
     found = _Formula(operators, kernels)
     last = found.visit(tree)
-    if last is None or len(found.calls) < 2:
+    if last is None or not found.calls:
         return None
     return found.fused()
 

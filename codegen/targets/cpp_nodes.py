@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from codegen.formula.typed import Intrinsic, Variable, VariableKind, walk
+from codegen.formula.typed import Intrinsic, TypedExpr, Variable, VariableKind, walk
 from codegen.plan import EdgePlan, GradientPlan, NodePlan, OperatorPlan, ParameterPlan, SavedVariable
 from codegen.targets.cpp_fusion import FusedFormula, fuse
 from codegen.targets.cpp_text import (
@@ -265,7 +265,7 @@ def _formula(
     formula = fuse(gradient.tree, printer.library.operators, printer.library.loops) if len(names) == 1 else None
     if formula is not None:
         table = f"{node.class_name}_{edges[0].name}"
-        _run_fused(formula, table, names[0], printer, out)
+        _run_fused(formula, table, names[0], _spent(formula, gradient, node), printer, out)
         out.add(f"if (!{names[0]}) {{")
         with out.block():
             out.add("if (PyErr_Occurred()) return false;")
@@ -287,10 +287,27 @@ def _lead_back(out: Statements) -> None:
         out.lines.append(LINE_HERE)
 
 
-def _run_fused(formula: FusedFormula, table: str, name: str, printer: CppPrinter, out: Statements) -> None:
+def _spent(formula: FusedFormula, gradient: GradientPlan, node: NodePlan) -> str:
+    """The slot of the gradient if no formula reads it after this one, which may depend on the edges that there are."""
+    later = node.gradients[node.gradients.index(gradient) + 1 :]
+    readers = [other for other in later if other.tree is not None and _reads_gradient(other.tree)]
+    if any(len(other.edges) == len(node.edges) for other in readers) or formula.gradient < 0:
+        return "-1"
+    edges = sorted({index for other in readers for index in other.edges})
+    asked = " || ".join(f"has_edge(node, {index})" for index in edges)
+    return f"{asked} ? -1 : {formula.gradient}" if asked else str(formula.gradient)
+
+
+def _reads_gradient(tree: TypedExpr) -> bool:
+    return any(isinstance(part, Variable) and part.kind is VariableKind.GRAD for part in walk(tree))
+
+
+def _run_fused(
+    formula: FusedFormula, table: str, name: str, spent: str, printer: CppPrinter, out: Statements
+) -> None:
     given = [printer.value(tensor) for tensor in formula.tensors]
     given += [printer.default(n) if isinstance(n, ParameterPlan) else printer.value(n) for n in formula.numbers]
-    out.assign(name, f"fused<{len(formula.tensors)}>(", [table, *given], ");")
+    out.assign(name, f"fused<{len(formula.tensors)}>(", [table, spent, *given], ");")
 
 
 def _fused_table(formula: FusedFormula, name: str) -> list[str]:

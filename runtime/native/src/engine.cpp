@@ -154,11 +154,6 @@ Ref without_base(Ref grad) {
   return new_tensor(Ref::borrow(view->array));
 }
 
-bool may_write(PyObject* grad) {
-  return Py_REFCNT(grad) == 1 && Py_REFCNT(array_of(grad)) == 1 && PyArray_BASE(array_of(grad)) == nullptr &&
-         PyArray_CHKFLAGS(array_of(grad), NPY_ARRAY_OWNDATA | NPY_ARRAY_WRITEABLE);
-}
-
 // -- Nodes of Python classes
 
 // How many outputs such a Node has; -1 with an exception. `single`: it has one by its class, and its shape and dtype
@@ -297,13 +292,13 @@ bool Run::add(Waiting& waiting, PyObject* grad) {
   if (!create_graph_ && is_plain(waiting.grad) && is_plain(grad) &&
       same_form(array_of(waiting.grad), array_of(grad))) {
     PyArrayObject *known = array_of(waiting.grad), *term = array_of(grad);
-    if (waiting.owned || may_write(waiting.grad)) {
+    if (waiting.owned || is_private(waiting.grad)) {
       if (add_into(known, term)) {
         waiting.owned = true;
         Py_DECREF(grad);
         return true;
       }
-    } else if (may_write(grad) && add_into_second(known, term)) {
+    } else if (is_private(grad) && add_into_second(known, term)) {
       Py_SETREF(waiting.grad, grad);
       waiting.owned = true;
       return true;

@@ -309,7 +309,7 @@ Ref run_loop(const Loop& loop, Operand* operands, int count, int type) {
   if (descr == nullptr) return Ref();
   npy_intp strides[kMostDims];
   lay_out(walk, sorted, PyDataType_ELSIZE(descr), strides);
-  Ref out(PyArray_NewFromDescr(&PyArray_Type, descr, walk.ndim, walk.shape, strides, nullptr, 0, nullptr));
+  Ref out = new_array(descr, walk.ndim, walk.shape, strides);
   if (!out) return out;
   auto* result = reinterpret_cast<PyArrayObject*>(out.get());
   const npy_intp size = PyArray_SIZE(result);
@@ -545,7 +545,7 @@ npy_intp step_of(PyArrayObject* array) {
 
 }  // namespace
 
-Ref run_formula(const Step* steps, int count, PyObject* const* given, int tensors, int numbers) {
+Ref run_formula(const Step* steps, int count, int spent, PyObject* const* given, int tensors, int numbers) {
   Formula formula;
   Operand operands[kMostSlots];
   int types[kMostSlots];
@@ -572,12 +572,13 @@ Ref run_formula(const Step* steps, int count, PyObject* const* given, int tensor
   }
   formula.count = count;
   formula.block = kBlockBytes / static_cast<npy_intp>(type == NPY_FLOAT ? sizeof(float) : sizeof(double));
+  const Loop* last_loop = nullptr;
   for (int i = 0; i < count; ++i) {
     const Step& step = steps[i];
     Stage& stage = formula.stages[i];
     int own[4];
     for (int k = 0; k < step.count; ++k) own[k] = types[step.operands[k]];
-    const Loop* loop = step.loop(own);
+    const Loop* loop = last_loop = step.loop(own);
     if (loop == nullptr) return Ref();
     // Temporaries have room for elements of the formula's type.
     const int made = loop->result;
@@ -594,11 +595,16 @@ Ref run_formula(const Step* steps, int count, PyObject* const* given, int tensor
     }
     types[step.result] = made;
   }
-  const int made = types[steps[count - 1].result];
-  Ref out(PyArray_NewFromDescr(&PyArray_Type, PyArray_DescrFromType(made), PyArray_NDIM(first), PyArray_DIMS(first),
-                               nullptr, nullptr, 0, nullptr));
+  const Step& last = steps[count - 1];
+  const int made = types[last.result];
+  const bool reuses = spent >= 0 && types[spent] == made && formula.moves[spent] != 0 && is_private(given[spent]) &&
+                      (last_loop->in_place || std::find(last.operands, last.operands + last.count, spent) ==
+                                                  last.operands + last.count);
+  Ref fresh = reuses ? Ref() : new_array(made, PyArray_NDIM(first), PyArray_DIMS(first));
+  if (!reuses && !fresh) return fresh;
+  Ref out = reuses ? Ref::borrow(given[spent]) : new_tensor(std::move(fresh));
   if (!out) return out;
-  auto* result = reinterpret_cast<PyArrayObject*>(out.get());
+  auto* result = array_of(out.get());
   formula.result = PyArray_BYTES(result);
   const npy_intp size = PyArray_SIZE(result);
   if (size < kGrain) {
@@ -609,7 +615,7 @@ Ref run_formula(const Step* steps, int count, PyObject* const* given, int tensor
     ReleaseGil without_gil;
     parallel_for(size, kGrain, [&](npy_intp begin, npy_intp end) { formula.run(begin, end); });
   }
-  return new_tensor(std::move(out));
+  return out;
 }
 
 }  // namespace detail

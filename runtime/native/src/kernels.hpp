@@ -9,6 +9,7 @@
 
 #include "core.hpp"
 #include "loops.hpp"
+#include "memory.hpp"
 #include "observe.hpp"
 #include "parallel.hpp"
 
@@ -550,8 +551,7 @@ inline Ref result_like(PyArrayObject* array, const Loop& loop) {
   } else {
     descr = PyArray_DescrFromType(loop.result);
   }
-  return Ref(PyArray_NewFromDescr(&PyArray_Type, descr, PyArray_NDIM(array), PyArray_DIMS(array), nullptr, nullptr, 0,
-                                  nullptr));
+  return new_array(descr, PyArray_NDIM(array), PyArray_DIMS(array));
 }
 
 inline bool same_shape(PyArrayObject* a, PyArrayObject* b) {
@@ -735,9 +735,17 @@ const Loop* step_loop(const int* types) {
   }
 }
 
-Ref run_formula(const Step* steps, int count, PyObject* const* given, int tensors, int numbers);
+Ref run_formula(const Step* steps, int count, int spent, PyObject* const* given, int tensors, int numbers);
 
 }  // namespace detail
+
+// Whether a plain Tensor, without history, is the caller's alone with all its memory.
+inline bool is_private(PyObject* tensor) {
+  PyArrayObject* array = array_of(tensor);
+  return Py_REFCNT(tensor) == 1 && Py_REFCNT(array) == 1 && PyArray_BASE(array) == nullptr &&
+         PyArray_CHKFLAGS(array, NPY_ARRAY_OWNDATA | NPY_ARRAY_WRITEABLE) && as_tensor(tensor)->edge == Py_None &&
+         as_tensor(tensor)->extra == Py_None;
+}
 
 template <class F, class... Slots>
 constexpr Step step(int result, Slots... operands) {
@@ -750,11 +758,23 @@ constexpr Step step(int result, Slots... operands) {
 
 // A formula over Tensors of one shape, and numbers after them; a Tensor without history, or null without an exception
 // where its statements have to be run: while a graph is recorded, where dtypes differ or shapes broadcast.
+//
+// `spent`: the slot of the gradient, where no formula after this one reads it; else -1. Its memory then becomes the
+// result's, if nobody else can read it.
 template <int tensors, size_t count, class... Args>
-Ref fused(const Step (&steps)[count], Args... args) {
+Ref fused(const Step (&steps)[count], int spent, Args... args) {
   if (grad_enabled || unusual != 0 || kernels_replaced != 0) return Ref();
   PyObject* const given[] = {args...};
-  return detail::run_formula(steps, count, given, tensors, sizeof...(args) - tensors);
+  return detail::run_formula(steps, count, spent, given, tensors, sizeof...(args) - tensors);
+}
+
+// The same of a formula of one kernel: worth it for what its statement can not do, which is to reuse large memory.
+template <int tensors, class... Args>
+Ref fused(const Step (&steps)[1], int spent, Args... args) {
+  PyObject* const given[] = {args...};
+  if (spent < 0 || !is_plain(given[spent]) || PyArray_NBYTES(array_of(given[spent])) < kLargeArray) return Ref();
+  if (grad_enabled || unusual != 0 || kernels_replaced != 0 || !is_private(given[spent])) return Ref();
+  return detail::run_formula(steps, 1, spent, given, tensors, sizeof...(args) - tensors);
 }
 
 }  // namespace gradwright

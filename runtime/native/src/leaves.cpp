@@ -33,7 +33,10 @@ bool same_layout(PyArrayObject* grad, PyArrayObject* leaf) {
 
 // A copy of `grad`, laid out as the leaf is.
 Ref copy_for(PyArrayObject* leaf, PyArrayObject* grad) {
-  Ref own(PyArray_NewLikeArray(leaf, NPY_KEEPORDER, nullptr, 0));
+  PyArray_Descr* dtype = PyArray_DESCR(leaf);
+  Py_INCREF(dtype);
+  Ref own = PyArray_IS_C_CONTIGUOUS(leaf) ? new_array(dtype, PyArray_NDIM(leaf), PyArray_DIMS(leaf))
+                                          : Ref(PyArray_NewLikeArray(leaf, NPY_KEEPORDER, dtype, 0));
   if (own && PyArray_CopyInto(reinterpret_cast<PyArrayObject*>(own.get()), grad) < 0) return Ref();
   return own ? new_tensor(std::move(own)) : Ref();
 }
@@ -93,7 +96,7 @@ Ref sum_leading(PyArrayObject* grad, int ndim, const npy_intp* dims) {
   if (size < 2 || PyArray_SIZE(grad) == 0) return Ref();
   PyArray_Descr* dtype = PyArray_DESCR(grad);
   Py_INCREF(dtype);
-  Ref sum(PyArray_NewFromDescr(&PyArray_Type, dtype, ndim, const_cast<npy_intp*>(dims), nullptr, nullptr, 0, nullptr));
+  Ref sum = new_array(dtype, ndim, dims);
   if (!sum) return sum;
   void* out = PyArray_DATA(reinterpret_cast<PyArrayObject*>(sum.get()));
   const npy_intp count = PyArray_SIZE(grad) / size;

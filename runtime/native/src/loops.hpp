@@ -44,6 +44,7 @@ struct Loop {
   int result = NPY_NOTYPE;  // NumPy's number of the result's element type
   // The Python kernel is made of several ufuncs, each of which lays its result out anew.
   bool composed = false;
+  bool in_place = true;  // the result may be an operand
 };
 
 // -- NumPy's
@@ -271,7 +272,7 @@ constexpr bool is_composed() {
 }
 
 template <class F, class T>
-inline const Loop own_loop = {Levels<detail::Body<F, T>>::best(), nullptr, kTypeNumber<T>, is_composed<F>()};
+inline const Loop own_loop = {Levels<detail::Body<F, T>>::best(), nullptr, kTypeNumber<T>, is_composed<F>(), !IsBlock<F>};
 
 // Functions that are exact enough for float alone say so.
 template <class F>

@@ -9,6 +9,7 @@
 #include "callable.hpp"
 #include "engine.hpp"
 #include "kernels.hpp"
+#include "memory.hpp"
 #include "parallel.hpp"
 #include "optim.hpp"
 #include "registry.hpp"
@@ -222,6 +223,8 @@ PyMethodDef methods[] = {
     {"kernel_restored", kernel_restored, METH_O, "Undo that."},
     {"remember_choice", remember, METH_VARARGS, "Let a packet call an overload for arguments of these types."},
     {"set_num_threads", set_threads, METH_O, "How many threads loops over large arrays may use."},
+    {"keep_memory", keep_memory, METH_O, "How many bytes of large arrays may be kept for new ones."},
+    {"kept_memory", kept_memory, METH_NOARGS, "The bound, and how many bytes are kept now."},
     {"watch", watch, METH_O, "Tell an object of the operators and Nodes that run; None ends it."},
     {"left_to_python", left_to_python, METH_NOARGS, "Why operators and Node classes have no native counterpart."},
     {"backward", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(run_backward)), METH_FASTCALL,
@@ -245,7 +248,7 @@ PyMethodDef methods[] = {
 
 int execute(PyObject* module) {
   import_array1(-1);
-  if (!ready_callables()) return -1;
+  if (!ready_memory() || !ready_callables()) return -1;
   const std::pair<const char*, PyObject*> types[] = {
       {"TensorBase", make_tensor_base(module)},
       {"NodeBase", make_node_base(module)},

@@ -133,6 +133,7 @@ PyObject* py_apply(PyObject* self, PyObject* grad) {
     PyErr_SetString(PyExc_SystemError, "a generated Node has too many edges");
     return nullptr;
   }
+  const Ref held = Ref::borrow(grad);  // the caller may have lent its only reference
   const bool done = node->cls->apply(node, grad, found);
   for (int i = 0; i < count; ++i) {
     PyTuple_SET_ITEM(result, i, found[i] == nullptr ? Py_NewRef(Py_None) : found[i]);

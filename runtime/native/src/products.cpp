@@ -53,10 +53,12 @@ Matrices batch(PyArrayObject* array) {
 Ref multiply(int type, npy_intp count, const Matrices& a, const Matrices& b, int ndim,
              const npy_intp* dims, bool by_columns = false) {
   const Loop& loop = *matmul.loop(type);
-  Ref out(PyArray_New(&PyArray_Type, ndim, dims, type, nullptr, nullptr, 0,
-                      by_columns ? NPY_ARRAY_F_CONTIGUOUS : 0, nullptr));
+  PyArray_Descr* dtype = PyArray_DescrFromType(type);
+  if (dtype == nullptr) return Ref();
+  const npy_intp item = PyDataType_ELSIZE(dtype);
+  const npy_intp columns[] = {item, a.rows * item};
+  Ref out = new_array(dtype, ndim, dims, by_columns ? columns : nullptr);
   if (!out) return out;
-  const npy_intp item = PyArray_ITEMSIZE(as_array(out));
   const npy_intp sizes[] = {count, a.rows, a.columns, b.columns};
   const npy_intp row_step = by_columns ? item : b.columns * item;
   const npy_intp column_step = by_columns ? a.rows * item : item;

@@ -7,6 +7,7 @@
 #include "reductions.hpp"
 
 #include "levels.hpp"
+#include "memory.hpp"
 #include "pairwise.hpp"
 #include "parallel.hpp"
 
@@ -130,7 +131,7 @@ Ref new_result(PyArrayObject* array, const Dims& dims, bool keepdim, const int* 
     }
   }
   Py_INCREF(dtype);
-  return Ref(PyArray_NewFromDescr(&PyArray_Type, dtype, ndim, sizes, plain ? nullptr : strides, nullptr, 0, nullptr));
+  return new_array(dtype, ndim, sizes, plain ? nullptr : strides);
 }
 
 // What a loop over `array` into `result` goes through; nothing where elements are not in their places.
@@ -461,7 +462,7 @@ Ref fold_all(PyObject* tensor, Empty empty = Empty::kAllowed) {
   }
   PyArray_Descr* dtype = PyArray_DESCR(array);
   Py_INCREF(dtype);
-  Ref result(PyArray_NewFromDescr(&PyArray_Type, dtype, 0, nullptr, nullptr, nullptr, 0, nullptr));
+  Ref result = new_array(dtype, 0, nullptr);
   if (!result) return result;
   const Axis axis = {size, 1, 0};
   const auto work = [&]<class T>(const T* in, T* out) {
@@ -494,7 +495,7 @@ Ref extremum_along(PyObject* tensor, PyObject* dim, PyObject* keepdim) {
   if (!PyLong_CheckExact(dim)) return Ref();
   Ref values = fold<Fold>(tensor, dim, keepdim, Empty::kDeclined);
   if (!values) return values;
-  Ref indices(PyArray_SimpleNew(PyArray_NDIM(as_array(values)), PyArray_DIMS(as_array(values)), NPY_INT64));
+  Ref indices = new_array(NPY_INT64, PyArray_NDIM(as_array(values)), PyArray_DIMS(as_array(values)));
   if (!indices) return indices;
   PyArrayObject* array = array_of(tensor);
   Dims dims;

@@ -347,7 +347,7 @@ bool same_shape(PyArrayObject* a, PyArrayObject* b) {
 }
 
 Ref new_array(int ndim, const npy_intp* sizes, Kind kind) {
-  return Ref(PyArray_SimpleNew(ndim, const_cast<npy_intp*>(sizes), kind == Kind::kFloat32 ? NPY_FLOAT : NPY_DOUBLE));
+  return gradwright::new_array(kind == Kind::kFloat32 ? NPY_FLOAT : NPY_DOUBLE, ndim, sizes);
 }
 Ref new_like(PyArrayObject* array, Kind kind) { return new_array(PyArray_NDIM(array), PyArray_DIMS(array), kind); }
 

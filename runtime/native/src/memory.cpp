@@ -1,0 +1,153 @@
+#include "memory.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <deque>
+#include <mutex>
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+namespace gradwright {
+
+namespace {
+
+constexpr size_t kLine = 64;
+constexpr size_t kHugePage = size_t{1} << 21;
+
+size_t physical_memory() {
+  const long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
+  return pages > 0 && size > 0 ? static_cast<size_t>(pages) * static_cast<size_t>(size) : 0;
+}
+
+struct Block {
+  void* memory;
+  size_t size;
+};
+
+// What waits, the oldest first. Arrays may be freed while the process ends: it is never destroyed.
+struct Kept {
+  std::mutex mutex;
+  std::deque<Block> blocks;
+  size_t size = 0;
+#ifdef __SANITIZE_ADDRESS__
+  size_t bound = 0;  // memory that is kept hides who uses it after it was freed
+#else
+  size_t bound = std::min(size_t{1} << 28, physical_memory() / 16);
+#endif
+};
+Kept& kept = *new Kept;
+
+PyObject* handler = nullptr;
+
+// Sizes are rounded up, by an eighth at most, so that arrays of nearly one size can follow each other.
+size_t rounded(size_t size) {
+  size_t step = kLine;
+  while (step * 16 <= size) step *= 2;
+  return (size + step - 1) / step * step;
+}
+
+// Aligned to the lines of the cache, and in large pages where it is large.
+void* fresh(size_t size) {
+  const bool huge = size >= 2 * kHugePage;
+  void* memory = std::aligned_alloc(huge ? kHugePage : kLine, huge ? (size + kHugePage - 1) / kHugePage * kHugePage : size);
+#ifdef MADV_HUGEPAGE
+  if (memory != nullptr && huge) madvise(memory, size / kHugePage * kHugePage, MADV_HUGEPAGE);
+#endif
+  return memory;
+}
+
+// Frees the oldest until no more than `bound` bytes are left. The caller has the lock.
+void trim(size_t bound) {
+  while (kept.size > bound) {
+    kept.size -= kept.blocks.front().size;
+    std::free(kept.blocks.front().memory);
+    kept.blocks.pop_front();
+  }
+}
+
+void* allocate(void*, size_t size) {
+  size = rounded(size);
+  {
+    const std::lock_guard lock(kept.mutex);
+    // What was given back last is the most likely to be in a cache.
+    const auto found = std::find_if(kept.blocks.rbegin(), kept.blocks.rend(),
+                                    [size](const Block& block) { return block.size == size; });
+    if (found != kept.blocks.rend()) {
+      void* memory = found->memory;
+      kept.blocks.erase(std::next(found).base());
+      kept.size -= size;
+      return memory;
+    }
+  }
+  void* memory = fresh(size);
+  if (memory != nullptr) return memory;
+  const std::lock_guard lock(kept.mutex);
+  trim(0);
+  return fresh(size);
+}
+
+void* allocate_zeros(void* context, size_t count, size_t item) {
+  void* memory = allocate(context, count * item);
+  if (memory != nullptr) std::memset(memory, 0, count * item);
+  return memory;
+}
+
+void* reallocate(void*, void* memory, size_t size) { return std::realloc(memory, rounded(size)); }
+
+void give_back(void*, void* memory, size_t size) {
+  if (memory == nullptr) return;
+  size = rounded(size);
+  const std::lock_guard lock(kept.mutex);
+  if (size > kept.bound) {
+    std::free(memory);
+    return;
+  }
+  kept.blocks.push_back({memory, size});
+  kept.size += size;
+  trim(kept.bound);
+}
+
+PyDataMem_Handler functions = {
+    "gradwright", 1, {nullptr, allocate, allocate_zeros, reallocate, give_back},
+};
+
+}  // namespace
+
+Ref new_array(PyArray_Descr* dtype, int ndim, const npy_intp* dims, const npy_intp* strides) {
+  if (dtype == nullptr) return Ref();
+  npy_intp size = PyDataType_ELSIZE(dtype);
+  for (int i = 0; i < ndim; ++i) size *= dims[i];
+  const bool large = size >= kLargeArray && kept.bound > 0;
+  Ref others(large ? PyDataMem_SetHandler(handler) : nullptr);
+  if (large && !others) {
+    Py_DECREF(dtype);
+    return Ref();
+  }
+  Ref array(PyArray_NewFromDescr(&PyArray_Type, dtype, ndim, const_cast<npy_intp*>(dims),
+                                 const_cast<npy_intp*>(strides), nullptr, 0, nullptr));
+  if (large && !Ref(PyDataMem_SetHandler(others.get()))) return Ref();
+  return array;
+}
+
+bool ready_memory() {
+  if (handler == nullptr) handler = PyCapsule_New(&functions, "mem_handler", nullptr);
+  return handler != nullptr;
+}
+
+PyObject* keep_memory(PyObject*, PyObject* bound) {
+  const size_t bytes = PyLong_AsSize_t(bound);
+  if (bytes == static_cast<size_t>(-1) && PyErr_Occurred()) return nullptr;
+  const std::lock_guard lock(kept.mutex);
+  kept.bound = bytes;
+  trim(bytes);
+  Py_RETURN_NONE;
+}
+
+PyObject* kept_memory(PyObject*, PyObject*) {
+  const std::lock_guard lock(kept.mutex);
+  return Py_BuildValue("nn", static_cast<Py_ssize_t>(kept.bound), static_cast<Py_ssize_t>(kept.size));
+}
+
+}  // namespace gradwright
