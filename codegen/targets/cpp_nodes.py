@@ -263,9 +263,11 @@ def _formula(
         raise UnprintableError("asks for the elements of a list")
     names = [_grad_name(edge) for edge in edges]
     formula = fuse(gradient.tree, printer.library.operators, printer.library.loops) if len(names) == 1 else None
-    if formula is not None:
+    spent = "-1" if formula is None else _spent(formula, gradient, node)
+    # One kernel has its statement; as a loop it can reuse the memory of the gradient, and nothing else.
+    if formula is not None and (len(formula.steps) > 1 or spent != "-1"):
         table = f"{node.class_name}_{edges[0].name}"
-        _run_fused(formula, table, names[0], _spent(formula, gradient, node), printer, out)
+        _run_fused(formula, table, names[0], spent, printer, out)
         out.add(f"if (!{names[0]}) {{")
         with out.block():
             out.add("if (PyErr_Occurred()) return false;")
@@ -302,9 +304,7 @@ def _reads_gradient(tree: TypedExpr) -> bool:
     return any(isinstance(part, Variable) and part.kind is VariableKind.GRAD for part in walk(tree))
 
 
-def _run_fused(
-    formula: FusedFormula, table: str, name: str, spent: str, printer: CppPrinter, out: Statements
-) -> None:
+def _run_fused(formula: FusedFormula, table: str, name: str, spent: str, printer: CppPrinter, out: Statements) -> None:
     given = [printer.value(tensor) for tensor in formula.tensors]
     given += [printer.default(n) if isinstance(n, ParameterPlan) else printer.value(n) for n in formula.numbers]
     out.assign(name, f"fused<{len(formula.tensors)}>(", [table, spent, *given], ");")

@@ -66,8 +66,6 @@ def test_a_result_never_takes_the_place_of_its_operands() -> None:
 @pytest.mark.parametrize(
     ("function", "without"),
     [
-        ("mul_Tensor", ""),  # one step: its entry does it
-        ("tanh_default", ""),
         ("sin_default", "cos"),  # no loop for a kernel
         ("silu_default", "silu_slope"),  # nor for a helper
         ("sum_dim_IntList", ""),  # not element-wise
@@ -78,10 +76,21 @@ def test_others_stay_statements(function: str, without: str) -> None:
     assert fused(OPERATORS[function], without=without) is None
 
 
+def apply_of(function: str) -> str:
+    assert PLAN is not None
+    return operator_text(OPERATORS[function], PLAN, PATHS).partition("::apply(")[2]
+
+
+def test_the_last_formula_that_reads_the_gradient_may_take_its_memory() -> None:
+    assert "fused<2>(TanhBackward0_self, 0, grad, " in apply_of("tanh_default")
+    assert "fused<2>(MulBackward0_self, has_edge(node, 1) ? -1 : 0, grad, " in apply_of("mul_Tensor")
+    assert "fused<2>(MulBackward0_other, 0, grad, " in apply_of("mul_Tensor")
+
+
 def test_the_statements_stand_behind_the_loop() -> None:
     assert PLAN is not None
     text = operator_text(OPERATORS["sin_default"], PLAN, PATHS)
     assert "step<struct kernels::cos>(2, 1)," in text
-    loop, _, statements = text.partition("for_self = fused<2>(SinBackward0_self, grad, self.get());")
+    loop, _, statements = text.partition("for_self = fused<2>(SinBackward0_self, 0, grad, self.get());")
     assert "ops::cos_default" not in loop
     assert "ops::cos_default(self.get())" in statements

@@ -212,7 +212,9 @@ def fused_nodes() -> dict[str, OperatorPlan]:
     found = {}
     for operator in PLAN.operators:
         trees = [] if operator.node is None else [g.tree for g in operator.node.gradients if g.tree is not None]
-        if has_entry(operator, KERNELS) and any(fuse(tree, known, KERNELS.functors) for tree in trees):
+        formulas = [fuse(tree, known, KERNELS.functors) for tree in trees]
+        # Those of one kernel run as a loop over large arrays alone: see test_native_memory.py.
+        if has_entry(operator, KERNELS) and any(formula and len(formula.steps) > 1 for formula in formulas):
             found[operator.function] = operator
     return found
 

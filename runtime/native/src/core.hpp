@@ -63,6 +63,13 @@ struct Tensor {
   Tensor* previous;
 };
 
+// How many freed objects of a kind are kept to be used again. AddressSanitizer shall see who uses them after that.
+#ifdef __SANITIZE_ADDRESS__
+constexpr int kMostKept = 0;
+#else
+constexpr int kMostKept = 256;
+#endif
+
 struct NodeClass;
 
 constexpr int kInlineDims = 6;
@@ -182,13 +189,15 @@ PyObject* unpack(Node* self, const char* name, const SavedInput& slot);
 // A new Tensor whose history is `self`; without one, for an output that has no gradient.
 Ref unpack(Node* self, const char* name, const SavedResult& slot, bool history = true);
 
+// Let go of a list `_writes`, or of what stands in its place; null is nothing.
+void drop_counter(PyObject* writes);
 // The count in a list `_writes`; false, with an exception, for inference tensors.
 bool read_count(PyObject* writes, int64_t* count);
 
 inline void drop(SavedInput& slot) { Py_CLEAR(slot.tensor); }
 inline void drop(SavedResult& slot) {
   Py_CLEAR(slot.array);
-  Py_CLEAR(slot.writes);
+  drop_counter(std::exchange(slot.writes, nullptr));
 }
 
 // Sets the exception of saved state that is gone.

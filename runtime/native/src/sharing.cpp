@@ -34,9 +34,16 @@ void join(Tensor* tensor, Tensor* other, Tensor* root) {
   enter_ring(tensor, other->next == nullptr ? other : root);
 }
 
+// Counters that were let go of, to be used again: each Node that saves its output needs one.
+PyObject* free_counters[kMostKept + 1];
+int free_counter_count = 0;
+
 PyObject* new_counter() {
+  if (free_counter_count > 0) return free_counters[--free_counter_count];
   PyObject* writes = PyList_New(1);
   if (writes == nullptr) return nullptr;
+  // No cycle goes through it. And what is used again must not be in the midst of a collection, which would clear it.
+  PyObject_GC_UnTrack(writes);
   PyList_SET_ITEM(writes, 0, PyLong_FromLong(0));  // a small int always is there
   return writes;
 }
@@ -111,6 +118,20 @@ bool load_marks() {
   if (marks.multi != nullptr && marks.no_grad != nullptr && marks.inference != nullptr) return true;
   PyErr_SetString(PyExc_KeyError, "marks");
   return false;
+}
+
+void drop_counter(PyObject* writes) {
+  if (writes == nullptr || writes == Py_None) {
+    Py_XDECREF(writes);
+    return;
+  }
+  const bool reusable = Py_REFCNT(writes) == 1 && PyList_CheckExact(writes) && PyList_GET_SIZE(writes) == 1 &&
+                        !PyObject_GC_IsTracked(writes);
+  if (reusable && free_counter_count < kMostKept && PyList_SetItem(writes, 0, PyLong_FromLong(0)) == 0) {
+    free_counters[free_counter_count++] = writes;
+  } else {
+    Py_DECREF(writes);
+  }
 }
 
 bool make_counter(Tensor* tensor) {

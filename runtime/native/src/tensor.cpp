@@ -43,7 +43,7 @@ int clear(PyObject* self) {
   Py_CLEAR(tensor->base);
   Py_CLEAR(tensor->edge);
   Py_CLEAR(tensor->extra);
-  Py_CLEAR(tensor->writes);
+  drop_counter(std::exchange(tensor->writes, nullptr));
   return 0;
 }
 
@@ -68,13 +68,8 @@ const PyType_Slot own_slots[] = {
     {0, nullptr},
 };
 
-// Memory of exact Tensors that were freed, to be used again. AddressSanitizer shall see who uses it after that.
-#ifdef __SANITIZE_ADDRESS__
-constexpr int kKept = 0;
-#else
-constexpr int kKept = 256;
-#endif
-PyObject* kept[kKept + 1];
+// Memory of exact Tensors that were freed, to be used again.
+PyObject* kept[kMostKept + 1];
 int kept_count = 0;
 
 // Frees an exact Tensor. It takes the place of what Python makes for a class without slots of its own, and is called
@@ -90,7 +85,7 @@ void free_exact(PyObject* self) {
   if (tensor->weakrefs != nullptr) PyObject_ClearWeakRefs(self);
   Py_TRASHCAN_BEGIN(self, free_exact);
   clear(self);
-  if (kept_count < kKept) {
+  if (kept_count < kMostKept) {
     kept[kept_count++] = self;
   } else {
     PyObject_GC_Del(self);

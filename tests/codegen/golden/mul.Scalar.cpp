@@ -24,6 +24,10 @@ bool MulBackward1::record(PyObject* out, PyObject* self, PyObject* other) {
   return true;
 }
 
+constexpr Step MulBackward1_self[] = {
+    step<struct kernels::mul>(2, 0, 1),
+};
+
 bool MulBackward1::apply(Node* base, PyObject* grad, PyObject** results) {
   auto* node = static_cast<MulBackward1*>(base);
   if (!check_not_freed(node)) return false;
@@ -33,9 +37,16 @@ bool MulBackward1::apply(Node* base, PyObject* grad, PyObject** results) {
 #line 6 "derivatives.yaml"
   Ref t0 = conjugate_number(other.get());
   if (!t0) return false;
+  for_self = fused<1>(MulBackward1_self, 0, grad, t0.get());
+  if (!for_self) {
+    if (PyErr_Occurred()) return false;
 #line 6 "derivatives.yaml"
-  for_self = ops::mul_Scalar(grad, t0.get());
-  if (!for_self) return false;
+    Ref t1 = conjugate_number(other.get());
+    if (!t1) return false;
+#line 6 "derivatives.yaml"
+    for_self = ops::mul_Scalar(grad, t1.get());
+    if (!for_self) return false;
+  }
   results[0] = gradient(for_self);
   return true;
 }

@@ -27,6 +27,13 @@ bool MulBackward0::record(PyObject* out, PyObject* self, PyObject* other) {
   return true;
 }
 
+constexpr Step MulBackward0_self[] = {
+    step<struct kernels::mul>(2, 0, 1),
+};
+constexpr Step MulBackward0_other[] = {
+    step<struct kernels::mul>(2, 0, 1),
+};
+
 bool MulBackward0::apply(Node* base, PyObject* grad, PyObject** results) {
   auto* node = static_cast<MulBackward0*>(base);
   if (!check_not_freed(node)) return false;
@@ -36,21 +43,29 @@ bool MulBackward0::apply(Node* base, PyObject* grad, PyObject** results) {
   if (!self) return false;
   Ref for_self;
   if (has_edge(node, 0)) {
+    for_self = fused<2>(MulBackward0_self, has_edge(node, 1) ? -1 : 0, grad, other.get());
+    if (!for_self) {
+      if (PyErr_Occurred()) return false;
 #line 3 "derivatives.yaml"
-    Ref t0 = conjugate(other.get(), py::conj_default);
-    if (!t0) return false;
+      Ref t0 = conjugate(other.get(), py::conj_default);
+      if (!t0) return false;
 #line 3 "derivatives.yaml"
-    for_self = ops::mul_Tensor(grad, t0.get());
-    if (!for_self) return false;
+      for_self = ops::mul_Tensor(grad, t0.get());
+      if (!for_self) return false;
+    }
   }
   Ref for_other;
   if (has_edge(node, 1)) {
+    for_other = fused<2>(MulBackward0_other, 0, grad, self.get());
+    if (!for_other) {
+      if (PyErr_Occurred()) return false;
 #line 4 "derivatives.yaml"
-    Ref t0 = conjugate(self.get(), py::conj_default);
-    if (!t0) return false;
+      Ref t0 = conjugate(self.get(), py::conj_default);
+      if (!t0) return false;
 #line 4 "derivatives.yaml"
-    for_other = ops::mul_Tensor(grad, t0.get());
-    if (!for_other) return false;
+      for_other = ops::mul_Tensor(grad, t0.get());
+      if (!for_other) return false;
+    }
   }
   results[0] = gradient(for_self);
   results[1] = gradient(for_other);
