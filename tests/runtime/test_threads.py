@@ -6,19 +6,15 @@ import ctypes
 import os
 import subprocess
 import sys
-import sysconfig
 import threading
 from collections.abc import Iterator
 
 import numpy as np
 import pytest
-from compiling import COMPILER
+from compiling import loaded
 
 import runtime
-from documents import ROOT
 from runtime import threads
-
-SOURCES = ROOT / "runtime" / "native" / "src"
 
 PROGRAM = r"""
 #include "parallel.hpp"
@@ -84,21 +80,11 @@ int nest(long size) {
 
 @pytest.fixture(scope="module")
 def loops(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ctypes.CDLL]:
-    """The pool alone, with some loops on it. Calls leave the GIL to others."""
-    if COMPILER is None or sys.platform == "win32":
-        pytest.skip("needs a C++ compiler")
-    folder = tmp_path_factory.mktemp("threads")
-    source, library = folder / "loops.cpp", folder / "loops.so"
-    source.write_text(PROGRAM)
-    includes = [SOURCES, sysconfig.get_paths()["include"], np.get_include()]
-    command = [COMPILER, "-std=c++20", "-O1", "-fPIC", "-shared", "-pthread", *(f"-I{path}" for path in includes)]
-    if sys.platform == "darwin":
-        command += ["-undefined", "dynamic_lookup"]
-    subprocess.run([*command, str(source), str(SOURCES / "parallel.cpp"), "-o", str(library)], check=True)
-    loaded = ctypes.CDLL(str(library))
-    loaded.visit.argtypes = [ctypes.c_long, ctypes.c_long, ctypes.c_void_p, ctypes.c_int]
-    yield loaded
-    loaded.set_threads(1)
+    """The pool alone, with some loops on it."""
+    library = loaded(tmp_path_factory.mktemp("threads"), PROGRAM, "parallel.cpp")
+    library.visit.argtypes = [ctypes.c_long, ctypes.c_long, ctypes.c_void_p, ctypes.c_int]
+    yield library
+    library.set_threads(1)
 
 
 def visit(loops: ctypes.CDLL, size: int, grain: int, microseconds: int = 0) -> int:

@@ -19,6 +19,10 @@
 #endif
 #include <numpy/arrayobject.h>
 
+#if defined(__x86_64__) && (defined(__GNUC__) || defined(__clang__))
+#define GRADWRIGHT_X86 1
+#endif
+
 namespace gradwright {
 
 // Owns a reference; null where there is no object.

@@ -92,13 +92,34 @@ bool Operand::set(PyObject* object) {
   return true;
 }
 
+namespace {
+
+// Whether a loop over dense operands, of which `bytes` are read and written, goes around the caches.
+bool goes_around(const Loop& loop, npy_intp bytes) { return loop.streaming != nullptr && bytes > streaming_size(); }
+
+// The function for such a call.
+LoopFunction function_for(const Loop& loop, char* const* args, int count, npy_intp size, const npy_intp* steps) {
+  const npy_intp item = loop.result == NPY_FLOAT ? sizeof(float) : sizeof(double);
+  const int last = count - 1;
+  if (loop.streaming == nullptr || steps[last] != item) return loop.function;
+  npy_intp bytes = size * item;
+  for (int k = 0; k < last; ++k) {
+    if ((steps[k] != item && steps[k] != 0) || args[k] == args[last]) return loop.function;
+    bytes += size * steps[k];
+  }
+  return goes_around(loop, bytes) ? loop.streaming : loop.function;
+}
+
+}  // namespace
+
 void run_large(const Loop& loop, char* const* args, int count, npy_intp size, const npy_intp* steps) {
+  const LoopFunction function = function_for(loop, args, count, size, steps);
   ReleaseGil without_gil;
   parallel_for(size, kGrain, [&](npy_intp begin, npy_intp end) {
     char* from[kMostOperands + 1];
     for (int k = 0; k < count; ++k) from[k] = args[k] + begin * steps[k];
     const npy_intp part = end - begin;
-    loop.function(from, &part, steps, loop.data);
+    function(from, &part, steps, loop.data);
   });
 }
 
@@ -607,6 +628,9 @@ Ref run_formula(const Step* steps, int count, int spent, PyObject* const* given,
   auto* result = array_of(out.get());
   formula.result = PyArray_BYTES(result);
   const npy_intp size = PyArray_SIZE(result);
+  npy_intp bytes = PyArray_NBYTES(result);
+  for (int slot = 0; slot < tensors; ++slot) bytes += size * formula.moves[slot];
+  if (!reuses && goes_around(*last_loop, bytes)) formula.stages[count - 1].function = last_loop->streaming;
   if (size < kGrain) {
     formula.run(0, size);
   } else {

@@ -7,15 +7,12 @@
 #pragma once
 
 #include "core.hpp"
+#include "streaming.hpp"
 
 #include <algorithm>
 #include <cstring>
 #include <type_traits>
 #include <utility>
-
-#if defined(__x86_64__) && (defined(__GNUC__) || defined(__clang__))
-#define GRADWRIGHT_X86 1
-#endif
 
 #if defined(__GNUC__) || defined(__clang__)
 #define GRADWRIGHT_INLINE inline __attribute__((always_inline))
@@ -45,6 +42,9 @@ struct Loop {
   // The Python kernel is made of several ufuncs, each of which lays its result out anew.
   bool composed = false;
   bool in_place = true;  // the result may be an operand
+  // The same around the caches, where there is such a loop: the result is dense, and no operand; operands are dense or
+  // single elements.
+  LoopFunction streaming = nullptr;
 };
 
 // -- NumPy's
@@ -203,6 +203,37 @@ struct Body {
     }
   }
 
+  // Operands are dense or single elements, the result is dense and no operand.
+  static GRADWRIGHT_INLINE void run_streaming(char** args, npy_intp size, const npy_intp* steps) {
+    constexpr npy_intp kLine = kLineBytes / static_cast<npy_intp>(sizeof(T));
+    constexpr auto kIndices = std::make_index_sequence<kOperands>();
+    alignas(kLineBytes) T singles[kOperands][kLine];
+    const T* in[kOperands];
+    npy_intp moves[kOperands];
+    for (int k = 0; k < kOperands; ++k) {
+      moves[k] = steps[k] == 0 ? 0 : 1;
+      if (steps[k] == 0) std::fill_n(singles[k], kLine, read<T>(args[k]));
+      in[k] = steps[k] == 0 ? singles[k] : reinterpret_cast<const T*>(args[k]);
+    }
+    T* out = reinterpret_cast<T*>(args[kOperands]);
+    const auto advance = [&](npy_intp count) {
+      out += count;
+      size -= count;
+      for (int k = 0; k < kOperands; ++k) in[k] += count * moves[k];
+    };
+    const auto before = static_cast<npy_intp>(-reinterpret_cast<uintptr_t>(out) % kLineBytes / sizeof(T));
+    const npy_intp head = std::min(size, before);
+    run_dense<F, T>(in, out, head, kIndices);
+    advance(head);
+    for (; size >= kLine; advance(kLine)) {
+      alignas(kLineBytes) T line[kLine];
+      run_dense<F, T>(in, line, kLine, kIndices);
+      stream_line(out, line);
+    }
+    run_dense<F, T>(in, out, size, kIndices);
+    end_streaming();
+  }
+
   // What is not dense is copied into a block, once for all where it is a single element.
   static GRADWRIGHT_INLINE void run_blocks(char** args, npy_intp size, const npy_intp* steps) {
     constexpr npy_intp kSize = kBlock<T>;
@@ -241,6 +272,13 @@ struct Body {
 // variable GRADWRIGHT_CPU lowers it ("baseline", "avx2").
 int cpu_level();
 
+template <class F, class T>
+struct StreamingBody {
+  static GRADWRIGHT_INLINE void run(char** args, npy_intp size, const npy_intp* steps) {
+    detail::Body<F, T>::run_streaming(args, size, steps);
+  }
+};
+
 // A body for each level.
 template <class Body>
 struct Levels {
@@ -272,7 +310,14 @@ constexpr bool is_composed() {
 }
 
 template <class F, class T>
-inline const Loop own_loop = {Levels<detail::Body<F, T>>::best(), nullptr, kTypeNumber<T>, is_composed<F>(), !IsBlock<F>};
+LoopFunction streaming_loop() {
+  if constexpr (kCanStream && IsPointwise<F>) return Levels<StreamingBody<F, T>>::best();
+  return nullptr;
+}
+
+template <class F, class T>
+inline const Loop own_loop = {Levels<detail::Body<F, T>>::best(), nullptr,         kTypeNumber<T>,
+                              is_composed<F>(),                   !IsBlock<F>, streaming_loop<F, T>()};
 
 // Functions that are exact enough for float alone say so.
 template <class F>

@@ -1,0 +1,33 @@
+#include "streaming.hpp"
+
+#include <algorithm>
+#include <fstream>
+#include <limits>
+#include <string>
+
+namespace gradwright {
+
+namespace {
+
+// The last cache of the first processor, in bytes; 0 where the system does not tell. sysconf() gives the sum over all
+// caches of some machines.
+npy_intp last_cache() {
+  npy_intp size = 0;
+  for (int index = 0; index < 8; ++index) {
+    std::ifstream file("/sys/devices/system/cpu/cpu0/cache/index" + std::to_string(index) + "/size");
+    npy_intp kibibytes = 0;
+    char unit = 0;
+    if (!(file >> kibibytes >> unit)) break;
+    if (unit == 'K') size = std::max(size, kibibytes * 1024);
+  }
+  return size;
+}
+
+}  // namespace
+
+npy_intp streaming_size() {
+  static const npy_intp cache = last_cache();
+  return cache > 0 ? cache : std::numeric_limits<npy_intp>::max();
+}
+
+}  // namespace gradwright
