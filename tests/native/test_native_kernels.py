@@ -212,7 +212,7 @@ def test_results_are_laid_out_as_numpys(arrays: tuple[Array, Array]) -> None:
     "bits", [range(0, 2**32, 997), range(0x3F600000, 0x3F700000, 7), range(0x40700000, 0x40800000, 7)]
 )
 def test_erf_is_at_most_one_place_off(bits: range) -> None:
-    """All floats that a step meets; the places where it changes its polynomial, and where it reaches 1, more closely."""
+    """Floats in steps; closer where one polynomial follows the other, and where the result becomes 1."""
     x = np.arange(bits.start, bits.stop, bits.step, dtype=np.uint64).astype(np.uint32).view(np.float32)
     with np.errstate(all="ignore"):
         wanted = special.erf(x.astype(np.float64)).astype(np.float32)
