@@ -21,7 +21,7 @@ _unused_bound = 0  # where there is no core
 def set_memory_reserve(num_bytes: SupportsIndex, /) -> None:
     """Keep up to this many bytes of freed large tensors for new ones; 0 gives back all there is, and keeps nothing.
 
-    The default is 256 MiB, or a sixteenth of the machine's memory where that is less. Tensors of half a mebibyte and
+    The default is 256 MiB, or a sixteenth of the machine's memory where that is less. Tensors of 128 KiB and
     more are large.
 
     Raises:

@@ -11,8 +11,8 @@
 
 namespace gradwright {
 
-// Arrays from so many bytes on get memory that was kept.
-constexpr npy_intp kLargeArray = npy_intp{1} << 19;
+// Arrays from so many bytes on get memory that was kept: where allocators begin to map memory for each array by itself.
+constexpr npy_intp kLargeArray = npy_intp{1} << 17;
 
 // A new array, not initialised; `dtype` is taken over. Without `strides` it lies in the order of C.
 Ref new_array(PyArray_Descr* dtype, int ndim, const npy_intp* dims, const npy_intp* strides = nullptr);
