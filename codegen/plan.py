@@ -170,7 +170,8 @@ class FastPath:
 
     `dtypes`: `any`, `same` (all promoted arguments have one dtype), `float` (one dtype, float32 or float64),
     `number` (as float, or int64), `weak` (as float, and the Scalars are Python numbers).  `absent` names the arguments
-    that have to be None.
+    that have to be None; `default_dtype` those dtypes that are the default dtype where they are None: of operators that
+    take no Tensor and make one.
     """
 
     tensors: tuple[str, ...]
@@ -183,6 +184,11 @@ class FastPath:
     bool_lists: tuple[str, ...]
     dtype_arguments: tuple[str, ...]
     absent: tuple[str, ...]
+    default_dtype: tuple[str, ...] = ()
+
+    @property
+    def takes_tensors(self) -> bool:
+        return bool(self.tensors or self.lists)
 
     def without(self, names: frozenset[str]) -> FastPath:
         """The straight way of a call that leaves the Scalars `names` at their defaults."""
@@ -709,7 +715,7 @@ def _plan_fast_path(function: NativeFunction, kind: str) -> FastPath | None:
         elif isinstance(inner, ListType) or name in _GENERAL_ONLY:
             return None
     if not tensors and not lists:
-        return None
+        return _plan_fast_factory(function, int_lists, absent)
     promotion = function.promotion
     if promotion is None:
         return FastPath(
@@ -727,6 +733,14 @@ def _plan_fast_path(function: NativeFunction, kind: str) -> FastPath | None:
         tuple(tensors), (), (), promoted, dtypes, tuple(scalars), tuple(int_lists), (),
         tuple(dtype_arguments), tuple(absent),
     )  # fmt: skip
+
+
+def _plan_fast_factory(function: NativeFunction, sizes: list[str], absent: list[str]) -> FastPath | None:
+    """The straight way of an operator that makes a Tensor of a size, in a dtype that may be given."""
+    if "dtype" not in absent or len(sizes) + len(absent) < len(function.schema.arguments):
+        return None
+    placement = tuple(name for name in absent if name != "dtype")
+    return FastPath((), (), (), (), "any", (), tuple(sizes), (), (), placement, ("dtype",))
 
 
 # -- planning packets

@@ -17,6 +17,7 @@ from codegen.schema.defaults import EnumDefault, default_value
 from codegen.schema.parser import parse_schema
 from codegen.schema.types import Argument, FunctionSchema, ListType, OptionalType
 from runtime import dtypes
+from runtime.dispatch import NotInts
 from runtime.dtypes import dtype as DType
 from runtime.random import Generator
 from runtime.tensor import Tensor
@@ -82,6 +83,11 @@ class Signature:
             else:
                 values.append(parameter.default)
                 continue
+            if value is None and parameter.default is None and not parameter.required:
+                values.append(None)
+                continue
+            if type(value) is NotInts:  # the straight way has tried it
+                value = value.given
             try:
                 values.append(parameter.convert(value))
             except _Mismatch:

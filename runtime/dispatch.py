@@ -177,6 +177,10 @@ class Operator:
         """The arguments whose tangents matter: the differentiable ones; all, where their absence is a mistake."""
         if self.record is not None or self.jvp is not None or self.never_differentiable:
             return self._differentiable_positions
+        return self._tensor_positions
+
+    @cached_property
+    def _tensor_positions(self) -> list[int]:
         return [i for i, parameter in enumerate(self.signature.parameters) if parameter.type.startswith("Tensor")]
 
     @cached_property
@@ -336,13 +340,17 @@ class Operator:
                 values[dtype_at] = from_numpy(values[like_at]._array.dtype)
             elif not self._infers_dtype:
                 values[dtype_at] = get_default_dtype()
-        for i, parameter in enumerate(self.signature.parameters):
-            if parameter.type.startswith("Generator") and values[i] is None:
+        for i in self._generator_positions:
+            if values[i] is None:
                 from runtime.random import default_generator
 
                 values = list(values)
                 values[i] = default_generator
         return values
+
+    @cached_property
+    def _generator_positions(self) -> list[int]:
+        return [i for i, parameter in enumerate(self.signature.parameters) if parameter.type.startswith("Generator")]
 
     @cached_property
     def _infers_dtype(self) -> bool:
@@ -395,7 +403,7 @@ class Operator:
                 if interest.recorded or everywhere.recorded:
                     _tell_recorded(out)
         elif not self.never_differentiable and any(
-            tensor._edge is not None for tensor in self._tensors(values, range(len(values)))
+            tensor._edge is not None for tensor in self._tensors(values, self._tensor_positions)
         ):
             self.undifferentiable(out)
 
@@ -847,19 +855,21 @@ def any_edge(tensors: Sequence[Tensor]) -> bool:
 
 
 def int_tuple(value: Any, size: int | None) -> Any:
-    """A list of ints as kernels take it; what can not be one is left for the general path to refuse."""
+    """A list of ints as kernels take it; other things are left for the general path to convert or to refuse."""
     if type(value) is int:
         return (value,) * size if size is not None else value
     if isinstance(value, list | tuple) and all(type(item) is int for item in value):
         return tuple(value)
-    return None if value is None else _NOT_INTS
+    return value if value is None or type(value) is NotInts else NotInts(value)
 
 
-class _NotInts:
-    """Takes the place of a list that is none: every kernel fails on it, and the general path says why."""
+class NotInts:
+    """Takes the place of what is no list of Python ints: every kernel fails on it, and the general path unpacks it."""
 
+    __slots__ = ("given",)
 
-_NOT_INTS = _NotInts()
+    def __init__(self, given: Any) -> None:
+        self.given = given
 
 
 __all__ = [

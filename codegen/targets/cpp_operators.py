@@ -57,7 +57,7 @@ def _operands(body: str) -> int | None:
 
 def has_entry(operator: OperatorPlan, kernels: NativeKernels) -> bool:
     """Whether an operator has a straight way that C++ can take, or a composite function in C++."""
-    return (operator.fast is not None and bool(operator.parameters)) or is_composite(operator, kernels)
+    return (operator.fast is not None and operator.fast.takes_tensors) or is_composite(operator, kernels)
 
 
 def is_composite(operator: OperatorPlan, kernels: NativeKernels) -> bool:

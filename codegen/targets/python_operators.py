@@ -164,13 +164,14 @@ def _options(operator: OperatorPlan) -> list[str]:
 def _fast_lines(operator: OperatorPlan, fast: FastPath, decline: str, given: int | None = None) -> list[str]:
     """The straight way.  `decline` is the line that leaves it; `given`: only so many arguments are passed."""
     name = identifier
-    tests = [f"type({name(tensor)}) in plain" for tensor in fast.tensors]
+    tests = [f"type({name(tensor)}) in plain" for tensor in fast.tensors] if fast.takes_tensors else ["plain"]
     tests += [f"({name(tensor)} is None or type({name(tensor)}) in plain)" for tensor in fast.optionals]
     tests += [f"all_plain({name(tensors)})" for tensors in fast.lists]
     if given is None:
         tests += [f"{name(absent)} is None" for absent in fast.absent]
         tests += [f"type({name(flags)}) is tuple" for flags in fast.bool_lists]
         tests += [f"type({name(argument)}) is dtypes.dtype" for argument in fast.dtype_arguments]
+        tests += [f"({name(dtype)} is None or type({name(dtype)}) is dtypes.dtype)" for dtype in fast.default_dtype]
     if fast.dtypes == "weak":
         optional = {p.name for p in operator.parameters if str(p.type).endswith("?")}
         tests += [
@@ -204,7 +205,11 @@ def _int_list_lines(operator: OperatorPlan, fast: FastPath) -> list[str]:
         if parameter.name in fast.int_lists:
             name = identifier(parameter.name)
             optional = f"{name} is not None and " if str(parameter.type).endswith("?") else ""
-            lines += [f"if {optional}type({name}) is not tuple:", f"    {name} = int_tuple({name}, {parameter.size})"]
+            if fast.takes_tensors:
+                lines.append(f"if {optional}type({name}) is not tuple:")
+                lines.append(f"    {name} = int_tuple({name}, {parameter.size})")
+            else:  # no array is there that could not have such a size
+                lines.append(f"{name} = int_tuple({name}, {parameter.size})")
     return lines
 
 
@@ -236,6 +241,8 @@ def _call(operator: OperatorPlan, fast: FastPath, arrays: dict[str, str], parame
             text = f"None if {name} is None else {name}._array"
         elif parameter.name in fast.dtype_arguments:
             text = f"{name}.numpy"
+        elif parameter.name in fast.default_dtype:
+            text = f"({name} or dtypes.get_default_dtype()).numpy"
         elif parameter.name in fast.lists:
             text = f"[tensor._array for tensor in {name}]"
         else:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -54,6 +55,7 @@ _TYPE_NAMES = {
 }  # fmt: skip
 
 
+@cache
 def type_name(dtype: np.dtype[Any]) -> str:
     """The word PyTorch's messages use for an element type: `Long`, `Float`."""
     return _TYPE_NAMES.get(dtype.name, dtype.name)

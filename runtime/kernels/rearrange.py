@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 from typing import Any
 
@@ -37,6 +38,10 @@ def _joint_dtype(tensors: Sequence[Array]) -> np.dtype[Any]:
 def cat(tensors: Sequence[Array], dim: int = 0) -> Array:
     if not tensors:
         raise ValueError("torch.cat(): expected a non-empty list of Tensors")
+    first = tensors[0]
+    if -first.ndim <= dim < first.ndim and all(a.dtype is first.dtype and a.ndim == first.ndim for a in tensors):
+        with contextlib.suppress(ValueError):  # sizes differ: the way below says where
+            return np.concatenate(tensors, dim)
     for place, array in enumerate(tensors):
         if array.ndim == 0:
             raise RuntimeError(f"zero-dimensional tensor (at position {place}) cannot be concatenated")
