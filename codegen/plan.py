@@ -169,9 +169,9 @@ class FastPath:
     """The straight way through an operator: plain Tensors, no mode, dtypes that need no promotion.
 
     `dtypes`: `any`, `same` (all promoted arguments have one dtype), `float` (one dtype, float32 or float64),
-    `number` (as float, or int64), `weak` (as float, and the Scalars are Python numbers).  `absent` names the arguments
-    that have to be None; `default_dtype` those dtypes that are the default dtype where they are None: of operators that
-    take no Tensor and make one.
+    `number` (as float, or int64), `weak` (as float, beside Scalars).  Scalars are Python's ints and floats.  `absent`
+    names the arguments that have to be None; `default_dtype` those dtypes that are the default dtype where they are
+    None: of operators that take no Tensor and make one.
     """
 
     tensors: tuple[str, ...]
@@ -719,8 +719,8 @@ def _plan_fast_path(function: NativeFunction, kind: str) -> FastPath | None:
     promotion = function.promotion
     if promotion is None:
         return FastPath(
-            tuple(tensors), tuple(optionals), tuple(lists), (), "any", (), tuple(int_lists), tuple(bool_lists),
-            tuple(dtype_arguments), tuple(absent),
+            tuple(tensors), tuple(optionals), tuple(lists), (), "any", tuple(scalars), tuple(int_lists),
+            tuple(bool_lists), tuple(dtype_arguments), tuple(absent),
         )  # fmt: skip
     named = promotion.arguments
     promoted = tuple(name for name in tensors if named is None or name in named)

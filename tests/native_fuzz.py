@@ -463,7 +463,8 @@ class _Running:
             "is_leaf": t.is_leaf,
             "output_nr": t.output_nr,
             "grad_fn": None if function is None else _node(function),
-            "base": base is not None and next((i for i, v in enumerate(self.values) if v is base), "unknown"),
+            # A view without history, of what nobody has, is as good as none.
+            "base": next((i for i, v in enumerate(self.values) if v is base), t.requires_grad and base is not None),
         }
 
     def state(self, t: Any) -> dict[str, Any]:
@@ -509,24 +510,24 @@ class Broken(str):
 TOLERANCE = {"float32": 2e-5, "complex64": 2e-5, "float16": 2e-2, "bfloat16": 2e-2}
 
 
-def difference(on: Any, off: Any, path: str = "") -> str | None:
-    """Where two outcomes differ, in words; None if they agree."""
+def difference(on: Any, off: Any, path: str = "", rounding: float = 0.0) -> str | None:
+    """Where two outcomes differ, in words; None if they agree. `rounding`: that of the coarsest dtype on the way."""
     if isinstance(on, Broken) or isinstance(off, Broken):
         return f"the fuzzer failed itself: {on if isinstance(on, Broken) else off}"
     if isinstance(on, np.ndarray) and isinstance(off, np.ndarray):
-        return _array_difference(on, off, path)
+        return _array_difference(on, off, path, rounding)
     if type(on) is not type(off):
         return f"{path}: {on!r} with the core, {off!r} without"
     if isinstance(on, dict):
         if isinstance(on.get("stride"), tuple) and on["shape"] == off["shape"]:
             on, off = dict(on), dict(off)
             on["stride"], off["stride"] = _strides(on), _strides(off)
-        return next((d for name in on if (d := difference(on[name], off[name], f"{path}.{name}"))), None)
+        return next((d for name in on if (d := difference(on[name], off[name], f"{path}.{name}", rounding))), None)
     if isinstance(on, list | tuple):
         if len(on) != len(off):
             return f"{path}: {on!r} with the core, {off!r} without"
         pairs = enumerate(zip(on, off, strict=True))
-        return next((d for i, (a, b) in pairs if (d := difference(a, b, f"{path}[{i}]"))), None)
+        return next((d for i, (a, b) in pairs if (d := difference(a, b, f"{path}[{i}]", rounding))), None)
     return None if on == off or (on != on and off != off) else f"{path}: {on!r} with the core, {off!r} without"
 
 
@@ -536,12 +537,20 @@ def _strides(told: Mapping[str, Any]) -> Any:
     return None if 0 in shape else tuple(s for s, size in zip(told["stride"], shape, strict=True) if size > 1)
 
 
-def _array_difference(on: Any, off: Any, path: str) -> str | None:
+def coarsest(program: Any) -> float:
+    """The largest tolerance of the dtypes that a program names."""
+    if isinstance(program, str):
+        return TOLERANCE.get(program, 0.0)
+    parts = program.values() if isinstance(program, dict) else program if isinstance(program, list | tuple) else ()
+    return max(map(coarsest, parts), default=0.0)
+
+
+def _array_difference(on: Any, off: Any, path: str, rounding: float) -> str | None:
     if on.dtype != off.dtype or on.shape != off.shape:
         return f"{path}: {on.dtype} {on.shape} with the core, {off.dtype} {off.shape} without"
     if on.tobytes() == off.tobytes():
         return None
-    tolerance = 0.0 if on.dtype.kind in "biu" else TOLERANCE.get(on.dtype.name, 1e-11)
+    tolerance = 0.0 if on.dtype.kind in "biu" else max(TOLERANCE.get(on.dtype.name, 1e-11), rounding)
     with np.errstate(all="ignore"):
         finite = np.abs(off[np.isfinite(off)])
         size = float(finite.max()) if finite.size else 0.0
@@ -663,7 +672,8 @@ class Fuzzer:
             if len(programs) == 1:
                 return [(str(crash), reference[0][1])]
             return [self.compare([program])[0] for program in programs]
-        return [(difference(on[0], off[0]), off[1]) for on, off in zip(found, reference, strict=True)]
+        pairs = zip(programs, found, reference, strict=True)
+        return [(difference(on[0], off[0], rounding=coarsest(program)), off[1]) for program, on, off in pairs]
 
     def check(self, first: int, count: int, batch: int = 40, most: int = 5) -> Iterator[Failure]:
         """The failures among programs, each made smaller; it ends after `most`."""

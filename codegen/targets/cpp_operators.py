@@ -105,11 +105,9 @@ class KernelEntry(Entry):
         tests += [f"{name(absent)} == Py_None" for absent in fast.absent]
         tests += [f"PyTuple_CheckExact({name(flags)})" for flags in fast.bool_lists]
         tests += [f"is_instance({name(a)}, {self.needs.name('runtime.dtypes', 'dtype')})" for a in fast.dtype_arguments]
-        if fast.dtypes == "weak":
-            tests += [
-                f"is_real_number{'_or_none' if scalar in self.optional else ''}({name(scalar)})"
-                for scalar in fast.scalars
-            ]
+        tests += [
+            f"is_real_number{'_or_none' if scalar in self.optional else ''}({name(scalar)})" for scalar in fast.scalars
+        ]
         tests += self._dtype_tests()
         self._require(tests)
 

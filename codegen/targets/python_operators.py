@@ -172,12 +172,11 @@ def _fast_lines(operator: OperatorPlan, fast: FastPath, decline: str, given: int
         tests += [f"type({name(flags)}) is tuple" for flags in fast.bool_lists]
         tests += [f"type({name(argument)}) is dtypes.dtype" for argument in fast.dtype_arguments]
         tests += [f"({name(dtype)} is None or type({name(dtype)}) is dtypes.dtype)" for dtype in fast.default_dtype]
-    if fast.dtypes == "weak":
-        optional = {p.name for p in operator.parameters if str(p.type).endswith("?")}
-        tests += [
-            f"type({name(scalar)}) in {'optional_real_numbers' if scalar in optional else 'real_numbers'}"
-            for scalar in fast.scalars
-        ]
+    optional = {p.name for p in operator.parameters if str(p.type).endswith("?")}
+    tests += [
+        f"type({name(scalar)}) in {'optional_real_numbers' if scalar in optional else 'real_numbers'}"
+        for scalar in fast.scalars
+    ]
     lines = [f"if {' and '.join(tests)}:"]
     arrays = {tensor: f"{name(tensor)}_array" for tensor in fast.tensors}
     inner = [f"{arrays[tensor]} = {name(tensor)}._array" for tensor in fast.tensors]

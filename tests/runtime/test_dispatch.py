@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -194,3 +194,22 @@ def test_an_out_tensor_of_another_dtype_is_refused_as_it_was() -> None:
     assert out.tolist() == [7, 8]
     torch.exp(torch.zeros(2, 3), out=(wide := torch.ones(1, dtype=torch.float64)))
     assert wide.tolist() == [[1.0] * 3] * 2
+
+
+@pytest.mark.parametrize("wrong", [None, "1", [1]])
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x, number: torch.threshold(x, 0, number),
+        lambda x, number: x.threshold_(number, 0),
+        lambda x, number: torch.nn.functional.leaky_relu(x, number),
+        lambda x, number: torch.full_like(x, number),
+        lambda x, number: x.masked_fill(x > 0, number),
+    ],
+)
+def test_a_scalar_is_a_number_also_where_the_kernel_would_take_other_things(
+    call: Callable[[Any, Any], Any], wrong: Any
+) -> None:
+    for shape in ((), (3,)):
+        with pytest.raises(TypeError):
+            call(torch.ones(*shape), wrong)
