@@ -14,8 +14,6 @@ from pathlib import Path
 from codegen.inputs import FORMAT, MANIFEST, checksum
 from codegen.paths import Paths
 
-NAME = MANIFEST
-
 
 def input_hash(paths: Iterable[Path]) -> str:
     """A hash over the contents of the input files, in order."""
@@ -71,7 +69,7 @@ def stale_files(files: Collection[str], output: Path) -> list[str]:
     """Files of an earlier generation that this one, which makes `files`, does not make."""
     kinds = (".py", ".pyi", ".json", ".cpp", ".hpp")
     present = (path.name for path in output.glob("*") if path.is_file() and path.suffix in kinds)
-    return sorted(name for name in present if name not in files and name != NAME)
+    return sorted(name for name in present if name not in files and name != MANIFEST)
 
 
 def _sources(paths: Paths) -> Iterator[Path]:
@@ -91,7 +89,7 @@ def _hash(data: bytes) -> str:
 
 def _read(output: Path) -> dict[str, str | dict[str, str]] | None:
     try:
-        known = json.loads((output / NAME).read_text(encoding="utf-8"))
+        known = json.loads((output / MANIFEST).read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return None
     return known if isinstance(known, dict) and known.get("format") == FORMAT and "inputs" in known else None

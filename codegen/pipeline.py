@@ -9,6 +9,7 @@ from pathlib import Path
 from codegen import adopt, batching, check, judge, manifest, plan, resolve, targets
 from codegen.callables import FunctionIndex
 from codegen.callees import HelperTable, OperatorTable
+from codegen.inputs import MANIFEST
 from codegen.model import DerivativeEntry, HelperDeclaration, NativeFunction
 from codegen.paths import Paths
 from codegen.read import load, read_derivatives, read_helpers, read_native_functions, read_tags
@@ -97,7 +98,7 @@ def _read_helpers(paths: Paths, diagnostics: Diagnostics) -> Sequence[HelperDecl
 def emit(paths: Paths, made: plan.Plan, target: str = "python") -> Mapping[str, str]:
     """The text of every output file of a target, by its path below the target's output folder."""
     files = dict(targets.TARGETS[target](made, paths))
-    files[manifest.NAME] = manifest.manifest_text(paths, target, summary(made), files)
+    files[MANIFEST] = manifest.manifest_text(paths, target, summary(made), files)
     return files
 
 
@@ -129,7 +130,7 @@ def write(files: Mapping[str, str], output: Path) -> int:
     changed = differences(files, output)
     for name in manifest.stale_files(files, output):
         (output / name).unlink()
-    for name in sorted(changed, key=lambda name: name == manifest.NAME):
+    for name in sorted(changed, key=lambda name: name == MANIFEST):
         if name in files:
             path = output / name
             path.parent.mkdir(parents=True, exist_ok=True)
