@@ -164,14 +164,19 @@ class ParameterPlan:
     keyword_only: bool
 
 
+def takes_dtype(parameters: Sequence[ParameterPlan]) -> bool:
+    """Whether a call may ask for a dtype: then its result may have one that is not differentiable."""
+    return any(str(parameter.type).startswith("ScalarType") for parameter in parameters)
+
+
 @dataclass(frozen=True, slots=True)
 class FastPath:
     """The straight way through an operator: plain Tensors, no mode, dtypes that need no promotion.
 
     `dtypes`: `any`, `same` (all promoted arguments have one dtype), `float` (one dtype, float32 or float64),
     `number` (as float, or int64), `weak` (as float, beside Scalars).  Scalars are Python's ints and floats.  `absent`
-    names the arguments that have to be None; `default_dtype` those dtypes that are the default dtype where they are
-    None: of operators that take no Tensor and make one.
+    names the arguments that have to be None; `optional_dtypes` those that may be a dtype or None, which is the default
+    dtype in an operator that takes no Tensor.
     """
 
     tensors: tuple[str, ...]
@@ -184,7 +189,7 @@ class FastPath:
     bool_lists: tuple[str, ...]
     dtype_arguments: tuple[str, ...]
     absent: tuple[str, ...]
-    default_dtype: tuple[str, ...] = ()
+    optional_dtypes: tuple[str, ...]
 
     @property
     def takes_tensors(self) -> bool:
@@ -691,6 +696,7 @@ def _plan_fast_path(function: NativeFunction, kind: str) -> FastPath | None:
     int_lists: list[str] = []
     bool_lists: list[str] = []
     dtype_arguments: list[str] = []
+    optional_dtypes: list[str] = []
     absent: list[str] = []
     for argument in function.schema.arguments:
         type = plain_type(argument.type)
@@ -708,19 +714,23 @@ def _plan_fast_path(function: NativeFunction, kind: str) -> FastPath | None:
             int_lists.append(argument.name)
         elif name == "ScalarType" and not isinstance(type, OptionalType):
             dtype_arguments.append(argument.name)
-        elif name == "ScalarType" or name in _PLACEMENT or argument.name == "pin_memory":
+        elif name == "ScalarType":
+            optional_dtypes.append(argument.name)
+        elif name in _PLACEMENT or argument.name == "pin_memory":
             absent.append(argument.name)
         elif name == "bool[]":
             bool_lists.append(argument.name)
         elif isinstance(inner, ListType) or name in _GENERAL_ONLY:
             return None
     if not tensors and not lists:
-        return _plan_fast_factory(function, int_lists, absent)
+        factory = len(int_lists) + len(optional_dtypes) + len(absent) == len(function.schema.arguments)
+        if not factory or not optional_dtypes:
+            return None
     promotion = function.promotion
     if promotion is None:
         return FastPath(
             tuple(tensors), tuple(optionals), tuple(lists), (), "any", tuple(scalars), tuple(int_lists),
-            tuple(bool_lists), tuple(dtype_arguments), tuple(absent),
+            tuple(bool_lists), tuple(dtype_arguments), tuple(absent), tuple(optional_dtypes),
         )  # fmt: skip
     named = promotion.arguments
     promoted = tuple(name for name in tensors if named is None or name in named)
@@ -731,16 +741,8 @@ def _plan_fast_path(function: NativeFunction, kind: str) -> FastPath | None:
         dtypes = "weak"
     return FastPath(
         tuple(tensors), (), (), promoted, dtypes, tuple(scalars), tuple(int_lists), (),
-        tuple(dtype_arguments), tuple(absent),
+        tuple(dtype_arguments), (*absent, *optional_dtypes), (),
     )  # fmt: skip
-
-
-def _plan_fast_factory(function: NativeFunction, sizes: list[str], absent: list[str]) -> FastPath | None:
-    """The straight way of an operator that makes a Tensor of a size, in a dtype that may be given."""
-    if "dtype" not in absent or len(sizes) + len(absent) < len(function.schema.arguments):
-        return None
-    placement = tuple(name for name in absent if name != "dtype")
-    return FastPath((), (), (), (), "any", (), tuple(sizes), (), (), placement, ("dtype",))
 
 
 # -- planning packets

@@ -102,7 +102,7 @@ class KernelEntry(Entry):
         tests = [f"is_plain({name(tensor)})" for tensor in fast.tensors]
         tests += [f"is_plain_or_none({name(tensor)})" for tensor in fast.optionals]
         tests += [f"all_plain({name(tensors)})" for tensors in fast.lists]
-        tests += [f"{name(absent)} == Py_None" for absent in fast.absent]
+        tests += [f"{name(absent)} == Py_None" for absent in (*fast.absent, *fast.optional_dtypes)]
         tests += [f"PyTuple_CheckExact({name(flags)})" for flags in fast.bool_lists]
         tests += [f"is_instance({name(a)}, {self.needs.name('runtime.dtypes', 'dtype')})" for a in fast.dtype_arguments]
         tests += [

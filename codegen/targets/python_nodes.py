@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from codegen.formula.typed import VariableKind, walk
-from codegen.plan import EdgePlan, GradientPlan, NodePlan, ParameterPlan, SavedVariable
+from codegen.plan import EdgePlan, GradientPlan, NodePlan, ParameterPlan, SavedVariable, takes_dtype
 from codegen.targets.python_text import PythonPrinter, identifier, local, plain, tuple_of
 
 
@@ -45,7 +45,7 @@ def node_view(node: NodePlan, function: str, parameters: tuple[ParameterPlan, ..
         tuple(f"del self.{name}" for name in attributes),
         tuple(_properties(node)),
         plain(parameters),
-        tuple(record_lines(parameters, node, node.class_name)),
+        (*_check_lines(parameters, node), *record_lines(parameters, node, node.class_name)),
     )
 
 
@@ -89,7 +89,7 @@ def record_lines(parameters: tuple[ParameterPlan, ...], node: NodePlan, class_na
             given = f"None if {argument} is None else {argument}._edge" if edge.is_optional else f"{argument}._edge"
             lines += [f"{name} = {given}", f"node._{name} = {argument} if {name} is LEAF else {name}"]
     lines += ["node.sequence_nr = next_sequence_nr()", "node._extra = None"]
-    lines += _output_lines(parameters, node)
+    lines += _output_lines(node)
     printer = PythonPrinter(in_method=False)
     for variable in node.saved:
         lines += _save_lines(variable, node, printer)
@@ -100,7 +100,19 @@ def _result(node: NodePlan, index: int) -> str:
     return "out" if len(node.schema.returns) == 1 else f"out[{index}]"
 
 
-def _output_lines(parameters: tuple[ParameterPlan, ...], node: NodePlan) -> list[str]:
+def differentiable(parameters: tuple[ParameterPlan, ...], node: NodePlan) -> str | None:
+    """The test of the result for a dtype that has derivatives; None where it has to have one."""
+    if not node.single or not takes_dtype(parameters):
+        return None
+    return f"{_result(node, node.outputs[0])}._array.dtype.kind in 'fcV'"
+
+
+def _check_lines(parameters: tuple[ParameterPlan, ...], node: NodePlan) -> list[str]:
+    test = differentiable(parameters, node)
+    return [] if test is None else [f"if {test.replace(' in ', ' not in ')}:", "    return"]
+
+
+def _output_lines(node: NodePlan) -> list[str]:
     if node.dynamic:
         return [
             "arrays = [tensor._array for tensor in out]",
@@ -111,8 +123,6 @@ def _output_lines(parameters: tuple[ParameterPlan, ...], node: NodePlan) -> list
     if node.single:
         result = _result(node, node.outputs[0])
         lines = [f"array = {result}._array"]
-        if any(str(parameter.type).startswith("ScalarType") for parameter in parameters):
-            lines += ["if array.dtype.kind not in 'fcV':", "    return"]
         return [*lines, "node.shape = array.shape", "node.dtype = array.dtype", f"{result}._edge = node"]
     if node.schema.masks_outputs:
         outputs = tuple_of([f"out[{index}]" for index in node.outputs])

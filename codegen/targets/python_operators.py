@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from codegen.formula.typed import OperatorCall, Variable, VariableKind
 from codegen.plan import FastPath, ForwardPlan, OperatorPlan, PacketPlan, ParameterPlan, Plan, python_function_name
 from codegen.schema.types import OperatorName
-from codegen.targets.python_nodes import record_lines
+from codegen.targets.python_nodes import differentiable, record_lines
 from codegen.targets.python_text import (
     PythonPrinter,
     default_text,
@@ -171,7 +171,7 @@ def _fast_lines(operator: OperatorPlan, fast: FastPath, decline: str, given: int
         tests += [f"{name(absent)} is None" for absent in fast.absent]
         tests += [f"type({name(flags)}) is tuple" for flags in fast.bool_lists]
         tests += [f"type({name(argument)}) is dtypes.dtype" for argument in fast.dtype_arguments]
-        tests += [f"({name(dtype)} is None or type({name(dtype)}) is dtypes.dtype)" for dtype in fast.default_dtype]
+        tests += [f"({name(dtype)} is None or type({name(dtype)}) is dtypes.dtype)" for dtype in fast.optional_dtypes]
     optional = {p.name for p in operator.parameters if str(p.type).endswith("?")}
     tests += [
         f"type({name(scalar)}) in {'optional_real_numbers' if scalar in optional else 'real_numbers'}"
@@ -240,8 +240,8 @@ def _call(operator: OperatorPlan, fast: FastPath, arrays: dict[str, str], parame
             text = f"None if {name} is None else {name}._array"
         elif parameter.name in fast.dtype_arguments:
             text = f"{name}.numpy"
-        elif parameter.name in fast.default_dtype:
-            text = f"({name} or dtypes.get_default_dtype()).numpy"
+        elif parameter.name in fast.optional_dtypes:
+            text = f"{name} and {name}.numpy" if fast.takes_tensors else f"({name} or dtypes.get_default_dtype()).numpy"
         elif parameter.name in fast.lists:
             text = f"[tensor._array for tensor in {name}]"
         else:
@@ -291,15 +291,16 @@ def _record_lines(operator: OperatorPlan, fast: FastPath, given: int | None) -> 
             return []
         return [f"if {_any_edge(fast, fast.tensors)}:", f"    {operator.function}_op.undifferentiable(out)"]
     test = _any_edge(fast, [edge.name for edge in node.edges])
-    test = f"({test})" if " or " in test else test
+    tests = [f"({test})" if " or " in test else test, "grad_mode.enabled"]
     left_out = operator.parameters[given:] if given is not None else ()
     if node.plain:
+        tests += [differentiable(operator.parameters, node) or ""]
         body = [f"{identifier(p.name)} = {default_text(p)}" for p in left_out]
         body += record_lines(operator.parameters, node, f"nodes.{node.class_name}")
     else:
         values = [identifier(p.name) for p in operator.parameters[:given]] + [default_text(p) for p in left_out]
         body = [f"nodes.record_{operator.function}(out, {', '.join(values)})"]
-    return [f"if {test} and grad_mode.enabled:", *(f"    {line}" for line in body)]
+    return [f"if {' and '.join(filter(None, tests))}:", *(f"    {line}" for line in body)]
 
 
 def _any_edge(fast: FastPath, names: tuple[str, ...] | list[str]) -> str:
