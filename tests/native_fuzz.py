@@ -454,7 +454,6 @@ class _Running:
 
     def told(self, t: Any) -> dict[str, Any]:
         """All that can be seen of a Tensor."""
-        function = t.grad_fn
         base = t._base
         return {
             **self.state(t),
@@ -462,7 +461,7 @@ class _Running:
             "requires_grad": t.requires_grad,
             "is_leaf": t.is_leaf,
             "output_nr": t.output_nr,
-            "grad_fn": None if function is None else _node(function),
+            "grad_fn": _history(t),
             # A view without history, of what nobody has, is as good as none.
             "base": next((i for i, v in enumerate(self.values) if v is base), t.requires_grad and base is not None),
         }
@@ -486,13 +485,21 @@ def _tensors(value: Any) -> Iterator[Any]:
     if isinstance(value, list | tuple):
         for item in value:
             yield from _tensors(item)
-    elif hasattr(value, "grad_fn"):
+    elif hasattr(value, "requires_grad"):
         yield value
 
 
 @cache
 def _saved(cls: Any) -> list[str]:
     return sorted(name for name in dir(cls) if name.startswith("_saved_"))
+
+
+def _history(t: Any) -> Any:
+    try:
+        function = t.grad_fn
+    except RuntimeError as error:  # a view of inference mode that was written to outside of it
+        return type(error).__name__
+    return None if function is None else _node(function)
 
 
 def _node(function: Any) -> Any:
