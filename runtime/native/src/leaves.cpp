@@ -31,8 +31,18 @@ bool same_layout(PyArrayObject* grad, PyArrayObject* leaf) {
          PyArray_ISWRITEABLE(grad) && !has_zero_stride(grad);
 }
 
+struct Same {
+  template <class T>
+  static T apply(T a) { return a; }
+};
+
 // A copy of `grad`, laid out as the leaf is.
 Ref copy_for(PyArrayObject* leaf, PyArrayObject* grad) {
+  const Loop* loop = PyArray_DESCR(leaf) == PyArray_DESCR(grad) ? loop_of<Same>(detail::type_of(grad)) : nullptr;
+  if (loop != nullptr && is_dense(leaf) && is_dense(grad) && detail::same_shape(leaf, grad)) {
+    Ref copy = detail::run_dense_loop<1>(*loop, {PyArray_BYTES(grad)}, {PyArray_ITEMSIZE(grad)}, grad);
+    return copy ? new_tensor(std::move(copy)) : Ref();
+  }
   PyArray_Descr* dtype = PyArray_DESCR(leaf);
   Py_INCREF(dtype);
   Ref own = PyArray_IS_C_CONTIGUOUS(leaf) ? new_array(dtype, PyArray_NDIM(leaf), PyArray_DIMS(leaf))
