@@ -207,7 +207,7 @@ def _int_list_lines(operator: OperatorPlan, fast: FastPath) -> list[str]:
             if fast.takes_tensors:
                 lines.append(f"if {optional}type({name}) is not tuple:")
                 lines.append(f"    {name} = int_tuple({name}, {parameter.size})")
-            else:  # no array is there that could not have such a size
+            else:  # NumPy makes arrays of sizes that are bools
                 lines.append(f"{name} = int_tuple({name}, {parameter.size})")
     return lines
 
