@@ -70,7 +70,7 @@ lint: $(STAMP)dev generate
 # the process, so pytest must not hold it back.
 sanitize: $(STAMP)test
 	CXX='$(CXX)' $(PY) -m codegen build --sanitize
-	GRADWRIGHT_NATIVE=build/sanitize PYTHONMALLOC=malloc ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 \
+	GRADWRIGHT_NATIVE=build/sanitize PYTHONMALLOC=malloc ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 UBSAN_OPTIONS=print_stacktrace=1 \
 		LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libstdc++.so)" \
 		$(PY) -m pytest tests/native tests/runtime/test_engine_stress.py tests/runtime/test_threads.py \
 		--ignore=tests/native/test_build.py --capture=sys

@@ -16,9 +16,15 @@ namespace {
 constexpr size_t kLine = 64;
 constexpr size_t kHugePage = size_t{1} << 21;
 
-size_t physical_memory() {
+// Bytes to keep at most, as long as nobody asks for another number.
+size_t default_bound() {
+#ifdef __SANITIZE_ADDRESS__
+  return 0;  // memory that is kept hides who uses it after it was freed
+#else
   const long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
-  return pages > 0 && size > 0 ? static_cast<size_t>(pages) * static_cast<size_t>(size) : 0;
+  const size_t memory = pages > 0 && size > 0 ? static_cast<size_t>(pages) * static_cast<size_t>(size) : 0;
+  return std::min(size_t{1} << 28, memory / 16);
+#endif
 }
 
 struct Block {
@@ -31,11 +37,7 @@ struct Kept {
   std::mutex mutex;
   std::deque<Block> blocks;
   size_t size = 0;
-#ifdef __SANITIZE_ADDRESS__
-  size_t bound = 0;  // memory that is kept hides who uses it after it was freed
-#else
-  size_t bound = std::min(size_t{1} << 28, physical_memory() / 16);
-#endif
+  size_t bound = default_bound();
 };
 Kept& kept = *new Kept;
 
