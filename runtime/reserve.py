@@ -32,8 +32,9 @@ def set_memory_reserve(num_bytes: SupportsIndex, /) -> None:
     bound = operator.index(num_bytes)
     if not 0 <= bound <= _MOST:
         raise ValueError(f"set_memory_reserve expects a number of bytes, but got {bound}")
-    _unused_bound = bound
-    if core is not None:
+    if core is None:
+        _unused_bound = bound
+    else:
         core.keep_memory(bound)
 
 
