@@ -119,9 +119,9 @@ PyDataMem_Handler functions = {
 
 Ref new_array(PyArray_Descr* dtype, int ndim, const npy_intp* dims, const npy_intp* strides) {
   if (dtype == nullptr) return Ref();
-  npy_intp size = PyDataType_ELSIZE(dtype);
-  for (int i = 0; i < ndim; ++i) size *= dims[i];
-  const bool large = size >= kLargeArray && kept.bound > 0;
+  auto size = static_cast<size_t>(PyDataType_ELSIZE(dtype));  // NumPy refuses what is too much for it
+  for (int i = 0; i < ndim; ++i) size *= static_cast<size_t>(dims[i]);
+  const bool large = size >= static_cast<size_t>(kLargeArray) && kept.bound > 0;
   Ref others(large ? PyDataMem_SetHandler(handler) : nullptr);
   if (large && !others) {
     Py_DECREF(dtype);
