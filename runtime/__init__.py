@@ -17,11 +17,14 @@ from runtime import autograd, linalg, ops, special  # noqa: E402
 from runtime.autograd import (  # noqa: E402
     enable_grad,
     inference_mode,
+    is_anomaly_check_nan_enabled,
+    is_anomaly_enabled,
     is_grad_enabled,
     is_inference_mode_enabled,
     no_grad,
     set_grad_enabled,
 )
+from runtime.batches import vmap  # noqa: E402
 from runtime.creation import (  # noqa: E402
     as_tensor,
     asarray,
@@ -43,8 +46,9 @@ from runtime.functional import (  # noqa: E402
     norm,
     tensordot,
 )
-from runtime.later import later as _later  # noqa: E402
+from runtime.later import load_later as _load_later  # noqa: E402
 from runtime.loading import load as _load  # noqa: E402
+from runtime.print_options import get_printoptions, printoptions, set_printoptions  # noqa: E402
 from runtime.random import (  # noqa: E402
     Generator,
     default_generator,
@@ -55,6 +59,8 @@ from runtime.random import (  # noqa: E402
     seed,
     set_rng_state,
 )
+from runtime.reserve import get_memory_reserve, reserved_memory, set_memory_reserve  # noqa: E402
+from runtime.tags import Tag  # noqa: E402
 from runtime.tensor import Tensor  # noqa: E402
 from runtime.threads import get_num_threads, set_num_threads  # noqa: E402
 from runtime.types import *  # noqa: E402, F403
@@ -66,35 +72,9 @@ __version__ = "0.1.0"
 
 _load("generated", sys.modules[__name__])
 
-# What not every program uses is loaded when it is asked for; `from runtime import *` asks for the first of these.
-_PUBLIC_LATER = {
-    "func": "runtime.func",
-    "get_memory_reserve": "runtime.reserve:get_memory_reserve",
-    "get_printoptions": "runtime.printing:get_printoptions",
-    "is_anomaly_check_nan_enabled": "runtime.autograd:is_anomaly_check_nan_enabled",
-    "is_anomaly_enabled": "runtime.autograd:is_anomaly_enabled",
-    "nn": "runtime.nn",
-    "optim": "runtime.optim",
-    "printoptions": "runtime.printing:printoptions",
-    "reserved_memory": "runtime.reserve:reserved_memory",
-    "set_memory_reserve": "runtime.reserve:set_memory_reserve",
-    "set_printoptions": "runtime.printing:set_printoptions",
-    "utils": "runtime.utils",
-    "vmap": "runtime.func.vectorize:vmap",
-}
-_LATER = {
-    "Tag": "runtime.library.tags:Tag",
-    "library": "runtime.library",
-    "profiler": "runtime.profiler",
-}
-
+# What not every program uses is loaded when somebody looks into it.
 if TYPE_CHECKING:
     from runtime import func, library, nn, optim, profiler, utils
-    from runtime.autograd import is_anomaly_check_nan_enabled, is_anomaly_enabled
-    from runtime.func import vmap
-    from runtime.library.tags import Tag
-    from runtime.printing import get_printoptions, printoptions, set_printoptions
-    from runtime.reserve import get_memory_reserve, reserved_memory, set_memory_reserve
 else:
-    __getattr__, __dir__ = _later(__name__, {**_PUBLIC_LATER, **_LATER})
-    __all__ = [name for name in {**vars(sys.modules[__name__]), **_PUBLIC_LATER} if not name.startswith("_")]
+    _load_later(__name__, ("func", "library", "nn", "optim", "profiler", "utils"))
+    __all__ = [name for name in vars(sys.modules[__name__]) if not name.startswith("_")]

@@ -1,4 +1,4 @@
-"""How Tensors look as text, and the options for it.
+"""How Tensors look as text.
 
 All numbers of a tensor share one notation, chosen from the largest and smallest magnitudes shown: whole numbers as
 `3.`, others with `precision` digits, and exponents once the range is too wide for that.
@@ -7,14 +7,12 @@ All numbers of a tensor share one notation, chosen from the largest and smallest
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from runtime import dtypes, forward
+from runtime.print_options import PrintOptions, print_options
 
 if TYPE_CHECKING:
     from runtime.tensor import Tensor
@@ -26,74 +24,9 @@ _LARGEST_FIXED = 1.0e8
 _SMALLEST_FIXED = 1.0e-4
 
 
-@dataclass(frozen=True, slots=True)
-class PrintOptions:
-    """`threshold`: from how many elements on only `edgeitems` at each end are shown; `sci_mode` None: as fits."""
-
-    precision: int = 4
-    threshold: float = 1000
-    edgeitems: int = 3
-    linewidth: int = 80
-    sci_mode: bool | None = None
-
-
-_PROFILES = {
-    "default": PrintOptions(),
-    "short": PrintOptions(precision=2, edgeitems=2),
-    "full": PrintOptions(threshold=math.inf),
-}
-_options = PrintOptions()
-
-
-def set_printoptions(
-    precision: int | None = None,
-    threshold: float | None = None,
-    edgeitems: int | None = None,
-    linewidth: int | None = None,
-    profile: str | None = None,
-    sci_mode: bool | None = None,
-) -> None:
-    """Change how Tensors are printed.
-
-    Args:
-        precision: digits after the point.
-        threshold: number of elements above which the middle is left out.
-        edgeitems: elements shown at each end then.
-        linewidth: characters in a line.
-        profile: `default`, `short` or `full`, to start from.
-        sci_mode: exponents always or never; None lets the values decide.
-    """
-    global _options
-    options = _options
-    if profile is not None:
-        chosen = _PROFILES.get(profile)
-        if chosen is None:
-            raise ValueError(f"profile must be one of {', '.join(_PROFILES)}, not '{profile}'")
-        options = replace(chosen, linewidth=80)
-    given = {"precision": precision, "threshold": threshold, "edgeitems": edgeitems, "linewidth": linewidth}
-    changes: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
-    _options = replace(options, sci_mode=sci_mode, **changes)
-
-
-def get_printoptions() -> dict[str, Any]:
-    """The options by name."""
-    return asdict(_options)
-
-
-@contextmanager
-def printoptions(**kwargs: Any) -> Iterator[None]:
-    """`set_printoptions` for the length of a `with` block."""
-    global _options
-    before = _options
-    try:
-        set_printoptions(**{"sci_mode": before.sci_mode, **kwargs})
-        yield
-    finally:
-        _options = before
-
-
 def tensor_text(tensor: Tensor) -> str:
     """The `repr` of a Tensor: values, then size, dtype and gradient where they are not evident."""
+    options = print_options()
     array = tensor._array
     dtype = tensor.dtype
     default = dtypes.get_default_dtype()
@@ -104,8 +37,8 @@ def tensor_text(tensor: Tensor) -> str:
             suffixes.append(f"size={array.shape}")
         evident = dtype is default
     else:
-        body = array_text(array, len(_PREFIX), _options)
-        if _options.edgeitems == 0:
+        body = array_text(array, len(_PREFIX), options)
+        if options.edgeitems == 0:
             suffixes.append(f"size={array.shape}")
         evident = dtype in (default, default.to_complex(), dtypes.int64, dtypes.bool)
     if not evident:
@@ -122,7 +55,7 @@ def tensor_text(tensor: Tensor) -> str:
     tangent = forward.tangent_of(tensor)
     if tangent is not None:
         suffixes.append(f"tangent={tangent}")
-    return _with_suffixes(_PREFIX + body, suffixes)
+    return _with_suffixes(_PREFIX + body, suffixes, options.linewidth)
 
 
 def array_text(array: np.ndarray[Any, Any], indent: int, options: PrintOptions) -> str:
@@ -234,11 +167,11 @@ def _nested(
     return "[" + (",\n" + " " * (indent + 1)).join(lines) + "]"
 
 
-def _with_suffixes(text: str, suffixes: list[str]) -> str:
+def _with_suffixes(text: str, suffixes: list[str], linewidth: int) -> str:
     """Add `, suffix` for each, on a new line where the last one is full, and the closing bracket."""
     last_line = len(text) - text.rfind("\n") + 1
     for suffix in suffixes:
-        if last_line + len(suffix) + 2 > _options.linewidth:
+        if last_line + len(suffix) + 2 > linewidth:
             text += ",\n" + " " * len(_PREFIX) + suffix
             last_line = len(_PREFIX) + len(suffix)
         else:

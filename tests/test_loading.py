@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
+import textwrap
 from pathlib import Path
 
 import pytest
@@ -34,7 +35,7 @@ def test_either_may_come_first(first: str) -> None:
 def test_importing_does_not_load_what_is_used_later() -> None:
     others = ("scipy", "ml_dtypes", "jinja2", "yaml", "rich", "torch", "numpy.random", "numpy.typing")
     ours = [f"runtime.{name}" for name in ("binding", "func", "library", "nn", "optim", "printing", "profiler")]
-    ours += [f"runtime.autograd.{name}" for name in ("anomaly_mode", "forward_ad", "function", "functional", "graph")]
+    ours += [f"runtime.autograd.{name}" for name in ("forward_ad", "functional", "graph")]
     ours += ["codegen.schema", "codegen.paths", "codegen.manifest"]
     if not is_available():  # the native core looks the Nodes up that it leaves to Python
         ours.append("generated.nodes")
@@ -81,6 +82,51 @@ def test_names_that_are_loaded_later_are_listed() -> None:
         runtime.cuda_
     with pytest.raises(AttributeError, match=r"module 'runtime\.autograd' has no attribute 'nothing'"):
         runtime.autograd.nothing
+
+
+def test_operators_are_found_without_a_function_of_the_package() -> None:
+    assert "__getattr__" not in vars(runtime)
+
+
+def test_a_module_is_the_same_before_and_after_it_is_loaded() -> None:
+    script = (
+        "import sys, types, runtime; from runtime import nn; before = type(nn); nn.Linear; "
+        "print(before is types.ModuleType, type(nn) is types.ModuleType, nn is sys.modules['runtime.nn'] is runtime.nn)"
+    )
+    assert python(script, ROOT).stdout == "False True True\n"
+
+
+def test_threads_that_load_a_module_at_once_all_find_it_whole() -> None:
+    script = """
+        import sys, threading, runtime
+        sys.setswitchinterval(1e-6)
+        start, found = threading.Barrier(8), []
+        def use(number):
+            start.wait()
+            found.append(runtime.nn.utils if number % 2 else __import__("runtime.nn.functional"))
+        threads = [threading.Thread(target=use, args=(n,)) for n in range(8)]
+        for thread in threads: thread.start()
+        for thread in threads: thread.join()
+        print(len(found))
+    """
+    done = python(textwrap.dedent(script), ROOT)
+    assert done.stdout == "8\n", done.stderr
+
+
+def test_a_module_that_failed_to_load_can_be_loaded_again(copy: Path) -> None:
+    path = copy / "runtime" / "utils" / "__init__.py"
+    path.write_text(path.read_text() + "\nimport sys\nif not hasattr(sys, 'ready'): raise RuntimeError('not yet')\n")
+    script = """
+        import sys, runtime
+        try:
+            runtime.utils.checkpoint
+        except RuntimeError as error:
+            print(error)
+        sys.ready = True
+        print(runtime.utils.checkpoint.__name__)
+    """
+    done = python(textwrap.dedent(script), copy)
+    assert done.stdout == "not yet\nruntime.utils.checkpoint\n", done.stderr
 
 
 def test_star_import_brings_the_parts_along() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 import threading
-import traceback
 import warnings
 from collections.abc import Callable, Sequence
 from types import FrameType
@@ -114,6 +113,8 @@ def _remember_call(node: Node) -> None:
 
 
 def _user_stack() -> list[str]:
+    import traceback  # only those who look for an error need it
+
     return traceback.format_list(traceback.extract_stack()[: 1 - _user_level()])
 
 

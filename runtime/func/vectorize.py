@@ -1,10 +1,9 @@
-"""vmap: a function of single elements as a function of batches."""
+"""What vmap does: a function of single elements, called with batches."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import wraps
-from typing import Any, TypeVar
+from typing import Any
 
 from runtime import ops
 from runtime.func.batched import batch
@@ -13,49 +12,21 @@ from runtime.func.levels import VmapLevel, vmap_level
 from runtime.func.pytree import Tree, flatten, spread
 from runtime.tensor import Tensor
 
-Function = TypeVar("Function", bound=Callable[..., Any])
 
-RANDOMNESS = ("error", "different", "same")
-
-
-def vmap(
+def run_batches(
     func: Callable[..., Any],
-    in_dims: Any = 0,
-    out_dims: Any = 0,
-    randomness: str = "error",
-    *,
-    chunk_size: int | None = None,
-) -> Callable[..., Any]:
-    """A function that applies `func` to each element of batches, at once.
-
-    Args:
-        func: takes and returns Tensors, in any nesting of tuples, lists and dictionaries.
-        in_dims: which dimension of each input counts the batch; None for an input that is the same for all. A number
-            for all inputs, or a tuple with an entry for each argument, which may be nested as the argument is.
-        out_dims: where the batch stands in each output; a number for all, or nested as the outputs are.
-        randomness: what random operators do: "error" raises, "same" draws once for all elements, "different" for each.
-        chunk_size: do no more elements than this at a time.
-
-    Returns:
-        The function of batches. Keyword arguments are the same for all elements.
-
-    Raises:
-        ValueError: the dimensions do not fit the arguments, or an output is no Tensor.
-        RuntimeError: an unknown `randomness`, or `func` does what has no meaning for a batch: it looks at values.
-    """
-    if randomness not in RANDOMNESS:
-        raise RuntimeError(f"Only allowed values for randomness are 'error', 'different', or 'same'. Got {randomness}")
-    if chunk_size is not None and not chunk_size > 0:
-        raise ValueError(f"vmap: chunk_size should be None or greater than 0. (got {chunk_size})")
-
-    @wraps(func)
-    def of_batches(*args: Any, **kwargs: Any) -> Any:
-        batches = _Batches(func, in_dims, args, kwargs)
-        if chunk_size is None or chunk_size >= batches.size:
-            return _Outputs(func, out_dims, randomness).of(batches.leaves, batches)
-        return _in_chunks(func, out_dims, randomness, batches, chunk_size)
-
-    return of_batches
+    in_dims: Any,
+    out_dims: Any,
+    randomness: str,
+    chunk_size: int | None,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+) -> Any:
+    """What `runtime.vmap(func, in_dims, out_dims, randomness, chunk_size)(*args, **kwargs)` gives."""
+    batches = _Batches(func, in_dims, args, kwargs)
+    if chunk_size is None or chunk_size >= batches.size:
+        return _Outputs(func, out_dims, randomness).of(batches.leaves, batches)
+    return _in_chunks(func, out_dims, randomness, batches, chunk_size)
 
 
 def _name(func: Callable[..., Any]) -> str:

@@ -18,8 +18,8 @@ from runtime.library import registry
 from runtime.library.autograd import AutogradFormula
 from runtime.library.libraries import Library, read_schema
 from runtime.library.schemas import infer_schema
-from runtime.library.tags import Tag, as_tags
 from runtime.overloads import OpOverload, overload_of
+from runtime.tags import Tag, as_tags
 from runtime.tensor import Tensor
 
 _log = logging.getLogger(__name__)

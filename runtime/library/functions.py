@@ -13,8 +13,8 @@ from runtime.library import registry
 from runtime.library.autograd import AutogradFormula
 from runtime.library.custom import CustomOpDef, DeviceTypes, check_differentiable, find_definition
 from runtime.library.libraries import Library, lasting_library
-from runtime.library.tags import Tag
 from runtime.overloads import OpOverload, overload_of
+from runtime.tags import Tag
 
 Op = str | OpOverload | CustomOpDef
 

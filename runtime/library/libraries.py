@@ -20,8 +20,8 @@ from runtime.dispatch import Operator
 from runtime.kernel_table import FallbackKernel, Kernel, TensorKernel, fallbacks
 from runtime.keys import COMPOSITE_IMPLICIT, check_key
 from runtime.library import registry
-from runtime.library.tags import Tag, as_tags
 from runtime.overloads import OpOverload
+from runtime.tags import Tag, as_tags
 
 _KINDS = ("DEF", "IMPL", "FRAGMENT")
 _RESERVED = ("prim",)

@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NoReturn, Union, get_args, get_origin
 
 from runtime.dtypes import dtype
-from runtime.library.tags import Tag, as_tags
 from runtime.random import Generator
+from runtime.tags import Tag, as_tags
 from runtime.tensor import Tensor
 from runtime.types import Device
 

@@ -9,7 +9,7 @@ from runtime import dtypes
 from runtime.creation import from_numpy
 from runtime.creation import tensor as make
 from runtime.node import Node
-from runtime.printing import get_printoptions, printoptions, set_printoptions
+from runtime.print_options import get_printoptions, printoptions, set_printoptions
 
 
 @pytest.fixture(autouse=True)
