@@ -43,6 +43,7 @@ from codegen.intrinsics import METADATA
 from codegen.model import FormulaKind, NativeFunction, Promotion
 from codegen.resolve import ResolvedEntry, ResolvedFormula
 from codegen.sampling import samples_of
+from codegen.schema.defaults import EnumDefault, default_value
 from codegen.schema.types import Argument, FunctionSchema, ListType, OperatorName, OptionalType, SchemaKind, Type
 from codegen.source import Text
 
@@ -170,13 +171,28 @@ def takes_dtype(parameters: Sequence[ParameterPlan]) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
+class FactoryDtype:
+    """The dtype of a factory that is not told one.
+
+    `default` is a name of runtime.dtypes; without it the dtype is that of `numbers` by a kind of promotion, or the
+    default dtype where there are none.
+    """
+
+    argument: str
+    default: str | None
+    kind: str | None
+    numbers: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class FastPath:
     """The straight way through an operator: plain Tensors, no mode, dtypes that need no promotion.
 
     `dtypes`: `any`, `same` (all promoted arguments have one dtype), `float` (one dtype, float32 or float64),
     `number` (as float, or int64), `weak` (as float, beside Scalars).  Scalars are Python's ints and floats.  `absent`
-    names the arguments that have to be None; `optional_dtypes` those that may be a dtype or None, which is the default
-    dtype in an operator that takes no Tensor.
+    names the arguments that have to be None; `optional_dtypes` those that may be a dtype or None. A factory takes no
+    Tensor: its `integers` are Python's ints, and its kernel gets a dtype in any case. What is `seeded` draws random
+    numbers, which those who stand around the calls of a thread may want to do otherwise.
     """
 
     tensors: tuple[str, ...]
@@ -190,10 +206,9 @@ class FastPath:
     dtype_arguments: tuple[str, ...]
     absent: tuple[str, ...]
     optional_dtypes: tuple[str, ...]
-
-    @property
-    def takes_tensors(self) -> bool:
-        return bool(self.tensors or self.lists)
+    seeded: bool
+    factory: FactoryDtype | None = None
+    integers: tuple[str, ...] = ()
 
     def without(self, names: frozenset[str]) -> FastPath:
         """The straight way of a call that leaves the Scalars `names` at their defaults."""
@@ -679,7 +694,7 @@ _DTYPE_RULES = {
     "complex_to_float": "float",
     "bool_to_int": "number",
 }
-_GENERAL_ONLY = frozenset(("Generator", "Stream", "Storage", "Dimname"))
+_GENERAL_ONLY = frozenset(("Stream", "Storage", "Dimname"))
 _PLACEMENT = frozenset(("Device", "Layout", "MemoryFormat"))
 
 
@@ -697,6 +712,8 @@ def _plan_fast_path(function: NativeFunction, kind: str) -> FastPath | None:
     bool_lists: list[str] = []
     dtype_arguments: list[str] = []
     optional_dtypes: list[str] = []
+    integers: list[str] = []
+    floats: list[str] = []
     absent: list[str] = []
     for argument in function.schema.arguments:
         type = plain_type(argument.type)
@@ -716,21 +733,30 @@ def _plan_fast_path(function: NativeFunction, kind: str) -> FastPath | None:
             dtype_arguments.append(argument.name)
         elif name == "ScalarType":
             optional_dtypes.append(argument.name)
-        elif name in _PLACEMENT or argument.name == "pin_memory":
+        elif name in _PLACEMENT or name == "Generator" or argument.name == "pin_memory":
             absent.append(argument.name)
+        elif name == "int":
+            integers.append(argument.name)
+        elif name == "float":
+            floats.append(argument.name)
         elif name == "bool[]":
             bool_lists.append(argument.name)
         elif isinstance(inner, ListType) or name in _GENERAL_ONLY:
             return None
+    seeded = "nondeterministic_seeded" in function.tags
     if not tensors and not lists:
-        factory = len(int_lists) + len(optional_dtypes) + len(absent) == len(function.schema.arguments)
-        if not factory or not optional_dtypes:
+        known = len(scalars) + len(int_lists) + len(optional_dtypes) + len(integers) + len(floats) + len(absent)
+        if known < len(function.schema.arguments) or len(optional_dtypes) != 1:
             return None
+        return FastPath(
+            (), (), (), (), "any", (*scalars, *floats), tuple(int_lists), (), (), tuple(absent),
+            tuple(optional_dtypes), seeded, _factory_dtype(function, optional_dtypes[0]), tuple(integers),
+        )  # fmt: skip
     promotion = function.promotion
     if promotion is None:
         return FastPath(
             tuple(tensors), tuple(optionals), tuple(lists), (), "any", tuple(scalars), tuple(int_lists),
-            tuple(bool_lists), tuple(dtype_arguments), tuple(absent), tuple(optional_dtypes),
+            tuple(bool_lists), tuple(dtype_arguments), tuple(absent), tuple(optional_dtypes), seeded,
         )  # fmt: skip
     named = promotion.arguments
     promoted = tuple(name for name in tensors if named is None or name in named)
@@ -741,8 +767,17 @@ def _plan_fast_path(function: NativeFunction, kind: str) -> FastPath | None:
         dtypes = "weak"
     return FastPath(
         tuple(tensors), (), (), promoted, dtypes, tuple(scalars), tuple(int_lists), (),
-        tuple(dtype_arguments), (*absent, *optional_dtypes), (),
+        tuple(dtype_arguments), (*absent, *optional_dtypes), (), seeded,
     )  # fmt: skip
+
+
+def _factory_dtype(function: NativeFunction, name: str) -> FactoryDtype:
+    argument = next(argument for argument in function.schema.arguments if argument.name == name)
+    default = default_value(argument) if argument.default is not None else None
+    named = default.name if isinstance(default, EnumDefault) else None
+    if function.promotion is None:
+        return FactoryDtype(name, named, None, ())
+    return FactoryDtype(name, named, function.promotion.kind, function.promotion.arguments or ())
 
 
 # -- planning packets

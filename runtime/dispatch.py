@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from runtime import forward, kernel_table, modes, ops, views
-from runtime.dtypes import can_cast, common_dtype, from_numpy, get_default_dtype
+from runtime.dtypes import can_cast, from_numpy, get_default_dtype, promoted_dtype
 from runtime.inference import straight_copy, untrack
 from runtime.kernel_table import Kernel, KernelTable, backend_of
 from runtime.keys import COMPOSITE_EXPLICIT, COMPOSITE_IMPLICIT, CPU
@@ -310,8 +310,9 @@ class Operator:
 
     def run_kernel(self, kernel: Callable[..., Any], values: list[Any]) -> Any:
         """Unwrap, promote, run a kernel on arrays.  Gives what the kernel gives."""
-        values = self._with_defaults(values)
-        if self.promotion is not None:
+        values = self._with_dtype(values)
+        promotes = self.promotion is not None and self._factory_positions == (None, None)
+        if promotes:
             values = self._promote(values)
         arrays = [_to_array(values[i]) for i in self._kernel_arguments]
         try:
@@ -319,7 +320,7 @@ class Operator:
                 result = kernel(*arrays)
         except Exception as error:
             raise self.explained(error, values) from None
-        return result if self.promotion is None else self._narrowed(result, values)
+        return self._narrowed(result, values) if promotes else result
 
     def _narrowed(self, result: Any, values: list[Any]) -> Any:
         """A result of bfloat16 Tensors and Python numbers, which NumPy computes in float32, as PyTorch rounds it."""
@@ -331,51 +332,32 @@ class Operator:
             return result.astype(halves[0])
         return result
 
-    def _with_defaults(self, values: list[Any]) -> list[Any]:
-        """Values that a kernel gets in place of None: the default dtype of a factory, the default random generator."""
+    def _with_dtype(self, values: list[Any]) -> list[Any]:
+        """The values, with the dtype that a factory takes where none is asked for."""
         dtype_at, like_at = self._factory_positions
-        if dtype_at is not None and values[dtype_at] is None:
-            values = list(values)
-            if like_at is not None:
-                values[dtype_at] = from_numpy(values[like_at]._array.dtype)
-            elif not self._infers_dtype:
-                values[dtype_at] = get_default_dtype()
-        for i in self._generator_positions:
-            if values[i] is None:
-                from runtime.random import default_generator
-
-                values = list(values)
-                values[i] = default_generator
+        if dtype_at is None or values[dtype_at] is not None:
+            return values
+        values = list(values)
+        if like_at is not None:
+            values[dtype_at] = from_numpy(values[like_at]._array.dtype)
+        elif self.promotion is not None:
+            values[dtype_at] = promoted_dtype(self.promotion[0], [values[i] for i in self._promoted])
+        else:
+            values[dtype_at] = self.signature.parameters[dtype_at].default or get_default_dtype()
         return values
-
-    @cached_property
-    def _generator_positions(self) -> list[int]:
-        return [i for i, parameter in enumerate(self.signature.parameters) if parameter.type.startswith("Generator")]
-
-    @cached_property
-    def _infers_dtype(self) -> bool:
-        """`full` and `arange` take the dtype of their numbers where none is asked for; so does `randint`."""
-        kinds = [parameter.type for parameter in self.signature.parameters]
-        return "Scalar" in kinds or self.signature.name.startswith(("randint", "randperm"))
 
     def _promote(self, values: list[Any]) -> list[Any]:
         assert self.promotion is not None
-        kind = self.promotion[0]
-        taking_part = [values[i] for i in self._promoted if values[i] is not None]
-        wanted = common_dtype(taking_part)
-        if kind in ("int_to_float",) and wanted.kind in "biu":
-            wanted = get_default_dtype().numpy
-        elif kind == "bool_to_int" and wanted.kind == "b":
-            wanted = np.dtype("int64")
-        promoted = list(values)
+        wanted = promoted_dtype(self.promotion[0], [values[i] for i in self._promoted if values[i] is not None]).numpy
+        converted = list(values)
         for i in self._promoted:
             value = values[i]
             if isinstance(value, Tensor):
                 if value._array.dtype is not wanted:
-                    promoted[i] = wrap(value._array.astype(wanted))
+                    converted[i] = wrap(value._array.astype(wanted))
             elif value is not None and wanted.kind in "iu" and not isinstance(value, bool):
-                promoted[i] = int(np.asarray(value).astype(wanted)) if abs(value) > 127 else value
-        return promoted
+                converted[i] = int(np.asarray(value).astype(wanted)) if abs(value) > 127 else value
+        return converted
 
     def _wrap(self, result: Any) -> Any:
         if isinstance(result, np.ndarray | np.generic):

@@ -270,6 +270,14 @@ def common(operands: Iterable[object]) -> dtype:
     return result
 
 
+def promoted_dtype(kind: str, operands: Iterable[object]) -> dtype:
+    """The dtype that `promotion: kind` in native_functions.yaml gives to operands."""
+    wanted = common(operands)
+    if kind == "int_to_float" and wanted.numpy.kind in "biu":
+        return get_default_dtype()
+    return int64 if kind == "bool_to_int" and wanted is bool else wanted
+
+
 def common_dtype(operands: Iterable[object]) -> np.dtype[Any]:
     """`common`, as the NumPy dtype."""
     return common(operands).numpy

@@ -137,7 +137,7 @@ def _why_no_entry(operator: OperatorPlan, library: Library) -> str | None:
         return None
     if operator.kind != "kernel":
         return {"implicit": "traced through", "explicit": "made of operators"}.get(operator.kind, "bound late")
-    return "its arguments take the general path" if operator.fast is None else "it takes no Tensor"
+    return "its arguments take the general path"
 
 
 def _values(shard: Shard) -> Mapping[str, object]:

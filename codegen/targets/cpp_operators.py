@@ -9,7 +9,7 @@ from pathlib import Path
 
 from codegen.check import PLACEMENT_ARGUMENTS
 from codegen.formula.typed import SCALAR
-from codegen.plan import FastPath, OperatorPlan, ParameterPlan
+from codegen.plan import FactoryDtype, FastPath, OperatorPlan, ParameterPlan
 from codegen.targets.cpp_entries import PLAIN_TESTS, CompositeEntry, Entry, EntryView
 from codegen.targets.cpp_nodes import NodeView
 from codegen.targets.cpp_text import Functions, Needs, functions_in, identifier, inside
@@ -56,8 +56,8 @@ def _operands(body: str) -> int | None:
 
 
 def has_entry(operator: OperatorPlan, kernels: NativeKernels) -> bool:
-    """Whether an operator has a straight way that C++ can take, or a composite function in C++."""
-    return (operator.fast is not None and operator.fast.takes_tensors) or is_composite(operator, kernels)
+    """Whether an operator has a straight way, or a composite function in C++."""
+    return operator.fast is not None or is_composite(operator, kernels)
 
 
 def is_composite(operator: OperatorPlan, kernels: NativeKernels) -> bool:
@@ -102,14 +102,23 @@ class KernelEntry(Entry):
         tests = [f"is_plain({name(tensor)})" for tensor in fast.tensors]
         tests += [f"is_plain_or_none({name(tensor)})" for tensor in fast.optionals]
         tests += [f"all_plain({name(tensors)})" for tensors in fast.lists]
-        tests += [f"{name(absent)} == Py_None" for absent in (*fast.absent, *fast.optional_dtypes)]
+        if fast.factory is not None:
+            tests.append("nothing_unusual()")
+        tests += [f"{name(absent)} == Py_None" for absent in fast.absent]
         tests += [f"PyTuple_CheckExact({name(flags)})" for flags in fast.bool_lists]
-        tests += [f"is_instance({name(a)}, {self.needs.name('runtime.dtypes', 'dtype')})" for a in fast.dtype_arguments]
+        tests += [self._is_dtype("is_instance", argument) for argument in fast.dtype_arguments]
+        tests += [self._is_dtype("is_instance_or_none", argument) for argument in fast.optional_dtypes]
+        tests += [f"PyLong_CheckExact({name(integer)})" for integer in fast.integers]
         tests += [
             f"is_real_number{'_or_none' if scalar in self.optional else ''}({name(scalar)})" for scalar in fast.scalars
         ]
         tests += self._dtype_tests()
+        if fast.seeded:
+            tests.append(f"nobody_around({self.needs.name('runtime.modes', 'interest')})")
         self._require(tests)
+
+    def _is_dtype(self, test: str, argument: str) -> str:
+        return f"{test}({identifier(argument)}, {self.needs.name('runtime.dtypes', 'dtype')})"
 
     def _dtype_tests(self) -> list[str]:
         promoted = [identifier(name) for name in self.fast.promoted]
@@ -160,9 +169,8 @@ class KernelEntry(Entry):
                 parts.append(f"array_object({name})")
             elif parameter.name in fast.optionals:
                 parts.append(f"array_or_none({name})")
-            elif parameter.name in fast.dtype_arguments:
-                self.out.add(f'Ref {name}_numpy = attribute({name}, "numpy");')
-                self.out.add(f"if (!{name}_numpy) return Ref();")
+            elif parameter.name in (*fast.dtype_arguments, *fast.optional_dtypes):
+                self._convert_dtype(name)
                 parts.append(f"{name}_numpy.get()")
             elif parameter.name in fast.lists:
                 self.out.add(f"Ref {name}_arrays = array_list({name});")
@@ -179,6 +187,30 @@ class KernelEntry(Entry):
             self.out.when("!result", lambda: self.out.assign("result", f"{run}(", [kernel, *parts], ");"))
         else:
             self.out.assign("Ref result", f"{run}(", [kernel, *parts], ");")
+
+    def _convert_dtype(self, name: str) -> None:
+        """Declare the NumPy dtype of an argument; None stays None, but for a factory."""
+        factory = self.fast.factory
+        if factory is None:
+            self.out.add(f"Ref {name}_numpy = numpy_dtype({name});")
+        else:
+            self.out.add(f"Ref {name}_known = Ref::borrow({name});")
+            self.out.when(f"{name} == Py_None", lambda: self._default_dtype(f"{name}_known", factory))
+            self.out.add(f"if (!{name}_known) return Ref();")
+            self.out.add(f"Ref {name}_numpy = numpy_dtype({name}_known.get());")
+        self.out.add(f"if (!{name}_numpy) return Ref();")
+
+    def _default_dtype(self, target: str, factory: FactoryDtype) -> None:
+        if factory.kind is not None:
+            promote = self.needs.name("runtime.dtypes", "promoted_dtype")
+            kind = self.needs.constant(repr(factory.kind))
+            numbers = [identifier(number) for number in factory.numbers]
+            self.out.assign(target, "dtype_of_numbers(", [promote, kind, *numbers], ");")
+        elif factory.default is not None:
+            known = self.needs.name("runtime.dtypes", factory.default)
+            self.out.add(f"{target} = Ref::borrow({known});")
+        else:
+            self.out.add(f"{target} = invoke({self.needs.name('runtime.dtypes', 'get_default_dtype')});")
 
     def _is_one_array(self) -> bool:
         return not self.operator.returns_list and len(self.operator.schema.returns) == 1 and self.operator.view is None
@@ -247,7 +279,7 @@ def native_kernel(operator: OperatorPlan, parameters: Sequence[ParameterPlan], k
     name = operator.implementation.name
     values = [identifier(parameter.name) for parameter in parameters]
     numpy = [
-        f"{name}_numpy.get()" if p.name in fast.dtype_arguments else name
+        f"{name}_numpy.get()" if p.name in (*fast.dtype_arguments, *fast.optional_dtypes) else name
         for p, name in zip(parameters, values, strict=True)
     ]
     if len(values) in kernels.functions.get(name, ()):

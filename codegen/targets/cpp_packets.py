@@ -27,19 +27,20 @@ class PacketChoice:
     tensor: str | None = None
     number: str | None = None
     spread: str | None = None
+    sizes_at: int = 0  # where the ints of `spread` begin
 
     @property
     def fields(self) -> str:
         """As C++ initializes it."""
-        return _fields(self.name, self.single, self.unary, self.tensor, self.number, self.spread)
+        names = _fields(self.name, self.single, self.unary, self.tensor, self.number, self.spread)
+        return f"{names}, {self.sizes_at}"
 
 
 def packet_choices(plan: Plan, entries: Set[str]) -> Iterator[PacketChoice]:
     """The packets that have an overload with a native entry."""
     for packet in packet_views(plan):
-        choice = _choice(packet, entries)
-        if choice.fields.count("nullptr") < 5 and not packet.factory:
-            yield choice
+        if any(candidate.function in entries for candidate in packet.candidates):
+            yield _choice(packet, entries)
 
 
 def _choice(packet: PacketView, entries: Set[str]) -> PacketChoice:
@@ -49,7 +50,7 @@ def _choice(packet: PacketView, entries: Set[str]) -> PacketChoice:
     first = packet.candidates[0]
     spread = spread_position(first.parameters)
     if spread is not None:
-        return PacketChoice(packet.identifier, spread=native(first.function) if spread == 1 else None)
+        return PacketChoice(packet.identifier, spread=native(first.function) if spread <= 1 else None, sizes_at=spread)
     if len(packet.candidates) == 1:
         return PacketChoice(packet.identifier, single=native(first.function))
     overloads = [(candidate.function, candidate.parameters) for candidate in packet.candidates]

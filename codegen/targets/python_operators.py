@@ -6,7 +6,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from codegen.formula.typed import OperatorCall, Variable, VariableKind
-from codegen.plan import FastPath, ForwardPlan, OperatorPlan, PacketPlan, ParameterPlan, Plan, python_function_name
+from codegen.plan import (
+    FactoryDtype,
+    FastPath,
+    ForwardPlan,
+    OperatorPlan,
+    PacketPlan,
+    ParameterPlan,
+    Plan,
+    python_function_name,
+)
 from codegen.schema.types import OperatorName
 from codegen.targets.python_nodes import differentiable, record_lines
 from codegen.targets.python_text import (
@@ -17,6 +26,7 @@ from codegen.targets.python_text import (
     module_alias,
     plain,
     signature,
+    tuple_of,
 )
 
 # Python's signs and the packets behind them.
@@ -164,7 +174,11 @@ def _options(operator: OperatorPlan) -> list[str]:
 def _fast_lines(operator: OperatorPlan, fast: FastPath, decline: str, given: int | None = None) -> list[str]:
     """The straight way.  `decline` is the line that leaves it; `given`: only so many arguments are passed."""
     name = identifier
-    tests = [f"type({name(tensor)}) in plain" for tensor in fast.tensors] if fast.takes_tensors else ["plain"]
+    tests = [f"type({name(tensor)}) in plain" for tensor in fast.tensors]
+    if fast.factory is not None:
+        tests.append("plain")
+    if fast.seeded:
+        tests.append("not interest.around")
     tests += [f"({name(tensor)} is None or type({name(tensor)}) in plain)" for tensor in fast.optionals]
     tests += [f"all_plain({name(tensors)})" for tensors in fast.lists]
     if given is None:
@@ -172,6 +186,7 @@ def _fast_lines(operator: OperatorPlan, fast: FastPath, decline: str, given: int
         tests += [f"type({name(flags)}) is tuple" for flags in fast.bool_lists]
         tests += [f"type({name(argument)}) is dtypes.dtype" for argument in fast.dtype_arguments]
         tests += [f"({name(dtype)} is None or type({name(dtype)}) is dtypes.dtype)" for dtype in fast.optional_dtypes]
+        tests += [f"type({name(integer)}) is int" for integer in fast.integers]
     optional = {p.name for p in operator.parameters if str(p.type).endswith("?")}
     tests += [
         f"type({name(scalar)}) in {'optional_real_numbers' if scalar in optional else 'real_numbers'}"
@@ -204,7 +219,7 @@ def _int_list_lines(operator: OperatorPlan, fast: FastPath) -> list[str]:
         if parameter.name in fast.int_lists:
             name = identifier(parameter.name)
             optional = f"{name} is not None and " if str(parameter.type).endswith("?") else ""
-            if fast.takes_tensors:
+            if fast.factory is None:
                 lines.append(f"if {optional}type({name}) is not tuple:")
                 lines.append(f"    {name} = int_tuple({name}, {parameter.size})")
             else:  # NumPy makes arrays of sizes that are bools
@@ -241,13 +256,22 @@ def _call(operator: OperatorPlan, fast: FastPath, arrays: dict[str, str], parame
         elif parameter.name in fast.dtype_arguments:
             text = f"{name}.numpy"
         elif parameter.name in fast.optional_dtypes:
-            text = f"{name} and {name}.numpy" if fast.takes_tensors else f"({name} or dtypes.get_default_dtype()).numpy"
+            text = (
+                f"{name} and {name}.numpy" if fast.factory is None else f"({name} or {_dtype_of(fast.factory)}).numpy"
+            )
         elif parameter.name in fast.lists:
             text = f"[tensor._array for tensor in {name}]"
         else:
             text = name
         parts.append(text)
     return f"{operator.function}_kernel({', '.join(parts)})"
+
+
+def _dtype_of(factory: FactoryDtype) -> str:
+    """The dtype of a factory that is not told one."""
+    if factory.kind is not None:
+        return f"dtypes.promoted_dtype({factory.kind!r}, {tuple_of([identifier(name) for name in factory.numbers])})"
+    return "dtypes.get_default_dtype()" if factory.default is None else f"dtypes.{factory.default}"
 
 
 def _is_placement(parameter: ParameterPlan) -> bool:

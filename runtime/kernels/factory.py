@@ -8,16 +8,21 @@ from typing import Any
 
 import numpy as np
 
-from runtime.kernels._common import Array, Number
+from runtime.kernels._common import Array, Number, type_name
 from runtime.kernels.indexing import cast_number
 
 DType = np.dtype[Any]
+
+
+_MOST_ELEMENTS = 2**59 - 1  # of 16 bytes, that their number is an int64
 
 
 def _checked(size: Sequence[int]) -> tuple[int, ...]:
     for length in size:
         if length < 0:
             raise RuntimeError(f"Trying to create tensor with negative dimension {length}: {list(size)}")
+    if math.prod(size) > _MOST_ELEMENTS:
+        raise RuntimeError(f"Storage size calculation overflowed with sizes={list(size)}")
     return tuple(size)
 
 
@@ -36,9 +41,12 @@ def empty(size: Sequence[int], dtype: DType) -> Array:
     return np.empty(_checked(size), dtype)
 
 
-def full_of(size: Sequence[int], fill_value: Number, dtype: DType) -> Array:
-    """`fill_value` throughout, in a dtype that is known already."""
+def full(size: Sequence[int], fill_value: Number, dtype: DType) -> Array:
     return np.full(_checked(size), cast_number(fill_value, dtype), dtype)
+
+
+def scalar_tensor(s: Number, dtype: DType) -> Array:
+    return full((), s, dtype)
 
 
 # In the shape, and unless told otherwise in the dtype, of another tensor.
@@ -57,7 +65,7 @@ def empty_like(self: Array, dtype: DType | None = None) -> Array:
 
 
 def full_like(self: Array, fill_value: Number, dtype: DType | None = None) -> Array:
-    return full_of(self.shape, fill_value, dtype or self.dtype)
+    return full(self.shape, fill_value, dtype or self.dtype)
 
 
 def new_zeros(self: Array, size: Sequence[int], dtype: DType | None = None) -> Array:
@@ -73,7 +81,7 @@ def new_empty(self: Array, size: Sequence[int], dtype: DType | None = None) -> A
 
 
 def new_full(self: Array, size: Sequence[int], fill_value: Number, dtype: DType | None = None) -> Array:
-    return full_of(size, fill_value, dtype or self.dtype)
+    return full(size, fill_value, dtype or self.dtype)
 
 
 # -- series
@@ -87,30 +95,46 @@ def _real(value: Number) -> int | float:
     return value
 
 
-def arange_of(start: Number, end: Number, step: Number, dtype: DType) -> Array:
+def arange_start_step(start: Number, end: Number, step: Number, dtype: DType) -> Array:
     """`start`, `start + step` and so on, while below `end` (above it, for a negative step)."""
+    if dtype.kind in "bc":
+        raise NotImplementedError(f"\"arange_cpu\" not implemented for '{type_name(dtype)}'")
     start, end, step = _real(start), _real(end), _real(step)
-    if dtype.kind in "iu":
-        start, end, step = int(start), int(end), int(step)
-    if step == 0:
-        raise RuntimeError("step must be nonzero")
     if not (math.isfinite(start) and math.isfinite(end)):
         raise RuntimeError(f"unsupported range: {start:g} -> {end:g}")
+    if step == 0:
+        raise RuntimeError("step must be nonzero")
     if (end - start) * (1 if step > 0 else -1) < 0:
         raise RuntimeError("upper bound and lower bound inconsistent with step sign")
+    if dtype == np.int64:
+        start, end, step = int(start), int(end), int(step)
+        if step == 0:
+            raise ValueError("step must be nonzero, also as an integer")
     exact = all(isinstance(value, int) for value in (start, end, step))
     count = -((start - end) // step) if exact else math.ceil((end - start) / step)
+    if dtype.kind in "iu":  # the number of the others follows from what was given, their values from integers
+        exact, start, step = True, int(start), int(step)
     places: Array = np.arange(count, dtype=np.int64 if exact else np.float64)
-    return np.add(np.multiply(places, step), start).astype(dtype)
+    return np.add(np.multiply(places, step), start).astype(dtype, copy=False)
 
 
-def linspace_of(start: Number, end: Number, steps: int, dtype: DType) -> Array:
+def arange_start(start: Number, end: Number, dtype: DType) -> Array:
+    return arange_start_step(start, end, 1, dtype)
+
+
+def arange(end: Number, dtype: DType) -> Array:
+    return arange_start_step(0, end, 1, dtype)
+
+
+def linspace(start: Number, end: Number, steps: int, dtype: DType) -> Array:
     """`steps` numbers from `start` to `end`, both included.  Counted from both ends, so that both are hit exactly."""
     if steps < 0:
         raise RuntimeError("number of steps must be non-negative")
+    if dtype.kind == "b" and steps > 1:
+        raise NotImplementedError("\"linspace_cpu\" not implemented for 'Bool'")
     exact = np.dtype(np.complex128 if dtype.kind == "c" else np.float64)
     if dtype.kind in "iu":
-        start, end = int(_real(start)), int(_real(end))
+        start, end = int(cast_number(start, dtype)), int(cast_number(end, dtype))
     elif dtype.kind != "c":
         start, end = _real(start), _real(end)
     if steps == 1:
@@ -121,10 +145,10 @@ def linspace_of(start: Number, end: Number, steps: int, dtype: DType) -> Array:
     return values.astype(dtype)
 
 
-def logspace_of(start: Number, end: Number, steps: int, base: float, dtype: DType) -> Array:
+def logspace(start: Number, end: Number, steps: int, base: float, dtype: DType) -> Array:
     """`base` raised to `linspace`."""
     exact = np.dtype(np.complex128 if dtype.kind == "c" else np.float64)
-    return np.power(exact.type(base), linspace_of(start, end, steps, exact)).astype(dtype)
+    return np.power(exact.type(base), linspace(start, end, steps, exact)).astype(dtype)
 
 
 # -- matrices

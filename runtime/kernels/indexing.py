@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import cmath
 import math
 from collections.abc import Sequence
 from typing import Any
@@ -58,22 +59,30 @@ def _one_dim(array: Array) -> Array:
 
 
 def cast_number(value: Number, dtype: np.dtype[Any]) -> Any:
-    """`value` as an element of `dtype`: a fraction is cut off, what does not fit is refused."""
+    """`value` as an element of `dtype`: a fraction is cut off.
+
+    Raises:
+        RuntimeError: it does not fit. Infinity and NaN fit where the dtype has them.
+    """
     if isinstance(value, complex) and dtype.kind not in "cb":
         if value.imag:
             raise RuntimeError(f"value cannot be converted to type {_c_name(dtype)} without overflow")
         value = value.real
     if dtype.kind in "iu":
         limits = np.iinfo(dtype)
-        # A negative number counts down from the end of an unsigned type, as in C.
-        least = limits.min if dtype.kind == "i" else -limits.max
-        if not math.isfinite(value) or not least <= int(value) <= limits.max:  # type: ignore[arg-type]
+        # A negative integer counts down from the end of an unsigned type, as in C.
+        least = -limits.max if dtype.kind == "u" and isinstance(value, int) else limits.min
+        if not math.isfinite(value) or not least <= value <= limits.max:  # type: ignore[arg-type, operator]
             raise RuntimeError(f"value cannot be converted to type {_c_name(dtype)} without overflow")
         whole = int(value)  # type: ignore[arg-type]
         return dtype.type(whole if whole >= limits.min else whole + limits.max + 1)
     if dtype.kind == "b":
         return np.bool_(value)
-    return dtype.type(value)
+    with np.errstate(over="ignore"):
+        element = dtype.type(value)
+    if not np.isfinite(element) and cmath.isfinite(value):
+        raise RuntimeError(f"value cannot be converted to type {_c_name(dtype)} without overflow")
+    return element
 
 
 def _c_name(dtype: np.dtype[Any]) -> str:

@@ -1,4 +1,4 @@
-"""Random numbers.  Each kernel draws from the NumPy generator that it is given."""
+"""Random numbers.  Each kernel draws from the NumPy generator that it is given; None is the default one."""
 
 from __future__ import annotations
 
@@ -8,9 +8,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from runtime.kernels._common import Array, is_half, normalize_dim, type_name
+from runtime.random import default_generator
 
 if TYPE_CHECKING:
-    from numpy.random import Generator as Random
+    from numpy.random import Generator
+
+    Random = Generator | None
 
 DType = np.dtype[Any]
 
@@ -31,79 +34,125 @@ def _real(dtype: DType) -> DType:
     return np.dtype(np.float32 if dtype == np.complex64 else np.float64)
 
 
+def _source(generator: Random) -> Generator:
+    return default_generator.numpy if generator is None else generator
+
+
 def _unit(generator: Random, size: tuple[int, ...], dtype: DType) -> Array:
     """Uniform in [0, 1), 1 never: half precision is made of as many bits as it holds, because rounding could give 1."""
+    source = _source(generator)
     if dtype.kind == "c":
         real = _real(dtype)
-        return np.asarray(generator.random(size, real) + 1j * generator.random(size, real), dtype)
+        return np.asarray(source.random(size, real) + 1j * source.random(size, real), dtype)
     if is_half(dtype):
         steps = 2048 if dtype == np.float16 else 256
-        return np.asarray(generator.integers(0, steps, size) / steps).astype(dtype)
-    return np.asarray(generator.random(size, dtype))
+        return np.asarray(source.integers(0, steps, size) / steps).astype(dtype)
+    return np.asarray(source.random(size, dtype))
 
 
 def _gaussian(generator: Random, size: tuple[int, ...], dtype: DType) -> Array:
+    source = _source(generator)
     if dtype.kind == "c":
         real = _real(dtype)
-        pair = generator.standard_normal(size, real) + 1j * generator.standard_normal(size, real)
+        pair = source.standard_normal(size, real) + 1j * source.standard_normal(size, real)
         return np.asarray(pair * 0.5**0.5, dtype)
     if is_half(dtype):
-        return np.asarray(generator.standard_normal(size, np.float32)).astype(dtype)
-    return np.asarray(generator.standard_normal(size, dtype))
+        return np.asarray(source.standard_normal(size, np.float32)).astype(dtype)
+    return np.asarray(source.standard_normal(size, dtype))
 
 
 # -- new tensors
 
 
-def rand(size: Sequence[int], generator: Random, dtype: DType) -> Array:
+def rand_generator(size: Sequence[int], generator: Random, dtype: DType) -> Array:
     _check_continuous("check_uniform_bounds", dtype)
     return _unit(generator, _check_sizes(size), dtype)
 
 
-def randn(size: Sequence[int], generator: Random, dtype: DType) -> Array:
+def rand(size: Sequence[int], dtype: DType) -> Array:
+    return rand_generator(size, None, dtype)
+
+
+def randn_generator(size: Sequence[int], generator: Random, dtype: DType) -> Array:
     _check_continuous("normal_kernel_cpu", dtype)
     return _gaussian(generator, _check_sizes(size), dtype)
 
 
-def rand_like(self: Array, generator: Random, dtype: DType | None = None) -> Array:
-    return rand(self.shape, generator, dtype or self.dtype)
-
-
-def randn_like(self: Array, generator: Random, dtype: DType | None = None) -> Array:
-    return randn(self.shape, generator, dtype or self.dtype)
+def randn(size: Sequence[int], dtype: DType) -> Array:
+    return randn_generator(size, None, dtype)
 
 
 _C_NAMES = {"uint8": "unsigned char", "int8": "signed char", "int16": "short", "int32": "int", "bool": "bool"}
 
 
-def randint_low(low: int, high: int, size: Sequence[int], generator: Random, dtype: DType | None = None) -> Array:
+def randint_low_generator(low: int, high: int, size: Sequence[int], generator: Random, dtype: DType) -> Array:
     """Integers in [low, high)."""
-    result = np.dtype(np.int64) if dtype is None else dtype
     if low >= high:
         raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
-    if result.kind in "iub":
-        least, most = (0, 1) if result.kind == "b" else (np.iinfo(result).min, np.iinfo(result).max)
+    if dtype.kind in "iub":
+        least, most = (0, 1) if dtype.kind == "b" else (np.iinfo(dtype).min, np.iinfo(dtype).max)
         for name, value in (("from", low), ("to - 1", high - 1)):
             if not least <= value <= most:
-                raise RuntimeError(f"{name} is out of bounds for {_C_NAMES.get(result.name, result.name)}")
-    return np.asarray(generator.integers(low, high, _check_sizes(size))).astype(result)
+                raise RuntimeError(f"{name} is out of bounds for {_C_NAMES.get(dtype.name, dtype.name)}")
+    return np.asarray(_source(generator).integers(low, high, _check_sizes(size))).astype(dtype, copy=False)
 
 
-def randint(high: int, size: Sequence[int], generator: Random, dtype: DType | None = None) -> Array:
-    return randint_low(0, high, size, generator, dtype)
+def randint_low(low: int, high: int, size: Sequence[int], dtype: DType) -> Array:
+    return randint_low_generator(low, high, size, None, dtype)
 
 
-def randint_like(self: Array, high: int, generator: Random, dtype: DType | None = None) -> Array:
-    return randint_low(0, high, self.shape, generator, dtype or self.dtype)
+def randint_generator(high: int, size: Sequence[int], generator: Random, dtype: DType) -> Array:
+    return randint_low_generator(0, high, size, generator, dtype)
 
 
-def randint_like_low(self: Array, low: int, high: int, generator: Random, dtype: DType | None = None) -> Array:
-    return randint_low(low, high, self.shape, generator, dtype or self.dtype)
+def randint(high: int, size: Sequence[int], dtype: DType) -> Array:
+    return randint_low_generator(0, high, size, None, dtype)
 
 
-def randperm(n: int, generator: Random, dtype: DType | None = None) -> Array:
+def randperm_generator(n: int, generator: Random, dtype: DType) -> Array:
     _check_sizes([n])
-    return generator.permutation(n).astype(np.int64 if dtype is None else dtype)
+    return _source(generator).permutation(n).astype(dtype, copy=False)
+
+
+def randperm(n: int, dtype: DType) -> Array:
+    return randperm_generator(n, None, dtype)
+
+
+# In the shape, and unless told otherwise in the dtype, of another tensor.
+
+
+def rand_like_generator(self: Array, generator: Random, dtype: DType | None = None) -> Array:
+    return rand_generator(self.shape, generator, dtype or self.dtype)
+
+
+def rand_like(self: Array, dtype: DType | None = None) -> Array:
+    return rand_generator(self.shape, None, dtype or self.dtype)
+
+
+def randn_like_generator(self: Array, generator: Random, dtype: DType | None = None) -> Array:
+    return randn_generator(self.shape, generator, dtype or self.dtype)
+
+
+def randn_like(self: Array, dtype: DType | None = None) -> Array:
+    return randn_generator(self.shape, None, dtype or self.dtype)
+
+
+def randint_like_low_generator(
+    self: Array, low: int, high: int, generator: Random, dtype: DType | None = None
+) -> Array:
+    return randint_low_generator(low, high, self.shape, generator, dtype or self.dtype)
+
+
+def randint_like_low(self: Array, low: int, high: int, dtype: DType | None = None) -> Array:
+    return randint_low_generator(low, high, self.shape, None, dtype or self.dtype)
+
+
+def randint_like_generator(self: Array, high: int, generator: Random, dtype: DType | None = None) -> Array:
+    return randint_low_generator(0, high, self.shape, generator, dtype or self.dtype)
+
+
+def randint_like(self: Array, high: int, dtype: DType | None = None) -> Array:
+    return randint_low_generator(0, high, self.shape, None, dtype or self.dtype)
 
 
 # -- bits
@@ -123,17 +172,17 @@ def bernoulli(self: Array, generator: Random) -> Array:
     """1 with the probability that `self` holds at the same place, else 0."""
     _check_continuous("bernoulli_tensor_cpu_p_", self.dtype)
     _check_probabilities(self)
-    return np.less(generator.random(self.shape), self).astype(self.dtype)
+    return np.less(_source(generator).random(self.shape), self).astype(self.dtype)
 
 
 def bernoulli_p(self: Array, p: float, generator: Random) -> Array:
     _check_probability(p)
-    return np.less(generator.random(self.shape), p).astype(self.dtype)
+    return np.less(_source(generator).random(self.shape), p).astype(self.dtype)
 
 
 def bernoulli_tensor(self: Array, p: Array, generator: Random) -> Array:
     _check_probabilities(p)
-    return np.less(generator.random(self.shape), p).astype(self.dtype)
+    return np.less(_source(generator).random(self.shape), p).astype(self.dtype)
 
 
 # -- distributions in the shape of a tensor
@@ -163,24 +212,24 @@ def normal_functional(self: Array, mean: float, std: float, generator: Random) -
 
 def normal_float_float(mean: float, std: float, size: Sequence[int], generator: Random, dtype: DType) -> Array:
     _check_deviation(std)
-    unit = randn(size, generator, dtype)
+    unit = randn_generator(size, generator, dtype)
     return unit if (mean, std) == (0, 1) else (unit * std + mean).astype(dtype, copy=False)
 
 
 def normal_tensor_float(mean: Array, std: float, generator: Random) -> Array:
     _check_deviation(std)
-    return (randn(mean.shape, generator, mean.dtype) * std + mean).astype(mean.dtype, copy=False)
+    return (randn_generator(mean.shape, generator, mean.dtype) * std + mean).astype(mean.dtype, copy=False)
 
 
 def normal_float_tensor(mean: float, std: Array, generator: Random) -> Array:
     _check_deviations(std)
-    return (randn(std.shape, generator, std.dtype) * std + mean).astype(std.dtype, copy=False)
+    return (randn_generator(std.shape, generator, std.dtype) * std + mean).astype(std.dtype, copy=False)
 
 
 def normal_tensor_tensor(mean: Array, std: Array, generator: Random) -> Array:
     _check_deviations(std)
     shape = np.broadcast_shapes(mean.shape, std.shape)
-    return (randn(shape, generator, mean.dtype) * std + mean).astype(mean.dtype, copy=False)
+    return (randn_generator(shape, generator, mean.dtype) * std + mean).astype(mean.dtype, copy=False)
 
 
 def exponential(self: Array, lambd: float, generator: Random) -> Array:
@@ -191,7 +240,7 @@ def exponential(self: Array, lambd: float, generator: Random) -> Array:
         )
     if lambd <= 0:
         raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={lambd:g}")
-    return np.asarray(generator.standard_exponential(self.shape) / lambd).astype(self.dtype)
+    return np.asarray(_source(generator).standard_exponential(self.shape) / lambd).astype(self.dtype)
 
 
 # -- draws from a list of weights
@@ -219,10 +268,10 @@ def multinomial(self: Array, num_samples: int, replacement: bool, generator: Ran
         raise RuntimeError("invalid multinomial distribution (sum of probabilities <= 0)")
     if replacement:
         heights = np.cumsum(rows, axis=1)
-        marks = generator.random((len(rows), num_samples)) * heights[:, -1:]
+        marks = _source(generator).random((len(rows), num_samples)) * heights[:, -1:]
         drawn = [np.searchsorted(row, mark, side="right") for row, mark in zip(heights, marks, strict=True)]
         found = np.stack(drawn) if drawn else np.empty((0, num_samples), np.int64)
     else:
-        waits = generator.standard_exponential(rows.shape) / rows
+        waits = _source(generator).standard_exponential(rows.shape) / rows
         found = np.argsort(waits, axis=1, kind="stable")[:, :num_samples]
     return found.astype(np.int64).reshape(*self.shape[:-1], num_samples)

@@ -313,7 +313,11 @@ _WORDS: Mapping[str, Callable[..., str]] = {
     "has_number_dtype": _no_loops,
     "same_dtype": _other_dtype,
     "PyTuple_CheckExact": lambda given: f"{given[0]} is no tuple",
+    "PyLong_CheckExact": lambda given: f"{given[0]} is no int",
     "is_instance": lambda given, _: f"{given[0]} is no runtime.dtype",
+    "is_instance_or_none": lambda given, _: f"{given[0]} is no runtime.dtype",
+    "nothing_unusual": lambda _: "a mode or a handler is open",
+    "nobody_around": lambda _: "somebody stands around the calls of this thread",
 }
 
 

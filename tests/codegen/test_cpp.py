@@ -191,8 +191,8 @@ def test_tables(made: Plan, small_paths: Paths) -> None:
     for name in ("neg", "floor_of", "highest"):
         assert f"&entries::{name}_default," in everything
     assert '{"runtime.helpers.small", "shrink_backward", &py::small_helpers_shrink_backward},' in everything
-    assert '{"mul", nullptr, nullptr, "mul_Tensor", "mul_Scalar", nullptr},' in files["packets.cpp"]
-    assert '{"expand", nullptr, nullptr, nullptr, nullptr, "expand_default"},' in files["packets.cpp"]
+    assert '{"mul", nullptr, nullptr, "mul_Tensor", "mul_Scalar", nullptr, 0},' in files["packets.cpp"]
+    assert '{"expand", nullptr, nullptr, nullptr, nullptr, "expand_default", 1},' in files["packets.cpp"]
     assert (
         '{"__mul__", "generated.operators", "sign_mul", nullptr, "mul_Tensor", "mul_Scalar"},' in files["packets.cpp"]
     )

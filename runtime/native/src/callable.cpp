@@ -2,6 +2,7 @@
 
 #include <structmember.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstring>
 #include <string>
@@ -41,6 +42,7 @@ struct Callable {
   const Function* tensor;
   const Function* number;
   const Function* spread;
+  int sizes_at;  // in the arguments of `spread`
   std::vector<Choice>* choices;
 };
 
@@ -66,21 +68,28 @@ PyObject* call_single(PyObject* self, PyObject* const* args, size_t flags, PyObj
   return function->ordered(values);
 }
 
-// `x.view(2, 3)` and `x.view((2, 3))`; null without an exception where it is neither.
-PyObject* call_spread(const Function* function, PyObject* const* args, Py_ssize_t count) {
-  if (count < 2 || !is_plain(args[0])) return nullptr;
-  if (count == 2 && (PyTuple_CheckExact(args[1]) || PyList_CheckExact(args[1]))) {
-    return call_function(function, args, 2);
+// `x.view(2, 3)` and `x.view((2, 3))`, `zeros(2, 3)` and `zeros((2, 3))`; null without an exception where it is neither.
+PyObject* call_spread(const Callable* packet, PyObject* const* args, Py_ssize_t count, PyObject* keywords) {
+  const int at = packet->sizes_at;
+  const Py_ssize_t named = keywords == nullptr ? 0 : PyTuple_GET_SIZE(keywords);
+  constexpr Py_ssize_t kMost = kMostParameters;
+  if (count <= at || named > kMost - 2 || (at == 1 && !is_plain(args[0]))) return nullptr;
+  Ref ints;
+  if (count > at + 1 || !(PyTuple_CheckExact(args[at]) || PyList_CheckExact(args[at]))) {
+    npy_intp sizes[detail::kMostDims];
+    if (count - at > detail::kMostDims) return nullptr;
+    for (Py_ssize_t i = at; i < count; ++i) {
+      if (!detail::read_int(args[i], &sizes[i - at])) return nullptr;
+    }
+    ints = tuple_of(sizes, static_cast<int>(count - at));
+    if (!ints) return nullptr;
   }
-  npy_intp sizes[detail::kMostDims];
-  if (count > detail::kMostDims) return nullptr;
-  for (Py_ssize_t i = 1; i < count; ++i) {
-    if (!detail::read_int(args[i], &sizes[i - 1])) return nullptr;
-  }
-  Ref ints = tuple_of(sizes, static_cast<int>(count - 1));
-  if (!ints) return nullptr;
-  PyObject* values[] = {args[0], ints.get()};
-  return call_function(function, values, 2);
+  PyObject *given[kMost], *values[kMost];
+  given[0] = args[0];
+  given[at] = ints ? ints.get() : args[at];
+  std::copy_n(args + count, named, given + at + 1);
+  const Function* function = packet->spread;
+  return bind(*function, given, at + 1, keywords, values) ? function->ordered(values) : nullptr;
 }
 
 PyObject* type_of(PyObject* object) { return reinterpret_cast<PyObject*>(Py_TYPE(object)); }
@@ -116,13 +125,14 @@ PyObject* call_chosen(PyObject* self, PyObject* const* args, size_t flags, PyObj
 }
 
 PyObject* call_packet(PyObject* self, PyObject* const* args, size_t flags, PyObject* keywords) {
-  if (keywords != nullptr) return call_chosen(self, args, flags, keywords);
   const Callable* packet = as_callable(self);
   const Py_ssize_t count = PyVectorcall_NARGS(flags);
   if (packet->spread != nullptr) {
-    PyObject* out = call_spread(packet->spread, args, count);
+    PyObject* out = call_spread(packet, args, count, keywords);
     if (out != nullptr || PyErr_Occurred()) return out;
-  } else if (count == 1) {
+  }
+  if (keywords != nullptr) return call_chosen(self, args, flags, keywords);
+  if (count == 1) {
     if (packet->unary != nullptr && is_plain(args[0])) return call_function(packet->unary, args, 1);
   } else if (count == 2 && is_plain(args[0])) {
     if (packet->tensor != nullptr && is_plain(args[1]))
@@ -283,6 +293,7 @@ bool add_packet(PyObject* callables, const Packet& packet) {
   callable->tensor = function_or_null(packet.tensor);
   callable->number = function_or_null(packet.number);
   callable->spread = function_or_null(packet.spread);
+  callable->sizes_at = packet.sizes_at;
   Ref base(PyObject_GetAttrString(fallback.get(), "__name__"));
   const char* name = base ? PyUnicode_AsUTF8(base.get()) : nullptr;
   if (name == nullptr) return false;

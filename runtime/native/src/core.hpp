@@ -118,6 +118,8 @@ inline Node* as_node(PyObject* object) { return reinterpret_cast<Node*>(object);
 inline PyArrayObject* array_of(PyObject* tensor) {
   return reinterpret_cast<PyArrayObject*>(as_tensor(tensor)->array);
 }
+// A reference that is known to be to an array.
+inline PyArrayObject* as_ndarray(const Ref& array) { return reinterpret_cast<PyArrayObject*>(array.get()); }
 inline PyObject** edges_of(Node* node) { return reinterpret_cast<PyObject**>(node + 1); }
 
 // -- state

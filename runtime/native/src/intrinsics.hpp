@@ -100,6 +100,12 @@ inline bool is_instance(PyObject* object, PyObject* type) {
   return reinterpret_cast<PyObject*>(Py_TYPE(object)) == type;
 }
 
+inline bool is_instance_or_none(PyObject* object, PyObject* type) {
+  return object == Py_None || is_instance(object, type);
+}
+
+inline bool nothing_unusual() { return unusual == 0; }
+
 inline bool same_dtype(PyObject* tensor, PyObject* other) {
   return PyArray_DESCR(array_of(tensor)) == PyArray_DESCR(array_of(other));
 }
@@ -205,6 +211,17 @@ inline Ref attribute(PyObject* object, const char* name) {
 }
 inline Ref method(PyObject* object, const char* name) {
   return Ref(PyObject_CallMethodNoArgs(object, interned(name)));
+}
+
+// The NumPy dtype of a dtype; None of None.
+inline Ref numpy_dtype(PyObject* dtype) {
+  return dtype == Py_None ? Ref::borrow(dtype) : attribute(dtype, "numpy");
+}
+// runtime.dtypes.promoted_dtype of Python's ints and floats.
+template <class... Numbers>
+Ref dtype_of_numbers(PyObject* promote, PyObject* kind, Numbers... numbers) {
+  Ref operands(PyTuple_Pack(sizeof...(numbers), numbers...));
+  return operands ? invoke(promote, kind, operands.get()) : Ref();
 }
 
 inline Ref integer(npy_intp value) { return Ref(PyLong_FromSsize_t(value)); }

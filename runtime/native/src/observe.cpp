@@ -121,4 +121,10 @@ PyObject* left_to_python(PyObject*, PyObject*) {
   return reasons.release();
 }
 
+bool nobody_around(PyObject* interest) {
+  Ref around(PyObject_GetAttr(interest, interned("around")));
+  if (!around) PyErr_Clear();
+  return around && PyTuple_CheckExact(around.get()) && PyTuple_GET_SIZE(around.get()) == 0;
+}
+
 }  // namespace gradwright

@@ -37,6 +37,9 @@ inline Ref of_operators(Ref out) {
   return out;
 }
 
+// Whether nobody stands around the operator calls of this thread; `interest` is that of runtime.modes.
+bool nobody_around(PyObject* interest);
+
 // An entry that leaves a call to Python while somebody watches comes here: for all calls, before its tests are looked
 // at, to have them looked at and told; and again if it still declines when it is let through.
 Ref watched_call(Function& function, PyObject* const* values);

@@ -83,7 +83,8 @@ struct Packet {
   const char* unary;   // for a Tensor alone
   const char* tensor;  // for two Tensors
   const char* number;  // for a Tensor and a Python number
-  const char* spread;  // for a Tensor and ints, with or without brackets around them
+  const char* spread;  // for ints, with or without brackets around them, and a Tensor before them if `sizes_at` is 1
+  int sizes_at;
 };
 
 // A sign of Python, `__mul__`: the overloads for a Tensor and for a number on its other side; of `__neg__` the one for

@@ -82,15 +82,19 @@ const NodeClass TotalBackward0::table = {
 
 // total(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor
 Ref total_default(PyObject* self, PyObject* dim, PyObject* keepdim, PyObject* dtype) {
-  if (!(!entries::total_default.replaced && is_plain(self) && dtype == Py_None)) {
+  if (!(!entries::total_default.replaced && is_plain(self) &&
+        is_instance_or_none(dtype, py::dtypes_runtime_dtype))) {
     return fall_back(entries::total_default, self, dim, keepdim, dtype);
   }
   Ref dim_ints = int_tuple_or_none(dim, py::dispatch_runtime_int_tuple, py::constant_1);
   if (!dim_ints) return Ref();
   dim = dim_ints.get();
-  Ref result = kernels::total(self, dim, keepdim, dtype);
+  Ref dtype_numpy = numpy_dtype(dtype);
+  if (!dtype_numpy) return Ref();
+  Ref result = kernels::total(self, dim, keepdim, dtype_numpy.get());
   if (!result)
-    result = run_for_array(py::total_default_kernel, array_object(self), dim, keepdim, dtype);
+    result = run_for_array(py::total_default_kernel, array_object(self), dim, keepdim,
+                           dtype_numpy.get());
   if (!result) return fall_back(entries::total_default, self, dim, keepdim, dtype);
   Ref out = new_tensor(std::move(result));
   if (!out) return Ref();
