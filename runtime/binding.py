@@ -5,6 +5,7 @@ The straight way of generated code does not come here: this is for everything th
 
 from __future__ import annotations
 
+import builtins
 import operator as _operator
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -32,7 +33,7 @@ class _Mismatch(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """One argument of a schema, ready for binding."""
+    """One argument of a schema, ready for binding. Values of the types `as_is` need no conversion."""
 
     name: str
     type: str
@@ -40,6 +41,7 @@ class Parameter:
     required: bool
     default: Any
     keyword_only: bool
+    as_is: tuple[builtins.type, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,33 +68,26 @@ class Signature:
             raise self.error(f"takes {self.positional} positional arguments but {len(args)} were given")
         values = []
         used = 0
+        given = len(args)
         for position, parameter in enumerate(self.parameters):
-            name = parameter.name
-            if position < len(args) and position < self.positional:
-                if name in kwargs:
-                    raise self.error(f"got multiple values for argument '{name}'")
+            if position < given:
+                if kwargs and parameter.name in kwargs:
+                    raise self.error(f"got multiple values for argument '{parameter.name}'")
                 value = args[position]
-            elif name in kwargs:
-                value = kwargs[name]
+            elif kwargs and parameter.name in kwargs:
+                value = kwargs[parameter.name]
                 used += 1
-            elif (alias := _ALIASES.get(name)) is not None and alias in kwargs:
+            elif kwargs and (alias := _ALIASES.get(parameter.name)) is not None and alias in kwargs:
                 value = kwargs[alias]
                 used += 1
             elif parameter.required:
-                raise self.error(f"missing required argument '{name}'")
+                raise self.error(f"missing required argument '{parameter.name}'")
             else:
                 values.append(parameter.default)
                 continue
-            if value is None and parameter.default is None and not parameter.required:
-                values.append(None)
-                continue
-            if type(value) is NotInts:  # the straight way has tried it
-                value = value.given
-            try:
-                values.append(parameter.convert(value))
-            except _Mismatch:
-                place = f" (position {position + 1})" if position < len(args) else ""
-                raise self.error(f"argument '{name}'{place} must be {parameter.type}, not {describe(value)}") from None
+            values.append(
+                value if isinstance(value, parameter.as_is) else self._converted(parameter, value, position, given)
+            )
         if used != len(kwargs):
             known = {parameter.name for parameter in self.parameters} | set(_ALIASES.values())
             for name in kwargs:
@@ -100,6 +95,19 @@ class Signature:
                     raise self.error(f"got an unexpected keyword argument '{name}'")
             raise self.error("got an argument under two names")
         return values
+
+    def _converted(self, parameter: Parameter, value: Any, position: int, given: int) -> Any:
+        if value is None and parameter.default is None and not parameter.required:
+            return None
+        if type(value) is NotInts:  # the straight way has tried it
+            value = value.given
+        try:
+            return parameter.convert(value)
+        except _Mismatch:
+            place = f" (position {position + 1})" if position < given else ""
+            raise self.error(
+                f"argument '{parameter.name}'{place} must be {parameter.type}, not {describe(value)}"
+            ) from None
 
     def tensors_match(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
         """Whether every Tensor among the arguments stands where the schema has a Tensor."""
@@ -169,7 +177,8 @@ def _parameter(argument: Argument, keyword_only: bool) -> Parameter:
     if not required and default is not None:
         default = convert(default)
     name = f"{argument.name}_" if iskeyword(argument.name) else argument.name
-    return Parameter(name, str(argument.type), convert, required, default, keyword_only)
+    type = argument.type.elem if isinstance(argument.type, OptionalType) else argument.type
+    return Parameter(name, str(argument.type), convert, required, default, keyword_only, _AS_IS.get(str(type), ()))
 
 
 def _converter(type: object) -> Callable[[Any], Any]:
@@ -181,16 +190,23 @@ def _converter(type: object) -> Callable[[Any], Any]:
     return _CONVERTERS.get(str(type), lambda value: value)
 
 
-def _list_converter(type: ListType) -> Callable[[Any], Any]:
-    elem = _converter(type.elem)
-    size = type.size
-    tensors = "Tensor" in str(type.elem)
+def _list_converter(schema: ListType) -> Callable[[Any], Any]:
+    elem = _converter(schema.elem)
+    size = schema.size
+    tensors = "Tensor" in str(schema.elem)
+    exact = _EXACT.get(str(schema.elem))
 
     def convert(value: Any) -> Any:
         if not tensors and size is not None and _is_int(value):
             return (_to_int(value),) * size
         if isinstance(value, np.ndarray) or not isinstance(value, list | tuple):
             raise _Mismatch
+        if exact is not None and type(value) is tuple:
+            for item in value:
+                if type(item) is not exact:
+                    break
+            else:
+                return value
         items = [elem(item) for item in value]
         return items if tensors else tuple(items)
 
@@ -198,6 +214,8 @@ def _list_converter(type: ListType) -> Callable[[Any], Any]:
 
 
 def _is_int(value: object) -> bool:
+    if type(value) is int:
+        return True
     if isinstance(value, bool):
         return False
     return isinstance(value, int | np.integer) or (
@@ -212,12 +230,16 @@ def _to_tensor(value: Any) -> Any:
 
 
 def _to_int(value: Any) -> int:
+    if type(value) is int:
+        return value
     if not _is_int(value):
         raise _Mismatch
     return int(value) if isinstance(value, Tensor) else _operator.index(value)
 
 
 def _to_float(value: Any) -> float:
+    if type(value) is float:
+        return value
     number = _to_scalar(value)
     if isinstance(number, complex):
         raise _Mismatch
@@ -225,6 +247,8 @@ def _to_float(value: Any) -> float:
 
 
 def _to_bool(value: Any) -> bool:
+    if type(value) is bool:
+        return value
     if isinstance(value, bool | np.bool_):
         return bool(value)
     if isinstance(value, Tensor) and value._array.ndim == 0 and value._array.dtype.kind == "b":
@@ -233,6 +257,8 @@ def _to_bool(value: Any) -> bool:
 
 
 def _to_scalar(value: Any) -> Any:
+    if type(value) is float or type(value) is int:
+        return value
     if isinstance(value, Tensor):
         if value._array.ndim == 0 and value._edge is None:
             return value.item()
@@ -267,6 +293,17 @@ def _to_generator(value: Any) -> Generator:
         return value
     raise _Mismatch
 
+
+# Elements of lists that need no conversion.
+_EXACT: Mapping[str, type] = {"int": int, "SymInt": int, "bool": bool}
+
+# Types whose values converters give back. Numbers are not among them: bools are ints, and NumPy's floats are floats.
+_AS_IS: Mapping[str, tuple[type, ...]] = {
+    "Tensor": (Tensor,),
+    "str": (str,),
+    "ScalarType": (DType,),
+    "Generator": (Generator,),
+}
 
 _CONVERTERS: Mapping[str, Callable[[Any], Any]] = {
     "Tensor": _to_tensor,

@@ -254,10 +254,11 @@ class Operator:
 
     def _handled(self, variant: Variant, values: list[Any], perform: Callable[[list[Any]], Any]) -> Any:
         """`perform(values)` with the handlers of this thread around it."""
+        *outer, last = interest.around
         proceed = perform
-        for handler in interest.around:
+        for handler in outer:
             proceed = partial(handler, self, variant, proceed=proceed)
-        return proceed(values)
+        return last(self, variant, values, proceed)
 
     def _call(self, values: list[Any]) -> Any:
         if self.table is not None or backend_of(values) is not CPU:

@@ -82,7 +82,9 @@ def _fitted_by_operators(grad: Tensor, summed: tuple[int, ...], shape: tuple[int
     from runtime import ops
 
     if summed:
-        grad = ops.reshape(ops.sum(grad, summed), shape)
+        grad = ops.sum(grad, summed)
+        if grad._array.shape != shape:  # it has lost dimensions of size 1, too
+            grad = ops.reshape(grad, shape)
     if grad.is_complex() and dtype.kind != "c":
         grad = ops.real(grad)
     return grad if grad._array.dtype == dtype else ops._to_copy(grad, dtype=from_numpy(dtype))
