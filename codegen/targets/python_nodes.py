@@ -100,16 +100,16 @@ def _result(node: NodePlan, index: int) -> str:
     return "out" if len(node.schema.returns) == 1 else f"out[{index}]"
 
 
-def differentiable(parameters: tuple[ParameterPlan, ...], node: NodePlan) -> str | None:
-    """The test of the result for a dtype that has derivatives; None where it has to have one."""
+def differentiable(parameters: tuple[ParameterPlan, ...], node: NodePlan, is_: str = "in") -> str | None:
+    """The test of the result for a dtype that has derivatives, or `not in` those; None where it has to have one."""
     if not node.single or not takes_dtype(parameters):
         return None
-    return f"{_result(node, node.outputs[0])}._array.dtype.kind in 'fcV'"
+    return f"{_result(node, node.outputs[0])}._array.dtype.kind {is_} 'fcV'"
 
 
 def _check_lines(parameters: tuple[ParameterPlan, ...], node: NodePlan) -> list[str]:
-    test = differentiable(parameters, node)
-    return [] if test is None else [f"if {test.replace(' in ', ' not in ')}:", "    return"]
+    test = differentiable(parameters, node, "not in")
+    return [] if test is None else [f"if {test}:", "    return"]
 
 
 def _output_lines(node: NodePlan) -> list[str]:
