@@ -176,12 +176,13 @@ class FastPath:
     `dtypes`: `any`, `same` (all promoted arguments have one dtype), `float` (one dtype, float32 or float64),
     `number` (as float, or int64), `weak` (as float, beside Scalars).  Scalars are Python's ints and floats.  `absent`
     names the arguments that have to be None; `optional_dtypes` those that may be a dtype or None, which is the default
-    dtype in an operator that takes no Tensor.
+    dtype in an operator that takes no Tensor.  In `optional_lists` there may be None beside Tensors.
     """
 
     tensors: tuple[str, ...]
     optionals: tuple[str, ...]
     lists: tuple[str, ...]
+    optional_lists: tuple[str, ...]
     promoted: tuple[str, ...]
     dtypes: str
     scalars: tuple[str, ...]
@@ -692,6 +693,7 @@ def _plan_fast_path(function: NativeFunction, kind: str) -> FastPath | None:
     tensors: list[str] = []
     optionals: list[str] = []
     lists: list[str] = []
+    optional_lists: list[str] = []
     scalars: list[str] = []
     int_lists: list[str] = []
     bool_lists: list[str] = []
@@ -706,6 +708,8 @@ def _plan_fast_path(function: NativeFunction, kind: str) -> FastPath | None:
             (optionals if isinstance(type, OptionalType) else tensors).append(argument.name)
         elif isinstance(inner, ListType) and inner.elem == TENSOR:
             lists.append(argument.name)
+        elif inner == ListType(OptionalType(TENSOR)):
+            optional_lists.append(argument.name)
         elif is_tensor_like(inner):
             return None
         elif name == "Scalar":
@@ -729,18 +733,18 @@ def _plan_fast_path(function: NativeFunction, kind: str) -> FastPath | None:
     promotion = function.promotion
     if promotion is None:
         return FastPath(
-            tuple(tensors), tuple(optionals), tuple(lists), (), "any", tuple(scalars), tuple(int_lists),
-            tuple(bool_lists), tuple(dtype_arguments), tuple(absent), tuple(optional_dtypes),
+            tuple(tensors), tuple(optionals), tuple(lists), tuple(optional_lists), (), "any", tuple(scalars),
+            tuple(int_lists), tuple(bool_lists), tuple(dtype_arguments), tuple(absent), tuple(optional_dtypes),
         )  # fmt: skip
     named = promotion.arguments
     promoted = tuple(name for name in tensors if named is None or name in named)
-    if optionals or lists or bool_lists or not promoted:
+    if optionals or lists or optional_lists or bool_lists or not promoted:
         return None
     dtypes = _DTYPE_RULES[promotion.kind]
     if scalars:
         dtypes = "weak"
     return FastPath(
-        tuple(tensors), (), (), promoted, dtypes, tuple(scalars), tuple(int_lists), (),
+        tuple(tensors), (), (), (), promoted, dtypes, tuple(scalars), tuple(int_lists), (),
         tuple(dtype_arguments), (*absent, *optional_dtypes), (),
     )  # fmt: skip
 

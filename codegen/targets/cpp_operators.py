@@ -102,6 +102,7 @@ class KernelEntry(Entry):
         tests = [f"is_plain({name(tensor)})" for tensor in fast.tensors]
         tests += [f"is_plain_or_none({name(tensor)})" for tensor in fast.optionals]
         tests += [f"all_plain({name(tensors)})" for tensors in fast.lists]
+        tests += [f"all_plain_or_none({name(tensors)})" for tensors in fast.optional_lists]
         tests += [f"{name(absent)} == Py_None" for absent in (*fast.absent, *fast.optional_dtypes)]
         tests += [f"PyTuple_CheckExact({name(flags)})" for flags in fast.bool_lists]
         tests += [f"is_instance({name(a)}, {self.needs.name('runtime.dtypes', 'dtype')})" for a in fast.dtype_arguments]
@@ -154,6 +155,7 @@ class KernelEntry(Entry):
         operator, fast = self.operator, self.fast
         parameters = [p for p in operator.parameters if p.name not in PLACEMENT_ARGUMENTS]
         parts = []
+        lists = []  # of arrays, which the kernel in Python takes
         for parameter in parameters:
             name = identifier(parameter.name)
             if parameter.name in fast.tensors:
@@ -164,9 +166,8 @@ class KernelEntry(Entry):
                 self.out.add(f'Ref {name}_numpy = attribute({name}, "numpy");')
                 self.out.add(f"if (!{name}_numpy) return Ref();")
                 parts.append(f"{name}_numpy.get()")
-            elif parameter.name in fast.lists:
-                self.out.add(f"Ref {name}_arrays = array_list({name});")
-                self.out.add(f"if (!{name}_arrays) return Ref();")
+            elif parameter.name in (*fast.lists, *fast.optional_lists):
+                lists.append(name)
                 parts.append(f"{name}_arrays.get()")
             else:
                 parts.append(name)
@@ -176,9 +177,21 @@ class KernelEntry(Entry):
         if native is not None:
             head, _, arguments = native.removesuffix(")").partition("(")
             self.out.assign("Ref result", f"{head}(", arguments.split(", "), ");")
+        if native is not None and lists:
+            self.out.add("if (!result) {")
+            with self.out.block():
+                self._make_lists(lists)
+                self.out.assign("result", f"{run}(", [kernel, *parts], ");")
+        elif native is not None:
             self.out.when("!result", lambda: self.out.assign("result", f"{run}(", [kernel, *parts], ");"))
         else:
+            self._make_lists(lists)
             self.out.assign("Ref result", f"{run}(", [kernel, *parts], ");")
+
+    def _make_lists(self, names: Sequence[str]) -> None:
+        for name in names:
+            self.out.add(f"Ref {name}_arrays = array_list({name});")
+            self.out.add(f"if (!{name}_arrays) return Ref();")
 
     def _is_one_array(self) -> bool:
         return not self.operator.returns_list and len(self.operator.schema.returns) == 1 and self.operator.view is None
@@ -229,7 +242,7 @@ class KernelEntry(Entry):
         tests = []
         for name in names:
             text = identifier(name)
-            if name in self.fast.lists:
+            if name in (*self.fast.lists, *self.fast.optional_lists):
                 tests.append(f"any_requires_grad({text})")
             elif name in self.fast.optionals:
                 tests.append(f"requires_grad_or_none({text})")
