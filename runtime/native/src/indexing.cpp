@@ -613,28 +613,25 @@ bool write_flat(PyArrayObject* target, PyObject* index, PyObject* source, PyObje
 
 // -- an index for each element
 
-// A row. False: an index is out of range, and nothing was moved.
+// A row. False: an index is out of range; the first place of `far` was taken for it, so that no element is a branch.
 template <class Move, class I>
 GRADWRIGHT_INLINE bool move_along(const Row<3>& row, const Places<3>& at, npy_intp limit, npy_intp step) {
   constexpr npy_intp item = sizeof(typename Move::Element);
-  const auto named = [&](npy_intp i, npy_intp stride) -> npy_intp {
-    return *reinterpret_cast<const I*>(at[1] + i * stride);
+  bool fits = true;
+  const auto place = [&](npy_intp i, npy_intp stride) {
+    const npy_intp named = *reinterpret_cast<const I*>(at[1] + i * stride);
+    const bool inside = static_cast<size_t>(named) < static_cast<size_t>(limit);
+    fits &= inside;
+    return inside ? named : 0;
   };
-  npy_intp signs = 0;  // negative: so is an index, or what is left from it to the last place
-  if (row.strides[1] == sizeof(I)) {
-    for (npy_intp i = 0; i < row.size; ++i) signs |= named(i, sizeof(I)) | (limit - 1 - named(i, sizeof(I)));
-  } else {
-    for (npy_intp i = 0; i < row.size; ++i) signs |= named(i, row.strides[1]) | (limit - 1 - named(i, row.strides[1]));
-  }
-  if (signs < 0) return false;
   if (row.strides[0] == item && row.strides[1] == sizeof(I) && row.strides[2] == 0 && step == item) {
-    for (npy_intp i = 0; i < row.size; ++i) Move::one(at[0] + i * item, at[2] + named(i, sizeof(I)) * item);
+    for (npy_intp i = 0; i < row.size; ++i) Move::one(at[0] + i * item, at[2] + place(i, sizeof(I)) * item);
   } else {
     for (npy_intp i = 0; i < row.size; ++i) {
-      Move::one(at[0] + i * row.strides[0], at[2] + i * row.strides[2] + named(i, row.strides[1]) * step);
+      Move::one(at[0] + i * row.strides[0], at[2] + i * row.strides[2] + place(i, row.strides[1]) * step);
     }
   }
-  return true;
+  return fits;
 }
 
 // Elements of `near` beside those of `far` that `index` names in dimension `place`; both have its sizes or more in the other
@@ -657,7 +654,7 @@ bool run_along(char* near, const npy_intp* near_strides, PyArrayObject* index, c
       parallel_for(rows, grain, [&](npy_intp begin, npy_intp end) {
         bool wrong = false;
         walk<3>(loops, begin, end, {near, PyArray_BYTES(index), far}, [&](const Places<3>& at) {
-          wrong = wrong || !move_along<Move, I>(row, at, limit, step);
+          wrong |= !move_along<Move, I>(row, at, limit, step);
         });
         if (wrong) fits = false;
       });
@@ -678,8 +675,8 @@ bool covers(PyArrayObject* array, PyArrayObject* index, int but) {
 // The dimension of such an index; -1 where it is unusual, or wrong.
 int read_along(PyArrayObject* self, PyObject* dim, PyArrayObject* index) {
   const int place = PyArray_NDIM(self) == 0 ? -1 : detail::read_dim(dim, PyArray_NDIM(self));
-  const bool fits = place >= 0 && PyArray_SIZE(index) > 0 && is_index(index) && covers(self, index, place);
-  return fits ? place : -1;
+  if (place < 0 || PyArray_SIZE(index) == 0 || PyArray_DIM(self, place) == 0) return -1;
+  return is_index(index) && covers(self, index, place) ? place : -1;
 }
 
 bool all_in_range(PyArrayObject* index, npy_intp size) {
