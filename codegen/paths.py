@@ -8,7 +8,17 @@ from pathlib import Path
 from codegen.inputs import data_folder
 
 PYTORCH_HELPERS = "pytorch_helpers.yaml"
-_KERNEL_HEADERS = ("kernels", "reductions", "rows", "products", "indexing", "inplace", "views", "composites")
+_KERNEL_HEADERS = (
+    "kernels",
+    "reductions",
+    "rows",
+    "products",
+    "indexing",
+    "ordering",
+    "inplace",
+    "views",
+    "composites",
+)
 
 
 @dataclass(frozen=True, slots=True)

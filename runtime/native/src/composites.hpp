@@ -71,6 +71,7 @@ inline Operator reshape_copy{"_reshape_copy_default"};
 inline Operator select{"select_int"};
 inline Operator slice{"slice_Tensor"};
 inline Operator softmax{"_softmax_default"};
+inline Operator sort{"sort_default"};
 inline Operator split{"split_Tensor"};
 inline Operator split_with_sizes{"split_with_sizes_default"};
 inline Operator squeeze{"squeeze_dim"};

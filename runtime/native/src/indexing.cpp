@@ -7,7 +7,6 @@
 #include "indexing.hpp"
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <cstring>
 
@@ -18,82 +17,18 @@
 #include "memory.hpp"
 #include "parallel.hpp"
 #include "views.hpp"
+#include "walking.hpp"
 
 namespace gradwright {
 
 namespace {
 
+using detail::kMostDims;
 using detail::Layout;
-constexpr int kMostDims = detail::kMostDims;
 
 constexpr char kOddIndex[] = "an index that is no plain int32, int64 or mask, or out of range";
 constexpr char kOddElements[] = "elements that are not plain numbers in memory";
 constexpr char kOddArguments[] = "arguments that the Python kernel looks at";
-
-// -- walking
-
-// Dimensions that `count` arrays are walked over together, the last one fastest.
-template <int count>
-struct Loops {
-  int ndim = 0;
-  npy_intp sizes[kMostDims];
-  npy_intp strides[kMostDims][count];
-
-  // A dimension within those that are there; one with the dimension around it where that is the same walk.
-  template <class... Strides>
-  void add(npy_intp size, Strides... given) {
-    const npy_intp steps[] = {given...};
-    if (size == 1) return;
-    bool joins = ndim > 0;
-    for (int k = 0; joins && k < count; ++k) joins = strides[ndim - 1][k] == steps[k] * size;
-    if (!joins) sizes[ndim++] = 1;
-    sizes[ndim - 1] *= size;
-    std::copy_n(steps, count, strides[ndim - 1]);
-  }
-  npy_intp total() const { return detail::product(sizes, ndim); }
-};
-
-template <int count>
-using Places = std::array<char*, count>;
-
-// body(places) for those from `begin` to `end`, of all that there are.
-template <int count, class Body>
-GRADWRIGHT_INLINE void walk(const Loops<count>& loops, npy_intp begin, npy_intp end, Places<count> places, Body body) {
-  if (begin >= end) return;
-  npy_intp at[kMostDims];
-  npy_intp rest = begin;
-  for (int d = loops.ndim - 1; d >= 0; --d) {
-    at[d] = rest % loops.sizes[d];
-    rest /= loops.sizes[d];
-    for (int k = 0; k < count; ++k) places[k] += at[d] * loops.strides[d][k];
-  }
-  for (npy_intp i = begin;;) {
-    body(places);
-    if (++i == end) return;
-    for (int d = loops.ndim - 1; d >= 0; --d) {
-      for (int k = 0; k < count; ++k) places[k] += loops.strides[d][k];
-      if (++at[d] < loops.sizes[d]) break;
-      for (int k = 0; k < count; ++k) places[k] -= at[d] * loops.strides[d][k];
-      at[d] = 0;
-    }
-  }
-}
-
-// The innermost dimension, taken out: the size and the strides of one row.
-template <int count>
-struct Row {
-  npy_intp size = 1;
-  std::array<npy_intp, count> strides{};
-};
-template <int count>
-Row<count> take_row(Loops<count>& loops) {
-  Row<count> row;
-  if (loops.ndim == 0) return row;
-  --loops.ndim;
-  row.size = loops.sizes[loops.ndim];
-  std::copy_n(loops.strides[loops.ndim], count, row.strides.begin());
-  return row;
-}
 
 // -- moving elements
 
@@ -240,7 +175,7 @@ class Offsets {
 // there. `shape` is what the index is broadcast to. False: one is out of range; `wraps`: negative ones count from the end.
 bool find_places(PyArrayObject* index, const Layout& shape, npy_intp size, npy_intp step, bool wraps, npy_intp* offsets,
                  bool adds = false) {
-  Loops<1> loops;
+  Dims<1> loops;
   const int added = shape.ndim - PyArray_NDIM(index);
   for (int d = 0; d < shape.ndim; ++d) {
     const bool repeated = d < added || PyArray_DIM(index, d - added) == 1;
@@ -264,7 +199,7 @@ bool find_places(PyArrayObject* index, const Layout& shape, npy_intp size, npy_i
 }
 
 // The places under a mask, in order; the loops go over the mask and over `far`. False: out of memory.
-bool find_marked(Loops<2> loops, char* mask, char* far, Offsets& offsets) {
+bool find_marked(Dims<2> loops, char* mask, char* far, Offsets& offsets) {
   const Row<2> row = take_row(loops);
   const npy_intp rows = row.size > 0 ? loops.total() : 0;
   npy_intp count = 0;
@@ -337,7 +272,7 @@ struct Picks {
   int first = 0, end = 0;  // the dimensions of the picked places
   Offsets offsets;
 
-  Loops<2> loops;  // around the places: over `near` and `far`
+  Dims<2> loops;  // around the places: over `near` and `far`
   Row<2> row;      // at each place
   npy_intp step = 0;  // of `near`, from one place to the next
 
@@ -346,7 +281,7 @@ struct Picks {
     Layout places;
     bool picked[kMostDims] = {};
     if (index.mask != nullptr) {
-      Loops<2> over;
+      Dims<2> over;
       for (int d = 0; d < PyArray_NDIM(index.mask); ++d) {
         const int dim = index.dims[0] + d;
         picked[dim] = true;
@@ -386,8 +321,8 @@ struct Picks {
 
   // Lay `near`, with the sizes of `shape`, beside it. False: the places are not a regular row of it.
   bool lay(const npy_intp* near) {
-    Loops<2> inner;
-    Loops<1> places;
+    Dims<2> inner;
+    Dims<1> places;
     for (int d = 0; d < first; ++d) loops.add(shape.sizes[d], near[d], shape.strides[d]);
     for (int d = first; d < end; ++d) places.add(shape.sizes[d], near[d]);
     for (int d = end; d < shape.ndim; ++d) inner.add(shape.sizes[d], near[d], shape.strides[d]);
@@ -639,7 +574,7 @@ GRADWRIGHT_INLINE bool move_along(const Row<3>& row, const Places<3>& at, npy_in
 template <class Move>
 bool run_along(char* near, const npy_intp* near_strides, PyArrayObject* index, char* far, PyArrayObject* far_array,
                int place) {
-  Loops<3> loops;
+  Dims<3> loops;
   for (int d = 0; d < PyArray_NDIM(index); ++d) {
     loops.add(PyArray_DIM(index, d), near_strides == nullptr ? npy_intp{0} : near_strides[d], PyArray_STRIDE(index, d),
               d == place ? npy_intp{0} : PyArray_STRIDE(far_array, d));
@@ -707,7 +642,7 @@ bool scatter_number(PyArrayObject* target, PyObject* dim, PyObject* index, PyObj
 template <class T>
 Ref nonzero_places(PyArrayObject* array) {
   const int ndim = PyArray_NDIM(array);
-  Loops<1> loops, all;
+  Dims<1> all;
   for (int d = 0; d < ndim; ++d) all.add(PyArray_DIM(array, d), PyArray_STRIDE(array, d));
   const Row<1> flat = take_row(all);
   npy_intp count = 0;
@@ -785,7 +720,7 @@ Ref masked_select(PyObject* self, PyObject* mask) {
     const int own = d - (shape.ndim - PyArray_NDIM(of));
     return own < 0 || PyArray_DIM(of, own) == 1 ? npy_intp{0} : PyArray_STRIDE(of, own);
   };
-  Loops<2> loops;
+  Dims<2> loops;
   for (int d = 0; d < shape.ndim; ++d) loops.add(shape.sizes[d], stride(marks, d), stride(array, d));
   Picks picks;
   if (!find_marked(loops, PyArray_BYTES(marks), PyArray_BYTES(array), picks.offsets)) return declined(kOddElements);
@@ -933,7 +868,7 @@ Ref one_hot(PyObject* self, PyObject* num_classes) {
   npy_intp classes;
   if (detail::type_of(places) != NPY_INT64 || !is_index(places) || PyArray_SIZE(places) == 0) return Ref();
   if (!detail::read_int(num_classes, &classes) || PyArray_NDIM(places) + 1 >= kMostDims) return Ref();
-  Loops<1> loops;
+  Dims<1> loops;
   for (int d = 0; d < PyArray_NDIM(places); ++d) loops.add(PyArray_DIM(places, d), PyArray_STRIDE(places, d));
   const Row<1> row = take_row(loops);
   const auto each = [&](auto body) {
