@@ -68,6 +68,9 @@ def indices(rng: random.Random, shape: tuple[int, ...], size: int, wraps: bool =
     low, high = (-size if wraps else 0), max(size, 1)
     if rng.random() < 0.1:
         low, high = low - 1, high + 1
+    if rng.random() < 0.02:
+        low = high = rng.choice((2**62, -(2**63)))
+        high += 1
     dtype = rng.choice(("i8",) * 6 + ("i4", "i4", "i2", "f4"))
     made = laid_out(rng, shape, lambda sizes: np.random.default_rng(rng.randrange(999)).integers(low, high, sizes))
     return wrap(np.asarray(made).astype(dtype) if dtype != "i8" else made)

@@ -189,8 +189,9 @@ bool find_places(PyArrayObject* index, const Layout& shape, npy_intp size, npy_i
       for (npy_intp i = 0; i < row.size; ++i) {
         npy_intp place = *reinterpret_cast<const I*>(at[0] + i * row.strides[0]);
         place += place < 0 ? shift : 0;
-        wrong |= static_cast<size_t>(place) >= static_cast<size_t>(size);
-        offsets[i] = (adds ? offsets[i] : 0) + place * step;
+        const bool inside = static_cast<size_t>(place) < static_cast<size_t>(size);
+        wrong |= !inside;
+        offsets[i] = (adds ? offsets[i] : 0) + (inside ? place * step : 0);
       }
       offsets += row.size;
     });
