@@ -365,6 +365,16 @@ def test_subscripts() -> None:
     assert worked > 1000
 
 
+def test_composites_record_the_same_operators() -> None:
+    x, index = runtime.rand(3, 4, requires_grad=True), runtime.tensor([[1], [0], [3]])
+    for places in (index, index[:1], index.expand(3, 4)):
+        histories = []
+        for function in (operators.take_along_dim_default, operators.take_along_dim_default.__wrapped__):
+            y = function(x, places, 1)
+            histories.append((y.grad_fn.name(), y.grad_fn.next_functions[0][0].name(), y.tolist()))
+        assert histories[0] == histories[1]
+
+
 def written(function: Callable[..., Any], target: Tensor, index: Any, value: Any) -> list[Any]:
     try:
         result = function(target, index, value)

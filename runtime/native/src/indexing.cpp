@@ -903,12 +903,19 @@ Ref take_along_dim(PyObject* self, PyObject* indices, PyObject* dim) {
   const int ndim = PyArray_NDIM(array);
   if (detail::type_of(places) != NPY_INT64 || PyArray_NDIM(places) != ndim || ndim == 0) return Ref();
   const int place = detail::read_dim(dim, ndim);
-  if (place < 0) return Ref();
+  if (place < 0 || ndim >= kMostDims) return Ref();
+  npy_intp source[kMostDims], index[kMostDims];
   for (int d = 0; d < ndim; ++d) {
-    if (d != place && PyArray_DIM(array, d) != PyArray_DIM(places, d)) return Ref();
+    const npy_intp own = PyArray_DIM(array, d), given = PyArray_DIM(places, d);
+    source[d] = index[d] = own == 0 || given == 0 ? 0 : std::max(own, given);
   }
-  Ref along = integer(place);
-  return along ? late::gather(self, along.get(), indices) : Ref();
+  source[place] = PyArray_DIM(array, place);
+  index[place] = PyArray_DIM(places, place);
+  Ref source_sizes = detail::ints(source, ndim), index_sizes = detail::ints(index, ndim), along = integer(place);
+  if (!source_sizes || !index_sizes || !along) return Ref();
+  Ref values = late::expand(self, source_sizes.get());
+  Ref named = values ? late::expand(indices, index_sizes.get()) : Ref();
+  return named ? late::gather(values.get(), along.get(), named.get()) : Ref();
 }
 
 }  // namespace composites
