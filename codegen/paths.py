@@ -8,7 +8,18 @@ from pathlib import Path
 from codegen.inputs import data_folder
 
 PYTORCH_HELPERS = "pytorch_helpers.yaml"
-_KERNEL_HEADERS = ("kernels", "reductions", "rows", "products", "inplace", "views", "factories", "composites")
+_KERNEL_HEADERS = (
+    "kernels",
+    "reductions",
+    "rows",
+    "products",
+    "indexing",
+    "ordering",
+    "inplace",
+    "views",
+    "factories",
+    "composites",
+)
 
 
 @dataclass(frozen=True, slots=True)

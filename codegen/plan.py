@@ -190,23 +190,25 @@ class FastPath:
 
     `dtypes`: `any`, `same` (all promoted arguments have one dtype), `float` (one dtype, float32 or float64),
     `number` (as float, or int64), `weak` (as float, beside Scalars).  Scalars are Python's ints and floats.  `absent`
-    names the arguments that have to be None; `optional_dtypes` those that may be a dtype or None. A factory takes no
-    Tensor: its `integers` are Python's ints, and its kernel gets a dtype in any case. What is `seeded` draws random
-    numbers, which those who stand around the calls of a thread may want to do otherwise.
+    names the arguments that have to be None; `optional_dtypes` those that may be a dtype or None. In `optional_lists`
+    there may be None beside Tensors. A factory takes no Tensor: its `integers` are Python's ints, and its kernel gets a
+    dtype in any case. What is `seeded` draws random numbers, which those who stand around the calls of a thread may
+    want to do otherwise.
     """
 
-    tensors: tuple[str, ...]
-    optionals: tuple[str, ...]
-    lists: tuple[str, ...]
-    promoted: tuple[str, ...]
-    dtypes: str
-    scalars: tuple[str, ...]
-    int_lists: tuple[str, ...]
-    bool_lists: tuple[str, ...]
-    dtype_arguments: tuple[str, ...]
-    absent: tuple[str, ...]
-    optional_dtypes: tuple[str, ...]
-    seeded: bool
+    tensors: tuple[str, ...] = ()
+    optionals: tuple[str, ...] = ()
+    lists: tuple[str, ...] = ()
+    optional_lists: tuple[str, ...] = ()
+    promoted: tuple[str, ...] = ()
+    dtypes: str = "any"
+    scalars: tuple[str, ...] = ()
+    int_lists: tuple[str, ...] = ()
+    bool_lists: tuple[str, ...] = ()
+    dtype_arguments: tuple[str, ...] = ()
+    absent: tuple[str, ...] = ()
+    optional_dtypes: tuple[str, ...] = ()
+    seeded: bool = False
     factory: FactoryDtype | None = None
     integers: tuple[str, ...] = ()
 
@@ -704,71 +706,70 @@ def _plan_fast_path(function: NativeFunction, kind: str) -> FastPath | None:
         return None
     if not all(is_tensor_like(plain_type(result.type)) for result in function.schema.returns):
         return None
-    tensors: list[str] = []
-    optionals: list[str] = []
-    lists: list[str] = []
-    scalars: list[str] = []
-    int_lists: list[str] = []
-    bool_lists: list[str] = []
-    dtype_arguments: list[str] = []
-    optional_dtypes: list[str] = []
-    integers: list[str] = []
-    floats: list[str] = []
-    absent: list[str] = []
+    found: dict[str, list[str]] = {}
     for argument in function.schema.arguments:
-        type = plain_type(argument.type)
-        inner = type.elem if isinstance(type, OptionalType) else type
-        name = str(inner)
-        if inner == TENSOR:
-            (optionals if isinstance(type, OptionalType) else tensors).append(argument.name)
-        elif isinstance(inner, ListType) and inner.elem == TENSOR:
-            lists.append(argument.name)
-        elif is_tensor_like(inner):
+        kind_of_argument = _fast_kind(argument)
+        if kind_of_argument is None:
             return None
-        elif name == "Scalar":
-            scalars.append(argument.name)
-        elif name == "int[]":
-            int_lists.append(argument.name)
-        elif name == "ScalarType" and not isinstance(type, OptionalType):
-            dtype_arguments.append(argument.name)
-        elif name == "ScalarType":
-            optional_dtypes.append(argument.name)
-        elif name in _PLACEMENT or name == "Generator" or argument.name == "pin_memory":
-            absent.append(argument.name)
-        elif name == "int":
-            integers.append(argument.name)
-        elif name == "float":
-            floats.append(argument.name)
-        elif name == "bool[]":
-            bool_lists.append(argument.name)
-        elif isinstance(inner, ListType) or name in _GENERAL_ONLY:
-            return None
+        found.setdefault(kind_of_argument, []).append(argument.name)
+    names = {kind: tuple(found.get(kind, ())) for kind in _FAST_KINDS}
     seeded = "nondeterministic_seeded" in function.tags
-    if not tensors and not lists:
-        known = len(scalars) + len(int_lists) + len(optional_dtypes) + len(integers) + len(floats) + len(absent)
-        if known < len(function.schema.arguments) or len(optional_dtypes) != 1:
+    tensors, scalars, dtypes = names["tensors"], names["scalars"], names["optional_dtypes"]
+    if not tensors and not names["lists"]:
+        if len(dtypes) != 1 or not found.keys() <= _OF_FACTORIES:
             return None
         return FastPath(
-            (), (), (), (), "any", (*scalars, *floats), tuple(int_lists), (), (), tuple(absent),
-            tuple(optional_dtypes), seeded, _factory_dtype(function, optional_dtypes[0]), tuple(integers),
+            scalars=(*scalars, *names["floats"]), int_lists=names["int_lists"], absent=names["absent"],
+            optional_dtypes=dtypes, seeded=seeded, factory=_factory_dtype(function, dtypes[0]),
+            integers=names["integers"],
         )  # fmt: skip
+    path = FastPath(
+        tensors=tensors, scalars=scalars, int_lists=names["int_lists"], dtype_arguments=names["dtype_arguments"],
+        seeded=seeded,
+    )  # fmt: skip
     promotion = function.promotion
     if promotion is None:
-        return FastPath(
-            tuple(tensors), tuple(optionals), tuple(lists), (), "any", tuple(scalars), tuple(int_lists),
-            tuple(bool_lists), tuple(dtype_arguments), tuple(absent), tuple(optional_dtypes), seeded,
+        return replace(
+            path, optionals=names["optionals"], lists=names["lists"], optional_lists=names["optional_lists"],
+            bool_lists=names["bool_lists"], absent=names["absent"], optional_dtypes=dtypes,
         )  # fmt: skip
-    named = promotion.arguments
-    promoted = tuple(name for name in tensors if named is None or name in named)
-    if optionals or lists or bool_lists or not promoted:
+    promoted = tuple(name for name in tensors if promotion.arguments is None or name in promotion.arguments)
+    if found.keys() & _UNPROMOTED or not promoted:
         return None
-    dtypes = _DTYPE_RULES[promotion.kind]
-    if scalars:
-        dtypes = "weak"
-    return FastPath(
-        tuple(tensors), (), (), promoted, dtypes, tuple(scalars), tuple(int_lists), (),
-        tuple(dtype_arguments), (*absent, *optional_dtypes), (), seeded,
-    )  # fmt: skip
+    kind_of_dtypes = "weak" if scalars else _DTYPE_RULES[promotion.kind]
+    return replace(path, promoted=promoted, dtypes=kind_of_dtypes, absent=(*names["absent"], *dtypes))
+
+
+# The kinds of arguments that the straight way knows; those that a factory may have, and those that do not go together
+# with promotion.
+_FAST_KINDS = (
+    "tensors", "optionals", "lists", "optional_lists", "scalars", "int_lists", "bool_lists", "dtype_arguments",
+    "optional_dtypes", "absent", "integers", "floats", "others",
+)  # fmt: skip
+_OF_FACTORIES = frozenset(("scalars", "int_lists", "optional_dtypes", "absent", "integers", "floats"))
+_UNPROMOTED = frozenset(("optionals", "lists", "optional_lists", "bool_lists"))
+
+
+def _fast_kind(argument: Argument) -> str | None:
+    """One of the kinds; None for an argument that only the general path takes."""
+    type = plain_type(argument.type)
+    optional = isinstance(type, OptionalType)
+    inner = type.elem if isinstance(type, OptionalType) else type
+    name = str(inner)
+    if inner == TENSOR:
+        return "optionals" if optional else "tensors"
+    if isinstance(inner, ListType) and inner.elem == TENSOR:
+        return "lists"
+    if inner == ListType(OptionalType(TENSOR)):
+        return "optional_lists"
+    if is_tensor_like(inner) or name in _GENERAL_ONLY:
+        return None
+    if name == "ScalarType":
+        return "optional_dtypes" if optional else "dtype_arguments"
+    if name in _PLACEMENT or name == "Generator" or argument.name == "pin_memory":
+        return "absent"
+    kinds = {"Scalar": "scalars", "int[]": "int_lists", "bool[]": "bool_lists", "int": "integers", "float": "floats"}
+    return kinds.get(name, None if isinstance(inner, ListType) else "others")
 
 
 def _factory_dtype(function: NativeFunction, name: str) -> FactoryDtype:

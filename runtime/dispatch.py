@@ -829,10 +829,20 @@ def all_plain(tensors: object) -> bool:
     return True
 
 
-def any_edge(tensors: Sequence[Tensor]) -> bool:
+def all_plain_or_none(tensors: object) -> bool:
+    """Whether this is a list of plain Tensors and None."""
+    if type(tensors) is not list and type(tensors) is not tuple:
+        return False
+    for tensor in tensors:
+        if tensor is not None and type(tensor) not in plain:
+            return False
+    return bool(plain)
+
+
+def any_edge(tensors: Sequence[Tensor | None]) -> bool:
     """Whether one of the Tensors requires grad."""
     for tensor in tensors:  # noqa: SIM110
-        if tensor._edge is not None:
+        if tensor is not None and tensor._edge is not None:
             return True
     return False
 
@@ -859,6 +869,7 @@ __all__ = [
     "LaterNodes",
     "Operator",
     "all_plain",
+    "all_plain_or_none",
     "any_edge",
     "int_tuple",
     "optional_real_numbers",

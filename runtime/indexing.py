@@ -63,6 +63,11 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
     view.copy_(given)
 
 
+def delitem(self: Tensor, index: Any) -> None:
+    """`del self[index]`, which there is not."""
+    raise TypeError("Tensor does not support deleting items")
+
+
 def _written_directly(self: Tensor, index: Any, value: Any) -> bool:
     """Whether the write was one that autograd has nothing to do with, and NumPy does as PyTorch; if so, it is done.
 

@@ -51,13 +51,19 @@ def straight_copy(operator: Operator) -> Callable[..., Any] | None:
 
 def _names(names: dict[str, Any], kind: type[Operator]) -> dict[str, Any]:
     seen = {name: General(value) if isinstance(value, kind) else value for name, value in names.items()}
-    return {**seen, "plain": plain_types, "all_plain": _all_plain}
+    return {**seen, "plain": plain_types, "all_plain": _all_plain, "all_plain_or_none": _all_plain_or_none}
 
 
 def _all_plain(tensors: object) -> bool:
     if type(tensors) is not list and type(tensors) is not tuple:
         return False
     return all(type(tensor) in plain_types for tensor in tensors)
+
+
+def _all_plain_or_none(tensors: object) -> bool:
+    if type(tensors) is not list and type(tensors) is not tuple:
+        return False
+    return all(tensor is None or type(tensor) in plain_types for tensor in tensors)
 
 
 def untrack(out: Any) -> None:

@@ -79,6 +79,7 @@ def _written_by_hand() -> dict[str, Any]:
     return {
         "__getitem__": indexing.getitem,
         "__setitem__": indexing.setitem,
+        "__delitem__": indexing.delitem,
         "to": conversion.to,
         "cpu": conversion.cpu,
         "nonzero": functional.nonzero,

@@ -44,7 +44,8 @@ SHAPES = (
 NUMBERS = (0, 1, -1, 2, 3, 0.0, 1.0, -0.5, 2.5, True, False, None)
 MODES = ("no_grad", "enable_grad", "inference_mode", "anomaly", "saved_hooks", "explain")
 INDICES = (
-    "[0]", "[-1]", "[1:]", "[::2]", "[..., 0]", "[None]", "[:, 0]", "[:, 1:]", "[..., :2]", "[[0, 1]]",
+    "[0]", "[-1]", "[1:]", "[::2]", "[..., 0]", "[None]", "[:, 0]", "[:, 1:]", "[..., :2]", "[[0, 1]]", "[x != 0]",
+    "[x.new_tensor([1, 0]).long()]", "[:, x.new_tensor([1, -1]).int()]", "[[0, 2], None, x.new_ones(1).long()]",
     ".T", ".mT", ".H", ".detach()", ".data", ".clone()", ".contiguous()", ".requires_grad_()", ".view(-1)",
     ".reshape(-1)", ".unbind()[0]", ".chunk(2)[0]", ".split(1)[-1]", ".real", ".imag", ".double()", ".float()",
     ".conj()", ".squeeze()", ".expand(2, 3, 4)",
@@ -97,7 +98,7 @@ class _Drawing:
         elif kind == "hook":
             step |= {"on": self.tensor((3, 4), {}), "text": self.random.choice(HOOKS)}
         elif kind == "set":
-            step |= {"on": self.tensor((3, 4), {}), "text": self.random.choice(INDICES[:9]), "value": self.argument()}
+            step |= {"on": self.tensor((3, 4), {}), "text": self.random.choice(INDICES[:14]), "value": self.argument()}
         else:
             step |= {"on": self.tensor((3, 4), {}), "retain": self.chance(0.6)}
         if self.chance(0.3 * self.strange + 0.03):

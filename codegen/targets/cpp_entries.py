@@ -13,7 +13,12 @@ from codegen.targets.environment import quoted
 from codegen.targets.python_text import identifier as python_identifier
 
 # What has to hold for Tensors among the arguments, by type.
-PLAIN_TESTS = {"Tensor": "is_plain", "Tensor?": "is_plain_or_none", "Tensor[]": "all_plain"}
+PLAIN_TESTS = {
+    "Tensor": "is_plain",
+    "Tensor?": "is_plain_or_none",
+    "Tensor[]": "all_plain",
+    "Tensor?[]": "all_plain_or_none",
+}
 
 
 @dataclass(frozen=True, slots=True)

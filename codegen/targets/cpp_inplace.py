@@ -53,8 +53,10 @@ class _InplaceEntry(KernelEntry):
     def _prepare(self) -> None:
         """Ask whether the write may be done here, and keep what its derivative needs."""
         node, tensors = self.operator.node, self._tensors()
-        if self.node is None or node is None:
-            self.out.assign("const bool recorded", "is_recorded(", tensors, ");")
+        lists = [identifier(name) for name in self.fast.optional_lists]
+        if self.node is None or node is None or lists:
+            tail = "".join(f" || (grad_enabled && any_requires_grad({name}))" for name in lists)
+            self.out.assign("const bool recorded", "is_recorded(", tensors, f"){tail};")
             self.out.when(f"recorded || !can_write({self.target}, false)", self._return_fall_back)
             return
         edges = [identifier(edge.name) for edge in node.edges]

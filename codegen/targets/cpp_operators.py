@@ -102,6 +102,7 @@ class KernelEntry(Entry):
         tests = [f"is_plain({name(tensor)})" for tensor in fast.tensors]
         tests += [f"is_plain_or_none({name(tensor)})" for tensor in fast.optionals]
         tests += [f"all_plain({name(tensors)})" for tensors in fast.lists]
+        tests += [f"all_plain_or_none({name(tensors)})" for tensors in fast.optional_lists]
         if fast.factory is not None:
             tests.append("nothing_unusual()")
         tests += [f"{name(absent)} == Py_None" for absent in fast.absent]
@@ -163,6 +164,7 @@ class KernelEntry(Entry):
         operator, fast = self.operator, self.fast
         parameters = [p for p in operator.parameters if p.name not in PLACEMENT_ARGUMENTS]
         parts = []
+        lists = []  # of arrays, which the kernel in Python takes
         for parameter in parameters:
             name = identifier(parameter.name)
             if parameter.name in fast.tensors:
@@ -172,9 +174,8 @@ class KernelEntry(Entry):
             elif parameter.name in (*fast.dtype_arguments, *fast.optional_dtypes):
                 self._convert_dtype(name)
                 parts.append(f"{name}_numpy.get()")
-            elif parameter.name in fast.lists:
-                self.out.add(f"Ref {name}_arrays = array_list({name});")
-                self.out.add(f"if (!{name}_arrays) return Ref();")
+            elif parameter.name in (*fast.lists, *fast.optional_lists):
+                lists.append(name)
                 parts.append(f"{name}_arrays.get()")
             else:
                 parts.append(name)
@@ -184,8 +185,15 @@ class KernelEntry(Entry):
         if native is not None:
             head, _, arguments = native.removesuffix(")").partition("(")
             self.out.assign("Ref result", f"{head}(", arguments.split(", "), ");")
+        if native is not None and lists:
+            self.out.add("if (!result) {")
+            with self.out.block():
+                self._make_lists(lists)
+                self.out.assign("result", f"{run}(", [kernel, *parts], ");")
+        elif native is not None:
             self.out.when("!result", lambda: self.out.assign("result", f"{run}(", [kernel, *parts], ");"))
         else:
+            self._make_lists(lists)
             self.out.assign("Ref result", f"{run}(", [kernel, *parts], ");")
 
     def _convert_dtype(self, name: str) -> None:
@@ -211,6 +219,11 @@ class KernelEntry(Entry):
             self.out.add(f"{target} = Ref::borrow({known});")
         else:
             self.out.add(f"{target} = invoke({self.needs.name('runtime.dtypes', 'get_default_dtype')});")
+
+    def _make_lists(self, names: Sequence[str]) -> None:
+        for name in names:
+            self.out.add(f"Ref {name}_arrays = array_list({name});")
+            self.out.add(f"if (!{name}_arrays) return Ref();")
 
     def _is_one_array(self) -> bool:
         return not self.operator.returns_list and len(self.operator.schema.returns) == 1 and self.operator.view is None
@@ -261,7 +274,7 @@ class KernelEntry(Entry):
         tests = []
         for name in names:
             text = identifier(name)
-            if name in self.fast.lists:
+            if name in (*self.fast.lists, *self.fast.optional_lists):
                 tests.append(f"any_requires_grad({text})")
             elif name in self.fast.optionals:
                 tests.append(f"requires_grad_or_none({text})")

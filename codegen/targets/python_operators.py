@@ -181,6 +181,7 @@ def _fast_lines(operator: OperatorPlan, fast: FastPath, decline: str, given: int
         tests.append("not interest.around")
     tests += [f"({name(tensor)} is None or type({name(tensor)}) in plain)" for tensor in fast.optionals]
     tests += [f"all_plain({name(tensors)})" for tensors in fast.lists]
+    tests += [f"all_plain_or_none({name(tensors)})" for tensors in fast.optional_lists]
     if given is None:
         tests += [f"{name(absent)} is None" for absent in fast.absent]
         tests += [f"type({name(flags)}) is tuple" for flags in fast.bool_lists]
@@ -261,6 +262,8 @@ def _call(operator: OperatorPlan, fast: FastPath, arrays: dict[str, str], parame
             )
         elif parameter.name in fast.lists:
             text = f"[tensor._array for tensor in {name}]"
+        elif parameter.name in fast.optional_lists:
+            text = f"[None if tensor is None else tensor._array for tensor in {name}]"
         else:
             text = name
         parts.append(text)
@@ -331,7 +334,7 @@ def _any_edge(fast: FastPath, names: tuple[str, ...] | list[str]) -> str:
     tests = []
     for name in names:
         text = identifier(name)
-        if name in fast.lists:
+        if name in (*fast.lists, *fast.optional_lists):
             tests.append(f"any_edge({text})")
         elif name in fast.optionals:
             tests.append(f"({text} is not None and {text}._edge is not None)")

@@ -139,7 +139,9 @@ def index(self: Array, indices: Indices) -> Array:
         found: Array = self[key]
     except IndexError:
         raise _shape_mismatch(key) from None
-    return found
+    if all(key[place].ndim == 0 for place in places):  # NumPy gives a view
+        return np.array(found, order="C")
+    return np.asarray(found, order="C")
 
 
 def index_put(self: Array, indices: Indices, values: Array, accumulate: bool = False) -> Array:
@@ -330,7 +332,7 @@ def gather(self: Array, dim: int, index: Array, sparse_grad: bool = False) -> Ar
             )
     _check_along(places, source.shape[place], place)
     parts = _part_of(places.shape, place)
-    return np.take_along_axis(source[parts], places, place).reshape(index.shape)
+    return np.ascontiguousarray(np.take_along_axis(source[parts], places, place)).reshape(index.shape)
 
 
 def _part_of(sizes: tuple[int, ...], place: int) -> tuple[slice, ...]:
@@ -413,7 +415,7 @@ def _flat_index(name: str, self: Array, index: Array) -> Array:
 def take(self: Array, index: Array) -> Array:
     """The elements at `index`, counted as if `self` were flat."""
     places = _flat_index("take", self, index)
-    return self.reshape(-1)[places] if self.size else np.empty(index.shape, self.dtype)
+    return self.reshape(-1).take(places) if self.size else np.empty(index.shape, self.dtype)
 
 
 def put(self: Array, index: Array, source: Array, accumulate: bool = False) -> Array:

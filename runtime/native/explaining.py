@@ -289,6 +289,13 @@ def _not_all_plain(given: _Given) -> str:
     return f"{name} is neither a list nor a tuple"
 
 
+def _not_all_plain_or_none(given: _Given) -> str:
+    name, value = given
+    return _not_all_plain(
+        (name, [item for item in value if item is not None] if type(value) in (list, tuple) else value)
+    )
+
+
 def _not_a_number(given: _Given) -> str:
     from runtime.binding import describe
 
@@ -307,6 +314,7 @@ _WORDS: Mapping[str, Callable[..., str]] = {
     "is_plain": _not_plain,
     "is_plain_or_none": _not_plain,
     "all_plain": _not_all_plain,
+    "all_plain_or_none": _not_all_plain_or_none,
     "is_real_number": _not_a_number,
     "is_real_number_or_none": _not_a_number,
     "has_float_dtype": _no_loops,

@@ -53,6 +53,9 @@ FUNCTIONS = """
   dispatch: {CPU: norm_of}
 - func: join(Tensor[] tensors, int dim=0) -> Tensor
   dispatch: {CPU: join}
+- func: pick(Tensor self, Tensor?[] places, Tensor values) -> Tensor
+  dispatch: {CPU: pick}
+  autogen: pick_
 - func: floor_of(Tensor self) -> Tensor
   dispatch: {CPU: floor_of}
   autogen: floor_of_
@@ -86,6 +89,10 @@ FORMULAS = """
   input, weight: both_backward(grad, input, weight, grad_input_mask)
 - name: join(Tensor[] tensors, int dim=0) -> Tensor
   tensors: join_backward(grad, tensors, dim)
+- name: pick(Tensor self, Tensor?[] places, Tensor values) -> Tensor
+  self: pick_backward(grad, places)
+  places: non_differentiable
+  values: grad
 - name: hidden(Tensor self) -> Tensor
   self: not_implemented("hidden away")
 - name: sharpen(Tensor self, Scalar by=1) -> Tensor
@@ -99,6 +106,7 @@ def both_backward(
 ) -> tuple[Tensor | None, Tensor | None]: ...
 def sharpened(grad: Tensor, by: Scalar) -> Tensor: ...
 def join_backward(grad: Tensor, tensors: Sequence[Tensor], dim: int) -> list[Tensor]: ...
+def pick_backward(grad: Tensor, places: Sequence[Tensor | None]) -> Tensor: ...
 """
 KERNELS = """
 def mul(self, other): ...
@@ -110,6 +118,7 @@ def shrink(self, lambd, mode): ...
 def highest(self, dim): ...
 def norm_of(input, weight): ...
 def join(tensors, dim): ...
+def pick(self, places, values): ...
 def floor_of(self): ...
 def hidden(self): ...
 def sharpen(self, by): ...
@@ -169,8 +178,8 @@ def made(planned: Callable[..., Plan], small_paths: Paths) -> Plan:
 
 
 OPERATORS = (
-    "mul.Tensor", "mul.Scalar", "expand", "total", "shrink", "highest", "norm_of", "join", "floor_of", "hidden",
-    "sharpen", "doubled",
+    "mul.Tensor", "mul.Scalar", "expand", "total", "shrink", "highest", "norm_of", "join", "pick", "floor_of",
+    "hidden", "sharpen", "doubled",
 )  # fmt: skip
 
 
@@ -202,15 +211,16 @@ def test_tables(made: Plan, small_paths: Paths) -> None:
     assert 'if (!(same_dtype(self, other))) return "same_dtype(self, other)";' in everything
     entries = re.findall(r"^Ref (\w+)\(", files["operators.hpp"], re.MULTILINE)
     assert entries == sorted(entries)
-    assert len(entries) == 16
+    assert len(entries) == 18
 
 
 def test_what_stays_in_python_says_why(made: Plan, small_paths: Paths) -> None:
     found = cpp.coverage(made, small_paths)
     assert found.nodes["JoinBackward0"] == "one of its inputs is a list"
+    assert found.nodes["PickBackward0"] == "it saves a list"
     assert found.nodes["MulBackward0"] is None
     assert found.operators["doubled"] == "traced through"
-    assert str(found) == "13 of 14 operators and 10 of 11 Nodes are native"
+    assert str(found) == "14 of 15 operators and 10 of 12 Nodes are native"
 
 
 def test_of_this_project_only_lists_and_general_paths_stay_in_python() -> None:

@@ -1,4 +1,5 @@
-// What users ask of Tensors most often, without a call of Python: shape, dtype, gradient, transposed views, and `x[i]`.
+// What users ask of Tensors most often, without a call of Python: shape, dtype, gradient, transposed views, `x[i]` and
+// `x[i] = value`.
 // Each does what the Python property or method of its name does; Tensors of other classes go there.
 
 #include "attributes.hpp"
@@ -6,6 +7,7 @@
 #include <iterator>
 
 #include "composites.hpp"
+#include "inplace.hpp"
 #include "intrinsics.hpp"
 #include "sharing.hpp"
 
@@ -207,39 +209,175 @@ Ref selected(PyObject* self, int dim, PyObject* index) {
   return late::select(self, along.get(), index);
 }
 
-Ref viewed(PyObject* self, PyObject* parts) {
-  const Py_ssize_t count = PyTuple_GET_SIZE(parts);
-  Py_ssize_t left = detail::ndim_of(self);
-  bool open = false;
-  for (Py_ssize_t i = 0; i < count; ++i) {
-    PyObject* part = PyTuple_GET_ITEM(parts, i);
-    if (part == Py_Ellipsis) {
-      if (open) return Ref();
-      open = true;
-    } else if (PyLong_CheckExact(part) || PySlice_Check(part)) {
-      if (--left < 0) return Ref();
-    } else if (part != Py_None) {
-      return Ref();
-    }
+// A Tensor of indices or a mask, or a list of ints as one; null, without an exception, for anything else. 0-dim Tensors
+// stand for numbers.
+Ref index_tensor(PyObject* part) {
+  if (PyList_CheckExact(part)) {
+    if (PyList_GET_SIZE(part) == 0 || !all_ints(part)) return Ref();
+    Ref array(PyArray_FromAny(part, PyArray_DescrFromType(NPY_INT64), 1, 1, NPY_ARRAY_CARRAY, nullptr));
+    return array ? new_tensor(std::move(array)) : Ref();
   }
-  Ref view = Ref::borrow(self);
-  int dim = 0;
-  for (Py_ssize_t i = 0; i < count; ++i) {
-    PyObject* part = PyTuple_GET_ITEM(parts, i);
-    if (part == Py_None) {
-      Ref place = integer(dim++);
-      view = late::unsqueeze(view.get(), place.get());
-    } else if (part == Py_Ellipsis) {
-      dim += static_cast<int>(left);
-    } else if (PySlice_Check(part)) {
-      if (!is_whole(part)) view = sliced(view.get(), dim, part);
-      ++dim;
+  return is_tensor(part) && is_plain(part) && detail::ndim_of(part) > 0 ? Ref::borrow(part) : Ref();
+}
+
+// How many dimensions an index Tensor speaks of.
+int consumed(PyObject* index) {
+  const int type = PyArray_TYPE(array_of(index));
+  return type == NPY_BOOL || type == NPY_UINT8 ? detail::ndim_of(index) : 1;
+}
+
+// An index as runtime/indexing.py reads it: the view that its simple parts make, and a list of index Tensors and None for
+// the dimensions of this view; null where there are none.
+struct Subscript {
+  Ref view, indices;
+
+  // False: it is unusual, or wrong. An exception may be set, of which Python has better words.
+  bool read(PyObject* self, PyObject* index) {
+    if (PyTuple_CheckExact(index)) return read_parts(self, index);
+    view = Ref::borrow(self);
+    if (PyLong_CheckExact(index)) {
+      view = selected(self, 0, index);
+    } else if (PySlice_Check(index)) {
+      view = sliced(self, 0, index);
     } else {
-      view = selected(view.get(), dim, part);
+      Ref tensor = index_tensor(index);
+      if (!tensor || consumed(tensor.get()) > detail::ndim_of(self)) return false;
+      indices = make_list(tensor.get());
+      return static_cast<bool>(indices);
     }
-    if (!view) return view;
+    return static_cast<bool>(view);
   }
-  return view.get() == self ? late::alias(self) : std::move(view);
+
+ private:
+  static constexpr int kMostParts = detail::kMostDims;
+
+  bool read_parts(PyObject* self, PyObject* parts) {
+    const Py_ssize_t count = PyTuple_GET_SIZE(parts);
+    Py_ssize_t left = detail::ndim_of(self);
+    if (count + left > kMostParts) return false;
+    bool open = false, indexed = false;
+    Ref tensors[kMostParts];
+    for (Py_ssize_t i = 0; i < count; ++i) {
+      PyObject* part = PyTuple_GET_ITEM(parts, i);
+      if (part == Py_Ellipsis) {
+        if (open) return false;
+        open = true;
+      } else if (PyLong_CheckExact(part) || PySlice_Check(part)) {
+        if (--left < 0) return false;
+      } else if (part != Py_None) {
+        tensors[i] = index_tensor(part);
+        if (!tensors[i]) return false;
+        left -= consumed(tensors[i].get());
+        if (left < 0) return false;
+        indexed = true;
+      }
+    }
+    view = Ref::borrow(self);
+    PyObject* found[kMostParts];
+    int dim = 0, places = 0;
+    const auto pass = [&](int dims) {
+      dim += dims;
+      for (int k = 0; k < dims; ++k) found[places++] = Py_None;
+    };
+    for (Py_ssize_t i = 0; i < count; ++i) {
+      PyObject* part = PyTuple_GET_ITEM(parts, i);
+      if (part == Py_None) {
+        Ref place = integer(dim);
+        view = late::unsqueeze(view.get(), place.get());
+        pass(1);
+      } else if (part == Py_Ellipsis) {
+        pass(static_cast<int>(left));
+      } else if (PySlice_Check(part)) {
+        if (!is_whole(part)) view = sliced(view.get(), dim, part);
+        pass(1);
+      } else if (tensors[i]) {
+        found[places++] = tensors[i].get();
+        dim += consumed(tensors[i].get());
+      } else {
+        view = selected(view.get(), dim, part);
+      }
+      if (!view) return false;
+    }
+    if (!indexed) return true;
+    indices = Ref(PyList_New(places));
+    for (int k = 0; indices && k < places; ++k) PyList_SET_ITEM(indices.get(), k, Py_NewRef(found[k]));
+    return static_cast<bool>(indices);
+  }
+};
+
+// A function of runtime.indexing.
+PyObject* python_function(const char* name) {
+  Ref module(PyImport_ImportModule("runtime.indexing"));
+  return module ? PyObject_GetAttrString(module.get(), name) : nullptr;
+}
+
+// -- `x[i] = value`
+
+// Whether a Tensor, or None, has nothing to do with autograd.
+bool is_free(PyObject* tensor) {
+  return tensor == Py_None || (as_tensor(tensor)->edge == Py_None && as_tensor(tensor)->extra == Py_None);
+}
+
+// A number that an array takes as it is.
+bool is_element(PyArrayObject* array, PyObject* value) {
+  Operand number;
+  npy_intp whole;
+  return kind_of(array) != Kind::kNone ? number.set(value)
+                                       : detail::type_of(array) == NPY_INT64 && detail::read_int(value, &whole);
+}
+
+// Whether a part of an index is an int, or a slice of ints.
+bool is_simple_part(PyObject* part) {
+  if (PyLong_CheckExact(part)) return true;
+  if (!PySlice_Check(part)) return false;
+  const auto* slice = reinterpret_cast<PySliceObject*>(part);
+  npy_intp step = 1;
+  for (PyObject* bound : {slice->start, slice->stop}) {
+    if (bound != Py_None && !PyLong_CheckExact(bound)) return false;
+  }
+  return slice->step == Py_None || (detail::read_int(slice->step, &step) && step > 0);
+}
+
+// A write that autograd has nothing to do with, to what ints and slices name: NumPy does it as PyTorch. False: not done.
+bool written_directly(PyObject* self, PyObject* index, PyObject* value) {
+  PyArrayObject* array = array_of(self);
+  if (!is_free(self) || !is_free(as_tensor(self)->base) || !can_write(self, false)) return false;
+  if (PyTuple_CheckExact(index)) {
+    const Py_ssize_t count = PyTuple_GET_SIZE(index);
+    if (count > PyArray_NDIM(array)) return false;
+    for (Py_ssize_t i = 0; i < count; ++i) {
+      if (!is_simple_part(PyTuple_GET_ITEM(index, i))) return false;
+    }
+  } else if (PyArray_NDIM(array) == 0 || !is_simple_part(index)) {
+    return false;
+  }
+  if (is_tensor(value)) {
+    if (!is_plain(value) || as_tensor(value)->edge != Py_None || !same_dtype(self, value)) return false;
+    value = array_object(value);
+  } else if (!is_element(array, value)) {
+    return false;
+  }
+  return PyObject_SetItem(reinterpret_cast<PyObject*>(array), index, value) == 0 && count_write(self);
+}
+
+// A write to what index Tensors name. False: not done.
+bool written_by_index(PyObject* self, PyObject* index, PyObject* value) {
+  Ref given;
+  if (is_tensor(value)) {
+    if (!is_plain(value) || (detail::ndim_of(value) > 0 && detail::sizes_at(value)[0] == 1)) return false;
+    given = Ref::borrow(value);
+  } else {
+    PyArrayObject* array = array_of(self);
+    if (!is_element(array, value)) return false;
+    Ref number = new_array(PyArray_TYPE(array), 0, nullptr);
+    if (!number) return false;
+    auto* element = reinterpret_cast<PyArrayObject*>(number.get());
+    if (PyArray_SETITEM(element, PyArray_BYTES(element), value) < 0) return false;
+    given = new_tensor(std::move(number));
+  }
+  Subscript subscript;
+  if (!given || !subscript.read(self, index) || !subscript.indices) return false;
+  return static_cast<bool>(late::index_put_(subscript.view.get(), subscript.indices.get(), given.get()));
 }
 
 }  // namespace
@@ -249,22 +387,35 @@ PyObject* subscript(PyObject* self, PyObject* index) {
     Ref out;
     if (PyLong_CheckExact(index)) {
       out = selected(self, 0, index);
-    } else if (PySlice_Check(index)) {
-      out = sliced(self, 0, index);
-    } else if (PyTuple_CheckExact(index)) {
-      out = viewed(self, index);
+    } else if (Subscript found; found.read(self, index)) {
+      if (found.indices) {
+        out = late::index(found.view.get(), found.indices.get());
+      } else {
+        out = found.view.get() == self ? late::alias(self) : std::move(found.view);
+      }
     }
     if (out) return out.release();
     forget_error();
     if (PyErr_Occurred()) return nullptr;
   }
   static PyObject* getitem = nullptr;
-  if (getitem == nullptr) {
-    Ref module(PyImport_ImportModule("runtime.indexing"));
-    if (module) getitem = PyObject_GetAttrString(module.get(), "getitem");
-    if (getitem == nullptr) return nullptr;
+  if (getitem == nullptr) getitem = python_function("getitem");
+  return getitem == nullptr ? nullptr : invoke(getitem, self, index).release();
+}
+
+int assign_subscript(PyObject* self, PyObject* index, PyObject* value) {
+  if (value == nullptr) {
+    PyErr_SetString(PyExc_TypeError, "Tensor does not support deleting items");
+    return -1;
   }
-  return invoke(getitem, self, index).release();
+  if (is_plain(self)) {
+    if (written_directly(self, index, value) || (!PyErr_Occurred() && written_by_index(self, index, value))) return 0;
+    forget_error();
+    if (PyErr_Occurred()) return -1;
+  }
+  static PyObject* setitem = nullptr;
+  if (setitem == nullptr) setitem = python_function("setitem");
+  return setitem != nullptr && invoke(setitem, self, index, value) ? 0 : -1;
 }
 
 PyObject* replace_attributes(PyObject*, PyObject* const* args, Py_ssize_t count) {

@@ -77,14 +77,20 @@ inline PyObject* array_or_none(PyObject* tensor) {
 
 inline bool is_plain_or_none(PyObject* object) { return object == Py_None || is_plain(object); }
 
-// Whether this is a list or tuple of plain Tensors.
-inline bool all_plain(PyObject* tensors) {
-  if (!PyList_CheckExact(tensors) && !PyTuple_CheckExact(tensors)) return false;
-  const Py_ssize_t count = PySequence_Fast_GET_SIZE(tensors);
+// Whether this is a list or tuple, and `test` holds for its items.
+template <class Test>
+bool all_items(PyObject* items, Test test) {
+  if (!PyList_CheckExact(items) && !PyTuple_CheckExact(items)) return false;
+  const Py_ssize_t count = PySequence_Fast_GET_SIZE(items);
   for (Py_ssize_t i = 0; i < count; ++i) {
-    if (!is_plain(PySequence_Fast_GET_ITEM(tensors, i))) return false;
+    if (!test(PySequence_Fast_GET_ITEM(items, i))) return false;
   }
   return true;
+}
+inline bool all_plain(PyObject* tensors) { return all_items(tensors, is_plain); }
+// The same where some may be None.
+inline bool all_plain_or_none(PyObject* tensors) {
+  return unusual == 0 && all_items(tensors, is_plain_or_none);
 }
 
 inline bool is_real_number(PyObject* object) {
@@ -126,7 +132,7 @@ inline bool requires_grad_or_none(PyObject* tensor) {
 inline bool any_requires_grad(PyObject* tensors) {
   const Py_ssize_t count = PySequence_Fast_GET_SIZE(tensors);
   for (Py_ssize_t i = 0; i < count; ++i) {
-    if (requires_grad(PySequence_Fast_GET_ITEM(tensors, i))) return true;
+    if (requires_grad_or_none(PySequence_Fast_GET_ITEM(tensors, i))) return true;
   }
   return false;
 }
@@ -161,13 +167,13 @@ inline Ref int_tuple_or_none(PyObject* value, PyObject* convert, PyObject* size)
   return value == Py_None ? Ref::borrow(value) : int_tuple(value, convert, size);
 }
 
-// The arrays of a list of Tensors.
+// The arrays of a list of Tensors, some of which may be None.
 inline Ref array_list(PyObject* tensors) {
   const Py_ssize_t count = PySequence_Fast_GET_SIZE(tensors);
   Ref list(PyList_New(count));
   if (!list) return list;
   for (Py_ssize_t i = 0; i < count; ++i) {
-    PyList_SET_ITEM(list.get(), i, Py_NewRef(array_object(PySequence_Fast_GET_ITEM(tensors, i))));
+    PyList_SET_ITEM(list.get(), i, Py_NewRef(array_or_none(PySequence_Fast_GET_ITEM(tensors, i))));
   }
   return list;
 }

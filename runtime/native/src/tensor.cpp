@@ -65,6 +65,7 @@ const PyType_Slot own_slots[] = {
     {Py_tp_clear, reinterpret_cast<void*>(clear)},
     {Py_tp_dealloc, reinterpret_cast<void*>(dealloc)},
     {Py_mp_subscript, reinterpret_cast<void*>(subscript)},
+    {Py_mp_ass_subscript, reinterpret_cast<void*>(assign_subscript)},
     {0, nullptr},
 };
 

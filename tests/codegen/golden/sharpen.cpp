@@ -30,10 +30,10 @@ bool SharpenBackward0::apply(Node* base, PyObject* grad, PyObject** results) {
   Ref by = saved(node, "by", node->saved_by);
   if (!by) return false;
   Ref for_self;
-#line 24 "derivatives.yaml"
+#line 28 "derivatives.yaml"
   Ref t0 = conjugate_number(by.get());
   if (!t0) return false;
-#line 24 "derivatives.yaml"
+#line 28 "derivatives.yaml"
   for_self = helpers::sharpened(grad, t0.get());
   if (!for_self) return false;
   results[0] = gradient(for_self);
