@@ -8,7 +8,7 @@ from pathlib import Path
 from codegen.inputs import data_folder
 
 PYTORCH_HELPERS = "pytorch_helpers.yaml"
-_KERNEL_HEADERS = ("kernels", "reductions", "rows", "products", "inplace", "views", "copies", "composites")
+_KERNEL_HEADERS = ("kernels", "reductions", "rows", "ordering", "products", "inplace", "views", "copies", "composites")
 
 
 @dataclass(frozen=True, slots=True)

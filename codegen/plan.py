@@ -733,14 +733,14 @@ def _plan_fast_path(function: NativeFunction, kind: str) -> FastPath | None:
             tuple(bool_lists), tuple(dtype_arguments), tuple(absent), tuple(optional_dtypes),
         )  # fmt: skip
     named = promotion.arguments
-    promoted = tuple(name for name in tensors if named is None or name in named)
-    if optionals or lists or bool_lists or not promoted:
+    promoted = tuple(name for name in (*tensors, *optionals) if named is None or name in named)
+    if lists or bool_lists or not promoted or promoted[0] not in tensors:
         return None
     dtypes = _DTYPE_RULES[promotion.kind]
     if scalars:
         dtypes = "weak"
     return FastPath(
-        tuple(tensors), (), (), promoted, dtypes, tuple(scalars), tuple(int_lists), (),
+        tuple(tensors), tuple(optionals), (), promoted, dtypes, tuple(scalars), tuple(int_lists), (),
         tuple(dtype_arguments), (*absent, *optional_dtypes), (),
     )  # fmt: skip
 

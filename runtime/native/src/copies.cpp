@@ -387,8 +387,7 @@ Ref clone(PyObject* self) {
   PyArrayObject* array = array_of(self);
   if (!is_movable(array)) return Ref();
   Ref out = new_array_like(array);
-  if (out) copy_array(array, as_array(out));
-  return out;
+  return out && copy_array(array, as_array(out)) ? std::move(out) : Ref();
 }
 
 Ref reshape_copy(PyObject* self, PyObject* size) {
