@@ -29,10 +29,6 @@ struct Axis {
   npy_intp from = 0, to = 0;  // steps in bytes
 };
 
-struct Wide {
-  uint64_t parts[2];
-};
-
 template <class U>
 GRADWRIGHT_INLINE void move(const char* from, char* to) {
   U element;
@@ -217,7 +213,8 @@ struct Walk {
   }
   Axis take(int place) {
     const Axis axis = axes[place];
-    std::copy(axes + place + 1, axes + count--, axes + place);
+    std::copy(axes + place + 1, axes + count, axes + place);
+    --count;
     return axis;
   }
   npy_intp total() const {
@@ -259,9 +256,11 @@ void copy_places(int ndim, const npy_intp* sizes, Places from, Places to, npy_in
       npy_intp rest = unit / strips, first = unit % strips * way.rows;
       const char* source = from.data + first * across.from;
       char* target = to.data + first * across.to;
-      for (int i = walk.count - 1; i >= 0; rest /= walk.axes[i--].size) {
-        source += rest % walk.axes[i].size * walk.axes[i].from;
-        target += rest % walk.axes[i].size * walk.axes[i].to;
+      for (int i = walk.count - 1; i >= 0; --i) {
+        const Axis& axis = walk.axes[i];
+        source += rest % axis.size * axis.from;
+        target += rest % axis.size * axis.to;
+        rest /= axis.size;
       }
       way.plane(source, target, {std::min(way.rows, across.size - first), across.from, across.to}, along);
     }
@@ -313,7 +312,10 @@ Ref contiguous_copy(PyArrayObject* array, char* data, const npy_intp* strides, i
   Ref out = new_of(array, ndim, sizes);
   if (!out) return out;
   npy_intp dense[kMostDims], step = PyArray_ITEMSIZE(array);
-  for (int i = PyArray_NDIM(array) - 1; i >= 0; step *= PyArray_DIM(array, i--)) dense[i] = step;
+  for (int i = PyArray_NDIM(array) - 1; i >= 0; --i) {
+    dense[i] = step;
+    step *= PyArray_DIM(array, i);
+  }
   const auto held = hold(array);
   copy_places(PyArray_NDIM(array), PyArray_DIMS(array), {data, strides}, {PyArray_BYTES(as_array(out)), dense},
               PyArray_ITEMSIZE(array));
@@ -357,7 +359,7 @@ Ref triangle(PyObject* tensor, PyObject* diagonal, npy_intp more, bool lower) {
   const int ndim = PyArray_NDIM(array);
   npy_intp shift;
   if (ndim < 2 || !PyArray_IS_C_CONTIGUOUS(array) || !PyArray_ISNOTSWAPPED(array) || !is_movable(array)) return Ref();
-  if (!detail::read_int(diagonal, &shift) || std::abs(shift) > NPY_MAX_INTP / 2) return Ref();
+  if (!detail::read_int(diagonal, &shift) || shift > NPY_MAX_INTP / 2 || shift < -NPY_MAX_INTP / 2) return Ref();
   Ref out = new_of(array, ndim, PyArray_DIMS(array));
   if (!out) return out;
   const npy_intp rows = PyArray_DIM(array, ndim - 2), columns = PyArray_DIM(array, ndim - 1), size = PyArray_SIZE(array);

@@ -386,10 +386,6 @@ struct Choose {
   }
 };
 
-struct Wide {
-  uint64_t parts[2];
-};
-
 template <class U>
 const Loop* choose_loop(int type) {
   // One for each type number: they differ in the result alone.
