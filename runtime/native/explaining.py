@@ -312,6 +312,7 @@ _WORDS: Mapping[str, Callable[..., str]] = {
     "has_float_dtype": _no_loops,
     "has_number_dtype": _no_loops,
     "same_dtype": _other_dtype,
+    "same_dtype_or_none": _other_dtype,
     "PyTuple_CheckExact": lambda given: f"{given[0]} is no tuple",
     "is_instance": lambda given, _: f"{given[0]} is no runtime.dtype",
 }
