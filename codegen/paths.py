@@ -17,6 +17,7 @@ _KERNEL_HEADERS = (
     "ordering",
     "inplace",
     "views",
+    "copies",
     "factories",
     "composites",
 )

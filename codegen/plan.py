@@ -724,17 +724,18 @@ def _plan_fast_path(function: NativeFunction, kind: str) -> FastPath | None:
             integers=names["integers"],
         )  # fmt: skip
     path = FastPath(
-        tensors=tensors, scalars=scalars, int_lists=names["int_lists"], dtype_arguments=names["dtype_arguments"],
-        seeded=seeded,
+        tensors=tensors, optionals=names["optionals"], scalars=scalars, int_lists=names["int_lists"],
+        dtype_arguments=names["dtype_arguments"], seeded=seeded,
     )  # fmt: skip
     promotion = function.promotion
     if promotion is None:
         return replace(
-            path, optionals=names["optionals"], lists=names["lists"], optional_lists=names["optional_lists"],
+            path, lists=names["lists"], optional_lists=names["optional_lists"],
             bool_lists=names["bool_lists"], absent=names["absent"], optional_dtypes=dtypes,
         )  # fmt: skip
-    promoted = tuple(name for name in tensors if promotion.arguments is None or name in promotion.arguments)
-    if found.keys() & _UNPROMOTED or not promoted:
+    operands = (*tensors, *names["optionals"])
+    promoted = tuple(name for name in operands if promotion.arguments is None or name in promotion.arguments)
+    if found.keys() & _UNPROMOTED or not promoted or promoted[0] not in tensors:
         return None
     kind_of_dtypes = "weak" if scalars else _DTYPE_RULES[promotion.kind]
     return replace(path, promoted=promoted, dtypes=kind_of_dtypes, absent=(*names["absent"], *dtypes))
@@ -747,7 +748,7 @@ _FAST_KINDS = (
     "optional_dtypes", "absent", "integers", "floats", "others",
 )  # fmt: skip
 _OF_FACTORIES = frozenset(("scalars", "int_lists", "optional_dtypes", "absent", "integers", "floats"))
-_UNPROMOTED = frozenset(("optionals", "lists", "optional_lists", "bool_lists"))
+_UNPROMOTED = frozenset(("lists", "optional_lists", "bool_lists"))
 
 
 def _fast_kind(argument: Argument) -> str | None:

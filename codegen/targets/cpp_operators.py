@@ -132,7 +132,8 @@ class KernelEntry(Entry):
         default = self._number_at_its_default()
         if default is not None and rest:
             tests = [f"({tests[0]} || {default})"]
-        return [*tests, *(f"same_dtype({first}, {other})" for other in rest)]
+        optional = {identifier(name) for name in self.fast.optionals}
+        return [*tests, *(f"same_dtype{'_or_none' * (other in optional)}({first}, {other})" for other in rest)]
 
     def _number_at_its_default(self) -> str | None:
         """The test that the only Scalar is not given, where any dtype may go the straight way then."""

@@ -229,9 +229,15 @@ def _int_list_lines(operator: OperatorPlan, fast: FastPath) -> list[str]:
 
 
 def _dtype_test(fast: FastPath, arrays: dict[str, str]) -> str:
-    promoted = [arrays[name] for name in fast.promoted]
+    promoted = [arrays[name] for name in fast.promoted if name in arrays]
     if fast.dtypes == "any" or not promoted:
         return ""
+    optional = [identifier(name) for name in fast.promoted if name in fast.optionals]
+    tests = [f"({name} is None or {name}._array.dtype is {promoted[0]}.dtype)" for name in optional]
+    return " and ".join(filter(None, (_dtype_test_of_arrays(fast, promoted), *tests)))
+
+
+def _dtype_test_of_arrays(fast: FastPath, promoted: list[str]) -> str:
     tests = []
     if len(promoted) > 1 or fast.dtypes in ("float", "weak", "number"):
         first, *rest = promoted

@@ -97,9 +97,9 @@ def _real(value: Number) -> int | float:
 
 def arange_start_step(start: Number, end: Number, step: Number, dtype: DType) -> Array:
     """`start`, `start + step` and so on, while below `end` (above it, for a negative step)."""
+    start, end, step = _real(start), _real(end), _real(step)
     if dtype.kind in "bc":
         raise NotImplementedError(f"\"arange_cpu\" not implemented for '{type_name(dtype)}'")
-    start, end, step = _real(start), _real(end), _real(step)
     if not (math.isfinite(start) and math.isfinite(end)):
         raise RuntimeError(f"unsupported range: {start:g} -> {end:g}")
     if step == 0:

@@ -83,7 +83,7 @@ def stack(tensors: Sequence[Array], dim: int = 0) -> Array:
 
 def flip(self: Array, dims: Sequence[int]) -> Array:
     axes = normalize_dims(dims, self.ndim)
-    return np.ascontiguousarray(np.flip(self, axes)) if self.ndim and axes else self.copy()
+    return (np.flip(self, axes) if self.ndim else self).copy()
 
 
 def roll(self: Array, shifts: Sequence[int], dims: Sequence[int] = ()) -> Array:

@@ -320,6 +320,7 @@ _WORDS: Mapping[str, Callable[..., str]] = {
     "has_float_dtype": _no_loops,
     "has_number_dtype": _no_loops,
     "same_dtype": _other_dtype,
+    "same_dtype_or_none": _other_dtype,
     "PyTuple_CheckExact": lambda given: f"{given[0]} is no tuple",
     "PyLong_CheckExact": lambda given: f"{given[0]} is no int",
     "is_instance": lambda given, _: f"{given[0]} is no runtime.dtype",

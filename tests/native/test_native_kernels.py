@@ -175,6 +175,40 @@ def test_native_kernels_are_pythons(function: str) -> None:
             call(operator, arrays, random)
 
 
+@pytest.mark.parametrize("dtype", ["f4", "f8", "i8", "?"])
+def test_clamp_between_tensors(dtype: str) -> None:
+    for forms in (*combinations(3), *((form, "one", "dense") for form in FORMS)):
+        array, low, high = (wrap(FORMS[form](dtype, index)) for index, form in enumerate(forms))
+        for bounds in ((low, high), (low, None), (None, high)):
+            try:
+                wanted = operators.clamp_Tensor.__wrapped__(array, *bounds)
+            except (ValueError, RuntimeError) as error:
+                with pytest.raises(type(error)):
+                    operators.clamp_Tensor(array, *bounds)
+                continue
+            check_equal("clamp", operators.clamp_Tensor(array, *bounds)._array, wanted._array, [array, *bounds])
+
+
+def test_clamp_between_tensors_goes_the_straight_way() -> None:
+    x, low, high = (runtime.tensor(numbers, requires_grad=True) for numbers in ([1.0, 5.0, -5.0], [0.0] * 3, [2.0] * 3))
+    for bounds, kept in (
+        ((low, high), [1.0, 0.0, 0.0]),
+        ((low, None), [1.0, 1.0, 0.0]),
+        ((None, high), [1.0, 0.0, 1.0]),
+    ):
+        explained = native.explain(lambda bounds=bounds: x.clamp(*bounds))
+        assert [(call.name, call.fast) for call in explained.records] == [("clamp.Tensor", True)]
+        assert type(explained.result.grad_fn).__name__ == "ClampBackward1"
+        assert runtime.autograd.grad(explained.result.sum(), x)[0].tolist() == kept
+    for other in (low.double(), low.long()):  # promoted in Python
+        assert not native.explain(lambda other=other: x.clamp(other, high)).records[-1].fast
+        assert x.clamp(other, high).tolist() == [1.0, 2.0, 0.0]
+    y = runtime.tensor([1.0, 5.0, -5.0])
+    assert y.clamp_(low.detach(), high.detach()) is y
+    assert y.tolist() == [1.0, 2.0, 0.0]
+    assert (y * 1).clamp_(min=high).tolist() == [2.0, 2.0, 2.0]
+
+
 def test_most_element_wise_operators_are_native() -> None:
     assert len(OPERATORS) > 100
     assert {"add_Tensor", "mul_Tensor", "lt_Scalar", "where_self", "gelu_default", "softplus_default"} <= set(OPERATORS)

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 import runtime
 from runtime import ops
 from runtime.kernels import loss, nn, reduction
+from runtime.tensor import wrap
 
 Array = NDArray[Any]
 
@@ -184,6 +185,70 @@ def test_the_variance_of_equal_elements_is_zero() -> None:
     assert not tensor(values).var(1).any().item()
 
 
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_norms(shape: tuple[int, ...], dtype: str) -> None:
+    for array in layouts(random(shape, dtype)):
+        check(tensor(array).norm(), reduction.linalg_vector_norm(array))
+        for order, dims, keepdim in itertools.product((2, 2.0, None), some_dims(array.ndim), (False, True)):
+            expected = reduction.linalg_vector_norm(array, 2, dims, keepdim)
+            check(tensor(array).norm(order, dims, keepdim), expected)
+            check(ops.linalg_vector_norm(tensor(array), order or 2, dims, keepdim), expected)
+        for other in (0, 1, 3, 2.5, np.inf, -np.inf, 2**70):
+            if array.size:
+                check(tensor(array).norm(other), reduction.linalg_vector_norm(array, other), exact=True)
+
+
+def test_norms_of_what_is_not_finite() -> None:
+    for special, expected in ((np.nan, np.nan), (np.inf, np.inf), (-np.inf, np.inf), (1e30, np.inf)):
+        for size, place in ((3, 1), (300, 299)):
+            array = np.ones((2, size), np.float32)
+            array[1, place] = special
+            np.testing.assert_array_equal(tensor(array).norm(dim=1).numpy(), np.float32([np.sqrt(size), expected]))
+            np.testing.assert_array_equal(tensor(array).norm().numpy(), np.float32(expected))
+
+
+# -- scans
+
+
+@pytest.mark.parametrize("shape", [*SHAPES, (70_001,), (2, 40_000), (40_000, 2), (30, 50, 40)], ids=str)
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_scans_are_numpys_to_the_last_bit(shape: tuple[int, ...], dtype: str) -> None:
+    array = random(shape, dtype)
+    if array.size > 4:
+        array.flat[:2], array.flat[array.size // 2], array.flat[-1] = -0.0, np.inf, np.nan
+    for values in layouts(array):
+        for dim in range(-max(array.ndim, 1), max(array.ndim, 1)):
+            for found, kernel in (
+                (tensor(values).cumsum(dim), reduction.cumsum),
+                (tensor(values).cumprod(dim), reduction.cumprod),
+            ):
+                expected = kernel(values, dim)
+                check(found, expected, exact=True)
+                assert np.array_equal(np.signbit(found.numpy()), np.signbit(expected))
+
+
+def test_scans_on_several_threads() -> None:
+    array = random((37, 3000), "float32")
+    before = runtime.get_num_threads()
+    try:
+        for threads in (1, 3):
+            runtime.set_num_threads(threads)
+            for values, dim in itertools.product((array, array.T), (0, 1)):
+                check(tensor(values).cumsum(dim), reduction.cumsum(values, dim), exact=True)
+    finally:
+        runtime.set_num_threads(before)
+
+
+def test_other_scans_are_left_to_python() -> None:
+    for array in (np.arange(6).reshape(2, 3), np.ones((2, 3), np.float16), np.ones((2, 3), ">f4")):
+        np.testing.assert_array_equal(ops.cumsum(wrap(array), 1)._array, reduction.cumsum(array, 1), strict=True)
+    found = runtime.ones(3).cumsum(0, dtype=runtime.float64)
+    assert found.dtype is runtime.float64
+    with pytest.raises(IndexError):
+        runtime.ones(2, 3).cumsum(2)
+
+
 # -- any layout, any values
 
 FLOATS = st.floats(width=32) | st.sampled_from([0.0, -0.0, float("nan"), float("inf"), -float("inf"), 1e-45, 3e38])
@@ -218,6 +283,14 @@ def test_any_array(array: Array, data: st.DataObject) -> None:
         assert np.all(same | (found == expected) | (np.isnan(found) & np.isnan(expected)))
     for kernel, method in ((reduction.amax, "amax"), (reduction.amin, "amin")):
         check(getattr(tensor(array), method)(dims, keepdim), kernel(array, dims, keepdim), exact=True)
+
+
+@settings(deadline=None)
+@given(arrays(), st.data())
+def test_scans_of_any_array(array: Array, data: st.DataObject) -> None:
+    turned = np.asarray(array[tuple(slice(None, None, data.draw(st.sampled_from([1, -1]))) for _ in array.shape)])
+    for dim in range(array.ndim):
+        check(wrap(turned).cumsum(dim), reduction.cumsum(turned, dim), exact=True)
 
 
 @settings(deadline=None)

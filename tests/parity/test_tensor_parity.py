@@ -7,8 +7,8 @@ import itertools
 import numpy as np
 import pytest
 
+import runtime
 import runtime.creation
-import runtime.printing
 from runtime import dtypes
 from runtime.types import Size
 
@@ -98,7 +98,7 @@ def test_printing(shape, options):
     torch.set_printoptions(profile="default")
     torch.set_printoptions(**options)
     try:
-        with runtime.printing.printoptions(**{"sci_mode": None, **options}), np.errstate(all="ignore"):
+        with runtime.printoptions(**{"sci_mode": None, **options}), np.errstate(all="ignore"):
             scales = ("1", "0", "-0.0", "1e9", "1e-6", "whole", "wide", "inf", "nan")
             for dtype, scale in itertools.product(("f2", "f4", "f8", "i1", "i8", "?", "c8", "c16", "u2"), scales):
                 if dtype[0] not in "fc" and scale in ("inf", "nan"):

@@ -81,6 +81,7 @@ inline Operator t{"t_default"};
 inline Operator transpose{"transpose_int"};
 inline Operator unsafe_view{"_unsafe_view_default"};
 inline Operator unsqueeze{"unsqueeze_default"};
+inline Operator vector_norm{"linalg_vector_norm_default"};
 inline Operator view{"view_default"};
 
 }  // namespace late
@@ -358,6 +359,12 @@ inline Ref outer(PyObject* self, PyObject* vec2) {
 inline Ref square(PyObject* self) {
   Ref two = integer(2);
   return late::pow(self, two.get());
+}
+
+inline Ref norm_Scalar(PyObject* self, PyObject* p) { return late::vector_norm(self, p); }
+inline Ref norm_ScalarOpt_dim(PyObject* self, PyObject* p, PyObject* dim, PyObject* keepdim) {
+  Ref two = integer(2);
+  return late::vector_norm(self, p == Py_None ? two.get() : p, dim, keepdim);
 }
 
 inline Ref softmax_int(PyObject* self, PyObject* dim, PyObject* dtype) {

@@ -3,6 +3,8 @@
 #include <cmath>
 #include <cstring>
 
+#include "copies.hpp"
+
 namespace gradwright::writers {
 
 namespace {
@@ -80,6 +82,7 @@ bool copy(PyObject* self, PyObject* src) {
   if (PyArray_DESCR(target) != PyArray_DESCR(source) || !PyArray_SAMESHAPE(target, source)) {
     return false;
   }
+  if (!may_overlap(source, target) && copy_array(source, target)) return true;
   if (PyArray_CopyInto(target, source) == 0) return true;
   PyErr_Clear();  // there was no memory; the general path says so
   return false;

@@ -115,6 +115,9 @@ inline bool nothing_unusual() { return unusual == 0; }
 inline bool same_dtype(PyObject* tensor, PyObject* other) {
   return PyArray_DESCR(array_of(tensor)) == PyArray_DESCR(array_of(other));
 }
+inline bool same_dtype_or_none(PyObject* tensor, PyObject* other) {
+  return other == Py_None || same_dtype(tensor, other);
+}
 inline bool has_float_dtype(PyObject* tensor) { return kind_of(array_of(tensor)) != Kind::kNone; }
 // Whether a parameter has the value that it has where it is not given: then no number takes part in promotion.
 inline bool is_default(const Function& function, int parameter, PyObject* value) {

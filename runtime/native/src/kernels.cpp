@@ -386,10 +386,6 @@ struct Choose {
   }
 };
 
-struct Wide {
-  uint64_t parts[2];
-};
-
 template <class U>
 const Loop* choose_loop(int type) {
   // One for each type number: they differ in the result alone.
@@ -451,9 +447,10 @@ Ref where(PyObject* condition, PyObject* self, PyObject* other) {
 
 Ref clamp(PyObject* self, PyObject* min, PyObject* max) {
   if (min == Py_None && max == Py_None) return Ref();
-  if (max == Py_None) return binary_scalar<maximum>(self, min);
-  if (min == Py_None) return binary_scalar<minimum>(self, max);
-  return elementwise<hardtanh, 1>(self, min, max);
+  if (max == Py_None) return binary_any<struct maximum>(self, min);
+  if (min == Py_None) return binary_any<struct minimum>(self, max);
+  const bool tensors = PyObject_TypeCheck(min, python.tensor_type) && PyObject_TypeCheck(max, python.tensor_type);
+  return tensors ? elementwise<hardtanh, 3>(self, min, max) : elementwise<hardtanh, 1>(self, min, max);
 }
 
 Ref elu(PyObject* self, PyObject* alpha, PyObject* scale, PyObject* input_scale) {

@@ -331,23 +331,26 @@ struct sigmoid_backward {
 struct sigmoid {
   template <class T>
   static GRADWRIGHT_INLINE void block(const T* x, T* out, npy_intp size) {
+    of(x, out, size, [](T, T gate) { return gate; });
+  }
+  // finish(x, sigmoid(x)), in one pass after the exponentials.
+  template <class T, class Finish>
+  static GRADWRIGHT_INLINE void of(const T* x, T* out, npy_intp size, Finish finish) {
     for (npy_intp i = 0; i < size; ++i) out[i] = -x[i];
     by_numpy<exp>(out, out, size);
-    for (npy_intp i = 0; i < size; ++i) out[i] = T(1) / (out[i] + T(1));
+    for (npy_intp i = 0; i < size; ++i) out[i] = finish(x[i], T(1) / (out[i] + T(1)));
   }
 };
 struct silu {
   template <class T>
   static GRADWRIGHT_INLINE void block(const T* x, T* out, npy_intp size) {
-    sigmoid::block(x, out, size);
-    for (npy_intp i = 0; i < size; ++i) out[i] = x[i] * out[i];
+    sigmoid::of(x, out, size, [](T a, T gate) { return a * gate; });
   }
 };
 struct silu_slope {
   template <class T>
   static GRADWRIGHT_INLINE void block(const T* x, T* out, npy_intp size) {
-    sigmoid::block(x, out, size);
-    for (npy_intp i = 0; i < size; ++i) out[i] = out[i] * (x[i] * (T(1) - out[i]) + T(1));
+    sigmoid::of(x, out, size, [](T a, T gate) { return gate * (a * (T(1) - gate) + T(1)); });
   }
 };
 struct log_sigmoid {

@@ -1,5 +1,6 @@
 // The gradients of leaves: runtime/engine.py's accumulate_into_leaf for plain Tensors with nothing recorded.
 
+#include "copies.hpp"
 #include "engine.hpp"
 #include "inplace.hpp"
 #include "kernels.hpp"
@@ -43,11 +44,9 @@ Ref copy_for(PyArrayObject* leaf, PyArrayObject* grad) {
     Ref copy = detail::run_dense_loop<1>(*loop, {PyArray_BYTES(grad)}, {PyArray_ITEMSIZE(grad)}, grad);
     return copy ? new_tensor(std::move(copy)) : Ref();
   }
-  PyArray_Descr* dtype = PyArray_DESCR(leaf);
-  Py_INCREF(dtype);
-  Ref own = PyArray_IS_C_CONTIGUOUS(leaf) ? new_array(dtype, PyArray_NDIM(leaf), PyArray_DIMS(leaf))
-                                          : Ref(PyArray_NewLikeArray(leaf, NPY_KEEPORDER, dtype, 0));
-  if (own && PyArray_CopyInto(reinterpret_cast<PyArrayObject*>(own.get()), grad) < 0) return Ref();
+  Ref own = new_array_like(leaf);
+  auto* copy = reinterpret_cast<PyArrayObject*>(own.get());
+  if (own && !copy_array(grad, copy) && PyArray_CopyInto(copy, grad) < 0) return Ref();
   return own ? new_tensor(std::move(own)) : Ref();
 }
 

@@ -32,6 +32,11 @@ constexpr npy_intp kBlock = kBlockBytes / sizeof(T);
 
 using LoopFunction = void (*)(char** args, const npy_intp* size, const npy_intp* steps, void* data);
 
+// Sixteen bytes that are moved as they are.
+struct Wide {
+  uint64_t parts[2];
+};
+
 template <class T>
 constexpr int kTypeNumber = std::is_same_v<T, float> ? NPY_FLOAT : NPY_DOUBLE;
 

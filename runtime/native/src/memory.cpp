@@ -117,20 +117,36 @@ PyDataMem_Handler functions = {
 
 }  // namespace
 
+namespace {
+
+// What make() gives, an array of so many bytes; with memory that was kept, if it is large.
+template <class Make>
+Ref with_memory(size_t size, Make make) {
+  const bool large = size >= static_cast<size_t>(kLargeArray) && kept.bound > 0;
+  Ref others(large ? PyDataMem_SetHandler(handler) : nullptr);
+  if (large && !others) return Ref();
+  Ref array(make());
+  if (large && !Ref(PyDataMem_SetHandler(others.get()))) return Ref();
+  return array;
+}
+
+}  // namespace
+
 Ref new_array(PyArray_Descr* dtype, int ndim, const npy_intp* dims, const npy_intp* strides) {
   if (dtype == nullptr) return Ref();
   auto size = static_cast<size_t>(PyDataType_ELSIZE(dtype));  // NumPy refuses what is too much for it
   for (int i = 0; i < ndim; ++i) size *= static_cast<size_t>(dims[i]);
-  const bool large = size >= static_cast<size_t>(kLargeArray) && kept.bound > 0;
-  Ref others(large ? PyDataMem_SetHandler(handler) : nullptr);
-  if (large && !others) {
-    Py_DECREF(dtype);
-    return Ref();
-  }
-  Ref array(PyArray_NewFromDescr(&PyArray_Type, dtype, ndim, const_cast<npy_intp*>(dims),
-                                 const_cast<npy_intp*>(strides), nullptr, 0, nullptr));
-  if (large && !Ref(PyDataMem_SetHandler(others.get()))) return Ref();
-  return array;
+  Ref owned(reinterpret_cast<PyObject*>(dtype));
+  return with_memory(size, [&] {
+    owned.release();
+    return PyArray_NewFromDescr(&PyArray_Type, dtype, ndim, const_cast<npy_intp*>(dims), const_cast<npy_intp*>(strides),
+                                nullptr, 0, nullptr);
+  });
+}
+
+Ref new_array_like(PyArrayObject* array) {
+  return with_memory(static_cast<size_t>(PyArray_NBYTES(array)),
+                     [&] { return PyArray_NewLikeArray(array, NPY_KEEPORDER, nullptr, 0); });
 }
 
 bool ready_memory() {

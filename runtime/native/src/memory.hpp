@@ -22,6 +22,9 @@ inline Ref new_array(int type, int ndim, const npy_intp* dims, const npy_intp* s
   return new_array(PyArray_DescrFromType(type), ndim, dims, strides);
 }
 
+// One of the shape and element type of `array`, in the order of its strides: what NumPy's copies are.
+Ref new_array_like(PyArrayObject* array);
+
 // Once, before the first array; false with a Python exception.
 bool ready_memory();
 

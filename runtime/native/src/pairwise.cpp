@@ -14,7 +14,6 @@ struct Elements {
   const T* in;
   GRADWRIGHT_INLINE T one(npy_intp i) const { return in[i]; }
   GRADWRIGHT_INLINE void eight(npy_intp i, Eight<T>& to) const { Eight<T>::load(in + i, to); }
-  GRADWRIGHT_INLINE Elements from(npy_intp i) const { return {in + i}; }
 };
 
 template <class T>
@@ -27,54 +26,53 @@ struct Products {
     Eight<T>::load(b + i, right);
     to.times(right);
   }
-  GRADWRIGHT_INLINE Products from(npy_intp i) const { return {a + i, b + i}; }
 };
 
 template <class T>
 struct Pairwise {
   template <class Terms>
-  static GRADWRIGHT_INLINE T block(Terms terms, npy_intp size) {
+  static GRADWRIGHT_INLINE T block(const Terms& terms, npy_intp begin, npy_intp size) {
+    const npy_intp end = begin + size, whole = end - size % 8;
     if (size < 8) {
       T sum = T(-0.0);
-      for (npy_intp i = 0; i < size; ++i) sum += terms.one(i);
+      for (npy_intp i = begin; i < end; ++i) sum += terms.one(i);
       return sum;
     }
-    const npy_intp whole = size - size % 8;
     Eight<T> sums, more;
-    terms.eight(0, sums);
-    for (npy_intp i = 8; i < whole; i += 8) {
+    terms.eight(begin, sums);
+    for (npy_intp i = begin + 8; i < whole; i += 8) {
       terms.eight(i, more);
       sums.add(more);
     }
     T sum = sums.sum();
-    for (npy_intp i = whole; i < size; ++i) sum += terms.one(i);
+    for (npy_intp i = whole; i < end; ++i) sum += terms.one(i);
     return sum;
   }
 
   template <class Terms>
-  static T baseline(Terms terms, npy_intp size) {
-    if (size <= kPairwiseBlock) return block(terms, size);
+  static T baseline(const Terms& terms, npy_intp begin, npy_intp size) {
+    if (size <= kPairwiseBlock) return block(terms, begin, size);
     const npy_intp half = pairwise_half(size);
-    const T left = baseline(terms, half);
-    return left + baseline(terms.from(half), size - half);
+    const T left = baseline(terms, begin, half);
+    return left + baseline(terms, begin + half, size - half);
   }
 #ifdef GRADWRIGHT_X86
   template <class Terms>
-  __attribute__((target("avx2"))) static T avx2(Terms terms, npy_intp size) {
-    if (size <= kPairwiseBlock) return block(terms, size);
+  __attribute__((target("avx2"))) static T avx2(const Terms& terms, npy_intp begin, npy_intp size) {
+    if (size <= kPairwiseBlock) return block(terms, begin, size);
     const npy_intp half = pairwise_half(size);
-    const T left = avx2(terms, half);
-    return left + avx2(terms.from(half), size - half);
+    const T left = avx2(terms, begin, half);
+    return left + avx2(terms, begin + half, size - half);
   }
 #endif
 
   // Eight elements fill the registers of AVX2: more than that brings nothing.
   template <class Terms>
-  static T sum(Terms terms, npy_intp size) {
+  static T sum(const Terms& terms, npy_intp size) {
 #ifdef GRADWRIGHT_X86
-    if (detail::level > 0) return avx2(terms, size);
+    if (detail::level > 0) return avx2(terms, 0, size);
 #endif
-    return baseline(terms, size);
+    return baseline(terms, 0, size);
   }
 };
 

@@ -6,6 +6,7 @@
 
 #include "reductions.hpp"
 
+#include "kernels.hpp"
 #include "levels.hpp"
 #include "memory.hpp"
 #include "pairwise.hpp"
@@ -200,12 +201,12 @@ constexpr npy_intp kColumns = 1024;
 // How many of something that takes `work` elements of work each are worth a thread.
 npy_intp grain_for(npy_intp work) { return std::max<npy_intp>(1, kGrain / std::max<npy_intp>(work, 1)); }
 
-// column(in, out, width) for pieces of rows of columns, wherever they are; on several threads.
+// column(in, out, width) for pieces of rows of columns, at most `most` of them, wherever they are; on several threads.
 template <class Columns>
-void each_columns(const Layout& layout, Columns columns) {
+void each_columns(const Layout& layout, Columns columns, npy_intp most = kColumns) {
   const Axis& row = layout.kept.last();
-  const npy_intp pieces = (row.size + kColumns - 1) / kColumns, rows = layout.outputs / row.size;
-  const npy_intp grain = grain_for(layout.count * std::min(row.size, kColumns));
+  const npy_intp pieces = (row.size + most - 1) / most, rows = layout.outputs / row.size;
+  const npy_intp grain = grain_for(layout.count * std::min(row.size, most));
   parallel_for(rows * pieces, grain, [&](npy_intp begin, npy_intp end) {
     npy_intp piece = begin % pieces;
     for (npy_intp place = begin; place < end;) {
@@ -214,8 +215,8 @@ void each_columns(const Layout& layout, Columns columns) {
       each(layout.kept.items, layout.kept.count - 1, place / pieces, place / pieces + 1,
            [&](npy_intp in, npy_intp out) {
              for (npy_intp i = piece; i < until; ++i) {
-               const npy_intp first = i * kColumns;
-               columns(in + first * row.in, out + first * row.out, std::min(kColumns, row.size - first));
+               const npy_intp first = i * most;
+               columns(in + first * row.in, out + first * row.out, std::min(most, row.size - first));
              }
            });
       place += until - piece;
@@ -226,7 +227,30 @@ void each_columns(const Layout& layout, Columns columns) {
 
 // -- folds: start, what rows and columns do, and what is made of the outcome
 
-struct Sum {
+struct Itself {
+  template <class T>
+  static GRADWRIGHT_INLINE T one(T value) {
+    return value;
+  }
+  template <class T>
+  static T dense(const T* in, npy_intp size) {
+    return sum_dense(in, size);
+  }
+};
+struct Square {
+  template <class T>
+  static GRADWRIGHT_INLINE T one(T value) {
+    return value * value;
+  }
+  template <class T>
+  static T dense(const T* in, npy_intp size) {
+    return dot_dense(in, in, size);
+  }
+};
+
+// What Of makes of elements, added up.
+template <class Of>
+struct SumOf {
   template <class T>
   static T start() {
     return T(0);
@@ -248,9 +272,9 @@ struct Sum {
       return along<T>(axes->size, grain_for(axes[1].size),
                       [=](npy_intp i) { return over(in + i * axes->in, axes + 1, count - 1); });
     }
-    if (axes->in != 1) return over(in, axes, 1, [](T value) { return value; });
+    if (axes->in != 1) return over(in, axes, 1, [](T value) { return Of::one(value); });
     return parallel_pairwise<T>(axes->size, kGrain,
-                                [=](npy_intp begin, npy_intp size) { return sum_dense(in + begin, size); });
+                                [=](npy_intp begin, npy_intp size) { return Of::dense(in + begin, size); });
   }
   template <class T, class Load>
   static T along(npy_intp size, npy_intp grain, const Load& load) {
@@ -263,11 +287,20 @@ struct Sum {
   }
   template <class T>
   static GRADWRIGHT_INLINE T column(T sum, T value) {
-    return sum + value;
+    return sum + Of::one(value);
   }
   template <class T>
   static T end(T sum, npy_intp) {
     return sum;
+  }
+};
+
+using Sum = SumOf<Itself>;
+
+struct Norm : SumOf<Square> {
+  template <class T>
+  static T end(T sum, npy_intp) {
+    return std::sqrt(sum);
   }
 };
 
@@ -605,6 +638,95 @@ Ref variance(PyObject* tensor, PyObject* dim, PyObject* correction, PyObject* ke
   });
 }
 
+// -- scans: each element with all before it along one dimension, one after the other
+
+// `count` rows next to each other, which do not wait for each other.
+template <class F, int count, class T>
+void scan_rows(const T* in, const Axis& along, const Axis& across, T* out) {
+  T results[count];
+  for (int k = 0; k < count; ++k) out[k * across.out] = results[k] = in[k * across.in];
+  for (npy_intp i = 1; i < along.size; ++i) {
+    for (int k = 0; k < count; ++k) {
+      results[k] = F::apply(results[k], in[i * along.in + k * across.in]);
+      out[i * along.out + k * across.out] = results[k];
+    }
+  }
+}
+
+// A whole row at a time goes into the next one.
+template <class F, class T>
+void scan_columns(const T* in, const Axis& along, npy_intp step, npy_intp width, T* out) {
+  for (npy_intp k = 0; k < width; ++k) out[k] = in[k * step];
+  for (npy_intp i = 1; i < along.size; ++i) {
+    in += along.in;
+    const T* before = out;
+    out += along.out;
+    if (step == 1) {
+      for (npy_intp k = 0; k < width; ++k) out[k] = F::apply(before[k], in[k]);
+    } else {
+      for (npy_intp k = 0; k < width; ++k) out[k] = F::apply(before[k], in[k * step]);
+    }
+  }
+}
+
+template <class F, class T>
+void scan(const Layout& layout, const Axis& along, const T* in, T* out) {
+  const Axis& across = layout.kept.last();
+  if (layout.columns() && across.out == 1) {
+    each_columns(layout, [&](npy_intp from, npy_intp to, npy_intp width) {
+      scan_columns<F>(in + from, along, across.in, width, out + to);
+    });
+    return;
+  }
+  constexpr int together = 4;
+  each_columns(layout, [&](npy_intp from, npy_intp to, npy_intp width) {
+    npy_intp k = 0;
+    for (; k + together <= width; k += together) {
+      scan_rows<F, together>(in + from + k * across.in, along, across, out + to + k * across.out);
+    }
+    for (; k < width; ++k) scan_rows<F, 1>(in + from + k * across.in, along, across, out + to + k * across.out);
+  }, 4 * together);
+}
+
+// Whether NumPy lays the result of a scan out as a copy of the array.
+bool scans_like_copy(PyArrayObject* array) {
+  if (PyArray_IS_C_CONTIGUOUS(array)) return true;
+  for (int i = 0; i < PyArray_NDIM(array); ++i) {
+    if (PyArray_DIM(array, i) == 1 || PyArray_STRIDE(array, i) == 0) return false;
+  }
+  return true;
+}
+
+template <class F>
+Ref scan(PyObject* tensor, PyObject* dim) {
+  PyArrayObject* array = array_of(tensor);
+  const int ndim = PyArray_NDIM(array);
+  const Kind kind = kind_of(array);
+  Dims dims = {};
+  if (kind == Kind::kNone || !PyArray_ISALIGNED(array) || ndim == 0 || PyArray_SIZE(array) == 0) return Ref();
+  if (!PyLong_CheckExact(dim) || !read_dim(dim, ndim, dims) || !scans_like_copy(array)) return Ref();
+  Ref result = new_array_like(array);
+  if (!result) return result;
+  int places[NPY_MAXDIMS];
+  sort_dims(array, places);
+  Layout layout;
+  if (!plan(array, as_array(result), dims, true, places, layout)) return Ref();
+  if (layout.kept.count == 0) layout.kept.add(kNoAxis);
+  const npy_intp item = PyArray_ITEMSIZE(array);
+  const auto place = std::find(dims.reduced, dims.reduced + ndim, true) - dims.reduced;
+  const Axis along = {PyArray_DIM(array, place), PyArray_STRIDE(array, place) / item,
+                      PyArray_STRIDE(as_array(result), place) / item};
+  const auto held = hold(array);
+  const bool done = run_long(PyArray_SIZE(array) > kGrain, [&] {
+    if (kind == Kind::kFloat32) {
+      scan<F>(layout, along, data<const float>(array), data<float>(as_array(result)));
+    } else {
+      scan<F>(layout, along, data<const double>(array), data<double>(as_array(result)));
+    }
+  });
+  return done ? std::move(result) : Ref();
+}
+
 }  // namespace
 
 namespace kernels {
@@ -640,6 +762,22 @@ Ref var(PyObject* self, PyObject* dim, PyObject* correction, PyObject* keepdim) 
 }
 Ref std(PyObject* self, PyObject* dim, PyObject* correction, PyObject* keepdim) {
   return variance(self, dim, correction, keepdim, [](auto value) { return std::sqrt(value); });
+}
+
+Ref linalg_vector_norm(PyObject* self, PyObject* ord, PyObject* dim, PyObject* keepdim, PyObject* dtype) {
+  const bool squares = PyLong_CheckExact(ord)    ? PyLong_AsLong(ord) == 2
+                       : PyFloat_CheckExact(ord) ? PyFloat_AS_DOUBLE(ord) == 2
+                                                 : false;
+  if (PyErr_Occurred()) PyErr_Clear();
+  if (!squares || dtype != Py_None) return Ref();
+  return dim == Py_None && keepdim == Py_False ? fold_all<Norm>(self) : fold<Norm>(self, dim, keepdim);
+}
+
+Ref cumsum(PyObject* self, PyObject* dim, PyObject* dtype) {
+  return dtype == Py_None ? scan<struct add>(self, dim) : Ref();
+}
+Ref cumprod(PyObject* self, PyObject* dim, PyObject* dtype) {
+  return dtype == Py_None ? scan<struct mul>(self, dim) : Ref();
 }
 
 }  // namespace kernels

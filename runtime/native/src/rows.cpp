@@ -12,6 +12,7 @@
 #include <memory>
 #include <vector>
 
+#include "copies.hpp"
 #include "kernels.hpp"
 #include "levels.hpp"
 #include "pairwise.hpp"
@@ -356,7 +357,7 @@ Ref usable(PyObject* tensor, Kind kind) {
   PyArrayObject* array = array_of(tensor);
   if (kind_of(array) != kind) return Ref();
   if (is_usable(array)) return Ref::borrow(reinterpret_cast<PyObject*>(array));
-  return Ref(PyArray_NewCopy(array, NPY_CORDER));
+  return contiguous_copy(array);
 }
 
 // work(T()) for the element type, without the GIL where there is much to do. False where memory is short.

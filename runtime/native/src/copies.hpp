@@ -1,0 +1,45 @@
+// Copies of elements from one layout into another: contiguous copies of any array, and what is made of copies of parts.
+// Each kernel does what the Python one of its name does, and declines (null, no exception) whatever is unusual or wrong.
+//
+// Elements are moved as bytes, whatever they are, as long as they are 1, 2, 4, 8 or 16 and no Python objects.
+
+#pragma once
+
+#include "core.hpp"
+
+namespace gradwright {
+
+// Of elements that can be moved as bytes.
+bool is_movable(PyArrayObject* array);
+
+// Where the elements of an array lie; strides are in bytes.
+struct Places {
+  char* data;
+  const npy_intp* strides;
+};
+// Elements into other memory, for at most 16 dimensions. The caller holds both arrays: where there is much to do, it is
+// done without the GIL, on several threads.
+void copy_places(int ndim, const npy_intp* sizes, Places from, Places to, npy_intp item);
+
+// All elements into an array of the same shape and element type, which is written for the first time. False: not copied,
+// without an exception.
+bool copy_array(PyArrayObject* from, PyArrayObject* to);
+
+// A contiguous copy; declines as kernels do.
+Ref contiguous_copy(PyArrayObject* array);
+
+// Whether arrays can have bytes in common.
+bool may_overlap(PyArrayObject* a, PyArrayObject* b);
+
+namespace kernels {
+
+Ref clone(PyObject* self);
+Ref reshape_copy(PyObject* self, PyObject* size);
+Ref flip(PyObject* self, PyObject* dims);
+Ref roll(PyObject* self, PyObject* shifts, PyObject* dims);
+Ref tril(PyObject* self, PyObject* diagonal);
+Ref triu(PyObject* self, PyObject* diagonal);
+
+}  // namespace kernels
+
+}  // namespace gradwright
