@@ -114,9 +114,9 @@ def movedim_intlist(self: Tensor, source: Sequence[int], destination: Sequence[i
             f"number of dims as destination ({list(destination)} dims)"
         )
     ndim = self.dim()
+    moved = dict(zip(normalize_dims(destination, ndim), normalize_dims(source, ndim), strict=True))
     if ndim == 0:
         return self.alias()
-    moved = dict(zip(normalize_dims(destination, ndim), normalize_dims(source, ndim), strict=True))
     rest = iter(dim for dim in range(ndim) if dim not in moved.values())
     return self.permute([moved[dim] if dim in moved else next(rest) for dim in range(ndim)])
 

@@ -55,3 +55,16 @@ def test_as_in_torch(call: Callable[[Any, Any], Any]) -> None:
 def test_messages_name_what_was_given() -> None:
     with pytest.raises(TypeError, match="not list of float"):
         runtime.ones(2, 3).flip([1.5])
+
+
+@pytest.mark.parametrize(
+    "dims", [([0], [0]), ([-1], [0]), ([0, -1], [0, -1]), ([1], [0]), ([0], [1]), ([], []), ([0, 1], [-1, 2.5])]
+)
+def test_dimensions_of_a_number_are_looked_at(dims: tuple[list[Any], list[Any]]) -> None:
+    classes = []
+    for library in (torch, runtime):
+        try:
+            classes.append(tuple(library.movedim(library.tensor(3.0), *dims).shape))
+        except Exception as error:
+            classes.append(type(error))
+    assert classes[0] == classes[1]
