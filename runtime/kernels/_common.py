@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -23,6 +24,7 @@ def normalize_dim(dim: int, ndim: int) -> int:
     size = ndim or 1
     if -size <= dim < size:
         return dim + size if dim < 0 else dim
+    operator.index(dim)  # what is no integer is a TypeError
     raise IndexError(f"Dimension out of range (expected to be in range of [{-size}, {size - 1}], but got {dim})")
 
 
