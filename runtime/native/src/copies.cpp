@@ -232,7 +232,7 @@ npy_intp product(int ndim, const npy_intp* sizes) {
 
 }  // namespace
 
-void copy_places(int ndim, const npy_intp* sizes, Places from, Places to, npy_intp item) {
+void copy_places(int ndim, const npy_intp* sizes, Strided from, Strided to, npy_intp item) {
   const npy_intp size = product(ndim, sizes);
   if (size == 0) return;
   Walk walk(ndim, sizes, from.strides, to.strides);
@@ -299,17 +299,10 @@ bool may_overlap(PyArrayObject* a, PyArrayObject* b) {
 
 namespace {
 
-PyArrayObject* as_array(const Ref& ref) { return reinterpret_cast<PyArrayObject*>(ref.get()); }
-
-// A new array for elements like those of `array`.
-Ref new_of(PyArrayObject* array, int ndim, const npy_intp* sizes) {
-  Py_INCREF(PyArray_DESCR(array));
-  return new_array(PyArray_DESCR(array), ndim, sizes);
-}
 
 // The elements that are seen through `strides` from `data` on, in their order, as a contiguous array of any shape.
 Ref contiguous_copy(PyArrayObject* array, char* data, const npy_intp* strides, int ndim, const npy_intp* sizes) {
-  Ref out = new_of(array, ndim, sizes);
+  Ref out = new_array_of(array, ndim, sizes);
   if (!out) return out;
   npy_intp dense[kMostDims], step = PyArray_ITEMSIZE(array);
   for (int i = PyArray_NDIM(array) - 1; i >= 0; --i) {
@@ -317,7 +310,7 @@ Ref contiguous_copy(PyArrayObject* array, char* data, const npy_intp* strides, i
     step *= PyArray_DIM(array, i);
   }
   const auto held = hold(array);
-  copy_places(PyArray_NDIM(array), PyArray_DIMS(array), {data, strides}, {PyArray_BYTES(as_array(out)), dense},
+  copy_places(PyArray_NDIM(array), PyArray_DIMS(array), {data, strides}, {PyArray_BYTES(as_ndarray(out)), dense},
               PyArray_ITEMSIZE(array));
   return out;
 }
@@ -360,13 +353,13 @@ Ref triangle(PyObject* tensor, PyObject* diagonal, npy_intp more, bool lower) {
   npy_intp shift;
   if (ndim < 2 || !PyArray_IS_C_CONTIGUOUS(array) || !PyArray_ISNOTSWAPPED(array) || !is_movable(array)) return Ref();
   if (!detail::read_int(diagonal, &shift) || shift > NPY_MAX_INTP / 2 || shift < -NPY_MAX_INTP / 2) return Ref();
-  Ref out = new_of(array, ndim, PyArray_DIMS(array));
+  Ref out = new_array_of(array, ndim, PyArray_DIMS(array));
   if (!out) return out;
   const npy_intp rows = PyArray_DIM(array, ndim - 2), columns = PyArray_DIM(array, ndim - 1), size = PyArray_SIZE(array);
   if (size == 0) return out;
   const npy_intp item = PyArray_ITEMSIZE(array), width = columns * item;
   const char* source = PyArray_BYTES(array);
-  char* target = PyArray_BYTES(as_array(out));
+  char* target = PyArray_BYTES(as_ndarray(out));
   const auto held = hold(array);
   const ReleaseGil without_gil(size > kGrain);
   parallel_for(size / columns, std::max<npy_intp>(1, kGrain / columns), [&](npy_intp begin, npy_intp end) {
@@ -389,7 +382,7 @@ Ref clone(PyObject* self) {
   PyArrayObject* array = array_of(self);
   if (!is_movable(array)) return Ref();
   Ref out = new_array_like(array);
-  return out && copy_array(array, as_array(out)) ? std::move(out) : Ref();
+  return out && copy_array(array, as_ndarray(out)) ? std::move(out) : Ref();
 }
 
 Ref reshape_copy(PyObject* self, PyObject* size) {
@@ -435,10 +428,10 @@ Ref roll(PyObject* self, PyObject* shifts, PyObject* dims) {
   Ref out = new_array_like(array);
   if (!out) return out;
   Roll plan = {flat ? 1 : ndim, {}, flat ? &item : PyArray_STRIDES(array),
-               flat ? &item : PyArray_STRIDES(as_array(out)), sums, item};
+               flat ? &item : PyArray_STRIDES(as_ndarray(out)), sums, item};
   std::copy_n(sizes, plan.ndim, plan.sizes);
   const auto held = hold(array);
-  plan.run(0, PyArray_BYTES(array), PyArray_BYTES(as_array(out)));
+  plan.run(0, PyArray_BYTES(array), PyArray_BYTES(as_ndarray(out)));
   return out;
 }
 

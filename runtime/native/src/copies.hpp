@@ -13,13 +13,13 @@ namespace gradwright {
 bool is_movable(PyArrayObject* array);
 
 // Where the elements of an array lie; strides are in bytes.
-struct Places {
+struct Strided {
   char* data;
   const npy_intp* strides;
 };
 // Elements into other memory, for at most 16 dimensions. The caller holds both arrays: where there is much to do, it is
 // done without the GIL, on several threads.
-void copy_places(int ndim, const npy_intp* sizes, Places from, Places to, npy_intp item);
+void copy_places(int ndim, const npy_intp* sizes, Strided from, Strided to, npy_intp item);
 
 // All elements into an array of the same shape and element type, which is written for the first time. False: not copied,
 // without an exception.

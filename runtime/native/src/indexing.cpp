@@ -11,6 +11,7 @@
 #include <cstring>
 
 #include "composites.hpp"
+#include "copies.hpp"
 #include "inplace.hpp"
 #include "kernels.hpp"
 #include "loops.hpp"
@@ -31,10 +32,6 @@ constexpr char kOddElements[] = "elements that are not plain numbers in memory";
 constexpr char kOddArguments[] = "arguments that the Python kernel looks at";
 
 // -- moving elements
-
-struct Sixteen {
-  uint64_t halves[2];
-};
 
 template <class T>
 struct Take {
@@ -91,7 +88,7 @@ bool for_width(PyArrayObject* array, Run run) {
     case 8:
       return run.template operator()<Move<uint64_t>>();
     case 16:
-      return run.template operator()<Move<Sixteen>>();
+      return run.template operator()<Move<Wide>>();
     default:
       return false;
   }
@@ -124,14 +121,12 @@ bool for_elements(Doing doing, PyArrayObject* array, Run run) {
   }
 }
 
-// Whether the elements may be moved as they lie in memory.
-bool is_movable(PyArrayObject* array) {
-  const npy_intp item = PyArray_ITEMSIZE(array);
-  return PyArray_ISBEHAVED_RO(array) && !PyDataType_REFCHK(PyArray_DESCR(array)) && item <= 16 &&
-         (item & (item - 1)) == 0 && item > 0 && detail::fits_layout(array);
+// Whether the elements may be moved as they lie in memory, one by one.
+bool is_walkable(PyArrayObject* array) {
+  return is_movable(array) && PyArray_ISBEHAVED_RO(array) && detail::fits_layout(array);
 }
 bool is_summable(PyArrayObject* array) {
-  return is_movable(array) && for_sums(array, []<class Move>() { return true; });
+  return is_walkable(array) && for_sums(array, []<class Move>() { return true; });
 }
 bool is_index(PyArrayObject* array) {
   const int type = PyArray_TYPE(array);
@@ -386,55 +381,25 @@ bool run(Doing doing, Picks& picks, PyArrayObject* near, PyArrayObject* far) {
 
 // -- arrays
 
-PyArrayObject* as_array_object(const Ref& array) { return reinterpret_cast<PyArrayObject*>(array.get()); }
-
-// A new array with the elements of another, in the order of C.
-Ref copy_of(PyArrayObject* array) {
-  PyArray_Descr* descr = PyArray_DESCR(array);
-  Py_INCREF(descr);
-  Ref out = new_array(descr, PyArray_NDIM(array), PyArray_DIMS(array));
-  if (out && PyArray_CopyInto(as_array_object(out), array) < 0) out = Ref();
-  if (!out) PyErr_Clear();
-  return out;
-}
-
 Ref new_like(PyArrayObject* array, int ndim, const npy_intp* sizes) {
-  PyArray_Descr* descr = PyArray_DESCR(array);
-  Py_INCREF(descr);
-  Ref out = new_array(descr, ndim, sizes);
+  Ref out = new_array_of(array, ndim, sizes);
   if (!out) PyErr_Clear();
   return out;
-}
-
-// Whether two arrays may have memory in common.
-bool may_overlap(PyArrayObject* a, PyArrayObject* b) {
-  const auto extent = [](PyArrayObject* array, const char** low, const char** high) {
-    *low = *high = PyArray_BYTES(array);
-    for (int d = 0; d < PyArray_NDIM(array); ++d) {
-      const npy_intp reach = (PyArray_DIM(array, d) - 1) * PyArray_STRIDE(array, d);
-      (reach < 0 ? *low : *high) += reach;
-    }
-    *high += PyArray_ITEMSIZE(array);
-  };
-  if (PyArray_SIZE(a) == 0 || PyArray_SIZE(b) == 0) return false;
-  const char *a_low, *a_high, *b_low, *b_high;
-  extent(a, &a_low, &a_high);
-  extent(b, &b_low, &b_high);
-  return a_low < b_high && b_low < a_high;
 }
 
 // A write into an array, by `write(target)`: into a copy, which it gives; or in place, where nothing is read that is written.
 template <class Write>
 Ref write_copy(PyObject* self, Write write) {
   PyArrayObject* array = array_of(self);
-  if (!is_movable(array)) return declined(kOddElements);
-  Ref out = copy_of(array);
-  return out && write(as_array_object(out)) ? std::move(out) : declined(kOddIndex);
+  if (!is_walkable(array)) return declined(kOddElements);
+  Ref out = contiguous_copy(array);
+  if (!out) PyErr_Clear();
+  return out && write(as_ndarray(out)) ? std::move(out) : declined(kOddIndex);
 }
 template <class Write, class... Others>
 bool write_here(PyObject* self, Write write, Others... others) {
   PyArrayObject* array = array_of(self);
-  if (!is_movable(array) || !PyArray_IS_C_CONTIGUOUS(array) || (may_overlap(array, others) || ...)) return false;
+  if (!is_walkable(array) || !PyArray_IS_C_CONTIGUOUS(array) || (may_overlap(array, others) || ...)) return false;
   return write(array);
 }
 
@@ -461,19 +426,19 @@ struct Number {
 };
 
 bool same_type(PyArrayObject* a, PyArrayObject* b) {
-  return PyArray_TYPE(a) == PyArray_TYPE(b) && is_movable(a) && is_movable(b);
+  return PyArray_TYPE(a) == PyArray_TYPE(b) && is_walkable(a) && is_walkable(b);
 }
 
 // -- reading by picks
 
 Ref picked(PyArrayObject* self, const Index& index) {
   Picks picks;
-  if (!is_movable(self)) return declined(kOddElements);
+  if (!is_walkable(self)) return declined(kOddElements);
   if (!picks.find(self, index)) return declined(kOddIndex);
   Ref out = new_like(self, picks.shape.ndim, picks.shape.sizes);
   if (!out) return out;
   const auto held = hold(self);
-  if (!picks.lay(PyArray_STRIDES(as_array_object(out))) || !run(Doing::kTake, picks, as_array_object(out), self)) {
+  if (!picks.lay(PyArray_STRIDES(as_ndarray(out))) || !run(Doing::kTake, picks, as_ndarray(out), self)) {
     return declined(kOddElements);
   }
   return out;
@@ -654,7 +619,7 @@ Ref nonzero_places(PyArrayObject* array) {
   Ref found = new_array(NPY_INT64, 2, sizes);
   if (!found) PyErr_Clear();
   if (!found || count == 0) return Ref();
-  auto* out = static_cast<int64_t*>(PyArray_DATA(as_array_object(found)));
+  auto* out = static_cast<int64_t*>(PyArray_DATA(as_ndarray(found)));
   npy_intp at[kMostDims] = {};
   const npy_intp length = PyArray_DIM(array, ndim - 1), step = PyArray_STRIDE(array, ndim - 1);
   const npy_intp rows = PyArray_SIZE(array) / length;
@@ -675,7 +640,7 @@ Ref nonzero_places(PyArrayObject* array) {
       at[d] = 0;
     }
   }
-  return Ref(PyArray_Transpose(as_array_object(found), nullptr));
+  return Ref(PyArray_Transpose(as_ndarray(found), nullptr));
 }
 
 }  // namespace
@@ -706,13 +671,13 @@ Ref take(PyObject* self, PyObject* index) {
   if (!is_index(places) || PyArray_TYPE(places) != NPY_INT64) return declined(kOddIndex);
   const npy_intp size = PyArray_SIZE(array);
   Ref flat = detail::array_over(array, 1, &size, nullptr, PyArray_BYTES(array));
-  return flat ? picked(as_array_object(flat), Index(places, 0, true)) : Ref();
+  return flat ? picked(as_ndarray(flat), Index(places, 0, true)) : Ref();
 }
 
 Ref masked_select(PyObject* self, PyObject* mask) {
   PyArrayObject *array = array_of(self), *marks = array_of(mask);
   Layout shape;
-  if (!is_movable(array)) return declined(kOddElements);
+  if (!is_walkable(array)) return declined(kOddElements);
   if (PyArray_TYPE(marks) != NPY_BOOL || !is_mask(marks)) return declined(kOddIndex);
   if (!detail::broadcast(PyArray_DIMS(array), PyArray_NDIM(array), PyArray_DIMS(marks), PyArray_NDIM(marks), &shape)) {
     return declined(kOddArguments);
@@ -729,12 +694,12 @@ Ref masked_select(PyObject* self, PyObject* mask) {
   if (!out) return out;
   picks.step = PyArray_ITEMSIZE(array);
   const auto held = hold(array);
-  return run(Doing::kTake, picks, as_array_object(out), array) ? std::move(out) : declined(kOddElements);
+  return run(Doing::kTake, picks, as_ndarray(out), array) ? std::move(out) : declined(kOddElements);
 }
 
 Ref nonzero(PyObject* self) {
   PyArrayObject* array = array_of(self);
-  if (PyArray_NDIM(array) == 0 || PyArray_SIZE(array) == 0 || !is_movable(array)) return declined(kOddElements);
+  if (PyArray_NDIM(array) == 0 || PyArray_SIZE(array) == 0 || !is_walkable(array)) return declined(kOddElements);
   switch (detail::type_of(array)) {
     case NPY_BOOL:
     case NPY_UINT8:
@@ -754,12 +719,12 @@ Ref nonzero(PyObject* self) {
 
 Ref gather(PyObject* self, PyObject* dim, PyObject* index, PyObject*) {
   PyArrayObject *array = array_of(self), *places = array_of(index);
-  if (!is_movable(array)) return declined(kOddElements);
+  if (!is_walkable(array)) return declined(kOddElements);
   const int place = read_along(array, dim, places);
   if (place < 0) return declined(kOddIndex);
   Ref out = new_like(array, PyArray_NDIM(places), PyArray_DIMS(places));
   if (!out) return out;
-  PyArrayObject* near = as_array_object(out);
+  PyArrayObject* near = as_ndarray(out);
   const auto held = hold(array, places);
   const bool done = for_width<Take>(array, [&]<class Move>() {
     return run_along<Move>(PyArray_BYTES(near), PyArray_STRIDES(near), places, PyArray_BYTES(array), array, place);
@@ -809,7 +774,7 @@ Ref embedding_dense_backward(PyObject* grad_output, PyObject* indices, PyObject*
   const npy_intp sizes[] = {rows, PyArray_DIM(grad, PyArray_NDIM(grad) - 1)};
   Ref out = new_like(grad, 2, sizes);
   if (!out) return out;
-  PyArrayObject* table = as_array_object(out);
+  PyArrayObject* table = as_ndarray(out);
   std::memset(PyArray_DATA(table), 0, static_cast<size_t>(PyArray_NBYTES(table)));
   if (!write_picks(Doing::kAdd, table, Index(places, 0, false), grad, true)) return declined(kOddIndex);
   if (padding >= 0 && padding < rows) {
@@ -889,8 +854,8 @@ Ref one_hot(PyObject* self, PyObject* num_classes) {
   shape.add(classes, 0);
   Ref out = new_like(places, shape.ndim, shape.sizes);
   if (!out) return out;
-  auto* ones = static_cast<int64_t*>(PyArray_DATA(as_array_object(out)));
-  std::memset(ones, 0, static_cast<size_t>(PyArray_NBYTES(as_array_object(out))));
+  auto* ones = static_cast<int64_t*>(PyArray_DATA(as_ndarray(out)));
+  std::memset(ones, 0, static_cast<size_t>(PyArray_NBYTES(as_ndarray(out))));
   each([&](int64_t value) {
     ones[value] = 1;
     ones += classes;

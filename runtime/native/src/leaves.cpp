@@ -103,9 +103,7 @@ Ref sum_leading(PyArrayObject* grad, int ndim, const npy_intp* dims) {
   for (int i = 0; i < ndim; ++i) size *= dims[i];
   // A single column NumPy adds up in pairs.
   if (size < 2 || PyArray_SIZE(grad) == 0) return Ref();
-  PyArray_Descr* dtype = PyArray_DESCR(grad);
-  Py_INCREF(dtype);
-  Ref sum = new_array(dtype, ndim, dims);
+  Ref sum = new_array_of(grad, ndim, dims);
   if (!sum) return sum;
   void* out = PyArray_DATA(reinterpret_cast<PyArrayObject*>(sum.get()));
   const npy_intp count = PyArray_SIZE(grad) / size;

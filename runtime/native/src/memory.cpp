@@ -13,7 +13,6 @@ namespace gradwright {
 
 namespace {
 
-constexpr size_t kLine = 64;
 constexpr size_t kHugePage = size_t{1} << 21;
 
 // Bytes to keep at most, as long as nobody asks for another number.
@@ -45,7 +44,7 @@ PyObject* handler = nullptr;
 
 // Sizes are rounded up, by an eighth at most, so that arrays of nearly one size can follow each other.
 size_t rounded(size_t size) {
-  size_t step = kLine;
+  size_t step = static_cast<size_t>(kLineBytes);
   while (step * 16 <= size) step *= 2;
   return (size + step - 1) / step * step;
 }
@@ -53,7 +52,8 @@ size_t rounded(size_t size) {
 // Aligned to the lines of the cache, and in large pages where it is large.
 void* fresh(size_t size) {
   const bool huge = size >= 2 * kHugePage;
-  void* memory = std::aligned_alloc(huge ? kHugePage : kLine, huge ? (size + kHugePage - 1) / kHugePage * kHugePage : size);
+  const size_t unit = huge ? kHugePage : static_cast<size_t>(kLineBytes);
+  void* memory = std::aligned_alloc(unit, (size + unit - 1) / unit * unit);
 #ifdef MADV_HUGEPAGE
   if (memory != nullptr && huge) madvise(memory, size / kHugePage * kHugePage, MADV_HUGEPAGE);
 #endif

@@ -11,6 +11,9 @@
 
 namespace gradwright {
 
+// A line of the cache.
+constexpr npy_intp kLineBytes = 64;
+
 // Arrays from so many bytes on get memory that was kept: where allocators begin to map memory for each array by itself.
 constexpr npy_intp kLargeArray = npy_intp{1} << 17;
 
@@ -20,6 +23,12 @@ Ref new_array(PyArray_Descr* dtype, int ndim, const npy_intp* dims, const npy_in
 // The same, of one of NumPy's numbers for element types.
 inline Ref new_array(int type, int ndim, const npy_intp* dims, const npy_intp* strides = nullptr) {
   return new_array(PyArray_DescrFromType(type), ndim, dims, strides);
+}
+// The same, with the dtype of another.
+inline Ref new_array_of(PyArrayObject* array, int ndim, const npy_intp* dims) {
+  PyArray_Descr* dtype = PyArray_DESCR(array);
+  Py_INCREF(dtype);
+  return new_array(dtype, ndim, dims);
 }
 
 // One of the shape and element type of `array`, in the order of its strides: what NumPy's copies are.

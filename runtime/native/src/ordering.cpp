@@ -170,9 +170,7 @@ Ref in_order(PyObject* self, npy_intp count, PyObject* dim, PyObject* descending
   }
   detail::Layout shape(array);
   shape.sizes[place] = count;
-  PyArray_Descr* descr = PyArray_DESCR(array);
-  Py_INCREF(descr);
-  Ref values = new_array(descr, ndim, shape.sizes), places = new_array(NPY_INT64, ndim, shape.sizes);
+  Ref values = new_array_of(array, ndim, shape.sizes), places = new_array(NPY_INT64, ndim, shape.sizes);
   if (!values || !places) {
     PyErr_Clear();
     return Ref();

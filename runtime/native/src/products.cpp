@@ -14,10 +14,6 @@ Ufunc matmul{"matmul", 2, "fdFD"};
 // From so many multiplications on, other threads run meanwhile.
 constexpr npy_intp kLongWork = 1 << 16;
 
-PyArrayObject* as_array(const Ref& object) {
-  return reinterpret_cast<PyArrayObject*>(object.get());
-}
-
 // The element type of the operands of a product, where there is a loop for it; else -1.
 int common_type(PyArrayObject* a, PyArrayObject* b) {
   const int type = detail::type_of(a);
@@ -65,7 +61,7 @@ Ref multiply(int type, npy_intp count, const Matrices& a, const Matrices& b, int
   const npy_intp steps[] = {a.step,        b.step,     a.rows * row_step, a.row_step,
                             a.column_step, b.row_step, b.column_step,     row_step,
                             column_step};
-  char* args[] = {a.data, b.data, PyArray_BYTES(as_array(out))};
+  char* args[] = {a.data, b.data, PyArray_BYTES(as_ndarray(out))};
   ReleaseGil released(count * a.rows * a.columns * b.columns >= kLongWork);
   loop.function(args, sizes, steps, loop.data);
   return out;
@@ -135,7 +131,7 @@ void add_rows(PyArrayObject* out, const char* term, const npy_intp (&steps)[3]) 
 // The product with `term` added to it, which is broadcast; null where it does not fit.
 Ref added(PyArrayObject* term, Ref product) {
   if (!product) return product;
-  PyArrayObject* out = as_array(product);
+  PyArrayObject* out = as_ndarray(product);
   const int lead = PyArray_NDIM(out) - PyArray_NDIM(term);
   if (lead < 0) return Ref();
   npy_intp steps[3] = {0, 0, 0};

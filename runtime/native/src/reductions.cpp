@@ -447,7 +447,6 @@ template <class T>
 T* data(PyArrayObject* array) {
   return static_cast<T*>(PyArray_DATA(array));
 }
-PyArrayObject* as_array(const Ref& ref) { return reinterpret_cast<PyArrayObject*>(ref.get()); }
 
 // Whether a result over nothing is an error, or a matter for the Python kernel.
 enum class Empty { kAllowed, kDeclined };
@@ -465,13 +464,13 @@ Ref run(PyObject* tensor, PyObject* dim, PyObject* keepdim, Empty empty, Work wo
   sort_dims(array, places);
   Ref result = new_result(array, dims, keepdim == Py_True, places);
   Layout layout;
-  if (!result || !plan(array, as_array(result), dims, keepdim == Py_True, places, layout)) return Ref();
+  if (!result || !plan(array, as_ndarray(result), dims, keepdim == Py_True, places, layout)) return Ref();
   const auto held = hold(array);
   const bool done = run_long(layout.outputs * layout.count > kGrain, [&] {
     if (kind == Kind::kFloat32) {
-      work(layout, data<const float>(array), data<float>(as_array(result)));
+      work(layout, data<const float>(array), data<float>(as_ndarray(result)));
     } else {
-      work(layout, data<const double>(array), data<double>(as_array(result)));
+      work(layout, data<const double>(array), data<double>(as_ndarray(result)));
     }
   });
   return done ? std::move(result) : Ref();
@@ -493,18 +492,16 @@ Ref fold_all(PyObject* tensor, Empty empty = Empty::kAllowed) {
       !PyArray_ISALIGNED(array)) {
     return fold<Fold>(tensor, Py_None, Py_False, empty);
   }
-  PyArray_Descr* dtype = PyArray_DESCR(array);
-  Py_INCREF(dtype);
-  Ref result = new_array(dtype, 0, nullptr);
+  Ref result = new_array_of(array, 0, nullptr);
   if (!result) return result;
   const Axis axis = {size, 1, 0};
   const auto work = [&]<class T>(const T* in, T* out) {
     *out = Fold::end(Fold::rows(Fold::template start<T>(), in, &axis, 1), size);
   };
   if (kind == Kind::kFloat32) {
-    work(data<const float>(array), data<float>(as_array(result)));
+    work(data<const float>(array), data<float>(as_ndarray(result)));
   } else {
-    work(data<const double>(array), data<double>(as_array(result)));
+    work(data<const double>(array), data<double>(as_ndarray(result)));
   }
   return result;
 }
@@ -528,7 +525,7 @@ Ref extremum_along(PyObject* tensor, PyObject* dim, PyObject* keepdim) {
   if (!PyLong_CheckExact(dim)) return Ref();
   Ref values = fold<Fold>(tensor, dim, keepdim, Empty::kDeclined);
   if (!values) return values;
-  Ref indices = new_array(NPY_INT64, PyArray_NDIM(as_array(values)), PyArray_DIMS(as_array(values)));
+  Ref indices = new_array(NPY_INT64, PyArray_NDIM(as_ndarray(values)), PyArray_DIMS(as_ndarray(values)));
   if (!indices) return indices;
   PyArrayObject* array = array_of(tensor);
   Dims dims;
@@ -536,7 +533,7 @@ Ref extremum_along(PyObject* tensor, PyObject* dim, PyObject* keepdim) {
   int places[NPY_MAXDIMS];
   sort_dims(array, places);
   Layout layout;
-  plan(array, as_array(indices), dims, keepdim == Py_True, places, layout);
+  plan(array, as_ndarray(indices), dims, keepdim == Py_True, places, layout);
   const Axis& axis = layout.inner.count > 0   ? layout.inner.items[0]
                      : layout.outer.count > 0 ? layout.outer.items[0]
                                               : kNoAxis;
@@ -549,9 +546,9 @@ Ref extremum_along(PyObject* tensor, PyObject* dim, PyObject* keepdim) {
   const auto held = hold(array);
   const bool done = run_long(layout.outputs * layout.count > kGrain, [&] {
     if (kind_of(array) == Kind::kFloat32) {
-      work(data<const float>(array), data<npy_int64>(as_array(indices)));
+      work(data<const float>(array), data<npy_int64>(as_ndarray(indices)));
     } else {
-      work(data<const double>(array), data<npy_int64>(as_array(indices)));
+      work(data<const double>(array), data<npy_int64>(as_ndarray(indices)));
     }
   });
   if (!done) return Ref();
@@ -710,18 +707,18 @@ Ref scan(PyObject* tensor, PyObject* dim) {
   int places[NPY_MAXDIMS];
   sort_dims(array, places);
   Layout layout;
-  if (!plan(array, as_array(result), dims, true, places, layout)) return Ref();
+  if (!plan(array, as_ndarray(result), dims, true, places, layout)) return Ref();
   if (layout.kept.count == 0) layout.kept.add(kNoAxis);
   const npy_intp item = PyArray_ITEMSIZE(array);
   const auto place = std::find(dims.reduced, dims.reduced + ndim, true) - dims.reduced;
   const Axis along = {PyArray_DIM(array, place), PyArray_STRIDE(array, place) / item,
-                      PyArray_STRIDE(as_array(result), place) / item};
+                      PyArray_STRIDE(as_ndarray(result), place) / item};
   const auto held = hold(array);
   const bool done = run_long(PyArray_SIZE(array) > kGrain, [&] {
     if (kind == Kind::kFloat32) {
-      scan<F>(layout, along, data<const float>(array), data<float>(as_array(result)));
+      scan<F>(layout, along, data<const float>(array), data<float>(as_ndarray(result)));
     } else {
-      scan<F>(layout, along, data<const double>(array), data<double>(as_array(result)));
+      scan<F>(layout, along, data<const double>(array), data<double>(as_ndarray(result)));
     }
   });
   return done ? std::move(result) : Ref();

@@ -335,17 +335,12 @@ bool find_classes(const npy_int64* targets, npy_intp count, npy_intp classes, np
 
 // -- from Tensors
 
-PyArrayObject* as_array(const Ref& ref) { return reinterpret_cast<PyArrayObject*>(ref.get()); }
 template <class T>
 T* data(PyArrayObject* array) {
   return static_cast<T*>(PyArray_DATA(array));
 }
 
 bool is_usable(PyArrayObject* array) { return PyArray_IS_C_CONTIGUOUS(array) && PyArray_ISALIGNED(array); }
-
-bool same_shape(PyArrayObject* a, PyArrayObject* b) {
-  return PyArray_NDIM(a) == PyArray_NDIM(b) && std::equal(PyArray_DIMS(a), PyArray_DIMS(a) + PyArray_NDIM(a), PyArray_DIMS(b));
-}
 
 Ref new_array(int ndim, const npy_intp* sizes, Kind kind) {
   return gradwright::new_array(kind == Kind::kFloat32 ? NPY_FLOAT : NPY_DOUBLE, ndim, sizes);
@@ -397,7 +392,7 @@ Ref softmax(PyObject* self, PyObject* dim, PyObject* half_to_float) {
   const Held held{self};
   const bool done = run_for(kind, rows.total(), [&]<class T>(T) {
     const T* in = data<const T>(array);
-    T* out = data<T>(as_array(result));
+    T* out = data<T>(as_ndarray(result));
     each_row(
         rows, [&](npy_intp at, npy_intp count) { Forward<log>::dense(in + at, out + at, count, rows.size); },
         [&](npy_intp at, npy_intp width) { Forward<log>::columns(in + at, out + at, rows.size, rows.inner, width); });
@@ -411,15 +406,15 @@ Ref softmax_backward(PyObject* grad_output, PyObject* output, PyObject* dim, PyO
   const Kind kind = kind_of(values);
   Rows rows;
   if (kind == Kind::kNone || reinterpret_cast<PyObject*>(PyArray_DESCR(values)) != input_dtype) return Ref();
-  if (!is_usable(values) || !same_shape(array_of(grad_output), values) || !find_rows(values, dim, rows)) return Ref();
+  if (!is_usable(values) || !detail::same_shape(array_of(grad_output), values) || !find_rows(values, dim, rows)) return Ref();
   if (PyArray_SIZE(values) == 0) return Ref();
   Ref gradient = usable(grad_output, kind);
   Ref result = gradient ? new_like(values, kind) : Ref();
   if (!result) return result;
   const Held held{output};
   const bool done = run_for(kind, rows.total(), [&]<class T>(T) {
-    const T *grad = data<const T>(as_array(gradient)), *y = data<const T>(values);
-    T* out = data<T>(as_array(result));
+    const T *grad = data<const T>(as_ndarray(gradient)), *y = data<const T>(values);
+    T* out = data<T>(as_ndarray(result));
     each_row(
         rows,
         [&](npy_intp at, npy_intp count) { Backward<log>::dense(grad + at, y + at, out + at, count, rows.size); },
@@ -459,7 +454,7 @@ bool fits_last(PyObject* tensor, PyArrayObject* input, Py_ssize_t dims, Kind kin
 
 template <class T>
 T* data_or_null(const Ref& array) {
-  return array.get() == Py_None ? nullptr : data<T>(as_array(array));
+  return array.get() == Py_None ? nullptr : data<T>(as_ndarray(array));
 }
 
 // An int that fits; false without an exception otherwise.
@@ -535,7 +530,7 @@ Ref native_layer_norm(PyObject* input, PyObject* normalized_shape, PyObject* wei
   const Held held{input, weight, bias};
   const bool done = run_for(kind, rows * width, [&]<class T>(T) {
     const T *in = data<const T>(array), *factors = data_or_null<const T>(held[1]), *terms = data_or_null<const T>(held[2]);
-    T *to = data<T>(as_array(out)), *means = data<T>(as_array(mean)), *rstds = data<T>(as_array(rstd));
+    T *to = data<T>(as_ndarray(out)), *means = data<T>(as_ndarray(mean)), *rstds = data<T>(as_ndarray(rstd));
     const T added = static_cast<T>(PyFloat_AS_DOUBLE(eps));
     parallel_for(rows, std::max<npy_intp>(1, kRowGrain / width), [&](npy_intp begin, npy_intp end) {
       for (npy_intp i = begin; i < end; ++i) {
@@ -554,7 +549,7 @@ Ref native_layer_norm_backward(PyObject* grad_out, PyObject* input, PyObject* no
   const Kind kind = kind_of(array);
   if (kind == Kind::kNone || !is_usable(array) || PyArray_SIZE(array) == 0) return Ref();
   const npy_intp width = normalized_width(array, normalized_shape);
-  if (width == 0 || !same_shape(array_of(grad_out), array)) return Ref();
+  if (width == 0 || !detail::same_shape(array_of(grad_out), array)) return Ref();
   const npy_intp rows = PyArray_SIZE(array) / width;
   for (PyArrayObject* one : {means, rstds}) {
     if (kind_of(one) != kind || !is_usable(one) || PyArray_SIZE(one) != rows) return Ref();
@@ -575,7 +570,7 @@ Ref native_layer_norm_backward(PyObject* grad_out, PyObject* input, PyObject* no
   }
   const Held held{input, mean, rstd, weight};
   const bool done = run_for(kind, rows * width, [&]<class T>(T) {
-    normalize_backward<T>({data<const T>(as_array(gradient)), data<const T>(array), data<const T>(means),
+    normalize_backward<T>({data<const T>(as_ndarray(gradient)), data<const T>(array), data<const T>(means),
                            data<const T>(rstds), data_or_null<const T>(held[3]), data_or_null<T>(results[0]),
                            data_or_null<T>(results[1]), data_or_null<T>(results[2])},
                           rows, width);
@@ -591,23 +586,23 @@ Ref nll_loss_forward(PyObject* self, PyObject* target, PyObject* weight, PyObjec
   if (!output || !total) return Ref();
   const Held held{self, weight};
   const bool done = run_for(all.kind, all.rows, [&]<class T>(T) {
-    const T *scores = data<const T>(as_array(held[0])), *weights = data_or_null<const T>(held[1]);
+    const T *scores = data<const T>(as_ndarray(held[0])), *weights = data_or_null<const T>(held[1]);
     std::vector<T> each(2 * all.rows);
-    T *losses = all.reduction == 0 ? data<T>(as_array(output)) : each.data(), *counts = each.data() + all.rows;
+    T *losses = all.reduction == 0 ? data<T>(as_ndarray(output)) : each.data(), *counts = each.data() + all.rows;
     for (npy_intp i = 0; i < all.rows; ++i) {
       const npy_int64 place = all.places[i];
       counts[i] = place < 0 ? T(0) : weights == nullptr ? T(1) : weights[place];
       losses[i] = place < 0 ? T(0) : -scores[i * all.classes + place];
       if (place >= 0 && weights != nullptr) losses[i] *= counts[i];
     }
-    T* total_weight = data<T>(as_array(total));
+    T* total_weight = data<T>(as_ndarray(total));
     if (all.reduction == 0) {
       *total_weight = 0;
       return;
     }
     *total_weight = T(0) + sum_dense(counts, all.rows);
     const T sum = T(0) + sum_dense(losses, all.rows);
-    *data<T>(as_array(output)) = all.reduction == 1 ? sum / *total_weight : sum;
+    *data<T>(as_ndarray(output)) = all.reduction == 1 ? sum / *total_weight : sum;
   });
   if (!done) return Ref();
   return Ref(PyTuple_Pack(2, output.get(), total.get()));
@@ -620,13 +615,13 @@ Ref nll_loss_backward(PyObject* grad_output, PyObject* self, PyObject* target, P
   PyArrayObject* divisor = array_of(total_weight);
   if (kind_of(divisor) != all.kind || PyArray_NDIM(divisor) != 0 || !PyArray_ISALIGNED(divisor)) return Ref();
   Ref gradient = usable(grad_output, all.kind);
-  if (!gradient || PyArray_SIZE(as_array(gradient)) != (all.reduction == 0 ? all.rows : 1)) return Ref();
+  if (!gradient || PyArray_SIZE(as_ndarray(gradient)) != (all.reduction == 0 ? all.rows : 1)) return Ref();
   Ref result = new_like(array_of(self), all.kind);
   if (!result) return result;
   const Held held{weight, total_weight};
   const bool done = run_for(all.kind, all.rows * all.classes, [&]<class T>(T) {
-    const T *grad = data<const T>(as_array(gradient)), *weights = data_or_null<const T>(held[0]);
-    T* out = data<T>(as_array(result));
+    const T *grad = data<const T>(as_ndarray(gradient)), *weights = data_or_null<const T>(held[0]);
+    T* out = data<T>(as_ndarray(result));
     std::fill_n(out, all.rows * all.classes, T(0));
     for (npy_intp i = 0; i < all.rows; ++i) {
       const npy_int64 place = all.places[i];

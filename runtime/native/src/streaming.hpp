@@ -5,6 +5,7 @@
 #pragma once
 
 #include "core.hpp"
+#include "memory.hpp"
 
 #ifdef GRADWRIGHT_X86
 #include <emmintrin.h>
@@ -14,8 +15,6 @@ namespace gradwright {
 
 // Loops over more bytes than this, of operands and result, should write around the caches.
 npy_intp streaming_size();
-
-constexpr npy_intp kLineBytes = 64;
 
 #ifdef GRADWRIGHT_X86
 constexpr bool kCanStream = true;
