@@ -154,6 +154,8 @@ def numel(input: Tensor) -> int:
 
 def array_of(data: Any, wanted: DType | None) -> np.ndarray[Any, Any]:
     """A new array with the values of `data`, of dtype `wanted` or the one that the values call for."""
+    if (array := _array_of_plain_numbers(data, wanted)) is not None:
+        return array
     if isinstance(data, Tensor):
         data = data.numpy() if data._opaque else data._array
     elif isinstance(data, np.ndarray | np.generic):
@@ -175,6 +177,25 @@ def array_of(data: Any, wanted: DType | None) -> np.ndarray[Any, Any]:
     numbers: list[Any] = []
     _flatten(data, shape, 0, numbers)
     return _from_numbers(numbers, chosen).reshape(shape)
+
+
+def _array_of_plain_numbers(data: Any, wanted: DType | None) -> np.ndarray[Any, Any] | None:
+    """As `array_of`, of a float, an int, a list of them or of lists of them; None for what needs a closer look."""
+    kinds = set(map(type, data)) if type(data) is list else {type(data)}
+    if kinds == {list}:
+        if len(set(map(len, data))) != 1:
+            return None
+        kinds = set().union(*[map(type, row) for row in data])
+    if not kinds or not kinds <= {float, int}:
+        return None
+    dtype = (wanted or (dtypes.get_default_dtype() if float in kinds else dtypes.int64)).numpy
+    if dtype.kind != "f" and (dtype != np.int64 or float in kinds):
+        return None
+    try:
+        with np.errstate(all="ignore"):
+            return np.array(data, dtype)
+    except OverflowError:
+        return None
 
 
 def _is_sequence(data: object) -> bool:
