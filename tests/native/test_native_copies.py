@@ -204,3 +204,58 @@ def test_gradients_in_the_layout_of_the_leaf() -> None:
         (x.t() * wrap(weights)).sum().backward()
         assert x.grad._array.tolist() == weights.T.tolist()
         assert x.grad._array.strides == np.empty_like(array).strides
+
+
+def joined(rng: random.Random, dtype: Any) -> tuple[list[Array], int]:
+    """Arrays for cat, of different lengths in one dimension, most of them dense, so that a native loop has work."""
+    ndim = rng.randint(1, 4)
+    shape = [rng.choice([0, 1, 1, 2, 3, 5]) for _ in range(ndim)]
+    dim = rng.randrange(ndim)
+    shapes = [(*shape[:dim], rng.choice([0, 1, 4]), *shape[dim + 1 :]) for _ in range(rng.randint(1, 4))]
+    dense = rng.random() < 0.6
+    return [values(s, dtype) if dense else laid_out(rng, s, dtype) for s in shapes], rng.choice([dim, dim - ndim])
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+def test_cat_and_stack(dtype: Any) -> None:
+    rng = random.Random(str(dtype))
+    for _ in range(150):
+        arrays, dim = joined(rng, dtype)
+        compare_joins(ops.cat, rearrange.cat, arrays, dim)
+        equal = [laid_out(rng, arrays[0].shape, dtype) for _ in range(rng.randint(1, 4))]
+        compare_joins(ops.stack, rearrange.stack, equal, rng.randint(-equal[0].ndim - 1, equal[0].ndim))
+
+
+def compare_joins(operator: Any, kernel: Callable[..., Array], arrays: list[Array], dim: int) -> None:
+    tensors = [wrap(array) for array in arrays]
+    check(operator(tuple(tensors) if len(tensors) % 2 else tensors, dim), kernel(arrays, dim))
+
+
+def test_joins_are_native() -> None:
+    x = runtime.ones(2, 3, requires_grad=True)
+    for call, name in ((lambda: ops.cat([x, x], 1), "cat"), (lambda: ops.stack([x, x]), "stack")):
+        explained = native.explain(call)
+        assert [(record.name, record.kernel) for record in explained.records] == [(name, "native loop")]
+        (grad,) = runtime.autograd.grad(explained.result.sum(), x)
+        assert grad.tolist() == [[2.0] * 3] * 2
+
+
+@pytest.mark.parametrize(
+    ("join", "error", "text"),
+    [
+        (lambda x: ops.cat([x, x[:, :2]]), RuntimeError, "Sizes of tensors must match"),
+        (lambda x: ops.cat([x, x], 2), IndexError, "Dimension out of range"),
+        (lambda x: ops.cat([x, x[0]]), RuntimeError, "same number of dimensions"),
+        (lambda x: ops.stack([x, x[0]]), RuntimeError, "equal size"),
+        (lambda x: ops.stack([x, x], 3), IndexError, "Dimension out of range"),
+        (lambda x: ops.stack([]), RuntimeError, "non-empty"),
+    ],
+)
+def test_what_does_not_fit_together(join: Any, error: type[Exception], text: str) -> None:
+    with pytest.raises(error, match=text):
+        join(runtime.ones(2, 3))
+
+
+def test_joins_of_different_dtypes_promote() -> None:
+    x, y = runtime.ones(2), runtime.ones(2, dtype=runtime.float64)
+    assert ops.cat([x, y]).dtype is ops.stack([x, y]).dtype is runtime.float64

@@ -7,6 +7,8 @@
 
 #include "copies.hpp"
 
+#include "intrinsics.hpp"
+#include "kernels.hpp"
 #include "loops.hpp"
 #include "memory.hpp"
 #include "parallel.hpp"
@@ -374,6 +376,36 @@ Ref triangle(PyObject* tensor, PyObject* diagonal, npy_intp more, bool lower) {
   return out;
 }
 
+// The arrays of Tensors in a list or tuple, which others may change where this runs without the GIL.
+class Arrays {
+ public:
+  explicit Arrays(PyObject* tensors) : list_(array_list(tensors)) {}
+  explicit operator bool() const { return list_ && count() > 0; }
+  Py_ssize_t count() const { return PyList_GET_SIZE(list_.get()); }
+  PyArrayObject* operator[](Py_ssize_t i) const {
+    return reinterpret_cast<PyArrayObject*>(PyList_GET_ITEM(list_.get(), i));
+  }
+
+ private:
+  Ref list_;
+};
+
+// Whether an array has the strides of a new one: where a dimension has one element, the flags do not tell.
+bool lies_in_order(PyArrayObject* array) {
+  npy_intp step = PyArray_ITEMSIZE(array);
+  for (int d = PyArray_NDIM(array) - 1; d >= 0; --d) {
+    if (PyArray_STRIDE(array, d) != step) return false;
+    step *= PyArray_DIM(array, d);
+  }
+  return true;
+}
+
+// All of an array into a part of another.
+void copy_part(PyArrayObject* array, Strided to) {
+  copy_places(PyArray_NDIM(array), PyArray_DIMS(array), {PyArray_BYTES(array), PyArray_STRIDES(array)}, to,
+              PyArray_ITEMSIZE(array));
+}
+
 }  // namespace
 
 namespace kernels {
@@ -437,6 +469,61 @@ Ref roll(PyObject* self, PyObject* shifts, PyObject* dims) {
 
 Ref tril(PyObject* self, PyObject* diagonal) { return triangle(self, diagonal, 1, true); }
 Ref triu(PyObject* self, PyObject* diagonal) { return triangle(self, diagonal, 0, false); }
+
+Ref cat(PyObject* tensors, PyObject* dim) {
+  const Arrays arrays(tensors);
+  if (!arrays) return Ref();
+  PyArrayObject* first = arrays[0];
+  const int ndim = PyArray_NDIM(first), place = ndim > 0 ? detail::read_dim(dim, ndim) : -1;
+  if (place < 0 || !is_movable(first) || PyArray_ISBYTESWAPPED(first)) return Ref();
+  npy_intp sizes[kMostDims];
+  std::copy_n(PyArray_DIMS(first), ndim, sizes);
+  sizes[place] = 0;
+  for (Py_ssize_t i = 0; i < arrays.count(); ++i) {
+    PyArrayObject* array = arrays[i];
+    if (PyArray_DESCR(array) != PyArray_DESCR(first) || PyArray_NDIM(array) != ndim || !lies_in_order(array)) return Ref();
+    for (int d = 0; d < ndim; ++d) {
+      if (d != place && PyArray_DIM(array, d) != sizes[d]) return Ref();
+    }
+    sizes[place] += PyArray_DIM(array, place);
+  }
+  Ref out = new_array_of(first, ndim, sizes);
+  if (!out) return out;
+  char* to = PyArray_BYTES(as_ndarray(out));
+  const npy_intp* strides = PyArray_STRIDES(as_ndarray(out));
+  for (Py_ssize_t i = 0; i < arrays.count(); ++i) {
+    PyArrayObject* array = arrays[i];
+    copy_part(array, {to, strides});
+    to += PyArray_DIM(array, place) * strides[place];
+  }
+  return out;
+}
+
+Ref stack(PyObject* tensors, PyObject* dim) {
+  const Arrays arrays(tensors);
+  if (!arrays) return Ref();
+  PyArrayObject* first = arrays[0];
+  if (PyArray_NDIM(first) >= kMostDims || !is_movable(first) || PyArray_ISBYTESWAPPED(first)) return Ref();
+  const int ndim = PyArray_NDIM(first), place = detail::read_dim(dim, ndim + 1);
+  if (place < 0) return Ref();
+  for (Py_ssize_t i = 1; i < arrays.count(); ++i) {
+    PyArrayObject* array = arrays[i];
+    if (PyArray_DESCR(array) != PyArray_DESCR(first) || !detail::same_shape(array, first)) return Ref();
+  }
+  npy_intp sizes[kMostDims], strides[kMostDims];
+  std::copy_n(PyArray_DIMS(first), place, sizes);
+  sizes[place] = arrays.count();
+  std::copy_n(PyArray_DIMS(first) + place, ndim - place, sizes + place + 1);
+  Ref out = new_array_of(first, ndim + 1, sizes);
+  if (!out) return out;
+  const npy_intp* all = PyArray_STRIDES(as_ndarray(out));
+  std::copy_n(all, place, strides);
+  std::copy_n(all + place + 1, ndim - place, strides + place);
+  for (Py_ssize_t i = 0; i < arrays.count(); ++i) {
+    copy_part(arrays[i], {PyArray_BYTES(as_ndarray(out)) + i * all[place], strides});
+  }
+  return out;
+}
 
 }  // namespace kernels
 

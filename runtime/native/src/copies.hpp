@@ -39,6 +39,8 @@ Ref flip(PyObject* self, PyObject* dims);
 Ref roll(PyObject* self, PyObject* shifts, PyObject* dims);
 Ref tril(PyObject* self, PyObject* diagonal);
 Ref triu(PyObject* self, PyObject* diagonal);
+Ref cat(PyObject* tensors, PyObject* dim);
+Ref stack(PyObject* tensors, PyObject* dim);
 
 }  // namespace kernels
 
