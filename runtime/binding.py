@@ -277,9 +277,10 @@ def _to_str(value: Any) -> str:
 
 
 def _to_dtype(value: Any) -> DType:
-    if isinstance(value, DType):
-        return value
-    raise _Mismatch
+    try:
+        return dtypes.as_dtype(value)
+    except TypeError:
+        raise _Mismatch from None
 
 
 def _to_device(value: Any) -> Device:

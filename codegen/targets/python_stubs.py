@@ -20,7 +20,7 @@ _TYPES = {
     "bool": "bool",
     "str": "str",
     "Scalar": "Scalar",
-    "ScalarType": "DType",
+    "ScalarType": "DType | type",
     "Generator": "Generator",
     "Device": "Device | str",
     "Layout": "Layout",
