@@ -691,9 +691,11 @@ def accumulate_into_leaf(leaf: Tensor, grad: Tensor, create_graph: bool, private
                 own = np.empty_like(leaf._array)  # laid out as the leaf is
                 np.copyto(own, grad._array)
                 extra.grad = wrap(own)
+                if grad_mode.inference:
+                    extra.grad._writes = UNTRACKED
         elif create_graph or not _may_be_written(known._array):
             extra.grad = known + grad
-        elif type(known) not in plain or type(grad) not in plain:
+        elif type(known) not in plain or type(grad) not in plain or known._writes is UNTRACKED:
             known.add_(grad)
         else:
             np.add(known._array, grad._array, out=known._array)

@@ -74,7 +74,7 @@ def softmax_backward_data(grad_output: Array, output: Array, dim: int, input_dty
         total = np.add.reduce(gradient * values, axis=axis, keepdims=True)
     out = np.asarray(gradient - total)
     np.multiply(out, values, out=out)
-    return out.astype(input_dtype, copy=False)
+    return np.ascontiguousarray(out, input_dtype).reshape(out.shape)
 
 
 def log_softmax_backward_data(grad_output: Array, output: Array, dim: int, input_dtype: DType) -> Array:
@@ -84,7 +84,7 @@ def log_softmax_backward_data(grad_output: Array, output: Array, dim: int, input
     out = np.asarray(np.exp(_computed(output)))
     np.multiply(out, np.add.reduce(gradient, axis=axis, keepdims=True), out=out)
     np.subtract(gradient, out, out=out)
-    return out.astype(input_dtype, copy=False)
+    return np.ascontiguousarray(out, input_dtype).reshape(out.shape)
 
 
 # -- layer normalization

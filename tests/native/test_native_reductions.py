@@ -225,7 +225,8 @@ def test_scans_are_numpys_to_the_last_bit(shape: tuple[int, ...], dtype: str) ->
             ):
                 expected = kernel(values, dim)
                 check(found, expected, exact=True)
-                assert np.array_equal(np.signbit(found.numpy()), np.signbit(expected))
+                numbers = ~np.isnan(expected)  # the sign of NaN is up to the compiler
+                assert np.array_equal(np.signbit(found.numpy())[numbers], np.signbit(expected)[numbers])
 
 
 def test_scans_on_several_threads() -> None:

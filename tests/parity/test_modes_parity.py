@@ -270,3 +270,31 @@ def test_errors_stay_what_they_are() -> None:
 
     assert outcome(body, torch)[1] == "RuntimeError"
     assert_same(body, "no way back")
+
+
+def test_a_gradient_of_inference_mode_is_an_inference_tensor() -> None:
+    def once(torch: Any) -> Any:
+        x = leaf(torch)
+        y = x * 2
+        with torch.inference_mode():
+            y.backward(torch.ones_like(y), retain_graph=True)
+        return x, y
+
+    assert_same(lambda torch: once(torch)[0].grad.is_inference())
+
+    def twice(torch: Any) -> Any:
+        y = once(torch)[1]
+        y.backward(torch.ones_like(y))
+
+    assert_same(twice, "Inplace update to inference tensor outside InferenceMode is not allowed")
+
+
+@pytest.mark.parametrize("name", ["softmax", "log_softmax"])
+@pytest.mark.parametrize("dim", [0, 1])
+def test_gradients_of_softmax_are_contiguous(name: str, dim: int) -> None:
+    def body(torch: Any) -> Any:
+        x = torch.ones(3, 4, requires_grad=True)
+        (grad,) = torch.autograd.grad(getattr(torch, name)(x, dim), x, torch.arange(12.0).reshape(4, 3).t())
+        return tuple(grad.stride()), grad
+
+    assert_same(body)

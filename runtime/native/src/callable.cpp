@@ -75,7 +75,9 @@ PyObject* call_spread(const Callable* packet, PyObject* const* args, Py_ssize_t 
   constexpr Py_ssize_t kMost = kMostParameters;
   if (count <= at || named > kMost - 2 || (at == 1 && !is_plain(args[0]))) return nullptr;
   Ref ints;
-  if (count > at + 1 || !(PyTuple_CheckExact(args[at]) || PyList_CheckExact(args[at]))) {
+  if (count == at + 1 && (PyTuple_CheckExact(args[at]) || PyList_CheckExact(args[at]))) {
+    if (keywords != nullptr && !all_ints(args[at])) return nullptr;  // the packet says what it takes
+  } else {
     npy_intp sizes[detail::kMostDims];
     if (count - at > detail::kMostDims) return nullptr;
     for (Py_ssize_t i = at; i < count; ++i) {
