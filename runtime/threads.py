@@ -1,7 +1,7 @@
 """How many threads work on one large array: `set_num_threads` and `get_num_threads`.
 
-Threads are the native core's, and those of BLAS. Without the core all other loops are NumPy's, which run in the thread
-that calls them.
+Threads are the native core's. Without it all loops are NumPy's, which run in the thread that calls them; the number is
+kept all the same, so that a program reads what it has set.
 """
 
 from __future__ import annotations
@@ -21,20 +21,16 @@ _MOST = 2**31 - 1
 
 def default_threads() -> int:
     """One thread for each processor that this process may use, or fewer where the environment says so."""
-    processors = _processors()
+    processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     wanted = os.environ.get(_ENVIRONMENT, "").partition(",")[0].strip()
     return min(int(wanted), processors) if wanted.isdecimal() and int(wanted) > 0 else processors
-
-
-def _processors() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def set_num_threads(num_threads: int, /) -> None:
     """Let operators on large tensors use up to this many threads.
 
-    Results do not depend on the number, but for the last bits of matrix products, which are BLAS's. The default is the
-    number of processors that the process may use, or `OMP_NUM_THREADS` where that is smaller.
+    Results do not depend on the number. The default is the number of processors that the process may use, or
+    `OMP_NUM_THREADS` where that is smaller. Matrix products are BLAS's, which has threads and settings of its own.
 
     Raises:
         RuntimeError: `num_threads` is no int, or not positive.
@@ -46,10 +42,7 @@ def set_num_threads(num_threads: int, /) -> None:
         raise ValueError("Overflow when unpacking long")
     if num_threads <= 0:
         raise RuntimeError("set_num_threads expects a positive integer")
-    from threadpoolctl import threadpool_limits  # nobody else needs it
-
     _use(int(num_threads))
-    threadpool_limits(limits=min(int(num_threads), _processors()), user_api="blas")
 
 
 def get_num_threads() -> int:

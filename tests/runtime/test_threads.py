@@ -12,7 +12,6 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 from compiling import loaded
-from threadpoolctl import threadpool_info
 
 import runtime
 from runtime import threads
@@ -206,15 +205,6 @@ def test_the_number_is_kept() -> None:
         runtime.set_num_threads(count)  # type: ignore[arg-type]
         assert runtime.get_num_threads() == count
         assert type(runtime.get_num_threads()) is int
-
-
-@pytest.mark.usefixtures("restored")
-def test_it_is_the_number_of_threads_of_blas_too() -> None:
-    processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    for count in (1, processors, 2**31 - 1):
-        runtime.set_num_threads(count)
-        found = [pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"]
-        assert set(found) <= {min(count, processors)}
 
 
 WRONG = [0, -1, 2.0, True, "a", None, 2**40, -(2**40), np.float32(2)]
