@@ -76,7 +76,7 @@ PyObject* call_spread(const Callable* packet, PyObject* const* args, Py_ssize_t 
   if (count <= at || named > kMost - 2 || (at == 1 && !is_plain(args[0]))) return nullptr;
   Ref ints;
   if (count == at + 1 && (PyTuple_CheckExact(args[at]) || PyList_CheckExact(args[at]))) {
-    if (keywords != nullptr && !all_ints(args[at])) return nullptr;  // the packet says what it takes
+    if (named > 0 && !all_ints(args[at])) return nullptr;  // the packet says what it takes
   } else {
     npy_intp sizes[detail::kMostDims];
     if (count - at > detail::kMostDims) return nullptr;
@@ -86,11 +86,13 @@ PyObject* call_spread(const Callable* packet, PyObject* const* args, Py_ssize_t 
     ints = tuple_of(sizes, static_cast<int>(count - at));
     if (!ints) return nullptr;
   }
-  PyObject *given[kMost], *values[kMost];
+  PyObject* given[kMost];
   given[0] = args[0];
   given[at] = ints ? ints.get() : args[at];
-  std::copy_n(args + count, named, given + at + 1);
   const Function* function = packet->spread;
+  if (named == 0) return call_function(function, given, static_cast<size_t>(at + 1));
+  std::copy_n(args + count, named, given + at + 1);
+  PyObject* values[kMost];
   return bind(*function, given, at + 1, keywords, values) ? function->ordered(values) : nullptr;
 }
 
