@@ -105,7 +105,7 @@ _choices: dict[tuple[Any, ...], Callable[..., Any]] = {}
 
 def _kind_of(value: Any) -> Any:
     kind = type(value)
-    return (kind, type(value[0]) if value else None) if kind is list or kind is tuple else kind
+    return (kind, frozenset(map(type, value))) if kind is list or kind is tuple else kind
 
 
 def _is_direct(signature: Signature, args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:

@@ -68,3 +68,14 @@ def test_dimensions_of_a_number_are_looked_at(dims: tuple[list[Any], list[Any]])
         except Exception as error:
             classes.append(type(error))
     assert classes[0] == classes[1]
+
+
+def test_an_overload_is_not_chosen_by_the_first_element() -> None:
+    for library in (torch, runtime):
+        x = library.ones(2, 3, 4)
+        assert library.movedim(x, [0, 1], [1, 0]).shape == (3, 2, 4)
+        for wrong in ([0, 1.0], [0, None]):
+            with pytest.raises(TypeError):
+                library.movedim(x, wrong, [1, 0])
+            with pytest.raises(TypeError):
+                library.movedim(x, [0, 1], destination=wrong)

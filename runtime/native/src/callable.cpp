@@ -23,7 +23,7 @@ struct Choice {
   static constexpr Py_ssize_t kMostArguments = 8;
   const Function* function;
   Py_ssize_t given, named;
-  PyObject* types[kMostArguments];  // of the values; for a list or tuple `items` has that of the first element
+  PyObject* types[kMostArguments];  // of the values; for a list or tuple `items` has that of its elements
   PyObject* items[kMostArguments];
   PyObject* names[kMostArguments];
 
@@ -98,18 +98,24 @@ PyObject* call_spread(const Callable* packet, PyObject* const* args, Py_ssize_t 
 
 PyObject* type_of(PyObject* object) { return reinterpret_cast<PyObject*>(Py_TYPE(object)); }
 
-// The type of the first element of a list or tuple; null for anything else.
+// The type of all elements of a list or tuple, Py_NotImplemented where they have several; null for anything else.
 PyObject* item_type(PyObject* object) {
   const bool sequence = PyList_CheckExact(object) || PyTuple_CheckExact(object);
-  if (!sequence || PySequence_Fast_GET_SIZE(object) == 0) return nullptr;
-  return type_of(PySequence_Fast_GET_ITEM(object, 0));
+  const Py_ssize_t count = sequence ? PySequence_Fast_GET_SIZE(object) : 0;
+  if (count == 0) return nullptr;
+  PyObject* first = type_of(PySequence_Fast_GET_ITEM(object, 0));
+  for (Py_ssize_t i = 1; i < count; ++i) {
+    if (type_of(PySequence_Fast_GET_ITEM(object, i)) != first) return Py_NotImplemented;
+  }
+  return first;
 }
 
 bool Choice::fits(PyObject* const* args, Py_ssize_t count, PyObject* keywords) const {
   const Py_ssize_t more = keywords == nullptr ? 0 : PyTuple_GET_SIZE(keywords);
   if (count != given || more != named) return false;
   for (Py_ssize_t i = 0; i < count + more; ++i) {
-    if (type_of(args[i]) != types[i] || item_type(args[i]) != items[i]) return false;
+    PyObject* items_type = item_type(args[i]);
+    if (type_of(args[i]) != types[i] || items_type != items[i] || items_type == Py_NotImplemented) return false;
   }
   for (Py_ssize_t i = 0; i < more; ++i) {
     if (PyTuple_GET_ITEM(keywords, i) != names[i]) return false;
