@@ -178,7 +178,6 @@ class FactoryDtype:
     default dtype where there are none.
     """
 
-    argument: str
     default: str | None
     kind: str | None
     numbers: tuple[str, ...]
@@ -778,8 +777,8 @@ def _factory_dtype(function: NativeFunction, name: str) -> FactoryDtype:
     default = default_value(argument) if argument.default is not None else None
     named = default.name if isinstance(default, EnumDefault) else None
     if function.promotion is None:
-        return FactoryDtype(name, named, None, ())
-    return FactoryDtype(name, named, function.promotion.kind, function.promotion.arguments or ())
+        return FactoryDtype(named, None, ())
+    return FactoryDtype(named, function.promotion.kind, function.promotion.arguments or ())
 
 
 # -- planning packets

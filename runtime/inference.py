@@ -44,6 +44,11 @@ def straight_copy(operator: Operator) -> Callable[..., Any] | None:
     names = function.__globals__.get(_NAMES)
     if names is None:
         names = function.__globals__[_NAMES] = _names(function.__globals__, type(operator))
+    return _with_names(function, names)
+
+
+def _with_names(function: FunctionType, names: dict[str, Any]) -> FunctionType:
+    """The same code, which sees other names of its module."""
     copy = FunctionType(function.__code__, names, function.__name__, function.__defaults__, function.__closure__)
     copy.__kwdefaults__ = function.__kwdefaults__
     return copy
@@ -51,19 +56,10 @@ def straight_copy(operator: Operator) -> Callable[..., Any] | None:
 
 def _names(names: dict[str, Any], kind: type[Operator]) -> dict[str, Any]:
     seen = {name: General(value) if isinstance(value, kind) else value for name, value in names.items()}
-    return {**seen, "plain": plain_types, "all_plain": _all_plain, "all_plain_or_none": _all_plain_or_none}
-
-
-def _all_plain(tensors: object) -> bool:
-    if type(tensors) is not list and type(tensors) is not tuple:
-        return False
-    return all(type(tensor) in plain_types for tensor in tensors)
-
-
-def _all_plain_or_none(tensors: object) -> bool:
-    if type(tensors) is not list and type(tensors) is not tuple:
-        return False
-    return all(tensor is None or type(tensor) in plain_types for tensor in tensors)
+    seen["plain"] = plain_types
+    for name in ("all_plain", "all_plain_or_none"):
+        seen[name] = _with_names(names[name], {**names[name].__globals__, "plain": plain_types})
+    return seen
 
 
 def untrack(out: Any) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Sequence
 from functools import cache
@@ -17,6 +18,23 @@ else:
     Array = np.ndarray
 
 Number = bool | int | float | complex
+
+
+_MOST_ELEMENTS = 2**59 - 1  # of 16 bytes, that their number is an int64
+
+
+def checked_sizes(size: Sequence[int]) -> tuple[int, ...]:
+    """The sizes of a new array.
+
+    Raises:
+        RuntimeError: one is negative, or they are too much together.
+    """
+    for length in size:
+        if length < 0:
+            raise RuntimeError(f"Trying to create tensor with negative dimension {length}: {list(size)}")
+    if math.prod(size) > _MOST_ELEMENTS:
+        raise RuntimeError(f"Storage size calculation overflowed with sizes={list(size)}")
+    return tuple(size)
 
 
 def normalize_dim(dim: int, ndim: int) -> int:

@@ -8,41 +8,29 @@ from typing import Any
 
 import numpy as np
 
-from runtime.kernels._common import Array, Number, type_name
+from runtime.kernels._common import Array, Number, checked_sizes, type_name
 from runtime.kernels.indexing import cast_number
 
 DType = np.dtype[Any]
-
-
-_MOST_ELEMENTS = 2**59 - 1  # of 16 bytes, that their number is an int64
-
-
-def _checked(size: Sequence[int]) -> tuple[int, ...]:
-    for length in size:
-        if length < 0:
-            raise RuntimeError(f"Trying to create tensor with negative dimension {length}: {list(size)}")
-    if math.prod(size) > _MOST_ELEMENTS:
-        raise RuntimeError(f"Storage size calculation overflowed with sizes={list(size)}")
-    return tuple(size)
 
 
 # -- one value throughout
 
 
 def zeros(size: Sequence[int], dtype: DType) -> Array:
-    return np.zeros(_checked(size), dtype)
+    return np.zeros(checked_sizes(size), dtype)
 
 
 def ones(size: Sequence[int], dtype: DType) -> Array:
-    return np.ones(_checked(size), dtype)
+    return np.ones(checked_sizes(size), dtype)
 
 
 def empty(size: Sequence[int], dtype: DType) -> Array:
-    return np.empty(_checked(size), dtype)
+    return np.empty(checked_sizes(size), dtype)
 
 
 def full(size: Sequence[int], fill_value: Number, dtype: DType) -> Array:
-    return np.full(_checked(size), cast_number(fill_value, dtype), dtype)
+    return np.full(checked_sizes(size), cast_number(fill_value, dtype), dtype)
 
 
 def scalar_tensor(s: Number, dtype: DType) -> Array:
@@ -166,12 +154,12 @@ def eye_m(n: int, m: int, dtype: DType) -> Array:
 
 
 def tril_indices(row: int, col: int, offset: int = 0, dtype: DType | None = None) -> Array:
-    _checked([row, col])
+    checked_sizes([row, col])
     return np.stack(np.tril_indices(row, offset, col)).astype(dtype or np.int64)
 
 
 def triu_indices(row: int, col: int, offset: int = 0, dtype: DType | None = None) -> Array:
-    _checked([row, col])
+    checked_sizes([row, col])
     return np.stack(np.triu_indices(row, offset, col)).astype(dtype or np.int64)
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from runtime.kernels._common import Array, is_half, normalize_dim, type_name
+from runtime.kernels._common import Array, checked_sizes, is_half, normalize_dim, type_name
 from runtime.random import default_generator
 
 if TYPE_CHECKING:
@@ -21,13 +21,6 @@ DType = np.dtype[Any]
 def _check_continuous(name: str, dtype: DType) -> None:
     if dtype.kind in "iub":
         raise NotImplementedError(f"\"{name}\" not implemented for '{type_name(dtype)}'")
-
-
-def _check_sizes(size: Sequence[int]) -> tuple[int, ...]:
-    if any(length < 0 for length in size):
-        wrong = next(length for length in size if length < 0)
-        raise RuntimeError(f"Trying to create tensor with negative dimension {wrong}: {list(size)}")
-    return tuple(size)
 
 
 def _real(dtype: DType) -> DType:
@@ -66,7 +59,7 @@ def _gaussian(generator: Random, size: tuple[int, ...], dtype: DType) -> Array:
 
 def rand_generator(size: Sequence[int], generator: Random, dtype: DType) -> Array:
     _check_continuous("check_uniform_bounds", dtype)
-    return _unit(generator, _check_sizes(size), dtype)
+    return _unit(generator, checked_sizes(size), dtype)
 
 
 def rand(size: Sequence[int], dtype: DType) -> Array:
@@ -75,7 +68,7 @@ def rand(size: Sequence[int], dtype: DType) -> Array:
 
 def randn_generator(size: Sequence[int], generator: Random, dtype: DType) -> Array:
     _check_continuous("normal_kernel_cpu", dtype)
-    return _gaussian(generator, _check_sizes(size), dtype)
+    return _gaussian(generator, checked_sizes(size), dtype)
 
 
 def randn(size: Sequence[int], dtype: DType) -> Array:
@@ -94,7 +87,7 @@ def randint_low_generator(low: int, high: int, size: Sequence[int], generator: R
         for name, value in (("from", low), ("to - 1", high - 1)):
             if not least <= value <= most:
                 raise RuntimeError(f"{name} is out of bounds for {_C_NAMES.get(dtype.name, dtype.name)}")
-    return np.asarray(_source(generator).integers(low, high, _check_sizes(size))).astype(dtype, copy=False)
+    return np.asarray(_source(generator).integers(low, high, checked_sizes(size))).astype(dtype, copy=False)
 
 
 def randint_low(low: int, high: int, size: Sequence[int], dtype: DType) -> Array:
@@ -110,7 +103,7 @@ def randint(high: int, size: Sequence[int], dtype: DType) -> Array:
 
 
 def randperm_generator(n: int, generator: Random, dtype: DType) -> Array:
-    _check_sizes([n])
+    checked_sizes([n])
     return _source(generator).permutation(n).astype(dtype, copy=False)
 
 

@@ -81,6 +81,7 @@ def test_sizes(size: Any, dtype: str | None) -> None:
         lambda t: t.zeros(2, dtype=t.int64, requires_grad=True),
         lambda t: t.zeros(2, 3, unknown=1),
         lambda t: t.zeros(1 << 40, 1 << 40),
+        lambda t: t.rand(1 << 40, 1 << 40),
         lambda t: t.zeros(2, dtype=float),
         lambda t: t.full((2,), 1, dtype=bool),
         lambda t: t.arange(3, dtype=int),

@@ -277,11 +277,20 @@ bool is_movable(PyArrayObject* array) {
          PyArray_NDIM(array) <= kMostDims;
 }
 
+namespace {
+
+// All of an array into a part of another.
+void copy_part(PyArrayObject* array, Strided to) {
+  copy_places(PyArray_NDIM(array), PyArray_DIMS(array), {PyArray_BYTES(array), PyArray_STRIDES(array)}, to,
+              PyArray_ITEMSIZE(array));
+}
+
+}  // namespace
+
 bool copy_array(PyArrayObject* from, PyArrayObject* to) {
   if (PyArray_DESCR(from) != PyArray_DESCR(to) || !PyArray_SAMESHAPE(from, to) || !is_movable(from)) return false;
   const auto held = hold(from, to);
-  copy_places(PyArray_NDIM(from), PyArray_DIMS(from), {PyArray_BYTES(from), PyArray_STRIDES(from)},
-              {PyArray_BYTES(to), PyArray_STRIDES(to)}, PyArray_ITEMSIZE(from));
+  copy_part(from, {PyArray_BYTES(to), PyArray_STRIDES(to)});
   return true;
 }
 
@@ -300,7 +309,6 @@ bool may_overlap(PyArrayObject* a, PyArrayObject* b) {
 }
 
 namespace {
-
 
 // The elements that are seen through `strides` from `data` on, in their order, as a contiguous array of any shape.
 Ref contiguous_copy(PyArrayObject* array, char* data, const npy_intp* strides, int ndim, const npy_intp* sizes) {
@@ -398,12 +406,6 @@ bool lies_in_order(PyArrayObject* array) {
     step *= PyArray_DIM(array, d);
   }
   return true;
-}
-
-// All of an array into a part of another.
-void copy_part(PyArrayObject* array, Strided to) {
-  copy_places(PyArray_NDIM(array), PyArray_DIMS(array), {PyArray_BYTES(array), PyArray_STRIDES(array)}, to,
-              PyArray_ITEMSIZE(array));
 }
 
 }  // namespace

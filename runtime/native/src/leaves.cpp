@@ -45,7 +45,7 @@ Ref copy_for(PyArrayObject* leaf, PyArrayObject* grad) {
     return copy ? new_tensor(std::move(copy)) : Ref();
   }
   Ref own = new_array_like(leaf);
-  auto* copy = reinterpret_cast<PyArrayObject*>(own.get());
+  PyArrayObject* copy = as_ndarray(own);
   if (own && !copy_array(grad, copy) && PyArray_CopyInto(copy, grad) < 0) return Ref();
   return own ? new_tensor(std::move(own)) : Ref();
 }
@@ -105,7 +105,7 @@ Ref sum_leading(PyArrayObject* grad, int ndim, const npy_intp* dims) {
   if (size < 2 || PyArray_SIZE(grad) == 0) return Ref();
   Ref sum = new_array_of(grad, ndim, dims);
   if (!sum) return sum;
-  void* out = PyArray_DATA(reinterpret_cast<PyArrayObject*>(sum.get()));
+  void* out = PyArray_DATA(as_ndarray(sum));
   const npy_intp count = PyArray_SIZE(grad) / size;
   if (kind == Kind::kFloat32) {
     sum_rows(static_cast<const float*>(PyArray_DATA(grad)), count, size, static_cast<float*>(out));

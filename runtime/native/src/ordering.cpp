@@ -175,8 +175,7 @@ Ref in_order(PyObject* self, npy_intp count, PyObject* dim, PyObject* descending
     PyErr_Clear();
     return Ref();
   }
-  const Order order{array, reinterpret_cast<PyArrayObject*>(values.get()),
-                    reinterpret_cast<PyArrayObject*>(places.get()), place, size, count, descending == Py_True};
+  const Order order{array, as_ndarray(values), as_ndarray(places), place, size, count, descending == Py_True};
   const auto held = hold(array);
   if (count > 0 && !run_long(PyArray_SIZE(array) >= kGrain / 8, [&] { work(order); })) return Ref();
   Ref both(PyTuple_Pack(2, values.get(), places.get()));
