@@ -116,12 +116,12 @@ def _implemented(function: NativeFunction, mine: NativeFunction, differentiated:
         domain=mine.domain,
         real_only=mine.real_only,
         batching=mine.batching,
+        linear=mine.linear,
     )
 
 
 def _composite_name(function: NativeFunction) -> Text:
-    name = function.schema.name
-    return _made_text(f"{name.base}_{name.overload}" if name.overload else name.base, function)
+    return _made_text(function.name.python_name, function)
 
 
 def _made_text(text: str, function: NativeFunction) -> Text:

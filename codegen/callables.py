@@ -6,7 +6,7 @@ They are read from source with `ast`, never imported: a runtime that does not lo
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -49,12 +49,34 @@ class PythonFunction:
         return f"{self.module}.{self.name}"
 
 
+@dataclass(frozen=True, slots=True)
+class PythonModule:
+    """The source of a module: its functions with those that are private, and the names that it imports.
+
+    `imports` gives for a name the module that it comes from and its name there, which is None for the module itself.
+    """
+
+    name: str
+    file: SourceFile
+    functions: Mapping[str, ast.FunctionDef]
+    imports: Mapping[str, tuple[str, str | None]]
+
+    def span(self, node: ast.expr | ast.stmt) -> Span:
+        """The place of a node, as far as its first line goes."""
+        start = self.file.line_starts[node.lineno - 1] + node.col_offset
+        length = (node.end_col_offset or 0) - node.col_offset
+        if node.end_lineno != node.lineno:
+            length = len(self.file.line(node.lineno)) - node.col_offset
+        return Span(self.file, start, start + max(length, 1))
+
+
 class FunctionIndex:
     """The public functions of the modules of one folder, by name."""
 
     def __init__(self, folders: Sequence[Path], diagnostics: Diagnostics) -> None:
         self.folder = " or ".join(f"runtime/{folder.name}" for folder in reversed(folders))
         self.functions: dict[str, PythonFunction] = {}
+        self.modules: dict[str, PythonModule] = {}
         for folder in folders:
             for name, function in self._read_folder(folder, diagnostics).items():
                 self.functions.setdefault(name, function)
@@ -65,7 +87,12 @@ class FunctionIndex:
             if path.name == "__init__.py":
                 continue
             file = SourceFile(f"runtime/{folder.name}/{path.name}", path.read_text(encoding="utf-8"))
-            for function in _read_module(file, f"runtime.{folder.name}.{path.stem}", diagnostics):
+            name = f"runtime.{folder.name}.{path.stem}"
+            tree = _parse(file, diagnostics)
+            if tree is None:
+                continue
+            self.modules[name] = _module(name, file, tree)
+            for function in _functions(tree, file, name):
                 other = functions.setdefault(function.name, function)
                 if other is not function and not function.name.startswith("_"):
                     diagnostics.error(
@@ -83,14 +110,28 @@ class FunctionIndex:
         return iter(self.functions.values())
 
 
-def _read_module(file: SourceFile, module: str, diagnostics: Diagnostics) -> Iterator[PythonFunction]:
+def _parse(file: SourceFile, diagnostics: Diagnostics) -> ast.Module | None:
     try:
-        tree = ast.parse(file.text)
+        return ast.parse(file.text)
     except SyntaxError as error:
         line = min(error.lineno or 1, len(file.line_starts))
         start = file.line_starts[line - 1] + max((error.offset or 1) - 1, 0)
         diagnostics.error(Span(file, start, start + 1), f"this Python file does not parse: {error.msg}")
-        return
+        return None
+
+
+def _module(name: str, file: SourceFile, tree: ast.Module) -> PythonModule:
+    functions = {statement.name: statement for statement in tree.body if isinstance(statement, ast.FunctionDef)}
+    imports: dict[str, tuple[str, str | None]] = {}
+    for statement in tree.body:
+        if isinstance(statement, ast.Import):
+            imports |= {item.asname or item.name.partition(".")[0]: (item.name, None) for item in statement.names}
+        elif isinstance(statement, ast.ImportFrom):
+            imports |= {item.asname or item.name: (statement.module or "", item.name) for item in statement.names}
+    return PythonModule(name, file, functions, imports)
+
+
+def _functions(tree: ast.Module, file: SourceFile, module: str) -> Iterator[PythonFunction]:
     for statement in tree.body:
         if isinstance(statement, ast.FunctionDef):
             yield _from_definition(statement, file, module)

@@ -66,7 +66,7 @@ def _declared(declaration: HelperDeclaration, index: FunctionIndex) -> Helper:
     parameters = tuple((argument.name, plain_type(argument.type)) for argument in schema.positional)
     required = sum(argument.default is None for argument in schema.positional)
     result = result_type(schema)
-    function = index.get(f"{schema.name.base}_{schema.name.overload}" if schema.name.overload else schema.name.base)
+    function = index.get(schema.name.python_name)
     if function is not None and not _fits(function, parameters, required, result):
         function = None
     return Helper(str(schema.name), parameters, required, result, function)

@@ -7,10 +7,10 @@ that are no mistakes at all, but cost memory or a derivative.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from codegen import check
+from codegen import check_derivatives
 from codegen.callees import OperatorTable
 from codegen.formula.typed import (
     Conditional,
@@ -25,13 +25,13 @@ from codegen.formula.typed import (
     plain_type,
     walk,
 )
+from codegen.linear.formulas import Linearity
 from codegen.model import FormulaKind
 from codegen.plan import saved_names
 from codegen.resolve import ResolvedEntry, ResolvedFormula
 from codegen.source import Diagnostic, Diagnostics
 
-Table = Mapping[str, ResolvedEntry]
-Rule = Callable[[ResolvedEntry, Table, OperatorTable, Diagnostics], None]
+Rule = Callable[[ResolvedEntry, Linearity, OperatorTable, Diagnostics], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,33 +43,42 @@ class Section:
     findings: Sequence[Diagnostic]
 
 
-def judge(
-    entries: Sequence[ResolvedEntry], known: Iterable[ResolvedEntry], operators: OperatorTable
-) -> tuple[Section, ...]:
-    """The findings of all rules on `entries`; `known` are all that there are."""
-    table = {str(entry.function.name): entry for entry in known}
+def judge(entries: Sequence[ResolvedEntry], linear: Linearity, operators: OperatorTable) -> tuple[Section, ...]:
+    """The findings of all rules on `entries`; `linear` knows all that there are."""
     sections = []
     for title, meaning, rule in _RULES:
         found = Diagnostics()
         for entry in entries:
-            rule(entry, table, operators, found)
+            rule(entry, linear, operators, found)
         sections.append(Section(title, meaning, found.sorted()))
     return tuple(sections)
 
 
-def _not_linear(entry: ResolvedEntry, table: Table, operators: OperatorTable, found: Diagnostics) -> None:
-    check.check_linear(entry, table, found)
+def _not_linear(entry: ResolvedEntry, linear: Linearity, operators: OperatorTable, found: Diagnostics) -> None:
+    check_derivatives.check_linear(entry, linear, found)
 
 
-def _not_covered(entry: ResolvedEntry, table: Table, operators: OperatorTable, found: Diagnostics) -> None:
-    check.check_coverage(entry, found)
+def _not_automatic(entry: ResolvedEntry, linear: Linearity, operators: OperatorTable, found: Diagnostics) -> None:
+    check_derivatives.check_automatic(entry, linear, found)
 
 
-def _never_used(entry: ResolvedEntry, table: Table, operators: OperatorTable, found: Diagnostics) -> None:
-    check.check_composite(entry, found)
+def _tangent_forgotten(entry: ResolvedEntry, linear: Linearity, operators: OperatorTable, found: Diagnostics) -> None:
+    check_derivatives.check_tangents(entry, linear, found)
 
 
-def _unreachable(entry: ResolvedEntry, table: Table, operators: OperatorTable, found: Diagnostics) -> None:
+def _indices(entry: ResolvedEntry, linear: Linearity, operators: OperatorTable, found: Diagnostics) -> None:
+    check_derivatives.check_differentiable_outputs(entry, linear, found)
+
+
+def _not_covered(entry: ResolvedEntry, linear: Linearity, operators: OperatorTable, found: Diagnostics) -> None:
+    check_derivatives.check_coverage(entry, found)
+
+
+def _never_used(entry: ResolvedEntry, linear: Linearity, operators: OperatorTable, found: Diagnostics) -> None:
+    check_derivatives.check_composite(entry, found)
+
+
+def _unreachable(entry: ResolvedEntry, linear: Linearity, operators: OperatorTable, found: Diagnostics) -> None:
     """Branches that no run comes to."""
     single = len(entry.differentiable_outputs) == 1
     for formula, tree in _trees(entry):
@@ -106,7 +115,7 @@ _REPLACED = (
 )  # fmt: skip
 
 
-def _saved_in_vain(entry: ResolvedEntry, table: Table, operators: OperatorTable, found: Diagnostics) -> None:
+def _saved_in_vain(entry: ResolvedEntry, linear: Linearity, operators: OperatorTable, found: Diagnostics) -> None:
     """Tensors that a formula names, and of which it needs no value."""
     needed = saved_names([tree for _, tree in _trees(entry)])
     for argument in entry.function.schema.arguments:
@@ -126,12 +135,12 @@ def _saved_in_vain(entry: ResolvedEntry, table: Table, operators: OperatorTable,
                 break
 
 
-def _history_lost(entry: ResolvedEntry, table: Table, operators: OperatorTable, found: Diagnostics) -> None:
+def _history_lost(entry: ResolvedEntry, linear: Linearity, operators: OperatorTable, found: Diagnostics) -> None:
     """Backward formulas that call what has no derivative: there is no second one."""
     for formula, tree in _trees(entry):
         for call in _linear_calls(tree):
             function = operators.functions.get(str(call.schema.name))
-            known = table.get(str(call.schema.name))
+            known = linear.entries.get(str(call.schema.name))
             if function is None or function.is_composite_implicit or function.schema.name.is_inplace:
                 continue
             if known is None and any(is_tensor_like(plain_type(value.type)) for value in call.schema.returns):
@@ -188,6 +197,23 @@ _RULES: tuple[tuple[str, str, Rule], ...] = (
         "A backward formula is a linear map of the gradient, a forward formula of the tangents. Some of these are "
         "right all the same, by an argument that the rule does not see.",
         _not_linear,
+    ),
+    (
+        "Automatic forward formulas in doubt",
+        "`auto_linear` at an operator whose own formulas say that it is not linear, `auto_element_wise` at one that is "
+        "not tagged `pointwise` or has several differentiable inputs. Some of these are right all the same: the tag is "
+        "missing, or what the formulas depend on is only the shape of a Tensor.",
+        _not_automatic,
+    ),
+    (
+        "Tangents that are forgotten",
+        "The forward formulas use the tangents of some inputs, and not that of one in which the gradient is not zero.",
+        _tangent_forgotten,
+    ),
+    (
+        "Results that can not be differentiable",
+        "A result that counts as differentiable, and that the formulas take for an index.",
+        _indices,
     ),
     (
         "Inputs without a word",

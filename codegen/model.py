@@ -60,6 +60,7 @@ class NativeFunction:
     manual_cpp_binding: bool = False
     real_only: bool = False  # `domain: [low, high, real]`: the random samples are never complex
     batching: Text | None = None  # Gradwright: the rule by which vmap batches its calls
+    linear: tuple[frozenset[str], ...] = ()  # Gradwright: arguments in which it is linear together, where only it knows
     late_bound: bool = False  # declared, and nothing implements it
     variant_of: OperatorName | None = None  # an in-place or out variant that its functional operator implements
 

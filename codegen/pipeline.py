@@ -6,10 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from codegen import adopt, batching, check, judge, manifest, plan, resolve, targets
+from codegen import adopt, batching, check, check_derivatives, judge, manifest, plan, resolve, targets
 from codegen.callables import FunctionIndex
 from codegen.callees import HelperTable, OperatorTable
 from codegen.inputs import MANIFEST
+from codegen.linear.formulas import Linearity
 from codegen.model import DerivativeEntry, HelperDeclaration, NativeFunction
 from codegen.paths import Paths
 from codegen.read import load, read_derivatives, read_helpers, read_native_functions, read_tags
@@ -32,6 +33,7 @@ class Result:
     findings: Diagnostics
     resolved: Sequence[resolve.ResolvedEntry] = ()
     table: OperatorTable | None = None
+    linear: Linearity | None = None
 
 
 def analyze(paths: Paths) -> Result:
@@ -61,12 +63,13 @@ def analyze(paths: Paths) -> Result:
             batching.check_batching(functions, rules, diagnostics)
     check.check_variants(functions, diagnostics)
     check.check_samples(read, diagnostics)  # not those that come with the library
-    check.check_entries(resolved, findings)
+    linear = Linearity({str(entry.function.name): entry for entry in resolved}, table, composites, helpers)
+    check_derivatives.check_entries(resolved, linear, findings)
     if diagnostics:
         return Result(functions, entries, None, diagnostics, findings)
     planned = resolved if library is None else adopt.with_forward_formulas(resolved, library, table)
     made = plan.make_plan(functions, planned, table, kernels, composites)
-    return Result(functions, entries, made, diagnostics, findings, resolved, table)
+    return Result(functions, entries, made, diagnostics, findings, resolved, table, linear)
 
 
 # Where kernels, composite functions and helpers lie; of a name that two folders have, the first one's counts.
@@ -110,9 +113,10 @@ def summary(made: plan.Plan) -> str:
 def judgement(paths: Paths, result: Result) -> str:
     """The report of all rules on the derivative entries of a file, as Markdown."""
     assert result.table is not None
+    assert result.linear is not None
     written = {entry.schema.name for entry in result.entries if entry.text.file.path == paths.shown(paths.derivatives)}
     mine = [entry for entry in result.resolved if entry.function.name in written]
-    return docs.judgement_text(judge.judge(mine, result.resolved, result.table), paths, len(mine))
+    return docs.judgement_text(judge.judge(mine, result.linear, result.table), paths, len(mine))
 
 
 def differences(files: Mapping[str, str], output: Path) -> list[str]:

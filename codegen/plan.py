@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from codegen.batching import BatchingPlan, plan_batching
 from codegen.callables import FunctionIndex, PythonFunction
 from codegen.callees import OperatorTable
-from codegen.check import COMPOSITE_KEYS, composite_name, values_used
+from codegen.check import COMPOSITE_KEYS, values_used
 from codegen.formula.typed import (
     BOOL,
     DTYPE,
@@ -638,7 +638,7 @@ def _plan_operator(
         if found is not None:
             implementations.append((line.key, found))
     if not function.dispatch and not function.late_bound:
-        found = composites.get(composite_name(schema))
+        found = composites.get(schema.name.python_name)
         if found is not None:
             implementations.append(("CompositeImplicitAutograd", found))
     keys = {key for key, _ in implementations}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Sequence
 
 import yaml
 
@@ -28,7 +29,7 @@ KEYS = frozenset((
     "func", "variants", "dispatch", "structured", "structured_delegate", "structured_inherits", "precomputed",
     "autogen", "tags", "python_module", "category_override", "cpp_no_default_args", "device_check",
     "device_guard", "manual_cpp_binding", "manual_kernel_registration", "ufunc_inner_loop",
-    "use_const_ref_for_mutable_tensors", "promotion", "samples", "domain", "batching",
+    "use_const_ref_for_mutable_tensors", "promotion", "samples", "domain", "batching", "linear",
 ))  # fmt: skip
 
 _RARE_BOOLEANS = ("device_guard", "manual_kernel_registration", "use_const_ref_for_mutable_tensors")
@@ -108,6 +109,7 @@ class FunctionReader:
             real_only=real_only,
             manual_cpp_binding=self._boolean(fields, "manual_cpp_binding"),
             batching=self._batching(fields),
+            linear=self._linear(fields, schema),
         )
         self._rare_keys(fields, schema)
         self._conflicts(fields, function)
@@ -365,25 +367,37 @@ class FunctionReader:
             return None
         if match[2] is None:
             return Promotion(kind, None, text)
-        operands = [a.name for a in schema.arguments if base_type(a.type).name in ("Tensor", "Scalar")]
+        names = self._arguments(part(text, match.start(3), match.end(3)), schema, ("Tensor", "Scalar"))
+        return Promotion(kind, names, text)
+
+    def _arguments(self, text: Text, schema: FunctionSchema, types: Sequence[str]) -> tuple[str, ...]:
+        """The names of arguments of these types that a list of names gives."""
+        known = [argument.name for argument in schema.arguments if base_type(argument.type).name in types]
+        kinds = " and ".join(f"{type}s" for type in types)
         names: list[str] = []
-        for name in comma_separated(part(text, match.start(3), match.end(3))):
-            if name.value not in operands:
-                message = (
-                    f"'{schema.name}' has no Tensor or Scalar argument '{name}'"
-                    if name.value
-                    else "an argument is missing here"
-                )
+        for name in comma_separated(text):
+            if name.value not in known:
                 self.yaml.diagnostics.error(
                     name.span(),
-                    message,
-                    did_you_mean(name.value, operands) or f"its Tensors and Scalars: {', '.join(operands)}",
+                    f"'{schema.name}' has no {' or '.join(types)} argument '{name}'"
+                    if name.value
+                    else "an argument is missing here",
+                    did_you_mean(name.value, known) or f"its {kinds}: {', '.join(known) or 'none'}",
                 )
             elif name.value in names:
                 self.yaml.diagnostics.error(name.span(), f"argument '{name}' is given twice")
             else:
                 names.append(name.value)
-        return Promotion(kind, tuple(names), text)
+        return tuple(names)
+
+    def _linear(self, fields: Fields, schema: FunctionSchema) -> tuple[frozenset[str], ...]:
+        if "linear" not in fields:
+            return ()
+        node = fields["linear"][1]
+        hint = "write the arguments in which it is linear together: 'linear: self'"
+        nodes = self.yaml.sequence(node, "'linear'", hint) or () if isinstance(node, yaml.SequenceNode) else [node]
+        texts = [self.yaml.scalar(item, "'linear'", hint) for item in nodes]
+        return tuple(frozenset(self._arguments(stripped(text), schema, ("Tensor",))) for text in texts if text)
 
     def _batching(self, fields: Fields) -> Text | None:
         if "batching" not in fields:

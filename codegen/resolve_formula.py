@@ -327,7 +327,7 @@ class FormulaResolver:
                 return Intrinsic(GEOMETRY, start, end, "geometry", args=(arg,))
             if arg.type == ListType(TENSOR) and (info := list_intrinsic(name)) is not None:
                 return Intrinsic(info.result, start, end, info.name, (arg,), name)
-            if name.removeprefix("std::") in _NUMBER_FUNCTIONS and arg.type in _NUMBERS:
+            if name.removeprefix("std::") in _NUMBER_FUNCTIONS and arg.type in _NUMBERS and self.fraction(arg):
                 return Intrinsic(FLOAT, start, end, name.removeprefix("std::"), (arg,))
         if not args and name in ("Tensor", "at::Tensor"):
             return Literal(NONE, start, end, None)
@@ -468,7 +468,20 @@ class FormulaResolver:
                     f"it is {target}",
                 )  # fmt: skip
 
-    def bind(self, target: Target, args: list[TypedExpr], start: int, end: int) -> TypedExpr:
+    def fraction(self, expr: TypedExpr) -> bool:
+        """Whether a number that is about to be used as a fraction can be one: of `1 / 2` nothing is left."""
+        if expr.type not in (INT, BOOL) or not isinstance(expr, Arithmetic | Conditional):
+            return True
+        if isinstance(expr, Arithmetic) and expr.op == "/" and not _is_exact(expr):
+            self.error(
+                expr.start, expr.end, "the quotient of two ints is an int: it drops the remainder",
+                hint="make one of them a fraction, as in '1.0 / 2'",
+            )  # fmt: skip
+            return False
+        parts = expr.operands if isinstance(expr, Arithmetic) else (expr.then, expr.orelse)
+        return all(self.fraction(part) for part in parts)
+
+    def bind(self, target: Target, args: list[TypedExpr], start: int, end: int) -> TypedExpr | None:
         pairs: list[tuple[str, TypedExpr]] = []
         for arg, type, name in zip(args, target.types, target.names, strict=False):
             if type == OPTIONS and target.function is not None:
@@ -476,6 +489,8 @@ class FormulaResolver:
                 pairs.append(("dtype", Intrinsic(DTYPE, arg.start, arg.end, "scalar_type", of)))
                 continue
             inner = type.elem if isinstance(type, OptionalType) else type
+            if inner in (FLOAT, SCALAR) and not self.fraction(arg):
+                return None
             if isinstance(inner, ListType) and arg.type == INT:
                 arg = ListDisplay(inner, arg.start, arg.end, (arg,))
             pairs.append((name, arg))
@@ -502,7 +517,7 @@ class FormulaResolver:
         operand = self.resolve(node.operand)
         if operand is None:
             return None
-        if node.op in "+*&" and (operand.type in _NUMBERS or node.op != "+"):
+        if (node.op == "*" and isinstance(operand.type, OptionalType)) or (node.op == "+" and operand.type in _NUMBERS):
             return operand
         if operand.type == TENSOR and node.op in _UNARY_OPERATORS:
             return self.operator(_UNARY_OPERATORS[node.op], [operand], node, node.start)
@@ -511,7 +526,10 @@ class FormulaResolver:
         if node.op == "!" and isinstance(operand.type, OptionalType):
             defined = Intrinsic(BOOL, node.start, node.end, "defined", (operand,))
             return Arithmetic(BOOL, node.start, node.end, "!", (defined,))
-        self.error(node.start, node.start + len(node.op), f"'{node.op}' does not apply to {operand.type}")
+        message = f"'{node.op}' does not apply to {operand.type}"
+        if node.op == "*":
+            message = f"'*' reads an optional value, this is {operand.type}"
+        self.error(node.start, node.start + len(node.op), message)
         return None
 
     def binary(self, node: syntax.Binary) -> TypedExpr | None:
@@ -529,11 +547,15 @@ class FormulaResolver:
             if base in _REFLECTED:
                 return self.operator(_REFLECTED[base], [right, left], node, node.op_start)
         if all(type in _NUMBERS for type in types):
+            if not {FLOAT, SCALAR}.isdisjoint(types) and not (self.fraction(left) and self.fraction(right)):
+                return None
             if node.op in ("&&", "||") or node.op in _COMPARISONS:
                 result: ValueType = BOOL
             else:
                 result = max((types[0], types[1], INT), key=_NUMBERS.index)
-            return Arithmetic(result, node.start, node.end, node.op, (left, right))
+            number = Arithmetic(result, node.start, node.end, node.op, (left, right))
+            written = isinstance(left, Literal) and isinstance(right, Literal)
+            return number if not written or self.fraction(number) else None
         comparable = {STR, DTYPE, LAYOUT, DEVICE, MEMORY_FORMAT}
         if node.op in ("==", "!=") and (
             types[0] == types[1] and (types[0] in comparable or isinstance(types[0], ListType))
@@ -558,6 +580,8 @@ class FormulaResolver:
         if type is None:
             self.error(node.then.start, node.orelse.end, f"the two sides of '?:' are {then.type} and {orelse.type}")
             return None
+        if type in (FLOAT, SCALAR) and not (self.fraction(then) and self.fraction(orelse)):
+            return None
         return Conditional(type, node.start, node.end, test, then, orelse)
 
     def brace_list(self, node: syntax.BraceList) -> TypedExpr | None:
@@ -577,6 +601,14 @@ class FormulaResolver:
             self.error(node.start, node.end, "a list can not hold tuples")
             return None
         return ListDisplay(ListType(elem), node.start, node.end, tuple(items))
+
+
+def _is_exact(quotient: Arithmetic) -> bool:
+    """Whether a quotient of ints is of two that are written there, and leaves no remainder."""
+    match quotient.operands:
+        case (Literal(value=int() as left), Literal(value=int() as right)):
+            return right != 0 and left % right == 0
+    return False
 
 
 def _with_receiver(target: Target, args: list[TypedExpr], receiver: TypedExpr | None) -> list[TypedExpr]:

@@ -1,6 +1,7 @@
 """Formula text -> tokens with places.  Blanks and comments are dropped.
 
 `>>` comes as two tokens `>`, because it closes two template lists as well; the parser puts the operator together.
+`**`, two signs in C++, is one token: whoever writes it means a power, and the parser can say so.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ _TOKEN = re.compile(
           | (?:::[ \t\r\n]*)?[A-Za-z_]\w*(?:[ \t\r\n]*::[ \t\r\n]*[A-Za-z_]\w*)*)
       | (?P<F>0[xX][0-9a-fA-F]+\w* | (?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?\w*)
       | (?P<S>"(?:[^"\\\n]|\\.)*" | '(?:[^'\\\n]|\\.)*')
-      | (?P<O>->|<<|<=|>=|==|!=|&&|\|\||\+\+|--|::|/(?!\*)|[-+*%<>=!~&|^?:.,;(){}\[\]])
+      | (?P<O>->|\*\*|<<|<=|>=|==|!=|&&|\|\||\+\+|--|::|/(?!\*)|[-+*%<>=!~&|^?:.,;(){}\[\]])
     )""",
     re.VERBOSE | re.ASCII | re.DOTALL,
 )

@@ -97,6 +97,8 @@ class _Parser:
             return "a formula assigns nothing", "compare with '=='"
         if value in ("++", "--"):
             return f"'{value}' would change its operand", "put a blank between the signs"
+        if value == "**":
+            return "'**' is no operator", "write 'pow(x, y)'"
         if value == "::":
             return "expected a name after '::'", None
         if kind == OPERATOR:
@@ -120,7 +122,7 @@ class _Parser:
     def fail_operand(self) -> NoReturn:
         """An expression should start here."""
         value, kind = self.values[self.at], self.kinds[self.at]
-        if value in ("++", "--"):
+        if value in ("++", "--", "**"):
             self.fail_at(self.at, *self.wrong_operator())
         if self.at == 0:
             self.fail_at(0, f"expected an expression before '{value}'")

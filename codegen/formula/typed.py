@@ -256,6 +256,11 @@ def walk(expr: TypedExpr) -> Iterator[TypedExpr]:
         yield from walk(child)
 
 
+def variables(expr: TypedExpr) -> Iterator[Variable]:
+    """The variables in an expression."""
+    return (part for part in walk(expr) if isinstance(part, Variable))
+
+
 def rewrite(expr: TypedExpr, change: Callable[[TypedExpr], TypedExpr | None]) -> TypedExpr:
     """The expression with every part for which `change` gives something replaced by it, outermost first."""
     new = change(expr)

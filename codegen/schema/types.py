@@ -181,6 +181,11 @@ class OperatorName:
         return f"{self.base}.{self.overload}" if self.overload else self.base
 
     @property
+    def python_name(self) -> str:
+        """`add.Tensor` -> `add_Tensor`: the Python function that stands for it, where nothing else is said."""
+        return f"{self.base}_{self.overload}" if self.overload else self.base
+
+    @property
     def is_dunder(self) -> bool:
         return len(self.base) > 4 and self.base.startswith("__") and self.base.endswith("__")
 

@@ -48,4 +48,4 @@ def logit_backward(grad: Tensor, self: Tensor, eps: float | None) -> Tensor:
     low, outside = (0.0, math.nan) if eps is None else (eps, 0.0)
     inside = (self >= low).logical_and(self <= 1 - low)
     inner = ops.where(inside, self, 0.5)
-    return ops.where(inside, grad / (inner * (1 - inner)), outside)
+    return grad * ops.where(inside, 1 / (inner * (1 - inner)), outside)

@@ -3,3 +3,8 @@
 
 def square(self):
     return self * self
+
+
+def twice_square(self):
+    square = self * self
+    return square + square

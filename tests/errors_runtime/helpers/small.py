@@ -15,3 +15,7 @@ def both(grad: Tensor) -> tuple[Tensor, Tensor]:
 
 def untyped(grad, factor: float) -> Tensor:
     return grad
+
+
+def weighted(grad: Tensor, weight: Tensor | None) -> Tensor:
+    return grad if weight is None else grad + weight

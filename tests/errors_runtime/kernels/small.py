@@ -24,3 +24,11 @@ def topk(self, k):
 
 def gather(self, dim, index):
     return np.take_along_axis(self, index, dim)
+
+
+def flip(self, dim):
+    return np.flip(self, dim)
+
+
+def pick(self, dim):
+    return self, self

@@ -1,0 +1,310 @@
+"""What the linearity check sees, in the project's own files and in small Python functions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from codegen.formula.typed import TypedExpr
+from codegen.linear.degree import Degree, either, flat
+from codegen.linear.formulas import Given, Linearity
+from codegen.paths import project_paths
+from codegen.pipeline import Result, analyze
+
+GRADIENT, TANGENTS = Given(gradient=Degree.LINEAR), Given(tangent=Degree.LINEAR)
+
+
+@pytest.fixture(scope="module")
+def own() -> Result:
+    return analyze(project_paths())
+
+
+def trees(result: Result) -> Iterator[tuple[str, TypedExpr, Given]]:
+    for entry in result.resolved:
+        for formulas, given in ((entry.backward, GRADIENT), (entry.forward, TANGENTS)):
+            for formula in formulas:
+                if formula.tree is not None:
+                    yield f"{entry.function.name}: {formula.source.text}", formula.tree, given
+
+
+def test_every_formula_of_the_project_is_known_to_be_linear(own: Result) -> None:
+    assert own.linear is not None
+    seen = {text: flat(own.linear.of(tree, given)) for text, tree, given in trees(own)}
+    assert len(seen) > 450
+    assert {text for text, degree in seen.items() if degree not in (Degree.LINEAR, Degree.ZERO)} == set()
+
+
+def test_the_answers_do_not_depend_on_the_order_of_the_questions(own: Result) -> None:
+    assert own.linear is not None
+    assert own.table is not None
+    asked = own.linear
+    again = Linearity(asked.entries, own.table, asked.composites, asked.helpers)
+    for text, tree, given in reversed(list(trees(own))):
+        assert again.of(tree, given) == asked.of(tree, given), text
+
+
+@pytest.mark.parametrize(
+    ("degrees", "together"),
+    [
+        ([], Degree.ZERO),
+        ([Degree.ZERO, Degree.LINEAR], Degree.LINEAR),
+        ([Degree.CONSTANT, Degree.LINEAR], Degree.NONLINEAR),
+        ([Degree.UNKNOWN, Degree.LINEAR], Degree.UNKNOWN),
+        ([Degree.UNKNOWN, Degree.NONLINEAR], Degree.NONLINEAR),
+    ],
+)
+def test_degrees_together(degrees: list[Degree], together: Degree) -> None:
+    assert either(*degrees) is together
+
+
+FUNCTIONS = """
+- func: mul(Tensor self, Tensor other) -> Tensor
+  variants: function, method
+  dispatch:
+    CPU: mul
+- func: add(Tensor self, Tensor other) -> Tensor
+  variants: function, method
+  dispatch:
+    CPU: add
+- func: abs(Tensor self) -> Tensor
+  variants: function, method
+  dispatch:
+    CPU: abs
+- func: zeros_like(Tensor self) -> Tensor
+  dispatch:
+    CPU: zeros_like
+- func: gt(Tensor self, Tensor other) -> Tensor
+  dispatch:
+    CPU: gt
+- func: sin(Tensor self) -> Tensor
+  dispatch:
+    CPU: sin
+"""
+FORMULAS = """
+- name: mul(Tensor self, Tensor other) -> Tensor
+  self: grad * other
+  other: grad * self
+- name: add(Tensor self, Tensor other) -> Tensor
+  self: grad
+  other: grad
+- name: abs(Tensor self) -> Tensor
+  self: grad * self
+- name: zeros_like(Tensor self) -> Tensor
+  self: non_differentiable
+- name: gt(Tensor self, Tensor other) -> Tensor
+  output_differentiability: [False]
+- name: sin(Tensor self) -> Tensor
+  self: h(grad, self)
+"""
+KERNELS = """
+import numpy as np
+mul, add, abs, sin, zeros_like, gt = np.multiply, np.add, np.abs, np.sin, np.zeros_like, np.greater
+def mul(self, other): ...
+def add(self, other): ...
+def abs(self): ...
+def zeros_like(self): ...
+def gt(self, other): ...
+def sin(self): ...
+"""
+HEAD = """
+from collections.abc import Sequence
+from runtime import ops
+from runtime.tensor import Tensor
+
+def _second(pair: tuple[Tensor, Tensor]) -> Tensor:
+    return pair[1]
+
+def _again(x: Tensor, count: int) -> Tensor:
+    return x if count == 0 else _again(x, count - 1) * 2
+
+def _squared(x: Tensor, count: int) -> Tensor:
+    return x * x if count == 0 else _squared(x, count - 1)
+
+def h(grad: Tensor, self: Tensor) -> Tensor:
+"""
+
+
+def helper(*lines: str) -> str:
+    return HEAD + "".join(f"    {line}\n" for line in lines)
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ("return grad * self",),
+        ("return -grad if self.dim() else grad",),
+        ("x = grad", "x = x * self", "return x + grad"),
+        ("x = grad", "x += grad * self", "return x"),
+        ("x, y = grad, self", "return x * y"),
+        ("parts = []", "for size in self.shape:", "    parts.append(grad)", "return parts[0]"),
+        ("return [part * self for part in (grad, grad)][0]",),
+        ("for part in (grad,):", "    if part.dim() == 0:", "        continue", "    return part", "return grad"),
+        ("return _second((self, grad))",),
+        ("return _second((grad * grad, grad))",),
+        ("return _again(grad, 3)",),
+        ("total = ops.zeros_like(grad)", "while self.dim():", "    total = total + grad", "return total"),
+        ("return ops.zeros_like(self) if grad is None else grad",),
+        ("try:", "    return grad * self", "except RuntimeError:", "    return grad"),
+        ("with open('x'):", "    return grad",),
+    ],
+)  # fmt: skip
+def test_linear_helpers(analysed: Callable[..., Result], lines: tuple[str, ...]) -> None:
+    result = analysed(FUNCTIONS, FORMULAS, helper(*lines), KERNELS)
+    assert [item.message for item in result.diagnostics.items] == []
+
+
+@pytest.mark.parametrize(
+    ("lines", "why"),
+    [
+        (("return grad * grad",), "'mul' multiplies 'self' and 'other', which both depend on it"),
+        (("return ops.mul(grad, other=grad)",), "'mul' multiplies 'self' and 'other', which both depend on it"),
+        (("return grad + self",), "'add' adds something that does not depend on it"),
+        (("return grad.abs()",), "'abs' is not linear in 'self'"),
+        (("return grad if ops.gt(grad, self) else self",), "'gt' is not differentiable"),
+        (("if grad:", "    return grad", "return ops.zeros_like(grad)"), "this condition depends on it"),
+        (("x = grad", "for _ in range(2):", "    x = x * grad", "return x"), "'mul' multiplies"),
+        (("x = grad", "for _ in range(2):", "    x = x * grad", "    break", "return x"), "'mul' multiplies"),
+        (("return [grad, self][0]",), "one part of this depends on it"),
+        (("return _second((grad, grad.abs()))",), "'abs' is not linear in 'self'"),
+        (("return _squared(grad, 3)",), "'mul' multiplies 'self' and 'other', which both depend on it"),
+        (("grad.mul_(grad)", "return grad"), "'mul' multiplies 'self' and 'other', which both depend on it"),
+        (("return grad * (not grad)",), "a truth value is not linear in it"),
+        (("return (lambda x: x)(grad) * grad.abs()",), "'abs' is not linear in 'self'"),
+    ],
+)
+def test_helpers_that_are_not_linear(analysed: Callable[..., Result], lines: tuple[str, ...], why: str) -> None:
+    (error,) = analysed(FUNCTIONS, FORMULAS, helper(*lines), KERNELS).diagnostics.items
+    assert error.message == "not linear in the gradient: helper 'h' is not linear in 'grad'"
+    ((place, note),) = error.notes
+    assert note.startswith(why)
+    assert place.file.path == "runtime/helpers/small.py"
+
+
+@pytest.mark.parametrize("line", ["return len(grad.shape) * self", "return self * grad.dim()"])
+def test_a_helper_that_never_uses_the_values_of_the_gradient(analysed: Callable[..., Result], line: str) -> None:
+    (error,) = analysed(FUNCTIONS, FORMULAS, helper(line), KERNELS).diagnostics.items
+    assert error.message == "this formula never uses the gradient, and is not zero"
+
+
+def test_what_can_not_be_followed_is_no_error(analysed: Callable[..., Result]) -> None:
+    result = analysed(FUNCTIONS, FORMULAS, helper("return memoryview(grad) * self"), KERNELS)
+    assert result.diagnostics.items == []
+    assert result.linear is not None
+    (formula,) = (f for entry in result.resolved if entry.function.name.base == "sin" for f in entry.backward)
+    assert formula.tree is not None
+    assert result.linear.of(formula.tree, GRADIENT) is Degree.UNKNOWN
+
+
+# -- the files of the project, each with one mistake
+
+
+@pytest.fixture
+def mutated(tmp_path: Path) -> Callable[..., list[str]]:
+    """The errors of the project's files with a line of an entry replaced, or added to its end."""
+    paths = project_paths()
+
+    def run(entry: str, line: str, file: str = "derivatives") -> list[str]:
+        changed = {
+            name: getattr(paths, name).read_text(encoding="utf-8") for name in ("native_functions", "derivatives")
+        }
+        changed[file] = with_line(changed[file], entry, line)
+        for name, text in changed.items():
+            (tmp_path / f"{name}.yaml").write_text(text, encoding="utf-8")
+        mine = replace(paths, **{name: tmp_path / f"{name}.yaml" for name in changed})
+        return [f"{item.span.line}: {item.message}" for item in analyze(mine).diagnostics.sorted()]
+
+    return run
+
+
+def with_line(text: str, entry: str, line: str) -> str:
+    """`text` with `line` in place of the line with the same key, in the entry that begins with `entry`."""
+    blocks = text.split("\n\n")
+    (place,) = (
+        i
+        for i, block in enumerate(blocks)
+        if f"\n- name: {entry}(" in f"\n{block}" or f"\n- func: {entry}(" in f"\n{block}"
+    )
+    key = line.partition(":")[0]
+    lines = blocks[place].splitlines()
+    start = next(i for i, row in enumerate(lines) if row.startswith((f"- name: {entry}(", f"- func: {entry}(")))
+    end = next((i for i in range(start + 1, len(lines)) if lines[i].startswith("- ")), len(lines))
+    kept = [row for row in lines[start:end] if not row.startswith(f"  {key}:")]
+    assert len(kept) >= end - start - 1
+    blocks[place] = "\n".join([*lines[:start], *kept, f"  {line}", *lines[end:]])
+    return "\n\n".join(blocks)
+
+
+NOT_LINEAR = "not linear in the gradient: "
+
+
+@pytest.mark.parametrize(
+    ("formula", "message"),
+    [
+        ("grad*grad", "'mul' multiplies 'self' and 'other', which both depend on it"),
+        ("grad*grad.conj()", "'mul' multiplies 'self' and 'other', which both depend on it"),
+        ("grad.square()", "'square' is not linear in 'self'"),
+        ("grad.pow(2)", "'pow' is not linear in 'self'"),
+        ("grad.exp()*self", "'exp' is not linear in 'self'"),
+        ("grad/grad", "'div' multiplies 'self' and 'other', which both depend on it"),
+        ("self/grad", "'div' is not linear in 'other'"),
+        ("grad.norm()*self", "'norm' is not linear in 'self'"),
+        ("grad.mm(grad)", "'mm' multiplies 'self' and 'mat2', which both depend on it"),
+        ("grad.matmul(grad)", "'matmul' is not linear in 'self', 'other'"),
+        ("grad.sum()*grad", "'mul' multiplies 'self' and 'other', which both depend on it"),
+        ("grad.softmax(0)", "'softmax' is not linear in 'self'"),
+        ("grad.relu()", "'relu' is not linear in 'self'"),
+        ("grad.abs()", "'abs' is not linear in 'self'"),
+        ("grad.floor()", "'floor' is not linear in 'self'"),
+        ("grad.clamp(0, 1)", "'clamp' is not linear in 'self'"),
+        ("grad.max()*self", "'max' is not linear in 'self'"),
+        ("grad.argmax()*self", "'argmax' is not differentiable"),
+        ("sin(grad)", "'sin' is not linear in 'self'"),
+        ("maximum(grad, self)", "'maximum' is not linear in 'self'"),
+        ("where(grad > 0, grad, 0)", "'gt.Scalar' is not differentiable"),
+        ("where(self > 0, grad, self)", "'where' adds something that does not depend on it"),
+        ("where(self > 0, grad, 1)", "'where' adds something that does not depend on it"),
+        ("grad.masked_fill(self > 0, 1)", "'masked_fill' adds something that does not depend on it"),
+        ("grad + 1", "'add' adds something that does not depend on it"),
+        ("1 - grad", "'rsub' adds something that does not depend on it"),
+        ("addmm(self, grad, self)", "'addmm' adds something that does not depend on it"),
+        ('cat({grad, self})', "this does not depend on it and is not zero, and other items do"),
+        ("pow_backward(grad, grad, 2)", "helper 'pow_backward' is not linear in 'grad', 'self'"),
+        ("self.numel() > 1 ? grad : self", "one side of '?:' does not depend on it and is not zero"),
+    ],
+)  # fmt: skip
+def test_a_formula_of_the_project_that_is_not_linear(
+    mutated: Callable[..., list[str]], formula: str, message: str
+) -> None:
+    (error,) = mutated("cos", f'self: "{formula}"')
+    assert error.partition(": ")[2].startswith(NOT_LINEAR + message)
+
+
+MUTATIONS = [
+    ("cos", "self: self.sin()", "this formula never uses the gradient, and is not zero"),
+    ("mul.Tensor", "result: self_t * self_t", "not linear in the tangents: 'mul' multiplies 'self' and 'other'"),
+    ("mul.Tensor", "result: self_t * other_p + self_p", "not linear in the tangents: 'add' adds something"),
+    ("cos", "self: grad * self**2", "'**' is no operator"),
+    ("cos", "self: -2**1 * grad", "'**' is no operator"),
+    ("cos", "self: 1/2*grad", "the quotient of two ints is an int: it drops the remainder"),
+    ("cos", "self: grad * *self", "'*' reads an optional value, this is Tensor"),
+    ("exp", "result: auto_linear", "auto_linear, and 'exp' is not linear in 'self'"),
+    ("mul.Tensor", "result: auto_linear", "auto_linear, and 'mul.Tensor' is not linear in 'self', 'other'"),
+    ("cumsum", "result: auto_element_wise", "auto_element_wise, and 'cumsum' has no tag 'pointwise'"),
+    ("amax", "result: auto_element_wise", "auto_element_wise, and 'amax' has no tag 'pointwise'"),
+    ("atan2", "result: auto_element_wise", "auto_element_wise, and 'atan2' is differentiable in 'self', 'other'"),
+    ("mul.Tensor", "result: self_t * other_p", "the tangent of 'other' is forgotten"),
+    ("select.int", "index: grad", "a formula for 'index' of 'select.int', which is int: only Tensors have gradients"),
+    ("max.dim", "output_differentiability: [False, True]", "'indices' of 'max.dim' can not be differentiable"),
+    ("sort", "output_differentiability: [True, True]", "'indices' of 'sort' can not be differentiable"),
+]
+
+
+@pytest.mark.parametrize(("entry", "line", "message"), MUTATIONS)
+def test_a_mistake_in_the_file_of_the_project(
+    mutated: Callable[..., list[str]], entry: str, line: str, message: str
+) -> None:
+    found = mutated(entry, line)
+    assert any(message in error for error in found), found
