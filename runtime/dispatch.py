@@ -19,8 +19,8 @@ import numpy as np
 from runtime import forward, kernel_table, modes, ops, views
 from runtime.dtypes import can_cast, from_numpy, get_default_dtype, promoted_dtype
 from runtime.inference import straight_copy, untrack
-from runtime.kernel_table import Kernel, KernelTable, backend_of
-from runtime.keys import COMPOSITE_EXPLICIT, COMPOSITE_IMPLICIT, CPU
+from runtime.kernel_table import ArrayKernel, Kernel, KernelTable, backend_of
+from runtime.keys import COMPOSITE_EXPLICIT, COMPOSITE_IMPLICIT
 from runtime.linear import edge_of
 from runtime.modes import Variant, everywhere, grad_mode, interest, plain, plain_types, tell_recorded
 from runtime.native import core
@@ -261,13 +261,26 @@ class Operator:
         return last(self, variant, values, proceed)
 
     def _call(self, values: list[Any]) -> Any:
-        if self.table is not None or backend_of(values) is not CPU:
-            return kernel_table.call(self, values)
-        if self.traced is not None:
-            return self._call_composite(self.traced, values)
-        out = self.compute(values)
-        if grad_mode.inference and self.view is None:
-            untrack(out)
+        backend = backend_of(values)
+        if self.table is not None:
+            before = kernel_table.autograd_kernel(self, backend)
+            if before is not None:
+                if kernel_table.is_fallthrough(before):
+                    before = self.choose(backend)[1]
+                return before.run(self, values)
+        return self.call_below_autograd(values, backend)
+
+    def call_below_autograd(self, values: list[Any], backend: str) -> Any:
+        """The whole of a call that has no kernel for autograd: choose the kernel, compute, record, carry tangents."""
+        key, kernel = self.choose(backend)
+        if key == COMPOSITE_IMPLICIT:
+            return kernel.run(self, values)
+        if not self.has_derivative:
+            out = kernel.run(self, values)
+            if grad_mode.enabled:
+                kernel_table.mark_underived(self, out, values)
+            return out
+        out = self.compute(kernel, values)
         if grad_mode.enabled:
             self._record(out, values)
         if forward.active():
@@ -278,31 +291,57 @@ class Operator:
         positional = self.signature.positional
         return function(*values[:positional], **dict(zip(self._names[positional:], values[positional:], strict=True)))
 
-    def compute(self, values: list[Any]) -> Any:
-        """The forward result, unrecorded: the kernel of the backend, else the CompositeExplicitAutograd function."""
-        for key in ("CPU", COMPOSITE_EXPLICIT):
-            kernel = self.kernels.get(key)
-            if kernel is None:
-                continue
-            if key == COMPOSITE_EXPLICIT:
-                out = self._call_composite_unrecorded(kernel, values)
-            else:
-                out = self._wrap(self.run_kernel(kernel, values))
+    def choose(self, backend: str) -> tuple[str, Kernel]:
+        """The kernel that calls with arguments of a backend take, and the key it stands under.
+
+        Raises:
+            NotImplementedError: there is none.
+        """
+        found = kernel_table.resolve(self, backend)
+        if found is None:
+            raise kernel_table.no_kernel(self, backend)
+        return found
+
+    def compute(self, kernel: Kernel, values: list[Any]) -> Any:
+        """The results of a kernel, without history and tangents, in the form in which they can be given both."""
+        if type(kernel) is ArrayKernel:
+            out = kernel.run(self, values)
             if self.view is not None:
                 return views.views_of(out, values[self._base_position], self.view)
+            if grad_mode.inference:
+                untrack(out)
             return out
-        if self.namespace != "aten":
-            raise kernel_table.no_kernel(self, CPU)
-        raise NotImplementedError(f"'{self.name}' has no kernel for the CPU\n  schema: {self.schema}")
+        with forward.suspended():
+            enabled, grad_mode.enabled = grad_mode.enabled, False
+            try:
+                out = kernel.run(self, values)
+            finally:
+                grad_mode.enabled = enabled
+            return self._as_results(out, values)
 
-    def _call_composite_unrecorded(self, function: Callable[..., Any], values: Sequence[Any]) -> Any:
-        """Without history and tangents: the operator has formulas of its own."""
-        enabled, grad_mode.enabled = grad_mode.enabled, False
-        try:
-            with forward.suspended():
-                return self._call_composite(function, values)
-        finally:
-            grad_mode.enabled = enabled
+    def _as_results(self, out: Any, values: Sequence[Any]) -> Any:
+        """What a kernel on Tensors returned: views where the operator makes views, else no argument and no view."""
+        if self.view is not None:
+            base = values[self._base_position]
+            tensors = kernel_table.flat_tensors([out])
+            if any(_lies_in(tensor, base) for tensor in tensors):
+                return views.views_of(out, base, self.view)
+        declared = zip(self.signature.schema.all_arguments, values, strict=False)
+        written = _identities([value for argument, value in declared if argument.is_write])
+        read = _identities(values) - written
+        return self._freed(out, written, read)
+
+    def _freed(self, out: Any, written: set[int], read: set[int]) -> Any:
+        """Results with new Tensors in place of arguments that were only read, and of views of what the kernel made."""
+        if isinstance(out, Tensor):
+            view = type(out) is Tensor and out._base is not None
+            return out.detach() if id(out) not in written and (view or id(out) in read) else out
+        if not isinstance(out, list | tuple):
+            return out
+        items = [self._freed(item, written, read) for item in out]
+        if all(item is before for item, before in zip(items, out, strict=True)):
+            return out
+        return items if type(out) is list else tuple(items) if type(out) is tuple else self.results(items)
 
     @cached_property
     def _base_position(self) -> int:
@@ -428,12 +467,7 @@ class Operator:
             if needs_grad and written._edge is None:
                 views.rebase_history(target, Constant(written, [before, *self._tensors(values, range(1, len(values)))]))
             return written
-        if self.table is not None or backend_of(values) is not CPU:
-            result = kernel_table.compute_unrecorded(self, values)._array
-        elif "CPU" in self.kernels:
-            result = np.asarray(self.run_kernel(self.kernels["CPU"], values))
-        else:
-            result = self.compute(values)._array
+        result = self.compute(self.choose(backend_of(values))[1], values)._array
         self._check_fits(result, target)
         carried = forward.active() and (forward.carried(self, values) or forward.any_tangent([target]))
         others = values[1:]
@@ -783,6 +817,16 @@ def _alias(tensor: Tensor) -> Tensor:
     alias._writes = tensor._writes
     alias._edge = tensor._edge
     return alias
+
+
+def _identities(values: Sequence[Any]) -> set[int]:
+    return {id(tensor) for tensor in kernel_table.flat_tensors(values)}
+
+
+def _lies_in(tensor: Tensor, base: Tensor) -> bool:
+    """Whether a Tensor can be a view of another one.  Where there are no elements none is elsewhere."""
+    array = tensor._array
+    return not array.size or shares(tensor, base) or np.may_share_memory(array, base._array)
 
 
 def _to_array(value: Any) -> Any:

@@ -11,12 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
-import numpy as np
-
-from runtime import forward, views
 from runtime.keys import AUTOGRAD, COMPOSITE_EXPLICIT, COMPOSITE_IMPLICIT, CPU, DispatchKeySet
 from runtime.linear import edge_of
-from runtime.modes import grad_mode
 from runtime.node import Node
 from runtime.tensor import Tensor
 
@@ -193,69 +189,7 @@ def available_keys(operator: Operator) -> list[str]:
     return list(dict.fromkeys([*operator.built_in, *registered]))
 
 
-# -- calling
-
-
-def call(operator: Operator, values: list[Any]) -> Any:
-    """A call with everything that kernels registered at run time can change about it."""
-    backend = backend_of(values)
-    before = autograd_kernel(operator, backend)
-    if before is None:
-        return call_below_autograd(operator, values, backend)
-    if is_fallthrough(before):
-        return compute(operator, values, backend)
-    return before.run(operator, values)
-
-
-def call_below_autograd(operator: Operator, values: list[Any], backend: str) -> Any:
-    """A call of an operator that has no kernel for autograd."""
-    found = resolve(operator, backend)
-    if found is None:
-        raise no_kernel(operator, backend)
-    key, kernel = found
-    if key == COMPOSITE_IMPLICIT:
-        return kernel.run(operator, values)
-    if not operator.has_derivative:
-        out = kernel.run(operator, values)
-        if grad_mode.enabled:
-            _mark_underived(operator, out, values)
-        return out
-    out = _as_result(operator, compute_unrecorded(operator, values, backend), values)
-    if forward.active():
-        forward.apply(operator, out, values)
-    if grad_mode.enabled:
-        operator._record(out, values)
-    return out
-
-
-def compute(operator: Operator, values: list[Any], backend: str | None = None) -> Any:
-    """The result of the kernel alone."""
-    backend = backend_of(values) if backend is None else backend
-    found = resolve(operator, backend)
-    if found is None:
-        raise no_kernel(operator, backend)
-    return found[1].run(operator, values)
-
-
-def compute_unrecorded(operator: Operator, values: list[Any], backend: str | None = None) -> Any:
-    """The result of the kernel alone, with grad mode off while it runs."""
-    enabled, grad_mode.enabled = grad_mode.enabled, False
-    try:
-        return compute(operator, values, backend)
-    finally:
-        grad_mode.enabled = enabled
-
-
-def _as_result(operator: Operator, out: Any, values: Sequence[Any]) -> Any:
-    """What a kernel returned, in the form in which it can be recorded: as views where the operator makes views."""
-    if operator.view is not None:
-        base = values[operator._base_position]
-        tensors = [out] if isinstance(out, Tensor) else out
-        if any(tensor is base or np.may_share_memory(tensor._array, base._array) for tensor in tensors):
-            return views.views_of(out.detach() if out is base else out, base, operator.view)
-    if isinstance(out, Tensor) and any(out is value for value in values):
-        return out.detach()  # the argument keeps its own history
-    return out
+# -- what operators without a derivative give
 
 
 class WarnNotImplemented(Node):
@@ -281,7 +215,8 @@ class WarnNotImplemented(Node):
         return (None,) * len(self.edges)
 
 
-def _mark_underived(operator: Operator, out: Any, values: Sequence[Any]) -> None:
+def mark_underived(operator: Operator, out: Any, values: Sequence[Any]) -> None:
+    """Put a warning behind the results of a call whose arguments require grad."""
     inputs = [tensor for tensor in flat_tensors(values) if tensor._edge is not None]
     if not inputs:
         return
@@ -303,11 +238,13 @@ def flat_tensors(values: Sequence[Any]) -> list[Tensor]:
 
 def no_kernel(operator: Operator, backend: str) -> NotImplementedError:
     """The error of a call that no kernel takes."""
-    name = operator.qualified_name
+    name, keys = operator.qualified_name, available_keys(operator)
+    if not keys and operator.namespace == "aten":
+        return NotImplementedError(f"'{operator.name}' has no kernel for the {backend}\n  schema: {operator.schema}")
     return NotImplementedError(
         f"Could not run '{name}' with arguments from the '{backend}' backend. This could be because the operator "
         f"doesn't exist for this backend. '{name}' is only available for these backends: "
-        f"[{', '.join(available_keys(operator))}]."
+        f"[{', '.join(keys)}]."
     )
 
 
@@ -363,7 +300,11 @@ def check_results(operator: Operator, result: Any) -> Any:
             f"{operator.qualified_name}: expected {len(returns)} results, but the kernel returned {given}\n"
             f"  schema: {operator.schema}"
         )
-    values = [_check_result(operator, value.type, item) for value, item in zip(returns, result, strict=True)]
+    masked = operator.signature.schema.masks_outputs  # then those that are not asked for are None
+    values = [
+        None if item is None and masked else _check_result(operator, value.type, item)
+        for value, item in zip(returns, result, strict=True)
+    ]
     return operator.results(values) if operator.namespace == "aten" else tuple(values)
 
 

@@ -100,7 +100,7 @@ def _require_grad(view: Tensor, value: bool) -> None:
 def views_of(out: Any, base: Tensor, kind: ViewKind) -> Any:
     """The results of a view operator, a Tensor or a tuple of them, as views of its argument."""
     if kind == "single":
-        return out if out is base else view_of(out._array, base)
+        return view_of(out._array, base)
     return tuple([view_of(tensor._array, base, kind) for tensor in out])
 
 

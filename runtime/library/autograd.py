@@ -8,7 +8,7 @@ from typing import Any
 
 from runtime import forward
 from runtime.dispatch import Operator
-from runtime.kernel_table import backend_of, call_arguments, compute, compute_unrecorded, flat_tensors
+from runtime.kernel_table import backend_of, call_arguments, flat_tensors
 from runtime.linear import edge_of
 from runtime.modes import grad_mode, interest
 from runtime.node import Edge, Node, OutputEdge
@@ -209,17 +209,11 @@ class AutogradFormula:
 
     def run(self, operator: Operator, values: list[Any]) -> Any:
         """The operator's result, recorded where an argument requires grad."""
-        backend = backend_of(values)
-        count = operator.signature.positional
-        inputs = flat_tensors(values[:count])
-        if not grad_mode.enabled or not any(tensor._edge is not None for tensor in inputs):
-            out = compute(operator, values, backend)
-        else:
-            out = compute_unrecorded(operator, values, backend)
+        out = operator.compute(operator.choose(backend_of(values))[1], values)
+        inputs = flat_tensors(values[: operator.signature.positional])
+        if grad_mode.enabled and any(tensor._edge is not None for tensor in inputs):
             grad_mode.enabled = False
             try:
-                if any(out is tensor for tensor in inputs) and not operator.signature.schema.writes:
-                    out = out.detach()  # the argument keeps its own history
                 node, outputs = self._node(operator, values, out)
             finally:
                 grad_mode.enabled = True

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from runtime.dispatch import Operator
-from runtime.kernel_table import Kernel, autograd_kernel, backend_of, call_below_autograd, is_fallthrough, resolve
+from runtime.kernel_table import Kernel, autograd_kernel, backend_of, is_fallthrough, resolve
 from runtime.keys import AUTOGRAD, COMPOSITE_EXPLICIT, KEYS, DispatchKeySet, check_key, key_of_device
 from runtime.library import registry
 from runtime.library.autograd import AutogradFormula
@@ -215,7 +215,7 @@ class SafeKernelFunction:
         """Run the kernel on the operator's arguments."""
         values = self._operator.signature.bind(args, kwargs)
         if self._kernel is None:
-            return call_below_autograd(self._operator, values, backend_of(values))
+            return self._operator.call_below_autograd(values, backend_of(values))
         return self._kernel.run(self._operator, values)
 
     def __repr__(self) -> str:
