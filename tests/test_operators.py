@@ -18,6 +18,7 @@ from runtime.dispatch import Operator
 from runtime.registry import OperatorInfo
 from runtime.tensor import Tensor
 from runtime.testing import Sample, as_function, operator_function, sample_inputs
+from tests.results import MAY_ALIAS, edge_samples, share_memory
 
 DIFFERENTIABLE = [info for info in OPERATORS.values() if info.differentiable or info.composite]
 DTYPES = ("float32", "float64", "complex128")
@@ -376,6 +377,27 @@ def test_inplace_variant_has_the_same_tangents(info: OperatorInfo, dtype: str, r
                     found = forward_ad.unpack_dual(written).tangent
                     assert found is not None
                     np.testing.assert_allclose(found.detach().numpy(), expected, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("info", [i for i in OPERATORS.values() if "(a" not in i.schema], ids=lambda info: info.name)
+def test_results_have_memory_of_their_own(info: OperatorInfo) -> None:
+    """A write to one shows neither in the other nor twice in itself, whatever sizes and numbers were given."""
+    shared = False
+    for dtype in ("float64", "complex128", "int64"):
+        for sample in edge_samples(info, dtype):
+            given = tensors_of([*sample.args, *sample.kwargs.values()])
+            try:
+                out = tensors_of(operator_function(info)(*sample.args, **sample.kwargs))
+            except (ValueError, IndexError, RuntimeError, TypeError):
+                continue  # not every sample makes sense with all sizes 1, or in every dtype
+            shares = any(share_memory(one, other) for one in given for other in out)
+            assert not shares or info.name in MAY_ALIAS, sample.text
+            shared |= shares
+            if not shares:
+                for array in [tensor._array for tensor in out]:
+                    assert array.flags.writeable, sample.text
+                    assert all(array.strides[i] for i in range(array.ndim) if array.size and array.shape[i] > 1)
+    assert shared == (info.name in MAY_ALIAS)
 
 
 @pytest.mark.parametrize(("info", "dtype"), cases([i for i in OPERATORS.values() if "!)" not in i.schema], DTYPES))

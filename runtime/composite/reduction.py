@@ -150,10 +150,10 @@ def diff(
         raise RuntimeError("diff expects input to be at least one-dimensional")
     if n < 0:
         raise RuntimeError(f"order must be non-negative but got {n}")
+    if n == 0:  # and then nothing is put before or after it, as in PyTorch
+        return self.clone()
     parts = [part for part in (prepend, self, append) if part is not None]
     result = ops.cat(parts, dim) if len(parts) > 1 else self
-    if n == 0:
-        return result
     for _ in range(n):
         length = max(result.shape[dim] - 1, 0)
         start = min(1, result.shape[dim])

@@ -45,7 +45,7 @@ def broadcast_tensors(tensors: Sequence[Tensor]) -> Sequence[Tensor]:
     sizes: list[int] = []
     for tensor in tensors:
         sizes = broadcast_sizes(sizes, tensor.shape)
-    return [tensor.expand(sizes) for tensor in tensors]
+    return [tensor if list(tensor.shape) == sizes else tensor.expand(sizes) for tensor in tensors]
 
 
 def broadcast_to(self: Tensor, size: Sequence[int]) -> Tensor:
@@ -337,4 +337,4 @@ def repeat_interleave_self_int(
     wide = source.unsqueeze(place + 1)
     sizes = list(wide.shape)
     sizes[place + 1] = repeats
-    return wide.expand(sizes).reshape([*source.shape[:place], length, *source.shape[place + 1 :]])
+    return ops._reshape_copy(wide.expand(sizes), [*source.shape[:place], length, *source.shape[place + 1 :]])
