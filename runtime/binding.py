@@ -53,6 +53,7 @@ class Signature:
     parameters: tuple[Parameter, ...]
     positional: int
     spread: int | None  # where ints may stand without brackets: x.permute(0, 1)
+    names: frozenset[str]
 
     def bind(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[Any]:
         """The values of all arguments in the schema's order.
@@ -66,8 +67,9 @@ class Signature:
                 args = (*args[: self.spread], tuple(spread))
         if len(args) > self.positional:
             raise self.error(f"takes {self.positional} positional arguments but {len(args)} were given")
+        if kwargs and not kwargs.keys() <= self.names:
+            kwargs = self._under_own_names(kwargs)
         values = []
-        used = 0
         given = len(args)
         for position, parameter in enumerate(self.parameters):
             if position < given:
@@ -76,10 +78,6 @@ class Signature:
                 value = args[position]
             elif kwargs and parameter.name in kwargs:
                 value = kwargs[parameter.name]
-                used += 1
-            elif kwargs and (alias := _ALIASES.get(parameter.name)) is not None and alias in kwargs:
-                value = kwargs[alias]
-                used += 1
             elif parameter.required:
                 raise self.error(f"missing required argument '{parameter.name}'")
             else:
@@ -88,13 +86,23 @@ class Signature:
             values.append(
                 value if isinstance(value, parameter.as_is) else self._converted(parameter, value, position, given)
             )
-        if used != len(kwargs):
-            known = {parameter.name for parameter in self.parameters} | set(_ALIASES.values())
-            for name in kwargs:
-                if name not in known:
-                    raise self.error(f"got an unexpected keyword argument '{name}'")
-            raise self.error("got an argument under two names")
         return values
+
+    def _under_own_names(self, kwargs: Mapping[str, Any]) -> dict[str, Any]:
+        """Keyword arguments by the schema's names, of which some are given by their second names."""
+        named = {}
+        for name, value in kwargs.items():
+            own = name if name in self.names else self._own_name(name)
+            if own in named:
+                raise self.error(f"got argument '{own}' under two names")
+            named[own] = value
+        return named
+
+    def _own_name(self, alias: str) -> str:
+        for name, aliases in _ALIASES.items():
+            if alias in aliases and name in self.names:
+                return name
+        raise self.error(f"got an unexpected keyword argument '{alias}'")
 
     def _converted(self, parameter: Parameter, value: Any, position: int, given: int) -> Any:
         if value is None and parameter.default is None and not parameter.required:
@@ -124,7 +132,13 @@ class Signature:
 
 
 # NumPy's and PyTorch's second names of common arguments.
-_ALIASES = {"self": "input", "dim": "axis", "keepdim": "keepdims"}
+_ALIASES: Mapping[str, tuple[str, ...]] = {
+    "self": ("input", "x", "a", "x1"),
+    "input": ("x", "a", "x1"),
+    "dim": ("axis",),
+    "keepdim": ("keepdims",),
+    "other": ("x2",),
+}
 
 
 def describe(value: object) -> str:
@@ -146,14 +160,19 @@ def signature_of(text: str) -> Signature:
     if len(parameters) == start + 1 and parameters[start].type.startswith(("int[]", "SymInt[]")):
         spread = start
     parameters += [_parameter(argument, True) for argument in schema.kwarg_only]
-    return Signature(str(schema.name.base), schema, tuple(parameters), len(schema.positional), spread)
+    return _signature(schema, parameters, spread)
 
 
 def full_signature(schema: FunctionSchema) -> Signature:
     """The signature of an operator that was defined at run time: its out arguments are arguments like others."""
     parameters = [_exact_parameter(argument, False) for argument in schema.positional]
     parameters += [_exact_parameter(argument, True) for argument in (*schema.kwarg_only, *schema.out)]
-    return Signature(str(schema.name.base), schema, tuple(parameters), len(schema.positional), None)
+    return _signature(schema, parameters, None)
+
+
+def _signature(schema: FunctionSchema, parameters: Sequence[Parameter], spread: int | None) -> Signature:
+    names = frozenset(parameter.name for parameter in parameters)
+    return Signature(str(schema.name.base), schema, tuple(parameters), len(schema.positional), spread, names)
 
 
 def _exact_parameter(argument: Argument, keyword_only: bool) -> Parameter:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from runtime import ops
+from runtime import old_orders, ops
 from runtime.dispatch import Operator
 from runtime.dtypes import common_dtype
 from runtime.native import core
@@ -62,21 +62,22 @@ def choose(base: str, candidates: Candidates, args: tuple[Any, ...], kwargs: dic
     if known is not None:
         return known(*args, **kwargs)
     misfit: TypeError | None = None
-    for values, strict in ((args, True), (args, False), (_numbers_as_tensors(args), False)):
-        if values is None:
-            continue
+    for values, named, strict in _readings(base, args, kwargs):
         for operator, function in candidates:
-            if strict and not operator.signature.tensors_match(values, kwargs):
+            if strict and not operator.signature.tensors_match(values, named):
                 continue
             try:
-                bound = operator.signature.bind(values, kwargs)
+                bound = operator.signature.bind(values, named)
             except TypeError as error:
-                misfit = error
+                if named is kwargs and values is args:
+                    misfit = error
                 continue
-            if strict and _is_direct(operator.signature, values, kwargs):
+            if strict and _is_direct(operator.signature, values, named):
                 _choices[key] = function
                 if core is not None:
                     core.remember_choice(base, args, kwargs, function)
+            if named is not kwargs:
+                old_orders.warn(base, operator.schema)
             if out is not None:
                 return operator.out(out, *bound)
             positional = operator.signature.positional
@@ -94,9 +95,33 @@ def choose(base: str, candidates: Candidates, args: tuple[Any, ...], kwargs: dic
     )
 
 
+def _readings(
+    base: str, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Iterator[tuple[tuple[Any, ...], dict[str, Any], bool]]:
+    """The ways to understand arguments, best first; the last part says whether Tensors stand for Tensors alone."""
+    yield args, kwargs, True
+    yield args, kwargs, False
+    for named in old_orders.readings(base, args, kwargs):
+        yield (), named, False
+    if (values := _numbers_as_tensors(base, args, kwargs)) is not None:
+        yield values, kwargs, False
+
+
+class Absent:
+    """The type of `absent`, which stands for an argument that was not given, where None and all else may be."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "absent"
+
+
+absent: Final = Absent()
+
+
 def given(**arguments: Any) -> dict[str, Any]:
-    """Those of the arguments that are not None."""
-    return {name: value for name, value in arguments.items() if value is not None}
+    """Those of the arguments that are not None, and were given."""
+    return {name: value for name, value in arguments.items() if value is not None and value is not absent}
 
 
 # Overloads that were chosen before, by packet and types of the arguments.
@@ -115,11 +140,24 @@ def _is_direct(signature: Signature, args: Sequence[Any], kwargs: Mapping[str, A
     return signature.spread is None or len(args) <= signature.spread or isinstance(args[signature.spread], list | tuple)
 
 
-def _numbers_as_tensors(args: tuple[Any, ...]) -> tuple[Any, ...] | None:
+# What takes numbers in the place of all its Tensors.
+_OF_NUMBERS = frozenset(("add", "sub", "subtract", "mul", "multiply", "div", "divide", "true_divide", "floor_divide"))
+
+
+def _numbers_as_tensors(base: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[Any, ...] | None:
     """`add(2, x)`: a number in the place of the first Tensor is a Tensor of x's kind; None if it is not that case."""
-    if len(args) < 2 or type(args[0]) not in numbers or not isinstance(args[1], Tensor):
+    if not args or not _is_number(args[0]):
         return None
-    return (number_like(args[0], args[1]), *args[1:])
+    other = args[1] if len(args) > 1 else kwargs.get("other")
+    if isinstance(other, Tensor):
+        return (number_like(args[0], other), *args[1:])
+    if base in _OF_NUMBERS and _is_number(other):
+        return (wrap(np.asarray(args[0], dtype=common_dtype([args[0]]))), *args[1:])
+    return None
+
+
+def _is_number(value: Any) -> bool:
+    return type(value) in numbers or isinstance(value, np.generic)
 
 
 def number_like(number: Any, tensor: Tensor) -> Tensor:
@@ -131,19 +169,43 @@ def number_like(number: Any, tensor: Tensor) -> Tensor:
 
 
 def foreign_operand(packet: str, self: Tensor, other: Any) -> Any:
-    """`self op other` where `other` is neither a plain Tensor nor a Python number."""
+    """`self op other` where `other` is neither a plain Tensor nor a Python number.
+
+    With an array NumPy computes, and gives a Tensor of what it takes the two to; it knows us by `__array_priority__`.
+    Equality is decided here, since nothing would come of it otherwise.
+    """
+    if isinstance(other, np.ndarray):
+        if packet not in ("eq", "ne") or not _is_numeric(other):
+            return NotImplemented
+        other = wrap(other)
     try:
         return getattr(ops, packet)(self, other)
     except TypeError:
-        if isinstance(other, Tensor | int | float | complex | np.generic | np.ndarray):
+        if isinstance(other, Tensor | int | float | complex | np.generic):
             raise
         return NotImplemented
 
 
 def swapped(packet: str, self: Tensor, other: Any) -> Any:
     """`other op self` where `other` is no Tensor."""
-    if type(other) in numbers or isinstance(other, np.generic):
-        return getattr(ops, packet)(number_like(other, self), self)
     if isinstance(other, Tensor):
         return getattr(ops, packet)(other, self)
+    if packet == "matmul":
+        return NotImplemented
+    if _is_number(other):
+        return getattr(ops, packet)(number_like(other, self), self)
+    if packet == "div" and _is_numeric(other):  # the only sign that an array may stand on the left of
+        return ops.reciprocal(self) * other
     return NotImplemented
+
+
+def inverted(packet: str, self: Tensor) -> Tensor:
+    """`~self`."""
+    if self._array.dtype.kind not in "biu":
+        raise TypeError("~ (operator.invert) is only implemented on integer and Boolean-type tensors")
+    out: Tensor = getattr(ops, packet)(self)
+    return out
+
+
+def _is_numeric(value: Any) -> bool:
+    return isinstance(value, np.ndarray) and value.dtype.kind in "biufc"

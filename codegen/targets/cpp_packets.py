@@ -66,12 +66,12 @@ def sign_fields(plan: Plan, entries: Set[str]) -> Iterator[str]:
     candidates = {packet.base: packet.candidates for packet in packet_views(plan)}
     for sign in sign_views(plan):
         unary, tensor, number = None, sign.tensor, sign.number
-        if sign.kind == "unary":
+        if sign.kind in ("unary", "inverted"):
             unary = unary_overload([(o.function, o.parameters) for o in packets[sign.packet].overloads])
         if sign.kind == "inplace":
             tensor, number = binary_overloads([(c.function, c.parameters) for c in candidates[sign.packet]])
         native = [name if name in entries else None for name in (unary, tensor, number)]
-        if sign.kind in ("unary", "binary", "inplace") and any(native):
+        if sign.kind != "swapped" and any(native):
             place = ("generated.operators", sign.function) if sign.function else ("generated.methods", sign.dunder)
             yield _fields(sign.dunder, *place, *native)
 

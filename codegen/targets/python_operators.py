@@ -40,13 +40,14 @@ REFLECTED_SIGNS = {
     "radd": ("add", False), "rmul": ("mul", False), "rsub": ("rsub", False), "rtruediv": ("div", True),
     "rpow": ("pow", True), "rfloordiv": ("floor_divide", True), "rmod": ("remainder", True),
     "rmatmul": ("matmul", True), "rand": ("bitwise_and", False), "ror": ("bitwise_or", False),
-    "rxor": ("bitwise_xor", False),
+    "rxor": ("bitwise_xor", False), "rlshift": ("bitwise_left_shift", True), "rrshift": ("bitwise_right_shift", True),
 }  # fmt: skip
 INPLACE_SIGNS = {
     "iadd": "add_", "isub": "sub_", "imul": "mul_", "itruediv": "div_", "ifloordiv": "floor_divide_",
     "imod": "remainder_", "ipow": "pow_", "iand": "bitwise_and_", "ior": "bitwise_or_", "ixor": "bitwise_xor_",
+    "ilshift": "bitwise_left_shift_", "irshift": "bitwise_right_shift_",
 }  # fmt: skip
-UNARY_SIGNS = {"neg": "neg", "abs": "abs", "invert": "bitwise_not"}
+UNARY_SIGNS = {"neg": "neg", "pos": "positive", "abs": "abs", "invert": "bitwise_not"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +102,7 @@ class SignView:
     packet: str
     tensor: str | None
     number: str | None
-    kind: str  # binary, swapped, unary, inplace
+    kind: str  # binary, swapped, unary, inverted, inplace
     function: str | None = None  # one in `operators` that has the straight way of the Tensor overload in it
 
 
@@ -426,8 +427,8 @@ def packet_views(plan: Plan) -> list[PacketView]:
 
 
 # Parameters that have a second name, NumPy's or PyTorch's (`runtime.binding` knows which): `self` is also `input`.
-_ALIASED_IN_FUNCTIONS = frozenset(("self", "dim", "keepdim"))
-_ALIASED_IN_METHODS = _ALIASED_IN_FUNCTIONS - {"self"}
+_ALIASED_IN_FUNCTIONS = frozenset(("self", "input", "dim", "keepdim", "other"))
+_ALIASED_IN_METHODS = _ALIASED_IN_FUNCTIONS - {"self", "input"}
 
 
 def _packet_view(
@@ -436,19 +437,24 @@ def _packet_view(
     function, parameters = candidates[0].function, candidates[0].parameters
     spread = spread_position(parameters)
     names = {parameter.name for parameter in parameters}
-    alone = len(candidates) == 1 and spread is None
+    # Where factors are keyword-only, PyTorch's old orders have them by position (`runtime.old_orders`).
+    factors = any(parameter.keyword_only and str(parameter.type) == "Scalar" for parameter in parameters)
+    alone = len(candidates) == 1 and spread is None and not factors
     given = "*args, **kwargs"
-    if not alone:
+    if factors and len(candidates) == 1:
+        lines = _lines_with_factors(base, candidates[0])
+    elif not alone:
         lines = _choice_lines(base, candidates, spread)
         if spread:
             given = f"{identifier(parameters[0].name)}=None, *args, **kwargs"
     elif names & _ALIASED_IN_FUNCTIONS:
-        given = f"{signature(parameters, required=False)}, **kwargs"
+        absent = frozenset(p.name for p in parameters if p.name in _ALIASED_IN_FUNCTIONS and p.default != "None")
+        given = f"{signature(parameters, required=False, absent=absent)}, **kwargs"
         known = ", ".join(f"{name}={name}" for name in map(identifier, (p.name for p in parameters)))
         lines = [
             "if kwargs:",
             f"    return choose({base!r}, {base}_overloads, (), {{**given({known}), **kwargs}})",
-            f"return operators.{function}({forwarded(parameters)})",
+            f"return operators.{function}({forwarded(parameters, absent)})",
         ]
     else:
         lines = []
@@ -465,6 +471,17 @@ def _packet_view(
         packet is None or packet.is_function,
         None if packet is None else packet.python_module,
     )
+
+
+def _lines_with_factors(base: str, candidate: Candidate) -> list[str]:
+    positional = sum(not parameter.keyword_only for parameter in candidate.parameters)
+    keywords = [repr(identifier(parameter.name)) for parameter in candidate.parameters if parameter.keyword_only]
+    names = f"{{{', '.join(keywords)}}}"
+    return [
+        f"if len(args) == {positional} and (not kwargs or kwargs.keys() <= {names}):",
+        f"    return operators.{candidate.function}(*args, **kwargs)",
+        f"return choose({base!r}, {base}_overloads, args, kwargs)",
+    ]
 
 
 def _choice_lines(base: str, candidates: list[Candidate], spread: int | None) -> list[str]:
@@ -556,7 +573,9 @@ def sign_views(plan: Plan) -> list[SignView]:
         if base in packets:
             signs.append(_binary_sign(sign, packets[base], "swapped" if swapped else "binary", {}))
     signs += [SignView(f"__{s}__", b, None, None, "inplace") for s, b in INPLACE_SIGNS.items() if b in inplace]
-    signs += [SignView(f"__{s}__", b, None, None, "unary") for s, b in UNARY_SIGNS.items() if b in packets]
+    for s, base in UNARY_SIGNS.items():
+        if base in packets:
+            signs.append(SignView(f"__{s}__", base, None, None, "inverted" if s == "invert" else "unary"))
     return signs
 
 

@@ -172,6 +172,6 @@ def _sign_stubs(plan: Plan) -> list[SignStub]:
     stubs = []
     for sign in sign_views(plan):
         ignore = "  # type: ignore[override]" if sign.dunder in ("__eq__", "__ne__") else ""
-        parameters = "self" if sign.kind == "unary" else "self, other: Tensor | Scalar"
+        parameters = "self" if sign.kind in ("unary", "inverted") else "self, other: Tensor | Scalar"
         stubs.append(SignStub(sign.dunder, parameters, ignore))
     return stubs

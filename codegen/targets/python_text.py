@@ -204,10 +204,16 @@ def default_text(parameter: ParameterPlan) -> str:
     return repr(value)
 
 
-def signature(parameters: tuple[ParameterPlan, ...], out: str | None = None, required: bool = True) -> str:
+def signature(
+    parameters: tuple[ParameterPlan, ...],
+    out: str | None = None,
+    required: bool = True,
+    absent: frozenset[str] = frozenset(),
+) -> str:
     """A parameter list; `out` names a last keyword-only parameter, with its default.
 
     `required`: whether parameters without a default have to be given; else they are None where they are not.
+    `absent`: parameters with a default that are `absent` where they are not given.
     """
     parts = []
     starred = False
@@ -218,6 +224,8 @@ def signature(parameters: tuple[ParameterPlan, ...], out: str | None = None, req
         name = identifier(parameter.name)
         if parameter.default is None:
             parts.append(name if required else f"{name}=None")
+        elif parameter.name in absent:
+            parts.append(f"{name}=absent")
         else:
             parts.append(f"{name}={default_text(parameter)}")
     if out is not None:
@@ -225,10 +233,15 @@ def signature(parameters: tuple[ParameterPlan, ...], out: str | None = None, req
     return ", ".join(parts)
 
 
-def forwarded(parameters: tuple[ParameterPlan, ...]) -> str:
-    """The arguments that pass parameters on under their own names."""
-    names = [(identifier(p.name), p.keyword_only) for p in parameters]
-    return ", ".join(f"{name}={name}" if keyword_only else name for name, keyword_only in names)
+def forwarded(parameters: tuple[ParameterPlan, ...], absent: frozenset[str] = frozenset()) -> str:
+    """The arguments that pass parameters on under their own names; those that may be `absent`, by their default."""
+    parts = []
+    for parameter in parameters:
+        name = value = identifier(parameter.name)
+        if parameter.name in absent and parameter.default is not None:
+            value = f"{default_text(parameter)} if {name} is absent else {name}"
+        parts.append(f"{name}={value}" if parameter.keyword_only else value)
+    return ", ".join(parts)
 
 
 def plain(parameters: tuple[ParameterPlan, ...]) -> str:

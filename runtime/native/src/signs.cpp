@@ -24,6 +24,14 @@ constexpr const char* kNames[] = {"add",    "sub",    "mul", "truediv", "floordi
                                   "lshift", "rshift", "matmul", "neg", "abs", "invert"};
 constexpr size_t kCount = sizeof(kNames) / sizeof(kNames[0]);
 
+// The sign that is for integers and bools alone; the Python method refuses the rest.
+constexpr size_t kInvert = 15;
+
+bool holds_integers(PyObject* tensor) {
+  const int type = PyArray_TYPE(array_of(tensor));
+  return PyTypeNum_ISINTEGER(type) || PyTypeNum_ISBOOL(type);
+}
+
 // How many of them, from the first, have a form that writes in place.
 constexpr size_t kWriting = 10;
 
@@ -83,7 +91,7 @@ PyObject* writing_power_sign(PyObject* self, PyObject* other, PyObject* modulus)
 template <size_t index>
 PyObject* unary_sign(PyObject* self) {
   const Loaded& sign = forward[index];
-  if (sign.unary != nullptr && is_plain(self)) {
+  if (sign.unary != nullptr && is_plain(self) && (index != kInvert || holds_integers(self))) {
     return sign.unary->vectorcall(nullptr, &self, 1, nullptr);
   }
   if (sign.fallback == nullptr) {
