@@ -71,6 +71,11 @@ class SavedVariable:
         return self.expr.index
 
     @property
+    def is_freed(self) -> bool:
+        """Whether a backward drops it: a Node that saved no Tensor can be run again."""
+        return self.shape != "value"
+
+    @property
     def is_hidden(self) -> bool:
         """Whether it is a value for the formulas alone; PyTorch shows numbers and strings, and lists of them."""
         if self.shape != "value":

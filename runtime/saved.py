@@ -88,7 +88,7 @@ class SavedTensor:
                 "backward."
             )
         if self._tensor is None:
-            raise RuntimeError("Calling register_hooks on a saved tensor with value None is not supported.")
+            raise RuntimeError("Calling register_hooks on a saved tensor with value None is forbidden")
         self.pack(self._tensor, (pack_hook, unpack_hook))
 
     def pack(self, shown: Tensor, hooks: Hooks) -> None:
@@ -134,8 +134,8 @@ class SavedTensor:
         return out
 
     def free(self) -> None:
-        """Drop the Tensor."""
-        self._freed = True
+        """Drop the Tensor; where nothing was saved there is nothing to miss."""
+        self._freed = self._freed or self._tensor is not None or self._unpack is not None
         self._tensor = self._packed = None
 
     def _unpacked(self, node: Node, unpack_hook: Callable[[Any], Tensor]) -> Tensor:

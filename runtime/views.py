@@ -21,6 +21,7 @@ from runtime.linear import LinearBackward, apply_linear, edge_of
 from runtime.modes import grad_mode, plain
 from runtime.native import core
 from runtime.node import LEAF, NOWHERE, Leaf, Node, OutputEdge
+from runtime.saved import freed_error
 from runtime.sharing import counter, guard, share, views_over
 from runtime.tensor import MARKS, UNTRACKED, Tensor, ViewKind, wrap
 
@@ -299,11 +300,11 @@ class StaleView(Node):
 class CopySlices(Node):
     """An in-place write through a view, as the base sees it: one slice of its gradient goes through the operator."""
 
-    __slots__ = ("_recorded", "_written", "inner", "region")
+    __slots__ = ("_freed", "_recorded", "_written", "inner", "region")
 
     def __init__(self, root: Tensor, view: Tensor, inner: Node) -> None:
         self.inner = inner
-        self._recorded = False
+        self._freed = self._recorded = False
         self.region = Region(root._array, view._array)
         # Which of the operator's edges is the written value's: its gradient goes into the slice, not along the edge.
         old = view._edge
@@ -322,6 +323,8 @@ class CopySlices(Node):
 
     def apply(self, grad: Tensor) -> tuple[Tensor | None, ...]:
         """The slice of `grad` through the operator, the rest as it is."""
+        if self._freed:
+            raise freed_error(self)
         region = self.region
         piece = apply_linear(grad, region.gather, region.scatter)
         self._recorded |= grad_mode.enabled
@@ -343,7 +346,8 @@ class CopySlices(Node):
         return (rest, *results)
 
     def release(self) -> None:
-        """Drop the saved state of the operator."""
+        """Drop the saved state of the operator; as in PyTorch there is no second time, whatever that was."""
+        self._freed = True
         # A saved result has the inner Node as its history. Once a recorded backward used that, the inner Node is part
         # of a graph itself, is run after this one, and drops its state then.
         if not self._recorded:

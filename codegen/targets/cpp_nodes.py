@@ -99,7 +99,7 @@ def node_view(operator: OperatorPlan, node: NodePlan, library: Library, needs: N
         tuple(wrapped(f"bool {node.class_name}::apply(", given, ") {")),
         tuple(apply),
         uses_node,
-        tuple(wrapped("  drop_all(", ["node", *slots], ");")) if slots else (),
+        tuple(wrapped("  release_all(", ["all", *slots], ");")) if slots else (),
         tuple(wrapped("  return visit_all(", ["visit", "arg", *slots], ");")) if slots else (),
         tuple(line for variable in node.saved for line in _property_lines(variable, node)),
         tuple(_table(node)),
@@ -204,8 +204,6 @@ def _apply_lines(node: NodePlan, library: Library, needs: Needs) -> tuple[list[s
     out = Statements()
     tables: list[str] = []
     names: dict[str, str] = {}
-    if node.saved:
-        out.add("if (!check_not_freed(node)) return false;")
     for variable in node.saved:
         name = names[variable.name] = identifier(variable.name)
         without = variable.shape == "result" and node.output_nr(variable) is None

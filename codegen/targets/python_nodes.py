@@ -42,7 +42,7 @@ def node_view(node: NodePlan, function: str, parameters: tuple[ParameterPlan, ..
         "None" if node.dynamic else str(len(node.outputs)),
         "grad_0" if node.single else "grads",
         tuple(_apply_lines(node, printer)),
-        tuple(f"del self.{name}" for name in attributes),
+        tuple(_release_lines(node)),
         tuple(_properties(node)),
         plain(parameters),
         (*_check_lines(parameters, node), *record_lines(parameters, node, node.class_name)),
@@ -56,6 +56,19 @@ def _attributes(variable: SavedVariable) -> list[str]:
     if variable.shape == "result":
         return [name, f"{name}_version", f"{name}_at"]
     return [name]
+
+
+def _release_lines(node: NodePlan) -> list[str]:
+    """Drop the Tensors that were saved; a Node that saved none stays usable, and other values stay readable."""
+    lines = []
+    for variable in node.saved:
+        if not variable.is_freed:
+            continue
+        if variable.shape == "optional" or _condition(variable, node) is not None:
+            lines += [f"    if self._{variable.name} is not None:", f"        del self._{variable.name}"]
+        else:
+            lines.append(f"    del self._{variable.name}")
+    return ["try:", *lines, "except AttributeError:", "    pass  # another thread was first"] if lines else []
 
 
 # -- recording

@@ -19,7 +19,7 @@ from runtime.autograd.grad_mode import no_grad
 from runtime.linear import edge_of
 from runtime.modes import grad_mode, tell_recorded
 from runtime.node import LEAF, Edge, Node, OutputEdge
-from runtime.saved import SavedTensor, save
+from runtime.saved import SavedTensor, freed_error, save
 from runtime.tensor import Tensor, wrap
 
 _TWO_WAYS = (
@@ -76,12 +76,16 @@ class FunctionCtx:
         """
         if self._saved_for_forward is not None and self._in_jvp:
             return tuple(self._saved_for_forward)
+        if self._freed:
+            raise freed_error(self)
         if self._saved is None:
             return tuple(self._to_save)
         return tuple([saved.unpack(self) for saved in self._saved])
 
     @property
     def _raw_saved_tensors(self: Any) -> tuple[SavedTensor, ...]:
+        if self._freed:
+            raise freed_error(self)
         return tuple(self._saved or ())
 
 
@@ -104,6 +108,7 @@ class FunctionNode(FunctionCtx, Node):
         super().__init__(tuple(edges), (), ())
         self._to_save = ()
         self._saved: list[SavedTensor] | None = None
+        self._freed = False
         self._saved_for_forward = None
         self._in_jvp = False
         self._dirty = ()
@@ -146,7 +151,8 @@ class FunctionNode(FunctionCtx, Node):
         return tuple(found)
 
     def release(self) -> None:
-        """Drop what was saved."""
+        """Drop what was saved; a `backward` that does not ask for it can be run again."""
+        self._freed = True
         for saved in self._saved or ():
             saved.free()
 

@@ -62,16 +62,15 @@ def unbind_backward(grads: Sequence[Tensor | None], sizes: Sequence[int], dim: i
     return ops.stack([ops.zeros(rest, dtype=dtype) if grad is None else grad for grad in grads], dim)
 
 
-def cat_backward(grad: Tensor, tensors: Sequence[Tensor], dim: int) -> list[Tensor]:
+def cat_backward(grad: Tensor, sizes: Sequence[Sequence[int]], dim: int) -> list[Tensor]:
     """To each Tensor its part.  Empty vectors were left out of the join, whatever its other dims."""
     parts, start = [], 0
-    for tensor in tensors:
-        if tuple(tensor.shape) == (0,):
+    for size in sizes:
+        if tuple(size) == (0,):
             parts.append(ops.zeros([0], dtype=grad.dtype))
             continue
-        length = tensor.shape[dim]
-        parts.append(grad.narrow(dim, start, length))
-        start += length
+        parts.append(grad.narrow(dim, start, size[dim]))
+        start += size[dim]
     return parts
 
 

@@ -92,7 +92,6 @@ struct Node {
   long long sequence_nr;
   const NodeClass* cls;
   int ndim;  // -1: `shape` has them
-  bool freed;
   npy_intp dims[kInlineDims];
 };
 
@@ -106,9 +105,9 @@ struct NodeClass {
   int edges;
   // The gradients of the inputs, one for each edge, as new references or null for None. False: an exception is set.
   mutable bool (*apply)(Node* self, PyObject* grad, PyObject** results);
-  // Drop saved state. Called once; sets self->freed before or after as it likes.
-  void (*release)(Node* self);
-  int (*traverse)(Node* self, visitproc visit, void* arg);  // what release would drop
+  // Drop the saved Tensors; what else was saved too where it is `all`.
+  void (*release)(Node* self, bool all);
+  int (*traverse)(Node* self, visitproc visit, void* arg);  // all that was saved
   PyGetSetDef* saved;  // `_saved_NAME`, ended by an empty one; the setters are for runtime.recording alone
   mutable PyTypeObject* type = nullptr;  // the Python class, once it is made
 };
@@ -174,6 +173,8 @@ inline bool has_edge(Node* node, int index) { return edges_of(node)[index] != nu
 
 // -- saved state
 
+// The version of a slot that kept something until it was released.
+constexpr int64_t kFreed = -1;
 // A saved input; tensor is null where it was not needed.
 struct SavedInput {
   PyObject* tensor;
@@ -204,6 +205,14 @@ inline void drop(SavedInput& slot) { Py_CLEAR(slot.tensor); }
 inline void drop(SavedResult& slot) {
   Py_CLEAR(slot.array);
   drop_counter(std::exchange(slot.writes, nullptr));
+}
+inline void release(SavedInput& slot) {
+  if (slot.tensor != nullptr) slot.version = kFreed;
+  drop(slot);
+}
+inline void release(SavedResult& slot) {
+  if (slot.array != nullptr) slot.at = kFreed;
+  drop(slot);
 }
 
 // Sets the exception of saved state that is gone.

@@ -493,10 +493,7 @@ bool Run::release(Node* node) {
     Ref released(PyObject_VectorcallMethod(names().release, &self, 1, nullptr));
     return static_cast<bool>(released);
   }
-  if (!node->freed) {
-    node->freed = true;
-    if (node->cls->release != nullptr) node->cls->release(node);
-  }
+  if (node->cls->release != nullptr) node->cls->release(node, false);
   return true;
 }
 

@@ -394,11 +394,6 @@ inline void set_optional_edge(Node* node, int index, PyObject* tensor) {
   if (tensor != Py_None) set_edge(node, index, tensor);
 }
 
-inline bool check_not_freed(Node* node) {
-  if (node->freed) raise_freed(node);
-  return !node->freed;
-}
-
 // A saved input or output, checked for writes since. The reference is owned: while a formula runs, another thread may
 // free the Node.
 inline Ref saved(Node* node, const char* name, const SavedInput& slot) {
@@ -418,12 +413,20 @@ inline Ref saved_without_history(Node* node, const char* name, const SavedResult
 
 inline void drop(PyObject*& slot) { Py_CLEAR(slot); }
 
-template <class... Slots>
-void drop_all(Node* node, Slots&... slots) {
-  node->freed = true;
-  (drop(slots), ...);
+template <class Slot>
+void release_slot([[maybe_unused]] bool all, Slot& slot) {
+  if constexpr (!std::is_same_v<Slot, PyObject*>) {
+    release(slot);
+  } else if (all) {
+    drop(slot);
+  }
 }
-inline void drop_nothing(Node*) {}
+
+template <class... Slots>
+void release_all(bool all, Slots&... slots) {
+  (release_slot(all, slots), ...);
+}
+inline void drop_nothing(Node*, bool) {}
 
 inline int visit_slot(visitproc visit, void* arg, PyObject* slot) {
   return slot == nullptr ? 0 : visit(slot, arg);
@@ -464,7 +467,6 @@ Slot slot_of(Slot N::*);
 template <auto member, bool history>
 PyObject* get_saved(PyObject* self, void* name) {
   auto* node = detail::node_of(self, member);
-  if (!check_not_freed(node)) return nullptr;
   if constexpr (history) {
     return saved(node, static_cast<const char*>(name), node->*member).release();
   } else {

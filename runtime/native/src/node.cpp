@@ -86,10 +86,7 @@ int traverse(PyObject* self, visitproc visit, void* arg) {
 
 int clear(PyObject* self) {
   Node* node = as_node(self);
-  if (!node->freed) {
-    node->freed = true;
-    if (node->cls->release != nullptr) node->cls->release(node);
-  }
+  if (node->cls->release != nullptr) node->cls->release(node, true);
   PyObject** edges = edges_of(node);
   for (int i = 0; i < node->cls->edges; ++i) Py_CLEAR(edges[i]);
   return clear_base(self);
@@ -147,10 +144,7 @@ PyObject* py_apply(PyObject* self, PyObject* grad) {
 
 PyObject* py_release(PyObject* self, PyObject*) {
   Node* node = as_node(self);
-  if (!node->freed) {
-    node->freed = true;
-    if (node->cls->release != nullptr) node->cls->release(node);
-  }
+  if (node->cls->release != nullptr) node->cls->release(node, false);
   Py_RETURN_NONE;
 }
 
@@ -339,11 +333,11 @@ void raise_freed(Node* self) {
 }
 
 PyObject* unpack(Node* self, const char* name, const SavedInput& slot) {
-  if (self->freed) {
+  if (slot.tensor == nullptr) {
+    if (slot.version != kFreed) return Py_None;
     raise_freed(self);
     return nullptr;
   }
-  if (slot.tensor == nullptr) return Py_None;
   PyObject* writes = as_tensor(slot.tensor)->writes;
   if (writes != Py_None) {
     int64_t count;
@@ -357,11 +351,11 @@ PyObject* unpack(Node* self, const char* name, const SavedInput& slot) {
 }
 
 Ref unpack(Node* self, const char* name, const SavedResult& slot, bool history) {
-  if (self->freed) {
+  if (slot.array == nullptr) {
+    if (slot.at != kFreed) return Ref::borrow(Py_None);
     raise_freed(self);
     return Ref();
   }
-  if (slot.array == nullptr) return Ref::borrow(Py_None);
   Ref out = new_tensor(Ref::borrow(slot.array));
   if (!out) return out;
   Tensor* tensor = as_tensor(out.get());

@@ -12,7 +12,7 @@ struct HighestBackward0 final : Node {
 
   static bool record(PyObject* const* outs, PyObject* self, PyObject* dim);
   static bool apply(Node* base, PyObject* grad, PyObject** results);
-  static void release(Node* base);
+  static void release(Node* base, bool all);
   static int traverse(Node* base, visitproc visit, void* arg);
   static PyGetSetDef properties[];
 };
@@ -30,7 +30,6 @@ bool HighestBackward0::record(PyObject* const* outs, PyObject* self, PyObject* d
 
 bool HighestBackward0::apply(Node* base, PyObject* grad, PyObject** results) {
   auto* node = static_cast<HighestBackward0*>(base);
-  if (!check_not_freed(node)) return false;
   Ref dim = saved(node, "dim", node->saved_dim);
   if (!dim) return false;
   Ref indices = saved_without_history(node, "indices", node->saved_indices);
@@ -46,9 +45,9 @@ bool HighestBackward0::apply(Node* base, PyObject* grad, PyObject** results) {
   return true;
 }
 
-void HighestBackward0::release(Node* base) {
+void HighestBackward0::release(Node* base, bool all) {
   auto* node = static_cast<HighestBackward0*>(base);
-  drop_all(node, node->saved_dim, node->saved_indices, node->saved_self_sym_sizes);
+  release_all(all, node->saved_dim, node->saved_indices, node->saved_self_sym_sizes);
 }
 
 int HighestBackward0::traverse(Node* base, visitproc visit, void* arg) {

@@ -10,7 +10,7 @@ struct MulBackward1 final : Node {
 
   static bool record(PyObject* out, PyObject* self, PyObject* other);
   static bool apply(Node* base, PyObject* grad, PyObject** results);
-  static void release(Node* base);
+  static void release(Node* base, bool all);
   static int traverse(Node* base, visitproc visit, void* arg);
   static PyGetSetDef properties[];
 };
@@ -30,7 +30,6 @@ constexpr Step MulBackward1_self[] = {
 
 bool MulBackward1::apply(Node* base, PyObject* grad, PyObject** results) {
   auto* node = static_cast<MulBackward1*>(base);
-  if (!check_not_freed(node)) return false;
   Ref other = saved(node, "other", node->saved_other);
   if (!other) return false;
   Ref for_self;
@@ -51,9 +50,9 @@ bool MulBackward1::apply(Node* base, PyObject* grad, PyObject** results) {
   return true;
 }
 
-void MulBackward1::release(Node* base) {
+void MulBackward1::release(Node* base, bool all) {
   auto* node = static_cast<MulBackward1*>(base);
-  drop_all(node, node->saved_other);
+  release_all(all, node->saved_other);
 }
 
 int MulBackward1::traverse(Node* base, visitproc visit, void* arg) {

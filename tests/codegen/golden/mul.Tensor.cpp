@@ -11,7 +11,7 @@ struct MulBackward0 final : Node {
 
   static bool record(PyObject* out, PyObject* self, PyObject* other);
   static bool apply(Node* base, PyObject* grad, PyObject** results);
-  static void release(Node* base);
+  static void release(Node* base, bool all);
   static int traverse(Node* base, visitproc visit, void* arg);
   static PyGetSetDef properties[];
 };
@@ -36,7 +36,6 @@ constexpr Step MulBackward0_other[] = {
 
 bool MulBackward0::apply(Node* base, PyObject* grad, PyObject** results) {
   auto* node = static_cast<MulBackward0*>(base);
-  if (!check_not_freed(node)) return false;
   Ref other = saved(node, "other", node->saved_other);
   if (!other) return false;
   Ref self = saved(node, "self", node->saved_self);
@@ -72,9 +71,9 @@ bool MulBackward0::apply(Node* base, PyObject* grad, PyObject** results) {
   return true;
 }
 
-void MulBackward0::release(Node* base) {
+void MulBackward0::release(Node* base, bool all) {
   auto* node = static_cast<MulBackward0*>(base);
-  drop_all(node, node->saved_other, node->saved_self);
+  release_all(all, node->saved_other, node->saved_self);
 }
 
 int MulBackward0::traverse(Node* base, visitproc visit, void* arg) {

@@ -11,7 +11,7 @@ struct NormOfBackward0 final : Node {
 
   static bool record(PyObject* out, PyObject* input, PyObject* weight);
   static bool apply(Node* base, PyObject* grad, PyObject** results);
-  static void release(Node* base);
+  static void release(Node* base, bool all);
   static int traverse(Node* base, visitproc visit, void* arg);
   static PyGetSetDef properties[];
 };
@@ -29,7 +29,6 @@ bool NormOfBackward0::record(PyObject* out, PyObject* input, PyObject* weight) {
 
 bool NormOfBackward0::apply(Node* base, PyObject* grad, PyObject** results) {
   auto* node = static_cast<NormOfBackward0*>(base);
-  if (!check_not_freed(node)) return false;
   Ref input = saved(node, "input", node->saved_input);
   if (!input) return false;
   Ref weight = saved(node, "weight", node->saved_weight);
@@ -47,9 +46,9 @@ bool NormOfBackward0::apply(Node* base, PyObject* grad, PyObject** results) {
   return true;
 }
 
-void NormOfBackward0::release(Node* base) {
+void NormOfBackward0::release(Node* base, bool all) {
   auto* node = static_cast<NormOfBackward0*>(base);
-  drop_all(node, node->saved_input, node->saved_weight);
+  release_all(all, node->saved_input, node->saved_weight);
 }
 
 int NormOfBackward0::traverse(Node* base, visitproc visit, void* arg) {

@@ -10,7 +10,7 @@ struct SharpenBackward0 final : Node {
 
   static bool record(PyObject* out, PyObject* self, PyObject* by);
   static bool apply(Node* base, PyObject* grad, PyObject** results);
-  static void release(Node* base);
+  static void release(Node* base, bool all);
   static int traverse(Node* base, visitproc visit, void* arg);
   static PyGetSetDef properties[];
 };
@@ -26,7 +26,6 @@ bool SharpenBackward0::record(PyObject* out, PyObject* self, PyObject* by) {
 
 bool SharpenBackward0::apply(Node* base, PyObject* grad, PyObject** results) {
   auto* node = static_cast<SharpenBackward0*>(base);
-  if (!check_not_freed(node)) return false;
   Ref by = saved(node, "by", node->saved_by);
   if (!by) return false;
   Ref for_self;
@@ -40,9 +39,9 @@ bool SharpenBackward0::apply(Node* base, PyObject* grad, PyObject** results) {
   return true;
 }
 
-void SharpenBackward0::release(Node* base) {
+void SharpenBackward0::release(Node* base, bool all) {
   auto* node = static_cast<SharpenBackward0*>(base);
-  drop_all(node, node->saved_by);
+  release_all(all, node->saved_by);
 }
 
 int SharpenBackward0::traverse(Node* base, visitproc visit, void* arg) {

@@ -12,7 +12,7 @@ struct ShrinkBackward0 final : Node {
 
   static bool record(PyObject* out, PyObject* self, PyObject* lambd, PyObject* mode);
   static bool apply(Node* base, PyObject* grad, PyObject** results);
-  static void release(Node* base);
+  static void release(Node* base, bool all);
   static int traverse(Node* base, visitproc visit, void* arg);
   static PyGetSetDef properties[];
 };
@@ -30,7 +30,6 @@ bool ShrinkBackward0::record(PyObject* out, PyObject* self, PyObject* lambd, PyO
 
 bool ShrinkBackward0::apply(Node* base, PyObject* grad, PyObject** results) {
   auto* node = static_cast<ShrinkBackward0*>(base);
-  if (!check_not_freed(node)) return false;
   Ref result_ = saved(node, "result", node->saved_result);
   if (!result_) return false;
   Ref lambd = saved(node, "lambd", node->saved_lambd);
@@ -51,9 +50,9 @@ bool ShrinkBackward0::apply(Node* base, PyObject* grad, PyObject** results) {
   return true;
 }
 
-void ShrinkBackward0::release(Node* base) {
+void ShrinkBackward0::release(Node* base, bool all) {
   auto* node = static_cast<ShrinkBackward0*>(base);
-  drop_all(node, node->saved_result, node->saved_lambd, node->saved_mode);
+  release_all(all, node->saved_result, node->saved_lambd, node->saved_mode);
 }
 
 int ShrinkBackward0::traverse(Node* base, visitproc visit, void* arg) {

@@ -11,7 +11,7 @@ struct TotalBackward0 final : Node {
 
   static bool record(PyObject* out, PyObject* self, PyObject* keepdim);
   static bool apply(Node* base, PyObject* grad, PyObject** results);
-  static void release(Node* base);
+  static void release(Node* base, bool all);
   static int traverse(Node* base, visitproc visit, void* arg);
   static PyGetSetDef properties[];
 };
@@ -29,7 +29,6 @@ bool TotalBackward0::record(PyObject* out, PyObject* self, PyObject* keepdim) {
 
 bool TotalBackward0::apply(Node* base, PyObject* grad, PyObject** results) {
   auto* node = static_cast<TotalBackward0*>(base);
-  if (!check_not_freed(node)) return false;
   Ref keepdim = saved(node, "keepdim", node->saved_keepdim);
   if (!keepdim) return false;
   Ref self_sym_sizes = saved(node, "self_sym_sizes", node->saved_self_sym_sizes);
@@ -49,9 +48,9 @@ bool TotalBackward0::apply(Node* base, PyObject* grad, PyObject** results) {
   return true;
 }
 
-void TotalBackward0::release(Node* base) {
+void TotalBackward0::release(Node* base, bool all) {
   auto* node = static_cast<TotalBackward0*>(base);
-  drop_all(node, node->saved_keepdim, node->saved_self_sym_sizes);
+  release_all(all, node->saved_keepdim, node->saved_self_sym_sizes);
 }
 
 int TotalBackward0::traverse(Node* base, visitproc visit, void* arg) {
