@@ -276,23 +276,61 @@ def apply(operator: Operator, out: Any, values: Sequence[Any], record: Callable[
 
 
 def apply_function(
-    inputs: Sequence[Any], outputs: Sequence[Any], jvp: Callable[[list[Tensor | None]], Sequence[Tensor | None]]
+    inputs: Sequence[Any],
+    outputs: Sequence[Any],
+    jvp: Callable[[list[Tensor | None]], Sequence[Tensor | None]],
+    written: set[int],
 ) -> None:
     """Give the results of a custom Function their tangents, by its own rule.
 
     Args:
         inputs: what it was called with.
         outputs: its results, recorded already if they are recorded at all.
-        jvp: the tangents of the results from those of the inputs.
+        jvp: the tangents of the results from those of the inputs; those of what was written are written by it.
+        written: the identities of the inputs that the Function wrote in place.
     """
     for number, level in enumerate(_state.levels):
         given = [_lookup(value, level) if isinstance(value, Tensor) else None for value in inputs]
         if all(tangent is None for tangent in given):
             continue
         _remember([out for out in outputs if isinstance(out, Tensor)])
+        taken = {id(tangent) for tangent in given}
         for out, tangent in zip(outputs, _outside(number, jvp, given), strict=True):
-            if isinstance(out, Tensor) and tangent is not None:
-                _outside(number, _carry, out, tangent, level)
+            if not isinstance(out, Tensor) or tangent is None:
+                continue
+            if id(out) in written:
+                if _lookup(out, level) is not tangent:
+                    _outside(number, _overwrite, out, tangent, level)
+                continue
+            if out._base is None and (id(tangent) in taken or tangent._base is not None):
+                tangent = _outside(number, _copied, tangent, out)
+            taken.add(id(tangent))
+            _outside(number, _carry, out, tangent, level)
+
+
+def check_size(tensor: Tensor, tangent: Tensor) -> None:
+    """Refuse a tangent of another shape than its Tensor has.
+
+    Raises:
+        RuntimeError: the shapes differ.
+    """
+    if tensor._array.shape != tangent._array.shape:
+        raise RuntimeError(
+            "Trying to set a forward gradient that has a different size than that of the original Tensor, this is not "
+            f"supported. Tensor is of size {list(tensor._array.shape)} while the given forward gradient is of size "
+            f"{list(tangent._array.shape)}."
+        )
+
+
+def lies_alike(view: Tensor, tensor: Tensor, part: Tensor, tangent: Tensor) -> bool:
+    """Whether `part` lies in `tangent` where `view` lies in `tensor`, as far as can be said."""
+    arrays = [each._array for each in (view, tensor, part, tangent)]
+    if any(each._opaque for each in (view, tensor, part, tangent)) or not arrays[0].size:
+        return True
+    if not _same_layout(arrays[1], arrays[3]) or arrays[0].dtype != arrays[2].dtype:
+        return True
+    starts = [array.__array_interface__["data"][0] for array in arrays]
+    return starts[0] - starts[1] == starts[2] - starts[3] and _same_layout(arrays[0], arrays[2])
 
 
 def carried(operator: Operator, values: Sequence[Any]) -> bool:

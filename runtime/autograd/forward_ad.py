@@ -74,12 +74,7 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
     for name, value in (("primal", tensor), ("tangent", tangent)):
         if not (value.is_floating_point() or value.is_complex()):
             raise ValueError(f"Expected {name} to be floating point or complex, but got: {value.dtype}")
-    if tensor.shape != tangent.shape:
-        raise RuntimeError(
-            f"Trying to set a forward gradient that has a different size than that of the original Tensor, this is not "
-            f"supported. Tensor is of size {list(tensor.shape)} while the given forward gradient is of size "
-            f"{list(tangent.shape)}."
-        )
+    forward.check_size(tensor, tangent)
     if forward.tangent_of(tensor, number) is not None:
         raise RuntimeError(
             "Making a dual Tensor based on a Tensor that already has a forward gradient at the same level "

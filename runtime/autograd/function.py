@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import inspect
 import warnings
+from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
@@ -25,6 +26,18 @@ from runtime.tensor import Tensor, wrap
 _TWO_WAYS = (
     "Implementing both 'backward' and 'vjp' for a custom Function is not allowed. You should only implement one of "
     "them."
+)
+
+
+_POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+_NOT_IN_PLACE = "An inplace custom Function is not {what}. If the forward is modifying an input inplace, then the jvp "
+_NOT_WRITTEN = (
+    _NOT_IN_PLACE.format(what="modifying the forward mode gradients inplace")
+    + "function must modify the corresponding gradient inplace."
+)
+_NOT_RETURNED = (
+    _NOT_IN_PLACE.format(what="returning the forward mode gradients as-is")
+    + "function must modify the gradient inplace and return it as-is."
 )
 
 
@@ -240,11 +253,11 @@ class Function(metaclass=_FunctionType):
         return cls.setup_context is not Function.setup_context
 
     @classmethod
-    def forward_with(cls, ctx: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def forward_with(cls, ctx: Any, args: tuple[Any, ...]) -> Any:
         """The outputs, with what the way back needs kept on `ctx`, in whichever way the class says it."""
         if not cls._has_setup_context():
-            return cls.forward(ctx, *args, **kwargs)
-        output = cls.forward(*args, **kwargs)
+            return cls.forward(ctx, *args)
+        output = cls.forward(*args)
         cls.setup_context(ctx, args, output)
         return output
 
@@ -253,22 +266,20 @@ class Function(metaclass=_FunctionType):
         """Call the Function, recording it where one of the arguments requires grad.
 
         Raises:
+            TypeError: an argument by name is none of those that `forward` takes by position.
             RuntimeError: a leaf was written, or an output of `mark_dirty` was not returned.
         """
-        if cls._has_setup_context():
-            bound = inspect.signature(cls.forward).bind(*args, **kwargs)
-            bound.apply_defaults()
-            args, kwargs = bound.args, bound.kwargs
-        for value in args:
-            if isinstance(value, Tensor) and value._opaque:
-                from runtime.func.functions import apply_batched
+        args = _by_position(cls, args, kwargs)
+        if any(map(_holds_batches, args)):
+            from runtime.func.functions import apply_batched
 
-                return apply_batched(cls, args)
+            return apply_batched(cls, args)
         node = cls._backward_cls(args)
         recording = grad_mode.enabled and any(node.needs_input_grad)
         enabled, grad_mode.enabled = grad_mode.enabled, False
         try:
-            output = cls.forward_with(node, args, kwargs)
+            with forward.suspended():  # tangents are the business of `jvp`
+                output = cls.forward_with(node, args)
         finally:
             grad_mode.enabled = enabled
         outputs = output if isinstance(output, tuple) else (output,)
@@ -288,6 +299,47 @@ class InplaceFunction(Function):
     def __init__(self, inplace: bool = False) -> None:
         super().__init__()
         self.inplace = inplace
+
+
+def _by_position(function: type[Function], args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+    """All arguments in the order in which `forward` takes them: each needs a place, for its gradient to have one."""
+    if function._has_setup_context():
+        bound = inspect.signature(function.forward).bind(*args, **kwargs)
+        bound.apply_defaults()
+        _refuse_names([name for name in kwargs if name in bound.kwargs])
+        return bound.args
+    if not kwargs:
+        return args
+    parameters = list(inspect.signature(function.forward).parameters.values())[1:]
+    places = [parameter.name for parameter in parameters if parameter.kind in _POSITIONAL]
+    _refuse_names([name for name in kwargs if name not in places])
+    found, left = list(args), dict(kwargs)
+    for position, name in enumerate(places):
+        if position < len(args):
+            if name in left:
+                raise TypeError(f"forward() got multiple values for argument '{name}'")
+        elif not left:
+            break
+        elif name in left:
+            found.append(left.pop(name))
+        else:
+            raise TypeError(f"forward() missing required argument: '{name}' (position {position})")
+    return tuple(found)
+
+
+def _holds_batches(value: Any) -> bool:
+    """Whether a batch of vmap is among the Tensors in a tree of collections."""
+    if isinstance(value, Tensor):
+        return value._opaque
+    kind = type(value)
+    if kind is dict or kind is OrderedDict:
+        return any(map(_holds_batches, value.values()))
+    return (kind is list or kind is tuple or hasattr(kind, "_fields")) and any(map(_holds_batches, value))
+
+
+def _refuse_names(names: Sequence[str]) -> None:
+    for name in names:
+        raise TypeError(f"forward() got an unexpected keyword argument '{name}'")
 
 
 def backward_of(function: type[Function]) -> Callable[..., Any]:
@@ -382,14 +434,18 @@ def _propagate_tangents(
     function: type[Function], node: FunctionNode, inputs: Sequence[Any], outputs: Sequence[Any]
 ) -> None:
     """The tangents of the outputs by the user's `jvp`."""
+    written = {id(tensor) for tensor in node._dirty}
+    constant = {id(tensor) for tensor in node._non_differentiable}
 
-    def jvp(given: list[Tensor | None]) -> Sequence[Tensor | None]:
+    def jvp(carried: list[Tensor | None]) -> Sequence[Tensor | None]:
+        versions = [_version(tangent) for tangent in carried]
+        given = carried
         if node.materialize_grads:
             given = [
                 wrap(np.zeros_like(value._array))
                 if tangent is None and isinstance(value, Tensor) and value._array.dtype.kind in "fcV"
                 else tangent
-                for value, tangent in zip(inputs, given, strict=True)
+                for value, tangent in zip(inputs, carried, strict=True)
             ]
         node._in_jvp = True
         try:
@@ -399,12 +455,84 @@ def _propagate_tangents(
         results = results if isinstance(results, tuple) else (results,)
         if len(results) != len(outputs):
             raise RuntimeError(
-                f"{function.__name__}.jvp returned {len(results)} tangents, and the Function has {len(outputs)} outputs"
+                f"Function's jvp returned an invalid number of forward gradients (expected {len(outputs)} but got "
+                f"{len(results)}): {function.__name__}"
             )
+        for number, (out, tangent) in enumerate(zip(outputs, results, strict=True)):
+            _check_tangent(number, out, tangent, id(out) in constant)
+            if id(out) in written:
+                _check_written(out, tangent, inputs, carried, versions)
+            elif isinstance(out, Tensor) and out._base is not None and id(out) not in constant:
+                _check_view(out, tangent, inputs, carried)
         return results
 
-    forward.apply_function(inputs, outputs, jvp)
+    forward.apply_function(inputs, outputs, jvp, written)
     node._saved_for_forward = None
+
+
+def _version(tangent: Tensor | None) -> int | None:
+    return None if tangent is None or tangent.is_inference() else tangent._version
+
+
+def _check_tangent(number: int, out: Any, tangent: Any, constant: bool) -> None:
+    """Refuse what is no tangent of an output."""
+    if tangent is not None and not isinstance(tangent, Tensor):
+        raise RuntimeError(f"expected Variable or None (got {type(tangent).__name__}) for grad output {number}.")
+    if tangent is None or not isinstance(out, Tensor):
+        return
+    if constant or out._array.dtype.kind in "biu":
+        raise RuntimeError(
+            f"Function's jvp returned a gradient at position {number}, but the corresponding forward output is not a "
+            "differentiable Tensor. You should return None at that position instead."
+        )
+    if tangent._array.dtype.kind in "biu":
+        raise RuntimeError("Expected both tensor and its forward grad to be floating point or complex")
+    forward.check_size(out, tangent)
+
+
+def _check_written(
+    out: Tensor,
+    tangent: Tensor | None,
+    inputs: Sequence[Any],
+    carried: Sequence[Tensor | None],
+    versions: Sequence[int | None],
+) -> None:
+    """Refuse a tangent of a written input that is not the input's own, written too."""
+    for value, own, version in zip(inputs, carried, versions, strict=True):
+        if value is out and own is not None:
+            if version is not None and own._version == version:
+                raise RuntimeError(_NOT_WRITTEN)
+            if tangent is not own:
+                raise RuntimeError(_NOT_RETURNED)
+
+
+def _check_view(out: Tensor, tangent: Tensor | None, inputs: Sequence[Any], carried: Sequence[Tensor | None]) -> None:
+    """Refuse a tangent of a view of an input that is no view of the input's tangent, or lies elsewhere in it."""
+    pairs = [
+        (value, own)
+        for value, own in zip(inputs, carried, strict=True)
+        if own is not None and isinstance(value, Tensor) and _root(value) is out._base
+    ]
+    if not pairs:
+        return
+    if tangent is None or tangent._base is None:
+        raise RuntimeError(
+            "A custom Function's forward is returning a view (or an input as-is) but the jvp is not returning a view."
+        )
+    pairs = [(value, own) for value, own in pairs if tangent._base is _root(own)]
+    if not pairs:
+        raise RuntimeError(
+            "A custom Function is returning a view but the jvp is not returning a view of the given grad input."
+        )
+    if not any(forward.lies_alike(out, value, tangent, own) for value, own in pairs):
+        raise RuntimeError(
+            "A custom Function is returning a view but the jvp is returning a view of another part of the given grad "
+            "input."
+        )
+
+
+def _root(tensor: Tensor) -> Tensor:
+    return tensor if tensor._base is None else tensor._base
 
 
 class Error(Node):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from runtime import ops
@@ -10,6 +11,7 @@ from runtime.autograd.function import Function, FunctionNode, backward_of
 from runtime.func.batched import BatchedTensor, batch
 from runtime.func.calls import is_batched, value_of, whole_batch
 from runtime.func.levels import VmapLevel, vmap_level
+from runtime.func.pytree import flatten, spread, tree_map
 from runtime.tensor import Tensor
 
 
@@ -34,14 +36,13 @@ def apply_batched(function: type[Function], args: tuple[Any, ...]) -> Any:
             "staticmethod. Please set generate_vmap_rule=False or delete the overriden vmap staticmethod to avoid "
             "ambiguity."
         )
-    level = max((value.level for value in args if isinstance(value, BatchedTensor)), key=lambda level: level.number)
-    values = [value_of(value, level) if isinstance(value, Tensor) else value for value in args]
-    in_dims = tuple([0 if is_batched(value, level) else None for value in args])
+    level = max(
+        (leaf.level for leaf in flatten(args)[0] if isinstance(leaf, BatchedTensor)), key=lambda level: level.number
+    )
     if function.generate_vmap_rule:
-        batched: list[bool] = []
-        call = _Call(function, level.size, level.randomness, in_dims, batched)
-        out = _Generated.apply(call, *values)
-        return _all_dressed(out, tuple([0 if flag else None for flag in batched]), level)
+        call = _Call(function, level.size, level.randomness, _dims(args, level))
+        out = _Generated.apply(call, *_values(args, level))
+        return _dressed(out, call.out_dims, level)
     if own:
         return by_rule(function.vmap, level, args)
     raise RuntimeError(
@@ -58,33 +59,51 @@ def by_rule(rule: Callable[..., Any], level: VmapLevel, args: Sequence[Any]) -> 
         level: the vmap.
         args: the arguments as the function under vmap gave them.
     """
-    values = [value_of(value, level) if isinstance(value, Tensor) else value for value in args]
-    in_dims = tuple([0 if is_batched(value, level) else None for value in args])
-    out, dims = rule(VmapInfo(level.size, level.randomness), in_dims, *values)
-    return _all_dressed(out, dims, level)
+    out, dims = rule(VmapInfo(level.size, level.randomness), _dims(tuple(args), level), *_values(tuple(args), level))
+    return _dressed(out, dims, level)
 
 
-def _all_dressed(out: Any, dims: Any, level: VmapLevel) -> Any:
-    if not isinstance(out, tuple):
-        return _dressed(out, dims[0] if isinstance(dims, tuple) else dims, level)
-    all_dims = dims if isinstance(dims, tuple) else (dims,) * len(out)
-    return tuple([_dressed(one, dim, level) for one, dim in zip(out, all_dims, strict=True)])
+def _values(tree: Any, level: VmapLevel) -> Any:
+    """A tree with the batches behind its Tensors."""
+    return tree_map(lambda leaf: value_of(leaf, level) if isinstance(leaf, Tensor) else leaf, tree)
 
 
-def _dressed(out: Any, dim: int | None, level: VmapLevel) -> Any:
+def _dims(tree: Any, level: VmapLevel) -> Any:
+    """Where in each leaf of a tree the batch is."""
+    return tree_map(lambda leaf: 0 if is_batched(leaf, level) else None, tree)
+
+
+def _dressed(out: Any, dims: Any, level: VmapLevel) -> Any:
+    """The outputs for a batch, as the caller under vmap gets them.
+
+    Raises:
+        RuntimeError: the dimensions do not have the structure of the outputs.
+    """
+    leaves, tree = flatten(out)
+    found = spread(dims, tree, lambda value: value is None or isinstance(value, int))
+    if found is None:
+        raise RuntimeError(
+            f"The vmap rule returned an incompatible (output, out_dims) tuple. Expected out_dims={dims} to be "
+            f"compatible with the structure of `output`, which is {tree}."
+        )
+    return tree.join([_batched(leaf, dim, level) for leaf, dim in zip(leaves, found, strict=True)])
+
+
+def _batched(out: Any, dim: int | None, level: VmapLevel) -> Any:
     if dim is None or not isinstance(out, Tensor):
         return out
     return batch(ops.movedim(out, dim, 0) if dim else out, level)
 
 
-class _Call(NamedTuple):
-    """A call of a Function for a batch; `batched` receives which outputs are."""
+@dataclass(eq=False, slots=True)
+class _Call:
+    """A call of a Function for a batch; `out_dims` receives which outputs are batches."""
 
     function: type[Function]
     size: int
     randomness: str
-    in_dims: tuple[int | None, ...]
-    batched: list[bool]
+    in_dims: tuple[Any, ...]
+    out_dims: Any = None
 
 
 class _Generated(Function):
@@ -97,27 +116,22 @@ class _Generated(Function):
         """The outputs of the other Function for the whole batch."""
         ctx.call = call
         with vmap_level(call.size, call.randomness) as level:
-            elements = tuple(
-                [batch(value, level) if dim == 0 else value for value, dim in zip(values, call.in_dims, strict=True)]
-            )
+            elements = _dressed(values, call.in_dims, level)
             inner = call.function._backward_cls(elements)
-            out = call.function.forward_with(inner, elements, {})
+            out = call.function.forward_with(inner, elements)
             if inner._dirty:
                 raise RuntimeError("generate_vmap_rule=True cannot be used with mark_dirty: please override vmap")
-            outputs = out if isinstance(out, tuple) else (out,)
-            ctx.batched = tuple([is_batched(one, level) for one in outputs])
-            call.batched[:] = ctx.batched
-            plain = tuple([value_of(one, level) if isinstance(one, Tensor) else one for one in outputs])
+            call.out_dims, plain = _dims(out, level), _values(out, level)
+            pairs = zip(flatten(plain)[0], flatten(out)[0], strict=True)
             constant = {id(tensor) for tensor in inner._non_differentiable}
-            ctx.mark_non_differentiable(
-                *[mine for mine, theirs in zip(plain, outputs, strict=True) if id(theirs) in constant]
-            )
+            ctx.mark_non_differentiable(*[mine for mine, theirs in pairs if id(theirs) in constant])
+            ctx.batched = call.out_dims if isinstance(out, tuple) else (call.out_dims,)
             ctx.set_materialize_grads(inner.materialize_grads)
             ctx.saved_batched = _save(ctx.save_for_backward, inner._to_save, level)
             ctx.forward_batched = _save(ctx.save_for_forward, inner._saved_for_forward or (), level)
         inner._to_save = ()
         ctx.inner = inner
-        return plain if isinstance(out, tuple) else plain[0]
+        return plain
 
     @staticmethod
     def backward(ctx: Any, *grads: Any) -> Any:
@@ -127,7 +141,7 @@ class _Generated(Function):
         inner.needs_input_grad = ctx.needs_input_grad[1:]
         with vmap_level(call.size, call.randomness) as level:
             inner._to_save = _redressed(ctx.saved_tensors, ctx.saved_batched, level)
-            results = backward_of(call.function)(inner, *_redressed(grads, ctx.batched, level))
+            results = backward_of(call.function)(inner, *_redressed(grads, [dim == 0 for dim in ctx.batched], level))
             inner._to_save = ()
             listed = results if isinstance(results, tuple) else (results,)
             found: list[Any] = [None]
@@ -157,8 +171,8 @@ class _Generated(Function):
             listed = results if isinstance(results, tuple) else (results,)
             whole = tuple(
                 [
-                    whole_batch(one, level) if flag and isinstance(one, Tensor) else one
-                    for one, flag in zip(listed, ctx.batched, strict=True)
+                    whole_batch(one, level) if dim == 0 and isinstance(one, Tensor) else one
+                    for one, dim in zip(listed, ctx.batched, strict=True)
                 ]
             )
         return whole if isinstance(results, tuple) else whole[0]

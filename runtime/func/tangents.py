@@ -90,12 +90,7 @@ class _Tangents:
     def _dual(self, primal: Tensor, tangent: Tensor, level: int) -> Tensor:
         if primal._array.dtype.kind not in "fcV":
             raise ValueError(f"Expected primal to be floating point or complex, but got: {primal.dtype}")
-        if primal._array.shape != tangent._array.shape:
-            raise RuntimeError(
-                "Trying to set a forward gradient that has a different size than that of the original Tensor, this is "
-                f"not supported. Tensor is of size {list(primal.shape)} while the given forward gradient is of size "
-                f"{list(tangent.shape)}."
-            )
+        forward.check_size(primal, tangent)
         tangent = tangent._cast(primal.dtype)
         common = [vmap for vmap in self.vmaps if _is_batched(primal, vmap) or _is_batched(tangent, vmap)]
         for vmap in reversed(common):

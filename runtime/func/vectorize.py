@@ -10,6 +10,7 @@ from runtime.func.batched import batch
 from runtime.func.calls import is_batched, whole_batch
 from runtime.func.levels import VmapLevel, vmap_level
 from runtime.func.pytree import Tree, flatten, spread
+from runtime.random import default_generator
 from runtime.tensor import Tensor
 
 
@@ -160,8 +161,11 @@ class _Outputs:
 def _in_chunks(func: Callable[..., Any], out_dims: Any, randomness: str, batches: _Batches, chunk_size: int) -> Any:
     """Some elements at a time; the outputs are joined."""
     outputs = _Outputs(func, out_dims, randomness)
+    state = default_generator.get_state() if randomness == "same" else None
     parts = []
     for start in range(0, batches.size, chunk_size):
+        if state is not None:
+            default_generator.set_state(state)  # the elements of all parts draw the same numbers
         length = min(chunk_size, batches.size - start)
         leaves = [
             leaf if dim is None else ops.narrow(leaf, dim, start, length)

@@ -8,7 +8,7 @@ import pytest
 
 pytest.importorskip("torch")
 
-from tests.parity.both import assert_same
+from tests.parity.both import assert_same, assert_same_results
 
 pytestmark = pytest.mark.parity
 
@@ -439,3 +439,255 @@ def test_the_linear_layer_of_the_tutorials() -> None:
         return x.grad, weight.grad, bias.grad, without, torch.autograd.grad(without.sum(), weight)
 
     assert_same(body)
+
+
+# -- arguments by name
+
+
+def product(torch: Any, setup: bool) -> Any:
+    class Product(torch.autograd.Function):
+        if setup:
+
+            @staticmethod
+            def forward(x: Any, y: Any, n: Any = 2) -> Any:
+                return x * y * n
+
+            @staticmethod
+            def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+                ctx.save_for_backward(*inputs[:2])
+                ctx.n = inputs[2]
+
+        else:
+
+            @staticmethod
+            def forward(ctx: Any, x: Any, y: Any, n: Any = 2) -> Any:
+                ctx.save_for_backward(x, y)
+                ctx.n = n
+                return x * y * n
+
+        @staticmethod
+        def backward(ctx: Any, grad: Any) -> Any:
+            x, y = ctx.saved_tensors
+            return (grad * y * ctx.n, grad * x * ctx.n, None)[: len(ctx.needs_input_grad)]
+
+    return Product
+
+
+@pytest.mark.parametrize("setup", [False, True])
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda f, x, y: f.apply(x, y=y),
+        lambda f, x, y: f.apply(y=y, x=x),
+        lambda f, x, y: f.apply(x, n=3, y=y),
+        lambda f, x, y: f.apply(x, y, n=3),
+    ],
+)
+def test_tensors_given_by_name_have_gradients(setup: bool, call: Any) -> None:
+    def body(torch: Any) -> Any:
+        x, y = leaf(torch), torch.tensor([3.0, 4.0], requires_grad=True)
+        out = call(product(torch, setup), x, y)
+        needed = out.grad_fn.needs_input_grad
+        return out, needed, len(out.grad_fn.next_functions), torch.autograd.grad(out.sum(), [x, y])
+
+    assert_same_results(body)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda f, x: f.apply(x, x, m=3), "unexpected keyword argument 'm'"),
+        (lambda f, x: f.apply(x, x, y=3), "multiple values for argument 'y'"),
+        (lambda f, x: f.apply(x, n=3), "argument: 'y'"),
+        (lambda f, x: f.apply(x, x, ctx=3), "unexpected keyword argument 'ctx'"),
+    ],
+)
+def test_names_that_forward_does_not_take(call: Any, message: str) -> None:
+    assert_same(lambda torch: call(product(torch, False), leaf(torch)), message)
+
+
+@pytest.mark.parametrize("setup", [False, True])
+def test_arguments_that_have_no_position_are_refused(setup: bool) -> None:
+    def body(torch: Any) -> Any:
+        def forward(*args: Any, scale: Any) -> Any:
+            return args[-1] * scale
+
+        members = {"setup_context": lambda ctx, inputs, output: None} if setup else {}
+        return scaled(torch, forward=forward, **members).apply(leaf(torch), scale=leaf(torch))
+
+    assert_same(body, "unexpected keyword argument 'scale'")
+
+
+# -- forward mode: the tangents that `jvp` returns
+
+
+def function(torch: Any, forward: Any, jvp: Any) -> Any:
+    return type("Given", (torch.autograd.Function,), {"forward": staticmethod(forward), "jvp": staticmethod(jvp)})
+
+
+def doubled(ctx: Any, x: Any) -> Any:
+    ctx.mark_dirty(x)
+    return x.mul_(2)
+
+
+def multiplied(ctx: Any, x: Any, y: Any) -> Any:
+    ctx.mark_dirty(x)
+    return x.mul_(y)
+
+
+def both_dirty(ctx: Any, x: Any, y: Any) -> Any:
+    ctx.mark_dirty(x, y)
+    return x.mul_(2), y.mul_(3)
+
+
+def constant(ctx: Any, x: Any) -> Any:
+    first, second = x * 2, x * 3
+    ctx.mark_non_differentiable(first)
+    return first, second
+
+
+def through_a_part(torch: Any, f: Any, d: Any) -> Any:
+    whole = d * 1
+    f.apply(whole[:1])
+    return whole
+
+
+def through_a_part_of_zeros(torch: Any, f: Any, d: Any) -> Any:
+    whole = torch.ones(2)
+    f.apply(whole[:1], d[:1])
+    return whole
+
+
+def simply(torch: Any, f: Any, d: Any) -> Any:
+    return f.apply(d)
+
+
+def into_another(torch: Any, f: Any, d: Any) -> Any:
+    return f.apply(torch.tensor([5.0, 6.0]), d)
+
+
+TANGENTS: dict[str, tuple[Any, Any, Any, str | None]] = {
+    # in place
+    "written": (doubled, lambda ctx, g: g.mul_(2), simply, None),
+    "written part": (doubled, lambda ctx, g: g.mul_(2), through_a_part, None),
+    "written copy": (doubled, lambda ctx, g: g.mul_(2), lambda torch, f, d: (f.apply(d.clone()), d), None),
+    "not written": (doubled, lambda ctx, g: g * 2, simply, "not modifying the forward mode gradients inplace"),
+    "not touched": (doubled, lambda ctx, g: g, simply, "not modifying the forward mode gradients inplace"),
+    "nothing written": (doubled, lambda ctx, g: None, simply, "not modifying the forward mode gradients inplace"),
+    "a view of what was written": (
+        doubled,
+        lambda ctx, g: g.mul_(2).view_as(g),
+        simply,
+        "not returning the forward mode gradients as-is",
+    ),
+    "two swapped": (
+        both_dirty,
+        lambda ctx, g, h: (h.mul_(2), g.mul_(3)),
+        lambda torch, f, d: f.apply(d * 1, d * 2),
+        "not returning the forward mode gradients as-is",
+    ),
+    "two written": (both_dirty, lambda ctx, g, h: (g.mul_(2), h.mul_(3)), lambda t, f, d: f.apply(d * 1, d * 2), None),
+    "written without a tangent": (multiplied, lambda ctx, g, h: g.mul_(2).add_(h), into_another, None),
+    "written without a tangent, new": (multiplied, lambda ctx, g, h: h * 2, into_another, None),
+    "written part without a tangent": (multiplied, lambda ctx, g, h: g.add_(h), through_a_part_of_zeros, None),
+    # views
+    "view": (lambda ctx, x: x.view(2, 1), lambda ctx, g: g.view(2, 1), simply, None),
+    "view of a part": (
+        lambda ctx, x: x[1:].view(1, 1),
+        lambda ctx, g: g[1:].view(1, 1),
+        lambda torch, f, d: f.apply((d * 1)[:]),
+        None,
+    ),
+    "view, tangent copied": (
+        lambda ctx, x: x.view(2, 1),
+        lambda ctx, g: g.clone().view(2, 1),
+        simply,
+        "the jvp is not returning a view of the given grad input",
+    ),
+    "view, tangent as it is": (lambda ctx, x: x.view_as(x), lambda ctx, g: g, simply, "jvp is not returning a view"),
+    "view, other part": (lambda ctx, x: x[:1], lambda ctx, g: g[1:], simply, ""),
+    "input as it is, tangent as it is": (lambda ctx, x: x, lambda ctx, g: g, simply, "jvp is not returning a view"),
+    "input as it is, new tangent": (lambda ctx, x: x, lambda ctx, g: g * 1, simply, "jvp is not returning a view"),
+    "input as it is": (lambda ctx, x: x, lambda ctx, g: g.view_as(g), simply, None),
+    "view of what has no tangent": (
+        lambda ctx, x, y: x.view(2, 1),
+        lambda ctx, g, h: h.clone().view(2, 1),
+        into_another,
+        None,
+    ),
+    "new, tangent as it is": (lambda ctx, x: x * 1, lambda ctx, g: g, simply, None),
+    "new, tangent a view": (lambda ctx, x: x * 1, lambda ctx, g: g.view_as(g), simply, None),
+    # outputs that have none
+    "non-differentiable": (
+        constant,
+        lambda ctx, g: (g * 2, g * 3),
+        simply,
+        "Function's jvp returned a gradient at position 0, but ",
+    ),
+    "non-differentiable, none": (constant, lambda ctx, g: (None, g * 3), simply, None),
+    "integers": (
+        lambda ctx, x: (x * 2, x.long()),
+        lambda ctx, g: (g * 2, g),
+        simply,
+        "Function's jvp returned a gradient at position 1, but ",
+    ),
+    "integers, none": (lambda ctx, x: (x * 2, x.long()), lambda ctx, g: (g * 2, None), simply, None),
+    # what is no tangent
+    "other shape": (lambda ctx, x: x * 2, lambda ctx, g: g.sum(), simply, "Tensor is of size [2] while the given"),
+    "number": (lambda ctx, x: x * 2, lambda ctx, g: 3, simply, "expected Variable or None (got int) for grad output 0"),
+    "tangent of integers": (
+        lambda ctx, x: x * 2,
+        lambda ctx, g: g.long(),
+        simply,
+        "Expected both tensor and its forward grad to be floating point or complex",
+    ),
+    "too many": (
+        lambda ctx, x: x * 2,
+        lambda ctx, g: (g, g),
+        simply,
+        "Function's jvp returned an invalid number of forward gradients (expected 1 but got 2)",
+    ),
+    "too few": (
+        lambda ctx, x: (x * 2, x * 3),
+        lambda ctx, g: g,
+        simply,
+        "Function's jvp returned an invalid number of forward gradients (expected 2 but got 1)",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", TANGENTS)
+def test_tangents_of_a_function(name: str) -> None:
+    forward, jvp, call, message = TANGENTS[name]
+
+    def body(torch: Any) -> Any:
+        ad = torch.autograd.forward_ad
+        with ad.dual_level():
+            tangent = torch.tensor([3.0, 4.0])
+            dual = ad.make_dual(torch.tensor([1.0, 2.0]), tangent)
+            outs = call(torch, function(torch, forward, jvp), dual)
+            found = [ad.unpack_dual(out) for out in (outs if isinstance(outs, tuple) else (outs,))]
+            return [(out.primal, out.tangent) for out in found], tangent, ad.unpack_dual(dual).tangent
+
+    if message is None:
+        assert_same_results(body)
+    else:
+        assert_same(body, message)
+
+
+def test_forward_of_a_function_carries_no_tangents() -> None:
+    """What `forward` computes is the business of `jvp`."""
+
+    def body(torch: Any) -> Any:
+        ad, seen = torch.autograd.forward_ad, []
+
+        def forward(ctx: Any, x: Any) -> Any:
+            seen.append((ad.unpack_dual(x).tangent is None, ad.unpack_dual(x * 2).tangent is None))
+            return x * 2
+
+        with ad.dual_level():
+            dual = ad.make_dual(torch.ones(1), torch.ones(1))
+            out = function(torch, forward, lambda ctx, g: g * 5).apply(dual)
+            return seen, ad.unpack_dual(out).tangent
+
+    assert_same_results(body)

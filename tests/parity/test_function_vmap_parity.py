@@ -8,7 +8,7 @@ import pytest
 
 pytest.importorskip("torch")
 
-from tests.parity.both import assert_same
+from tests.parity.both import assert_same, assert_same_results
 
 pytestmark = pytest.mark.parity
 
@@ -155,3 +155,150 @@ def test_no_rule_or_two() -> None:
 
     assert_same(lambda torch: call(torch, generate=False), "does not have vmap support")
     assert_same(lambda torch: call(torch, vmap=lambda *args: None), "to avoid ambiguity")
+
+
+# -- collections of Tensors
+
+
+def of_a_list(torch: Any, rule: Any = None, seen: Any = None) -> Any:
+    """`xs[0] * xs[1] * n` of a list (or another collection), with NumPy where the arguments are plain."""
+
+    class Product(torch.autograd.Function):
+        generate_vmap_rule = rule is None
+
+        @staticmethod
+        def forward(xs: Any, n: Any) -> Any:
+            if seen is not None:
+                seen.append([tuple(x.shape) for x in xs])
+            return xs[0] * xs[1] * n
+
+        @staticmethod
+        def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+            ctx.save_for_backward(*inputs[0])
+
+        @staticmethod
+        def backward(ctx: Any, grad: Any) -> Any:
+            return None, None
+
+        if rule is not None:
+            vmap = staticmethod(rule)
+
+    return Product
+
+
+@pytest.mark.parametrize("kind", [list, tuple])
+@pytest.mark.parametrize("own", [False, True])
+def test_a_list_of_tensors(kind: Any, own: bool) -> None:
+    def body(torch: Any) -> Any:
+        told: list[Any] = []
+
+        def rule(info: Any, in_dims: Any, xs: Any, n: Any) -> Any:
+            told.append((info.batch_size, list(in_dims[0]), in_dims[1], [tuple(x.shape) for x in xs]))
+            return xs[0].detach() * xs[1] * n, 0
+
+        function = of_a_list(torch, rule if own else None)
+        a, b, c = torch.arange(6.0).reshape(3, 2), torch.ones(3, 2) * 2, torch.tensor([1.0, 2.0])
+        return (
+            torch.vmap(lambda x, y: function.apply(kind([x, y]), 2))(a, b),
+            torch.vmap(lambda x: function.apply(kind([x, c]), x))(a),
+            torch.vmap(lambda x: torch.vmap(lambda y: function.apply(kind([x, y]), 2))(b))(a),
+            torch.vmap(lambda x: torch.vmap(lambda y: function.apply(kind([y, c]), 2))(b) * x)(a),
+            told,
+        )
+
+    assert_same_results(body)
+
+
+def test_results_in_collections() -> None:
+    def body(torch: Any) -> Any:
+        class Several(torch.autograd.Function):
+            generate_vmap_rule = True
+
+            @staticmethod
+            def forward(xs: Any, given: Any) -> Any:
+                return [xs[0] * 2, given["a"]], given["a"] * 2
+
+            @staticmethod
+            def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+                pass
+
+        a, b = torch.arange(6.0).reshape(3, 2), torch.ones(3, 2)
+        return torch.vmap(lambda x, y: Several.apply([x, y], {"a": y}))(a, b)
+
+    assert_same_results(body)
+
+
+@pytest.mark.parametrize("dims", [(0,), [0, 0], (0, 0, 0), 0, (0, None)])
+def test_dimensions_that_a_rule_returns(dims: Any) -> None:
+    def body(torch: Any) -> Any:
+        class Twice(torch.autograd.Function):
+            @staticmethod
+            def forward(x: Any) -> Any:
+                return x * 2, x.sum()
+
+            @staticmethod
+            def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+                pass
+
+            @staticmethod
+            def vmap(info: Any, in_dims: Any, x: Any) -> Any:
+                return (x * 2, x.sum(1) if dims == 0 else x.sum()), dims
+
+        return torch.vmap(Twice.apply)(torch.ones(2, 2))
+
+    if dims in (0, (0, None)):
+        assert_same_results(body)
+    else:
+        assert_same(body, "returned an incompatible (output, out_dims) tuple")
+
+
+def test_no_batch_is_left_after_the_vmap() -> None:
+    """A Function of a list runs on whole batches: what it keeps is no Tensor of a vmap that is over."""
+
+    def body(torch: Any) -> Any:
+        kept: list[Any] = []
+
+        def rule(info: Any, in_dims: Any, xs: Any, n: Any) -> Any:
+            kept.extend(xs)
+            return xs[0] * n, in_dims[0][0]
+
+        function = of_a_list(torch, rule)
+        torch.vmap(lambda x: function.apply([x], 2))(torch.ones(3, 2))
+        return [(x + 1).shape for x in kept]
+
+    assert_same_results(body)
+
+
+def test_a_library_rule_gets_whole_lists() -> None:
+    def body(torch: Any) -> Any:
+        told: list[Any] = []
+
+        def scale(xs: Any, k: Any) -> Any:
+            return [x * k for x in xs]
+
+        scale.__annotations__ = {"xs": list[torch.Tensor], "k": int, "return": list[torch.Tensor]}
+        weighted = torch.library.custom_op(f"listrule{id(told)}::weighted", scale, mutates_args=())
+
+        def rule(info: Any, in_dims: Any, xs: Any, k: Any) -> Any:
+            told.append((info.batch_size, list(in_dims[0]), [tuple(x.shape) for x in xs]))
+            return [x * k for x in xs], list(in_dims[0])
+
+        torch.library.register_vmap(weighted, rule)
+        return torch.vmap(lambda x: weighted([x, torch.ones(2)], 3), out_dims=[0, None])(torch.ones(5, 2)), told
+
+    assert_same_results(body)
+
+
+@pytest.mark.parametrize("chunk", [1, 2, 3, None])
+def test_the_same_numbers_in_all_chunks(chunk: int | None) -> None:
+    def body(torch: Any) -> Any:
+        def f(x: Any) -> Any:
+            return torch.rand(2) + 0 * x, torch.randn(3)
+
+        def distinct(randomness: str) -> Any:
+            found = torch.vmap(f, randomness=randomness, chunk_size=chunk)(torch.ones(5, 2))
+            return [len({tuple(row) for row in out.tolist()}) for out in found]
+
+        return distinct("same"), distinct("different")
+
+    assert_same_results(body)
