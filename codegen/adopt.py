@@ -112,9 +112,9 @@ def _implemented(function: NativeFunction, mine: NativeFunction, differentiated:
         dispatch=dispatch,
         structured_delegate=None,
         promotion=mine.promotion,
+        dtypes=mine.dtypes,
         samples=tuple(_made_text(sample, mine) for sample in samples_of(mine)),
         domain=mine.domain,
-        real_only=mine.real_only,
         batching=mine.batching,
         linear=mine.linear,
     )

@@ -31,6 +31,24 @@ class Promotion:
     text: Text
 
 
+@dataclass(frozen=True, slots=True)
+class ElementTypes:
+    """Gradwright's `dtypes:` key: the kinds of element types that an operator takes, in the order of DTYPE_KINDS.
+
+    What promotion gives is of one of these, or, without it, each Tensor among `arguments` (None: every Tensor). Other
+    calls are an error of the class `error`.
+    """
+
+    kinds: tuple[str, ...]
+    arguments: tuple[str, ...] | None
+    error: str
+    text: Text
+
+
+DTYPE_KINDS = ("bool", "integer", "half", "float", "complex")
+DTYPE_GROUPS = {"real": DTYPE_KINDS[:4], "floating": ("half", "float")}
+DTYPE_ERRORS = ("NotImplementedError", "RuntimeError")
+
 PROMOTION_KINDS = (
     "default",  # the common dtype in, the common dtype out
     "int_to_float",  # as default, but integers and bools compute in the default float dtype
@@ -55,10 +73,10 @@ class NativeFunction:
     structured: bool
     structured_delegate: Text | None
     promotion: Promotion | None
+    dtypes: ElementTypes | None  # Gradwright: which element types it takes; None: all
     samples: tuple[Text, ...]  # Gradwright: calls to test the operator with
     domain: tuple[float, float] | None  # Gradwright: range of the random samples of a pointwise operator
     manual_cpp_binding: bool = False
-    real_only: bool = False  # `domain: [low, high, real]`: the random samples are never complex
     batching: Text | None = None  # Gradwright: the rule by which vmap batches its calls
     linear: tuple[frozenset[str], ...] = ()  # Gradwright: arguments in which it is linear together, where only it knows
     late_bound: bool = False  # declared, and nothing implements it

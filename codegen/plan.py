@@ -44,7 +44,16 @@ from codegen.model import FormulaKind, NativeFunction, Promotion
 from codegen.resolve import ResolvedEntry, ResolvedFormula
 from codegen.sampling import samples_of
 from codegen.schema.defaults import EnumDefault, default_value
-from codegen.schema.types import Argument, FunctionSchema, ListType, OperatorName, OptionalType, SchemaKind, Type
+from codegen.schema.types import (
+    Argument,
+    FunctionSchema,
+    ListType,
+    OperatorName,
+    OptionalType,
+    SchemaKind,
+    Type,
+    base_type,
+)
 from codegen.source import Text
 
 # -- Nodes
@@ -194,7 +203,8 @@ class FastPath:
 
     `dtypes`: `any`, `same` (all promoted arguments have one dtype), `float` (one dtype, float32 or float64),
     `number` (as float, or int64), `weak` (as float, beside Scalars).  Scalars are Python's ints and floats.  `absent`
-    names the arguments that have to be None; `optional_dtypes` those that may be a dtype or None. In `optional_lists`
+    names the arguments that have to be None; `optional_dtypes` those that may be a dtype or None. The Tensors in
+    `limited` are of one of the kinds of element types in `takes` (`codegen.model.DTYPE_KINDS`). In `optional_lists`
     there may be None beside Tensors. A factory takes no Tensor: its `integers` are Python's ints, and its kernel gets a
     dtype in any case. What is `seeded` draws random numbers, which those who stand around the calls of a thread may
     want to do otherwise.
@@ -215,6 +225,8 @@ class FastPath:
     seeded: bool = False
     factory: FactoryDtype | None = None
     integers: tuple[str, ...] = ()
+    limited: tuple[str, ...] = ()
+    takes: tuple[str, ...] = ()
 
     def without(self, names: frozenset[str]) -> FastPath:
         """The straight way of a call that leaves the Scalars `names` at their defaults."""
@@ -727,22 +739,48 @@ def _plan_fast_path(function: NativeFunction, kind: str) -> FastPath | None:
             optional_dtypes=dtypes, seeded=seeded, factory=_factory_dtype(function, dtypes[0]),
             integers=names["integers"],
         )  # fmt: skip
+    limited = _limited(function, (*tensors, *names["optionals"]))
+    if limited is None:
+        return None
     path = FastPath(
         tensors=tensors, optionals=names["optionals"], scalars=scalars, int_lists=names["int_lists"],
-        dtype_arguments=names["dtype_arguments"], seeded=seeded,
+        dtype_arguments=names["dtype_arguments"], seeded=seeded, limited=limited,
+        takes=function.dtypes.kinds if function.dtypes is not None else (),
     )  # fmt: skip
+    if limited and dtypes:  # what a call asks for decides
+        path, dtypes = replace(path, absent=dtypes), ()
     promotion = function.promotion
     if promotion is None:
         return replace(
             path, lists=names["lists"], optional_lists=names["optional_lists"],
-            bool_lists=names["bool_lists"], absent=names["absent"], optional_dtypes=dtypes,
+            bool_lists=names["bool_lists"], absent=(*path.absent, *names["absent"]), optional_dtypes=dtypes,
         )  # fmt: skip
     operands = (*tensors, *names["optionals"])
     promoted = tuple(name for name in operands if promotion.arguments is None or name in promotion.arguments)
     if found.keys() & _UNPROMOTED or not promoted or promoted[0] not in tensors:
         return None
     kind_of_dtypes = "weak" if scalars else _DTYPE_RULES[promotion.kind]
-    return replace(path, promoted=promoted, dtypes=kind_of_dtypes, absent=(*names["absent"], *dtypes))
+    if limited and kind_of_dtypes in ("weak", "float") and "float" not in path.takes:
+        return None
+    return replace(
+        path, promoted=promoted, dtypes=kind_of_dtypes, absent=(*path.absent, *names["absent"], *dtypes),
+        limited=promoted[:1] if limited else (),
+    )  # fmt: skip
+
+
+def _limited(function: NativeFunction, tensors: Sequence[str]) -> tuple[str, ...] | None:
+    """The Tensors whose element types have to be looked at; None where some stand in lists."""
+    if function.dtypes is None:
+        return ()
+    found = []
+    for argument in function.schema.arguments:
+        if base_type(argument.type).name != "Tensor":
+            continue
+        if function.dtypes.arguments is None or argument.name in function.dtypes.arguments:
+            if argument.name not in tensors:
+                return None
+            found.append(argument.name)
+    return tuple(found)
 
 
 # The kinds of arguments that the straight way knows; those that a factory may have, and those that do not go together

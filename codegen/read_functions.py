@@ -8,7 +8,16 @@ from collections.abc import Sequence
 
 import yaml
 
-from codegen.model import PROMOTION_KINDS, DispatchEntry, NativeFunction, Promotion
+from codegen.model import (
+    DTYPE_ERRORS,
+    DTYPE_GROUPS,
+    DTYPE_KINDS,
+    PROMOTION_KINDS,
+    DispatchEntry,
+    ElementTypes,
+    NativeFunction,
+    Promotion,
+)
 from codegen.pieces import comma_separated, part, stripped
 from codegen.samples import parse_sample
 from codegen.schema.parser import parse_operator_name, parse_schema
@@ -29,7 +38,7 @@ KEYS = frozenset((
     "func", "variants", "dispatch", "structured", "structured_delegate", "structured_inherits", "precomputed",
     "autogen", "tags", "python_module", "category_override", "cpp_no_default_args", "device_check",
     "device_guard", "manual_cpp_binding", "manual_kernel_registration", "ufunc_inner_loop",
-    "use_const_ref_for_mutable_tensors", "promotion", "samples", "domain", "batching", "linear",
+    "use_const_ref_for_mutable_tensors", "promotion", "dtypes", "samples", "domain", "batching", "linear",
 ))  # fmt: skip
 
 _RARE_BOOLEANS = ("device_guard", "manual_kernel_registration", "use_const_ref_for_mutable_tensors")
@@ -42,6 +51,7 @@ _UFUNC_KEYS = (
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z_0-9]*")
 _KERNEL = re.compile(r"(?:[A-Za-z_]\w*::){0,3}[A-Za-z_]\w*", re.ASCII)
 _PROMOTION = re.compile(r"([^\s()]*)\s*(?:(\()([^()]*)\))?")
+_ELEMENT_TYPES = re.compile(r"([^()]*?)\s*(?:(\()([^()]*)\))?\s*(?:\belse\b(.*))?", re.DOTALL)
 _UFUNC_LOOP = re.compile(r"\w+ ?\([\w, ]+\)", re.ASCII)
 _FUNCTION_ONLY = frozenset(("function",))
 _WRITE_TABLE = "write one line 'key: kernel' for each key, indented below 'dispatch:'"
@@ -91,7 +101,6 @@ class FunctionReader:
         except ParseError as error:
             self.yaml.parse_error(text, error)
             return None
-        domain, real_only = self._domain(fields)
         function = NativeFunction(
             schema=schema,
             text=text,
@@ -104,9 +113,9 @@ class FunctionReader:
             structured=self._boolean(fields, "structured"),
             structured_delegate=self._structured_delegate(fields),
             promotion=self._promotion(fields, schema),
+            dtypes=self._dtypes(fields, schema),
             samples=self._samples(fields),
-            domain=domain,
-            real_only=real_only,
+            domain=self._domain(fields),
             manual_cpp_binding=self._boolean(fields, "manual_cpp_binding"),
             batching=self._batching(fields),
             linear=self._linear(fields, schema),
@@ -370,6 +379,62 @@ class FunctionReader:
         names = self._arguments(part(text, match.start(3), match.end(3)), schema, ("Tensor", "Scalar"))
         return Promotion(kind, names, text)
 
+    def _dtypes(self, fields: Fields, schema: FunctionSchema) -> ElementTypes | None:
+        if "dtypes" not in fields:
+            return None
+        hint = "write what it takes, as in 'integer, floating' or 'floating, complex(self) else RuntimeError'"
+        text = self.yaml.scalar(fields["dtypes"][1], "'dtypes'", hint)
+        if text is None:
+            return None
+        text = stripped(text)
+        match = _ELEMENT_TYPES.fullmatch(text.value)
+        if match is None:
+            self.yaml.diagnostics.error(text.span(), f"'{text}' is not a list of kinds of element types", hint)
+            return None
+        kinds = self._kinds(part(text, match.start(1), match.end(1)))
+        names = None
+        if match[2] is not None:
+            names = self._arguments(part(text, match.start(3), match.end(3)), schema, ("Tensor",))
+            if "promotion" in fields:
+                self._conflict(
+                    fields, "dtypes", "the dtype that promotion gives decides, and not that of some arguments",
+                    "promotion", "leave out what is in parentheses",
+                )  # fmt: skip
+        error = DTYPE_ERRORS[0]
+        if match[4] is not None:
+            given = stripped(part(text, match.start(4), match.end(4)))
+            error = given.value
+            if error not in DTYPE_ERRORS:
+                self.yaml.diagnostics.error(
+                    given.span() if error else text.span(),
+                    f"'{given}' is not the class of an error" if error else "the class of the error is missing",
+                    did_you_mean(error, DTYPE_ERRORS) or f"the classes are {' and '.join(DTYPE_ERRORS)}",
+                )
+        if not any(base_type(argument.type).name == "Tensor" for argument in schema.arguments):
+            self.yaml.error(fields["dtypes"][0], f"'{schema.name}' takes no Tensor", "remove 'dtypes'")
+        return ElementTypes(kinds, names, error, text)
+
+    def _kinds(self, text: Text) -> tuple[str, ...]:
+        """The kinds of element types that a list of kinds and groups names, in the order of DTYPE_KINDS."""
+        found: set[str] = set()
+        for word in comma_separated(text):
+            meant = DTYPE_GROUPS.get(word.value, (word.value,))
+            if not word.value:
+                self.yaml.diagnostics.error(
+                    text.span(), "a kind of element types is missing here", f"the kinds are {', '.join(DTYPE_KINDS)}"
+                )
+            elif not set(meant) <= set(DTYPE_KINDS):
+                known = (*DTYPE_KINDS, *DTYPE_GROUPS)
+                self.yaml.diagnostics.error(
+                    word.span(),
+                    f"unknown kind of element types '{word}'",
+                    did_you_mean(word.value, known) or f"the kinds are {', '.join(known)}",
+                )
+            elif found & set(meant):
+                self.yaml.diagnostics.error(word.span(), f"'{word}' is given twice")
+            found.update(meant)
+        return tuple(kind for kind in DTYPE_KINDS if kind in found)
+
     def _arguments(self, text: Text, schema: FunctionSchema, types: Sequence[str]) -> tuple[str, ...]:
         """The names of arguments of these types that a list of names gives."""
         known = [argument.name for argument in schema.arguments if base_type(argument.type).name in types]
@@ -431,29 +496,25 @@ class FunctionReader:
             texts.append(text)
         return tuple(texts)
 
-    def _domain(self, fields: Fields) -> tuple[tuple[float, float] | None, bool]:
+    def _domain(self, fields: Fields) -> tuple[float, float] | None:
         if "domain" not in fields:
-            return None, False
+            return None
         node = fields["domain"][1]
-        hint = "write '[low, high]' or '[low, high, real]'"
+        hint = "write '[low, high]'; which element types the operator takes is said by 'dtypes'"
         elements = self.yaml.sequence(node, "'domain'", hint)
         if elements is None:
-            return None, False
+            return None
+        if len(elements) != 2:
+            self.yaml.error(node, f"'domain' must have two numbers, not {len(elements)}", hint)
+            return None
         texts = [self.yaml.scalar(element, "an element of 'domain'", hint) for element in elements]
-        if len(texts) not in (2, 3):
-            self.yaml.error(node, f"'domain' must have two numbers, not {len(texts)}", hint)
-            return None, False
-        real_only = len(texts) == 3
-        third = texts[2] if real_only else None
-        if third is not None and third.value != "real":
-            self.yaml.diagnostics.error(third.span(), f"'{third}' is not the word 'real'", hint)
-        low, high = (self._number(text, hint) for text in texts[:2])
+        low, high = (self._number(text, hint) for text in texts)
         if low is None or high is None:
-            return None, real_only
+            return None
         if low >= high:
             self.yaml.error(node, "'domain' must begin with the lower number", f"write '[{texts[1]}, {texts[0]}]'")
-            return None, real_only
-        return (low, high), real_only
+            return None
+        return low, high
 
     def _number(self, text: Text | None, hint: str) -> float | None:
         if text is None:

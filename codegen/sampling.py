@@ -36,8 +36,6 @@ def samples_of(function: NativeFunction) -> tuple[str, ...]:
     if function.domain is not None:
         low, high = function.domain
         limits = f", low={low}, high={high}"
-    if function.real_only:
-        limits += ", complex=False"
     calls = []
     for shapes in _SHAPES.get(tensors, ()):
         parts = [f"T({', '.join(map(str, shape))}{limits})".replace("(, ", "(") for shape in shapes]

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from runtime import forward, kernel_table, modes, ops, views
-from runtime.dtypes import can_cast, from_numpy, get_default_dtype, promoted_dtype
+from runtime.dtypes import as_dtype, can_cast, from_numpy, get_default_dtype, promoted_dtype
 from runtime.inference import straight_copy, untrack
 from runtime.kernel_table import ArrayKernel, Kernel, KernelTable, backend_of
 from runtime.keys import COMPOSITE_EXPLICIT, COMPOSITE_IMPLICIT
@@ -27,7 +27,7 @@ from runtime.native import core
 from runtime.node import Node, next_sequence_nr
 from runtime.sharing import shares
 from runtime.tensor import UNTRACKED, Tensor, wrap
-from runtime.types import named_result
+from runtime.types import DType, named_result
 from runtime.views import view_of
 
 if TYPE_CHECKING:
@@ -48,6 +48,8 @@ class Operator:
         schema: its text, as in native_functions.yaml.
         function: the generated callable, whose straight way declines into this object.
         kernels: functions by dispatch key: on arrays for a backend, on Tensors for the composite keys.
+        dtypes: the kinds of element types that the operator takes, the arguments that are looked at where no promotion
+            decides (None: all Tensors), and the class of the error for others; None where it takes all.
         promotion: how dtypes are brought together, and the arguments that take part (None: all Tensors).
         record: what follows `record_` in the name of the function that makes the Node of a call; None where there is
             no derivative.
@@ -77,6 +79,7 @@ class Operator:
         function: Callable[..., Any],
         kernels: dict[str, Callable[..., Any]],
         promotion: tuple[str, tuple[str, ...] | None] | None = None,
+        dtypes: tuple[tuple[str, ...], tuple[str, ...] | None, str] | None = None,
         record: str | None = None,
         record_inplace: str | None = None,
         differentiable: tuple[str, ...] = (),
@@ -91,6 +94,7 @@ class Operator:
         self._symbol = function.__name__
         self.kernels = self.built_in = kernels
         self.promotion = promotion
+        self.dtypes = dtypes
         self._recorder = record
         self._inplace_recorder = record_inplace or record
         self.differentiable = differentiable
@@ -204,6 +208,38 @@ class Operator:
         return found
 
     @cached_property
+    def _limited(self) -> list[int]:
+        """Positions of the Tensors whose element types decide whether the call is taken."""
+        assert self.dtypes is not None
+        named = self.dtypes[1]
+        return [i for i in self._tensor_positions if named is None or self._names[i].removesuffix("_") in named]
+
+    @cached_property
+    def _dtype_position(self) -> int | None:
+        """The position of an argument `dtype`, to which Tensors are brought first."""
+        return self._names.index("dtype") if "dtype" in self._names else None
+
+    def check_dtypes(self, values: Sequence[Any]) -> None:
+        """Refuse Tensors of element types that the operator does not take.
+
+        Raises:
+            RuntimeError: there is one; most operators raise NotImplementedError.
+        """
+        at = self._dtype_position
+        if at is not None and values[at] is not None:
+            self._check_dtype(as_dtype(values[at]))
+            return
+        for tensor in self._tensors(values, self._limited):
+            self._check_dtype(from_numpy(tensor._array.dtype))
+
+    def _check_dtype(self, found: DType) -> None:
+        assert self.dtypes is not None
+        kinds, _, error = self.dtypes
+        if found.kind_name not in kinds:
+            refused = RuntimeError if error == "RuntimeError" else NotImplementedError
+            raise refused(f"\"{self.name}\" not implemented for '{found.scalar_name}'\n  schema: {self.schema}")
+
+    @cached_property
     def _result_type(self) -> Callable[[Sequence[Any]], Any]:
         """Makes the result of several outputs: a tuple, with names where the schema names them."""
         names = [result.name for result in self.signature.schema.returns]
@@ -288,6 +324,8 @@ class Operator:
         return out
 
     def _call_composite(self, function: Callable[..., Any], values: Sequence[Any]) -> Any:
+        if self.dtypes is not None:
+            self.check_dtypes(values)
         positional = self.signature.positional
         return function(*values[:positional], **dict(zip(self._names[positional:], values[positional:], strict=True)))
 
@@ -354,6 +392,8 @@ class Operator:
         promotes = self.promotion is not None and self._factory_positions == (None, None)
         if promotes:
             values = self._promote(values)
+        elif self.dtypes is not None:
+            self.check_dtypes(values)
         arrays = [_to_array(values[i]) for i in self._kernel_arguments]
         try:
             with np.errstate(all="ignore"):
@@ -388,7 +428,11 @@ class Operator:
 
     def _promote(self, values: list[Any]) -> list[Any]:
         assert self.promotion is not None
-        wanted = promoted_dtype(self.promotion[0], [values[i] for i in self._promoted if values[i] is not None]).numpy
+        promoted = promoted_dtype(self.promotion[0], [values[i] for i in self._promoted if values[i] is not None])
+        if self.dtypes is not None:
+            at = self._dtype_position
+            self._check_dtype(promoted if at is None or values[at] is None else values[at])
+        wanted = promoted.numpy
         converted = list(values)
         for i in self._promoted:
             value = values[i]
@@ -537,6 +581,8 @@ class Operator:
         array = target._array
         dtype = array.dtype
         if dtype.kind != "f" or target._base is not None or 0 in array.strides:
+            return False
+        if self.dtypes is not None and ("half" if dtype.itemsize == 2 else "float") not in self.dtypes[0]:
             return False
         if target._writes is UNTRACKED and not grad_mode.inference:
             return False

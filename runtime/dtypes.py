@@ -50,6 +50,7 @@ __all__ = [
 ]
 
 _BOOL, _INTEGER, _FLOATING, _COMPLEX = range(4)
+_KIND_NAMES = ("bool", "integer", "float", "complex")
 
 
 class dtype:
@@ -68,6 +69,13 @@ class dtype:
         self.is_complex = kind == _COMPLEX
         self.is_signed = signed
         self._numpy: np.dtype[Any] | None = None if name == "bfloat16" else np.dtype(name)
+
+    @property
+    def kind_name(self) -> str:
+        """The kind of element types, as `dtypes` in native_functions.yaml names it."""
+        if self.kind == _FLOATING:
+            return "half" if self.itemsize == 2 else "float"
+        return _KIND_NAMES[self.kind]
 
     @property
     def numpy(self) -> np.dtype[Any]:

@@ -7,7 +7,11 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class OperatorInfo:
-    """One overload.  `samples` are calls to test it with, in the notation of `docs/yaml.md`."""
+    """One overload.
+
+    `dtypes` are the kinds of element types that it takes, `samples` calls to test it with, in the notation of
+    `docs/yaml.md`.
+    """
 
     name: str
     schema: str
@@ -20,5 +24,5 @@ class OperatorInfo:
     forward: bool
     pointwise: bool
     random: bool
-    domain: tuple[float, float] | None
+    dtypes: tuple[str, ...]
     samples: tuple[str, ...]

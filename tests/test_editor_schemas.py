@@ -10,7 +10,7 @@ import jsonschema
 import pytest
 import yaml
 
-from codegen.model import PROMOTION_KINDS
+from codegen.model import DTYPE_GROUPS, DTYPE_KINDS, PROMOTION_KINDS
 from codegen.read_functions import KEYS
 from codegen.vocabulary import AUTOGRAD_KEYS, KERNEL_KEYS, TAGS
 
@@ -40,6 +40,7 @@ def test_the_vocabulary_is_the_readers() -> None:
     assert definitions["operator"]["properties"].keys() == KEYS
     assert set(definitions["tag"]["enum"]) == TAGS
     assert definitions["operator"]["properties"]["promotion"]["examples"] == list(PROMOTION_KINDS)
+    assert definitions["operator"]["properties"]["dtypes"]["examples"][:-1] == [*DTYPE_KINDS, *DTYPE_GROUPS]
     operator = "func: f(Tensor self) -> Tensor"
     keys = [*(f"- {operator}\n  dispatch:\n    {key}: kernel\n" for key in sorted(KERNEL_KEYS))]
     assert problems("native_functions", "".join(keys)) == []
@@ -54,6 +55,7 @@ def test_the_vocabulary_is_the_readers() -> None:
         ("native_functions", "- func: f(Tensor self) -> Tensor\n  variants: methods\n"),
         ("native_functions", "- func: f(Tensor self) -> Tensor\n  dispatch:\n    cpu: f\n"),
         ("native_functions", "- func: f(Tensor self) -> Tensor\n  promotion: no_such\n"),
+        ("native_functions", "- func: f(Tensor self) -> Tensor\n  dtypes: floats\n"),
         ("native_functions", "- func: f(Tensor self) -> Tensor\n  domain: [1]\n"),
         ("native_functions", "- variants: method\n"),
         ("derivatives", "- self: grad\n"),

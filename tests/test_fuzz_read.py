@@ -23,7 +23,8 @@ FUNCTIONS = """\
   samples:
   - T(3, 4), alpha=2
   - "[T(1)], dtype('x')"
-  domain: [-1, 2.5, real]
+  dtypes: real, complex(self) else RuntimeError
+  domain: [-1, 2.5]
 - func: >
     bar(Tensor self,
         Tensor[] other=[]) -> ()
@@ -47,7 +48,7 @@ DERIVATIVES = """\
     [](auto x) { return x; }(self)
 """
 KEYS = (
-    "func", "name", "variants", "dispatch", "autogen", "tags", "promotion", "samples", "domain", "batching",
+    "func", "name", "variants", "dispatch", "autogen", "tags", "promotion", "dtypes", "samples", "domain", "batching",
     "structured", "structured_delegate", "python_module", "precomputed", "ufunc_inner_loop", "cpp_no_default_args",
     "device_check", "self", "result", "output_differentiability", "tag", "desc", "<<", "x,y",
 )  # fmt: skip

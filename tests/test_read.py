@@ -106,7 +106,8 @@ def test_native_function() -> None:
         "  samples:\n"
         "  - T(3, 4), T(4), alpha=2\n"
         "  - ''\n"
-        "  domain: [-1, 2.5, real]\n"
+        "  dtypes: floating, complex else RuntimeError\n"
+        "  domain: [-1, 2.5]\n"
     )
     assert str(function.name) == "foo.Tensor"
     assert function.variants == {"function", "method"}
@@ -120,8 +121,11 @@ def test_native_function() -> None:
     assert function.promotion is not None
     assert (function.promotion.kind, function.promotion.arguments) == ("int_to_float", ("self", "other"))
     assert [str(sample) for sample in function.samples] == ["T(3, 4), T(4), alpha=2", ""]
+    assert function.dtypes is not None
+    assert function.dtypes.kinds == ("half", "float", "complex")
+    assert function.dtypes.arguments is None
+    assert function.dtypes.error == "RuntimeError"
     assert function.domain == (-1.0, 2.5)
-    assert function.real_only
 
 
 def test_defaults_of_a_native_function() -> None:
@@ -129,8 +133,8 @@ def test_defaults_of_a_native_function() -> None:
     assert function.variants == {"function"}
     assert function.dispatch == ()
     assert function.tags == ()
+    assert function.dtypes is None
     assert function.domain is None
-    assert not function.real_only
 
 
 def test_all_keys_are_accepted() -> None:

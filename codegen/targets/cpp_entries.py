@@ -21,6 +21,12 @@ PLAIN_TESTS = {
 }
 
 
+def limit_tests(limited: Sequence[str], kinds: Sequence[str], optional: Sequence[str]) -> list[str]:
+    """What asks whether Tensors have element types of these kinds."""
+    mask = " | ".join(f"k{kind.title()}" for kind in kinds)
+    return [f"is_taken{'_or_none' * (name in optional)}({identifier(name)}, {mask})" for name in limited]
+
+
 @dataclass(frozen=True, slots=True)
 class EntryView:
     """What the template of an entry prints."""
@@ -92,9 +98,13 @@ class CompositeEntry(Entry):
 
     def lines(self) -> list[str]:
         types = [str(parameter.type) for parameter in self.operator.parameters]
-        self._require(
-            [f"{PLAIN_TESTS[t]}({name})" for name, t in zip(self.arguments, types, strict=True) if t in PLAIN_TESTS]
-        )
+        tests = [f"{PLAIN_TESTS[t]}({name})" for name, t in zip(self.arguments, types, strict=True) if t in PLAIN_TESTS]
+        dtypes = self.operator.source.dtypes
+        if dtypes is not None:
+            tensors = {p.name: str(p.type) for p in self.operator.parameters if str(p.type) in ("Tensor", "Tensor?")}
+            limited = [name for name in tensors if dtypes.arguments is None or name in dtypes.arguments]
+            tests += limit_tests(limited, dtypes.kinds, [name for name in limited if tensors[name] == "Tensor?"])
+        self._require(tests)
         self.out.assign("Ref out", f"composites::{self.operator.implementation.name}(", self.arguments, ");")
         self.out.add("if (out) return of_operators(std::move(out));")
         self.out.add("forget_error();")

@@ -10,7 +10,7 @@ from pathlib import Path
 from codegen.check import PLACEMENT_ARGUMENTS
 from codegen.formula.typed import SCALAR
 from codegen.plan import FactoryDtype, FastPath, OperatorPlan, ParameterPlan
-from codegen.targets.cpp_entries import PLAIN_TESTS, CompositeEntry, Entry, EntryView
+from codegen.targets.cpp_entries import PLAIN_TESTS, CompositeEntry, Entry, EntryView, limit_tests
 from codegen.targets.cpp_nodes import NodeView
 from codegen.targets.cpp_text import Functions, Needs, functions_in, identifier, inside
 
@@ -114,6 +114,8 @@ class KernelEntry(Entry):
             f"is_real_number{'_or_none' if scalar in self.optional else ''}({name(scalar)})" for scalar in fast.scalars
         ]
         tests += self._dtype_tests()
+        if fast.dtypes != "float":
+            tests += limit_tests(fast.limited, fast.takes, fast.optionals)
         if fast.seeded:
             tests.append(f"nobody_around({self.needs.name('runtime.modes', 'interest')})")
         self._require(tests)

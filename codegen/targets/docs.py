@@ -42,7 +42,9 @@ def _entry(operator: OperatorPlan) -> Mapping[str, Any]:
     if operator.view is not None:
         facts.append("a view: the result shares memory with its input")
     if operator.promotion is not None:
-        facts.append(f"dtypes: `{operator.promotion.text}`")
+        facts.append(f"promotion: `{operator.promotion.text}`")
+    if operator.source.dtypes is not None:
+        facts.append(f"takes {', '.join(operator.source.dtypes.kinds)} element types")
     if operator.node is not None:
         kept = ", ".join(f"`{variable.name}`" for variable in operator.node.saved)
         facts.append(f"`{operator.node.class_name}` keeps {kept or 'nothing'}")

@@ -7,6 +7,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+from codegen.model import DTYPE_KINDS
 from codegen.plan import OperatorPlan, Plan, python_function_name
 from codegen.targets import docs, python_stubs
 from codegen.targets.environment import environment
@@ -117,7 +118,7 @@ def _registry_entry(operator: OperatorPlan) -> SimpleNamespace:
         forward=operator.forward is not None,
         pointwise="pointwise" in source.tags,
         random="nondeterministic_seeded" in source.tags,
-        domain=source.domain,
+        dtypes=DTYPE_KINDS if source.dtypes is None else source.dtypes.kinds,
         samples=[repr(sample) for sample in operator.samples],
     )
 

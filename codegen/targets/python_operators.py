@@ -115,6 +115,7 @@ def operator_view(operator: OperatorPlan, printer: PythonPrinter, signs: Sequenc
     if operator.kind == "implicit":
         call = f"{operator.function}_op.composite({forwarded(operator.parameters)})"
         body += [
+            *_limit_lines(operator),
             "try:",
             f"    return {f'tuple({call})' if operator.returns_list else call}",
             "except Exception as error:",
@@ -137,6 +138,22 @@ def operator_view(operator: OperatorPlan, printer: PythonPrinter, signs: Sequenc
     )
 
 
+def _limit_lines(operator: OperatorPlan) -> list[str]:
+    """What lets an operator that is traced through look at element types, unless all is as it mostly is."""
+    dtypes = operator.source.dtypes
+    if dtypes is None:
+        return []
+    check = f"{operator.function}_op.check_dtypes(({forwarded_tuple(operator.parameters)}))"
+    limited = [p for p in operator.parameters if dtypes.arguments is None or p.name in dtypes.arguments]
+    limited = [p for p in limited if str(p.type).startswith("Tensor")]
+    if "float" not in dtypes.kinds or any(str(p.type) != "Tensor" for p in limited):
+        return [check]
+    usual = [f"{identifier(p.name)} is None" for p in operator.parameters if str(p.type).startswith("ScalarType")]
+    names = [identifier(p.name) for p in limited]
+    usual += [f"type({name}) in plain and {_is_float(f'{name}._array')}" for name in names]
+    return [f"if not ({' and '.join(usual)}):", f"    {check}"]
+
+
 def forwarded_tuple(parameters: tuple[ParameterPlan, ...]) -> str:
     return "".join(f"{identifier(parameter.name)}, " for parameter in parameters).rstrip()
 
@@ -150,6 +167,9 @@ def _options(operator: OperatorPlan) -> list[str]:
     if operator.promotion is not None:
         named = operator.promotion.arguments
         options.append(f"promotion={(operator.promotion.kind, named)!r}")
+    limit = operator.source.dtypes
+    if limit is not None:
+        options.append(f"dtypes={(limit.kinds, limit.arguments, limit.error)!r}")
     if operator.node is not None:
         options.append(f"record={operator.function!r}")
         options.append(f"differentiable={tuple(edge.name for edge in operator.node.edges)!r}")
@@ -230,12 +250,35 @@ def _int_list_lines(operator: OperatorPlan, fast: FastPath) -> list[str]:
 
 
 def _dtype_test(fast: FastPath, arrays: dict[str, str]) -> str:
+    limits = _limit_tests(fast, arrays)
     promoted = [arrays[name] for name in fast.promoted if name in arrays]
     if fast.dtypes == "any" or not promoted:
-        return ""
+        return " and ".join(limits)
     optional = [identifier(name) for name in fast.promoted if name in fast.optionals]
     tests = [f"({name} is None or {name}._array.dtype is {promoted[0]}.dtype)" for name in optional]
-    return " and ".join(filter(None, (_dtype_test_of_arrays(fast, promoted), *tests)))
+    return " and ".join(filter(None, (_dtype_test_of_arrays(fast, promoted), *tests, *limits)))
+
+
+def _is_float(array: str, *others: str) -> str:
+    """Whether an array has one of the dtypes that are mostly met, or something else holds."""
+    return f"({' or '.join([f'{array}.dtype is float32', f'{array}.dtype is float64', *others])})"
+
+
+_NUMPY_KINDS = {"bool": "b", "integer": "iu", "half": "fV", "float": "", "complex": "c"}  # V: bfloat16
+
+
+def _limit_tests(fast: FastPath, arrays: dict[str, str]) -> list[str]:
+    """What asks whether Tensors have element types that the operator takes."""
+    if fast.dtypes in ("float", "weak"):
+        return []  # the other test lets float32 and float64 through, and nothing else
+    tests = []
+    kinds = "".join(_NUMPY_KINDS[kind] for kind in fast.takes)
+    for name in fast.limited:
+        array = arrays.get(name, f"{identifier(name)}._array")
+        some = [f"{array}.dtype.kind in {kinds!r}"] if kinds else []
+        test = _is_float(array, *some) if "float" in fast.takes else some[0]
+        tests.append(test if name in arrays else f"({identifier(name)} is None or {test})")
+    return tests
 
 
 def _dtype_test_of_arrays(fast: FastPath, promoted: list[str]) -> str:

@@ -102,7 +102,8 @@ def dropout(input: Tensor, p: float, train: bool) -> Tensor:
         return input
     if p == 1:
         return input * input.new_zeros([])
-    return input * (ops.bernoulli(ops.empty_like(input), 1 - p) * (1 / (1 - p)))
+    kept = ops.bernoulli(ops.empty_like(input, dtype=input.dtype.to_real()), 1 - p)
+    return input * (kept * (1 / (1 - p)))
 
 
 def native_dropout(input: Tensor, p: float, train: bool | None) -> tuple[Tensor, Tensor]:

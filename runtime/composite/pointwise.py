@@ -149,8 +149,6 @@ def real(self: Tensor) -> Tensor:
 
 
 def imag(self: Tensor) -> Tensor:
-    if not self.is_complex():
-        raise RuntimeError("imag is not implemented for tensors with non-complex dtypes.")
     return ops.view_as_real(self).select(-1, 1)
 
 

@@ -41,7 +41,10 @@ def pow_backward_self(grad: Tensor, self: Tensor, exponent: Tensor) -> Tensor:
 def pow_backward_exponent(grad: Tensor, self: Tensor, exponent: Tensor, result: Tensor) -> Tensor:
     """The gradient of `self ** exponent` for `exponent`: 0 where `self` is 0 and `exponent` is not negative."""
     constant = (self == 0).logical_and(ops.real(exponent) >= 0)
-    return grad * (result * ops.where(constant, 1, self).log()).conj()
+    base = ops.where(constant, 1, self)
+    if result.is_complex() and not base.is_complex():  # negative numbers have a complex logarithm
+        base = ops._to_copy(base, dtype=result.dtype)
+    return grad * (result * base.log()).conj()
 
 
 def pow_backward_exponent_of_scalar(grad: Tensor, self: Scalar, exponent: Tensor, result: Tensor) -> Tensor:

@@ -348,7 +348,7 @@ def logcumsumexp_backward(grad: Tensor, self: Tensor, result: Tensor, dim: int) 
     if self.dim() == 0 or self.numel() == 0:
         return grad
     weights = _running_weights(self.transpose(dim, -1), result.transpose(dim, -1))
-    return (weights * grad.transpose(dim, -1).unsqueeze(-2)).sum([-1]).transpose(dim, -1)
+    return (weights.conj() * grad.transpose(dim, -1).unsqueeze(-2)).sum([-1]).transpose(dim, -1)
 
 
 def logcumsumexp_jvp(self: Tensor, tangent: Tensor, result: Tensor, dim: int) -> Tensor:

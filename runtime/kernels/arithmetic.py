@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from runtime.kernels._common import Array, Number, check_divisor, unsupported
+from runtime.kernels._common import Array, Number, check_divisor
 
 mul = np.multiply
 div = np.true_divide
@@ -86,8 +86,6 @@ def _refuse_bool(self: Array, other: Array | Number) -> None:
 
 
 def floor_divide(self: Array, other: Array | Number) -> Array:
-    if self.dtype.kind in "bc":
-        raise unsupported("floor_divide", self)
     if self.dtype.kind in "iu":
         check_divisor(other)
     return np.floor_divide(self, other)
@@ -95,8 +93,6 @@ def floor_divide(self: Array, other: Array | Number) -> Array:
 
 def fmod(self: Array, other: Array | Number) -> Array:
     """The remainder with the sign of `self`."""
-    if self.dtype.kind in "bc":
-        raise unsupported("fmod", self)
     if self.dtype.kind in "iu":
         check_divisor(other)
     return np.fmod(self, other)
@@ -105,16 +101,12 @@ def fmod(self: Array, other: Array | Number) -> Array:
 def remainder(self: Array | Number, other: Array | Number) -> Array:
     """The remainder with the sign of `other`."""
     array = self if isinstance(self, np.ndarray) else np.asarray(other)
-    if array.dtype.kind in "bc":
-        raise unsupported("remainder", array)
     if array.dtype.kind in "iu":
         check_divisor(other)
     return np.remainder(self, other)
 
 
 def addcmul(self: Array, tensor1: Array, tensor2: Array, value: Number = 1) -> Array:
-    if self.dtype.kind == "b":
-        raise unsupported("addcmul", self)
     product = np.multiply(tensor1, tensor2)
     return np.add(self, product if value == 1 else np.multiply(product, value))
 
@@ -131,8 +123,6 @@ def addcdiv(self: Array, tensor1: Array, tensor2: Array, value: Number = 1) -> A
 
 def lerp(self: Array, end: Array, weight: Array | Number) -> Array:
     """The point a `weight` part of the way from `self` to `end`, exact at both ends."""
-    if self.dtype.kind in "iub":
-        raise unsupported("lerp", self)
     for name, array in (("end", end), ("weight", weight)):
         if isinstance(array, np.ndarray) and array.dtype != self.dtype:
             raise RuntimeError(f"expected dtype {self.dtype} for `{name}` but got dtype {array.dtype}")
@@ -147,39 +137,26 @@ def lerp(self: Array, end: Array, weight: Array | Number) -> Array:
 
 
 def floor(self: Array) -> Array:
-    return np.floor(self) if _has_fractions("floor", self) else self.copy()
+    return np.floor(self) if self.dtype.kind not in "iu" else self.copy()
 
 
 def ceil(self: Array) -> Array:
-    return np.ceil(self) if _has_fractions("ceil", self) else self.copy()
+    return np.ceil(self) if self.dtype.kind not in "iu" else self.copy()
 
 
 def trunc(self: Array) -> Array:
-    return np.trunc(self) if _has_fractions("trunc", self) else self.copy()
+    return np.trunc(self) if self.dtype.kind not in "iu" else self.copy()
 
 
 def round_half_even(self: Array) -> Array:
-    return np.rint(self) if _has_fractions("round", self) else self.copy()
-
-
-def _has_fractions(operation: str, self: Array) -> bool:
-    """Whether there is something to round: not in integers; bools and complex numbers are refused."""
-    if self.dtype.kind in "bc":
-        raise unsupported(operation, self)
-    return self.dtype.kind not in "iu"
+    return np.rint(self) if self.dtype.kind not in "iu" else self.copy()
 
 
 def frac(self: Array) -> Array:
-    if self.dtype.kind in "iub":
-        raise unsupported("frac", self)
     return np.subtract(self, np.trunc(self))
 
 
 def round_decimals(self: Array, decimals: int) -> Array:
-    if not _has_fractions("round", self):
-        if decimals == 0:
-            return self.copy()
-        raise unsupported("round with decimals", self)
     scale = 10.0 ** abs(decimals)
     if decimals < 0:
         return np.multiply(np.rint(np.true_divide(self, scale)), scale)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from runtime.kernels._common import Array, Number, unsupported
+from runtime.kernels._common import Array, Number
 from runtime.kernels.selection import keep, pick
 
 eq = np.equal
@@ -29,57 +29,39 @@ nextafter = np.nextafter
 
 
 def lt(self: Array, other: Array | Number) -> Array:
-    if self.dtype.kind == "c":
-        raise unsupported("lt", self)
     return np.less(self, other)
 
 
 def le(self: Array, other: Array | Number) -> Array:
-    if self.dtype.kind == "c":
-        raise unsupported("le", self)
     return np.less_equal(self, other)
 
 
 def gt(self: Array, other: Array | Number) -> Array:
-    if self.dtype.kind == "c":
-        raise unsupported("gt", self)
     return np.greater(self, other)
 
 
 def ge(self: Array, other: Array | Number) -> Array:
-    if self.dtype.kind == "c":
-        raise unsupported("ge", self)
     return np.greater_equal(self, other)
 
 
 def maximum(self: Array, other: Array | Number) -> Array:
-    if self.dtype.kind == "c":
-        raise unsupported("maximum", self)
     return np.maximum(self, other)
 
 
 def minimum(self: Array, other: Array | Number) -> Array:
-    if self.dtype.kind == "c":
-        raise unsupported("minimum", self)
     return np.minimum(self, other)
 
 
 def fmax(self: Array, other: Array) -> Array:
-    if self.dtype.kind == "c":
-        raise unsupported("fmax", self)
     return np.fmax(self, other)
 
 
 def fmin(self: Array, other: Array) -> Array:
-    if self.dtype.kind == "c":
-        raise unsupported("fmin", self)
     return np.fmin(self, other)
 
 
 def clamp(self: Array, min: Array | Number | None = None, max: Array | Number | None = None) -> Array:
     """`self` moved into [min, max]; `max` wins where the bounds cross, and a NaN bound gives NaN."""
-    if self.dtype.kind == "c":
-        raise unsupported("clamp", self)
     if min is None and max is None:
         raise RuntimeError("clamp: at least one of 'min' and 'max' must not be None")
     raised = self if min is None else np.maximum(self, min)
@@ -113,20 +95,16 @@ def where(condition: Array, self: Array | Number, other: Array | Number) -> Arra
 
 def heaviside(self: Array, values: Array) -> Array:
     """The step function: 0 below 0, 1 above, and `values` at 0."""
-    if self.dtype.kind == "c" or values.dtype != self.dtype:
-        raise RuntimeError("heaviside needs two real tensors of one dtype")
+    if values.dtype != self.dtype:
+        raise RuntimeError("heaviside needs two tensors of one dtype")
     return np.where(np.equal(self, 0), values, np.greater(self, 0).astype(self.dtype))
 
 
 def isposinf(self: Array) -> Array:
-    if self.dtype.kind == "c":
-        raise unsupported("isposinf", self)
     return np.equal(self, np.inf)
 
 
 def isneginf(self: Array) -> Array:
-    if self.dtype.kind == "c":
-        raise unsupported("isneginf", self)
     return np.equal(self, -np.inf)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from runtime.kernels._common import Array, Number, unsupported
+from runtime.kernels._common import Array, Number
 
 exp = np.exp
 exp2 = np.exp2
@@ -12,10 +12,30 @@ expm1 = np.expm1
 log = np.log
 log2 = np.log2
 log10 = np.log10
-log1p = np.log1p
 sqrt = np.sqrt
-logaddexp = np.logaddexp
 logaddexp2 = np.logaddexp2
+
+
+def log1p(self: Array) -> Array:
+    if self.dtype.kind != "c":
+        return np.log1p(self)
+    from scipy import special  # NumPy's loses the real part near 0, and where 1 + x is near the unit circle
+
+    return np.asarray(special.log1p(self))
+
+
+def logaddexp(self: Array, other: Array) -> Array:
+    """`log(exp(self) + exp(other))`; of complex numbers, that with the larger real part is taken out of the sum."""
+    if self.dtype.kind != "c":
+        return np.logaddexp(self, other)
+    first = np.asarray((self.real >= other.real) | np.isnan(self))
+    larger, smaller = np.where(first, self, other), np.where(first, other, self)
+    result = log1p(np.exp(smaller - larger)) + larger
+    equal = np.isinf(larger.real) & (larger.real == smaller.real)
+    if equal.any():  # their difference is not a number
+        of_infinite = np.where(larger.real < 0, smaller, np.log(np.exp(smaller) + np.exp(larger)))
+        result = np.where(equal, of_infinite, result)
+    return np.asarray(np.where(np.isnan(smaller), smaller, result))
 
 
 def rsqrt(self: Array) -> Array:
@@ -43,8 +63,6 @@ def pow_tensor_scalar(self: Array, exponent: Number) -> Array:
 
 
 def pow_tensor_tensor(self: Array, exponent: Array) -> Array:
-    if exponent.dtype.kind == "b":
-        raise unsupported("pow", exponent)
     return _integer_power(self, exponent) if exponent.dtype.kind == "i" else np.power(self, exponent)
 
 
@@ -68,8 +86,6 @@ def xlogy(self: Array | Number, other: Array | Number) -> Array:
     if not isinstance(other, np.ndarray):
         # NumPy gives the logarithm of a number double precision.
         other = np.asarray(other, np.asarray(self).dtype)
-    if other.dtype.kind == "c":
-        raise unsupported("xlogy", other)
     product = np.multiply(self, np.log(other))
     zero = np.logical_and(np.equal(self, 0), np.logical_not(np.isnan(other)))
     return np.where(zero, np.zeros((), product.dtype), product)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from runtime.kernels._common import Array, Number, is_half, is_integral, normalize_dim, type_name, unsupported
+from runtime.kernels._common import Array, Number, is_half, is_integral, normalize_dim, type_name
 
 _SMALL_NAMES = {
     "float16": "c10::Half", "bfloat16": "c10::BFloat16", "float32": "float", "float64": "double",
@@ -112,8 +112,6 @@ def _multiply(name: str, left: Array, right: Array) -> Array:
         return np.asarray(left.dot(right) if right.ndim <= 2 and left.ndim <= 2 else np.matmul(left, right))
     if is_half(dtype):
         return np.asarray(np.matmul(left.astype(np.float32), right.astype(np.float32))).astype(dtype)
-    if dtype.kind == "b":
-        raise unsupported(name, left)
     return np.asarray(np.matmul(left, right))
 
 
@@ -362,10 +360,6 @@ def _check_square(name: str, matrix: Array) -> None:
         raise RuntimeError(
             f"{name}: A must be batches of square matrices, but they are {matrix.shape[-2]} by {matrix.shape[-1]} "
             "matrices"
-        )
-    if matrix.dtype.kind not in "fc" or matrix.dtype.itemsize == 2:
-        raise RuntimeError(
-            f"{name}: Expected a floating point or complex tensor as input. Got {type_name(matrix.dtype)}"
         )
 
 

@@ -13,11 +13,6 @@ _SMALLEST = 1e-12  # of x * (1 - x), where the gradient of binary_cross_entropy 
 _LEAST_LOG = -100.0  # of the logarithms in binary_cross_entropy: its value at 0 and 1 is finite
 
 
-def _check_floating(name: str, array: Array) -> None:
-    if array.dtype.kind in "iubc":
-        raise NotImplementedError(f"\"{name}\" not implemented for '{type_name(array.dtype)}'")
-
-
 def _reduced(values: Array, reduction: int) -> Array:
     if reduction == 0:
         return values
@@ -35,7 +30,6 @@ def _spread(grad_output: Array, values: Array, reduction: int) -> Array:
 
 
 def mse_loss(self: Array, target: Array, reduction: int = 1) -> Array:
-    _check_floating("mse_cpu", self)
     away = np.subtract(self, target)
     if reduction == 0:
         return np.multiply(away, away)
@@ -53,7 +47,6 @@ def smooth_l1_loss(self: Array, target: Array, reduction: int = 1, beta: float =
     """Quadratic up to a distance of `beta`, linear beyond."""
     if beta < 0:
         raise RuntimeError("smooth_l1_loss does not support negative values for beta.")
-    _check_floating("smooth_l1_cpu", self)
     distance = np.abs(np.subtract(self, target))
     if beta == 0:
         return _reduced(distance, reduction)
@@ -70,7 +63,6 @@ def huber_loss(self: Array, target: Array, reduction: int = 1, delta: float = 1.
     """As smooth_l1_loss, times `delta`."""
     if delta <= 0:
         raise RuntimeError("huber_loss does not support non-positive values for delta.")
-    _check_floating("huber_cpu", self)
     distance = np.abs(np.subtract(self, target))
     linear = delta * (distance - 0.5 * delta)
     return _reduced(np.where(distance < delta, 0.5 * distance * distance, linear), reduction)
@@ -88,7 +80,6 @@ def binary_cross_entropy(self: Array, target: Array, weight: Array | None = None
     for given in (target, weight):
         if given is not None and given.dtype != self.dtype:
             raise RuntimeError(f"Found dtype {type_name(given.dtype)} but expected {type_name(self.dtype)}")
-    _check_floating("binary_cross_entropy", self)
     if self.size and not (np.min(self) >= 0 and np.max(self) <= 1):
         raise RuntimeError("all elements of input should be between 0 and 1")
     yes = np.maximum(np.log(self), _LEAST_LOG)
@@ -184,7 +175,6 @@ def _check_nll(self: Array, target: Array) -> None:
         raise RuntimeError("For 1D input, 1D target must have size 1, but got target size: " + str(target.shape[0]))
     if self.ndim == 2 and target.shape != self.shape[:1]:
         raise RuntimeError(f"size mismatch (got input: {list(self.shape)}, target: {list(target.shape)})")
-    _check_floating("nll_loss_out_frame", self)
 
 
 def _nll_gradient(
@@ -245,7 +235,6 @@ def _check_nll2d(self: Array, target: Array) -> None:
         )
     if target.shape != (self.shape[0], *self.shape[2:]):
         raise RuntimeError(f"size mismatch (got input: {list(self.shape)} , target: {list(target.shape)}")
-    _check_floating("nll_loss2d_forward_out_frame", self)
 
 
 def nll_loss2d_backward(

@@ -13,11 +13,6 @@ from runtime.kernels._common import Array, is_half, normalize_dim, type_name
 DType = np.dtype[Any]
 
 
-def _check_floating(name: str, array: Array) -> None:
-    if array.dtype.kind in "iubc":
-        raise NotImplementedError(f"\"{name}\" not implemented for '{type_name(array.dtype)}'")
-
-
 def _computed(array: Array) -> Array:
     """Half precision is computed in float32."""
     return array.astype(np.float32) if is_half(array.dtype) else array
@@ -40,7 +35,6 @@ def _shifted(self: Array, axis: int | None) -> Array:
 def _check_softmax(name: str, self: Array, half_to_float: bool) -> None:
     if half_to_float:
         raise RuntimeError(f"{name} with half to float conversion is not supported on CPU")
-    _check_floating(f"{name}_lastdim_kernel_impl", self)
 
 
 def softmax_kernel(self: Array, dim: int, half_to_float: bool) -> Array:
@@ -117,7 +111,6 @@ def native_layer_norm(
 ) -> tuple[Array, Array, Array]:
     """The input with mean 0 and variance 1 over its last dimensions, scaled and moved; the means; 1 / deviations."""
     _check_normalized(input.shape, normalized_shape, weight, bias)
-    _check_floating("LayerNormKernelImpl", input)
     for given in (weight, bias):
         if given is not None and given.dtype != input.dtype:
             raise RuntimeError(f"mixed dtype (CPU): expect parameter to have scalar type of {type_name(input.dtype)}")

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from runtime.kernels._common import Array, normalize_dim, unsupported
+from runtime.kernels._common import Array, normalize_dim
 
 
 def sort(self: Array, dim: int = -1, descending: bool = False) -> tuple[Array, Array]:
@@ -16,8 +16,6 @@ def sort(self: Array, dim: int = -1, descending: bool = False) -> tuple[Array, A
 def sort_stable(self: Array, stable: bool | None, dim: int = -1, descending: bool = False) -> tuple[Array, Array]:
     """Every sort here is stable: `stable` asks for nothing more."""
     axis = normalize_dim(dim, self.ndim)
-    if self.dtype.kind == "c":
-        raise RuntimeError("sort does not support complex dtypes")
     if self.ndim == 0:
         return self.copy(), np.zeros((), np.int64)
     order = _order(self, axis, descending)
@@ -27,8 +25,6 @@ def sort_stable(self: Array, stable: bool | None, dim: int = -1, descending: boo
 def topk(self: Array, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> tuple[Array, Array]:
     """The result is in order whether `sorted` asks for it or not."""
     axis = normalize_dim(dim, self.ndim)
-    if self.dtype.kind == "c":
-        raise RuntimeError("topk does not support complex dtypes")
     if not 0 <= k <= (self.shape[axis] if self.ndim else 1):
         raise RuntimeError("selected index k out of range")
     if self.ndim == 0:
@@ -38,8 +34,6 @@ def topk(self: Array, k: int, dim: int = -1, largest: bool = True, sorted: bool 
 
 
 def median_all(self: Array) -> Array:
-    if self.dtype.kind in "cb":
-        raise unsupported("median", self)
     if self.size == 0:
         if self.dtype.kind in "iu":
             return np.asarray(np.iinfo(self.dtype).min, self.dtype)
@@ -49,8 +43,6 @@ def median_all(self: Array) -> Array:
 
 def median_dim(self: Array, dim: int, keepdim: bool = False) -> tuple[Array, Array]:
     """The lower of the two middle values; the first NaN where there is one."""
-    if self.dtype.kind in "cb":
-        raise unsupported("median", self)
     axis = normalize_dim(dim, self.ndim)
     if self.ndim == 0:
         return self.copy(), np.zeros((), np.int64)
@@ -75,8 +67,6 @@ def cummin(self: Array, dim: int) -> tuple[Array, Array]:
 
 def _running_extremum(self: Array, dim: int, extremum: np.ufunc, reaches: np.ufunc) -> tuple[Array, Array]:
     """Each running extremum with its last place so far."""
-    if self.dtype.kind == "c":
-        raise unsupported(f"cum{extremum.__name__[:3]}", self)
     axis = normalize_dim(dim, self.ndim)
     if self.ndim == 0:
         return self.copy(), np.zeros((), np.int64)

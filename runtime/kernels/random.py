@@ -226,11 +226,6 @@ def normal_tensor_tensor(mean: Array, std: Array, generator: Random) -> Array:
 
 
 def exponential(self: Array, lambd: float, generator: Random) -> Array:
-    if self.dtype.kind in "iub":
-        raise RuntimeError(
-            "Exponential distribution is a continuous probability distribution. dtype must be a floating point but you "
-            f"specified {type_name(self.dtype)}"
-        )
     if lambd <= 0:
         raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={lambd:g}")
     return np.asarray(_source(generator).standard_exponential(self.shape) / lambd).astype(self.dtype)
@@ -247,8 +242,6 @@ def multinomial(self: Array, num_samples: int, replacement: bool, generator: Ran
     """
     if self.ndim not in (1, 2):
         raise RuntimeError("prob_dist must be 1 or 2 dim")
-    if self.dtype.kind in "iubc":
-        raise RuntimeError(f"multinomial only supports floating-point dtypes for input, got: {type_name(self.dtype)}")
     if num_samples <= 0:
         raise RuntimeError("cannot sample n_sample <= 0 samples")
     weights = self.astype(np.float64)

@@ -16,8 +16,8 @@ from runtime.kernels._common import (
     normalize_dim,
     normalize_dims,
     type_name,
-    unsupported,
 )
+from runtime.kernels.exponential import logaddexp
 
 DType = np.dtype[Any]
 Dims = Sequence[int] | None
@@ -109,8 +109,6 @@ def sum_dim(self: Array, dim: Dims, keepdim: bool = False, dtype: DType | None =
 
 
 def nansum(self: Array, dim: Dims = None, keepdim: bool = False, dtype: DType | None = None) -> Array:
-    if self.dtype.kind == "c":
-        raise RuntimeError("nansum does not support complex inputs")
     if not is_integral(self.dtype):
         self = np.where(np.isnan(self), np.zeros((), self.dtype), self)
     return sum_dim(self, dim, keepdim, dtype)
@@ -134,12 +132,6 @@ def mean_all(self: Array, dtype: DType | None = None) -> Array:
 
 def mean_dim(self: Array, dim: Dims, keepdim: bool = False, dtype: DType | None = None) -> Array:
     result = dtype or self.dtype
-    if is_integral(result):
-        which = "Input" if dtype is None else "Optional"
-        raise RuntimeError(
-            f"mean(): could not infer output dtype. {which} dtype must be either a floating point or complex dtype. "
-            f"Got: {type_name(result)}"
-        )
     axes = _axes(dim, self.ndim)
     values, _ = _accumulate_in(self, result)
     total = _reduce(np.add, values, axes, keepdim)
@@ -151,8 +143,6 @@ def mean_dim(self: Array, dim: Dims, keepdim: bool = False, dtype: DType | None 
 
 def _variance(self: Array, dim: Dims, correction: Number | None, keepdim: bool) -> tuple[Array, Array]:
     """Variance and mean in the dtype they are computed in; several passes, so that a large mean costs no digits."""
-    if is_integral(self.dtype):
-        raise RuntimeError("std and var only support floating point and complex dtypes")
     axes = _axes(dim, self.ndim)
     values = self.astype(_FLOAT32) if is_half(self.dtype) else self
     count = _reduced_count(self, axes)
@@ -219,15 +209,11 @@ def min_all(self: Array) -> Array:
 
 def max_dim(self: Array, dim: int, keepdim: bool = False) -> tuple[Array, Array]:
     _check_not_empty(self, _axes((dim,), self.ndim), "max", RuntimeError)
-    if self.dtype.kind == "c":
-        raise RuntimeError("max(): does not support complex input")
     return _extremum(self, (dim,), keepdim, np.maximum, "max"), argmax(self, dim, keepdim)
 
 
 def min_dim(self: Array, dim: int, keepdim: bool = False) -> tuple[Array, Array]:
     _check_not_empty(self, _axes((dim,), self.ndim), "min", RuntimeError)
-    if self.dtype.kind == "c":
-        raise RuntimeError("min(): does not support complex input")
     return _extremum(self, (dim,), keepdim, np.minimum, "min"), argmin(self, dim, keepdim)
 
 
@@ -250,15 +236,11 @@ def argmin(self: Array, dim: int | None = None, keepdim: bool = False) -> Array:
 def _extremum(self: Array, dim: Dims, keepdim: bool, ufunc: np.ufunc, name: str) -> Array:
     axes = _axes(dim, self.ndim)
     _check_not_empty(self, axes, name, RuntimeError)
-    if self.dtype.kind == "c" and self.size:
-        raise unsupported(name, self)
     return _reduce(ufunc, self, axes, keepdim)
 
 
 def _arg_extremum(self: Array, dim: int | None, keepdim: bool, name: str) -> Array:
     """The place of the first extremum; a NaN counts as one."""
-    if self.dtype.kind == "c":
-        raise RuntimeError(f"{name}(): does not support complex input")
     axis = None if dim is None else _axis(dim, self.ndim)
     _check_not_empty(self, None if axis is None else (axis,), name, IndexError)
     values = self.astype(_FLOAT32) if self.dtype.kind == "V" else self
@@ -413,9 +395,13 @@ def _scan(self: Array, dim: int, dtype: DType | None, ufunc: np.ufunc) -> Array:
 
 def logcumsumexp(self: Array, dim: int) -> Array:
     axis = _axis(dim, self.ndim)
-    if is_integral(self.dtype) or self.dtype.kind == "c":
-        raise unsupported("logcumsumexp", self)
     if axis is None:
         return self.copy()
+    if self.dtype.kind == "c":
+        result = self.copy()
+        for place in range(1, self.shape[axis]):
+            last, here = (slice(None),) * axis + (place - 1,), (slice(None),) * axis + (place,)
+            result[here] = logaddexp(result[last], result[here])
+        return result
     values = self.astype(_FLOAT32) if is_half(self.dtype) else self
     return _cast(np.asarray(np.logaddexp.accumulate(values, axis=axis)), self.dtype)

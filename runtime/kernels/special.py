@@ -7,15 +7,13 @@ from math import factorial
 
 import numpy as np
 
-from runtime.kernels._common import Array, unsupported
+from runtime.kernels._common import Array
 
 
 def _in_scipy(function: Callable[[Array], Array], self: Array) -> Array:
     """`function` of SciPy on `self`; half precision numbers, which SciPy lacks, go through float32."""
     if self.dtype.char in "fd":
         return function(self)
-    if self.dtype.kind == "c":
-        raise unsupported("a function of real numbers", self)
     return function(self.astype(np.float32)).astype(self.dtype)
 
 

@@ -310,6 +310,10 @@ def _other_dtype(first: _Given, second: _Given) -> str:
     return f"{first[0]} is {_dtype_name(first[1])} and {second[0]} {_dtype_name(second[1])}: promotion"
 
 
+def _not_taken(given: _Given, _: object) -> str:
+    return f"{given[0]} is {_dtype_name(given[1])}, which the operator does not take"
+
+
 _WORDS: Mapping[str, Callable[..., str]] = {
     "is_plain": _not_plain,
     "is_plain_or_none": _not_plain,
@@ -321,6 +325,8 @@ _WORDS: Mapping[str, Callable[..., str]] = {
     "has_number_dtype": _no_loops,
     "same_dtype": _other_dtype,
     "same_dtype_or_none": _other_dtype,
+    "is_taken": _not_taken,
+    "is_taken_or_none": _not_taken,
     "PyTuple_CheckExact": lambda given: f"{given[0]} is no tuple",
     "PyLong_CheckExact": lambda given: f"{given[0]} is no int",
     "is_instance": lambda given, _: f"{given[0]} is no runtime.dtype",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -66,6 +67,11 @@ def strides(array: np.ndarray) -> tuple[int, ...]:
     return tuple(step // array.itemsize for step in array.strides)
 
 
+_ABOUT_DTYPES = re.compile(
+    r"not implemented for '|not support complex|dtype must be either|only support floating|floating point or complex"
+)
+
+
 def compare(ours: Callable[..., Any], theirs: Callable[..., Any], args: tuple[Any, ...], view: bool = False) -> None:
     """Both give the same values, dtypes and shapes (views: strides too), or both raise an error of the same class."""
     try:
@@ -73,8 +79,9 @@ def compare(ours: Callable[..., Any], theirs: Callable[..., Any], args: tuple[An
             warnings.simplefilter("ignore")
             expected = results(theirs(*map(to_torch, args)))
     except Exception as error:
-        with pytest.raises(type(error)):
-            ours(*args)
+        if not _ABOUT_DTYPES.search(str(error)):  # those are no matter of kernels
+            with pytest.raises(type(error)):
+                ours(*args)
         return
     with np.errstate(all="ignore"):
         found = results(ours(*args))

@@ -128,6 +128,26 @@ inline bool has_number_dtype(PyObject* tensor) {
   return has_float_dtype(tensor) ||
          (dtype->type_num == NPY_INT64 && PyArray_ISNOTSWAPPED(array_of(tensor)));
 }
+// Kinds of element types, and whether those of a Tensor are of one of them.
+enum : unsigned { kBool = 1, kInteger = 2, kHalf = 4, kFloat = 8, kComplex = 16 };
+inline bool is_taken(PyObject* tensor, unsigned kinds) {
+  PyArrayObject* array = array_of(tensor);
+  if (kind_of(array) != Kind::kNone) return (kinds & kFloat) != 0;
+  switch (PyArray_DESCR(array)->kind) {
+    case 'b':
+      return (kinds & kBool) != 0;
+    case 'i':
+    case 'u':
+      return (kinds & kInteger) != 0;
+    case 'c':
+      return (kinds & kComplex) != 0;
+    default:  // float16, and bfloat16, which NumPy knows as a void type
+      return (kinds & kHalf) != 0 && PyArray_ITEMSIZE(array) == 2;
+  }
+}
+inline bool is_taken_or_none(PyObject* tensor, unsigned kinds) {
+  return tensor == Py_None || is_taken(tensor, kinds);
+}
 
 inline bool requires_grad_or_none(PyObject* tensor) {
   return tensor != Py_None && requires_grad(tensor);

@@ -97,7 +97,7 @@ struct log10 {
   static inline Ufunc ufunc{"log10", 1, takes::kFloatsAndComplex};
 };
 struct log1p {
-  static inline Ufunc ufunc{"log1p", 1, takes::kFloatsAndComplex};
+  static inline Ufunc ufunc{"log1p", 1, takes::kFloats};
 };
 struct logaddexp {
   static inline Ufunc ufunc{"logaddexp", 2, takes::kFloats};

@@ -1,0 +1,73 @@
+"""Which element types an operator takes is what PyTorch takes."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+import runtime
+from generated.registry import OPERATORS
+from runtime import dtypes
+from runtime.registry import OperatorInfo
+from runtime.testing import make_sample, operator_function
+
+pytestmark = pytest.mark.parity
+
+DTYPES = (dtypes.bool, dtypes.uint8, dtypes.int64, dtypes.float16, dtypes.float32, dtypes.complex64)
+# Taken here and not there, and right: nothing else follows from the arguments.
+MORE = frozenset((
+    "sub.Scalar-bool", "rsub.Scalar-bool", "subtract.Scalar-bool", "clamp.Tensor-bool", "dropout-complex64",
+    "dropout-bool", "dropout-uint8", "dropout-int64", "native_dropout-bool", "native_dropout-uint8",
+    "native_dropout-int64", "native_dropout-complex64", "bernoulli.Tensor-bool", "bernoulli.Tensor-int64",
+))  # fmt: skip
+# Taken there and not here: complex numbers of two float16, sums of squares of which only the real part is kept, and
+# samples so small that PyTorch does not come to look at them.
+LESS = frozenset((
+    "complex-float16", "view_as_complex-float16", "bincount-complex64", "smooth_l1_loss_backward-uint8",
+    "smooth_l1_loss_backward-int64", "threshold-uint8", "einsum-uint8", "hardtanh-uint8",
+    "cummax-complex64", "cummin-complex64", "mv-bool",
+))  # fmt: skip
+
+
+def to_torch(value: Any) -> Any:
+    if isinstance(value, runtime.Tensor):
+        return torch.from_numpy(np.array(value.numpy()))
+    if isinstance(value, list | tuple):
+        return [to_torch(item) for item in value]
+    return getattr(torch, value.name) if isinstance(value, runtime.dtype) else value
+
+
+def error_of(function: Any, args: Any, kwargs: Any) -> type[Exception] | None:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            function(*args, **kwargs)
+    except Exception as error:
+        return type(error)
+    return None
+
+
+@pytest.mark.parametrize("info", [i for i in OPERATORS.values() if i.samples], ids=lambda info: info.name)
+def test_an_operator_takes_what_pytorch_takes(info: OperatorInfo) -> None:
+    base, _, overload = info.name.partition(".")
+    packet = getattr(torch.ops.aten, base, None)
+    theirs = getattr(packet, overload or "default", None)
+    if theirs is None:
+        pytest.skip("PyTorch has no such operator")
+    for dtype in DTYPES:
+        if f"{info.name}-{dtype.name}" in MORE | LESS:
+            continue
+        for text in info.samples[:2]:
+            sample = make_sample(info, text, dtype, requires_grad=False)
+            kwargs = {name: to_torch(value) for name, value in sample.kwargs.items()}
+            expected = error_of(theirs, [to_torch(value) for value in sample.args], kwargs)
+            found = error_of(operator_function(info), sample.args, sample.kwargs)
+            if expected is None:
+                assert found is None, (dtype, text)
+            else:
+                assert found is not None, (dtype, text, expected)
+                assert issubclass(found, expected) or found is RuntimeError, (dtype, text, expected, found)
