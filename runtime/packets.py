@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 
@@ -12,9 +12,6 @@ from runtime.dispatch import Operator
 from runtime.dtypes import common_dtype
 from runtime.native import core
 from runtime.tensor import Tensor, wrap
-
-if TYPE_CHECKING:
-    from runtime.binding import Signature
 
 numbers = frozenset((int, float, bool, complex))
 
@@ -72,7 +69,7 @@ def choose(base: str, candidates: Candidates, args: tuple[Any, ...], kwargs: dic
                 if named is kwargs and values is args:
                     misfit = error
                 continue
-            if strict and _is_direct(operator.signature, values, named):
+            if strict and _is_direct(operator, values, named, bound):
                 _choices[key] = function
                 if core is not None:
                     core.remember_choice(base, args, kwargs, function)
@@ -133,11 +130,29 @@ def _kind_of(value: Any) -> Any:
     return (kind, frozenset(map(type, value))) if kind is list or kind is tuple else kind
 
 
-def _is_direct(signature: Signature, args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
-    """Whether the overload's callable takes these arguments as they are: no second names, no ints without brackets."""
-    if not kwargs.keys() <= {parameter.name for parameter in signature.parameters}:
+def _is_direct(operator: Operator, args: Sequence[Any], kwargs: Mapping[str, Any], bound: Sequence[Any]) -> bool:
+    """Whether the overload's callable takes these arguments as they are: no second names, no ints without brackets.
+
+    Composite functions do not look at what they get, as straight ways do, so nothing may need a conversion, either.
+    """
+    signature = operator.signature
+    values = dict(zip(operator._names, bound, strict=True))
+    if not kwargs.keys() <= values.keys():
         return False
-    return signature.spread is None or len(args) <= signature.spread or isinstance(args[signature.spread], list | tuple)
+    spread = signature.spread
+    if spread is not None and len(args) > spread and not isinstance(args[spread], list | tuple):
+        return False
+    if operator.traced is None:
+        return True
+    pairs = [*zip(args, bound, strict=False), *((given, values[name]) for name, given in kwargs.items())]
+    return all(_is_as_given(value, given) for given, value in pairs)
+
+
+def _is_as_given(value: Any, given: Any) -> bool:
+    """Whether binding has left an argument alone, but for the kind of a number or of a list."""
+    if isinstance(value, list | tuple) and isinstance(given, list | tuple):
+        return len(value) == len(given) and all(map(_is_as_given, value, given))
+    return value is given or (type(value) in numbers and type(given) in numbers)
 
 
 # What takes numbers in the place of all its Tensors.

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import runtime
-from generated import operators
+from generated import operators, packets
 from generated.registry import OPERATORS
 from runtime import forward, native
 from runtime.autograd import forward_ad, gradcheck, gradgradcheck
@@ -413,6 +413,61 @@ def test_about_a_third_is_composite() -> None:
     composite = sum(info.composite for info in OPERATORS.values())
     assert composite >= len(OPERATORS) / 5
     assert sum(info.differentiable for info in OPERATORS.values()) >= 90
+
+
+def in_other_forms(operator: Operator, args: tuple[Any, ...]) -> Iterable[tuple[Any, ...]]:
+    """The same arguments as binding takes them too: an int for a list, NumPy's numbers, Tensors for ints."""
+    for position, (parameter, value) in enumerate(zip(operator.signature.parameters, args, strict=False)):
+        kind = parameter.type.rstrip("?").replace("SymInt", "int")
+        forms: list[Any] = []
+        if type(value) is int and kind == "int":
+            forms = [np.int64(value), runtime.tensor(value)]
+        elif type(value) in (int, float) and kind in ("Scalar", "float"):
+            forms = [np.asarray(value)[()]]
+        elif type(value) is bool:
+            forms = [np.bool_(value)]
+        elif kind.startswith("int[") and isinstance(value, list | tuple) and value:
+            forms = [list(value), tuple(value), [np.int64(item) for item in value]]
+            if kind == f"int[{len(value)}]" and len(set(value)) == 1:
+                forms.append(value[0])
+        for form in forms:
+            yield (*args[:position], form, *args[position + 1 :])
+
+
+PACKETS = sorted({name.partition(".")[0] for name in OPERATORS})
+
+
+@pytest.mark.parametrize("base", PACKETS)
+def test_calls_again_and_again_through_the_packet(base: str) -> None:
+    """Packets remember which overload took arguments of such types; that one gets them as they were given."""
+    calls = []
+    for info in OPERATORS.values():
+        if info.name.partition(".")[0] != base:
+            continue
+        operator, overload = (getattr(operators, f"{info.function}{suffix}") for suffix in ("_op", ""))
+        for sample in sample_inputs(info, "float64", requires_grad=False)[:4]:
+            runtime.manual_seed(0)
+            wanted = operator(*sample.args, **sample.kwargs)
+            calls.append((packets.PACKETS[base], sample.args, sample.kwargs, wanted))
+            for args in in_other_forms(operator, sample.args):
+                # Among several overloads a Tensor is one before it is a number.
+                pairs = zip(args, sample.args, strict=True)
+                numbers = not any(isinstance(given, Tensor) and type(given) is not type(was) for given, was in pairs)
+                called = packets.PACKETS[base] if numbers else overload
+                calls.append((called, args, sample.kwargs, wanted))
+    for _ in range(3):
+        for called, args, kwargs, wanted in calls:
+            runtime.manual_seed(0)
+            found = called(*args, **kwargs)
+            assert len(tensors_of(found)) == len(tensors_of(wanted))
+            for one, other in zip(tensors_of(found), tensors_of(wanted), strict=True):
+                assert one.dtype == other.dtype
+                if base not in UNINITIALIZED:
+                    np.testing.assert_allclose(one.numpy(), other.numpy(), rtol=1e-12)
+
+
+# Their values are whatever is in memory.
+UNINITIALIZED = frozenset(("empty", "empty_like", "new_empty"))
 
 
 @pytest.mark.parametrize(("info", "dtype"), cases(OPERATORS.values(), ("float32",)))

@@ -115,6 +115,7 @@ def operator_view(operator: OperatorPlan, printer: PythonPrinter, signs: Sequenc
     if operator.kind == "implicit":
         call = f"{operator.function}_op.composite({forwarded(operator.parameters)})"
         body += [
+            *_int_lines(operator, f"return {handle}"),
             *_limit_lines(operator),
             "try:",
             f"    return {f'tuple({call})' if operator.returns_list else call}",
@@ -187,6 +188,26 @@ def _options(operator: OperatorPlan) -> list[str]:
         batching = operator.batching
         options.append(f"batching={(batching.rule, batching.tensors, batching.dims)!r}")
     return options
+
+
+def _int_lines(operator: OperatorPlan, decline: str) -> list[str]:
+    """Lists of ints as tuples, for a composite function, which gets its arguments as they are given otherwise.
+
+    `decline` is the line that leaves what is no int to the general path.
+    """
+    lines: list[str] = []
+    tests: list[str] = []
+    for parameter in operator.parameters:
+        name, type_ = identifier(parameter.name), str(parameter.type)
+        optional = f"{name} is not None and " if type_.endswith("?") else ""
+        if type_.rstrip("?") == "int[]":
+            lines += [f"if {optional}type({name}) is not tuple:", f"    {name} = int_tuple({name}, {parameter.size})"]
+        if type_.rstrip("?") in ("int", "int[]"):
+            kind = "int" if type_.rstrip("?") == "int" else "tuple"
+            tests.append(f"{optional}type({name}) is not {kind}")
+    if len(tests) > 1:
+        tests = [f"({test})" if " and " in test else test for test in tests]
+    return [*lines, f"if {' or '.join(tests)}:", f"    {decline}"] if tests else []
 
 
 # -- the straight way
