@@ -186,12 +186,17 @@ def _stale_message(view: Tensor, kind: ViewKind, event: str) -> str:
     if kind == "inference":
         mode = _AMBIGUOUS.format(mode="inference_mode")
         return f"A view was created in inference mode and {event} in normal mode. {mode}"
-    reason = _CUSTOM if kind == "function" else _SEVERAL
+    return f"{_origin(view)} is a view and {event}. {_CUSTOM if kind == 'function' else _SEVERAL}"
+
+
+def _origin(view: Tensor) -> str:
     edge = view._edge
+    if isinstance(edge, StaleView):
+        return edge.origin
     if not isinstance(edge, Node | OutputEdge):
-        return f"This tensor is a view and {event}. {reason}"
+        return "This tensor"
     node, output_nr = (edge.node, edge.output_nr) if isinstance(edge, OutputEdge) else (edge, 0)
-    return f"Output {output_nr} of {node.name()} is a view and {event}. {reason}"
+    return f"Output {output_nr} of {node.name()}"
 
 
 def rebase_history(tensor: Tensor, node: Node) -> None:
@@ -201,18 +206,11 @@ def rebase_history(tensor: Tensor, node: Node) -> None:
         tensor: what was written.
         node: of the in-place operator, with one output of the shape of `tensor`; its edges lead to the old history.
     """
-    old = tensor._edge
     root = tensor._base
     if root is None:
         replace_history(tensor, node)
-        return
-    root_old = root._edge
-    copy = CopySlices(root, tensor, node)
-    root._edge = copy
-    _move_retained(root, root_old, copy)
-    _renew_views(root)
-    if isinstance(tensor._edge, Node):
-        _move_retained(tensor, old, tensor._edge)
+    else:
+        replace_history(root, CopySlices(root, tensor, node))
 
 
 def become(tensor: Tensor, view: Tensor, recorded: bool) -> None:
@@ -222,17 +220,19 @@ def become(tensor: Tensor, view: Tensor, recorded: bool) -> None:
     from the new form of `tensor` to its old one.
     """
     tensor._array = view._array
-    if tensor._extra is not None:
-        tensor._extra.accumulate_node = None  # made for the old shape
-    if recorded:
-        tensor._edge = view._edge
+    extra = tensor._extra
+    if extra is not None and extra.accumulate_node is not None:
+        extra.accumulate_node = None  # made for the old shape
     bump_version(tensor)
-    if recorded and tensor._base is None:
+    if recorded:
+        tensor._edge = view._edge  # what is retained stays what it was, of the old shape
         _renew_views(tensor)
+    elif tensor._edge is not LEAF:
+        _renew(tensor)  # what it has is the history of a Tensor of the old shape
 
 
 def replace_history(tensor: Tensor, edge: Node | OutputEdge) -> None:
-    """Give `tensor`, which is no view, the history `edge` after an in-place write, and its views their part of it."""
+    """Give `tensor` the history `edge` after an in-place write, and views of it their part of that."""
     old = tensor._edge
     tensor._edge = edge
     _move_retained(tensor, old, edge)
@@ -240,16 +240,23 @@ def replace_history(tensor: Tensor, edge: Node | OutputEdge) -> None:
 
 
 def _renew_views(root: Tensor) -> None:
-    if root._edge is None:
-        return
     for view in views_over(root):
-        if view._base is not root:  # of a Tensor that was detached
-            continue
-        if _kind(view) != "single":
-            _make_stale(view)
-        elif view._array.dtype.kind not in "biu":
-            region = Region(root._array, view._array)
-            view._edge = AsStridedBackward0(root, region.gather, region.scatter, view._array)
+        if view._base is root:  # and not of a Tensor that was detached
+            _renew(view)
+
+
+def _renew(view: Tensor) -> None:
+    """Let the history of a view begin at its base; what keeps its gradient goes on keeping it."""
+    root = view._base
+    if root is None or root._edge is None or view._array.dtype.kind in "biu":
+        return
+    if _kind(view) != "single":
+        _make_stale(view)
+        return
+    old = view._edge
+    region = Region(root._array, view._array)
+    view._edge = new = AsStridedBackward0(root, region.gather, region.scatter, view._array)
+    _move_retained(view, old, new)
 
 
 def _make_stale(view: Tensor) -> None:
@@ -281,12 +288,13 @@ class AsStridedBackward0(LinearBackward):
 class StaleView(Node):
     """The history of a view that lost its meaning because its base was written; raises when a gradient arrives."""
 
-    __slots__ = ("message",)
+    __slots__ = ("message", "origin")
 
     def __init__(self, root: Tensor, view: Tensor, message: str) -> None:
         # The edge makes a backward towards given inputs come by here.
         super().__init__((edge_of(root),), view._array.shape, view._array.dtype)
         self.message = message
+        self.origin = _origin(view)  # what made it, for later messages
 
     def check_meaning(self) -> None:
         """Raise."""

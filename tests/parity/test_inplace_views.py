@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 from two_modules import attempt, compare
 
-torch = pytest.importorskip("torch")
+import runtime
+
+pytest.importorskip("torch")
+
+from tests.parity.both import assert_same
+
 pytestmark = pytest.mark.parity
 
 CALLS: dict[str, Callable[[Any], Any]] = {
@@ -221,3 +227,110 @@ def test_in_transforms(name: str) -> None:
         ]
 
     compare(body)
+
+
+# -- operators that make a Tensor the view of itself, on views of every origin
+
+BECOMES = {
+    "t_": lambda view: view.t_(),
+    "transpose_": lambda view: view.transpose_(0, 1),
+    "swapaxes_": lambda view: view.swapaxes_(0, 1),
+    "swapdims_": lambda view: view.swapdims_(0, 1),
+    "unsqueeze_": lambda view: view.unsqueeze_(0),
+    "squeeze_": lambda view: view.squeeze_(),
+    "squeeze_.dim": lambda view: view.squeeze_(0),
+    "squeeze_.dims": lambda view: view.squeeze_((0, 1)),
+    "as_strided_": lambda view: view.as_strided_((2,), (1,)),
+}
+ORIGINS = {
+    "leaf": lambda t: t.arange(6.0),
+    "leaf that requires grad": lambda t: t.arange(6.0).requires_grad_(),
+    "result": lambda t: t.arange(6.0).requires_grad_() * 1,
+    "detached result": lambda t: (t.arange(6.0).requires_grad_() * 1).detach(),
+    "ints": lambda t: t.arange(6),
+}
+VIEWS = {
+    "view": lambda x: x.view(2, 3),
+    "view of a view": lambda x: x.view(3, 2).view(2, 3),
+    "one of several": lambda x: x.view(1, 2, 3).unbind()[0],
+    "detached view": lambda x: x.view(2, 3).detach(),
+}
+MODES = {
+    "grad": lambda t: contextlib.nullcontext(),
+    "no_grad": lambda t: t.no_grad(),
+    "inference": lambda t: t.inference_mode(),
+}
+
+
+def ended(call: Callable[[], Any]) -> Any:
+    try:
+        return call()
+    except RuntimeError:
+        return "raised"
+
+
+@pytest.mark.parametrize("operator", BECOMES)
+@pytest.mark.parametrize("origin", ORIGINS)
+@pytest.mark.parametrize("how", VIEWS)
+def test_views_of_every_origin_become_views(operator: str, origin: str, how: str) -> None:
+    def body(torch: Any, made_in: str, written_in: str) -> Any:
+        base = ORIGINS[origin](torch)
+        with MODES[made_in](torch):
+            view = VIEWS[how](base)
+        with MODES[written_in](torch):
+            if ended(lambda: BECOMES[operator](view) is view) is not True:
+                return "refused"
+        shown = (tuple(view.shape), view.requires_grad, view._version, view.tolist())
+        node = ended(lambda: view.grad_fn is None)
+
+        def gradient() -> Any:
+            weights = torch.arange(float(view.numel())).view(view.shape)
+            return torch.autograd.grad((base * 1).sum() + (view * weights).sum(), base)
+
+        before = ended(gradient) if base.requires_grad else None
+        written = ended(lambda: view.add_(1) is view)
+        return shown, node, before, written, ended(gradient) if base.requires_grad else None
+
+    for made_in in MODES:
+        for written_in in MODES:
+            assert_same(lambda torch, m=made_in, w=written_in: body(torch, m, w))  # type: ignore[misc]
+
+
+def test_a_view_that_lost_its_meaning_is_named_by_what_made_it() -> None:
+    x = runtime.ones(2, 3, requires_grad=True) * 1
+    row = x.unbind()[0]
+    with runtime.no_grad():
+        row.unsqueeze_(0)
+    with pytest.raises(RuntimeError, match="Output 0 of UnbindBackward0 is a view and is being modified inplace"):
+        row.add_(1)
+
+
+@pytest.mark.parametrize("which", range(4))
+@pytest.mark.parametrize("again", [False, True])
+def test_all_views_keep_retaining_their_gradients(which: int, again: bool) -> None:
+    def body(torch: Any) -> Any:
+        x = torch.arange(6.0).requires_grad_()
+        y = x * 1
+        views = [y, y[:3], y[1:5], y[:3][1:]]
+        for view in views:
+            view.retain_grad()
+        views[which].mul_(2)
+        if again:
+            views[2].add_(views[2].detach())
+        sum((view * 3.0**number).sum() for number, view in enumerate(views)).backward()
+        return [view.grad for view in (x, *views)]
+
+    assert_same(body)
+
+
+def test_a_view_that_becomes_a_view_unrecorded_keeps_retaining_its_gradient() -> None:
+    def body(torch: Any) -> Any:
+        x = torch.arange(6.0).requires_grad_()
+        view = (x * 1).view(2, 3)
+        view.retain_grad()
+        with torch.no_grad():
+            view.t_()
+        (view * torch.arange(6.0).view(3, 2)).sum().backward()
+        return view.grad, x.grad
+
+    assert_same(body)
