@@ -47,6 +47,7 @@ from runtime.functional import (  # noqa: E402
     tensordot,
 )
 from runtime.later import load_later as _load_later  # noqa: E402
+from runtime.later import load_the_rest_later as _load_the_rest_later  # noqa: E402
 from runtime.loading import load as _load  # noqa: E402
 from runtime.print_options import get_printoptions, printoptions, set_printoptions  # noqa: E402
 from runtime.random import (  # noqa: E402
@@ -78,3 +79,4 @@ if TYPE_CHECKING:
 else:
     _load_later(__name__, ("func", "library", "nn", "optim", "profiler", "utils"))
     __all__ = [name for name in vars(sys.modules[__name__]) if not name.startswith("_")]
+_load_the_rest_later("runtime", "generated", "codegen")

@@ -1,78 +1,170 @@
-"""Modules of a package that are loaded when somebody looks into them, so that importing the package stays quick.
+"""Modules that are loaded when somebody looks into them, so that importing the package stays quick.
 
-They stand in the package from the beginning, empty. A `__getattr__` of the package (PEP 562) would do the same in fewer
+A module that waits is there as an object, in its package or where an import statement brought it, and its code runs
+when the first of its attributes is asked for. A `__getattr__` of the package (PEP 562) would do the same in fewer
 lines, but Python finds every name of a package that has one slowly, and operators are called by such names.
+
+Threads
+-------
+The import system has a lock for each module and runs a module's code under it. Two threads that come into packages at
+different ends (one through the package, which imports its parts; one by the name of a part, which imports the package)
+hold what the other wants; the import system notices, and one of them gets an error or a module that is half loaded.
+
+Here code never runs under a lock that the import system holds for one of our modules. There is one lock for all that
+load later, and three kinds of locks are only ever taken in this order, so no two threads can wait for each other:
+
+1. locks of modules of others: a module that imports ours holds its own while it does;
+2. the one lock, under which code runs. It is re-entrant, so cycles among our modules are what they always are;
+3. the import system's locks of our modules. An import by name takes them, a part's before its package's, for as long as
+   it takes to find the file and to make the object that waits. Who holds one asks for neither of the others.
+
+The code under the one lock imports modules of others, too, but none that import ours. A thread that looks into a module
+while another loads it waits until all is loaded that was begun together, so nothing is ever seen half. The price is
+that an import statement does not run the code: the first look does, so no module may count on being only imported.
 """
 
 from __future__ import annotations
 
 import importlib
 import sys
+import threading
 from collections.abc import Iterable, Sequence
 from importlib.abc import Loader, MetaPathFinder
-from importlib.machinery import ModuleSpec, PathFinder
+from importlib.machinery import ExtensionFileLoader, ModuleSpec, PathFinder
 from types import ModuleType
-from typing import Any
+from typing import Any, Final
 
 
 def load_later(package: str, names: Iterable[str]) -> None:
     """Put submodules into a package, the code of which runs when the first of their attributes is asked for."""
     for name in names:
         module = _WaitingModule(f"{package}.{name}")
-        _finder.waiting[module.__name__] = module
+        _finder.known[module.__name__] = module
         setattr(sys.modules[package], name, module)
 
 
+def load_the_rest_later(*packages: str) -> None:
+    """From now on each module of these packages that is imported runs its code when somebody looks into it."""
+    _finder.packages.update(packages)
+
+
+# What the import system sets and asks for while it holds the module's lock.
+_GIVEN: Final = frozenset(
+    ("__cached__", "__class__", "__file__", "__loader__", "__name__", "__package__", "__path__", "__spec__")
+)
+
+_get = ModuleType.__getattribute__
+_set = ModuleType.__setattr__
+
+
 class _WaitingModule(ModuleType):
-    """A module that has not run. The import system runs it in this object, under its locks."""
+    """A module that has not run, or is not loaded wholly. It becomes an ordinary one when it is."""
 
-    def __getattr__(self, name: str) -> Any:
-        # The import system itself asks for such names, before others can find the module.
-        if self.__spec__ is None or not name.startswith("__"):
-            importlib.import_module(self.__name__)
-        return ModuleType.__getattribute__(self, name)
+    def __getattribute__(self, name: str) -> Any:
+        # Without a __spec__ the import system has not seen the module, so it is not the one who asks.
+        if name not in _GIVEN or (name not in ("__class__", "__name__") and _get(self, "__spec__") is None):
+            _loading.load(self)
+        return _get(self, name)
 
-    def __dir__(self) -> Iterable[str]:
-        importlib.import_module(self.__name__)
-        return ModuleType.__dir__(self)
+    def __setattr__(self, name: str, value: Any) -> None:
+        # The import system puts a submodule into its package under the submodule's lock.
+        if name not in _GIVEN and not isinstance(value, ModuleType):
+            _loading.load(self)
+        _set(self, name, value)
+
+    def __delattr__(self, name: str) -> None:
+        _loading.load(self)
+        ModuleType.__delattr__(self, name)
+
+
+class _Loading:
+    """Runs the code of modules that wait: one thread at a time."""
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+        self._begun: dict[str, _WaitingModule] = {}  # ran or are running since somebody took the lock
+
+    def load(self, module: _WaitingModule) -> None:
+        """Run the code of `module`; the thread that is doing so already goes on at once."""
+        with self._lock:
+            if type(module) is not _WaitingModule:
+                return  # another thread loaded it before this one had the lock
+            outermost = not self._begun
+            try:
+                self._run(module)
+            finally:
+                if outermost:
+                    for done in self._begun.values():
+                        _set(done, "__class__", ModuleType)
+                    self._begun = {}
+
+    def _run(self, module: _WaitingModule) -> None:
+        name = _get(module, "__name__")
+        importlib.import_module(name)  # gives it its place in sys.modules, and imports its package
+        package = sys.modules.get(name.rpartition(".")[0])
+        if type(package) is _WaitingModule:
+            self._run(package)
+        if name in self._begun:
+            return
+        self._begun[name] = module
+        try:
+            _get(module, "__loader__").exec_module(module)
+        except BaseException:
+            # It waits again, as if nobody had imported it.
+            del self._begun[name]
+            _finder.known[name] = module
+            _set(module, "__spec__", None)
+            sys.modules.pop(name, None)
+            raise
+
+
+_loading = _Loading()
 
 
 class _Finder(MetaPathFinder):
-    """Finds waiting modules, and lets them be filled instead of made."""
+    """Finds modules that are loaded later."""
 
     def __init__(self) -> None:
-        self.waiting: dict[str, ModuleType] = {}
+        self.known: dict[str, _WaitingModule] = {}  # are there already, to be filled instead of made
+        self.packages: set[str] = set()
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """The place of a waiting module's code; None for all others."""
-        module = self.waiting.get(fullname)
-        if module is None:
+        """The place of such a module's code; None for all others, and for one that is loaded again (`target`)."""
+        if target is not None or (fullname not in self.known and fullname.partition(".")[0] not in self.packages):
             return None
-        spec = PathFinder.find_spec(fullname, path, target)
-        if spec is not None and spec.loader is not None:
-            spec.loader = _Filler(spec.loader, module, self.waiting)
+        spec = PathFinder.find_spec(fullname, path)
+        if spec is not None and spec.loader is not None and not isinstance(spec.loader, ExtensionFileLoader):
+            spec.loader = _Later(spec.loader)
         return spec
 
 
-class _Filler(Loader):
-    """Loads into a module that is there already; it steps aside for the loader of the code."""
+class _Later(Loader):
+    """Stands before the loader of a module's code while the module is imported, and runs nothing."""
 
-    def __init__(self, loader: Loader, module: ModuleType, waiting: dict[str, ModuleType]) -> None:
+    def __init__(self, loader: Loader) -> None:
         self._loader = loader
-        self._module = module
-        self._waiting = waiting
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._loader, name)  # whoever looks for the source or the code
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
-        return self._module
+        module = _finder.known.get(spec.name) or _WaitingModule(spec.name)
+        given: dict[str, Any] = {"__loader__": self._loader, "__package__": spec.parent}
+        if spec.submodule_search_locations is not None:
+            given["__path__"] = spec.submodule_search_locations
+        if spec.has_location:
+            given |= {"__file__": spec.origin, "__cached__": spec.cached}
+        for name, value in given.items():
+            _set(module, name, value)
+        _set(module, "__spec__", spec)  # the last: who finds it there finds the others
+        return module
 
     def exec_module(self, module: ModuleType) -> None:
         assert module.__spec__ is not None
-        module.__spec__.loader = module.__loader__ = self._loader
-        self._loader.exec_module(module)
-        module.__class__ = ModuleType
-        self._waiting.pop(module.__name__, None)
+        module.__spec__.loader = self._loader
+        _finder.known.pop(module.__name__, None)
 
 
 _finder = _Finder()

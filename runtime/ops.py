@@ -18,7 +18,6 @@ else:
     def __getattr__(name: str) -> Any:
         if name.startswith("__") and name.endswith("__"):
             raise AttributeError(f"module 'runtime.ops' has no attribute '{name}'")
-        import runtime.library  # noqa: F401 (it must come first: it uses the overloads, and they its registry)
         from runtime.overloads import namespace
 
         return namespace(name)

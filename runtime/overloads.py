@@ -13,13 +13,12 @@ from typing import Any
 from codegen.schema.defaults import EnumDefault, default_value
 from codegen.schema.types import Alias, FunctionSchema, OperatorName, Return, base_type
 from codegen.schema.types import Argument as SchemaArgument
-from runtime import ops
+from runtime import ops, registered
 from runtime.dispatch import Operator
 from runtime.kernel_table import autograd_kernel, available_keys
 from runtime.keys import check_key
-from runtime.library import registry
-from runtime.library.registry import BUILT_IN
 from runtime.modes import Variant
+from runtime.registered import BUILT_IN
 
 
 class OpNamespace:
@@ -35,7 +34,7 @@ class OpNamespace:
         return self._packets.setdefault(name, OpOverloadPacket(self.name, name))
 
     def __iter__(self) -> Iterator[str]:
-        return iter(registry.names_in(self.name))
+        return iter(registered.names_in(self.name))
 
     def __dir__(self) -> list[str]:
         return [*super().__dir__(), *self]
@@ -222,7 +221,7 @@ def overload_of(operator: Operator) -> OpOverload:
 def _overload_names(space: str, base: str) -> list[str]:
     """The overload names of one base name, in the order of their definitions."""
     prefix = f"{space}::"
-    names = [name.removeprefix(prefix) for name in registry.defined if name.startswith(prefix)]
+    names = [name.removeprefix(prefix) for name in registered.defined if name.startswith(prefix)]
     if space == BUILT_IN and base in vars(ops):
         names = [*(f"{base}.{name}" for name in vars(ops)[base].overloads()), *names]
     parts = [name.partition(".") for name in names]
@@ -230,11 +229,11 @@ def _overload_names(space: str, base: str) -> list[str]:
 
 
 def _find(space: str, base: str, overload: str) -> tuple[Operator | None, Callable[..., Any] | None, Variant]:
-    name = registry.canonical(f"{base}.{overload}")
-    operator = registry.defined.get(f"{space}::{name}")
+    name = registered.canonical(f"{base}.{overload}")
+    operator = registered.defined.get(f"{space}::{name}")
     if operator is not None:
         return operator, None, "call"
-    known = registry.built_ins().get(name) if space == BUILT_IN else None
+    known = registered.built_ins().get(name) if space == BUILT_IN else None
     return (None, None, "call") if known is None else (known.operator, known.function, known.variant)
 
 

@@ -97,20 +97,198 @@ def test_a_module_is_the_same_before_and_after_it_is_loaded() -> None:
 
 
 def test_threads_that_load_a_module_at_once_all_find_it_whole() -> None:
-    script = """
-        import sys, threading, runtime
+    """Each comes in at another end, in an order of its own, while the interpreter changes between them all the time."""
+    script = f"""
+        import importlib, random, sys, threading, runtime
         sys.setswitchinterval(1e-6)
-        start, found = threading.Barrier(8), []
+        uses = {LATER!r} + ["runtime.nn.utils", "runtime.nn.functional.gelu(runtime.ones(2))"]
+        names = ["runtime.nn.functional", "runtime.nn.utils", "runtime.func.rules.families", "runtime.func.vectorize",
+            "runtime.registered", "runtime.autograd.functional", "runtime.optim.sgd", "runtime.printing",
+            "runtime.profiler", "runtime.overloads", "generated.nodes", "generated.registry", "codegen.schema.types"]
+        start, errors = threading.Barrier(16), []
         def use(number):
+            todo = [(eval, text) for text in uses] + [(look_into, name) for name in names]
+            random.Random(number).shuffle(todo)
             start.wait()
-            found.append(runtime.nn.utils if number % 2 else __import__("runtime.nn.functional"))
-        threads = [threading.Thread(target=use, args=(n,)) for n in range(8)]
+            for function, text in todo:
+                try:
+                    assert function(text) is not None
+                except BaseException as error:
+                    errors.append((text, error))
+        def look_into(name):
+            module = importlib.import_module(name)
+            assert module is sys.modules[name]
+            return module.__all__ if hasattr(module, "__all__") else vars(module)
+        threads = [threading.Thread(target=use, args=(n,)) for n in range(16)]
         for thread in threads: thread.start()
         for thread in threads: thread.join()
-        print(len(found))
+        print(errors)
     """
     done = python(textwrap.dedent(script), ROOT)
-    assert done.stdout == "8\n", done.stderr
+    assert done.stdout == "[]\n", done.stdout + done.stderr
+
+
+# A package whose parts wait, with code that goes on only when another thread has come as far as it can.
+STAND_IN = """
+    from runtime.later import load_later, load_the_rest_later
+    load_later(__name__, ("first", "second"))
+    load_the_rest_later(__name__)
+    from threading import Event
+    inside, outside = Event(), Event()
+"""
+
+
+def stand_in(folder: Path, script: str, part: str | None = None, **modules: str) -> str:
+    """What the script prints beside a package `standin` of these modules; with a `part`, the first is a package."""
+    texts = {"__init__.py": STAND_IN, **{f"{name}.py": text for name, text in modules.items()}}
+    if part is not None:
+        texts |= {"first/__init__.py": texts.pop("first.py"), "first/part.py": part}
+    for name, text in texts.items():
+        path = folder / "standin" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(textwrap.dedent(text))
+    before = f"import sys, threading; sys.path.insert(1, {str(ROOT)!r}); import runtime, standin; found = []\n"
+    done = python(before + textwrap.dedent(script), folder)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_a_package_and_its_part_can_be_loaded_from_both_ends_at_once(tmp_path: Path) -> None:
+    """One thread comes by the name of the part, while another runs the package, which imports the part."""
+    printed = stand_in(
+        tmp_path,
+        """
+        import importlib
+        def by_name():
+            standin.inside.wait()
+            part = importlib.import_module("standin.first.part")
+            standin.outside.set()
+            found.append(part.whole)
+        thread = threading.Thread(target=by_name, daemon=True)
+        thread.start()
+        found.append(standin.first.whole)
+        thread.join()
+        print(found)
+        """,
+        first="""
+            import standin
+            standin.inside.set()
+            if not standin.outside.wait(20):
+                print("the import by name waits for this code")
+            from standin.first.part import whole
+        """,
+        part="import standin.first; whole = 'whole'",
+        second="",
+    )
+    assert printed == "['whole', 'whole']\n"
+
+
+def test_modules_that_import_each_other_can_be_loaded_from_both_ends_at_once(tmp_path: Path) -> None:
+    printed = stand_in(
+        tmp_path,
+        """
+        import importlib
+        def second():
+            standin.inside.wait()
+            importlib.import_module("standin.second")
+            standin.outside.set()
+            found.append(standin.second.of_first().whole)
+        thread = threading.Thread(target=second, daemon=True)
+        thread.start()
+        found.append(standin.first.of_second().whole)
+        thread.join()
+        print(found)
+        """,
+        first="""
+            import standin
+            standin.inside.set()
+            if not standin.outside.wait(20):
+                print("the import waits for this code")
+            import standin.second
+            def of_second(): return standin.second
+            standin.second.whole
+            whole = 1
+        """,
+        second="""
+            import standin.first
+            def of_first(): return standin.first
+            whole = 2
+        """,
+    )
+    assert printed in ("[2, 1]\n", "[1, 2]\n")
+
+
+def test_a_user_s_module_may_import_what_another_thread_loads(tmp_path: Path) -> None:
+    """The other thread does not need the lock that the import system holds for the user's module."""
+    (tmp_path / "users.py").write_text("import standin; standin.outside.set(); found = standin.first.whole")
+    printed = stand_in(
+        tmp_path,
+        """
+        def load():
+            found.append(standin.first.whole)
+        thread = threading.Thread(target=load, daemon=True)
+        thread.start()
+        standin.inside.wait()
+        import users
+        thread.join()
+        print(found, users.found)
+        """,
+        first="import standin; standin.inside.set(); standin.outside.wait(); from standin.second import whole",
+        second="import standin.first; whole = 'whole'",
+    )
+    assert printed == "['whole'] whole\n"
+
+
+def test_nothing_is_seen_half_loaded(tmp_path: Path) -> None:
+    """Neither the module that runs, nor one that it brought along and that has run: it may lead back."""
+    printed = stand_in(
+        tmp_path,
+        "print(standin.first.before); [thread.join() for thread in standin.first.threads]; print(standin.found)",
+        first="""
+            import threading, standin
+            standin.found, state = [], "half"
+            def state_of(): return state
+            from standin.second import borrowed
+            looks = [lambda: standin.first.state, lambda: standin.second.borrowed()]
+            looks.append(lambda: vars(standin.first)["state"])
+            threads = [threading.Thread(target=lambda look=look: standin.found.append(look())) for look in looks]
+            for thread in threads: thread.start()
+            for thread in threads: thread.join(0.05)
+            before = list(standin.found)
+            state = "whole"
+        """,
+        second="from standin.first import state_of as borrowed",
+    )
+    before, after = printed.splitlines()
+    assert before == "[]"
+    assert after.strip("[]").split(", ") == ["'whole'"] * 3
+
+
+def test_what_is_set_on_a_module_that_waits_stays(tmp_path: Path) -> None:
+    printed = stand_in(
+        tmp_path,
+        "import standin.first; standin.first.value = 2; del standin.second.value; "
+        "print(standin.first.value, hasattr(standin.second, 'value'))",
+        first="value = 1",
+        second="value = 1",
+    )
+    assert printed == "2 False\n"
+
+
+def test_a_module_that_waits_can_be_inspected_and_loaded_again(tmp_path: Path) -> None:
+    printed = stand_in(
+        tmp_path,
+        """
+        import importlib, importlib.util, inspect
+        print(standin.first.__file__ == importlib.util.find_spec("standin.first").origin)
+        print(importlib.util.find_spec("standin.second").loader.get_source("standin.second"))
+        standin.first.value = 3
+        print(importlib.reload(standin.first).value, inspect.getsource(standin.first))
+        """,
+        first="value = 1",
+        second="value = 2",
+    )
+    assert printed == "True\nvalue = 2\n1 value = 1\n\n"
 
 
 def test_a_module_that_failed_to_load_can_be_loaded_again(copy: Path) -> None:

@@ -10,11 +10,10 @@ from typing import Any, overload
 import numpy as np
 
 from codegen.schema.types import base_type
-from runtime import views
+from runtime import registered, views
 from runtime.dispatch import Operator
 from runtime.kernel_table import TensorKernel, flat_tensors
 from runtime.keys import AUTOGRAD, COMPOSITE_EXPLICIT, key_of_device
-from runtime.library import registry
 from runtime.library.autograd import AutogradFormula
 from runtime.library.libraries import Library, read_schema
 from runtime.library.schemas import infer_schema
@@ -80,7 +79,7 @@ def custom_op(
             text = infer_schema(function, mutates_args=mutates_args, tags=marks)
         elif not isinstance(mutates_args, str):
             _check_mutates(text, set(mutates_args))
-        namespace, base = registry.split_name(name)
+        namespace, base = registered.split_name(name)
         definition = CustomOpDef(namespace, base, text, function, marks)
         definition.register_kernel(device_types)(function)
         return definition
@@ -107,8 +106,8 @@ def find_definition(op: object) -> CustomOpDef | None:
     if isinstance(op, CustomOpDef):
         return op
     name = op.name() if isinstance(op, OpOverload) else op
-    found = _definitions.get(registry.canonical(name)) if isinstance(name, str) else None
-    return found if found is not None and registry.find(found._qualname) is found.operator else None
+    found = _definitions.get(registered.canonical(name)) if isinstance(name, str) else None
+    return found if found is not None and registered.find(found._qualname) is found.operator else None
 
 
 class CustomOpDef:
@@ -129,7 +128,7 @@ class CustomOpDef:
             before._lib._destroy()
         self._lib: Library = Library(namespace, "FRAGMENT")
         self._lib.define(name + schema, tags=[*tags, *([] if Tag.pt2_compliant_tag in tags else _MARKS)])
-        self.operator = registry.get(self._qualname)
+        self.operator = registered.get(self._qualname)
         self._opoverload = overload_of(self.operator)
         self._formula = AutogradFormula(self.operator)
         self._lib.add_kernel(self._qualname, AUTOGRAD, self._formula)

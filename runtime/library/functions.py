@@ -6,10 +6,10 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from runtime import registered
 from runtime.dispatch import Operator
 from runtime.kernel_table import Kernel, autograd_kernel, backend_of, is_fallthrough, resolve
 from runtime.keys import AUTOGRAD, COMPOSITE_EXPLICIT, KEYS, DispatchKeySet, check_key, key_of_device
-from runtime.library import registry
 from runtime.library.autograd import AutogradFormula
 from runtime.library.custom import CustomOpDef, DeviceTypes, check_differentiable, find_definition
 from runtime.library.libraries import Library, lasting_library
@@ -40,7 +40,7 @@ def define(qualname: Any, schema: str, *args: Any, lib: Library | None = None, t
         return _registrar(qualname, name, "")
     if not isinstance(qualname, str):
         raise ValueError(f"define(qualname, schema): expected qualname to be instance of str, got {type(qualname)}")
-    namespace, name = registry.split_name(qualname)
+    namespace, name = registered.split_name(qualname)
     if not _NAMELESS.fullmatch(schema):
         raise ValueError(
             'define(qualname, schema, ...): expected schema to look like e.g. "(Tensor x) -> Tensor" but got '
@@ -76,7 +76,7 @@ def impl(
     keys = dict.fromkeys(COMPOSITE_EXPLICIT if kind == "default" else key_of_device(kind) for kind in kinds)
 
     def register(function: Callable[..., Any]) -> Callable[..., Any]:
-        namespace, _ = registry.split_name(qualname)
+        namespace, _ = registered.split_name(qualname)
         library = lasting_library(namespace) if lib is None else lib
         for key in keys:
             library.impl(qualname, function, key)
@@ -143,7 +143,7 @@ def register_autograd(
     check_differentiable(operator, str(overload_of(operator)))
     library = lasting_library(operator.namespace) if lib is None else lib
     formula = AutogradFormula(operator, backward, setup_context)
-    library.add_kernel(registry.canonical(operator.qualified_name), AUTOGRAD, formula)
+    library.add_kernel(registered.canonical(operator.qualified_name), AUTOGRAD, formula)
 
 
 def register_fake(
@@ -256,12 +256,12 @@ def _name_of(op: Op) -> str:
 
 
 def _operator(op: Op) -> Operator:
-    return registry.get(_name_of(op))
+    return registered.get(_name_of(op))
 
 
 def _existing(op: Op) -> Operator:
     name = _name_of(op)
-    operator = registry.find(name)
+    operator = registered.find(name)
     if operator is None:
         namespace, _, local = name.partition("::")
         raise AttributeError(f"'_OpNamespace' '{namespace}' object has no attribute '{local}'")

@@ -15,11 +15,11 @@ from codegen.report import source_lines
 from codegen.schema.parser import parse_schema
 from codegen.schema.types import FunctionSchema, OperatorName, base_type
 from codegen.source import ParseError, Text
+from runtime import registered
 from runtime.binding import full_signature
 from runtime.dispatch import Operator
 from runtime.kernel_table import FallbackKernel, Kernel, TensorKernel, fallbacks
 from runtime.keys import COMPOSITE_IMPLICIT, check_key
-from runtime.library import registry
 from runtime.overloads import OpOverload
 from runtime.tags import Tag, as_tags
 
@@ -27,7 +27,7 @@ _KINDS = ("DEF", "IMPL", "FRAGMENT")
 _RESERVED = ("prim",)
 
 # Where the library stands that defines each namespace.
-_definers: dict[str, str] = {registry.BUILT_IN: "native_functions.yaml"}
+_definers: dict[str, str] = {registered.BUILT_IN: "native_functions.yaml"}
 
 
 class Library:
@@ -101,13 +101,13 @@ class Library:
         check_tags(parsed, marks)
         parsed = replace(parsed, name=OperatorName(f"{self.ns}::{base}", parsed.name.overload), name_end=0)
         qualname = str(parsed.name)
-        if registry.exists(qualname):
+        if registered.exists(qualname):
             raise RuntimeError(
                 f"Tried to register an operator ({parsed}) with the same name and overload name multiple times. "
                 "Each overload's schema should only be registered with a single call to define()."
             )
-        registry.define(qualname, make_operator(parsed, self.ns, marks))
-        self._undo.append(partial(registry.undefine, qualname))
+        registered.define(qualname, make_operator(parsed, self.ns, marks))
+        self._undo.append(partial(registered.undefine, qualname))
         return given
 
     def impl(
@@ -136,12 +136,12 @@ class Library:
             raise TypeError(f"Input function is required to be a callable but found type {type(fn)}")
         key = check_key(self._key(op_name, dispatch_key))
         qualname = self._qualname(op_name)
-        if not allow_override and registry.has_kernel(qualname, key):
+        if not allow_override and registered.has_kernel(qualname, key):
             raise RuntimeError(
                 "This is not allowed since there's already a kernel registered from python overriding "
                 f"{qualname.partition('::')[2]}'s behavior for {key} dispatch key and {self.ns} namespace."
             )
-        operator = registry.find(qualname)
+        operator = registered.find(qualname)
         if operator is not None:
             _check_meta(operator, key)
             _warn_override(operator, key)
@@ -150,8 +150,8 @@ class Library:
 
     def add_kernel(self, qualname: str, key: str, kernel: Kernel) -> None:
         """Register a kernel of any class, until the library is destroyed."""
-        registry.add_kernel(qualname, key, kernel)
-        self._undo.append(partial(registry.remove_kernel, qualname, key, kernel))
+        registered.add_kernel(qualname, key, kernel)
+        self._undo.append(partial(registered.remove_kernel, qualname, key, kernel))
 
     def fallback(self, fn: Callable[..., Any], dispatch_key: str = "", *, with_keyset: bool = False) -> None:
         """Register a function for all operators that have no kernel for a backend; only in the namespace "_".
@@ -204,7 +204,7 @@ class Library:
                 "impl should be passed either a name or an OpOverload object as the first argument, got "
                 f"{type(op_name)}"
             )
-        return registry.canonical(f"{self.ns}::{self._local_name(op_name, 'impl')}")
+        return registered.canonical(f"{self.ns}::{self._local_name(op_name, 'impl')}")
 
     def _local_name(self, name: str, what: str) -> str:
         """`name` without the library's namespace, which it may have."""
@@ -309,8 +309,8 @@ def _check_meta(operator: Operator, key: str) -> None:
 
 
 def _warn_override(operator: Operator, key: str) -> None:
-    registered = operator.table is not None and operator.table.get(key) is not None
-    if registered or key in operator.built_in:
+    there = operator.table is not None and operator.table.get(key) is not None
+    if there or key in operator.built_in:
         warnings.warn(
             "Overriding a previously registered kernel for the same operator and the same dispatch key\n"
             f"  operator: {operator.schema}\n  dispatch key: {key}",
