@@ -58,6 +58,12 @@ PROMOTION_KINDS = (
 )
 
 
+HALF_KINDS = (
+    "float32",  # float16 and bfloat16 are computed in float32, and what comes out is rounded once
+    "as_is",  # the kernel takes them as they are: it moves or compares elements, or looks at the dtype
+)
+
+
 @dataclass(frozen=True, slots=True)
 class NativeFunction:
     """One entry of native_functions.yaml."""
@@ -79,6 +85,7 @@ class NativeFunction:
     manual_cpp_binding: bool = False
     batching: Text | None = None  # Gradwright: the rule by which vmap batches its calls
     linear: tuple[frozenset[str], ...] = ()  # Gradwright: arguments in which it is linear together, where only it knows
+    half: str | None = None  # Gradwright: how half precision is computed, one of HALF_KINDS; None: by its kind
     late_bound: bool = False  # declared, and nothing implements it
     variant_of: OperatorName | None = None  # an in-place or out variant that its functional operator implements
 

@@ -207,7 +207,8 @@ class FastPath:
     `limited` are of one of the kinds of element types in `takes` (`codegen.model.DTYPE_KINDS`). In `optional_lists`
     there may be None beside Tensors. A factory takes no Tensor: its `integers` are Python's ints, and its kernel gets a
     dtype in any case. What is `seeded` draws random numbers, which those who stand around the calls of a thread may
-    want to do otherwise.
+    want to do otherwise. `in_float32`: float16 and bfloat16 are computed in float32, by the general path (and no
+    `takes` has told them apart already).
     """
 
     tensors: tuple[str, ...] = ()
@@ -227,6 +228,7 @@ class FastPath:
     integers: tuple[str, ...] = ()
     limited: tuple[str, ...] = ()
     takes: tuple[str, ...] = ()
+    in_float32: bool = False
 
     def without(self, names: frozenset[str]) -> FastPath:
         """The straight way of a call that leaves the Scalars `names` at their defaults."""
@@ -261,6 +263,7 @@ class OperatorPlan:
     formula_texts: tuple[str, ...]
     source: NativeFunction
     batching: BatchingPlan | None = None
+    in_float32: bool = False  # half precision is computed in float32, and the results are rounded once
     keyed_nodes: tuple[tuple[str, NodePlan], ...] = ()  # of autograd keys that have formulas of their own
 
     @property
@@ -664,6 +667,7 @@ def _plan_operator(
         kind = "kernel"
         implementations.sort(key=lambda item: item[0] in COMPOSITE_KEYS)
     inplace, out = _variants(function)
+    in_float32 = _computes_in_float32(function, kind)
     returns_list = len(schema.returns) == 1 and isinstance(schema.returns[0].type, ListType)
     view = None
     if schema.is_view:
@@ -674,13 +678,26 @@ def _plan_operator(
         saves_self = saves_self or any("self" in values_used(tree) for _, tree in forward.formulas)
     return OperatorPlan(
         schema.name, schema, python_function_name(schema.name), _parameters(schema), kind, tuple(implementations),
-        function.promotion, _plan_fast_path(function, kind), node, inplace_node, forward, view, inplace, out,
-        returns_list,
+        function.promotion, _plan_fast_path(function, kind, in_float32), node, inplace_node, forward, view, inplace,
+        out, returns_list,
         saves_self,
         entry is not None and node is None, () if function.late_bound else samples_of(function),
         _formula_texts(entry) if entry is not None else (),
-        function, None if kind == "implicit" else plan_batching(function),
+        function, None if kind == "implicit" else plan_batching(function), in_float32,
     )  # fmt: skip
+
+
+def _computes_in_float32(function: NativeFunction, kind: str) -> bool:
+    """Whether half precision is computed in float32 and rounded once.
+
+    Kernels do, unless they say otherwise or make views; a composite does where it says so, because each operator that
+    it calls rounds by itself.
+    """
+    schema = function.schema
+    takes_tensors = any(is_tensor_like(plain_type(argument.type)) for argument in schema.arguments)
+    if not takes_tensors or schema.is_view or kind == "declared":
+        return False
+    return function.half == "float32" if function.half is not None else kind == "kernel"
 
 
 def _variants(function: NativeFunction) -> tuple[OperatorName | None, OperatorName | None]:
@@ -716,7 +733,7 @@ _GENERAL_ONLY = frozenset(("Stream", "Storage", "Dimname"))
 _PLACEMENT = frozenset(("Device", "Layout", "MemoryFormat"))
 
 
-def _plan_fast_path(function: NativeFunction, kind: str) -> FastPath | None:
+def _plan_fast_path(function: NativeFunction, kind: str, in_float32: bool) -> FastPath | None:
     """The straight way, for operators on arrays whose arguments are of the kinds that it knows."""
     if kind != "kernel" or function.schema.kind is not SchemaKind.FUNCTIONAL:
         return None
@@ -742,10 +759,13 @@ def _plan_fast_path(function: NativeFunction, kind: str) -> FastPath | None:
     limited = _limited(function, (*tensors, *names["optionals"]))
     if limited is None:
         return None
+    takes = function.dtypes.kinds if function.dtypes is not None else ()
+    if in_float32:
+        takes = tuple(kind for kind in takes if kind != "half")
     path = FastPath(
         tensors=tensors, optionals=names["optionals"], scalars=scalars, int_lists=names["int_lists"],
-        dtype_arguments=names["dtype_arguments"], seeded=seeded, limited=limited,
-        takes=function.dtypes.kinds if function.dtypes is not None else (),
+        dtype_arguments=names["dtype_arguments"], seeded=seeded, limited=limited, takes=takes,
+        in_float32=in_float32 and not limited,
     )  # fmt: skip
     if limited and dtypes:  # what a call asks for decides
         path, dtypes = replace(path, absent=dtypes), ()

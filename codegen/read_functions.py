@@ -12,6 +12,7 @@ from codegen.model import (
     DTYPE_ERRORS,
     DTYPE_GROUPS,
     DTYPE_KINDS,
+    HALF_KINDS,
     PROMOTION_KINDS,
     DispatchEntry,
     ElementTypes,
@@ -38,7 +39,7 @@ KEYS = frozenset((
     "func", "variants", "dispatch", "structured", "structured_delegate", "structured_inherits", "precomputed",
     "autogen", "tags", "python_module", "category_override", "cpp_no_default_args", "device_check",
     "device_guard", "manual_cpp_binding", "manual_kernel_registration", "ufunc_inner_loop",
-    "use_const_ref_for_mutable_tensors", "promotion", "dtypes", "samples", "domain", "batching", "linear",
+    "use_const_ref_for_mutable_tensors", "promotion", "dtypes", "samples", "domain", "batching", "linear", "half",
 ))  # fmt: skip
 
 _RARE_BOOLEANS = ("device_guard", "manual_kernel_registration", "use_const_ref_for_mutable_tensors")
@@ -119,6 +120,7 @@ class FunctionReader:
             manual_cpp_binding=self._boolean(fields, "manual_cpp_binding"),
             batching=self._batching(fields),
             linear=self._linear(fields, schema),
+            half=self._half(fields),
         )
         self._rare_keys(fields, schema)
         self._conflicts(fields, function)
@@ -463,6 +465,20 @@ class FunctionReader:
         nodes = self.yaml.sequence(node, "'linear'", hint) or () if isinstance(node, yaml.SequenceNode) else [node]
         texts = [self.yaml.scalar(item, "'linear'", hint) for item in nodes]
         return tuple(frozenset(self._arguments(stripped(text), schema, ("Tensor",))) for text in texts if text)
+
+    def _half(self, fields: Fields) -> str | None:
+        if "half" not in fields:
+            return None
+        hint = f"the kinds are {' and '.join(HALF_KINDS)}"
+        text = self.yaml.scalar(fields["half"][1], "'half'", hint)
+        if text is None:
+            return None
+        text = stripped(text)
+        if text.value not in HALF_KINDS:
+            message = f"'half' must be one of {', '.join(HALF_KINDS)}, not '{text}'"
+            self.yaml.diagnostics.error(text.span(), message, did_you_mean(text.value, HALF_KINDS) or hint)
+            return None
+        return text.value
 
     def _batching(self, fields: Fields) -> Text | None:
         if "batching" not in fields:

@@ -18,6 +18,7 @@ import numpy as np
 
 from runtime import forward, kernel_table, modes, ops, views
 from runtime.dtypes import as_dtype, can_cast, from_numpy, get_default_dtype, promoted_dtype
+from runtime.half import FLOAT32, computable, in_float32, is_half, rounded, shared_half
 from runtime.inference import straight_copy, untrack
 from runtime.kernel_table import ArrayKernel, Kernel, KernelTable, backend_of
 from runtime.keys import COMPOSITE_EXPLICIT, COMPOSITE_IMPLICIT
@@ -59,6 +60,7 @@ class Operator:
         view: "single" or "multi" where results share memory with the first aliased argument.
         saves_self: whether the derivative needs `self`, so that an in-place variant keeps a copy.
         never_differentiable: results have no gradient, and that is no mistake.
+        in_float32: half precision is computed in float32, and results are rounded once.
         batching: the rule by which vmap batches its calls, and the positions of Tensors and of dimensions.
 
     Kernels that are registered at run time stand in `table`, which is None as long as there are none.
@@ -87,6 +89,7 @@ class Operator:
         view: Literal["single", "multi"] | None = None,
         saves_self: bool = False,
         never_differentiable: bool = False,
+        in_float32: bool = False,
         batching: tuple[str, tuple[int, ...], tuple[int, ...]] | None = None,
     ) -> None:
         self.schema = schema
@@ -102,6 +105,7 @@ class Operator:
         self.view = view
         self.saves_self = saves_self
         self.never_differentiable = never_differentiable
+        self.in_float32 = in_float32
         self.batching = batching
         self._set_traced()
 
@@ -117,7 +121,8 @@ class Operator:
     def _traced(self) -> Callable[..., Any] | None:
         """The CompositeImplicitAutograd function, where no kernel comes before it."""
         before = ("CPU", COMPOSITE_EXPLICIT)
-        return None if any(key in self.kernels for key in before) else self.kernels.get(COMPOSITE_IMPLICIT)
+        function = None if any(key in self.kernels for key in before) else self.kernels.get(COMPOSITE_IMPLICIT)
+        return in_float32(function) if function is not None and self.in_float32 else function
 
     # -- what is loaded or worked out on first use
 
@@ -389,28 +394,41 @@ class Operator:
     def run_kernel(self, kernel: Callable[..., Any], values: list[Any]) -> Any:
         """Unwrap, promote, run a kernel on arrays.  Gives what the kernel gives."""
         values = self._with_dtype(values)
-        promotes = self.promotion is not None and self._factory_positions == (None, None)
-        if promotes:
-            values = self._promote(values)
-        elif self.dtypes is not None:
-            self.check_dtypes(values)
+        wanted = self._wanted(values)
+        half = self._half(values, wanted) if self.in_float32 else None
+        if half is not None:
+            values, wanted = [computable(value) for value in values], FLOAT32 if wanted is not None else None
+        if wanted is not None:
+            values = self._promote(values, wanted)
         arrays = [_to_array(values[i]) for i in self._kernel_arguments]
         try:
             with np.errstate(all="ignore"):
                 result = kernel(*arrays)
+                return result if half is None or self._asks_dtype(values) else rounded(result, half)
         except Exception as error:
             raise self.explained(error, values) from None
-        return self._narrowed(result, values) if promotes else result
 
-    def _narrowed(self, result: Any, values: list[Any]) -> Any:
-        """A result of bfloat16 Tensors and Python numbers, which NumPy computes in float32, as PyTorch rounds it."""
-        if type(result) is not np.ndarray or result.dtype != np.float32:
-            return result
-        kinds = {v._array.dtype if isinstance(v, Tensor) else type(v) for v in [values[i] for i in self._promoted]}
-        halves = [kind for kind in kinds if isinstance(kind, np.dtype)]
-        if len(halves) == 1 and halves[0].kind == "V" and kinds & {int, float, bool}:
-            return result.astype(halves[0])
-        return result
+    def _wanted(self, values: Sequence[Any]) -> np.dtype[Any] | None:
+        """The dtype that the arguments are brought to, if the operator takes it; None where they stay as they are."""
+        if self.promotion is None or self._factory_positions != (None, None):
+            if self.dtypes is not None:
+                self.check_dtypes(values)
+            return None
+        promoted = promoted_dtype(self.promotion[0], [values[i] for i in self._promoted if values[i] is not None])
+        if self.dtypes is not None:
+            at = self._dtype_position
+            self._check_dtype(promoted if at is None or values[at] is None else values[at])
+        return promoted.numpy
+
+    def _half(self, values: Sequence[Any], wanted: np.dtype[Any] | None) -> np.dtype[Any] | None:
+        """The half precision that results are rounded to after they were computed in float32."""
+        if wanted is None:
+            return shared_half([tensor._array for tensor in self._tensors(values, self._tensor_positions)])
+        return wanted if is_half(wanted) else None
+
+    def _asks_dtype(self, values: Sequence[Any]) -> bool:
+        """Whether a dtype was asked for: the kernel gives its results in it."""
+        return any(isinstance(value, DType) for value in values)
 
     def _with_dtype(self, values: list[Any]) -> list[Any]:
         """The values, with the dtype that a factory takes where none is asked for."""
@@ -426,13 +444,7 @@ class Operator:
             values[dtype_at] = self.signature.parameters[dtype_at].default or get_default_dtype()
         return values
 
-    def _promote(self, values: list[Any]) -> list[Any]:
-        assert self.promotion is not None
-        promoted = promoted_dtype(self.promotion[0], [values[i] for i in self._promoted if values[i] is not None])
-        if self.dtypes is not None:
-            at = self._dtype_position
-            self._check_dtype(promoted if at is None or values[at] is None else values[at])
-        wanted = promoted.numpy
+    def _promote(self, values: list[Any], wanted: np.dtype[Any]) -> list[Any]:
         converted = list(values)
         for i in self._promoted:
             value = values[i]
@@ -441,6 +453,8 @@ class Operator:
                     converted[i] = wrap(value._array.astype(wanted))
             elif value is not None and wanted.kind in "iu" and not isinstance(value, bool):
                 converted[i] = int(np.asarray(value).astype(wanted)) if abs(value) > 127 else value
+            elif value is not None and is_half(wanted):
+                converted[i] = wanted.type(value)
         return converted
 
     def _wrap(self, result: Any) -> Any:
@@ -580,7 +594,7 @@ class Operator:
             return False
         array = target._array
         dtype = array.dtype
-        if dtype.kind != "f" or target._base is not None or 0 in array.strides:
+        if dtype.kind != "f" or is_half(dtype) or target._base is not None or 0 in array.strides:
             return False
         if self.dtypes is not None and ("half" if dtype.itemsize == 2 else "float") not in self.dtypes[0]:
             return False

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from runtime.dtypes import from_numpy
+from runtime.half import FLOAT32, is_half
 from runtime.linear import LinearBackward, apply_linear
 from runtime.modes import grad_mode, plain
 from runtime.tensor import Tensor, wrap
@@ -73,7 +74,8 @@ def _broadcast_dims(shape: tuple[int, ...], given: tuple[int, ...]) -> tuple[int
 
 def _reduced(array: np.ndarray, summed: tuple[int, ...], shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
     if summed:
-        array = np.asarray(np.add.reduce(array, summed, array.dtype)).reshape(shape)
+        add_in = FLOAT32 if is_half(array.dtype) else array.dtype
+        array = np.asarray(np.add.reduce(array, summed, add_in)).reshape(shape)
     return array if array.dtype is dtype else convert(array, dtype)
 
 

@@ -104,6 +104,9 @@ class CompositeEntry(Entry):
             tensors = {p.name: str(p.type) for p in self.operator.parameters if str(p.type) in ("Tensor", "Tensor?")}
             limited = [name for name in tensors if dtypes.arguments is None or name in dtypes.arguments]
             tests += limit_tests(limited, dtypes.kinds, [name for name in limited if tensors[name] == "Tensor?"])
+        if self.operator.in_float32:
+            given = zip(self.arguments, types, strict=True)
+            tests += [f"is_not_half({name})" for name, type in given if type == "Tensor"]
         self._require(tests)
         self.out.assign("Ref out", f"composites::{self.operator.implementation.name}(", self.arguments, ");")
         self.out.add("if (out) return of_operators(std::move(out));")

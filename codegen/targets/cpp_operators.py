@@ -126,7 +126,8 @@ class KernelEntry(Entry):
     def _dtype_tests(self) -> list[str]:
         promoted = [identifier(name) for name in self.fast.promoted]
         if self.fast.dtypes == "any" or not promoted:
-            return []
+            first = next((identifier(name) for name in self.fast.tensors), None)
+            return [f"is_not_half({first})"] if self.fast.in_float32 and first is not None else []
         first, *rest = promoted
         kinds = {"float": "has_float_dtype", "weak": "has_float_dtype", "number": "has_number_dtype"}
         known = kinds.get(self.fast.dtypes)
@@ -134,6 +135,9 @@ class KernelEntry(Entry):
         default = self._number_at_its_default()
         if default is not None and rest:
             tests = [f"({tests[0]} || {default})"]
+            known = None
+        if self.fast.in_float32 and known is None:
+            tests.append(f"is_not_half({first})")
         optional = {identifier(name) for name in self.fast.optionals}
         return [*tests, *(f"same_dtype{'_or_none' * (other in optional)}({first}, {other})" for other in rest)]
 

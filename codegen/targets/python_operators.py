@@ -184,6 +184,8 @@ def _options(operator: OperatorPlan) -> list[str]:
         options.append(f"view={operator.view!r}")
     if operator.saves_self:
         options.append("saves_self=True")
+    if operator.in_float32:
+        options.append("in_float32=True")
     if operator.batching is not None:
         batching = operator.batching
         options.append(f"batching={(batching.rule, batching.tensors, batching.dims)!r}")
@@ -270,10 +272,18 @@ def _int_list_lines(operator: OperatorPlan, fast: FastPath) -> list[str]:
     return lines
 
 
+def _not_half(array: str, dtype: str) -> str:
+    """Half precision is declined, and with it int16, whose elements have the same size: quick to ask in every call."""
+    return f"({dtype} := {array}.dtype) is float32 or {dtype}.itemsize != 2"
+
+
 def _dtype_test(fast: FastPath, arrays: dict[str, str]) -> str:
     limits = _limit_tests(fast, arrays)
     promoted = [arrays[name] for name in fast.promoted if name in arrays]
     if fast.dtypes == "any" or not promoted:
+        first = next(iter(arrays.values()), None)
+        if fast.in_float32 and first is not None:
+            return _not_half(first, f"{first}_dtype")
         return " and ".join(limits)
     optional = [identifier(name) for name in fast.promoted if name in fast.optionals]
     tests = [f"({name} is None or {name}._array.dtype is {promoted[0]}.dtype)" for name in optional]
@@ -307,12 +317,14 @@ def _dtype_test_of_arrays(fast: FastPath, promoted: list[str]) -> str:
     if len(promoted) > 1 or fast.dtypes in ("float", "weak", "number"):
         first, *rest = promoted
         tests = [f"{other}.dtype is dtype" for other in rest]
+        if fast.dtypes == "same" and fast.in_float32:
+            return " and ".join([f"({_not_half(first, 'dtype')})", *tests])
         if fast.dtypes == "same":
             return " and ".join([f"(dtype := {first}.dtype) is {rest[0]}.dtype", *tests[1:]])
         known = "is float32 or dtype is float64" + (" or dtype is int64" if fast.dtypes == "number" else "")
         head = f"(dtype := {first}.dtype) {known}"
         return " and ".join([f"({head})", *tests]) if tests else head
-    return ""
+    return _not_half(promoted[0], "dtype") if fast.in_float32 else ""
 
 
 def _call(operator: OperatorPlan, fast: FastPath, arrays: dict[str, str], parameters: tuple[ParameterPlan, ...]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from runtime import ops
+from runtime.half import in_float32
 from runtime.tensor import Tensor
 from runtime.types import Scalar
 
@@ -12,11 +13,13 @@ _SQRT_2_OVER_PI = math.sqrt(2 / math.pi)
 _GELU_CUBIC = 0.044715
 
 
+@in_float32
 def elu_slope(self: Tensor, alpha: Scalar, scale: Scalar, input_scale: Scalar) -> Tensor:
     below = (self.clamp_max(0) * input_scale).exp() * (alpha * scale * input_scale)
     return ops.where(self <= 0, below, scale)
 
 
+@in_float32
 def gelu_bend(self: Tensor, approximate: str) -> Tensor:
     """The second derivative of `gelu`."""
     square = self * self
@@ -29,16 +32,19 @@ def gelu_bend(self: Tensor, approximate: str) -> Tensor:
     return (1 - tanh * tanh) * (slope + self * bend)
 
 
+@in_float32
 def silu_slope(self: Tensor) -> Tensor:
     gate = self.sigmoid()
     return gate * (self * (1 - gate) + 1)
 
 
+@in_float32
 def mish_slope(self: Tensor) -> Tensor:
     tanh = ops.softplus(self).tanh()
     return tanh + self * self.sigmoid() * (1 - tanh * tanh)
 
 
+@in_float32
 def hardswish_slope(self: Tensor) -> Tensor:
     return ops.where(self <= -3, 0, ops.where(self < 3, self / 3 + 0.5, 1))
 

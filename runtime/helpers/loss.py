@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from runtime import ops
+from runtime.half import in_float32
 from runtime.tensor import Tensor
 
 
@@ -56,6 +57,7 @@ def bce_mixed_bend(self: Tensor, weight: Tensor | None) -> Tensor:
     return _weighted(-(self * (1 - self)).clamp_min(1e-12).reciprocal(), weight)
 
 
+@in_float32
 def bce_logits_slope(self: Tensor, target: Tensor, weight: Tensor | None, pos_weight: Tensor | None) -> Tensor:
     """The derivative of binary_cross_entropy_with_logits for each element of the input."""
     if pos_weight is None:
@@ -65,6 +67,7 @@ def bce_logits_slope(self: Tensor, target: Tensor, weight: Tensor | None, pos_we
     return _weighted(slope, weight)
 
 
+@in_float32
 def bce_logits_target_slope(self: Tensor, weight: Tensor | None, pos_weight: Tensor | None) -> Tensor:
     """The derivative of binary_cross_entropy_with_logits for each element of the target."""
     slope = -self

@@ -111,6 +111,12 @@ def isneginf(self: Array) -> Array:
 def nan_to_num(
     self: Array, nan: float | None = None, posinf: float | None = None, neginf: float | None = None
 ) -> Array:
+    if self.dtype.kind == "V":  # bfloat16, which NumPy takes for a type without NaN
+        from ml_dtypes import finfo
+
+        top = float(finfo(self.dtype).max)  # type: ignore[no-untyped-call]
+        above, below = top if posinf is None else posinf, -top if neginf is None else neginf
+        return nan_to_num(self.astype(np.float32), nan, above, below).astype(self.dtype)
     return np.nan_to_num(self, nan=0.0 if nan is None else nan, posinf=posinf, neginf=neginf)
 
 

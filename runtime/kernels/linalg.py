@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from runtime.kernels._common import Array, Number, is_half, is_integral, normalize_dim, type_name
+from runtime.kernels._common import Array, Number, is_integral, normalize_dim, type_name
 
 _SMALL_NAMES = {
     "float16": "c10::Half", "bfloat16": "c10::BFloat16", "float32": "float", "float64": "double",
@@ -108,10 +108,8 @@ def _product(left: Array, right: Array) -> Array:
 
 def _multiply(name: str, left: Array, right: Array) -> Array:
     dtype = left.dtype
-    if dtype.kind == "f" and dtype.itemsize > 2:
+    if dtype.kind == "f":
         return np.asarray(left.dot(right) if right.ndim <= 2 and left.ndim <= 2 else np.matmul(left, right))
-    if is_half(dtype):
-        return np.asarray(np.matmul(left.astype(np.float32), right.astype(np.float32))).astype(dtype)
     return np.asarray(np.matmul(left, right))
 
 
@@ -195,8 +193,6 @@ def trace(self: Array) -> Array:
     if self.ndim != 2:
         raise RuntimeError(f"trace: expected a matrix, but got tensor with dim {self.ndim}")
     along = self.diagonal()
-    if is_half(self.dtype):
-        return np.asarray(np.add.reduce(along.astype(np.float32))).astype(self.dtype)
     return np.asarray(np.add.reduce(along, dtype=np.int64 if is_integral(self.dtype) else None))
 
 

@@ -8,14 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from runtime.kernels._common import Array, is_half, normalize_dim, type_name
+from runtime.kernels._common import Array, normalize_dim, type_name
 
 DType = np.dtype[Any]
-
-
-def _computed(array: Array) -> Array:
-    """Half precision is computed in float32."""
-    return array.astype(np.float32) if is_half(array.dtype) else array
 
 
 def _axis(dim: int, array: Array) -> int | None:
@@ -28,8 +23,7 @@ def _axis(dim: int, array: Array) -> int | None:
 
 def _shifted(self: Array, axis: int | None) -> Array:
     """A fresh array: `self` less its maximum, so that no exponential overflows."""
-    values = _computed(self)
-    return np.asarray(np.subtract(values, np.max(values, axis=axis, keepdims=True)))
+    return np.asarray(np.subtract(self, np.max(self, axis=axis, keepdims=True)))
 
 
 def _check_softmax(name: str, self: Array, half_to_float: bool) -> None:
@@ -61,23 +55,21 @@ def log_softmax_kernel(self: Array, dim: int, half_to_float: bool) -> Array:
 def softmax_backward_data(grad_output: Array, output: Array, dim: int, input_dtype: DType) -> Array:
     """`y * (g - sum(g * y))`."""
     axis = _axis(dim, output)
-    gradient, values = _computed(grad_output), _computed(output)
     if axis is not None and axis == output.ndim - 1:
-        total = np.einsum("...j,...j->...", gradient, values)[..., None]
+        total = np.einsum("...j,...j->...", grad_output, output)[..., None]
     else:
-        total = np.add.reduce(gradient * values, axis=axis, keepdims=True)
-    out = np.asarray(gradient - total)
-    np.multiply(out, values, out=out)
+        total = np.add.reduce(grad_output * output, axis=axis, keepdims=True)
+    out = np.asarray(grad_output - total)
+    np.multiply(out, output, out=out)
     return np.ascontiguousarray(out, input_dtype).reshape(out.shape)
 
 
 def log_softmax_backward_data(grad_output: Array, output: Array, dim: int, input_dtype: DType) -> Array:
     """`g - exp(y) * sum(g)`."""
     axis = _axis(dim, output)
-    gradient = _computed(grad_output)
-    out = np.asarray(np.exp(_computed(output)))
-    np.multiply(out, np.add.reduce(gradient, axis=axis, keepdims=True), out=out)
-    np.subtract(gradient, out, out=out)
+    out = np.asarray(np.exp(output))
+    np.multiply(out, np.add.reduce(grad_output, axis=axis, keepdims=True), out=out)
+    np.subtract(grad_output, out, out=out)
     return np.ascontiguousarray(out, input_dtype).reshape(out.shape)
 
 
@@ -117,7 +109,7 @@ def native_layer_norm(
     dtype = input.dtype
     width = math.prod(normalized_shape)
     outer = input.shape[: input.ndim - len(normalized_shape)]
-    rows = np.ascontiguousarray(_computed(input)).reshape(math.prod(outer), width)
+    rows = np.ascontiguousarray(input).reshape(math.prod(outer), width)
     # Sums over rows and columns are products with a vector: the fastest pass over a matrix that there is.
     mean = (rows @ np.ones(width, rows.dtype))[:, None] / rows.dtype.type(max(width, 1))
     out = rows - mean
@@ -159,16 +151,16 @@ def native_layer_norm_backward(
             np.zeros(size, dtype) if wanted else None for size, wanted in zip(shapes, output_mask, strict=True)
         )
         return of_input, of_weight, of_bias
-    gradient = np.ascontiguousarray(_computed(grad_out)).reshape(-1, width)
-    scale = _computed(rstd).reshape(-1, 1)
-    centred = _computed(input).reshape(gradient.shape) - _computed(mean).reshape(-1, 1)
+    gradient = np.ascontiguousarray(grad_out).reshape(-1, width)
+    scale = rstd.reshape(-1, 1)
+    centred = input.reshape(gradient.shape) - mean.reshape(-1, 1)
     product = gradient * centred
     if output_mask[2]:
         of_bias = (np.ones(len(gradient), gradient.dtype) @ gradient).reshape(shape).astype(dtype, copy=False)
     if output_mask[1]:
         of_weight = (scale[:, 0] @ product).reshape(shape).astype(dtype, copy=False)
     if output_mask[0]:
-        factors = np.ones(width, gradient.dtype) if weight is None else _computed(weight).reshape(width)
+        factors = np.ones(width, gradient.dtype) if weight is None else weight.reshape(width)
         along = (product @ factors)[:, None] * (scale * scale) / gradient.dtype.type(width)
         level = (gradient @ factors)[:, None] / gradient.dtype.type(width)
         out = gradient - level if weight is None else np.multiply(gradient, factors, out=product)

@@ -144,10 +144,9 @@ def mean_dim(self: Array, dim: Dims, keepdim: bool = False, dtype: DType | None 
 def _variance(self: Array, dim: Dims, correction: Number | None, keepdim: bool) -> tuple[Array, Array]:
     """Variance and mean in the dtype they are computed in; several passes, so that a large mean costs no digits."""
     axes = _axes(dim, self.ndim)
-    values = self.astype(_FLOAT32) if is_half(self.dtype) else self
     count = _reduced_count(self, axes)
-    shift = _first(values, axes) if count else np.zeros((), values.dtype)
-    moved = values - shift
+    shift = _first(self, axes) if count else np.zeros((), self.dtype)
+    moved = self - shift
     mean = np.true_divide(_reduce(np.add, moved, axes, True), count)
     away = moved - mean
     squares = away.real**2 + away.imag**2 if away.dtype.kind == "c" else away * away
@@ -302,13 +301,12 @@ def count_nonzero(self: Array, dim: int | None = None) -> Array:
 
 def logsumexp(self: Array, dim: Dims, keepdim: bool = False) -> Array:
     axes = _axes(dim, self.ndim)
-    values = self.astype(_FLOAT32) if is_half(self.dtype) else self
     if _reduced_count(self, axes):
-        top = _reduce(np.maximum, values.real, axes, True)
+        top = _reduce(np.maximum, self.real, axes, True)
         top = np.where(np.isfinite(top), top, np.zeros((), top.dtype))
     else:
-        top = np.zeros((1,) * self.ndim, values.real.dtype)
-    total = _reduce(np.add, np.exp(values - top), axes, keepdim)
+        top = np.zeros((1,) * self.ndim, self.real.dtype)
+    total = _reduce(np.add, np.exp(self - top), axes, keepdim)
     shift = top if _reduced_count(self, axes) else np.zeros((), top.dtype)
     if shift.ndim and not keepdim:
         shift = shift.reshape(total.shape)
@@ -403,5 +401,4 @@ def logcumsumexp(self: Array, dim: int) -> Array:
             last, here = (slice(None),) * axis + (place - 1,), (slice(None),) * axis + (place,)
             result[here] = logaddexp(result[last], result[here])
         return result
-    values = self.astype(_FLOAT32) if is_half(self.dtype) else self
-    return _cast(np.asarray(np.logaddexp.accumulate(values, axis=axis)), self.dtype)
+    return np.asarray(np.logaddexp.accumulate(self, axis=axis))

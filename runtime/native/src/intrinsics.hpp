@@ -119,6 +119,11 @@ inline bool same_dtype_or_none(PyObject* tensor, PyObject* other) {
   return other == Py_None || same_dtype(tensor, other);
 }
 inline bool has_float_dtype(PyObject* tensor) { return kind_of(array_of(tensor)) != Kind::kNone; }
+// Neither float16 nor a type that NumPy does not know, as bfloat16: those are computed in float32, which Python does.
+inline bool is_not_half(PyObject* tensor) {
+  const int type = PyArray_DESCR(array_of(tensor))->type_num;
+  return type != NPY_HALF && type < NPY_USERDEF;
+}
 // Whether a parameter has the value that it has where it is not given: then no number takes part in promotion.
 inline bool is_default(const Function& function, int parameter, PyObject* value) {
   return function.defaults[parameter] == value;

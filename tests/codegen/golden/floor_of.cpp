@@ -1,6 +1,6 @@
 // floor_of(Tensor self) -> Tensor
 Ref floor_of_default(PyObject* self) {
-  if (!(!entries::floor_of_default.replaced && is_plain(self))) {
+  if (!(!entries::floor_of_default.replaced && is_plain(self) && is_not_half(self))) {
     return fall_back(entries::floor_of_default, self);
   }
   Ref result = run_for_array(py::floor_of_default_kernel, array_object(self));
@@ -16,7 +16,7 @@ Ref floor_of_default(PyObject* self) {
 // floor_of_, for floor_of(Tensor self) -> Tensor
 Ref floor_of__default(PyObject* self) {
   if (!(!entries::floor_of__default.replaced && !(entries::floor_of_default.replaced & kByKernel) &&
-        is_plain(self))) {
+        is_plain(self) && is_not_half(self))) {
     return fall_back(entries::floor_of__default, self);
   }
   const bool recorded = is_recorded(self);

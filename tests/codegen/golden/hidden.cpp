@@ -39,7 +39,7 @@ const NodeClass HiddenBackward0::table = {
 
 // hidden(Tensor self) -> Tensor
 Ref hidden_default(PyObject* self) {
-  if (!(!entries::hidden_default.replaced && is_plain(self))) {
+  if (!(!entries::hidden_default.replaced && is_plain(self) && is_not_half(self))) {
     return fall_back(entries::hidden_default, self);
   }
   Ref result = run_for_array(py::hidden_default_kernel, array_object(self));

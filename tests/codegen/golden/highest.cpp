@@ -79,7 +79,7 @@ const NodeClass HighestBackward0::table = {
 
 // highest(Tensor self, int dim) -> (Tensor values, Tensor indices)
 Ref highest_default(PyObject* self, PyObject* dim) {
-  if (!(!entries::highest_default.replaced && is_plain(self))) {
+  if (!(!entries::highest_default.replaced && is_plain(self) && is_not_half(self))) {
     return fall_back(entries::highest_default, self, dim);
   }
   Ref result = run(py::highest_default_kernel, array_object(self), dim);

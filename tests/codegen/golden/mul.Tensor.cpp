@@ -103,7 +103,7 @@ const NodeClass MulBackward0::table = {
 
 // mul.Tensor(Tensor self, Tensor other) -> Tensor
 Ref mul_Tensor(PyObject* self, PyObject* other) {
-  if (!(!entries::mul_Tensor.replaced && is_plain(self) && is_plain(other) &&
+  if (!(!entries::mul_Tensor.replaced && is_plain(self) && is_plain(other) && is_not_half(self) &&
         same_dtype(self, other))) {
     return fall_back(entries::mul_Tensor, self, other);
   }
@@ -122,7 +122,7 @@ Ref mul_Tensor(PyObject* self, PyObject* other) {
 // mul_.Tensor, for mul.Tensor(Tensor self, Tensor other) -> Tensor
 Ref mul__Tensor(PyObject* self, PyObject* other) {
   if (!(!entries::mul__Tensor.replaced && !(entries::mul_Tensor.replaced & kByKernel) &&
-        is_plain(self) && is_plain(other) && same_dtype(self, other))) {
+        is_plain(self) && is_plain(other) && is_not_half(self) && same_dtype(self, other))) {
     return fall_back(entries::mul__Tensor, self, other);
   }
   const bool recorded = is_recorded(self, other);

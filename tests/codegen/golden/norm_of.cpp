@@ -78,7 +78,8 @@ const NodeClass NormOfBackward0::table = {
 
 // norm_of(Tensor input, Tensor? weight=None) -> Tensor
 Ref norm_of_default(PyObject* input, PyObject* weight) {
-  if (!(!entries::norm_of_default.replaced && is_plain(input) && is_plain_or_none(weight))) {
+  if (!(!entries::norm_of_default.replaced && is_plain(input) && is_plain_or_none(weight) &&
+        is_not_half(input))) {
     return fall_back(entries::norm_of_default, input, weight);
   }
   Ref result =

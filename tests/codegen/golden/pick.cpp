@@ -3,7 +3,7 @@
 // pick(Tensor self, Tensor?[] places, Tensor values) -> Tensor
 Ref pick_default(PyObject* self, PyObject* places, PyObject* values) {
   if (!(!entries::pick_default.replaced && is_plain(self) && is_plain(values) &&
-        all_plain_or_none(places))) {
+        all_plain_or_none(places) && is_not_half(self))) {
     return fall_back(entries::pick_default, self, places, values);
   }
   Ref places_arrays = array_list(places);
@@ -22,7 +22,7 @@ Ref pick_default(PyObject* self, PyObject* places, PyObject* values) {
 // pick_, for pick(Tensor self, Tensor?[] places, Tensor values) -> Tensor
 Ref pick__default(PyObject* self, PyObject* places, PyObject* values) {
   if (!(!entries::pick__default.replaced && !(entries::pick_default.replaced & kByKernel) &&
-        is_plain(self) && is_plain(values) && all_plain_or_none(places))) {
+        is_plain(self) && is_plain(values) && all_plain_or_none(places) && is_not_half(self))) {
     return fall_back(entries::pick__default, self, places, values);
   }
   const bool recorded = is_recorded(self, values) || (grad_enabled && any_requires_grad(places));

@@ -82,7 +82,7 @@ const NodeClass TotalBackward0::table = {
 // total(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor
 Ref total_default(PyObject* self, PyObject* dim, PyObject* keepdim, PyObject* dtype) {
   if (!(!entries::total_default.replaced && is_plain(self) &&
-        is_instance_or_none(dtype, py::dtypes_runtime_dtype))) {
+        is_instance_or_none(dtype, py::dtypes_runtime_dtype) && is_not_half(self))) {
     return fall_back(entries::total_default, self, dim, keepdim, dtype);
   }
   Ref dim_ints = int_tuple_or_none(dim, py::dispatch_runtime_int_tuple, py::constant_1);
