@@ -68,7 +68,7 @@ def analyze(paths: Paths) -> Result:
     if diagnostics:
         return Result(functions, entries, None, diagnostics, findings)
     planned = resolved if library is None else adopt.with_forward_formulas(resolved, library, table)
-    made = plan.make_plan(functions, planned, table, kernels, composites)
+    made = plan.make_plan(functions, planned, table, kernels, composites, linear)
     return Result(functions, entries, made, diagnostics, findings, resolved, table, linear)
 
 

@@ -40,6 +40,7 @@ from codegen.formula.typed import (
     walk,
 )
 from codegen.intrinsics import METADATA
+from codegen.linear.formulas import Linearity
 from codegen.model import FormulaKind, NativeFunction, Promotion
 from codegen.resolve import ResolvedEntry, ResolvedFormula
 from codegen.sampling import samples_of
@@ -265,6 +266,7 @@ class OperatorPlan:
     batching: BatchingPlan | None = None
     in_float32: bool = False  # half precision is computed in float32, and the results are rounded once
     keyed_nodes: tuple[tuple[str, NodePlan], ...] = ()  # of autograd keys that have formulas of their own
+    factors: tuple[tuple[str, ...], ...] = ()  # groups of arguments that make the result zero by being zero
 
     @property
     def nodes(self) -> tuple[NodePlan, ...]:
@@ -312,6 +314,7 @@ def make_plan(
     table: OperatorTable,
     kernels: FunctionIndex,
     composites: FunctionIndex,
+    linear: Linearity,
 ) -> Plan:
     """Plan every operator, Node and packet of checked input."""
     by_name = {str(entry.function.name): entry for entry in entries}
@@ -330,6 +333,8 @@ def make_plan(
         forward = _plan_forward(entry, table) if entry is not None and node is not None else None
         inplace_node = written.get(function.name)
         operators.append(_plan_operator(function, entry, node, inplace_node, forward, kernels, composites))
+        if node is not None and str(function.name) in linear.entries:
+            operators[-1] = replace(operators[-1], factors=linear.factors(str(function.name)))
         if function.name in keyed:
             operators[-1] = replace(operators[-1], keyed_nodes=keyed[function.name])
     formulas = sum(len(entry.backward) + len(entry.forward) for entry in by_name.values())

@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from runtime import forward, kernel_table, modes, ops, views
+from runtime import forward, kernel_table, modes, ops, views, zero_tensors
 from runtime.dtypes import as_dtype, can_cast, from_numpy, get_default_dtype, promoted_dtype
 from runtime.half import FLOAT32, computable, in_float32, is_half, rounded, shared_half
 from runtime.inference import straight_copy, untrack
 from runtime.kernel_table import ArrayKernel, Kernel, KernelTable, backend_of
-from runtime.keys import COMPOSITE_EXPLICIT, COMPOSITE_IMPLICIT
+from runtime.keys import COMPOSITE_EXPLICIT, COMPOSITE_IMPLICIT, ZERO
 from runtime.linear import edge_of
 from runtime.modes import Variant, everywhere, grad_mode, interest, plain, plain_types, tell_recorded
 from runtime.native import core
@@ -57,6 +57,7 @@ class Operator:
         record_inplace: the same for a call in place, where that has formulas of its own.
         differentiable: names of the arguments that have a derivative.
         jvp: the forward-mode rule.
+        factors: groups of arguments that make the result zero where they are.
         view: "single" or "multi" where results share memory with the first aliased argument.
         saves_self: whether the derivative needs `self`, so that an in-place variant keeps a copy.
         never_differentiable: results have no gradient, and that is no mistake.
@@ -86,6 +87,7 @@ class Operator:
         record_inplace: str | None = None,
         differentiable: tuple[str, ...] = (),
         jvp: Callable[..., Any] | None = None,
+        factors: tuple[tuple[str, ...], ...] = (),
         view: Literal["single", "multi"] | None = None,
         saves_self: bool = False,
         never_differentiable: bool = False,
@@ -102,6 +104,7 @@ class Operator:
         self._inplace_recorder = record_inplace or record
         self.differentiable = differentiable
         self.jvp = jvp
+        self.factors = factors
         self.view = view
         self.saves_self = saves_self
         self.never_differentiable = never_differentiable
@@ -187,6 +190,12 @@ class Operator:
         if self.record is not None or self.jvp is not None or self.never_differentiable:
             return self._differentiable_positions
         return self._tensor_positions
+
+    @cached_property
+    def factor_positions(self) -> list[list[int]]:
+        """`factors` as positions."""
+        names = [argument.name for argument in self.signature.schema.arguments]
+        return [[names.index(name) for name in group] for group in self.factors]
 
     @cached_property
     def _tensor_positions(self) -> list[int]:
@@ -303,6 +312,8 @@ class Operator:
 
     def _call(self, values: list[Any]) -> Any:
         backend = backend_of(values)
+        if backend == ZERO:
+            return zero_tensors.call(self, values)
         if self.table is not None:
             before = kernel_table.autograd_kernel(self, backend)
             if before is not None:
@@ -511,6 +522,8 @@ class Operator:
 
     def _inplace(self, values: list[Any]) -> Tensor:
         target: Tensor = values[0]
+        zero_tensors.make_numbers(target)
+        values = [target, *map(zero_tensors.as_numbers, values[1:])]
         # Composite operators do not say in which arguments they are differentiable: all Tensors may be.
         positions = range(len(values)) if self.traced is not None else self._written_positions
         needs_grad = (

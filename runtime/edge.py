@@ -75,7 +75,8 @@ def _broadcast_dims(shape: tuple[int, ...], given: tuple[int, ...]) -> tuple[int
 def _reduced(array: np.ndarray, summed: tuple[int, ...], shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
     if summed:
         add_in = FLOAT32 if is_half(array.dtype) else array.dtype
-        array = np.asarray(np.add.reduce(array, summed, add_in)).reshape(shape)
+        with np.errstate(all="ignore"):  # of infinities, as kernels do
+            array = np.asarray(np.add.reduce(array, summed, add_in)).reshape(shape)
     return array if array.dtype is dtype else convert(array, dtype)
 
 

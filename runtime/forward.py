@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from runtime import edge, modes, twice_transposed, views
+from runtime import edge, modes, twice_transposed, views, zero_tensors
 from runtime.linear import ArrayMap, LinearBackward, apply_linear
 from runtime.node import Node, OutputEdge
 from runtime.tensor import Tensor, wrap
@@ -399,9 +399,11 @@ def _results(
 ) -> list[Tensor | None]:
     """The tangents of the results: by the formula, and where there is none, by the backward formula."""
     results: list[Tensor | None] = [None] * len(outputs)
+    depends = [True] * len(outputs)  # on the tangents that are given
     if operator.jvp is not None:
         found = operator.jvp(out, *values, *_filled(operator, values, given))
         results = [found] if isinstance(out, Tensor) else list(found)
+        depends = [not zero_tensors.is_zeros(result) for result in results]
     elif operator.view is not None:
         position = operator._base_position  # a view is linear in what it is a view of
         tangent = given[operator._tangent_positions.index(position)]
@@ -412,6 +414,7 @@ def _results(
         for i, (result, tensor) in enumerate(zip(results, outputs, strict=True))
         if result is None and tensor is not None and tensor._array.dtype.kind in "fcV"
     ]
+    results = [result if known else None for result, known in zip(results, depends, strict=True)]
     if not missing:
         return results
     if record is not None:
@@ -427,20 +430,16 @@ def _results(
 
 
 def _filled(operator: Operator, values: Sequence[Any], given: _Given) -> list[Any]:
-    """Tangents as formulas take them, zeros for arguments that have none."""
+    """Tangents as formulas take them: for arguments that have none, zeros that take no part in a product."""
     filled: list[Any] = []
     for position, item in zip(operator._tangent_positions, given, strict=True):
         value = values[position]
         if isinstance(value, list | tuple):
             pairs = zip(value, item, strict=True)
-            filled.append([_zeros(each) if t is None and each is not None else t for each, t in pairs])
+            filled.append([zero_tensors.like(each) if t is None and each is not None else t for each, t in pairs])
         else:
-            filled.append(_zeros(value) if item is None and value is not None else item)
+            filled.append(zero_tensors.like(value) if item is None and value is not None else item)
     return filled
-
-
-def _zeros(tensor: Tensor) -> Tensor:
-    return wrap(np.zeros_like(tensor._array))
 
 
 def _fitted(tangent: Tensor, tensor: Tensor) -> Tensor:

@@ -9,6 +9,7 @@ CPU: Final = "CPU"
 AUTOGRAD: Final = "Autograd"
 COMPOSITE_IMPLICIT: Final = "CompositeImplicitAutograd"
 COMPOSITE_EXPLICIT: Final = "CompositeExplicitAutograd"
+ZERO: Final = "ZeroTensor"
 
 # fmt: off
 _DEVICES = {

@@ -11,6 +11,7 @@ for static analysis of programs", POPL 1977, over the five degrees of `codegen.l
 from __future__ import annotations
 
 import functools
+import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
@@ -97,6 +98,7 @@ class Linearity:
         self.helpers = helpers
         modules: dict[str, PythonModule] = {**composites.modules, **helpers.modules}
         self._concluded: dict[tuple[str, frozenset[str]], bool | None] = {}
+        self._proving: set[tuple[str, frozenset[str]]] = set()
         self._vanishing: dict[tuple[str, str], bool] = {}
         self._calls_known: dict[object, Value] = {}
         self._conclusions = Conclusions()
@@ -234,7 +236,7 @@ class Linearity:
         name = str(entry.function.name)
         linear = frozenset(argument for argument, degree in degrees.items() if degree is Degree.LINEAR)
         zero = frozenset(n for n, degree in degrees.items() if degree is Degree.ZERO and n in self._formulas(name))
-        if any(self.is_linear(name, frozenset((argument,))) for argument in zero):
+        if any(self.is_factor(name, frozenset((argument,))) for argument in zero):
             return Degree.ZERO  # one of the factors is
         constant = name in self._differentiable and _filled_with_zero(entry.function, degrees)
         if constant and all(self.vanishes(name, argument) for argument in self._formulas(name)):
@@ -284,11 +286,38 @@ class Linearity:
         self._concluded[key] = True
         self._conclusions.add(self._concluded, key)
         before = len(self._conclusions)
+        self._proving.add(key)
         answer = self._prove(name, arguments)
+        self._proving.remove(key)
         if answer is not True:
             self._conclusions.forget(before)
             self._concluded[key] = answer
         return answer
+
+    def is_factor(self, name: str, arguments: frozenset[str]) -> bool:
+        """Whether the results of an operator are zero where these arguments are, whatever the others are."""
+        # What is being proven is no reason: what adds something would prove by itself that it adds nothing.
+        if (name, arguments) in self._proving or not self.is_linear(name, arguments):
+            return False
+        # A step function of another argument has the derivative zero, and may be added.
+        others = self.differentiable_arguments(name) - arguments
+        return not any(self.vanishes(name, argument) for argument in others)
+
+    def factors(self, name: str) -> tuple[tuple[str, ...], ...]:
+        """The smallest groups of arguments that make the only result of an operator zero by being zero."""
+        entry = self.entries[name]
+        schema = entry.function.schema
+        given = dict.fromkeys(_types(schema)[0], Degree.CONSTANT)
+        if len(schema.returns) != 1 or self.added_number(entry, given) is not None:
+            return ()
+        names = [argument.name for argument in schema.arguments if argument.name in self._formulas(name)]
+        found: list[tuple[str, ...]] = []
+        for count in range(1, len(names) + 1):
+            for group in itertools.combinations(names, count):
+                known = any(set(smaller) <= set(group) for smaller in found)
+                if not known and self.is_factor(name, frozenset(group)):
+                    found.append(group)
+        return tuple(found)
 
     def _prove(self, name: str, arguments: frozenset[str]) -> bool | None:
         if not arguments <= self.differentiable_arguments(name):

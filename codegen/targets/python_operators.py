@@ -180,6 +180,8 @@ def _options(operator: OperatorPlan) -> list[str]:
         options.append(f"record_inplace={python_function_name(operator.inplace)!r}")
     if operator.forward is not None:
         options.append(f"jvp=jvp_{operator.function}")
+    if operator.factors:
+        options.append(f"factors={operator.factors!r}")
     if operator.view is not None:
         options.append(f"view={operator.view!r}")
     if operator.saves_self:

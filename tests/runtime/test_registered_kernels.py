@@ -223,7 +223,7 @@ COMPUTING: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
         ),
         lambda x, y: torch.var_mean(x * y, [1]),
     ),
-    "square": (lambda self: self * self, lambda x, y: torch.square(x) * y),
+    "square": (lambda self: self**2, lambda x, y: torch.square(x) * y),
 }
 
 
