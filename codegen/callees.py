@@ -241,4 +241,4 @@ def operator_target(function: NativeFunction, options: bool = False) -> Target:
 
 
 def takes_options(function: NativeFunction) -> bool:
-    return any(argument.name == "pin_memory" for argument in function.schema.kwarg_only)
+    return function.schema.is_factory

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import keyword
 from collections.abc import Iterable
 
 from codegen.callables import FunctionIndex, PythonFunction
@@ -18,19 +17,13 @@ from codegen.formula.typed import (
 from codegen.intrinsics import METADATA
 from codegen.linear.formulas import ZERO_OPERATORS
 from codegen.model import NativeFunction
+from codegen.names import python
 from codegen.samples import parse_sample
 from codegen.schema.types import SchemaKind
 from codegen.source import Diagnostics, ParseError, Text
 from codegen.vocabulary import did_you_mean
 
 COMPOSITE_KEYS = ("CompositeImplicitAutograd", "CompositeExplicitAutograd")
-# Arguments of factory operators that only a dispatcher reads; kernels on arrays do not take them.
-PLACEMENT_ARGUMENTS = frozenset(("layout", "device", "pin_memory", "memory_format", "non_blocking"))
-
-
-def python_name(name: str) -> str:
-    """A schema's name as a Python identifier."""
-    return f"{name}_" if keyword.iskeyword(name) else name
 
 
 def values_used(expr: TypedExpr) -> set[str]:
@@ -95,8 +88,8 @@ def _check_parameters(
 ) -> None:
     arguments = list(function.schema.arguments)
     if not composite:
-        arguments = [argument for argument in arguments if argument.name not in PLACEMENT_ARGUMENTS]
-    names = [python_name(argument.name) for argument in arguments]
+        arguments = [argument for argument in arguments if not argument.is_placement]
+    names = [python(argument.name) for argument in arguments]
     note = ((found.span, f"'{found.name}' is defined here"),)
     if found.parameters is None:
         arity = found.arity
@@ -123,7 +116,13 @@ def check_variants(functions: Iterable[NativeFunction], diagnostics: Diagnostics
     declared = {str(function.name): function for function in functions}
     for function in functions:
         base = function.name.base
+        named_out = any(argument.name == "out" for argument in function.schema.arguments)
         for name, span in function.autogen:
+            if named_out and not name.is_inplace and function.schema.kind is SchemaKind.FUNCTIONAL:
+                diagnostics.error(
+                    span, f"'{function.name}' has an argument 'out', and so has '{name}'",
+                    hint="give the argument another name",
+                )  # fmt: skip
             other = declared.get(str(name))
             if other is not None and other.variant_of == function.name:
                 continue
@@ -146,7 +145,7 @@ def check_samples(functions: Iterable[NativeFunction], diagnostics: Diagnostics)
     """A sample gives arguments that the operator has, made by the functions that samples know."""
     for function in functions:
         names = [argument.name for argument in function.schema.positional]
-        keywords = {python_name(argument.name) for argument in function.schema.arguments}
+        keywords = {python(argument.name) for argument in function.schema.arguments}
         for sample in function.samples:
             try:
                 call = parse_sample(sample.value)

@@ -60,7 +60,7 @@ def explain(operator: OperatorPlan, plan: Plan, paths: Paths, targets: Sequence[
     else:
         lines += ["", "no formula: not differentiable"]
     if "python" in targets:
-        lines += ["", python.operator_text(operator, paths.templates).strip()]
+        lines += ["", python.operator_text(operator, plan.functions, paths.templates).strip()]
     if "cpp" in targets:
         lines += ["", cpp.operator_text(operator, plan, paths).strip()]
     return "\n".join(lines)

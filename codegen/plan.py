@@ -42,6 +42,7 @@ from codegen.formula.typed import (
 from codegen.intrinsics import METADATA
 from codegen.linear.formulas import Linearity
 from codegen.model import FormulaKind, NativeFunction, Promotion
+from codegen.names import FunctionNames, unused
 from codegen.resolve import ResolvedEntry, ResolvedFormula
 from codegen.sampling import samples_of
 from codegen.schema.defaults import EnumDefault, default_value
@@ -178,6 +179,7 @@ class ParameterPlan:
     size: int | None
     default: str | None
     keyword_only: bool
+    is_placement: bool
 
 
 def takes_dtype(parameters: Sequence[ParameterPlan]) -> bool:
@@ -257,6 +259,8 @@ class OperatorPlan:
     view: str | None  # "single", "multi"
     inplace: OperatorName | None
     out: OperatorName | None
+    inplace_function: str | None
+    out_function: str | None
     returns_list: bool
     saves_self: bool
     never_differentiable: bool  # its entry says so: results simply have no gradient
@@ -301,11 +305,7 @@ class Plan:
     packets: tuple[PacketPlan, ...]
     formulas: int
     helpers: tuple[Helper, ...]  # that formulas call
-
-
-def python_function_name(name: OperatorName) -> str:
-    """`add.Tensor` -> `add_Tensor`, `sin` -> `sin_default`."""
-    return f"{name.base}_{name.overload or 'default'}"
+    functions: FunctionNames
 
 
 def make_plan(
@@ -319,6 +319,7 @@ def make_plan(
     """Plan every operator, Node and packet of checked input."""
     by_name = {str(entry.function.name): entry for entry in entries}
     nodes, keyed = _plan_nodes(by_name)
+    names = FunctionNames(function.name for function in functions)
     written = {
         function.variant_of: nodes.get(str(function.name))
         for function in functions
@@ -332,14 +333,14 @@ def make_plan(
         node = nodes.get(str(function.name))
         forward = _plan_forward(entry, table) if entry is not None and node is not None else None
         inplace_node = written.get(function.name)
-        operators.append(_plan_operator(function, entry, node, inplace_node, forward, kernels, composites))
+        operators.append(_plan_operator(function, entry, node, inplace_node, forward, names, kernels, composites))
         if node is not None and str(function.name) in linear.entries:
             operators[-1] = replace(operators[-1], factors=linear.factors(str(function.name)))
         if function.name in keyed:
             operators[-1] = replace(operators[-1], keyed_nodes=keyed[function.name])
     formulas = sum(len(entry.backward) + len(entry.forward) for entry in by_name.values())
     every = tuple(node for operator in operators for node in operator.nodes)
-    return Plan(tuple(operators), every, _plan_packets(operators), formulas, _helpers(by_name.values()))
+    return Plan(tuple(operators), every, _plan_packets(operators), formulas, _helpers(by_name.values()), names)
 
 
 def _helpers(entries: Iterable[ResolvedEntry]) -> tuple[Helper, ...]:
@@ -457,13 +458,19 @@ def _plan_saved(
     A tensor that a formula asks for metadata only gives a saved value (`self_sizes`), not a saved tensor.
     """
     whole: dict[tuple[VariableKind, str, int], list[int]] = {}
-    values: dict[str, tuple[TypedExpr, list[int]]] = {}
+    values: dict[tuple[str, str], tuple[str, TypedExpr, list[int]]] = {}
+    taken = {argument.name for argument in schema.arguments} | {result.name for result in schema.returns if result.name}
 
     def change(expr: TypedExpr, gradient: int) -> TypedExpr | None:
         found = _metadata(expr)
         if found is not None:
-            name, value = found
-            values.setdefault(name, (value, []))[1].append(gradient)
+            tensor, suffix, value = found
+            if (tensor, suffix) not in values:
+                name = unused(f"{tensor}_{suffix}", taken)
+                taken.add(name)
+                values[tensor, suffix] = name, value, []
+            name, _, users = values[tensor, suffix]
+            users.append(gradient)
             variable = Variable(value.type, expr.start, expr.end, VariableKind.INPUT, name)
             zeros = isinstance(expr, OperatorCall)
             return Intrinsic(expr.type, expr.start, expr.end, "zeros", (variable,)) if zeros else variable
@@ -490,32 +497,33 @@ def _plan_saved(
         else:
             shape = "list" if type != TENSOR else "tensor"
         saved.append(SavedVariable(name, shape, variable, () if needed == every else needed))
-    for name, (expr, users) in values.items():
+    for name, expr, users in values.values():
         needed = tuple(sorted(set(users)))
         saved.append(SavedVariable(name, "value", expr, () if needed == every else needed))
     return tuple(saved), rewritten
 
 
-def _metadata(expr: TypedExpr) -> tuple[str, TypedExpr] | None:
-    """What a formula asks of a Tensor besides its values: the name to save it under, and the expression to save.
+def _metadata(expr: TypedExpr) -> tuple[str, str, TypedExpr] | None:
+    """What a formula asks of a Tensor besides its values: its name, a word for what is asked, the expression to save.
 
-    The names are PyTorch's: `self_sym_sizes`, `self_sym_argsize_0`, `self_info` (of which `zeros_like` is made).
+    It is saved under PyTorch's names: `self_sym_sizes`, `self_sym_argsize_0`, `self_info`, of which `zeros_like` is
+    made.
     """
     match expr:
         case Element(receiver=Intrinsic(name="sizes", spelling="sym_sizes", args=(Variable() as tensor,)), index=index):
             number = _index_text(index)
             if _is_saved(tensor) and number is not None:
-                return f"{tensor.name}_sym_argsize_{number}", expr
+                return tensor.name, f"sym_argsize_{number}", expr
         case Intrinsic(args=(Variable() as tensor,)) if expr.name in METADATA and _is_saved(tensor):
             suffix = (expr.spelling or expr.name).removeprefix("to_")
             if expr.name == "blocksize" or (suffix == "sym_sizes" and isinstance(tensor.type, OptionalType)):
                 suffix += "_opt"
             if expr.name == "blocksize":
                 suffix = f"self_{suffix}"  # PyTorch repeats the name
-            return f"{tensor.name}_{suffix}", expr
+            return tensor.name, suffix, expr
         case OperatorCall(args=((_, Variable() as tensor),)) if str(expr.schema.name) == "zeros_like":
             if _is_saved(tensor) and tensor.type == TENSOR:
-                return f"{tensor.name}_info", Intrinsic(OPTIONS, expr.start, expr.end, "info", (tensor,))
+                return tensor.name, "info", Intrinsic(OPTIONS, expr.start, expr.end, "info", (tensor,))
     return None
 
 
@@ -652,6 +660,7 @@ def _plan_operator(
     node: NodePlan | None,
     inplace_node: NodePlan | None,
     forward: ForwardPlan | None,
+    names: FunctionNames,
     kernels: FunctionIndex,
     composites: FunctionIndex,
 ) -> OperatorPlan:
@@ -682,9 +691,9 @@ def _plan_operator(
     if forward is not None:
         saves_self = saves_self or any("self" in values_used(tree) for _, tree in forward.formulas)
     return OperatorPlan(
-        schema.name, schema, python_function_name(schema.name), _parameters(schema), kind, tuple(implementations),
+        schema.name, schema, names[schema.name], _parameters(schema), kind, tuple(implementations),
         function.promotion, _plan_fast_path(function, kind, in_float32), node, inplace_node, forward, view, inplace,
-        out, returns_list,
+        out, None if inplace is None else names[inplace], None if out is None else names[out], returns_list,
         saves_self,
         entry is not None and node is None, () if function.late_bound else samples_of(function),
         _formula_texts(entry) if entry is not None else (),
@@ -719,7 +728,8 @@ def _parameters(schema: FunctionSchema) -> tuple[ParameterPlan, ...]:
     def plan(argument: Argument, keyword_only: bool) -> ParameterPlan:
         type = argument.type.elem if isinstance(argument.type, OptionalType) else argument.type
         size = type.size if isinstance(type, ListType) else None
-        return ParameterPlan(argument.name, plain_type(argument.type), size, argument.default, keyword_only)
+        value = plain_type(argument.type)
+        return ParameterPlan(argument.name, value, size, argument.default, keyword_only, argument.is_placement)
 
     return (
         *(plan(argument, False) for argument in schema.positional),
@@ -735,7 +745,6 @@ _DTYPE_RULES = {
     "bool_to_int": "number",
 }
 _GENERAL_ONLY = frozenset(("Stream", "Storage", "Dimname"))
-_PLACEMENT = frozenset(("Device", "Layout", "MemoryFormat"))
 
 
 def _plan_fast_path(function: NativeFunction, kind: str, in_float32: bool) -> FastPath | None:
@@ -834,7 +843,7 @@ def _fast_kind(argument: Argument) -> str | None:
         return None
     if name == "ScalarType":
         return "optional_dtypes" if optional else "dtype_arguments"
-    if name in _PLACEMENT or name == "Generator" or argument.name == "pin_memory":
+    if argument.is_placement or name == "Generator":
         return "absent"
     kinds = {"Scalar": "scalars", "int[]": "int_lists", "bool[]": "bool_lists", "int": "integers", "float": "floats"}
     return kinds.get(name, None if isinstance(inner, ListType) else "others")

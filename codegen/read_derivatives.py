@@ -127,7 +127,7 @@ class DerivativeReader:
         word = text.value
         if word in _WORDS:
             return Formula(tuple(names), _WORDS[word], text)
-        if word.startswith("not_implemented"):
+        if re.match(r"not_implemented\b", word):
             match = _NOT_IMPLEMENTED.fullmatch(word)
             if match is None:
                 self.yaml.diagnostics.error(

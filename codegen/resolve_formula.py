@@ -90,6 +90,7 @@ _CONVERSIONS = frozenset((
     "Scalar", "at::Scalar", "c10::Scalar", "IntArrayRef", "at::IntArrayRef", "SymIntArrayRef", "c10::SymInt",
     "at::OptionalArrayRef", "c10::OptionalArrayRef", "at::native::get_nested_tensor_impl",
 ))  # fmt: skip
+_BOOLS = frozenset(("true", "false"))
 _NUMBER_FUNCTIONS = frozenset(("sqrt", "exp", "log"))
 _SYMBOLIC_SUFFIX = "_symint"
 # Methods of C++ classes behind Tensors that an operator stands for.
@@ -98,10 +99,24 @@ _METHODS = {"get_nested_sizes": "_nested_tensor_size"}
 _BEFORE_WRITE = "original_"
 # The variable of formulas for lists of Tensors: `grads[i]`.
 ELEMENT_INDEX = "i"
+_MEANINGS = {
+    VariableKind.INPUT: "an argument",
+    VariableKind.OUTPUT: "a result",
+    VariableKind.GRAD: "a gradient that comes in",
+    VariableKind.GRADS: "the list of gradients that come in",
+    VariableKind.MASK: "the mask of gradients that are asked for",
+    VariableKind.RETAIN: "whether saved state is kept",
+    VariableKind.TANGENT: "a tangent",
+    VariableKind.PARAMETER: "the number of an element",
+}
 
 
 class Scope:
-    """The names that the formulas of one operator may use, with what they stand for."""
+    """The names that the formulas of one operator may use, with what they stand for.
+
+    `ambiguous` holds those that stand for two things, as `grad` does where an argument has that name: no formula may
+    use them.
+    """
 
     def __init__(
         self, function: NativeFunction, differentiable_outputs: Sequence[int], by_element: bool = False
@@ -109,20 +124,29 @@ class Scope:
         schema = function.schema
         self.by_element = by_element
         self.variables: dict[str, tuple[VariableKind, int, ValueType]] = {}
+        self.ambiguous: dict[str, str] = {}
+        arguments = {argument.name for argument in schema.arguments}
         for argument in schema.arguments:
-            self.variables[argument.name] = (VariableKind.INPUT, 0, plain_type(argument.type))
+            self._add(argument.name, VariableKind.INPUT, plain_type(argument.type))
         self.result_types = [plain_type(result.type) for result in schema.returns]
         for index, result in enumerate(schema.returns):
-            name = result.name or ("result" if len(schema.returns) == 1 else f"result{index}")
-            self.variables.setdefault(name, (VariableKind.OUTPUT, index, self.result_types[index]))
-            if len(schema.returns) > 1:
-                self.variables.setdefault(f"result{index}", (VariableKind.OUTPUT, index, self.result_types[index]))
-        if len(schema.returns) == 1:
-            self.variables.setdefault("result", (VariableKind.OUTPUT, 0, self.result_types[0]))
+            self._add(
+                "result" if len(schema.returns) == 1 else f"result{index}",
+                VariableKind.OUTPUT, self.result_types[index], index,
+            )  # fmt: skip
+            if result.name is not None and result.name not in arguments:  # else it is the argument, as in PyTorch
+                self._add(result.name, VariableKind.OUTPUT, self.result_types[index], index)
         if by_element:
-            self.variables[ELEMENT_INDEX] = (VariableKind.PARAMETER, 0, INT)
+            self._add(ELEMENT_INDEX, VariableKind.PARAMETER, INT)
+        for name in (_CONSTANTS.keys() | _NONE_NAMES | _BOOLS) & self.variables.keys():
+            self.ambiguous[name] = f"{_MEANINGS[self.variables[name][0]]} and a constant"
         self.differentiable_outputs = differentiable_outputs
         self.schema = schema
+
+    def _add(self, name: str, kind: VariableKind, type: ValueType, index: int = 0) -> None:
+        known = self.variables.setdefault(name, (kind, index, type))
+        if known[:2] != (kind, index):
+            self.ambiguous.setdefault(name, f"{_MEANINGS[known[0]]} and {_MEANINGS[kind]}")
 
     def backward(self) -> None:
         """Add the names of backward formulas: gradients and `grad_input_mask`."""
@@ -130,14 +154,14 @@ class Scope:
         if outputs:
             is_list = len(self.schema.returns) == 1 and self.result_types[outputs[0]] != TENSOR
             if not is_list:  # the results of Tensor[] have as many gradients as the run makes
-                self.variables["grad"] = (VariableKind.GRAD, 0, TENSOR)
-            self.variables["grads"] = (VariableKind.GRADS, 0, ListType(TENSOR))
+                self._add("grad", VariableKind.GRAD, TENSOR)
+            self._add("grads", VariableKind.GRADS, ListType(TENSOR))
         for position, index in enumerate(outputs):
             name = self.schema.returns[index].name
             if name is not None:
-                self.variables[f"grad_{name}"] = (VariableKind.GRAD, position, TENSOR)
-        self.variables["grad_input_mask"] = (VariableKind.MASK, 0, BOOL_LIST)
-        self.variables["retain_variables"] = (VariableKind.RETAIN, 0, BOOL)
+                self._add(f"grad_{name}", VariableKind.GRAD, TENSOR, position)
+        self._add("grad_input_mask", VariableKind.MASK, BOOL_LIST)
+        self._add("retain_variables", VariableKind.RETAIN, BOOL)
 
     def forward(self) -> None:
         """Add the names of forward formulas: primal values `x_p` and tangents `x_t`."""
@@ -145,11 +169,13 @@ class Scope:
             type = plain_type(argument.type)
             base = type.elem if isinstance(type, OptionalType | ListType) else type
             if base == TENSOR:
-                self.variables[f"{argument.name}_p"] = (VariableKind.INPUT, 0, type)
-                self.variables[f"{argument.name}_t"] = (VariableKind.TANGENT, 0, type)
+                if f"{argument.name}_p" in self.variables:  # both are values of arguments, but of two
+                    self.ambiguous[f"{argument.name}_p"] = f"an argument and the value of '{argument.name}'"
+                self._add(f"{argument.name}_p", VariableKind.INPUT, type)
+                self._add(f"{argument.name}_t", VariableKind.TANGENT, type)
         if self.schema.name.is_inplace:
-            self.variables[f"{_BEFORE_WRITE}self_p"] = (VariableKind.INPUT, 0, TENSOR)
-            self.variables[f"{_BEFORE_WRITE}self_t"] = (VariableKind.TANGENT, 0, TENSOR)
+            self._add(f"{_BEFORE_WRITE}self_p", VariableKind.INPUT, TENSOR)
+            self._add(f"{_BEFORE_WRITE}self_t", VariableKind.TANGENT, TENSOR)
 
 
 class FormulaResolver:
@@ -171,6 +197,8 @@ class FormulaResolver:
             case syntax.FloatLiteral():
                 return Literal(FLOAT, node.start, node.end, node.value)
             case syntax.BoolLiteral():
+                if self.is_ambiguous(str(node.value).lower(), node):
+                    return None
                 return Literal(BOOL, node.start, node.end, node.value)
             case syntax.StringLiteral():
                 return Literal(STR, node.start, node.end, node.value)
@@ -207,6 +235,8 @@ class FormulaResolver:
     # -- names
 
     def name(self, node: syntax.Name) -> TypedExpr | None:
+        if self.is_ambiguous(node.id, node):
+            return None
         if node.id in _NONE_NAMES:
             return Literal(NONE, node.start, node.end, None)
         constant = _CONSTANTS.get(node.id)
@@ -231,6 +261,17 @@ class FormulaResolver:
             element = Variable(INT, node.start, node.end, VariableKind.PARAMETER, ELEMENT_INDEX)
             return Element(type.elem, node.start, node.end, variable, element)
         return variable
+
+    def is_ambiguous(self, name: str, node: syntax.Expr) -> bool:
+        """Whether a name stands for two things, which is reported."""
+        meanings = self.scope.ambiguous.get(name)
+        if meanings is None:
+            return False
+        hint = "give the argument another name"
+        if meanings.endswith(_MEANINGS[VariableKind.GRAD]):
+            hint += ", or write 'grads[i]' for the gradient"
+        self.error(node.start, node.end, f"'{name}' is {meanings}", hint)
+        return True
 
     def is_primal(self, name: str) -> bool:
         return name.endswith("_p") and all(argument.name != name for argument in self.scope.schema.arguments)

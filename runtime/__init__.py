@@ -49,6 +49,7 @@ from runtime.functional import (  # noqa: E402
 from runtime.later import load_later as _load_later  # noqa: E402
 from runtime.later import load_the_rest_later as _load_the_rest_later  # noqa: E402
 from runtime.loading import load as _load  # noqa: E402
+from runtime.loading import public_names as _public_names  # noqa: E402
 from runtime.print_options import get_printoptions, printoptions, set_printoptions  # noqa: E402
 from runtime.random import (  # noqa: E402
     Generator,
@@ -78,5 +79,5 @@ if TYPE_CHECKING:
     from runtime import func, library, nn, optim, profiler, utils
 else:
     _load_later(__name__, ("func", "library", "nn", "optim", "profiler", "utils"))
-    __all__ = [name for name in vars(sys.modules[__name__]) if not name.startswith("_")]
+    __all__ = _public_names(sys.modules[__name__])  # not written out: an operator may be called `vars`
 _load_the_rest_later("runtime", "generated", "codegen")

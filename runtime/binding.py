@@ -9,11 +9,11 @@ import builtins
 import operator as _operator
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from keyword import iskeyword
 from typing import Any
 
 import numpy as np
 
+from codegen.names import python
 from codegen.schema.defaults import EnumDefault, default_value
 from codegen.schema.parser import parse_schema
 from codegen.schema.types import Argument, FunctionSchema, ListType, OptionalType
@@ -33,9 +33,14 @@ class _Mismatch(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """One argument of a schema, ready for binding. Values of the types `as_is` need no conversion."""
+    """One argument of a schema, ready for binding.
+
+    `spelled` is its name as a parameter of Python functions, which can not be called `from`; it may be given as that,
+    too. Values of the types `as_is` need no conversion.
+    """
 
     name: str
+    spelled: str
     type: str
     convert: Callable[[Any], Any]
     required: bool
@@ -102,6 +107,9 @@ class Signature:
         for name, aliases in _ALIASES.items():
             if alias in aliases and name in self.names:
                 return name
+        for parameter in self.parameters:
+            if parameter.spelled == alias:
+                return parameter.name
         raise self.error(f"got an unexpected keyword argument '{alias}'")
 
     def _converted(self, parameter: Parameter, value: Any, position: int, given: int) -> Any:
@@ -195,9 +203,10 @@ def _parameter(argument: Argument, keyword_only: bool) -> Parameter:
     convert = _converter(argument.type)
     if not required and default is not None:
         default = convert(default)
-    name = f"{argument.name}_" if iskeyword(argument.name) else argument.name
     type = argument.type.elem if isinstance(argument.type, OptionalType) else argument.type
-    return Parameter(name, str(argument.type), convert, required, default, keyword_only, _AS_IS.get(str(type), ()))
+    as_is = _AS_IS.get(str(type), ())
+    name = argument.name
+    return Parameter(name, python(name), str(argument.type), convert, required, default, keyword_only, as_is)
 
 
 def _converter(type: object) -> Callable[[Any], Any]:

@@ -39,7 +39,6 @@ optional_real_numbers = frozenset((int, float, type(None)))
 
 # Operators that write the same value to all elements, so that some of those may be one in memory.
 _ONE_VALUE = frozenset(("fill", "zero"))
-_PLACEMENT = frozenset(("layout", "device", "pin_memory", "memory_format", "non_blocking"))
 
 
 class Operator:
@@ -172,17 +171,18 @@ class Operator:
         return [parameter.name for parameter in self.signature.parameters]
 
     @cached_property
+    def _spelled(self) -> list[str]:
+        """The names of the arguments as parameters of Python functions."""
+        return [parameter.spelled for parameter in self.signature.parameters]
+
+    @cached_property
     def _kernel_arguments(self) -> list[int]:
         """Positions of the arguments that kernels on arrays take."""
-        return [i for i, name in enumerate(self._names) if name not in _PLACEMENT]
+        return [i for i, argument in enumerate(self.signature.schema.arguments) if not argument.is_placement]
 
     @cached_property
     def _differentiable_positions(self) -> list[int]:
-        return [
-            i
-            for i, name in enumerate(self._names)
-            if name.removesuffix("_") in self.differentiable or name in self.differentiable
-        ]
+        return [i for i, name in enumerate(self._names) if name in self.differentiable]
 
     @cached_property
     def _tangent_positions(self) -> list[int]:
@@ -263,7 +263,7 @@ class Operator:
     @cached_property
     def _factory_positions(self) -> tuple[int | None, int | None]:
         """Positions of `dtype` and of the Tensor it defaults to the dtype of, in a factory operator."""
-        if "pin_memory" not in self._names:
+        if not self.signature.schema.is_factory:
             return None, None
         first = self.signature.parameters[0].type == "Tensor"
         return self._names.index("dtype"), 0 if first else None
@@ -274,7 +274,7 @@ class Operator:
 
     # -- calls
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         """Call the operator with every rule applied.
 
         Raises:
@@ -342,8 +342,12 @@ class Operator:
     def _call_composite(self, function: Callable[..., Any], values: Sequence[Any]) -> Any:
         if self.dtypes is not None:
             self.check_dtypes(values)
+        return function(*values[: self.signature.positional], **self.keywords(values))
+
+    def keywords(self, values: Sequence[Any]) -> dict[str, Any]:
+        """The values of keyword-only arguments, under their names in Python functions."""
         positional = self.signature.positional
-        return function(*values[:positional], **dict(zip(self._names[positional:], values[positional:], strict=True)))
+        return dict(zip(self._spelled[positional:], values[positional:], strict=True))
 
     def choose(self, backend: str) -> tuple[str, Kernel]:
         """The kernel that calls with arguments of a backend take, and the key it stands under.

@@ -29,7 +29,7 @@ class General:
     def __init__(self, operator: Operator) -> None:
         self._operator = operator
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         return self._operator.call_bound(self._operator.signature.bind(args, kwargs))
 
     def __getattr__(self, name: str) -> Any:
@@ -41,6 +41,7 @@ def straight_copy(operator: Operator) -> Callable[..., Any] | None:
     function = operator.function
     if not isinstance(function, FunctionType) or f"{function.__name__}_kernel" not in function.__globals__:
         return None
+    function = function.__globals__.get(f"{function.__name__}_straight", function)
     names = function.__globals__.get(_NAMES)
     if names is None:
         names = function.__globals__[_NAMES] = _names(function.__globals__, type(operator))

@@ -60,16 +60,23 @@ def _load(package: str, runtime: ModuleType) -> None:
         replacing.replace(core.load(), sys.modules[package], operators, packets, methods)
         for cls in Node.__subclasses__():  # native classes are not made by class statements
             add_raw_saved(cls)
-    vars(ops).update(packets.PACKETS)
+    kept = {name for name in vars(ops) if name.startswith("__")} | {"aten"}  # that is a namespace
+    vars(ops).update({base: function for base, function in packets.PACKETS.items() if base not in kept})
     names = vars(runtime)
+    parts = {entry.partition(".")[0] for entry in os.listdir(os.path.dirname(__file__))}
     for base, function in packets.PACKETS.items():
         module = packets.PYTHON_MODULES.get(base)
         if module in NAMESPACES:
             namespace = importlib.import_module(f"runtime.{module}")
             setattr(namespace, base.removeprefix(f"{module}_"), function)
-        elif module is None and base in packets.FUNCTIONS:
+        elif module is None and base in packets.FUNCTIONS and base not in parts:
             names.setdefault(base, function)
     install_methods({**methods.METHODS, **_written_by_hand()}, signs=core is not None)
+
+
+def public_names(module: ModuleType) -> list[str]:
+    """The names of a module that do not begin with an underscore."""
+    return [name for name in vars(module) if not name.startswith("_")]
 
 
 def _written_by_hand() -> dict[str, Any]:

@@ -39,7 +39,7 @@ class OpNamespace:
     def __dir__(self) -> list[str]:
         return [*super().__dir__(), *self]
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         """Raise: what was called is no operator."""
         raise AttributeError(f"there is no operator '{self.name}'; operators are declared in native_functions.yaml")
 
@@ -72,7 +72,7 @@ class OpOverloadPacket:
             known = self._overloads[name] = OpOverload(self, name, operator, function, variant)
         return known
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         """Call the overload that takes the arguments.
 
         Raises:
@@ -149,7 +149,7 @@ class OpOverload:
         """Whether this overload writes into given Tensors."""
         return self._variant == "out"
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         """Call the operator.
 
         Raises:
@@ -164,9 +164,13 @@ class OpOverload:
             return self._function(*args, **kwargs)
         except TypeError:
             misfit = self.misfit(args, kwargs)
-            if misfit is None:
+            spelled = {parameter.name: parameter.spelled for parameter in self.operator.signature.parameters}
+            respelled = {spelled.get(name, name): value for name, value in kwargs.items()}
+            if misfit is None and respelled.keys() == kwargs.keys():
                 raise
-        raise misfit
+        if misfit is not None:
+            raise misfit
+        return self._function(*args, **respelled)  # an argument has a keyword of Python for its name
 
     def misfit(self, args: tuple[Any, ...], kwargs: dict[str, Any], strict: bool = False) -> RuntimeError | None:
         """Why the operator does not take these arguments; `strict` refuses Tensors in the place of numbers."""

@@ -50,7 +50,7 @@ def choose(base: str, candidates: Candidates, args: tuple[Any, ...], kwargs: dic
     Raises:
         TypeError: no overload does; the message lists all of them.
     """
-    out = kwargs.pop("out", None) if "out" in kwargs else None
+    out = kwargs.pop("out", None) if "out" in kwargs and not _has_argument(candidates, "out") else None
     kinds: tuple[Any, ...] = tuple(map(type, args))
     if list in kinds or tuple in kinds:
         kinds = tuple(map(_kind_of, args))
@@ -78,9 +78,7 @@ def choose(base: str, candidates: Candidates, args: tuple[Any, ...], kwargs: dic
             if out is not None:
                 return operator.out(out, *bound)
             positional = operator.signature.positional
-            return function(
-                *bound[:positional], **dict(zip(operator._names[positional:], bound[positional:], strict=True))
-            )
+            return function(*bound[:positional], **operator.keywords(bound))
     if len(candidates) == 1 and misfit is not None:
         raise misfit from None
     from runtime.binding import describe
@@ -116,9 +114,22 @@ class Absent:
 absent: Final = Absent()
 
 
-def given(**arguments: Any) -> dict[str, Any]:
-    """Those of the arguments that are not None, and were given."""
-    return {name: value for name, value in arguments.items() if value is not None and value is not absent}
+def _has_argument(candidates: Candidates, name: str) -> bool:
+    return any(parameter.name == name for operator, _ in candidates for parameter in operator.signature.parameters)
+
+
+def given(base: str, arguments: dict[str, Any], kwargs: dict[str, Any]) -> dict[str, Any]:
+    """Those of the arguments that are not None, and others by keyword.
+
+    Raises:
+        TypeError: one is among both.
+    """
+    known = {name: value for name, value in arguments.items() if value is not None and value is not absent}
+    if not known.keys().isdisjoint(kwargs):
+        raise TypeError(
+            f"{base}(): got multiple values for argument '{next(name for name in known if name in kwargs)}'"
+        )
+    return known | kwargs
 
 
 # Overloads that were chosen before, by packet and types of the arguments.
@@ -137,7 +148,9 @@ def _is_direct(operator: Operator, args: Sequence[Any], kwargs: Mapping[str, Any
     """
     signature = operator.signature
     values = dict(zip(operator._names, bound, strict=True))
-    if not kwargs.keys() <= values.keys():
+    if not kwargs.keys() <= {
+        parameter.name for parameter in signature.parameters if parameter.name == parameter.spelled
+    }:
         return False
     spread = signature.spread
     if spread is not None and len(args) > spread and not isinstance(args[spread], list | tuple):

@@ -121,6 +121,8 @@ def not_implemented_error(node: Node, argument: str, reason: str) -> NotImplemen
 
 
 # -- `_saved_self` and the like, as properties of Node classes
+#
+# `attribute` is where a Node keeps it, which is `_self` as a rule.
 
 
 class SavedProperty(property):
@@ -147,9 +149,10 @@ class SavedProperty(property):
             raise freed_error(node) from None
 
 
-def saved_tensor(name: str) -> SavedProperty:
+def saved_tensor(name: str, attribute: str = "") -> SavedProperty:
     """A saved input."""
-    attribute, version = f"_{name}", f"_{name}_version"
+    attribute = attribute or f"_{name}"
+    version = f"{attribute}_version"
 
     def write(node: Any, tensor: Tensor | None) -> None:
         setattr(node, attribute, tensor)
@@ -160,9 +163,10 @@ def saved_tensor(name: str) -> SavedProperty:
     )
 
 
-def saved_list(name: str) -> SavedProperty:
+def saved_list(name: str, attribute: str = "") -> SavedProperty:
     """A saved list of inputs."""
-    attribute, version = f"_{name}", f"_{name}_version"
+    attribute = attribute or f"_{name}"
+    version = f"{attribute}_version"
 
     def read(node: Any) -> Any:
         check_versions(node, name, getattr(node, attribute), getattr(node, version))
@@ -175,9 +179,10 @@ def saved_list(name: str) -> SavedProperty:
     return SavedProperty(name, read, write)
 
 
-def saved_result(name: str, output_nr: int | None) -> SavedProperty:
+def saved_result(name: str, output_nr: int | None, attribute: str = "") -> SavedProperty:
     """A saved output."""
-    attribute, version, at = f"_{name}", f"_{name}_version", f"_{name}_at"
+    attribute = attribute or f"_{name}"
+    version, at = f"{attribute}_version", f"{attribute}_at"
 
     def write(node: Any, tensor: Tensor | None) -> None:
         writes = [0] if tensor is None else tensor._writes or [0]
@@ -194,9 +199,9 @@ def saved_result(name: str, output_nr: int | None) -> SavedProperty:
     )
 
 
-def saved_value(name: str) -> SavedProperty:
+def saved_value(name: str, attribute: str = "") -> SavedProperty:
     """A saved value that is no Tensor."""
-    return SavedProperty(name, attrgetter(f"_{name}"))
+    return SavedProperty(name, attrgetter(attribute or f"_{name}"))
 
 
 # -- saved state as objects, for hooks

@@ -26,6 +26,10 @@ _AUGMENTED = frozenset((
 # The arguments that say what kind of tensor a factory makes.  An out= variant takes that from its out argument.
 _TENSOR_OPTIONS = ("dtype", "layout", "device", "pin_memory")
 
+# Types of arguments that only a dispatcher reads, and flags that are such arguments; kernels on arrays take neither.
+_PLACEMENT_TYPES = frozenset(("Device", "Layout", "MemoryFormat"))
+_PLACEMENT_FLAGS = frozenset(("pin_memory", "non_blocking"))
+
 # Where a name is taken by an operator that writes an argument, its functional variant has this at the end of its own.
 _FUNCTIONAL_SUFFIX = "_functional"
 
@@ -143,6 +147,12 @@ class Argument:
     @property
     def is_write(self) -> bool:
         return self.alias is not None and self.alias.is_write
+
+    @property
+    def is_placement(self) -> bool:
+        """Whether it says where and how a Tensor lies in memory, which is nothing to a kernel on arrays."""
+        inner = str(self.type.elem if isinstance(self.type, OptionalType) else self.type)
+        return inner in _PLACEMENT_TYPES or (inner == "bool" and self.name in _PLACEMENT_FLAGS)
 
     def __str__(self) -> str:
         default = "" if self.default is None else f"={self.default}"
@@ -279,6 +289,12 @@ class FunctionSchema:
         if any(argument.is_write for argument in self.positional):
             return SchemaKind.MUTABLE
         return SchemaKind.FUNCTIONAL
+
+    @property
+    def is_factory(self) -> bool:
+        """Whether it makes a tensor of the dtype, and in the place, that its arguments say."""
+        pinned = any(argument.name == "pin_memory" and argument.is_placement for argument in self.arguments)
+        return pinned and any(a.name == "dtype" and str(a.type).startswith("ScalarType") for a in self.arguments)
 
     @property
     def masks_outputs(self) -> bool:

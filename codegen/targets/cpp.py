@@ -105,9 +105,9 @@ def _plan_shards(plan: Plan, paths: Paths) -> tuple[Sequence[Shard], Coverage]:
     helpers = functions_in(paths.native_helpers, "gradwright::helpers")
     found = Coverage()
     shards = [Shard() for _ in range(SHARDS)]
-    operators = {operator.function: operator for operator in plan.operators}
-    entries = frozenset(name for name, operator in operators.items() if has_entry(operator, kernels))
-    library = Library(operators, entries, helpers, kernels.functors)
+    operators = {operator.name: operator for operator in plan.operators}
+    entries = frozenset(operator.function for operator in plan.operators if has_entry(operator, kernels))
+    library = Library(plan.functions, operators, entries, helpers, kernels.functors)
     for operator in plan.operators:
         shard = shards[shard_of(operator)]
         for node in operator.nodes:

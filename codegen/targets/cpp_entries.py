@@ -7,10 +7,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from codegen.names import cpp, python
 from codegen.plan import OperatorPlan
-from codegen.targets.cpp_text import Statements, identifier, wrapped
+from codegen.targets.cpp_text import Statements, wrapped
 from codegen.targets.environment import quoted
-from codegen.targets.python_text import identifier as python_identifier
 
 # What has to hold for Tensors among the arguments, by type.
 PLAIN_TESTS = {
@@ -24,14 +24,15 @@ PLAIN_TESTS = {
 def limit_tests(limited: Sequence[str], kinds: Sequence[str], optional: Sequence[str]) -> list[str]:
     """What asks whether Tensors have element types of these kinds."""
     mask = " | ".join(f"k{kind.title()}" for kind in kinds)
-    return [f"is_taken{'_or_none' * (name in optional)}({identifier(name)}, {mask})" for name in limited]
+    return [f"is_taken{'_or_none' * (name in optional)}({cpp(name)}, {mask})" for name in limited]
 
 
 @dataclass(frozen=True, slots=True)
 class EntryView:
     """What the template of an entry prints."""
 
-    function: str
+    function: str  # its name in Python
+    symbol: str  # and in C++
     schema: str
     declaration: tuple[str, ...]
     head: tuple[str, ...]
@@ -51,7 +52,7 @@ class Entry(ABC):
         self.function = function
         self.out = Statements()
         self.tests: Sequence[str] = ()  # of the arguments: what has to hold
-        self.arguments = [identifier(parameter.name) for parameter in operator.parameters]
+        self.arguments = [cpp(parameter.name) for parameter in operator.parameters]
 
     @abstractmethod
     def lines(self) -> list[str]:
@@ -68,13 +69,14 @@ class Entry(ABC):
         ]
         return EntryView(
             function,
+            cpp(function),
             schema,
-            tuple(wrapped(f"Ref {function}(", head, ");")),
-            tuple(wrapped(f"Ref {function}(", head, ") {")),
+            tuple(wrapped(f"Ref {cpp(function)}(", head, ");")),
+            tuple(wrapped(f"Ref {cpp(function)}(", head, ") {")),
             tuple(body),
             tuple(tested),
             tuple((test, quoted(test)) for test in self.tests),
-            ", ".join(quoted(python_identifier(parameter.name)) for parameter in parameters),
+            ", ".join(quoted(python(parameter.name)) for parameter in parameters),
             len(parameters),
             sum(not parameter.keyword_only for parameter in parameters),
         )
@@ -82,15 +84,15 @@ class Entry(ABC):
     def _require(self, tests: Sequence[str]) -> None:
         """Leave calls to Python for which one of the tests does not hold."""
         self.tests = tests
-        open_ = [f"!entries::{self.function}.replaced"]
+        open_ = [f"!entries::{cpp(self.function)}.replaced"]
         if self.function != self.operator.function:  # its kernel computes what a variant writes
-            open_.append(f"!(entries::{self.operator.function}.replaced & kByKernel)")
+            open_.append(f"!(entries::{cpp(self.operator.function)}.replaced & kByKernel)")
         self.out.lines += wrapped("  if (!(", [*open_, *tests], ")) {", " &&")
         with self.out.block():
             self._return_fall_back()
 
     def _return_fall_back(self) -> None:
-        self.out.call("return fall_back", [f"entries::{self.function}", *self.arguments], ";")
+        self.out.call("return fall_back", [f"entries::{cpp(self.function)}", *self.arguments], ";")
 
 
 class CompositeEntry(Entry):

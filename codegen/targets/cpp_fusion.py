@@ -23,7 +23,8 @@ from codegen.formula.typed import (
     VariableKind,
     walk,
 )
-from codegen.plan import OperatorPlan, ParameterPlan, python_function_name
+from codegen.plan import OperatorPlan, ParameterPlan
+from codegen.schema.types import OperatorName
 
 # As in kernels.hpp: what a loop has room for.
 MOST_STEPS = 16
@@ -58,12 +59,14 @@ class FusedFormula:
         return kinds.index(VariableKind.GRAD) if VariableKind.GRAD in kinds else -1
 
 
-def fuse(tree: TypedExpr, operators: Mapping[str, OperatorPlan], kernels: Mapping[str, int]) -> FusedFormula | None:
+def fuse(
+    tree: TypedExpr, operators: Mapping[OperatorName, OperatorPlan], kernels: Mapping[str, int]
+) -> FusedFormula | None:
     """The steps of a formula that is made of element-wise kernels and of nothing else.
 
     Args:
         tree: the formula.
-        operators: the operators by function.
+        operators: the operators by name.
         kernels: the native loops by the names of Python kernels and helpers, with their numbers of operands.
     """
     found = _Formula(operators, kernels)
@@ -75,7 +78,7 @@ def fuse(tree: TypedExpr, operators: Mapping[str, OperatorPlan], kernels: Mappin
 
 @dataclass
 class _Formula:
-    operators: Mapping[str, OperatorPlan]
+    operators: Mapping[OperatorName, OperatorPlan]
     kernels: Mapping[str, int]
     tensors: dict[_Key, Variable] = field(default_factory=dict)
     numbers: dict[_Key, TypedExpr | ParameterPlan] = field(default_factory=dict)
@@ -109,7 +112,7 @@ class _Formula:
     def _operator(self, expr: OperatorCall) -> _Key | None:
         if str(expr.schema.name) == "conj":  # of real numbers, and only these come here
             return self.visit(expr.args[0][1])
-        operator = self.operators.get(python_function_name(expr.schema.name))
+        operator = self.operators.get(expr.schema.name)
         if operator is None or operator.fast is None or len(operator.schema.returns) != 1:
             return None
         name = operator.implementation.name

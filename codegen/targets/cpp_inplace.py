@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from codegen.check import PLACEMENT_ARGUMENTS
-from codegen.plan import OperatorPlan, python_function_name
+from codegen.names import cpp
+from codegen.plan import OperatorPlan
 from codegen.targets.cpp_entries import EntryView
 from codegen.targets.cpp_nodes import NodeView
 from codegen.targets.cpp_operators import KernelEntry, NativeKernels, loop_template
-from codegen.targets.cpp_text import Needs, identifier
+from codegen.targets.cpp_text import Needs
 
 
 def inplace_function(operator: OperatorPlan) -> str | None:
@@ -17,7 +17,7 @@ def inplace_function(operator: OperatorPlan) -> str | None:
         return None
     if fast.lists or operator.returns_list or len(operator.schema.returns) != 1:
         return None
-    return python_function_name(operator.inplace) if operator.parameters[0].name in fast.tensors else None
+    return operator.inplace_function if operator.parameters[0].name in fast.tensors else None
 
 
 def inplace_view(
@@ -48,18 +48,18 @@ class _InplaceEntry(KernelEntry):
     def _tensors(self) -> list[str]:
         """All Tensors among the arguments, in C++."""
         known = (*self.fast.tensors, *self.fast.optionals)
-        return [identifier(p.name) for p in self.operator.parameters if p.name in known]
+        return [cpp(p.name) for p in self.operator.parameters if p.name in known]
 
     def _prepare(self) -> None:
         """Ask whether the write may be done here, and keep what its derivative needs."""
         node, tensors = self.operator.node, self._tensors()
-        lists = [identifier(name) for name in self.fast.optional_lists]
+        lists = [cpp(name) for name in self.fast.optional_lists]
         if self.node is None or node is None or lists:
             tail = "".join(f" || (grad_enabled && any_requires_grad({name}))" for name in lists)
             self.out.assign("const bool recorded", "is_recorded(", tensors, f"){tail};")
             self.out.when(f"recorded || !can_write({self.target}, false)", self._return_fall_back)
             return
-        edges = [identifier(edge.name) for edge in node.edges]
+        edges = [cpp(edge.name) for edge in node.edges]
         self.out.assign("const bool recorded", "is_recorded(", edges, ");")
         others = [name for name in tensors if name != self.target]
         given = ", ".join((self.target, "recorded", *others))
@@ -85,9 +85,9 @@ class _InplaceEntry(KernelEntry):
 
     def _writer(self) -> str | None:
         """The call of a loop that writes in place, if there is one."""
-        parameters = [p for p in self.operator.parameters if p.name not in PLACEMENT_ARGUMENTS]
+        parameters = [p for p in self.operator.parameters if not p.is_placement]
         name = self.operator.implementation.name
-        values = ", ".join(identifier(parameter.name) for parameter in parameters)
+        values = ", ".join(cpp(parameter.name) for parameter in parameters)
         if len(parameters) in self.kernels.writers.get(name, ()):
             return f"writers::{name}({values})"
         if self.kernels.functors.get(name) != len(parameters):
@@ -99,7 +99,7 @@ class _InplaceEntry(KernelEntry):
         if self.node is None:
             return
         own = self.operator.parameters[0].name
-        given = ["before.get()" if name == own else identifier(name) for name in self.node.arguments]
+        given = ["before.get()" if name == own else cpp(name) for name in self.node.arguments]
         self.out.add("if (recorded) {")
         with self.out.block():
             self.out.unless(f"!{self.node.class_name}::record", [self.target, *given], "return Ref();")

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from codegen.formula.typed import Intrinsic, TypedExpr, Variable, VariableKind, walk
+from codegen.names import cpp
 from codegen.plan import EdgePlan, GradientPlan, NodePlan, OperatorPlan, ParameterPlan, SavedVariable, takes_dtype
 from codegen.targets.cpp_fusion import FusedFormula, fuse
 from codegen.targets.cpp_text import (
@@ -17,7 +18,6 @@ from codegen.targets.cpp_text import (
     Needs,
     Statements,
     UnprintableError,
-    identifier,
     wrapped,
 )
 from codegen.targets.environment import quoted
@@ -85,7 +85,7 @@ def node_view(operator: OperatorPlan, node: NodePlan, library: Library, needs: N
         f"PyObject**{' results' if _uses(apply, 'results') else ''}",
     ]
     head = ["PyObject* const* outs" if _several(node) else "PyObject* out"]
-    head += [f"PyObject* {identifier(name)}" for name in arguments]
+    head += [f"PyObject* {cpp(name)}" for name in arguments]
     view = NodeView(
         node.class_name,
         str(node.schema),
@@ -166,12 +166,12 @@ def _record_lines(operator: OperatorPlan, node: NodePlan, library: Library, need
         out.add(f"auto* node = static_cast<{node.class_name}*>(base);")
     for index, edge in enumerate(node.edges):
         setter = "set_optional_edge" if edge.is_optional else "set_edge"
-        out.add(f"{setter}(base, {index}, {identifier(edge.name)});")
+        out.add(f"{setter}(base, {index}, {cpp(edge.name)});")
 
     def spell(variable: Variable) -> str:
         if variable.kind is VariableKind.OUTPUT:
             return f"outs[{variable.index}]" if _several(node) else "out"
-        return identifier(variable.name)
+        return cpp(variable.name)
 
     printer = CppPrinter(library, needs, spell, out)
     for variable in node.saved:
@@ -205,7 +205,7 @@ def _apply_lines(node: NodePlan, library: Library, needs: Needs) -> tuple[list[s
     tables: list[str] = []
     names: dict[str, str] = {}
     for variable in node.saved:
-        name = names[variable.name] = identifier(variable.name)
+        name = names[variable.name] = cpp(variable.name)
         without = variable.shape == "result" and node.output_nr(variable) is None
         function = "saved_without_history" if without else "saved"
         parts = ["node", quoted(variable.name), f"node->saved_{variable.name}"]
@@ -228,7 +228,7 @@ def _apply_lines(node: NodePlan, library: Library, needs: Needs) -> tuple[list[s
 
 
 def _grad_name(edge: EdgePlan) -> str:
-    return f"for_{edge.name}"
+    return f"{cpp(edge.name)}gradient"
 
 
 def _gradient(gradient: GradientPlan, node: NodePlan, printer: CppPrinter, out: Statements) -> list[str]:

@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from codegen.check import PLACEMENT_ARGUMENTS
 from codegen.formula.typed import SCALAR
+from codegen.names import cpp
 from codegen.plan import FactoryDtype, FastPath, OperatorPlan, ParameterPlan
 from codegen.targets.cpp_entries import PLAIN_TESTS, CompositeEntry, Entry, EntryView, limit_tests
 from codegen.targets.cpp_nodes import NodeView
-from codegen.targets.cpp_text import Functions, Needs, functions_in, identifier, inside
+from codegen.targets.cpp_text import Functions, Needs, functions_in, inside
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +98,7 @@ class KernelEntry(Entry):
         return self.out.lines
 
     def _check(self) -> None:
-        fast, name = self.fast, identifier
+        fast, name = self.fast, cpp
         tests = [f"is_plain({name(tensor)})" for tensor in fast.tensors]
         tests += [f"is_plain_or_none({name(tensor)})" for tensor in fast.optionals]
         tests += [f"all_plain({name(tensors)})" for tensors in fast.lists]
@@ -121,12 +121,12 @@ class KernelEntry(Entry):
         self._require(tests)
 
     def _is_dtype(self, test: str, argument: str) -> str:
-        return f"{test}({identifier(argument)}, {self.needs.name('runtime.dtypes', 'dtype')})"
+        return f"{test}({cpp(argument)}, {self.needs.name('runtime.dtypes', 'dtype')})"
 
     def _dtype_tests(self) -> list[str]:
-        promoted = [identifier(name) for name in self.fast.promoted]
+        promoted = [cpp(name) for name in self.fast.promoted]
         if self.fast.dtypes == "any" or not promoted:
-            first = next((identifier(name) for name in self.fast.tensors), None)
+            first = next((cpp(name) for name in self.fast.tensors), None)
             return [f"is_not_half({first})"] if self.fast.in_float32 and first is not None else []
         first, *rest = promoted
         kinds = {"float": "has_float_dtype", "weak": "has_float_dtype", "number": "has_number_dtype"}
@@ -138,7 +138,7 @@ class KernelEntry(Entry):
             known = None
         if self.fast.in_float32 and known is None:
             tests.append(f"is_not_half({first})")
-        optional = {identifier(name) for name in self.fast.optionals}
+        optional = {cpp(name) for name in self.fast.optionals}
         return [*tests, *(f"same_dtype{'_or_none' * (other in optional)}({first}, {other})" for other in rest)]
 
     def _number_at_its_default(self) -> str | None:
@@ -147,18 +147,18 @@ class KernelEntry(Entry):
         if self.fast.dtypes != "weak" or len(given) != 1 or given[0][1].default is None:
             return None
         index, parameter = given[0]
-        return f"is_default(entries::{self.operator.function}, {index}, {identifier(parameter.name)})"
+        return f"is_default(entries::{cpp(self.operator.function)}, {index}, {cpp(parameter.name)})"
 
     def _convert_ints(self) -> None:
         for parameter in self.operator.parameters:
             if parameter.name in self.fast.int_lists:
-                name = identifier(parameter.name)
+                name = cpp(parameter.name)
                 function = "int_tuple_or_none" if parameter.name in self.optional else "int_tuple"
                 convert = self.needs.name("runtime.dispatch", "int_tuple")
                 size = self.needs.constant(str(parameter.size))
-                self.out.assign(f"Ref {name}_ints", f"{function}(", [name, convert, size], ");")
-                self.out.add(f"if (!{name}_ints) return Ref();")
-                self.out.add(f"{name} = {name}_ints.get();")
+                self.out.assign(f"Ref {name}ints", f"{function}(", [name, convert, size], ");")
+                self.out.add(f"if (!{name}ints) return Ref();")
+                self.out.add(f"{name} = {name}ints.get();")
 
     # -- the kernel
 
@@ -169,21 +169,21 @@ class KernelEntry(Entry):
     def _run_kernel(self) -> None:
         """Declare `result`, and let a native kernel or the one in Python give it."""
         operator, fast = self.operator, self.fast
-        parameters = [p for p in operator.parameters if p.name not in PLACEMENT_ARGUMENTS]
+        parameters = [p for p in operator.parameters if not p.is_placement]
         parts = []
         lists = []  # of arrays, which the kernel in Python takes
         for parameter in parameters:
-            name = identifier(parameter.name)
+            name = cpp(parameter.name)
             if parameter.name in fast.tensors:
                 parts.append(f"array_object({name})")
             elif parameter.name in fast.optionals:
                 parts.append(f"array_or_none({name})")
             elif parameter.name in (*fast.dtype_arguments, *fast.optional_dtypes):
                 self._convert_dtype(name)
-                parts.append(f"{name}_numpy.get()")
+                parts.append(f"{name}numpy.get()")
             elif parameter.name in (*fast.lists, *fast.optional_lists):
                 lists.append(name)
-                parts.append(f"{name}_arrays.get()")
+                parts.append(f"{name}arrays.get()")
             else:
                 parts.append(name)
         kernel = self.needs.name("generated.operators", f"{operator.function}_kernel")
@@ -207,19 +207,19 @@ class KernelEntry(Entry):
         """Declare the NumPy dtype of an argument; None stays None, but for a factory."""
         factory = self.fast.factory
         if factory is None:
-            self.out.add(f"Ref {name}_numpy = numpy_dtype({name});")
+            self.out.add(f"Ref {name}numpy = numpy_dtype({name});")
         else:
-            self.out.add(f"Ref {name}_known = Ref::borrow({name});")
-            self.out.when(f"{name} == Py_None", lambda: self._default_dtype(f"{name}_known", factory))
-            self.out.add(f"if (!{name}_known) return Ref();")
-            self.out.add(f"Ref {name}_numpy = numpy_dtype({name}_known.get());")
-        self.out.add(f"if (!{name}_numpy) return Ref();")
+            self.out.add(f"Ref {name}known = Ref::borrow({name});")
+            self.out.when(f"{name} == Py_None", lambda: self._default_dtype(f"{name}known", factory))
+            self.out.add(f"if (!{name}known) return Ref();")
+            self.out.add(f"Ref {name}numpy = numpy_dtype({name}known.get());")
+        self.out.add(f"if (!{name}numpy) return Ref();")
 
     def _default_dtype(self, target: str, factory: FactoryDtype) -> None:
         if factory.kind is not None:
             promote = self.needs.name("runtime.dtypes", "promoted_dtype")
             kind = self.needs.constant(repr(factory.kind))
-            numbers = [identifier(number) for number in factory.numbers]
+            numbers = [cpp(number) for number in factory.numbers]
             self.out.assign(target, "dtype_of_numbers(", [promote, kind, *numbers], ");")
         elif factory.default is not None:
             known = self.needs.name("runtime.dtypes", factory.default)
@@ -229,8 +229,8 @@ class KernelEntry(Entry):
 
     def _make_lists(self, names: Sequence[str]) -> None:
         for name in names:
-            self.out.add(f"Ref {name}_arrays = array_list({name});")
-            self.out.add(f"if (!{name}_arrays) return Ref();")
+            self.out.add(f"Ref {name}arrays = array_list({name});")
+            self.out.add(f"if (!{name}arrays) return Ref();")
 
     def _is_one_array(self) -> bool:
         return not self.operator.returns_list and len(self.operator.schema.returns) == 1 and self.operator.view is None
@@ -240,7 +240,7 @@ class KernelEntry(Entry):
     def _wrap(self) -> None:
         operator, out = self.operator, self.out
         if operator.view is not None:
-            base = next(identifier(a.name) for a in operator.schema.arguments if a.alias is not None)
+            base = next(cpp(a.name) for a in operator.schema.arguments if a.alias is not None)
             if operator.view == "multi":
                 out.add(f"Ref out = view_tuple(result.get(), {base});")
             else:
@@ -274,13 +274,13 @@ class KernelEntry(Entry):
             several = len(operator.schema.returns) > 1
             given = "reinterpret_cast<PyTupleObject*>(out.get())->ob_item" if several else "out.get()"
             call = f"{self.node.class_name}::record"
-            self._if_recorded(edges, call, [given, *map(identifier, self.node.arguments)])
+            self._if_recorded(edges, call, [given, *map(cpp, self.node.arguments)])
 
     def _if_recorded(self, names: Sequence[str], call: str, parts: Sequence[str]) -> None:
         """`call`, if one of the Tensors requires grad; what it gives is false where it fails."""
         tests = []
         for name in names:
-            text = identifier(name)
+            text = cpp(name)
             if name in (*self.fast.lists, *self.fast.optional_lists):
                 tests.append(f"any_requires_grad({text})")
             elif name in self.fast.optionals:
@@ -297,9 +297,9 @@ def native_kernel(operator: OperatorPlan, parameters: Sequence[ParameterPlan], k
     fast = operator.fast
     assert fast is not None
     name = operator.implementation.name
-    values = [identifier(parameter.name) for parameter in parameters]
+    values = [cpp(parameter.name) for parameter in parameters]
     numpy = [
-        f"{name}_numpy.get()" if p.name in (*fast.dtype_arguments, *fast.optional_dtypes) else name
+        f"{name}numpy.get()" if p.name in (*fast.dtype_arguments, *fast.optional_dtypes) else name
         for p, name in zip(parameters, values, strict=True)
     ]
     if len(values) in kernels.functions.get(name, ()):

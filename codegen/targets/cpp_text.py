@@ -27,36 +27,16 @@ from codegen.formula.typed import (
     Variable,
     VariableKind,
 )
-from codegen.plan import OperatorPlan, ParameterPlan, python_function_name
+from codegen.names import FunctionNames, cpp, python
+from codegen.plan import OperatorPlan, ParameterPlan
+from codegen.schema.types import OperatorName
 from codegen.source import Text
 from codegen.targets.environment import quoted
 from codegen.targets.python_text import default_text, module_alias
-from codegen.targets.python_text import identifier as python_identifier
 
 COLUMNS = 100
 # Put in the place of the `#line` that leads back into the generated file itself, whose number is known at the end.
 LINE_HERE = "#line here"
-
-_KEYWORDS = frozenset((
-    "alignas", "alignof", "and", "and_eq", "asm", "auto", "bitand", "bitor", "bool", "break", "case", "catch", "char",
-    "char8_t", "char16_t", "char32_t", "class", "co_await", "co_return", "co_yield", "compl", "concept", "const",
-    "const_cast", "consteval", "constexpr", "constinit", "continue", "decltype", "default", "delete", "do", "double",
-    "dynamic_cast", "else", "enum", "explicit", "export", "extern", "false", "float", "for", "friend", "goto", "if",
-    "inline", "int", "long", "mutable", "namespace", "new", "noexcept", "not", "not_eq", "nullptr", "operator", "or",
-    "or_eq", "private", "protected", "public", "register", "reinterpret_cast", "requires", "return", "short", "signed",
-    "sizeof", "static", "static_assert", "static_cast", "struct", "switch", "template", "this", "thread_local", "throw",
-    "true", "try", "typedef", "typeid", "typename", "union", "unsigned", "using", "virtual", "void", "volatile",
-    "wchar_t", "while", "xor", "xor_eq",
-))  # fmt: skip
-# What generated functions call their own.
-_LOCALS = frozenset((
-    "apply", "arg", "args", "base", "before", "boolean", "edges", "entries", "error", "found", "grad", "gradient",
-    "helpers", "integer", "invoke", "kernels", "made", "mask", "method", "name", "names", "node", "ops", "out",
-    "outs", "py", "python", "record", "recorded", "release", "repeated", "result", "results", "run", "saved",
-    "save", "traverse", "type", "unusual", "visit", "writers", "attribute", "compare", "conjugate", "divided",
-    "minus", "modulo", "negated", "plus", "times", "unary", "binary",
-))  # fmt: skip
-_TEMPORARY = re.compile(r"t\d+$|for_")
 
 _OWNED_INTRINSICS = {
     "sizes": "sizes_of({0})",
@@ -100,12 +80,6 @@ class UnprintableError(Exception):
     """A formula has something that this target leaves to Python; the message says what."""
 
 
-def identifier(name: str) -> str:
-    """A schema's name as an identifier of C++."""
-    taken = name in _KEYWORDS or name in _LOCALS or _TEMPORARY.match(name)
-    return f"{name}_" if taken else name
-
-
 def wrapped(head: str, parts: Sequence[str], tail: str, separator: str = ",") -> list[str]:
     """`head` with an open bracket at its end, the parts and the tail, broken as clang-format breaks it."""
     whole = f"{head}{f'{separator} '.join(parts)}{tail}"
@@ -133,11 +107,12 @@ class Needs:
 
     def name(self, module: str, attribute: str) -> str:
         """A callable."""
-        known = {"generated.operators": "", "generated.nodes": "", "runtime.recording": "", "math": "math_"}
-        prefix = known.get(module)
-        if prefix is None:
-            prefix = f"{module_alias(module)}_"
-        spelled = f"{prefix}{attribute.replace('.', '_')}"
+        if module.startswith("generated."):
+            spelled = cpp(attribute.replace(".", "_"))
+        else:
+            known = {"runtime.recording": "", "math": "math_"}
+            prefix = known.get(module, f"{module_alias(module)}_")
+            spelled = f"{prefix}{attribute}"
         self.names[spelled] = (module, attribute)
         return f"py::{spelled}"
 
@@ -161,7 +136,7 @@ def _word(text: str) -> str:
     if number is not None:
         sign, whole, rest = number.groups()
         return f"{'minus_' if sign else ''}{whole}{f'_point_{rest}' if rest else ''}"
-    string = re.fullmatch(r"'([A-Za-z_]\w*)'", text)
+    string = re.fullmatch(r"'([A-Za-z]\w*(?<!_))'", text)
     if string is not None:
         return f"text_{string[1]}"
     return f"{re.sub(r'[^0-9A-Za-z]+', '_', text).strip('_')}_{zlib.crc32(text.encode()):08x}"
@@ -193,7 +168,8 @@ def inside(path: Path, namespace: str) -> str:
 class Library:
     """The operators of a plan, and which of them have a native entry."""
 
-    operators: Mapping[str, OperatorPlan]  # by function
+    functions: FunctionNames
+    operators: Mapping[OperatorName, OperatorPlan]
     entries: frozenset[str]
     helpers: Functions  # those of runtime/helpers that are written in C++, too
     loops: Mapping[str, int]  # element-wise kernels with native loops, with their numbers of operands
@@ -484,27 +460,28 @@ class CppPrinter:
         return self._invoke(self.needs.name(function.module, function.name), values)
 
     def _operator(self, expr: OperatorCall) -> Call:
-        function = python_function_name(expr.schema.name)
-        if str(expr.schema.name) == "conj" and function in self.library.operators:
+        function = self.library.functions[expr.schema.name]
+        if str(expr.schema.name) == "conj" and expr.schema.name in self.library.operators:
             return self._conj(expr)
         values = {name: self.value(value) for name, value in expr.args}
         if function in self.library.entries:
-            parameters = self.library.operators[function].parameters
-            return Call(f"ops::{function}(", tuple(values.get(p.name) or self.default(p) for p in parameters), ")")
+            parameters = self.library.operators[expr.schema.name].parameters
+            return Call(f"ops::{cpp(function)}(", tuple(values.get(p.name) or self.default(p) for p in parameters), ")")
         positional = [argument.name for argument in expr.schema.positional]
         plain = [name for number, name in enumerate(values) if number < len(positional) and positional[number] == name]
         named = [name for name in values if name not in plain]
         callee = self.needs.name("generated.operators", function)
         if not named:
             return self._invoke(callee, list(values.values()))
-        names = self.needs.constant(f"({' '.join(f'{python_identifier(name)!r},' for name in named)})")
+        names = self.needs.constant(f"({' '.join(f'{python(name)!r},' for name in named)})")
         ordered = [values[name] for name in (*plain, *named)]
         return Call("invoke_named(", (callee, names, *ordered), ")")
 
     def _conj(self, expr: OperatorCall) -> Call:
         """Most Tensors are real, and for these it is nothing."""
         value = self.value(expr.args[0][1])
-        return Call("conjugate(", (value, self.needs.name("generated.operators", "conj_default")), ")")
+        conj = self.library.functions[expr.schema.name]
+        return Call("conjugate(", (value, self.needs.name("generated.operators", conj)), ")")
 
     def default(self, parameter: ParameterPlan) -> str:
         """The value of a parameter that is not given."""

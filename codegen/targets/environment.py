@@ -19,7 +19,14 @@ def environment(templates: Path, target: str) -> Environment:
         autoescape=False,
     )
     made.filters["quoted"] = quoted
+    made.filters["docstring"] = docstring
     return made
+
+
+def docstring(text: str) -> str:
+    """A docstring of Python."""
+    simple = "\\" not in text and '"""' not in text and not text.endswith('"')
+    return f'"""{text}"""' if simple else quoted(text)
 
 
 def quoted(text: str) -> str:

@@ -8,7 +8,8 @@ from types import SimpleNamespace
 from typing import Any
 
 from codegen.model import DTYPE_KINDS
-from codegen.plan import OperatorPlan, Plan, python_function_name
+from codegen.names import FunctionNames
+from codegen.plan import OperatorPlan, Plan
 from codegen.targets import docs, python_stubs
 from codegen.targets.environment import environment
 from codegen.targets.python_nodes import NodeView, node_view
@@ -23,7 +24,7 @@ def emit(plan: Plan, templates: Path) -> Iterator[tuple[str, str]]:
     def render(template: str, **values: Any) -> str:
         return env.get_template(template).render(**values)
 
-    node_printer, forward_printer = PythonPrinter(), PythonPrinter(in_method=False, operators="")
+    node_printer, forward_printer = PythonPrinter(plan.functions), PythonPrinter(plan.functions, in_method=False)
     nodes = [view for operator in plan.operators for view in _nodes(operator, node_printer)]
     signs = sign_views(plan)
     operators = [
@@ -69,8 +70,8 @@ def _fields(view: Any) -> Mapping[str, Any]:
 def _nodes(operator: OperatorPlan, printer: PythonPrinter) -> Iterator[NodeView]:
     if operator.node is not None:
         yield node_view(operator.node, operator.function, operator.parameters, printer)
-    if operator.inplace_node is not None and operator.inplace is not None:
-        yield node_view(operator.inplace_node, python_function_name(operator.inplace), operator.parameters, printer)
+    if operator.inplace_node is not None and operator.inplace_function is not None:
+        yield node_view(operator.inplace_node, operator.inplace_function, operator.parameters, printer)
     for key, node in operator.keyed_nodes:
         yield node_view(node, f"{operator.function}_{key}", operator.parameters, printer)
 
@@ -123,12 +124,12 @@ def _registry_entry(operator: OperatorPlan) -> SimpleNamespace:
     )
 
 
-def operator_text(operator: OperatorPlan, templates: Path) -> str:
+def operator_text(operator: OperatorPlan, functions: FunctionNames, templates: Path) -> str:
     """The generated code of one operator, as `explain` shows it: its Node and its callable."""
     env = environment(templates, "python")
     macros = env.get_template("parts.py.j2").module
-    nodes = _nodes(operator, PythonPrinter())
+    nodes = _nodes(operator, PythonPrinter(functions))
     parts = [str(macros.node_class(node)) for node in nodes]  # type: ignore[attr-defined]
-    view = _operator(operator, PythonPrinter(in_method=False, operators=""))
+    view = _operator(operator, PythonPrinter(functions, in_method=False))
     parts.append(str(macros.operator(view)))  # type: ignore[attr-defined]
     return "\n\n\n".join(part.strip("\n") for part in parts)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from codegen.formula.typed import VariableKind, walk
+from codegen.names import FunctionNames, argument, local, slot
 from codegen.plan import EdgePlan, GradientPlan, NodePlan, ParameterPlan, SavedVariable, takes_dtype
-from codegen.targets.python_text import PythonPrinter, identifier, local, plain, tuple_of
+from codegen.targets.python_text import PythonPrinter, plain, tuple_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,14 +32,14 @@ class NodeView:
 def node_view(node: NodePlan, function: str, parameters: tuple[ParameterPlan, ...], printer: PythonPrinter) -> NodeView:
     """The Node class of an operator's callable `function` with these parameters."""
     attributes = [name for variable in node.saved for name in _attributes(variable)]
-    edges = [f"_{_edge_name(edge)}" for edge in node.edges]
+    edges = [_edge_slot(edge) for edge in node.edges]
     return NodeView(
         node.class_name,
         node.operator,
         str(node.schema),
         function,
         tuple(edges + attributes),
-        tuple_of([f"{'*' if edge.is_list else ''}self._{_edge_name(edge)}" for edge in node.edges]),
+        tuple_of([f"{'*' if edge.is_list else ''}self.{_edge_slot(edge)}" for edge in node.edges]),
         "None" if node.dynamic else str(len(node.outputs)),
         "grad_0" if node.single else "grads",
         tuple(_apply_lines(node, printer)),
@@ -50,7 +51,7 @@ def node_view(node: NodePlan, function: str, parameters: tuple[ParameterPlan, ..
 
 
 def _attributes(variable: SavedVariable) -> list[str]:
-    name = f"_{variable.name}"
+    name = slot(variable.name)
     if variable.shape in ("tensor", "optional", "list"):
         return [name, f"{name}_version"]
     if variable.shape == "result":
@@ -75,11 +76,15 @@ def _release_lines(node: NodePlan) -> list[str]:
 
 
 def _edge_name(edge: EdgePlan) -> str:
-    return f"edge{'s' if edge.is_list else ''}_{edge.name}"
+    return f"{argument(edge.name)}_edge{'s' if edge.is_list else ''}"
+
+
+def _edge_slot(edge: EdgePlan) -> str:
+    return f"{slot(edge.name)}_edge{'s' if edge.is_list else ''}"
 
 
 def _is_needed(edge: EdgePlan) -> str:
-    return f"needs_{edge.name}" if edge.is_list else f"edge_{edge.name} is not None"
+    return f"{argument(edge.name)}_needed" if edge.is_list else f"{_edge_name(edge)} is not None"
 
 
 def _condition(variable: SavedVariable, node: NodePlan) -> str | None:
@@ -91,19 +96,19 @@ def record_lines(parameters: tuple[ParameterPlan, ...], node: NodePlan, class_na
     """Make the Node of the call whose result is `out` and whose arguments are locals under their own names."""
     lines = [f"node = new({class_name})"]
     for edge in node.edges:
-        name, argument = _edge_name(edge), identifier(edge.name)
+        name, given = _edge_name(edge), argument(edge.name)
         if edge.is_list:
-            tensors = f"[None if t is None else t if t._edge is LEAF else t._edge for t in {argument} or ()]"
+            tensors = f"[None if t is None else t if t._edge is LEAF else t._edge for t in {given} or ()]"
             lines.append(f"{name} = {tensors}")
             if any(_condition(variable, node) for variable in node.saved):
-                lines.append(f"needs_{edge.name} = any(edge is not None for edge in {name})")
-            lines.append(f"node._{name} = tuple({name})")
+                lines.append(f"{_is_needed(edge)} = any(edge is not None for edge in {name})")
+            lines.append(f"node.{_edge_slot(edge)} = tuple({name})")
         else:
-            given = f"None if {argument} is None else {argument}._edge" if edge.is_optional else f"{argument}._edge"
-            lines += [f"{name} = {given}", f"node._{name} = {argument} if {name} is LEAF else {name}"]
+            found = f"None if {given} is None else {given}._edge" if edge.is_optional else f"{given}._edge"
+            lines += [f"{name} = {found}", f"node.{_edge_slot(edge)} = {given} if {name} is LEAF else {name}"]
     lines += ["node.sequence_nr = next_sequence_nr()", "node._extra = None"]
     lines += _output_lines(node)
-    printer = PythonPrinter(in_method=False)
+    printer = PythonPrinter(FunctionNames(), in_method=False, result=lambda index: _result(node, index))
     for variable in node.saved:
         lines += _save_lines(variable, node, printer)
     return lines
@@ -149,7 +154,7 @@ def _output_lines(node: NodePlan) -> list[str]:
 
 
 def _save_lines(variable: SavedVariable, node: NodePlan, printer: PythonPrinter) -> list[str]:
-    name = f"_{variable.name}"
+    name = slot(variable.name)
     if variable.shape == "result":
         result = _result(node, variable.result_index)
         # The result is kept without its history, which would be a cycle; the version list is shared with it.
@@ -158,9 +163,9 @@ def _save_lines(variable: SavedVariable, node: NodePlan, printer: PythonPrinter)
             f"node.{name}_version = {result}._writes = {result}._writes or [0]",
             f"node.{name}_at = node.{name}_version[0]",
         ]
-    value = "out" if getattr(variable.expr, "kind", None) is VariableKind.OUTPUT else printer.print(variable.expr)
+    value = printer.print(variable.expr)
     if variable.shape == "value":
-        return [f"node.{name} = {_output_metadata(value, node)}"]
+        return [f"node.{name} = {value}"]
     condition = _condition(variable, node)
     if variable.shape == "list":
         kept = f"tuple({value})" if condition is None else f"tuple({value}) if {condition} else None"
@@ -174,15 +179,6 @@ def _save_lines(variable: SavedVariable, node: NodePlan, printer: PythonPrinter)
     ]
 
 
-def _output_metadata(text: str, node: NodePlan) -> str:
-    """Metadata of a result is asked of `out`, under which recording knows it."""
-    for index, result in enumerate(node.schema.returns):
-        for name in {result.name or "", f"result{index}", "result" if len(node.schema.returns) == 1 else ""} - {""}:
-            if text.startswith((f"{name}.", f"({name}.")):
-                return text.replace(f"{name}.", f"{_result(node, index)}.", 1)
-    return text
-
-
 # -- the way back
 
 
@@ -191,7 +187,7 @@ def _apply_lines(node: NodePlan, printer: PythonPrinter) -> list[str]:
     if node.saved:
         lines.append("try:")
         for variable in node.saved:
-            lines += [f"    {local(variable.name)} = self._{variable.name}"]
+            lines += [f"    {local(variable.name)} = self.{slot(variable.name)}"]
         lines += ["except AttributeError:", "    raise freed_error(self) from None"]
         for variable in node.saved:
             lines += _unpack_lines(variable, node)
@@ -206,7 +202,7 @@ def _apply_lines(node: NodePlan, printer: PythonPrinter) -> list[str]:
 
 
 def _grad_name(edge: EdgePlan) -> str:
-    return f"for_{edge.name}"
+    return f"{argument(edge.name)}_gradient"
 
 
 def _edge_lines(node: NodePlan) -> list[str]:
@@ -215,14 +211,14 @@ def _edge_lines(node: NodePlan) -> list[str]:
         return []
     lines = []
     for edge in node.edges:
-        lines.append(f"{_edge_name(edge)} = self._{_edge_name(edge)}")
+        lines.append(f"{_edge_name(edge)} = self.{_edge_slot(edge)}")
         if edge.is_list:
-            lines.append(f"needs_{edge.name} = any(edge is not None for edge in {_edge_name(edge)})")
+            lines.append(f"{_is_needed(edge)} = any(edge is not None for edge in {_edge_name(edge)})")
     return lines
 
 
 def _unpack_lines(variable: SavedVariable, node: NodePlan) -> list[str]:
-    name, attribute = local(variable.name), f"self._{variable.name}"
+    name, attribute = local(variable.name), f"self.{slot(variable.name)}"
     if variable.shape in ("tensor", "optional"):
         return [
             f"if {name} is not None and {name}._writes is not None and {name}._writes[0] != {attribute}_version:",
@@ -271,10 +267,19 @@ def _properties(node: NodePlan) -> list[tuple[str, str]]:
     for variable in node.saved:
         if variable.is_hidden:
             continue
-        maker = {"tensor": "saved_tensor", "optional": "saved_tensor", "list": "saved_list", "value": "saved_value"}
+        maker = {
+            "tensor": "saved_tensor",
+            "optional": "saved_tensor",
+            "list": "saved_list",
+            "result": "saved_result",
+            "value": "saved_value",
+        }
+        kept = slot(variable.name)
+        parts = [repr(variable.name)]
         if variable.shape == "result":
-            text = f"saved_result({variable.name!r}, {node.output_nr(variable)})"
-        else:
-            text = f"{maker[variable.shape]}({variable.name!r})"
+            parts.append(str(node.output_nr(variable)))
+        if kept != f"_{variable.name}":
+            parts.append(repr(kept))
+        text = f"{maker[variable.shape]}({', '.join(parts)})"
         found.append((f"_saved_{variable.name}", text))
     return found

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from codegen.formula.typed import OperatorCall, Variable, VariableKind
+from codegen.formula.typed import Variable, VariableKind, walk
+from codegen.names import argument, python
+from codegen.names import packet as packet_name
 from codegen.plan import (
     FactoryDtype,
     FastPath,
@@ -14,7 +16,6 @@ from codegen.plan import (
     PacketPlan,
     ParameterPlan,
     Plan,
-    python_function_name,
 )
 from codegen.schema.types import OperatorName
 from codegen.targets.python_nodes import differentiable, record_lines
@@ -22,7 +23,6 @@ from codegen.targets.python_text import (
     PythonPrinter,
     default_text,
     forwarded,
-    identifier,
     module_alias,
     plain,
     signature,
@@ -51,17 +51,25 @@ UNARY_SIGNS = {"neg": "neg", "pos": "positive", "abs": "abs", "invert": "bitwise
 
 
 @dataclass(frozen=True, slots=True)
+class FunctionView:
+    """A function: its name, its parameter list, and the lines of its body."""
+
+    name: str
+    signature: str
+    body: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class OperatorView:
-    """What the template of an operator prints.  `body` holds the lines of the callable."""
+    """What the template of an operator prints.  `functions` are the callable, with the schema in its docstring."""
 
     name: str
     schema: str
     function: str
-    signature: str
-    body: tuple[str, ...]
+    functions: tuple[FunctionView, ...]
     options: tuple[str, ...]
     jvp: tuple[str, tuple[str, ...]] | None  # parameters, lines
-    variants: tuple[tuple[str, str, str], ...]  # function, signature, body
+    variants: tuple[FunctionView, ...]
     signs: tuple[tuple[str, tuple[str, ...]], ...]  # function, lines: Python signs with this overload's straight way
 
 
@@ -111,7 +119,7 @@ def operator_view(operator: OperatorPlan, printer: PythonPrinter, signs: Sequenc
     body: list[str] = []
     if operator.out is not None:
         body += ["if out is not None:", f"    return {operator.function}_op.out(out, {plain(operator.parameters)})"]
-    handle = f"{operator.function}_op({forwarded(operator.parameters)})"
+    handle = f"{operator.function}_op({forwarded(operator.parameters, exact=True)})"
     if operator.kind == "implicit":
         call = f"{operator.function}_op.composite({forwarded(operator.parameters)})"
         body += [
@@ -130,8 +138,7 @@ def operator_view(operator: OperatorPlan, printer: PythonPrinter, signs: Sequenc
         str(operator.name),
         str(operator.schema),
         operator.function,
-        signature(operator.parameters, out),
-        tuple(body),
+        _functions(operator.function, operator.parameters, out, body),
         tuple(_options(operator)),
         _jvp(operator, printer),
         tuple(_variants(operator)),
@@ -149,14 +156,33 @@ def _limit_lines(operator: OperatorPlan) -> list[str]:
     limited = [p for p in limited if str(p.type).startswith("Tensor")]
     if "float" not in dtypes.kinds or any(str(p.type) != "Tensor" for p in limited):
         return [check]
-    usual = [f"{identifier(p.name)} is None" for p in operator.parameters if str(p.type).startswith("ScalarType")]
-    names = [identifier(p.name) for p in limited]
+    usual = [f"{argument(p.name)} is None" for p in operator.parameters if str(p.type).startswith("ScalarType")]
+    names = [argument(p.name) for p in limited]
     usual += [f"type({name}) in plain and {_is_float(f'{name}._array')}" for name in names]
     return [f"if not ({' and '.join(usual)}):", f"    {check}"]
 
 
+def _functions(
+    name: str, parameters: tuple[ParameterPlan, ...], out: str | None, body: Sequence[str]
+) -> tuple[FunctionView, ...]:
+    """The function `name`, whose parameters have the schema's names.
+
+    Where its body has other names for some of them, these are the parameters of a second function, which it calls.
+    """
+    inner = signature(parameters, out)
+    public = signature(parameters, out, spelled=python)
+    if inner == public:
+        return (FunctionView(name, inner, tuple(body)),)
+    passed = [f"{argument(p.name)}={python(p.name)}" if p.keyword_only else python(p.name) for p in parameters]
+    call = f"return {name}_straight({', '.join([*passed, *(['out=out'] if out is not None else [])])})"
+    return (
+        FunctionView(name, public, (call,)),
+        FunctionView(f"{name}_straight", signature(parameters, out), tuple(body)),
+    )
+
+
 def forwarded_tuple(parameters: tuple[ParameterPlan, ...]) -> str:
-    return "".join(f"{identifier(parameter.name)}, " for parameter in parameters).rstrip()
+    return "".join(f"{argument(parameter.name)}, " for parameter in parameters).rstrip()
 
 
 def _options(operator: OperatorPlan) -> list[str]:
@@ -177,7 +203,7 @@ def _options(operator: OperatorPlan) -> list[str]:
     elif operator.never_differentiable:
         options.append("never_differentiable=True")
     if operator.inplace_node is not None and operator.inplace is not None:
-        options.append(f"record_inplace={python_function_name(operator.inplace)!r}")
+        options.append(f"record_inplace={operator.inplace_function!r}")
     if operator.forward is not None:
         options.append(f"jvp=jvp_{operator.function}")
     if operator.factors:
@@ -202,7 +228,7 @@ def _int_lines(operator: OperatorPlan, decline: str) -> list[str]:
     lines: list[str] = []
     tests: list[str] = []
     for parameter in operator.parameters:
-        name, type_ = identifier(parameter.name), str(parameter.type)
+        name, type_ = argument(parameter.name), str(parameter.type)
         optional = f"{name} is not None and " if type_.endswith("?") else ""
         if type_.rstrip("?") == "int[]":
             lines += [f"if {optional}type({name}) is not tuple:", f"    {name} = int_tuple({name}, {parameter.size})"]
@@ -219,7 +245,7 @@ def _int_lines(operator: OperatorPlan, decline: str) -> list[str]:
 
 def _fast_lines(operator: OperatorPlan, fast: FastPath, decline: str, given: int | None = None) -> list[str]:
     """The straight way.  `decline` is the line that leaves it; `given`: only so many arguments are passed."""
-    name = identifier
+    name = argument
     tests = [f"type({name(tensor)}) in plain" for tensor in fast.tensors]
     if fast.factory is not None:
         tests.append("plain")
@@ -264,7 +290,7 @@ def _int_list_lines(operator: OperatorPlan, fast: FastPath) -> list[str]:
     lines = []
     for parameter in operator.parameters:
         if parameter.name in fast.int_lists:
-            name = identifier(parameter.name)
+            name = argument(parameter.name)
             optional = f"{name} is not None and " if str(parameter.type).endswith("?") else ""
             if fast.factory is None:
                 lines.append(f"if {optional}type({name}) is not tuple:")
@@ -287,7 +313,7 @@ def _dtype_test(fast: FastPath, arrays: dict[str, str]) -> str:
         if fast.in_float32 and first is not None:
             return _not_half(first, f"{first}_dtype")
         return " and ".join(limits)
-    optional = [identifier(name) for name in fast.promoted if name in fast.optionals]
+    optional = [argument(name) for name in fast.promoted if name in fast.optionals]
     tests = [f"({name} is None or {name}._array.dtype is {promoted[0]}.dtype)" for name in optional]
     return " and ".join(filter(None, (_dtype_test_of_arrays(fast, promoted), *tests, *limits)))
 
@@ -307,10 +333,10 @@ def _limit_tests(fast: FastPath, arrays: dict[str, str]) -> list[str]:
     tests = []
     kinds = "".join(_NUMPY_KINDS[kind] for kind in fast.takes)
     for name in fast.limited:
-        array = arrays.get(name, f"{identifier(name)}._array")
+        array = arrays.get(name, f"{argument(name)}._array")
         some = [f"{array}.dtype.kind in {kinds!r}"] if kinds else []
         test = _is_float(array, *some) if "float" in fast.takes else some[0]
-        tests.append(test if name in arrays else f"({identifier(name)} is None or {test})")
+        tests.append(test if name in arrays else f"({argument(name)} is None or {test})")
     return tests
 
 
@@ -318,13 +344,13 @@ def _dtype_test_of_arrays(fast: FastPath, promoted: list[str]) -> str:
     tests = []
     if len(promoted) > 1 or fast.dtypes in ("float", "weak", "number"):
         first, *rest = promoted
-        tests = [f"{other}.dtype is dtype" for other in rest]
+        tests = [f"{other}.dtype is common" for other in rest]
         if fast.dtypes == "same" and fast.in_float32:
-            return " and ".join([f"({_not_half(first, 'dtype')})", *tests])
+            return " and ".join([f"({_not_half(first, 'common')})", *tests])
         if fast.dtypes == "same":
-            return " and ".join([f"(dtype := {first}.dtype) is {rest[0]}.dtype", *tests[1:]])
-        known = "is float32 or dtype is float64" + (" or dtype is int64" if fast.dtypes == "number" else "")
-        head = f"(dtype := {first}.dtype) {known}"
+            return " and ".join([f"(common := {first}.dtype) is {rest[0]}.dtype", *tests[1:]])
+        known = "is float32 or common is float64" + (" or common is int64" if fast.dtypes == "number" else "")
+        head = f"(common := {first}.dtype) {known}"
         return " and ".join([f"({head})", *tests]) if tests else head
     return _not_half(promoted[0], "dtype") if fast.in_float32 else ""
 
@@ -332,8 +358,8 @@ def _dtype_test_of_arrays(fast: FastPath, promoted: list[str]) -> str:
 def _call(operator: OperatorPlan, fast: FastPath, arrays: dict[str, str], parameters: tuple[ParameterPlan, ...]) -> str:
     parts = []
     for parameter in parameters:
-        name = identifier(parameter.name)
-        if _is_placement(parameter):
+        name = argument(parameter.name)
+        if parameter.is_placement:
             continue
         if parameter.name in fast.tensors:
             text = arrays[parameter.name]
@@ -346,9 +372,9 @@ def _call(operator: OperatorPlan, fast: FastPath, arrays: dict[str, str], parame
                 f"{name} and {name}.numpy" if fast.factory is None else f"({name} or {_dtype_of(fast.factory)}).numpy"
             )
         elif parameter.name in fast.lists:
-            text = f"[tensor._array for tensor in {name}]"
+            text = f"[each._array for each in {name}]"
         elif parameter.name in fast.optional_lists:
-            text = f"[None if tensor is None else tensor._array for tensor in {name}]"
+            text = f"[None if each is None else each._array for each in {name}]"
         else:
             text = name
         parts.append(text)
@@ -358,14 +384,8 @@ def _call(operator: OperatorPlan, fast: FastPath, arrays: dict[str, str], parame
 def _dtype_of(factory: FactoryDtype) -> str:
     """The dtype of a factory that is not told one."""
     if factory.kind is not None:
-        return f"dtypes.promoted_dtype({factory.kind!r}, {tuple_of([identifier(name) for name in factory.numbers])})"
+        return f"dtypes.promoted_dtype({factory.kind!r}, {tuple_of([argument(name) for name in factory.numbers])})"
     return "dtypes.get_default_dtype()" if factory.default is None else f"dtypes.{factory.default}"
-
-
-def _is_placement(parameter: ParameterPlan) -> bool:
-    from codegen.check import PLACEMENT_ARGUMENTS
-
-    return parameter.name in PLACEMENT_ARGUMENTS
 
 
 def _wrap_lines(operator: OperatorPlan) -> list[str]:
@@ -393,7 +413,7 @@ def _wrap_lines(operator: OperatorPlan) -> list[str]:
 
 
 def _base(operator: OperatorPlan) -> str:
-    return next(identifier(a.name) for a in operator.schema.arguments if a.alias is not None)
+    return next(argument(a.name) for a in operator.schema.arguments if a.alias is not None)
 
 
 def _record_lines(operator: OperatorPlan, fast: FastPath, given: int | None) -> list[str]:
@@ -407,10 +427,10 @@ def _record_lines(operator: OperatorPlan, fast: FastPath, given: int | None) -> 
     left_out = operator.parameters[given:] if given is not None else ()
     if node.plain:
         tests += [differentiable(operator.parameters, node) or ""]
-        body = [f"{identifier(p.name)} = {default_text(p)}" for p in left_out]
+        body = [f"{argument(p.name)} = {default_text(p)}" for p in left_out]
         body += record_lines(operator.parameters, node, f"nodes.{node.class_name}")
     else:
-        values = [identifier(p.name) for p in operator.parameters[:given]] + [default_text(p) for p in left_out]
+        values = [argument(p.name) for p in operator.parameters[:given]] + [default_text(p) for p in left_out]
         body = [f"nodes.record_{operator.function}(out, {', '.join(values)})"]
     return [f"if {' and '.join(filter(None, tests))}:", *(f"    {line}" for line in body)]
 
@@ -418,7 +438,7 @@ def _record_lines(operator: OperatorPlan, fast: FastPath, given: int | None) -> 
 def _any_edge(fast: FastPath, names: tuple[str, ...] | list[str]) -> str:
     tests = []
     for name in names:
-        text = identifier(name)
+        text = argument(name)
         if name in (*fast.lists, *fast.optional_lists):
             tests.append(f"any_edge({text})")
         elif name in fast.optionals:
@@ -435,8 +455,8 @@ def _jvp(operator: OperatorPlan, printer: PythonPrinter) -> tuple[str, tuple[str
     forward = operator.forward
     if forward is None:
         return None
-    names = [identifier(parameter.name) for parameter in operator.parameters]
-    tangents = [f"{tangent.name}_t" for tangent in forward.tangents]
+    names = [argument(parameter.name) for parameter in operator.parameters]
+    tangents = [f"{argument(tangent.name)}_t" for tangent in forward.tangents]
     lines = _result_lines(operator, forward)
     count = len(operator.schema.returns)
     parts = ["None"] * count
@@ -453,29 +473,26 @@ def _jvp(operator: OperatorPlan, printer: PythonPrinter) -> tuple[str, tuple[str
 
 def _result_lines(operator: OperatorPlan, forward: ForwardPlan) -> list[str]:
     """Names of results that the formulas use."""
-    from codegen.formula.typed import walk
-
     used = {}
     for _, tree in forward.formulas:
         for part in walk(tree):
             if isinstance(part, Variable) and part.kind is VariableKind.OUTPUT:
                 used[part.name] = part.index
-            assert not isinstance(part, OperatorCall) or part.schema is not None
     single = len(operator.schema.returns) == 1
-    return [f"{identifier(name)} = {'out' if single else f'out[{index}]'}" for name, index in used.items()]
+    return [f"{argument(name)} = {'out' if single else f'out[{index}]'}" for name, index in used.items()]
 
 
 # -- variants
 
 
-def _variants(operator: OperatorPlan) -> list[tuple[str, str, str]]:
-    found = []
-    if operator.inplace is not None:
+def _variants(operator: OperatorPlan) -> list[FunctionView]:
+    found: list[FunctionView] = []
+    if operator.inplace_function is not None:
         body = f"return {operator.function}_op.inplace({plain(operator.parameters)})"
-        found.append((python_function_name(operator.inplace), signature(operator.parameters), body))
-    if operator.out is not None:
+        found += _functions(operator.inplace_function, operator.parameters, None, [body])
+    if operator.out_function is not None:
         body = f"return {operator.function}_op.out(out, {plain(operator.parameters)})"
-        found.append((python_function_name(operator.out), signature(operator.parameters, "out"), body))
+        found += _functions(operator.out_function, operator.parameters, "out", [body])
     return found
 
 
@@ -492,10 +509,10 @@ def packet_views(plan: Plan) -> list[PacketView]:
         attributes = overloads.setdefault(packet.base, {})
         for operator in packet.overloads:
             attributes[operator.name.overload or "default"] = operator.function
-            if operator.out is not None:
-                attributes[operator.out.overload or "default"] = python_function_name(operator.out)
-            if operator.inplace is not None:
-                function = python_function_name(operator.inplace)
+            if operator.out is not None and operator.out_function is not None:
+                attributes[operator.out.overload or "default"] = operator.out_function
+            if operator.inplace is not None and operator.inplace_function is not None:
+                function = operator.inplace_function
                 inplace.append((operator.inplace, Candidate(function, operator.function, operator.parameters)))
     for name, candidate in inplace:
         candidates.setdefault(name.base, []).append(candidate)
@@ -518,34 +535,36 @@ def _packet_view(
     # Where factors are keyword-only, PyTorch's old orders have them by position (`runtime.old_orders`).
     factors = any(parameter.keyword_only and str(parameter.type) == "Scalar" for parameter in parameters)
     alone = len(candidates) == 1 and spread is None and not factors
+    respelled = any(python(name) != name for name in names)  # keywords of Python are no parameters
     given = "*args, **kwargs"
     if factors and len(candidates) == 1:
         lines = _lines_with_factors(base, candidates[0])
     elif not alone:
         lines = _choice_lines(base, candidates, spread)
         if spread:
-            given = f"{identifier(parameters[0].name)}=None, *args, **kwargs"
-    elif names & _ALIASED_IN_FUNCTIONS:
+            given = f"{argument(parameters[0].name)}=None, *args, **kwargs"
+    elif names & _ALIASED_IN_FUNCTIONS or respelled:
         absent = frozenset(p.name for p in parameters if p.name in _ALIASED_IN_FUNCTIONS and p.default != "None")
         given = f"{signature(parameters, required=False, absent=absent)}, **kwargs"
-        known = ", ".join(f"{name}={name}" for name in map(identifier, (p.name for p in parameters)))
+        known = ", ".join(f"{p.name!r}: {argument(p.name)}" for p in parameters)
         lines = [
             "if kwargs:",
-            f"    return choose({base!r}, {base}_overloads, (), {{**given({known}), **kwargs}})",
+            f"    return choose({base!r}, {base}_overloads, (), given({base!r}, {{{known}}}, kwargs))",
             f"return operators.{function}({forwarded(parameters, absent)})",
         ]
     else:
         lines = []
-    name = identifier(base)
+    name = packet_name(base)
+    factory = packet is not None and any(operator.schema.is_factory for operator in packet.overloads)
     return PacketView(
         base,
         name,
         given,
         tuple(lines),
-        f"operators.{function}" if alone and not names & _ALIASED_IN_METHODS else f"packets.{name}",
+        f"operators.{function}" if alone and not respelled and not names & _ALIASED_IN_METHODS else f"packets.{name}",
         tuple(candidates),
         tuple(overloads.items()),
-        any(parameter.name == "pin_memory" for candidate in candidates for parameter in candidate.parameters),
+        factory and "requires_grad" not in {p.name for candidate in candidates for p in candidate.parameters},
         packet is None or packet.is_function,
         None if packet is None else packet.python_module,
     )
@@ -553,7 +572,7 @@ def _packet_view(
 
 def _lines_with_factors(base: str, candidate: Candidate) -> list[str]:
     positional = sum(not parameter.keyword_only for parameter in candidate.parameters)
-    keywords = [repr(identifier(parameter.name)) for parameter in candidate.parameters if parameter.keyword_only]
+    keywords = [repr(p.name) for p in candidate.parameters if p.keyword_only and python(p.name) == p.name]
     names = f"{{{', '.join(keywords)}}}"
     return [
         f"if len(args) == {positional} and (not kwargs or kwargs.keys() <= {names}):",
@@ -569,7 +588,7 @@ def _choice_lines(base: str, candidates: list[Candidate], spread: int | None) ->
     tensor, number = binary_overloads(overloads)
     only_self = unary_overload(overloads)
     if spread is not None:
-        function, first = candidates[0].function, identifier(candidates[0].parameters[0].name)
+        function, first = candidates[0].function, argument(candidates[0].parameters[0].name)
         head = f"{first}, " if spread else ""
         lines = [
             "if args and not kwargs:",
@@ -663,4 +682,4 @@ def _binary_sign(sign: str, packet: PacketPlan, kind: str, operators: Mapping[st
         return SignView(f"__{sign}__", packet.base, None, None, kind)
     operator = operators.get(tensor or "")
     inlined = operator is not None and operator.fast is not None and operator.fast.tensors == ("self", "other")
-    return SignView(f"__{sign}__", packet.base, tensor, number, kind, f"sign_{sign}" if inlined else None)
+    return SignView(f"__{sign}__", packet.base, tensor, number, kind, f"{sign}_sign" if inlined else None)

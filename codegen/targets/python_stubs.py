@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from jinja2 import Environment
 
 from codegen.formula.typed import plain_type
+from codegen.names import python
 from codegen.plan import OperatorPlan, ParameterPlan, Plan
 from codegen.schema.types import FunctionSchema, ListType, OptionalType, Type
 from codegen.targets.python_operators import sign_views
-from codegen.targets.python_text import default_text, identifier
+from codegen.targets.python_text import default_text
 
 _TYPES = {
     "Tensor": "Tensor",
@@ -26,7 +27,6 @@ _TYPES = {
     "Layout": "Layout",
     "MemoryFormat": "MemoryFormat",
 }
-_FACTORY_ARGUMENT = "pin_memory"
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +82,7 @@ def _returns(schema: FunctionSchema) -> str:
 
 
 def _parameter(parameter: ParameterPlan) -> str:
-    text = f"{identifier(parameter.name)}: {python_type(parameter.type)}"
+    text = f"{python(parameter.name)}: {python_type(parameter.type)}"
     return text if parameter.default is None else f"{text} = {_shown_default(parameter)}"
 
 
@@ -108,7 +108,7 @@ def _spread_parameters(parameters: Sequence[ParameterPlan], extra: Sequence[str]
         return None
     head = [_parameter(parameter) for parameter in positional[:start]]
     keywords = [*(_parameter(parameter) for parameter in parameters if parameter.keyword_only), *extra]
-    return ", ".join([*head, f"*{identifier(positional[start].name)}: int", *keywords])
+    return ", ".join([*head, f"*{python(positional[start].name)}: int", *keywords])
 
 
 def _extra(operator: OperatorPlan) -> list[str]:
@@ -116,7 +116,7 @@ def _extra(operator: OperatorPlan) -> list[str]:
     if operator.out is not None:
         out = "Tensor" if len(operator.schema.returns) == 1 else "Sequence[Tensor]"
         extra.append(f"out: {out} | None = None")
-    if any(parameter.name == _FACTORY_ARGUMENT for parameter in operator.parameters):
+    if operator.schema.is_factory:
         extra.append("requires_grad: bool = False")
     return extra
 
@@ -132,7 +132,7 @@ def _function_stubs(plan: Plan) -> list[FunctionStub]:
     grouped: dict[str, list[tuple[str, str]]] = {}
     for operator in plan.operators:
         for parameters in _signatures(operator, functional=True):
-            grouped.setdefault(identifier(operator.name.base), []).append((parameters, _returns(operator.schema)))
+            grouped.setdefault(python(operator.name.base), []).append((parameters, _returns(operator.schema)))
     for operator in plan.operators:
         if operator.inplace is not None:
             for parameters in _signatures(operator, functional=False):
@@ -148,7 +148,7 @@ def _method_stubs(plan: Plan) -> list[FunctionStub]:
             parts = parameters.split(", ")
             if "self: Tensor" in parts:
                 parts.remove("self: Tensor")
-                grouped.setdefault(identifier(name), []).append((", ".join(["self", *parts]), returns))
+                grouped.setdefault(python(name), []).append((", ".join(["self", *parts]), returns))
 
     methods = {packet.base for packet in plan.packets if packet.is_method}
     for operator in plan.operators:

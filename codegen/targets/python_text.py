@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import ast
 import functools
-import keyword
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from codegen.formula.typed import (
     BOOL,
@@ -25,9 +24,9 @@ from codegen.formula.typed import (
     Variable,
     VariableKind,
 )
-from codegen.plan import ParameterPlan, python_function_name
+from codegen.names import FunctionNames, argument, local, python
+from codegen.plan import ParameterPlan
 
-_RESERVED = frozenset(("self", "ops", "new", "edges", "grad", "grads", "mask", "node"))
 _INTRINSICS = {
     "sizes": "{0}._array.shape",
     "strides": "{0}.stride()",
@@ -67,16 +66,6 @@ _OPERATORS = {"&&": "and", "||": "or"}
 _ENUMS = {"Mean": "1", "Sum": "2", "None": "None", "contiguous_format": "None"}
 
 
-def identifier(name: str) -> str:
-    """A schema's name as a Python identifier."""
-    return f"{name}_" if keyword.iskeyword(name) else name
-
-
-def local(name: str) -> str:
-    """The name of a formula's variable inside a method, where `self` is the Node."""
-    return f"{name}_" if name in _RESERVED or keyword.iskeyword(name) else name
-
-
 def import_lines(modules: Iterable[str]) -> list[str]:
     """Imports of modules under the names that generated code has for them."""
     return [f"from {m.rpartition('.')[0]} import {m.rpartition('.')[2]} as {module_alias(m)}" for m in sorted(modules)]
@@ -89,11 +78,20 @@ def module_alias(module: str) -> str:
 
 
 class PythonPrinter:
-    """Prints typed trees.  `rename` gives the Python name of an argument; it differs inside and outside a method."""
+    """Prints typed trees.
 
-    def __init__(self, in_method: bool = True, operators: str = "ops.") -> None:
-        self.rename = local if in_method else identifier
-        self.operators = operators
+    Args:
+        functions: the names of operators' functions.
+        in_method: arguments have other names there.
+        result: gives the text of a result, which is a variable under its own name otherwise.
+    """
+
+    def __init__(
+        self, functions: FunctionNames, in_method: bool = True, result: Callable[[int], str] | None = None
+    ) -> None:
+        self.rename = local if in_method else argument
+        self.functions = functions
+        self.result = result
         self.modules: set[str] = set()
 
     def print(self, expr: TypedExpr) -> str:
@@ -105,9 +103,10 @@ class PythonPrinter:
             case OperatorCall() if str(expr.schema.name) == "conj" and isinstance(expr.args[0][1], Variable):
                 # Most Tensors are real, and for these it is nothing: not even a call.
                 name = self.print(expr.args[0][1])
-                return f"({name} if {name}._array.dtype.kind != 'c' else {self.operators}conj_default({name}))"
+                conj = self.functions[expr.schema.name]
+                return f"({name} if {name}._array.dtype.kind != 'c' else ops.{conj}({name}))"
             case OperatorCall():
-                return f"{self.operators}{python_function_name(expr.schema.name)}({self.arguments(expr)})"
+                return f"ops.{self.functions[expr.schema.name]}({self.arguments(expr)})"
             case HelperCall():
                 values = ", ".join(self.print(value) for _, value in expr.args)
                 function = expr.helper.function
@@ -145,16 +144,19 @@ class PythonPrinter:
             case VariableKind.RETAIN:
                 return "True"
             case VariableKind.TANGENT:
-                return f"{expr.name}_t"
+                return f"{self.rename(expr.name)}_t"
+            case VariableKind.OUTPUT if self.result is not None:
+                return self.result(expr.index)
             case _:
                 return self.rename(expr.name)
 
     def mapped(self, expr: Mapped) -> str:
         source, body = self.print(expr.source), self.print(expr.body)
+        parameter = self.rename(expr.parameter)
         if not expr.by_index:
-            return f"tuple([{body} for {expr.parameter} in {source}])"
+            return f"tuple([{body} for {parameter} in {source}])"
         # What comes in for an element may be undefined: its gradient is, then, too.
-        return f"[None if each is None else {body} for {expr.parameter}, each in enumerate({source})]"
+        return f"[None if each is None else {body} for {parameter}, each in enumerate({source})]"
 
     def arguments(self, expr: OperatorCall) -> str:
         positional = [argument.name for argument in expr.schema.positional]
@@ -162,7 +164,7 @@ class PythonPrinter:
         for number, (name, value) in enumerate(expr.args):
             text = self.print(value)
             in_place = number < len(positional) and positional[number] == name
-            parts.append(text if in_place else f"{identifier(name)}={text}")
+            parts.append(text if in_place else f"{python(name)}={text}")
         return ", ".join(parts)
 
     def arithmetic(self, expr: Arithmetic) -> str:
@@ -208,12 +210,13 @@ def signature(
     parameters: tuple[ParameterPlan, ...],
     out: str | None = None,
     required: bool = True,
+    spelled: Callable[[str], str] = argument,
     absent: frozenset[str] = frozenset(),
 ) -> str:
     """A parameter list; `out` names a last keyword-only parameter, with its default.
 
     `required`: whether parameters without a default have to be given; else they are None where they are not.
-    `absent`: parameters with a default that are `absent` where they are not given.
+    `spelled` gives the names; `absent`: parameters with a default that are `absent` where they are not given.
     """
     parts = []
     starred = False
@@ -221,7 +224,7 @@ def signature(
         if parameter.keyword_only and not starred:
             parts.append("*")
             starred = True
-        name = identifier(parameter.name)
+        name = spelled(parameter.name)
         if parameter.default is None:
             parts.append(name if required else f"{name}=None")
         elif parameter.name in absent:
@@ -233,20 +236,26 @@ def signature(
     return ", ".join(parts)
 
 
-def forwarded(parameters: tuple[ParameterPlan, ...], absent: frozenset[str] = frozenset()) -> str:
-    """The arguments that pass parameters on under their own names; those that may be `absent`, by their default."""
+def forwarded(parameters: tuple[ParameterPlan, ...], absent: frozenset[str] = frozenset(), exact: bool = False) -> str:
+    """The arguments that pass parameters on, keyword-only ones under their names in Python.
+
+    Those that may be `absent` are passed by their default. `exact`: under the names of the schema, which may be no
+    Python names.
+    """
     parts = []
     for parameter in parameters:
-        name = value = identifier(parameter.name)
-        if parameter.name in absent and parameter.default is not None:
-            value = f"{default_text(parameter)} if {name} is absent else {name}"
-        parts.append(f"{name}={value}" if parameter.keyword_only else value)
+        name, text = parameter.name, argument(parameter.name)
+        if name in absent and parameter.default is not None:
+            text = f"{default_text(parameter)} if {text} is absent else {text}"
+        if parameter.keyword_only:
+            text = f"**{{{name!r}: {text}}}" if exact and python(name) != name else f"{python(name)}={text}"
+        parts.append(text)
     return ", ".join(parts)
 
 
 def plain(parameters: tuple[ParameterPlan, ...]) -> str:
     """The parameters' values, in the schema's order."""
-    return ", ".join(identifier(parameter.name) for parameter in parameters)
+    return ", ".join(argument(parameter.name) for parameter in parameters)
 
 
 def tuple_of(parts: list[str]) -> str:

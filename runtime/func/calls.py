@@ -27,7 +27,7 @@ def call(operator: Operator, values: Sequence[Any]) -> Any:
 
 def _caller(operator: Operator) -> Callable[[Sequence[Any]], Any]:
     function, positional = operator.function, operator.signature.positional
-    names = [parameter.name for parameter in operator.signature.parameters[positional:]]
+    names = [parameter.spelled for parameter in operator.signature.parameters[positional:]]
     if not names:
         return lambda values: function(*values)
     return lambda values: function(*values[:positional], **dict(zip(names, values[positional:], strict=True)))

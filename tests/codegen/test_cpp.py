@@ -198,17 +198,17 @@ def test_tables(made: Plan, small_paths: Paths) -> None:
     files = emit(small_paths, made, "cpp")
     everything = "\n".join(files.values())
     for name in ("neg", "floor_of", "highest"):
-        assert f"&entries::{name}_default," in everything
+        assert f"&entries::{name}_default_," in everything
     assert '{"runtime.helpers.small", "shrink_backward", &py::small_helpers_shrink_backward},' in everything
     assert '{"mul", nullptr, nullptr, "mul_Tensor", "mul_Scalar", nullptr, 0},' in files["packets.cpp"]
     assert '{"expand", nullptr, nullptr, nullptr, nullptr, "expand_default", 1},' in files["packets.cpp"]
     assert (
-        '{"__mul__", "generated.operators", "sign_mul", nullptr, "mul_Tensor", "mul_Scalar"},' in files["packets.cpp"]
+        '{"__mul__", "generated.operators", "mul_sign", nullptr, "mul_Tensor", "mul_Scalar"},' in files["packets.cpp"]
     )
     assert '{"__neg__", "generated.methods", "__neg__", "neg_default", nullptr, nullptr},' in files["packets.cpp"]
     assert '{"doubled", "traced through"},' in everything
     assert "doubled_default" not in everything
-    assert 'if (!(same_dtype(self, other))) return "same_dtype(self, other)";' in everything
+    assert 'if (!(same_dtype(self_, other_))) return "same_dtype(self_, other_)";' in everything
     entries = re.findall(r"^Ref (\w+)\(", files["operators.hpp"], re.MULTILINE)
     assert entries == sorted(entries)
     assert len(entries) == 18
@@ -266,14 +266,14 @@ def test_composites_are_native_where_a_header_has_them(made: Plan, small_paths: 
     small_paths.native_kernels[-1].write_text(written, encoding="utf-8")
     assert cpp.operator_text(doubled, made, small_paths).splitlines() == [
         "// doubled(Tensor self) -> Tensor",
-        "Ref doubled_default(PyObject* self) {",
-        "  if (!(!entries::doubled_default.replaced && is_plain(self))) {",
-        "    return fall_back(entries::doubled_default, self);",
+        "Ref doubled_default_(PyObject* self_) {",
+        "  if (!(!entries::doubled_default_.replaced && is_plain(self_))) {",
+        "    return fall_back(entries::doubled_default_, self_);",
         "  }",
-        "  Ref out = composites::doubled(self);",
+        "  Ref out = composites::doubled(self_);",
         "  if (out) return of_operators(std::move(out));",
         "  forget_error();",
-        "  return fall_back(entries::doubled_default, self);",
+        "  return fall_back(entries::doubled_default_, self_);",
         "}",
     ]
 
@@ -340,9 +340,9 @@ def test_errors_point_into_the_yaml_and_back(made: Plan, small_paths: Paths, tmp
     neg = next(operator for operator in made.operators if str(operator.name) == "neg")
     name = f"shard_{cpp.shard_of(neg):02}.cpp"
     files = emit(small_paths, made, "cpp")
-    spoilt = files[name].replace("ops::neg_default(grad", "ops::nothing(grad")
+    spoilt = files[name].replace("ops::neg_default_(grad", "ops::nothing(grad")
     assert spoilt != files[name]
-    spoilt = spoilt.replace("results[0] = gradient(for_self);", "results[0] = gradient(nothing);")
+    spoilt = spoilt.replace("results[0] = gradient(self_gradient);", "results[0] = gradient(nothing);")
     folder = written({**files, name: spoilt}, tmp_path)
     shutil.copy(CORE / "kernels.hpp", folder)
     said = compiled(folder / name).stderr

@@ -16,13 +16,14 @@ KERNELS = NativeKernels.read(*PATHS.native_kernels).functors
 PLAN = analyze(PATHS).plan
 assert PLAN is not None
 OPERATORS = {operator.function: operator for operator in PLAN.operators}
+BY_NAME = {operator.name: operator for operator in PLAN.operators}
 
 
 def fused(operator: OperatorPlan, gradient: int = 0, without: str = "") -> FusedFormula | None:
     assert operator.node is not None
     tree = operator.node.gradients[gradient].tree
     assert tree is not None
-    return fuse(tree, OPERATORS, {name: count for name, count in KERNELS.items() if name != without})
+    return fuse(tree, BY_NAME, {name: count for name, count in KERNELS.items() if name != without})
 
 
 def names(formula: FusedFormula) -> list[str]:
@@ -91,6 +92,6 @@ def test_the_statements_stand_behind_the_loop() -> None:
     assert PLAN is not None
     text = operator_text(OPERATORS["sin_default"], PLAN, PATHS)
     assert "step<struct kernels::cos>(2, 1)," in text
-    loop, _, statements = text.partition("for_self = fused<2>(SinBackward0_self, 0, grad, self.get());")
-    assert "ops::cos_default" not in loop
-    assert "ops::cos_default(self.get())" in statements
+    loop, _, statements = text.partition("self_gradient = fused<2>(SinBackward0_self, 0, grad, self_.get());")
+    assert "ops::cos_default_" not in loop
+    assert "ops::cos_default_(self_.get())" in statements

@@ -258,7 +258,7 @@ def test_erf_is_at_most_one_place_off(bits: range) -> None:
 
 
 def fused_nodes() -> dict[str, OperatorPlan]:
-    known = {operator.function: operator for operator in PLAN.operators}
+    known = {operator.name: operator for operator in PLAN.operators}
     found = {}
     for operator in PLAN.operators:
         trees = [] if operator.node is None else [g.tree for g in operator.node.gradients if g.tree is not None]

@@ -7,22 +7,22 @@ struct ExpandBackward0 final : Node {
 
   static const NodeClass table;
 
-  static bool record(PyObject* out, PyObject* self);
+  static bool record(PyObject* out, PyObject* self_);
   static bool apply(Node* base, PyObject* grad, PyObject** results);
 };
 
-bool ExpandBackward0::record(PyObject* out, PyObject* self) {
+bool ExpandBackward0::record(PyObject* out, PyObject* self_) {
   Node* base = new_node(&ExpandBackward0::table, out);
   if (base == nullptr) return false;
-  set_edge(base, 0, self);
+  set_edge(base, 0, self_);
   return true;
 }
 
 bool ExpandBackward0::apply(Node*, PyObject* grad, PyObject** results) {
-  Ref for_self;
+  Ref self_gradient;
 #line 10 "derivatives.yaml"
-  for_self = Ref::borrow(grad);
-  results[0] = gradient(for_self);
+  self_gradient = Ref::borrow(grad);
+  results[0] = gradient(self_gradient);
   return true;
 }
 
@@ -41,19 +41,19 @@ const NodeClass ExpandBackward0::table = {
 }  // namespace
 
 // expand(Tensor(a) self, SymInt[] size, *, bool implicit=False) -> Tensor(a)
-Ref expand_default(PyObject* self, PyObject* size, PyObject* implicit) {
-  if (!(!entries::expand_default.replaced && is_plain(self))) {
-    return fall_back(entries::expand_default, self, size, implicit);
+Ref expand_default_(PyObject* self_, PyObject* size_, PyObject* implicit_) {
+  if (!(!entries::expand_default_.replaced && is_plain(self_))) {
+    return fall_back(entries::expand_default_, self_, size_, implicit_);
   }
-  Ref size_ints = int_tuple(size, py::dispatch_runtime_int_tuple, Py_None);
+  Ref size_ints = int_tuple(size_, py::dispatch_runtime_int_tuple, Py_None);
   if (!size_ints) return Ref();
-  size = size_ints.get();
-  Ref result = run(py::expand_default_kernel, array_object(self), size, implicit);
-  if (!result) return fall_back(entries::expand_default, self, size, implicit);
-  Ref out = new_view(std::move(result), self);
+  size_ = size_ints.get();
+  Ref result = run(py::expand_default_kernel_, array_object(self_), size_, implicit_);
+  if (!result) return fall_back(entries::expand_default_, self_, size_, implicit_);
+  Ref out = new_view(std::move(result), self_);
   if (!out) return Ref();
-  if (grad_enabled && requires_grad(self)) {
-    if (!ExpandBackward0::record(out.get(), self)) return Ref();
+  if (grad_enabled && requires_grad(self_)) {
+    if (!ExpandBackward0::record(out.get(), self_)) return Ref();
   }
   return out;
 }

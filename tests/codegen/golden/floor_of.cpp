@@ -1,28 +1,30 @@
 // floor_of(Tensor self) -> Tensor
-Ref floor_of_default(PyObject* self) {
-  if (!(!entries::floor_of_default.replaced && is_plain(self) && is_not_half(self))) {
-    return fall_back(entries::floor_of_default, self);
+Ref floor_of_default_(PyObject* self_) {
+  if (!(!entries::floor_of_default_.replaced && is_plain(self_) && is_not_half(self_))) {
+    return fall_back(entries::floor_of_default_, self_);
   }
-  Ref result = run_for_array(py::floor_of_default_kernel, array_object(self));
-  if (!result) return fall_back(entries::floor_of_default, self);
+  Ref result = run_for_array(py::floor_of_default_kernel_, array_object(self_));
+  if (!result) return fall_back(entries::floor_of_default_, self_);
   Ref out = new_tensor(std::move(result));
   if (!out) return Ref();
-  if (grad_enabled && requires_grad(self)) {
-    if (!invoke(py::floor_of_default_op_undifferentiable, out.get())) return Ref();
+  if (grad_enabled && requires_grad(self_)) {
+    if (!invoke(py::floor_of_default_op_undifferentiable_, out.get())) return Ref();
   }
   return out;
 }
 
 // floor_of_, for floor_of(Tensor self) -> Tensor
-Ref floor_of__default(PyObject* self) {
-  if (!(!entries::floor_of__default.replaced && !(entries::floor_of_default.replaced & kByKernel) &&
-        is_plain(self) && is_not_half(self))) {
-    return fall_back(entries::floor_of__default, self);
+Ref floor_of__default_(PyObject* self_) {
+  if (!(!entries::floor_of__default_.replaced &&
+        !(entries::floor_of_default_.replaced & kByKernel) && is_plain(self_) &&
+        is_not_half(self_))) {
+    return fall_back(entries::floor_of__default_, self_);
   }
-  const bool recorded = is_recorded(self);
-  if (recorded || !can_write(self, false)) return fall_back(entries::floor_of__default, self);
-  Ref result = run_for_array(py::floor_of_default_kernel, array_object(self));
-  if (!result || !overwrite(self, result.get())) return fall_back(entries::floor_of__default, self);
-  if (!count_write(self)) return Ref();
-  return Ref::borrow(self);
+  const bool recorded = is_recorded(self_);
+  if (recorded || !can_write(self_, false)) return fall_back(entries::floor_of__default_, self_);
+  Ref result = run_for_array(py::floor_of_default_kernel_, array_object(self_));
+  if (!result || !overwrite(self_, result.get()))
+    return fall_back(entries::floor_of__default_, self_);
+  if (!count_write(self_)) return Ref();
+  return Ref::borrow(self_);
 }

@@ -7,14 +7,14 @@ struct HiddenBackward0 final : Node {
 
   static const NodeClass table;
 
-  static bool record(PyObject* out, PyObject* self);
+  static bool record(PyObject* out, PyObject* self_);
   static bool apply(Node* base, PyObject* grad, PyObject** results);
 };
 
-bool HiddenBackward0::record(PyObject* out, PyObject* self) {
+bool HiddenBackward0::record(PyObject* out, PyObject* self_) {
   Node* base = new_node(&HiddenBackward0::table, out);
   if (base == nullptr) return false;
-  set_edge(base, 0, self);
+  set_edge(base, 0, self_);
   return true;
 }
 
@@ -38,16 +38,16 @@ const NodeClass HiddenBackward0::table = {
 }  // namespace
 
 // hidden(Tensor self) -> Tensor
-Ref hidden_default(PyObject* self) {
-  if (!(!entries::hidden_default.replaced && is_plain(self) && is_not_half(self))) {
-    return fall_back(entries::hidden_default, self);
+Ref hidden_default_(PyObject* self_) {
+  if (!(!entries::hidden_default_.replaced && is_plain(self_) && is_not_half(self_))) {
+    return fall_back(entries::hidden_default_, self_);
   }
-  Ref result = run_for_array(py::hidden_default_kernel, array_object(self));
-  if (!result) return fall_back(entries::hidden_default, self);
+  Ref result = run_for_array(py::hidden_default_kernel_, array_object(self_));
+  if (!result) return fall_back(entries::hidden_default_, self_);
   Ref out = new_tensor(std::move(result));
   if (!out) return Ref();
-  if (grad_enabled && requires_grad(self)) {
-    if (!HiddenBackward0::record(out.get(), self)) return Ref();
+  if (grad_enabled && requires_grad(self_)) {
+    if (!HiddenBackward0::record(out.get(), self_)) return Ref();
   }
   return out;
 }

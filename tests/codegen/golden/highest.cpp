@@ -10,38 +10,38 @@ struct HighestBackward0 final : Node {
 
   static const NodeClass table;
 
-  static bool record(PyObject* const* outs, PyObject* self, PyObject* dim);
+  static bool record(PyObject* const* outs, PyObject* self_, PyObject* dim_);
   static bool apply(Node* base, PyObject* grad, PyObject** results);
   static void release(Node* base, bool all);
   static int traverse(Node* base, visitproc visit, void* arg);
   static PyGetSetDef properties[];
 };
 
-bool HighestBackward0::record(PyObject* const* outs, PyObject* self, PyObject* dim) {
+bool HighestBackward0::record(PyObject* const* outs, PyObject* self_, PyObject* dim_) {
   Node* base = new_node(&HighestBackward0::table, outs[0]);
   if (base == nullptr) return false;
   auto* node = static_cast<HighestBackward0*>(base);
-  set_edge(base, 0, self);
-  if (!save(node->saved_dim, dim)) return false;
+  set_edge(base, 0, self_);
+  if (!save(node->saved_dim, dim_)) return false;
   if (!save(node->saved_indices, outs[1])) return false;
-  if (!save(node->saved_self_sym_sizes, sizes_of(self))) return false;
+  if (!save(node->saved_self_sym_sizes, sizes_of(self_))) return false;
   return true;
 }
 
 bool HighestBackward0::apply(Node* base, PyObject* grad, PyObject** results) {
   auto* node = static_cast<HighestBackward0*>(base);
-  Ref dim = saved(node, "dim", node->saved_dim);
-  if (!dim) return false;
-  Ref indices = saved_without_history(node, "indices", node->saved_indices);
-  if (!indices) return false;
-  Ref self_sym_sizes = saved(node, "self_sym_sizes", node->saved_self_sym_sizes);
-  if (!self_sym_sizes) return false;
-  Ref for_self;
+  Ref dim_ = saved(node, "dim", node->saved_dim);
+  if (!dim_) return false;
+  Ref indices_ = saved_without_history(node, "indices", node->saved_indices);
+  if (!indices_) return false;
+  Ref self_sym_sizes_ = saved(node, "self_sym_sizes", node->saved_self_sym_sizes);
+  if (!self_sym_sizes_) return false;
+  Ref self_gradient;
 #line 16 "derivatives.yaml"
-  for_self = invoke(py::small_helpers_spread_backward, grad, dim.get(), indices.get(),
-                    self_sym_sizes.get());
-  if (!for_self) return false;
-  results[0] = gradient(for_self);
+  self_gradient = invoke(py::small_helpers_spread_backward, grad, dim_.get(), indices_.get(),
+                         self_sym_sizes_.get());
+  if (!self_gradient) return false;
+  results[0] = gradient(self_gradient);
   return true;
 }
 
@@ -78,18 +78,19 @@ const NodeClass HighestBackward0::table = {
 }  // namespace
 
 // highest(Tensor self, int dim) -> (Tensor values, Tensor indices)
-Ref highest_default(PyObject* self, PyObject* dim) {
-  if (!(!entries::highest_default.replaced && is_plain(self) && is_not_half(self))) {
-    return fall_back(entries::highest_default, self, dim);
+Ref highest_default_(PyObject* self_, PyObject* dim_) {
+  if (!(!entries::highest_default_.replaced && is_plain(self_) && is_not_half(self_))) {
+    return fall_back(entries::highest_default_, self_, dim_);
   }
-  Ref result = run(py::highest_default_kernel, array_object(self), dim);
-  if (!result) return fall_back(entries::highest_default, self, dim);
+  Ref result = run(py::highest_default_kernel_, array_object(self_), dim_);
+  if (!result) return fall_back(entries::highest_default_, self_, dim_);
   Ref tensors = tensor_list(result.get());
   if (!tensors) return Ref();
-  Ref out = invoke(py::highest_default_op_results, tensors.get());
+  Ref out = invoke(py::highest_default_op_results_, tensors.get());
   if (!out) return Ref();
-  if (grad_enabled && requires_grad(self)) {
-    if (!HighestBackward0::record(reinterpret_cast<PyTupleObject*>(out.get())->ob_item, self, dim))
+  if (grad_enabled && requires_grad(self_)) {
+    if (!HighestBackward0::record(reinterpret_cast<PyTupleObject*>(out.get())->ob_item, self_,
+                                  dim_))
       return Ref();
   }
   return out;

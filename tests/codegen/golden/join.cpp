@@ -1,18 +1,18 @@
 // JoinBackward0 is in Python: one of its inputs is a list
 
 // join(Tensor[] tensors, int dim=0) -> Tensor
-Ref join_default(PyObject* tensors, PyObject* dim) {
-  if (!(!entries::join_default.replaced && all_plain(tensors))) {
-    return fall_back(entries::join_default, tensors, dim);
+Ref join_default_(PyObject* tensors_, PyObject* dim_) {
+  if (!(!entries::join_default_.replaced && all_plain(tensors_))) {
+    return fall_back(entries::join_default_, tensors_, dim_);
   }
-  Ref tensors_arrays = array_list(tensors);
+  Ref tensors_arrays = array_list(tensors_);
   if (!tensors_arrays) return Ref();
-  Ref result = run_for_array(py::join_default_kernel, tensors_arrays.get(), dim);
-  if (!result) return fall_back(entries::join_default, tensors, dim);
+  Ref result = run_for_array(py::join_default_kernel_, tensors_arrays.get(), dim_);
+  if (!result) return fall_back(entries::join_default_, tensors_, dim_);
   Ref out = new_tensor(std::move(result));
   if (!out) return Ref();
-  if (grad_enabled && any_requires_grad(tensors)) {
-    if (!invoke(py::record_join_default, out.get(), tensors, dim)) return Ref();
+  if (grad_enabled && any_requires_grad(tensors_)) {
+    if (!invoke(py::record_join_default_, out.get(), tensors_, dim_)) return Ref();
   }
   return out;
 }

@@ -8,19 +8,19 @@ struct MulBackward1 final : Node {
 
   static const NodeClass table;
 
-  static bool record(PyObject* out, PyObject* self, PyObject* other);
+  static bool record(PyObject* out, PyObject* self_, PyObject* other_);
   static bool apply(Node* base, PyObject* grad, PyObject** results);
   static void release(Node* base, bool all);
   static int traverse(Node* base, visitproc visit, void* arg);
   static PyGetSetDef properties[];
 };
 
-bool MulBackward1::record(PyObject* out, PyObject* self, PyObject* other) {
+bool MulBackward1::record(PyObject* out, PyObject* self_, PyObject* other_) {
   Node* base = new_node(&MulBackward1::table, out);
   if (base == nullptr) return false;
   auto* node = static_cast<MulBackward1*>(base);
-  set_edge(base, 0, self);
-  if (!save(node->saved_other, other)) return false;
+  set_edge(base, 0, self_);
+  if (!save(node->saved_other, other_)) return false;
   return true;
 }
 
@@ -30,23 +30,23 @@ constexpr Step MulBackward1_self[] = {
 
 bool MulBackward1::apply(Node* base, PyObject* grad, PyObject** results) {
   auto* node = static_cast<MulBackward1*>(base);
-  Ref other = saved(node, "other", node->saved_other);
-  if (!other) return false;
-  Ref for_self;
+  Ref other_ = saved(node, "other", node->saved_other);
+  if (!other_) return false;
+  Ref self_gradient;
 #line 6 "derivatives.yaml"
-  Ref t0 = conjugate_number(other.get());
+  Ref t0 = conjugate_number(other_.get());
   if (!t0) return false;
-  for_self = fused<1>(MulBackward1_self, 0, grad, t0.get());
-  if (!for_self) {
+  self_gradient = fused<1>(MulBackward1_self, 0, grad, t0.get());
+  if (!self_gradient) {
     if (PyErr_Occurred()) return false;
 #line 6 "derivatives.yaml"
-    Ref t1 = conjugate_number(other.get());
+    Ref t1 = conjugate_number(other_.get());
     if (!t1) return false;
 #line 6 "derivatives.yaml"
-    for_self = ops::mul_Scalar(grad, t1.get());
-    if (!for_self) return false;
+    self_gradient = ops::mul_Scalar_(grad, t1.get());
+    if (!self_gradient) return false;
   }
-  results[0] = gradient(for_self);
+  results[0] = gradient(self_gradient);
   return true;
 }
 
@@ -80,18 +80,18 @@ const NodeClass MulBackward1::table = {
 }  // namespace
 
 // mul.Scalar(Tensor self, Scalar other) -> Tensor
-Ref mul_Scalar(PyObject* self, PyObject* other) {
-  if (!(!entries::mul_Scalar.replaced && is_plain(self) && is_real_number(other) &&
-        has_float_dtype(self))) {
-    return fall_back(entries::mul_Scalar, self, other);
+Ref mul_Scalar_(PyObject* self_, PyObject* other_) {
+  if (!(!entries::mul_Scalar_.replaced && is_plain(self_) && is_real_number(other_) &&
+        has_float_dtype(self_))) {
+    return fall_back(entries::mul_Scalar_, self_, other_);
   }
-  Ref result = binary_scalar<kernels::mul>(self, other);
-  if (!result) result = run_for_array(py::mul_Scalar_kernel, array_object(self), other);
-  if (!result) return fall_back(entries::mul_Scalar, self, other);
+  Ref result = binary_scalar<kernels::mul>(self_, other_);
+  if (!result) result = run_for_array(py::mul_Scalar_kernel_, array_object(self_), other_);
+  if (!result) return fall_back(entries::mul_Scalar_, self_, other_);
   Ref out = new_tensor(std::move(result));
   if (!out) return Ref();
-  if (grad_enabled && requires_grad(self)) {
-    if (!MulBackward1::record(out.get(), self, other)) return Ref();
+  if (grad_enabled && requires_grad(self_)) {
+    if (!MulBackward1::record(out.get(), self_, other_)) return Ref();
   }
   return out;
 }

@@ -9,21 +9,21 @@ struct MulBackward0 final : Node {
 
   static const NodeClass table;
 
-  static bool record(PyObject* out, PyObject* self, PyObject* other);
+  static bool record(PyObject* out, PyObject* self_, PyObject* other_);
   static bool apply(Node* base, PyObject* grad, PyObject** results);
   static void release(Node* base, bool all);
   static int traverse(Node* base, visitproc visit, void* arg);
   static PyGetSetDef properties[];
 };
 
-bool MulBackward0::record(PyObject* out, PyObject* self, PyObject* other) {
+bool MulBackward0::record(PyObject* out, PyObject* self_, PyObject* other_) {
   Node* base = new_node(&MulBackward0::table, out);
   if (base == nullptr) return false;
   auto* node = static_cast<MulBackward0*>(base);
-  set_edge(base, 0, self);
-  set_edge(base, 1, other);
-  if (has_edge(base, 0) && !save(node->saved_other, other)) return false;
-  if (has_edge(base, 1) && !save(node->saved_self, self)) return false;
+  set_edge(base, 0, self_);
+  set_edge(base, 1, other_);
+  if (has_edge(base, 0) && !save(node->saved_other, other_)) return false;
+  if (has_edge(base, 1) && !save(node->saved_self, self_)) return false;
   return true;
 }
 
@@ -36,38 +36,38 @@ constexpr Step MulBackward0_other[] = {
 
 bool MulBackward0::apply(Node* base, PyObject* grad, PyObject** results) {
   auto* node = static_cast<MulBackward0*>(base);
-  Ref other = saved(node, "other", node->saved_other);
-  if (!other) return false;
-  Ref self = saved(node, "self", node->saved_self);
-  if (!self) return false;
-  Ref for_self;
+  Ref other_ = saved(node, "other", node->saved_other);
+  if (!other_) return false;
+  Ref self_ = saved(node, "self", node->saved_self);
+  if (!self_) return false;
+  Ref self_gradient;
   if (has_edge(node, 0)) {
-    for_self = fused<2>(MulBackward0_self, has_edge(node, 1) ? -1 : 0, grad, other.get());
-    if (!for_self) {
+    self_gradient = fused<2>(MulBackward0_self, has_edge(node, 1) ? -1 : 0, grad, other_.get());
+    if (!self_gradient) {
       if (PyErr_Occurred()) return false;
 #line 3 "derivatives.yaml"
-      Ref t0 = conjugate(other.get(), py::conj_default);
+      Ref t0 = conjugate(other_.get(), py::conj_default_);
       if (!t0) return false;
 #line 3 "derivatives.yaml"
-      for_self = ops::mul_Tensor(grad, t0.get());
-      if (!for_self) return false;
+      self_gradient = ops::mul_Tensor_(grad, t0.get());
+      if (!self_gradient) return false;
     }
   }
-  Ref for_other;
+  Ref other_gradient;
   if (has_edge(node, 1)) {
-    for_other = fused<2>(MulBackward0_other, 0, grad, self.get());
-    if (!for_other) {
+    other_gradient = fused<2>(MulBackward0_other, 0, grad, self_.get());
+    if (!other_gradient) {
       if (PyErr_Occurred()) return false;
 #line 4 "derivatives.yaml"
-      Ref t0 = conjugate(self.get(), py::conj_default);
+      Ref t0 = conjugate(self_.get(), py::conj_default_);
       if (!t0) return false;
 #line 4 "derivatives.yaml"
-      for_other = ops::mul_Tensor(grad, t0.get());
-      if (!for_other) return false;
+      other_gradient = ops::mul_Tensor_(grad, t0.get());
+      if (!other_gradient) return false;
     }
   }
-  results[0] = gradient(for_self);
-  results[1] = gradient(for_other);
+  results[0] = gradient(self_gradient);
+  results[1] = gradient(other_gradient);
   return true;
 }
 
@@ -102,43 +102,43 @@ const NodeClass MulBackward0::table = {
 }  // namespace
 
 // mul.Tensor(Tensor self, Tensor other) -> Tensor
-Ref mul_Tensor(PyObject* self, PyObject* other) {
-  if (!(!entries::mul_Tensor.replaced && is_plain(self) && is_plain(other) && is_not_half(self) &&
-        same_dtype(self, other))) {
-    return fall_back(entries::mul_Tensor, self, other);
+Ref mul_Tensor_(PyObject* self_, PyObject* other_) {
+  if (!(!entries::mul_Tensor_.replaced && is_plain(self_) && is_plain(other_) &&
+        is_not_half(self_) && same_dtype(self_, other_))) {
+    return fall_back(entries::mul_Tensor_, self_, other_);
   }
-  Ref result = binary<kernels::mul>(self, other);
+  Ref result = binary<kernels::mul>(self_, other_);
   if (!result)
-    result = run_for_array(py::mul_Tensor_kernel, array_object(self), array_object(other));
-  if (!result) return fall_back(entries::mul_Tensor, self, other);
+    result = run_for_array(py::mul_Tensor_kernel_, array_object(self_), array_object(other_));
+  if (!result) return fall_back(entries::mul_Tensor_, self_, other_);
   Ref out = new_tensor(std::move(result));
   if (!out) return Ref();
-  if (grad_enabled && (requires_grad(self) || requires_grad(other))) {
-    if (!MulBackward0::record(out.get(), self, other)) return Ref();
+  if (grad_enabled && (requires_grad(self_) || requires_grad(other_))) {
+    if (!MulBackward0::record(out.get(), self_, other_)) return Ref();
   }
   return out;
 }
 
 // mul_.Tensor, for mul.Tensor(Tensor self, Tensor other) -> Tensor
-Ref mul__Tensor(PyObject* self, PyObject* other) {
-  if (!(!entries::mul__Tensor.replaced && !(entries::mul_Tensor.replaced & kByKernel) &&
-        is_plain(self) && is_plain(other) && is_not_half(self) && same_dtype(self, other))) {
-    return fall_back(entries::mul__Tensor, self, other);
+Ref mul__Tensor_(PyObject* self_, PyObject* other_) {
+  if (!(!entries::mul__Tensor_.replaced && !(entries::mul_Tensor_.replaced & kByKernel) &&
+        is_plain(self_) && is_plain(other_) && is_not_half(self_) && same_dtype(self_, other_))) {
+    return fall_back(entries::mul__Tensor_, self_, other_);
   }
-  const bool recorded = is_recorded(self, other);
-  if (!can_write(self, recorded, other)) return fall_back(entries::mul__Tensor, self, other);
-  Ref before = recorded ? before_write(self, true) : Ref();
+  const bool recorded = is_recorded(self_, other_);
+  if (!can_write(self_, recorded, other_)) return fall_back(entries::mul__Tensor_, self_, other_);
+  Ref before = recorded ? before_write(self_, true) : Ref();
   if (recorded && !before) return Ref();
-  if (!write_binary<kernels::mul>(self, other)) {
-    Ref result = binary<kernels::mul>(self, other);
+  if (!write_binary<kernels::mul>(self_, other_)) {
+    Ref result = binary<kernels::mul>(self_, other_);
     if (!result)
-      result = run_for_array(py::mul_Tensor_kernel, array_object(self), array_object(other));
-    if (!result || !overwrite(self, result.get()))
-      return fall_back(entries::mul__Tensor, self, other);
+      result = run_for_array(py::mul_Tensor_kernel_, array_object(self_), array_object(other_));
+    if (!result || !overwrite(self_, result.get()))
+      return fall_back(entries::mul__Tensor_, self_, other_);
   }
-  if (!count_write(self)) return Ref();
+  if (!count_write(self_)) return Ref();
   if (recorded) {
-    if (!MulBackward0::record(self, before.get(), other)) return Ref();
+    if (!MulBackward0::record(self_, before.get(), other_)) return Ref();
   }
-  return Ref::borrow(self);
+  return Ref::borrow(self_);
 }

@@ -9,40 +9,40 @@ struct NormOfBackward0 final : Node {
 
   static const NodeClass table;
 
-  static bool record(PyObject* out, PyObject* input, PyObject* weight);
+  static bool record(PyObject* out, PyObject* input_, PyObject* weight_);
   static bool apply(Node* base, PyObject* grad, PyObject** results);
   static void release(Node* base, bool all);
   static int traverse(Node* base, visitproc visit, void* arg);
   static PyGetSetDef properties[];
 };
 
-bool NormOfBackward0::record(PyObject* out, PyObject* input, PyObject* weight) {
+bool NormOfBackward0::record(PyObject* out, PyObject* input_, PyObject* weight_) {
   Node* base = new_node(&NormOfBackward0::table, out);
   if (base == nullptr) return false;
   auto* node = static_cast<NormOfBackward0*>(base);
-  set_edge(base, 0, input);
-  set_optional_edge(base, 1, weight);
-  if (!save(node->saved_input, input)) return false;
-  if (!save_optional(node->saved_weight, weight)) return false;
+  set_edge(base, 0, input_);
+  set_optional_edge(base, 1, weight_);
+  if (!save(node->saved_input, input_)) return false;
+  if (!save_optional(node->saved_weight, weight_)) return false;
   return true;
 }
 
 bool NormOfBackward0::apply(Node* base, PyObject* grad, PyObject** results) {
   auto* node = static_cast<NormOfBackward0*>(base);
-  Ref input = saved(node, "input", node->saved_input);
-  if (!input) return false;
-  Ref weight = saved(node, "weight", node->saved_weight);
-  if (!weight) return false;
-  Ref for_input;
-  Ref for_weight;
+  Ref input_ = saved(node, "input", node->saved_input);
+  if (!input_) return false;
+  Ref weight_ = saved(node, "weight", node->saved_weight);
+  if (!weight_) return false;
+  Ref input_gradient;
+  Ref weight_gradient;
   Ref mask = make_tuple(boolean(has_edge(node, 0)), boolean(has_edge(node, 1)));
   if (!mask) return false;
 #line 18 "derivatives.yaml"
-  Ref t0 = invoke(py::small_helpers_both_backward, grad, input.get(), weight.get(), mask.get());
+  Ref t0 = invoke(py::small_helpers_both_backward, grad, input_.get(), weight_.get(), mask.get());
   if (!t0) return false;
-  if (!unpack_into(t0.get(), for_input, for_weight)) return false;
-  results[0] = gradient(for_input);
-  results[1] = gradient(for_weight);
+  if (!unpack_into(t0.get(), input_gradient, weight_gradient)) return false;
+  results[0] = gradient(input_gradient);
+  results[1] = gradient(weight_gradient);
   return true;
 }
 
@@ -77,18 +77,18 @@ const NodeClass NormOfBackward0::table = {
 }  // namespace
 
 // norm_of(Tensor input, Tensor? weight=None) -> Tensor
-Ref norm_of_default(PyObject* input, PyObject* weight) {
-  if (!(!entries::norm_of_default.replaced && is_plain(input) && is_plain_or_none(weight) &&
-        is_not_half(input))) {
-    return fall_back(entries::norm_of_default, input, weight);
+Ref norm_of_default_(PyObject* input_, PyObject* weight_) {
+  if (!(!entries::norm_of_default_.replaced && is_plain(input_) && is_plain_or_none(weight_) &&
+        is_not_half(input_))) {
+    return fall_back(entries::norm_of_default_, input_, weight_);
   }
   Ref result =
-      run_for_array(py::norm_of_default_kernel, array_object(input), array_or_none(weight));
-  if (!result) return fall_back(entries::norm_of_default, input, weight);
+      run_for_array(py::norm_of_default_kernel_, array_object(input_), array_or_none(weight_));
+  if (!result) return fall_back(entries::norm_of_default_, input_, weight_);
   Ref out = new_tensor(std::move(result));
   if (!out) return Ref();
-  if (grad_enabled && (requires_grad(input) || requires_grad_or_none(weight))) {
-    if (!NormOfBackward0::record(out.get(), input, weight)) return Ref();
+  if (grad_enabled && (requires_grad(input_) || requires_grad_or_none(weight_))) {
+    if (!NormOfBackward0::record(out.get(), input_, weight_)) return Ref();
   }
   return out;
 }

@@ -1,39 +1,39 @@
 // PickBackward0 is in Python: it saves a list
 
 // pick(Tensor self, Tensor?[] places, Tensor values) -> Tensor
-Ref pick_default(PyObject* self, PyObject* places, PyObject* values) {
-  if (!(!entries::pick_default.replaced && is_plain(self) && is_plain(values) &&
-        all_plain_or_none(places) && is_not_half(self))) {
-    return fall_back(entries::pick_default, self, places, values);
+Ref pick_default_(PyObject* self_, PyObject* places_, PyObject* values_) {
+  if (!(!entries::pick_default_.replaced && is_plain(self_) && is_plain(values_) &&
+        all_plain_or_none(places_) && is_not_half(self_))) {
+    return fall_back(entries::pick_default_, self_, places_, values_);
   }
-  Ref places_arrays = array_list(places);
+  Ref places_arrays = array_list(places_);
   if (!places_arrays) return Ref();
-  Ref result = run_for_array(py::pick_default_kernel, array_object(self), places_arrays.get(),
-                             array_object(values));
-  if (!result) return fall_back(entries::pick_default, self, places, values);
+  Ref result = run_for_array(py::pick_default_kernel_, array_object(self_), places_arrays.get(),
+                             array_object(values_));
+  if (!result) return fall_back(entries::pick_default_, self_, places_, values_);
   Ref out = new_tensor(std::move(result));
   if (!out) return Ref();
-  if (grad_enabled && (requires_grad(self) || requires_grad(values))) {
-    if (!invoke(py::record_pick_default, out.get(), self, places, values)) return Ref();
+  if (grad_enabled && (requires_grad(self_) || requires_grad(values_))) {
+    if (!invoke(py::record_pick_default_, out.get(), self_, places_, values_)) return Ref();
   }
   return out;
 }
 
 // pick_, for pick(Tensor self, Tensor?[] places, Tensor values) -> Tensor
-Ref pick__default(PyObject* self, PyObject* places, PyObject* values) {
-  if (!(!entries::pick__default.replaced && !(entries::pick_default.replaced & kByKernel) &&
-        is_plain(self) && is_plain(values) && all_plain_or_none(places) && is_not_half(self))) {
-    return fall_back(entries::pick__default, self, places, values);
+Ref pick__default_(PyObject* self_, PyObject* places_, PyObject* values_) {
+  if (!(!entries::pick__default_.replaced && !(entries::pick_default_.replaced & kByKernel) &&
+        is_plain(self_) && is_plain(values_) && all_plain_or_none(places_) && is_not_half(self_))) {
+    return fall_back(entries::pick__default_, self_, places_, values_);
   }
-  const bool recorded = is_recorded(self, values) || (grad_enabled && any_requires_grad(places));
-  if (recorded || !can_write(self, false))
-    return fall_back(entries::pick__default, self, places, values);
-  Ref places_arrays = array_list(places);
+  const bool recorded = is_recorded(self_, values_) || (grad_enabled && any_requires_grad(places_));
+  if (recorded || !can_write(self_, false))
+    return fall_back(entries::pick__default_, self_, places_, values_);
+  Ref places_arrays = array_list(places_);
   if (!places_arrays) return Ref();
-  Ref result = run_for_array(py::pick_default_kernel, array_object(self), places_arrays.get(),
-                             array_object(values));
-  if (!result || !overwrite(self, result.get()))
-    return fall_back(entries::pick__default, self, places, values);
-  if (!count_write(self)) return Ref();
-  return Ref::borrow(self);
+  Ref result = run_for_array(py::pick_default_kernel_, array_object(self_), places_arrays.get(),
+                             array_object(values_));
+  if (!result || !overwrite(self_, result.get()))
+    return fall_back(entries::pick__default_, self_, places_, values_);
+  if (!count_write(self_)) return Ref();
+  return Ref::borrow(self_);
 }

@@ -8,34 +8,34 @@ struct SharpenBackward0 final : Node {
 
   static const NodeClass table;
 
-  static bool record(PyObject* out, PyObject* self, PyObject* by);
+  static bool record(PyObject* out, PyObject* self_, PyObject* by_);
   static bool apply(Node* base, PyObject* grad, PyObject** results);
   static void release(Node* base, bool all);
   static int traverse(Node* base, visitproc visit, void* arg);
   static PyGetSetDef properties[];
 };
 
-bool SharpenBackward0::record(PyObject* out, PyObject* self, PyObject* by) {
+bool SharpenBackward0::record(PyObject* out, PyObject* self_, PyObject* by_) {
   Node* base = new_node(&SharpenBackward0::table, out);
   if (base == nullptr) return false;
   auto* node = static_cast<SharpenBackward0*>(base);
-  set_edge(base, 0, self);
-  if (!save(node->saved_by, by)) return false;
+  set_edge(base, 0, self_);
+  if (!save(node->saved_by, by_)) return false;
   return true;
 }
 
 bool SharpenBackward0::apply(Node* base, PyObject* grad, PyObject** results) {
   auto* node = static_cast<SharpenBackward0*>(base);
-  Ref by = saved(node, "by", node->saved_by);
-  if (!by) return false;
-  Ref for_self;
+  Ref by_ = saved(node, "by", node->saved_by);
+  if (!by_) return false;
+  Ref self_gradient;
 #line 28 "derivatives.yaml"
-  Ref t0 = conjugate_number(by.get());
+  Ref t0 = conjugate_number(by_.get());
   if (!t0) return false;
 #line 28 "derivatives.yaml"
-  for_self = helpers::sharpened(grad, t0.get());
-  if (!for_self) return false;
-  results[0] = gradient(for_self);
+  self_gradient = helpers::sharpened(grad, t0.get());
+  if (!self_gradient) return false;
+  results[0] = gradient(self_gradient);
   return true;
 }
 
@@ -69,39 +69,39 @@ const NodeClass SharpenBackward0::table = {
 }  // namespace
 
 // sharpen(Tensor self, Scalar by=1) -> Tensor
-Ref sharpen_default(PyObject* self, PyObject* by) {
-  if (!(!entries::sharpen_default.replaced && is_plain(self) && is_real_number(by) &&
-        has_float_dtype(self))) {
-    return fall_back(entries::sharpen_default, self, by);
+Ref sharpen_default_(PyObject* self_, PyObject* by_) {
+  if (!(!entries::sharpen_default_.replaced && is_plain(self_) && is_real_number(by_) &&
+        has_float_dtype(self_))) {
+    return fall_back(entries::sharpen_default_, self_, by_);
   }
-  Ref result = run_for_array(py::sharpen_default_kernel, array_object(self), by);
-  if (!result) return fall_back(entries::sharpen_default, self, by);
+  Ref result = run_for_array(py::sharpen_default_kernel_, array_object(self_), by_);
+  if (!result) return fall_back(entries::sharpen_default_, self_, by_);
   Ref out = new_tensor(std::move(result));
   if (!out) return Ref();
-  if (grad_enabled && requires_grad(self)) {
-    if (!SharpenBackward0::record(out.get(), self, by)) return Ref();
+  if (grad_enabled && requires_grad(self_)) {
+    if (!SharpenBackward0::record(out.get(), self_, by_)) return Ref();
   }
   return out;
 }
 
 // sharpen_, for sharpen(Tensor self, Scalar by=1) -> Tensor
-Ref sharpen__default(PyObject* self, PyObject* by) {
-  if (!(!entries::sharpen__default.replaced && !(entries::sharpen_default.replaced & kByKernel) &&
-        is_plain(self) && is_real_number(by) && has_float_dtype(self))) {
-    return fall_back(entries::sharpen__default, self, by);
+Ref sharpen__default_(PyObject* self_, PyObject* by_) {
+  if (!(!entries::sharpen__default_.replaced && !(entries::sharpen_default_.replaced & kByKernel) &&
+        is_plain(self_) && is_real_number(by_) && has_float_dtype(self_))) {
+    return fall_back(entries::sharpen__default_, self_, by_);
   }
-  const bool recorded = is_recorded(self);
-  if (!can_write(self, recorded)) return fall_back(entries::sharpen__default, self, by);
-  Ref before = recorded ? before_write(self, false) : Ref();
+  const bool recorded = is_recorded(self_);
+  if (!can_write(self_, recorded)) return fall_back(entries::sharpen__default_, self_, by_);
+  Ref before = recorded ? before_write(self_, false) : Ref();
   if (recorded && !before) return Ref();
-  if (!writers::sharpen(self, by)) {
-    Ref result = run_for_array(py::sharpen_default_kernel, array_object(self), by);
-    if (!result || !overwrite(self, result.get()))
-      return fall_back(entries::sharpen__default, self, by);
+  if (!writers::sharpen(self_, by_)) {
+    Ref result = run_for_array(py::sharpen_default_kernel_, array_object(self_), by_);
+    if (!result || !overwrite(self_, result.get()))
+      return fall_back(entries::sharpen__default_, self_, by_);
   }
-  if (!count_write(self)) return Ref();
+  if (!count_write(self_)) return Ref();
   if (recorded) {
-    if (!SharpenBackward0::record(self, before.get(), by)) return Ref();
+    if (!SharpenBackward0::record(self_, before.get(), by_)) return Ref();
   }
-  return Ref::borrow(self);
+  return Ref::borrow(self_);
 }

@@ -10,21 +10,21 @@ struct ShrinkBackward0 final : Node {
 
   static const NodeClass table;
 
-  static bool record(PyObject* out, PyObject* self, PyObject* lambd, PyObject* mode);
+  static bool record(PyObject* out, PyObject* self_, PyObject* lambd_, PyObject* mode_);
   static bool apply(Node* base, PyObject* grad, PyObject** results);
   static void release(Node* base, bool all);
   static int traverse(Node* base, visitproc visit, void* arg);
   static PyGetSetDef properties[];
 };
 
-bool ShrinkBackward0::record(PyObject* out, PyObject* self, PyObject* lambd, PyObject* mode) {
+bool ShrinkBackward0::record(PyObject* out, PyObject* self_, PyObject* lambd_, PyObject* mode_) {
   Node* base = new_node(&ShrinkBackward0::table, out);
   if (base == nullptr) return false;
   auto* node = static_cast<ShrinkBackward0*>(base);
-  set_edge(base, 0, self);
+  set_edge(base, 0, self_);
   if (!save(node->saved_result, out)) return false;
-  if (!save(node->saved_lambd, lambd)) return false;
-  if (!save(node->saved_mode, mode)) return false;
+  if (!save(node->saved_lambd, lambd_)) return false;
+  if (!save(node->saved_mode, mode_)) return false;
   return true;
 }
 
@@ -32,21 +32,22 @@ bool ShrinkBackward0::apply(Node* base, PyObject* grad, PyObject** results) {
   auto* node = static_cast<ShrinkBackward0*>(base);
   Ref result_ = saved(node, "result", node->saved_result);
   if (!result_) return false;
-  Ref lambd = saved(node, "lambd", node->saved_lambd);
-  if (!lambd) return false;
-  Ref mode = saved(node, "mode", node->saved_mode);
-  if (!mode) return false;
-  Ref for_self;
+  Ref lambd_ = saved(node, "lambd", node->saved_lambd);
+  if (!lambd_) return false;
+  Ref mode_ = saved(node, "mode", node->saved_mode);
+  if (!mode_) return false;
+  Ref self_gradient;
 #line 14 "derivatives.yaml"
-  Ref t1 = times(lambd.get(), py::constant_2);
+  Ref t1 = times(lambd_.get(), py::constant_2);
   if (!t1) return false;
 #line 14 "derivatives.yaml"
   Ref t0 = minus(t1.get(), py::constant_1);
   if (!t0) return false;
 #line 14 "derivatives.yaml"
-  for_self = invoke(py::small_helpers_shrink_backward, grad, result_.get(), t0.get(), mode.get());
-  if (!for_self) return false;
-  results[0] = gradient(for_self);
+  self_gradient =
+      invoke(py::small_helpers_shrink_backward, grad, result_.get(), t0.get(), mode_.get());
+  if (!self_gradient) return false;
+  results[0] = gradient(self_gradient);
   return true;
 }
 
@@ -82,16 +83,16 @@ const NodeClass ShrinkBackward0::table = {
 }  // namespace
 
 // shrink(Tensor self, float lambd=0.5, *, str mode='hard') -> Tensor
-Ref shrink_default(PyObject* self, PyObject* lambd, PyObject* mode) {
-  if (!(!entries::shrink_default.replaced && is_plain(self) && has_float_dtype(self))) {
-    return fall_back(entries::shrink_default, self, lambd, mode);
+Ref shrink_default_(PyObject* self_, PyObject* lambd_, PyObject* mode_) {
+  if (!(!entries::shrink_default_.replaced && is_plain(self_) && has_float_dtype(self_))) {
+    return fall_back(entries::shrink_default_, self_, lambd_, mode_);
   }
-  Ref result = run_for_array(py::shrink_default_kernel, array_object(self), lambd, mode);
-  if (!result) return fall_back(entries::shrink_default, self, lambd, mode);
+  Ref result = run_for_array(py::shrink_default_kernel_, array_object(self_), lambd_, mode_);
+  if (!result) return fall_back(entries::shrink_default_, self_, lambd_, mode_);
   Ref out = new_tensor(std::move(result));
   if (!out) return Ref();
-  if (grad_enabled && requires_grad(self)) {
-    if (!ShrinkBackward0::record(out.get(), self, lambd, mode)) return Ref();
+  if (grad_enabled && requires_grad(self_)) {
+    if (!ShrinkBackward0::record(out.get(), self_, lambd_, mode_)) return Ref();
   }
   return out;
 }

@@ -9,42 +9,42 @@ struct TotalBackward0 final : Node {
 
   static const NodeClass table;
 
-  static bool record(PyObject* out, PyObject* self, PyObject* keepdim);
+  static bool record(PyObject* out, PyObject* self_, PyObject* keepdim_);
   static bool apply(Node* base, PyObject* grad, PyObject** results);
   static void release(Node* base, bool all);
   static int traverse(Node* base, visitproc visit, void* arg);
   static PyGetSetDef properties[];
 };
 
-bool TotalBackward0::record(PyObject* out, PyObject* self, PyObject* keepdim) {
+bool TotalBackward0::record(PyObject* out, PyObject* self_, PyObject* keepdim_) {
   if (!is_differentiable(out)) return true;
   Node* base = new_node(&TotalBackward0::table, out);
   if (base == nullptr) return false;
   auto* node = static_cast<TotalBackward0*>(base);
-  set_edge(base, 0, self);
-  if (!save(node->saved_keepdim, keepdim)) return false;
-  if (!save(node->saved_self_sym_sizes, sizes_of(self))) return false;
+  set_edge(base, 0, self_);
+  if (!save(node->saved_keepdim, keepdim_)) return false;
+  if (!save(node->saved_self_sym_sizes, sizes_of(self_))) return false;
   return true;
 }
 
 bool TotalBackward0::apply(Node* base, PyObject* grad, PyObject** results) {
   auto* node = static_cast<TotalBackward0*>(base);
-  Ref keepdim = saved(node, "keepdim", node->saved_keepdim);
-  if (!keepdim) return false;
-  Ref self_sym_sizes = saved(node, "self_sym_sizes", node->saved_self_sym_sizes);
-  if (!self_sym_sizes) return false;
-  Ref for_self;
-  const int t0 = is_true(keepdim.get());
+  Ref keepdim_ = saved(node, "keepdim", node->saved_keepdim);
+  if (!keepdim_) return false;
+  Ref self_sym_sizes_ = saved(node, "self_sym_sizes", node->saved_self_sym_sizes);
+  if (!self_sym_sizes_) return false;
+  Ref self_gradient;
+  const int t0 = is_true(keepdim_.get());
   if (t0 < 0) return false;
   if (t0 > 0) {
 #line 12 "derivatives.yaml"
-    for_self = Ref::borrow(grad);
+    self_gradient = Ref::borrow(grad);
   } else {
 #line 12 "derivatives.yaml"
-    for_self = ops::expand_default(grad, self_sym_sizes.get(), Py_True);
-    if (!for_self) return false;
+    self_gradient = ops::expand_default_(grad, self_sym_sizes_.get(), Py_True);
+    if (!self_gradient) return false;
   }
-  results[0] = gradient(for_self);
+  results[0] = gradient(self_gradient);
   return true;
 }
 
@@ -80,25 +80,25 @@ const NodeClass TotalBackward0::table = {
 }  // namespace
 
 // total(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor
-Ref total_default(PyObject* self, PyObject* dim, PyObject* keepdim, PyObject* dtype) {
-  if (!(!entries::total_default.replaced && is_plain(self) &&
-        is_instance_or_none(dtype, py::dtypes_runtime_dtype) && is_not_half(self))) {
-    return fall_back(entries::total_default, self, dim, keepdim, dtype);
+Ref total_default_(PyObject* self_, PyObject* dim_, PyObject* keepdim_, PyObject* dtype_) {
+  if (!(!entries::total_default_.replaced && is_plain(self_) &&
+        is_instance_or_none(dtype_, py::dtypes_runtime_dtype) && is_not_half(self_))) {
+    return fall_back(entries::total_default_, self_, dim_, keepdim_, dtype_);
   }
-  Ref dim_ints = int_tuple_or_none(dim, py::dispatch_runtime_int_tuple, py::constant_1);
+  Ref dim_ints = int_tuple_or_none(dim_, py::dispatch_runtime_int_tuple, py::constant_1);
   if (!dim_ints) return Ref();
-  dim = dim_ints.get();
-  Ref dtype_numpy = numpy_dtype(dtype);
+  dim_ = dim_ints.get();
+  Ref dtype_numpy = numpy_dtype(dtype_);
   if (!dtype_numpy) return Ref();
-  Ref result = kernels::total(self, dim, keepdim, dtype_numpy.get());
+  Ref result = kernels::total(self_, dim_, keepdim_, dtype_numpy.get());
   if (!result)
-    result = run_for_array(py::total_default_kernel, array_object(self), dim, keepdim,
+    result = run_for_array(py::total_default_kernel_, array_object(self_), dim_, keepdim_,
                            dtype_numpy.get());
-  if (!result) return fall_back(entries::total_default, self, dim, keepdim, dtype);
+  if (!result) return fall_back(entries::total_default_, self_, dim_, keepdim_, dtype_);
   Ref out = new_tensor(std::move(result));
   if (!out) return Ref();
-  if (grad_enabled && requires_grad(self)) {
-    if (!TotalBackward0::record(out.get(), self, keepdim)) return Ref();
+  if (grad_enabled && requires_grad(self_)) {
+    if (!TotalBackward0::record(out.get(), self_, keepdim_)) return Ref();
   }
   return out;
 }
