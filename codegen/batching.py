@@ -17,6 +17,8 @@ from codegen.schema.types import FunctionSchema, ListType, OptionalType
 from codegen.source import Diagnostics
 from codegen.vocabulary import did_you_mean
 
+# The parameters of a rule.
+_RULE = ("level", "operator", "values")
 # Arguments that count the dimensions of the Tensor they stand beside.
 _DIMENSIONS = frozenset(("dim", "dims", "dim0", "dim1", "dim2", "dimension"))
 
@@ -68,8 +70,19 @@ def _dims(schema: FunctionSchema) -> tuple[int, ...]:
 
 def check_batching(functions: Iterable[NativeFunction], rules: FunctionIndex, diagnostics: Diagnostics) -> None:
     """Every rule that a `batching` names exists."""
+    known = rule_names(rules)
     for function in functions:
         name = function.batching
-        if name is not None and (rules.get(str(name)) is None or str(name).startswith("_")):
-            public = [rule.name for rule in rules if not rule.name.startswith("_")]
-            diagnostics.error(name.span(), f"no rule '{name}' in runtime/func/rules", did_you_mean(str(name), public))
+        if name is not None and str(name) not in known:
+            diagnostics.error(name.span(), f"no rule '{name}' in runtime/func/rules", did_you_mean(str(name), known))
+
+
+def rule_names(functions: FunctionIndex) -> set[str]:
+    """The rules among the functions of runtime/func/rules: those that take what a rule is given."""
+    return {
+        function.name
+        for function in functions
+        if not function.name.startswith("_")
+        and function.parameters is not None
+        and tuple(parameter.name for parameter in function.parameters) == _RULE
+    }

@@ -21,9 +21,7 @@ from codegen.names import python
 from codegen.samples import parse_sample
 from codegen.schema.types import SchemaKind
 from codegen.source import Diagnostics, ParseError, Text
-from codegen.vocabulary import did_you_mean
-
-COMPOSITE_KEYS = ("CompositeImplicitAutograd", "CompositeExplicitAutograd")
+from codegen.vocabulary import COMPOSITE_KEYS, did_you_mean
 
 
 def values_used(expr: TypedExpr) -> set[str]:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from codegen.batching import BatchingPlan, plan_batching
 from codegen.callables import FunctionIndex, PythonFunction
 from codegen.callees import OperatorTable
-from codegen.check import COMPOSITE_KEYS, values_used
+from codegen.check import values_used
 from codegen.formula.typed import (
     BOOL,
     DTYPE,
@@ -57,6 +57,7 @@ from codegen.schema.types import (
     base_type,
 )
 from codegen.source import Text
+from codegen.vocabulary import COMPOSITE_KEYS, CPU_ORDER
 
 # -- Nodes
 
@@ -242,7 +243,7 @@ class FastPath:
 @dataclass(frozen=True, slots=True)
 class OperatorPlan:
     """One overload.  `kind`: `kernel` (function on arrays), `implicit`, `explicit` (composite functions on
-    Tensors), `declared` (none: a call fails).
+    Tensors), `declared` (none: a call fails).  Of the implementations the first one serves the CPU, where one does.
     """
 
     name: OperatorName
@@ -675,11 +676,9 @@ def _plan_operator(
         found = composites.get(schema.name.python_name)
         if found is not None:
             implementations.append(("CompositeImplicitAutograd", found))
-    keys = {key for key, _ in implementations}
-    kind = "implicit" if "CompositeImplicitAutograd" in keys and len(keys) == 1 else "explicit" if keys else "declared"
-    if keys - set(COMPOSITE_KEYS):
-        kind = "kernel"
-        implementations.sort(key=lambda item: item[0] in COMPOSITE_KEYS)
+    # What serves the CPU comes first: the straight way runs it, and the general path finds the same.
+    implementations.sort(key=lambda item: CPU_ORDER.index(item[0]) if item[0] in CPU_ORDER else len(CPU_ORDER))
+    kind = _KINDS.get(implementations[0][0], "declared") if implementations else "declared"
     inplace, out = _variants(function)
     in_float32 = _computes_in_float32(function, kind)
     returns_list = len(schema.returns) == 1 and isinstance(schema.returns[0].type, ListType)
@@ -712,6 +711,14 @@ def _computes_in_float32(function: NativeFunction, kind: str) -> bool:
     if not takes_tensors or schema.is_view or kind == "declared":
         return False
     return function.half == "float32" if function.half is not None else kind == "kernel"
+
+
+_KINDS = {
+    "CPU": "kernel",
+    "CompositeExplicitAutogradNonFunctional": "explicit",
+    "CompositeExplicitAutograd": "explicit",
+    "CompositeImplicitAutograd": "implicit",
+}
 
 
 def _variants(function: NativeFunction) -> tuple[OperatorName | None, OperatorName | None]:

@@ -25,6 +25,11 @@ COMPOSITE_KEYS = frozenset(
     )
 )
 
+CPU_ORDER = (
+    "CPU", "CompositeExplicitAutogradNonFunctional", "CompositeExplicitAutograd", "CompositeImplicitAutograd",
+)  # fmt: skip
+"""The keys whose kernels serve Tensors on the CPU; the first one that an operator has does."""
+
 KERNEL_KEYS = (
     COMPOSITE_KEYS
     | frozenset(functionality + backend for functionality in _FUNCTIONALITIES for backend in BACKENDS)

@@ -21,7 +21,7 @@ from runtime.dtypes import as_dtype, can_cast, from_numpy, get_default_dtype, pr
 from runtime.half import FLOAT32, computable, in_float32, is_half, rounded, shared_half
 from runtime.inference import straight_copy, untrack
 from runtime.kernel_table import ArrayKernel, Kernel, KernelTable, backend_of
-from runtime.keys import COMPOSITE_EXPLICIT, COMPOSITE_IMPLICIT, ZERO
+from runtime.keys import COMPOSITE_IMPLICIT, COMPOSITES, CPU, ZERO
 from runtime.linear import edge_of
 from runtime.modes import Variant, everywhere, grad_mode, interest, plain, plain_types, tell_recorded
 from runtime.native import core
@@ -122,7 +122,7 @@ class Operator:
 
     def _traced(self) -> Callable[..., Any] | None:
         """The CompositeImplicitAutograd function, where no kernel comes before it."""
-        before = ("CPU", COMPOSITE_EXPLICIT)
+        before = (CPU, *COMPOSITES[:-1])
         function = None if any(key in self.kernels for key in before) else self.kernels.get(COMPOSITE_IMPLICIT)
         return in_float32(function) if function is not None and self.in_float32 else function
 
@@ -607,7 +607,7 @@ class Operator:
         target = args[0]
         promoted = self.promotion is not None and self.promotion[0] == "default"
         plain = plain_types if grad_mode.inference and self._is_all_that_is_unusual() else modes.plain
-        if not promoted or type(target) not in plain or "CPU" not in self.kernels:
+        if not promoted or type(target) not in plain or CPU not in self.kernels:
             return False
         array = target._array
         dtype = array.dtype
@@ -628,7 +628,7 @@ class Operator:
             else:
                 return False
         try:
-            result = self.kernels["CPU"](*values)
+            result = self.kernels[CPU](*values)
         except Exception:
             return False  # the general path says what is wrong
         if type(result) is not np.ndarray or result.dtype is not dtype or result.shape != array.shape:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
-from runtime.keys import AUTOGRAD, COMPOSITE_EXPLICIT, COMPOSITE_IMPLICIT, CPU, DispatchKeySet
+from runtime.keys import AUTOGRAD, COMPOSITE_IMPLICIT, COMPOSITES, CPU, DispatchKeySet
 from runtime.linear import edge_of
 from runtime.node import Node
 from runtime.tensor import Tensor
@@ -150,7 +150,7 @@ def backend_of(values: Sequence[Any]) -> str:
 
 def resolve(operator: Operator, backend: str) -> tuple[str, Kernel] | None:
     """The kernel that calls with arguments of a backend take, and the key it stands under; None if there is none."""
-    for key in (backend, COMPOSITE_EXPLICIT, COMPOSITE_IMPLICIT):
+    for key in (backend, *COMPOSITES):
         kernel = operator.table.get(key) if operator.table is not None else None
         kernel = kernel or _built_in(operator, key)
         if kernel is not None:
@@ -163,7 +163,7 @@ def _built_in(operator: Operator, key: str) -> Kernel | None:
     function = operator.built_in.get(key)
     if function is None:
         return None
-    return ArrayKernel(function) if key == CPU else CompositeKernel(function)
+    return CompositeKernel(function) if key in COMPOSITES else ArrayKernel(function)
 
 
 def autograd_kernel(operator: Operator, backend: str) -> Kernel | None:

@@ -9,6 +9,9 @@ CPU: Final = "CPU"
 AUTOGRAD: Final = "Autograd"
 COMPOSITE_IMPLICIT: Final = "CompositeImplicitAutograd"
 COMPOSITE_EXPLICIT: Final = "CompositeExplicitAutograd"
+COMPOSITE_NON_FUNCTIONAL: Final = "CompositeExplicitAutogradNonFunctional"
+# The keys that hold for every backend; the first one that an operator has counts where the backend has no kernel.
+COMPOSITES: Final = (COMPOSITE_NON_FUNCTIONAL, COMPOSITE_EXPLICIT, COMPOSITE_IMPLICIT)
 ZERO: Final = "ZeroTensor"
 
 # fmt: off
@@ -37,7 +40,7 @@ _ALIASES = (
     COMPOSITE_IMPLICIT,
     COMPOSITE_EXPLICIT,
     "CompositeImplicitAutogradNestedTensor",
-    "CompositeExplicitAutogradNonFunctional",
+    COMPOSITE_NON_FUNCTIONAL,
 )
 KEYS: Final = frozenset(
     (*_BACKENDS, *_FUNCTIONALITIES, *_ALIASES, *(AUTOGRAD + name for name in (*_BACKENDS, "Other", "NestedTensor")))

@@ -7,9 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from codegen.paths import Paths
+from codegen.batching import rule_names
+from codegen.callables import FunctionIndex
+from codegen.paths import Paths, project_paths
 from codegen.pipeline import Result
 from codegen.plan import Plan
+from codegen.source import Diagnostics
+from runtime.func.rules import RULES
 
 KERNELS = """\
 def one(self): return self
@@ -78,3 +82,23 @@ def test_private_functions_are_no_rules(analysed: Callable[..., Result], small_p
 def test_the_rule_goes_into_the_output(emitted: Callable[..., dict[str, str]]) -> None:
     text = "- func: f(Tensor self, int dim) -> Tensor\n  dispatch: {CPU: along}\n"
     assert "batching=('along', (0,), (1,))," in emitted(text, "[]", "", KERNELS)["operators.py"]
+
+
+def test_words_are_the_rules_that_vmap_has() -> None:
+    diagnostics = Diagnostics()
+    folder = project_paths().runtime / "func" / "rules"
+    assert rule_names(FunctionIndex([folder], diagnostics)) == set(RULES)
+    assert not diagnostics
+    assert {"pointwise", "reduction", "along", "loop"} <= set(RULES)
+
+
+@pytest.mark.parametrize("word", ["random_call", "aligned", "fallback_warnings", "random"])
+def test_functions_that_are_no_rules_are_no_words(
+    analysed: Callable[..., Result], small_paths: Paths, word: str
+) -> None:
+    (small_paths.runtime / "func/rules/small.py").unlink()
+    for path in (project_paths().runtime / "func" / "rules").glob("*.py"):
+        (small_paths.runtime / "func/rules" / path.name).write_text(path.read_text())
+    entry = f"- func: f(Tensor self) -> Tensor\n  variants: function\n  batching: {word}\n  dispatch: {{CPU: one}}\n"
+    result = analysed(entry, "[]", kernels=KERNELS)
+    assert [item.message for item in result.diagnostics.items] == [f"no rule '{word}' in runtime/func/rules"]

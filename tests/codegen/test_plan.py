@@ -8,8 +8,13 @@ from typing import Any
 import pytest
 
 from codegen.formula.typed import Variable, VariableKind, walk
-from codegen.pipeline import Result
+from codegen.paths import Paths
+from codegen.pipeline import Result, emit
 from codegen.plan import NodePlan, Plan
+from codegen.vocabulary import COMPOSITE_KEYS, CPU_ORDER
+from runtime import ones
+from runtime.dispatch import Operator
+from runtime.keys import COMPOSITES, CPU, KEYS
 
 KERNELS = """\
 def one(self): return self
@@ -233,3 +238,39 @@ def test_a_formula_is_linear_in_the_gradient(analysed: Callable[..., Result], fo
         BASE + schema, FORMULAS + f"- name: f(Tensor self) -> Tensor\n  self: '{formula}'\n", HELPERS, KERNELS
     )
     assert (result.plan is not None) == linear, [item.message for item in result.diagnostics.items]
+
+
+@pytest.mark.parametrize(
+    ("dispatch", "kind", "kernel"),
+    [
+        ("{Meta: number, CPU: one}", "kernel", "one"),
+        ("{CPU: one, Meta: number}", "kernel", "one"),
+        ("{CompositeExplicitAutogradNonFunctional: made, CPU: one}", "kernel", "one"),
+        ("{CompositeExplicitAutogradNonFunctional: made, Meta: one}", "explicit", "made"),
+        ("{CompositeExplicitAutograd: made, Meta: one}", "explicit", "made"),
+        ("{Meta: one}", "declared", None),
+    ],
+)
+def test_the_kernel_for_the_cpu_is_chosen_once(
+    planned: Callable[..., Plan], small_paths: Paths, dispatch: str, kind: str, kernel: str | None
+) -> None:
+    (small_paths.runtime / "composite" / "small.py").write_text("def made(self): ...\n")
+    plan = planned(f"- func: f(Tensor self) -> Tensor\n  variants: function\n  dispatch: {dispatch}\n", "[]", "", (
+        "def one(self): ...\ndef number(self): ...\n"
+    ))  # fmt: skip
+    (operator,) = plan.operators
+    assert operator.kind == kind
+    if kernel is not None:
+        assert operator.implementation.name == kernel
+    files = dict(emit(small_paths, plan))
+    straight = [line for line in files["operators.py"].splitlines() if line.startswith("f_default_kernel = ")]
+    assert straight == (["f_default_kernel = small_kernels.one"] if kind == "kernel" else [])
+
+
+def test_the_general_path_looks_for_kernels_in_the_same_order() -> None:
+    assert (CPU, *COMPOSITES) == CPU_ORDER
+    assert set(COMPOSITES) < COMPOSITE_KEYS < KEYS
+    kernels = {"Meta": lambda array: -array, "CPU": lambda array: array * 2}
+    assert Operator("twice(Tensor self) -> Tensor", len, kernels)(ones(2)).tolist() == [2.0, 2.0]
+    functions = {"CompositeExplicitAutogradNonFunctional": lambda self: self * 3, "CompositeExplicitAutograd": len}
+    assert Operator("thrice(Tensor self) -> Tensor", len, functions)(ones(2)).tolist() == [3.0, 3.0]

@@ -9,6 +9,7 @@ dimension taken into account; the others say it with other operators.
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any
 
 from runtime import ops
@@ -26,11 +27,22 @@ __all__ = ["RULES", "perform"]
 
 Rule = Callable[["VmapLevel", "Operator", list[Any]], Any]
 
+# By these parameters rules are known, to the generator, too (`codegen.batching.rule_names`).
+_PARAMETERS = ("level", "operator", "values")
+
+
+def _is_rule(function: object, module: ModuleType) -> bool:
+    if not isinstance(function, FunctionType) or function.__module__ != module.__name__:
+        return False
+    code = function.__code__
+    return code.co_varnames[: code.co_argcount] == _PARAMETERS and not function.__name__.startswith("_")
+
+
 RULES: dict[str, Rule] = {
     name: function
     for module in (families, indexing, nn, products, shapes)
     for name, function in vars(module).items()
-    if getattr(function, "__module__", None) == module.__name__ and not name.startswith("_")
+    if _is_rule(function, module)
 }
 
 # Rules that give the arguments their shapes and call the operator: its in-place variant can be called as well.
