@@ -65,6 +65,25 @@ HALF_KINDS = (
 
 
 @dataclass(frozen=True, slots=True)
+class Numbers:
+    """Gradwright's `numbers:` key: how Python ints among `arguments` become elements of an integer dtype.
+
+    `kind` is one of NUMBER_KINDS.  Without the key those that take part in promotion wrap around, and others have to
+    fit.
+    """
+
+    kind: str
+    arguments: tuple[str, ...]
+
+
+NUMBER_KINDS = (
+    "wrap",  # modulo the size of the dtype
+    "fit",  # an error where the dtype cannot hold them
+    "as_is",  # the kernel looks at them
+)
+
+
+@dataclass(frozen=True, slots=True)
 class NativeFunction:
     """One entry of native_functions.yaml."""
 
@@ -85,6 +104,7 @@ class NativeFunction:
     manual_cpp_binding: bool = False
     batching: Text | None = None  # Gradwright: the rule by which vmap batches its calls
     linear: tuple[frozenset[str], ...] = ()  # Gradwright: arguments in which it is linear together, where only it knows
+    numbers: Numbers | None = None  # Gradwright: how ints become elements of integer dtypes
     half: str | None = None  # Gradwright: how half precision is computed, one of HALF_KINDS; None: by its kind
     late_bound: bool = False  # declared, and nothing implements it
     variant_of: OperatorName | None = None  # an in-place or out variant that its functional operator implements

@@ -183,11 +183,6 @@ class ParameterPlan:
     is_placement: bool
 
 
-def takes_dtype(parameters: Sequence[ParameterPlan]) -> bool:
-    """Whether a call may ask for a dtype: then its result may have one that is not differentiable."""
-    return any(str(parameter.type).startswith("ScalarType") for parameter in parameters)
-
-
 @dataclass(frozen=True, slots=True)
 class FactoryDtype:
     """The dtype of a factory that is not told one.
@@ -270,6 +265,7 @@ class OperatorPlan:
     source: NativeFunction
     batching: BatchingPlan | None = None
     in_float32: bool = False  # half precision is computed in float32, and the results are rounded once
+    numbers: tuple[tuple[str, str], ...] = ()  # its Scalars and what becomes of them, one of NUMBER_KINDS
     keyed_nodes: tuple[tuple[str, NodePlan], ...] = ()  # of autograd keys that have formulas of their own
     factors: tuple[tuple[str, ...], ...] = ()  # groups of arguments that make the result zero by being zero
 
@@ -278,6 +274,16 @@ class OperatorPlan:
         """All of its Nodes."""
         own = (node for node in (self.node, self.inplace_node) if node is not None)
         return (*own, *(node for _, node in self.keyed_nodes))
+
+    def may_lack_gradient(self, node: NodePlan) -> bool:
+        """Whether a result may have a dtype without gradients though an argument has them.
+
+        A call may have asked for it; or elements of several Tensors move into what has the dtype of the first one.
+        """
+        if any(str(parameter.type).startswith("ScalarType") for parameter in self.parameters):
+            return True
+        moves = self.kind == "kernel" and self.promotion is None and not self.in_float32
+        return moves and sum(not edge.is_list for edge in node.edges) > 1
 
     @property
     def differentiable(self) -> bool:
@@ -697,7 +703,22 @@ def _plan_operator(
         entry is not None and node is None, () if function.late_bound else samples_of(function),
         _formula_texts(entry) if entry is not None else (),
         function, None if kind == "implicit" else plan_batching(function), in_float32,
+        numbers=_numbers(function, kind),
     )  # fmt: skip
+
+
+def _numbers(function: NativeFunction, kind: str) -> tuple[tuple[str, str], ...]:
+    """What becomes of Python ints where a kernel promotes to an integer dtype; without promotion it looks itself."""
+    promotion, said = function.promotion, function.numbers
+    if promotion is None or kind != "kernel":
+        return ()
+    found = []
+    for argument in function.schema.arguments:
+        if str(plain_type(argument.type)).rstrip("?") == "Scalar":
+            takes_part = promotion.arguments is None or argument.name in promotion.arguments
+            own = said.kind if said is not None and argument.name in said.arguments else None
+            found.append((argument.name, own or ("wrap" if takes_part else "fit")))
+    return tuple(found)
 
 
 def _computes_in_float32(function: NativeFunction, kind: str) -> bool:

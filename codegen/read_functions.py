@@ -13,10 +13,12 @@ from codegen.model import (
     DTYPE_GROUPS,
     DTYPE_KINDS,
     HALF_KINDS,
+    NUMBER_KINDS,
     PROMOTION_KINDS,
     DispatchEntry,
     ElementTypes,
     NativeFunction,
+    Numbers,
     Promotion,
 )
 from codegen.pieces import comma_separated, part, stripped
@@ -40,6 +42,7 @@ KEYS = frozenset((
     "autogen", "tags", "python_module", "category_override", "cpp_no_default_args", "device_check",
     "device_guard", "manual_cpp_binding", "manual_kernel_registration", "ufunc_inner_loop",
     "use_const_ref_for_mutable_tensors", "promotion", "dtypes", "samples", "domain", "batching", "linear", "half",
+    "numbers",
 ))  # fmt: skip
 
 _RARE_BOOLEANS = ("device_guard", "manual_kernel_registration", "use_const_ref_for_mutable_tensors")
@@ -121,6 +124,7 @@ class FunctionReader:
             batching=self._batching(fields),
             linear=self._linear(fields, schema),
             half=self._half(fields),
+            numbers=self._numbers(fields, schema),
         )
         self._rare_keys(fields, schema)
         self._conflicts(fields, function)
@@ -465,6 +469,21 @@ class FunctionReader:
         nodes = self.yaml.sequence(node, "'linear'", hint) or () if isinstance(node, yaml.SequenceNode) else [node]
         texts = [self.yaml.scalar(item, "'linear'", hint) for item in nodes]
         return tuple(frozenset(self._arguments(stripped(text), schema, ("Tensor",))) for text in texts if text)
+
+    def _numbers(self, fields: Fields, schema: FunctionSchema) -> Numbers | None:
+        if "numbers" not in fields:
+            return None
+        hint = f"write 'fit(min, max)'; the kinds are {', '.join(NUMBER_KINDS)}"
+        text = self.yaml.scalar(fields["numbers"][1], "'numbers'", hint)
+        if text is None:
+            return None
+        text = stripped(text)
+        match = _PROMOTION.fullmatch(text.value)
+        if match is None or match[1] not in NUMBER_KINDS or match[2] is None:
+            close = did_you_mean(match[1], NUMBER_KINDS) if match is not None and match[1] not in NUMBER_KINDS else None
+            self.yaml.diagnostics.error(text.span(), f"'{text}' does not say what numbers do", close or hint)
+            return None
+        return Numbers(match[1], self._arguments(part(text, match.start(3), match.end(3)), schema, ("Scalar",)))
 
     def _half(self, fields: Fields) -> str | None:
         if "half" not in fields:

@@ -5,7 +5,6 @@ Factories that fill a shape (`zeros`, `arange`, ...) are operators and come from
 
 from __future__ import annotations
 
-import math
 import warnings
 from typing import Any
 
@@ -301,7 +300,7 @@ def _integers(numbers: list[Any], wanted: DType) -> np.ndarray[Any, Any]:
         smallest = info.min if wanted.is_signed else -info.max
         if any(type(number) is int and not -(2**63) <= number < 2**63 for number in numbers):
             raise ValueError("Overflow when unpacking long long")
-    if any(isinstance(number, float) and not math.isfinite(number) for number in numbers):
+    if any(isinstance(number, float) and not info.min <= number <= info.max for number in numbers):
         raise overflow
     numbers = [int(number) for number in numbers]
     if max(numbers) > info.max or min(numbers) < smallest:

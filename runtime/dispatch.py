@@ -21,6 +21,7 @@ from runtime.dtypes import as_dtype, can_cast, from_numpy, get_default_dtype, pr
 from runtime.half import FLOAT32, computable, in_float32, is_half, rounded, shared_half
 from runtime.inference import straight_copy, untrack
 from runtime.kernel_table import ArrayKernel, Kernel, KernelTable, backend_of
+from runtime.kernels._common import element
 from runtime.keys import COMPOSITE_IMPLICIT, COMPOSITES, CPU, ZERO
 from runtime.linear import edge_of
 from runtime.modes import Variant, everywhere, grad_mode, interest, plain, plain_types, tell_recorded
@@ -39,6 +40,8 @@ optional_real_numbers = frozenset((int, float, type(None)))
 
 # Operators that write the same value to all elements, so that some of those may be one in memory.
 _ONE_VALUE = frozenset(("fill", "zero"))
+# Kinds of promotion whose dtype is that of the result.
+_PROMOTED_RESULTS = frozenset(("default", "int_to_float", "bool_to_int"))
 
 
 class Operator:
@@ -60,6 +63,7 @@ class Operator:
         view: "single" or "multi" where results share memory with the first aliased argument.
         saves_self: whether the derivative needs `self`, so that an in-place variant keeps a copy.
         never_differentiable: results have no gradient, and that is no mistake.
+        numbers: the Scalars that become elements where the dtype is one of integers, and whether they wrap around.
         in_float32: half precision is computed in float32, and results are rounded once.
         batching: the rule by which vmap batches its calls, and the positions of Tensors and of dimensions.
 
@@ -90,6 +94,7 @@ class Operator:
         view: Literal["single", "multi"] | None = None,
         saves_self: bool = False,
         never_differentiable: bool = False,
+        numbers: tuple[tuple[str, bool], ...] = (),
         in_float32: bool = False,
         batching: tuple[str, tuple[int, ...], tuple[int, ...]] | None = None,
     ) -> None:
@@ -107,6 +112,7 @@ class Operator:
         self.view = view
         self.saves_self = saves_self
         self.never_differentiable = never_differentiable
+        self.numbers = numbers
         self.in_float32 = in_float32
         self.batching = batching
         self._set_traced()
@@ -252,6 +258,10 @@ class Operator:
         if found.kind_name not in kinds:
             refused = RuntimeError if error == "RuntimeError" else NotImplementedError
             raise refused(f"\"{self.name}\" not implemented for '{found.scalar_name}'\n  schema: {self.schema}")
+
+    @cached_property
+    def _numbers(self) -> list[tuple[int, bool]]:
+        return [(self._names.index(name), wraps) for name, wraps in self.numbers]
 
     @cached_property
     def _result_type(self) -> Callable[[Sequence[Any]], Any]:
@@ -429,11 +439,15 @@ class Operator:
             if self.dtypes is not None:
                 self.check_dtypes(values)
             return None
-        promoted = promoted_dtype(self.promotion[0], [values[i] for i in self._promoted if values[i] is not None])
+        promoted = self._promoted_dtype(values)
         if self.dtypes is not None:
             at = self._dtype_position
             self._check_dtype(promoted if at is None or values[at] is None else values[at])
         return promoted.numpy
+
+    def _promoted_dtype(self, values: Sequence[Any]) -> DType:
+        assert self.promotion is not None
+        return promoted_dtype(self.promotion[0], [values[i] for i in self._promoted if values[i] is not None])
 
     def _half(self, values: Sequence[Any], wanted: np.dtype[Any] | None) -> np.dtype[Any] | None:
         """The half precision that results are rounded to after they were computed in float32."""
@@ -466,10 +480,12 @@ class Operator:
             if isinstance(value, Tensor):
                 if value._array.dtype is not wanted:
                     converted[i] = wrap(value._array.astype(wanted))
-            elif value is not None and wanted.kind in "iu" and not isinstance(value, bool):
-                converted[i] = int(np.asarray(value).astype(wanted)) if abs(value) > 127 else value
             elif value is not None and is_half(wanted):
-                converted[i] = wanted.type(value)
+                converted[i] = element(value, wanted, wraps=True)
+        if wanted.kind in "iu":
+            for i, wraps in self._numbers:
+                if type(values[i]) is int:
+                    converted[i] = element(values[i], wanted, wraps)
         return converted
 
     def _wrap(self, result: Any) -> Any:
@@ -536,9 +552,13 @@ class Operator:
             and any(t._edge is not None for t in self._tensors(values, positions))
         )
         views.check_inplace(target, needs_grad, self.signature.name in _ONE_VALUE)
+        if self.promotion is not None and self.promotion[0] in _PROMOTED_RESULTS:
+            self._check_castable(self._promoted_dtype(values), target)
         if self.traced is not None:
             before = self._snapshot(target) if needs_grad else target
-            written = ops.copy_(target, self._call_composite(self.traced, [before, *values[1:]]))
+            result = self._call_composite(self.traced, [before, *values[1:]])
+            self._check_fits(result._array, target)
+            written = ops.copy_(target, result)
             if needs_grad and written._edge is None:
                 views.rebase_history(target, Constant(written, [before, *self._tensors(values, range(1, len(values)))]))
             return written
@@ -654,19 +674,19 @@ class Operator:
         return self._snapshot(value) if shares(value, target) else value
 
     def _check_fits(self, result: np.ndarray, target: Tensor) -> None:
-        self._check_castable(result, target)
+        self._check_castable(from_numpy(result.dtype), target)
         if result.shape != target._array.shape:
             raise RuntimeError(
                 f"output with shape {list(target._array.shape)} doesn't match the broadcast shape {list(result.shape)}"
                 f"\n  schema: {self.schema}"
             )
 
-    def _check_castable(self, result: np.ndarray, target: Tensor) -> None:
-        array = target._array
-        if result.dtype is not array.dtype and not can_cast(from_numpy(result.dtype), from_numpy(array.dtype)):
+    def _check_castable(self, result: DType, target: Tensor) -> None:
+        wanted = target.dtype
+        if result is not wanted and not can_cast(result, wanted):
             raise RuntimeError(
-                f"result type {from_numpy(result.dtype).scalar_name} can't be cast to the desired output type "
-                f"{from_numpy(array.dtype).scalar_name}\n  schema: {self.schema}"
+                f"result type {result.scalar_name} can't be cast to the desired output type {wanted.scalar_name}"
+                f"\n  schema: {self.schema}"
             )
 
     def _keywords(self, args: Sequence[Any]) -> dict[str, Any]:
@@ -713,7 +733,7 @@ class Operator:
                 continue
             array = result._array
             views.check_tracked(target)
-            self._check_castable(array, target)
+            self._check_castable(from_numpy(array.dtype), target)
             if target._array.shape != array.shape:
                 target._array = np.empty(array.shape, target._array.dtype)
             np.copyto(target._array, array, casting="unsafe")

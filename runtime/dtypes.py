@@ -7,10 +7,12 @@ tensor, which outweighs a Python number, as long as they are of one kind (bool <
 from __future__ import annotations
 
 import builtins
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from runtime.kernels._common import check_int
 
 if TYPE_CHECKING:
     from runtime.tensor import Tensor
@@ -189,7 +191,10 @@ def dtype_of_number(value: object) -> dtype:
     if isinstance(value, builtins.bool | np.bool_):
         return bool
     if isinstance(value, builtins.int | np.integer):
-        return int64
+        if -(2**63) <= value < 2**63:
+            return int64
+        check_int(builtins.int(value))
+        return uint64
     if isinstance(value, builtins.float | np.floating):
         return _default
     if isinstance(value, complex | np.complexfloating):
@@ -278,9 +283,11 @@ def common(operands: Iterable[object]) -> dtype:
     return result
 
 
-def promoted_dtype(kind: str, operands: Iterable[object]) -> dtype:
+def promoted_dtype(kind: str, operands: Sequence[object]) -> dtype:
     """The dtype that `promotion: kind` in native_functions.yaml gives to operands."""
     wanted = common(operands)
+    if wanted is uint64 and not any(hasattr(operand, "_array") for operand in operands):
+        wanted = int64  # a factory makes integers of that, and numbers that it cannot hold are refused
     if kind == "int_to_float" and wanted.numpy.kind in "biu":
         return get_default_dtype()
     return int64 if kind == "bool_to_int" and wanted is bool else wanted

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from runtime import ops
-from runtime.kernels.indexing import cast_number
+from runtime.kernels._common import element
 from runtime.modes import plain
 from runtime.tensor import UNTRACKED, Tensor, wrap
 from runtime.views import bump_version
@@ -82,7 +82,7 @@ def _written_directly(self: Tensor, index: Any, value: Any) -> bool:
     if len(parts) > array.ndim or not all(_is_simple(part) for part in parts):
         return False
     if type(value) in (int, float, bool):
-        given = cast_number(value, array.dtype)
+        given = _element(value, array.dtype)
     elif type(value) in plain and value._edge is None and value._array.dtype is array.dtype:
         given = value._array
     else:
@@ -93,6 +93,12 @@ def _written_directly(self: Tensor, index: Any, value: Any) -> bool:
         return False  # the general path finds the words
     bump_version(self)
     return True
+
+
+def _element(value: Any, dtype: np.dtype[Any]) -> Any:
+    if isinstance(value, int) and not -(2**63) <= value < 2**63:
+        raise ValueError("Overflow when unpacking long long")
+    return element(value, dtype, wraps=dtype.kind in "fV")
 
 
 def _is_simple(part: object) -> bool:
@@ -112,7 +118,7 @@ def _as_value(self: Tensor, value: Any) -> Tensor:
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, bool | int | float | complex):
-        return wrap(np.asarray(cast_number(value, self._array.dtype)))
+        return wrap(np.asarray(_element(value, self._array.dtype)))
     raise TypeError(f"can't assign a {_type_name(value)} to a runtime.{self.dtype.scalar_name}Tensor")
 
 

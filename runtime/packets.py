@@ -10,6 +10,7 @@ import numpy as np
 from runtime import old_orders, ops
 from runtime.dispatch import Operator
 from runtime.dtypes import common_dtype
+from runtime.kernels._common import element
 from runtime.native import core
 from runtime.tensor import Tensor, wrap
 
@@ -190,7 +191,8 @@ def _is_number(value: Any) -> bool:
 
 def number_like(number: Any, tensor: Tensor) -> Tensor:
     """A 0-dim Tensor of a Python number that promotes with `tensor` as the number itself would."""
-    return wrap(np.asarray(number, dtype=common_dtype([tensor, number])))
+    dtype = common_dtype([tensor, number])
+    return wrap(np.asarray(element(number, dtype, wraps=True) if type(number) is int else number, dtype))
 
 
 # -- Python's signs

@@ -49,7 +49,7 @@ DERIVATIVES = """\
 """
 KEYS = (
     "func", "name", "variants", "dispatch", "autogen", "tags", "promotion", "dtypes", "samples", "domain", "batching",
-    "half",
+    "half", "numbers",
     "structured", "structured_delegate", "python_module", "precomputed", "ufunc_inner_loop", "cpp_no_default_args",
     "device_check", "self", "result", "output_differentiability", "tag", "desc", "<<", "x,y",
 )  # fmt: skip

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from codegen.formula.typed import Intrinsic, TypedExpr, Variable, VariableKind, walk
 from codegen.names import cpp
-from codegen.plan import EdgePlan, GradientPlan, NodePlan, OperatorPlan, ParameterPlan, SavedVariable, takes_dtype
+from codegen.plan import EdgePlan, GradientPlan, NodePlan, OperatorPlan, ParameterPlan, SavedVariable
 from codegen.targets.cpp_fusion import FusedFormula, fuse
 from codegen.targets.cpp_text import (
     COLUMNS,
@@ -158,7 +158,7 @@ def _property_lines(variable: SavedVariable, node: NodePlan) -> list[str]:
 def _record_lines(operator: OperatorPlan, node: NodePlan, library: Library, needs: Needs) -> list[str]:
     out = Statements()
     result = f"outs[{node.outputs[0]}]" if _several(node) else "out"
-    if takes_dtype(operator.parameters):
+    if operator.may_lack_gradient(node):
         out.add(f"if (!is_differentiable({result})) return true;")
     out.add(f"Node* base = new_node(&{node.class_name}::table, {result});")
     out.add("if (base == nullptr) return false;")

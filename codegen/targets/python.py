@@ -69,11 +69,11 @@ def _fields(view: Any) -> Mapping[str, Any]:
 
 def _nodes(operator: OperatorPlan, printer: PythonPrinter) -> Iterator[NodeView]:
     if operator.node is not None:
-        yield node_view(operator.node, operator.function, operator.parameters, printer)
+        yield node_view(operator, operator.node, operator.function, printer)
     if operator.inplace_node is not None and operator.inplace_function is not None:
-        yield node_view(operator.inplace_node, operator.inplace_function, operator.parameters, printer)
+        yield node_view(operator, operator.inplace_node, operator.inplace_function, printer)
     for key, node in operator.keyed_nodes:
-        yield node_view(node, f"{operator.function}_{key}", operator.parameters, printer)
+        yield node_view(operator, node, f"{operator.function}_{key}", printer)
 
 
 def _modules(plan: Plan) -> set[str]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from codegen.formula.typed import VariableKind, walk
 from codegen.names import FunctionNames, argument, local, slot
-from codegen.plan import EdgePlan, GradientPlan, NodePlan, ParameterPlan, SavedVariable, takes_dtype
+from codegen.plan import EdgePlan, GradientPlan, NodePlan, OperatorPlan, ParameterPlan, SavedVariable
 from codegen.targets.python_text import PythonPrinter, plain, tuple_of
 
 
@@ -29,8 +29,9 @@ class NodeView:
     record: tuple[str, ...]
 
 
-def node_view(node: NodePlan, function: str, parameters: tuple[ParameterPlan, ...], printer: PythonPrinter) -> NodeView:
-    """The Node class of an operator's callable `function` with these parameters."""
+def node_view(operator: OperatorPlan, node: NodePlan, function: str, printer: PythonPrinter) -> NodeView:
+    """A Node class of an operator, which its callable `function` makes."""
+    parameters = operator.parameters
     attributes = [name for variable in node.saved for name in _attributes(variable)]
     edges = [_edge_slot(edge) for edge in node.edges]
     return NodeView(
@@ -46,7 +47,7 @@ def node_view(node: NodePlan, function: str, parameters: tuple[ParameterPlan, ..
         tuple(_release_lines(node)),
         tuple(_properties(node)),
         plain(parameters),
-        (*_check_lines(parameters, node), *record_lines(parameters, node, node.class_name)),
+        (*_check_lines(operator, node), *record_lines(parameters, node, node.class_name)),
     )
 
 
@@ -118,15 +119,15 @@ def _result(node: NodePlan, index: int) -> str:
     return "out" if len(node.schema.returns) == 1 else f"out[{index}]"
 
 
-def differentiable(parameters: tuple[ParameterPlan, ...], node: NodePlan, is_: str = "in") -> str | None:
+def differentiable(operator: OperatorPlan, node: NodePlan, is_: str = "in") -> str | None:
     """The test of the result for a dtype that has derivatives, or `not in` those; None where it has to have one."""
-    if not node.single or not takes_dtype(parameters):
+    if not node.single or not operator.may_lack_gradient(node):
         return None
     return f"{_result(node, node.outputs[0])}._array.dtype.kind {is_} 'fcV'"
 
 
-def _check_lines(parameters: tuple[ParameterPlan, ...], node: NodePlan) -> list[str]:
-    test = differentiable(parameters, node, "not in")
+def _check_lines(operator: OperatorPlan, node: NodePlan) -> list[str]:
+    test = differentiable(operator, node, "not in")
     return [] if test is None else [f"if {test}:", "    return"]
 
 

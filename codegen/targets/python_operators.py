@@ -212,6 +212,9 @@ def _options(operator: OperatorPlan) -> list[str]:
         options.append(f"view={operator.view!r}")
     if operator.saves_self:
         options.append("saves_self=True")
+    numbers = _numbers(operator)
+    if numbers:
+        options.append(f"numbers={numbers!r}")
     if operator.in_float32:
         options.append("in_float32=True")
     if operator.batching is not None:
@@ -238,6 +241,11 @@ def _int_lines(operator: OperatorPlan, decline: str) -> list[str]:
     if len(tests) > 1:
         tests = [f"({test})" if " and " in test else test for test in tests]
     return [*lines, f"if {' or '.join(tests)}:", f"    {decline}"] if tests else []
+
+
+def _numbers(operator: OperatorPlan) -> tuple[tuple[str, bool], ...]:
+    """The numbers that become elements of integer dtypes before the kernel sees them, and whether they wrap around."""
+    return tuple((name, kind == "wrap") for name, kind in operator.numbers if kind != "as_is")
 
 
 # -- the straight way
@@ -426,7 +434,7 @@ def _record_lines(operator: OperatorPlan, fast: FastPath, given: int | None) -> 
     tests = [f"({test})" if " or " in test else test, "grad_mode.enabled"]
     left_out = operator.parameters[given:] if given is not None else ()
     if node.plain:
-        tests += [differentiable(operator.parameters, node) or ""]
+        tests += [differentiable(operator, node) or ""]
         body = [f"{argument(p.name)} = {default_text(p)}" for p in left_out]
         body += record_lines(operator.parameters, node, f"nodes.{node.class_name}")
     else:

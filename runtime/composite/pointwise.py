@@ -83,6 +83,16 @@ def float_power_Scalar(self: Scalar, exponent: Tensor) -> Tensor:
     return ops.pow(self, exponent.to(_double_or_complex(self, exponent)))
 
 
+def float_power_inplace(self: Tensor, exponent: Tensor | Scalar) -> Tensor:
+    wide = _double_or_complex(self, exponent)
+    if self.dtype is not wide:
+        raise RuntimeError(
+            f"the base given to float_power_ has dtype {self.dtype.scalar_name} but the operation's result requires "
+            f"dtype {wide.scalar_name}"
+        )
+    return self.pow_(exponent.to(wide) if isinstance(exponent, Tensor) else exponent)
+
+
 def _double_or_complex(*operands: Tensor | Scalar) -> dtypes.dtype:
     is_complex = any(
         operand.is_complex() if isinstance(operand, Tensor) else isinstance(operand, complex) for operand in operands
@@ -212,7 +222,8 @@ def clip_Tensor(self: Tensor, min: Tensor | None = None, max: Tensor | None = No
 
 
 def where_Scalar(condition: Tensor, self: Scalar, other: Scalar) -> Tensor:
-    return ops.where(condition, ops.full([], self), ops.full([], other))
+    numbers = [ops.full([], number, dtype=dtypes.dtype_of_number(number)) for number in (self, other)]
+    return ops.where(condition, *numbers)
 
 
 # Activation functions

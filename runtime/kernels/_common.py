@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import cmath
 import math
 import operator
 from collections.abc import Sequence
@@ -89,6 +90,59 @@ def is_half(dtype: np.dtype[Any]) -> bool:
 def is_integral(dtype: np.dtype[Any]) -> bool:
     """An integer type or bool."""
     return dtype.kind in "iub"
+
+
+def element(value: Number, dtype: np.dtype[Any], wraps: bool = False) -> Any:
+    """A Python number as an element of `dtype`: a fraction is cut off.
+
+    Args:
+        value: the number.
+        dtype: of the result.
+        wraps: whether it wraps around in an integer dtype and becomes infinite in a floating one, as operands of
+            arithmetic do; others have to fit.
+
+    Raises:
+        RuntimeError: it does not fit.  Infinity and NaN fit where the dtype has them.
+        OverflowError: it is an integer that no dtype holds.
+    """
+    if isinstance(value, complex) and dtype.kind not in "cb":
+        if value.imag:
+            raise _does_not_fit(dtype)
+        value = value.real
+    if isinstance(value, int):
+        check_int(value)
+    if dtype.kind in "iu":
+        limits = np.iinfo(dtype)
+        size = limits.max - limits.min + 1
+        if not (wraps and isinstance(value, int)):
+            # A negative integer counts down from the end of an unsigned type, as in C.
+            least = -limits.max if dtype.kind == "u" and isinstance(value, int) else limits.min
+            if not math.isfinite(value) or not least <= value <= limits.max:
+                raise _does_not_fit(dtype)
+        return dtype.type((int(value) - limits.min) % size + limits.min)
+    if dtype.kind == "b":
+        return np.bool_(value)
+    with np.errstate(over="ignore"):
+        result = dtype.type(value)
+    if not wraps and not np.isfinite(result) and cmath.isfinite(value):
+        raise _does_not_fit(dtype)
+    return result
+
+
+def check_int(value: int) -> None:
+    """Refuse an integer that no dtype holds."""
+    if not -(2**63) <= value < 2**64:
+        raise OverflowError("int too big to convert" if value > 0 else "can't convert negative int to unsigned")
+
+
+_C_NAMES = {
+    "float32": "float", "float64": "double", "bool": "bool", "float16": "c10::Half", "bfloat16": "c10::BFloat16",
+}  # fmt: skip
+
+
+def _does_not_fit(dtype: np.dtype[Any]) -> RuntimeError:
+    name = _C_NAMES.get(dtype.name, f"{dtype.name}_t")
+    return RuntimeError(f"value cannot be converted to type {name} without overflow")
 
 
 class Constant(dict[np.dtype[Any], Array]):

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from runtime.kernels import special
-from runtime.kernels._common import ONE, ZERO, Array, Number, unsupported
+from runtime.kernels._common import ONE, ZERO, Array, Number, element, unsupported
 from runtime.kernels.selection import keep, pick
 
 _SQRT_HALF = math.sqrt(0.5)
@@ -25,6 +25,8 @@ def relu(self: Array) -> Array:
 
 
 def threshold(self: Array, threshold: Number, value: Number) -> Array:
+    if self.dtype.kind in "iu":
+        threshold, value = element(threshold, self.dtype), element(value, self.dtype)
     return pick(np.less_equal(self, threshold), np.asarray(value, self.dtype), self)
 
 
@@ -143,7 +145,7 @@ def hardtanh(self: Array, min_val: Number = -1, max_val: Number = 1) -> Array:
     if self.dtype.kind in "iu":
         if self.dtype.kind == "u" and (min_val.real < 0 or max_val.real < 0):
             raise RuntimeError("cannot do hardtanh on an unsigned type with negative limits")
-        return np.minimum(np.maximum(self, int(min_val.real)), int(max_val.real))
+        return np.minimum(np.maximum(self, element(min_val, self.dtype)), element(max_val, self.dtype))
     return np.minimum(np.maximum(self, min_val), max_val)
 
 

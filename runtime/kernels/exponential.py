@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from runtime.kernels._common import Array, Number
+from runtime.kernels._common import Array, Number, element
 
 exp = np.exp
 exp2 = np.exp2
@@ -53,6 +53,7 @@ def pow_tensor_scalar(self: Array, exponent: Number) -> Array:
     if self.dtype.kind in "iu":
         if isinstance(exponent, int) and exponent < 0:
             raise RuntimeError("Integers to negative integer powers are not allowed.")
+        exponent = element(exponent, self.dtype)
     elif exponent == 0.5:
         return np.sqrt(self)
     elif exponent == -1:

@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from runtime.kernels._common import Array, Number, checked_sizes, type_name
-from runtime.kernels.indexing import cast_number
+from runtime.kernels._common import Array, Number, checked_sizes, element, type_name
 
 DType = np.dtype[Any]
 
@@ -30,11 +29,11 @@ def empty(size: Sequence[int], dtype: DType) -> Array:
 
 
 def full(size: Sequence[int], fill_value: Number, dtype: DType) -> Array:
-    return np.full(checked_sizes(size), cast_number(fill_value, dtype), dtype)
+    return np.full(checked_sizes(size), element(fill_value, dtype), dtype)
 
 
 def scalar_tensor(s: Number, dtype: DType) -> Array:
-    return full((), s, dtype)
+    return np.asarray(element(s, dtype, wraps=dtype.kind in "fV"), dtype)
 
 
 # In the shape, and unless told otherwise in the dtype, of another tensor.
@@ -122,7 +121,7 @@ def linspace(start: Number, end: Number, steps: int, dtype: DType) -> Array:
         raise NotImplementedError("\"linspace_cpu\" not implemented for 'Bool'")
     exact = np.dtype(np.complex128 if dtype.kind == "c" else np.float64)
     if dtype.kind in "iu":
-        start, end = int(cast_number(start, dtype)), int(cast_number(end, dtype))
+        start, end = int(element(start, dtype)), int(element(end, dtype))
     elif dtype.kind != "c":
         start, end = _real(start), _real(end)
     if steps == 1:

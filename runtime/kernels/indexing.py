@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import cmath
-import math
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from runtime.kernels._common import Array, Number, normalize_dim, type_name
+from runtime.kernels._common import Array, Number, element, normalize_dim, type_name
 
 Indices = Sequence[Array | None]
 
@@ -56,37 +54,6 @@ def _check_range(index: Array, size: int, message: str, error: type[Exception], 
 def _one_dim(array: Array) -> Array:
     """A 0-dim array counts as one of one element, where a dimension is needed."""
     return array.reshape(1) if array.ndim == 0 else array
-
-
-def cast_number(value: Number, dtype: np.dtype[Any]) -> Any:
-    """`value` as an element of `dtype`: a fraction is cut off.
-
-    Raises:
-        RuntimeError: it does not fit. Infinity and NaN fit where the dtype has them.
-    """
-    if isinstance(value, complex) and dtype.kind not in "cb":
-        if value.imag:
-            raise RuntimeError(f"value cannot be converted to type {_c_name(dtype)} without overflow")
-        value = value.real
-    if dtype.kind in "iu":
-        limits = np.iinfo(dtype)
-        # A negative integer counts down from the end of an unsigned type, as in C.
-        least = -limits.max if dtype.kind == "u" and isinstance(value, int) else limits.min
-        if not math.isfinite(value) or not least <= value <= limits.max:  # type: ignore[arg-type, operator]
-            raise RuntimeError(f"value cannot be converted to type {_c_name(dtype)} without overflow")
-        whole = int(value)  # type: ignore[arg-type]
-        return dtype.type(whole if whole >= limits.min else whole + limits.max + 1)
-    if dtype.kind == "b":
-        return np.bool_(value)
-    with np.errstate(over="ignore"):
-        element = dtype.type(value)
-    if not np.isfinite(element) and cmath.isfinite(value):
-        raise RuntimeError(f"value cannot be converted to type {_c_name(dtype)} without overflow")
-    return element
-
-
-def _c_name(dtype: np.dtype[Any]) -> str:
-    return {"float32": "float", "float64": "double", "bool": "bool"}.get(dtype.name, f"{dtype.name}_t")
 
 
 # -- one index for each of several dimensions
@@ -230,7 +197,7 @@ def index_add(self: Array, dim: int, index: Array, source: Array, alpha: Number 
     message = "index {index} is out of bounds for dimension " + str(place) + " with size {size}"
     _check_range(index, target.shape[place], message, RuntimeError)
     if alpha != 1:
-        given = np.multiply(given, np.asarray(alpha, self.dtype))
+        given = np.multiply(given, element(alpha, self.dtype))
     out = _copy(target)
     if index.size:
         along = index.reshape((-1,) + (1,) * (target.ndim - place - 1))
@@ -287,9 +254,8 @@ def index_copy(self: Array, dim: int, index: Array, source: Array) -> Array:
 
 def index_fill(self: Array, dim: int, index: Array, value: Number) -> Array:
     place = normalize_dim(dim, self.ndim)
-    if isinstance(value, complex) and self.dtype.kind != "c":
-        raise RuntimeError("index_fill_(): Converting complex Scalar to non-complex type is not supported")
-    return _index_fill(self, place, index, cast_number(value, self.dtype))
+    _check_real(isinstance(value, complex), self)
+    return _index_fill(self, place, index, element(value, self.dtype))
 
 
 def index_fill_tensor(self: Array, dim: int, index: Array, value: Array) -> Array:
@@ -297,7 +263,18 @@ def index_fill_tensor(self: Array, dim: int, index: Array, value: Array) -> Arra
         raise RuntimeError(
             f"index_fill_ only supports a 0-dimensional value tensor, but got tensor with {value.ndim} dimension(s)."
         )
-    return _index_fill(self, normalize_dim(dim, self.ndim), index, value.astype(self.dtype))
+    _check_real(value.dtype.kind == "c", self)
+    return _index_fill(self, normalize_dim(dim, self.ndim), index, _held(value, self.dtype))
+
+
+def _check_real(is_complex: bool, self: Array) -> None:
+    if is_complex and self.dtype.kind != "c":
+        raise RuntimeError("index_fill_(): Converting complex Scalar to non-complex type is not supported")
+
+
+def _held(value: Array, dtype: np.dtype[Any]) -> Array:
+    """A 0-dim array in another dtype, which has to hold it as if it were a Python number."""
+    return np.asarray(element(value.item(), dtype), dtype) if dtype.kind in "iu" else value.astype(dtype)
 
 
 def _index_fill(self: Array, place: int, index: Array, value: Any) -> Array:
@@ -385,7 +362,7 @@ def scatter_value(self: Array, dim: int, index: Array, value: Number) -> Array:
     if index.size == 0:
         return _copy(self)
     out, places, _ = _scatter_parts("scatter", self, place, index, None)
-    np.put_along_axis(out[_part_of(places.shape, place)], places, cast_number(value, self.dtype), place)
+    np.put_along_axis(out[_part_of(places.shape, place)], places, element(value, self.dtype), place)
     return out.reshape(self.shape)
 
 
@@ -449,7 +426,7 @@ def _check_mask(name: str, mask: Array) -> None:
 
 def masked_fill(self: Array, mask: Array, value: Number) -> Array:
     _check_mask("masked_fill_", mask)
-    return np.where(mask, np.asarray(cast_number(value, self.dtype)), self)
+    return np.where(mask, np.asarray(element(value, self.dtype)), self)
 
 
 def masked_fill_tensor(self: Array, mask: Array, value: Array) -> Array:
@@ -458,7 +435,7 @@ def masked_fill_tensor(self: Array, mask: Array, value: Array) -> Array:
         raise RuntimeError(
             f"masked_fill_ only supports a 0-dimensional value tensor, but got tensor with {value.ndim} dimension(s)."
         )
-    return np.where(mask, value.astype(self.dtype), self)
+    return np.where(mask, _held(value, self.dtype), self)
 
 
 def masked_select(self: Array, mask: Array) -> Array:
@@ -555,7 +532,7 @@ def copy(self: Array, src: Array) -> Array:
 
 
 def fill(self: Array, value: Number) -> Array:
-    return np.full(self.shape, cast_number(value, self.dtype), self.dtype)
+    return np.full(self.shape, element(value, self.dtype), self.dtype)
 
 
 def fill_tensor(self: Array, value: Array) -> Array:

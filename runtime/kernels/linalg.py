@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from runtime.kernels._common import Array, Number, is_integral, normalize_dim, type_name
+from runtime.kernels._common import Array, Number, element, is_integral, normalize_dim, type_name
 
 _SMALL_NAMES = {
     "float16": "c10::Half", "bfloat16": "c10::BFloat16", "float32": "float", "float64": "double",
@@ -120,10 +120,8 @@ def _add_product(self: Array, product: Array, beta: Number, alpha: Number) -> Ar
             return np.add(product, self, out=product)
         except ValueError:
             raise RuntimeError(_expand_message(self, product)) from None
-    if is_integral(product.dtype):
-        beta, alpha = int(np.real(beta)), int(np.real(alpha))
     if alpha != 1:
-        product = np.asarray(product * product.dtype.type(alpha))
+        product = np.asarray(product * element(alpha, product.dtype))
     try:
         added = np.broadcast_to(self, product.shape)
     except ValueError:
@@ -131,7 +129,7 @@ def _add_product(self: Array, product: Array, beta: Number, alpha: Number) -> Ar
     if beta == 0:
         return product
     if beta != 1:
-        added = np.asarray(added * product.dtype.type(beta))
+        added = np.asarray(added * element(beta, product.dtype))
     return np.add(product, added, out=product) if product.ndim else np.asarray(np.add(product, added))
 
 

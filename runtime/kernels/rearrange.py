@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from runtime.kernels._common import Array, Number, is_integral, normalize_dim, normalize_dims
+from runtime.kernels._common import Array, Number, element, is_integral, normalize_dim, normalize_dims
 from runtime.kernels.shape import diagonal, inferred_size, select_int, slice_dim
 from runtime.kernels.shape import unfold as _unfold
 
@@ -130,7 +130,7 @@ def constant_pad_nd(self: Array, pad: Sequence[int], value: Number = 0) -> Array
             )
         inside[dim] = slice(max(before, 0), sizes[dim] - max(after, 0))
         source[dim] = slice(max(-before, 0), length - max(-after, 0))
-    result = np.full(sizes, value, self.dtype)
+    result = np.full(sizes, element(value, self.dtype), self.dtype)
     result[tuple(inside)] = self[tuple(source)]
     return result
 
