@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from runtime import ops
-from runtime.kernels._common import element
+from runtime.kernels._common import element, is_half
 from runtime.modes import plain
 from runtime.tensor import UNTRACKED, Tensor, wrap
 from runtime.views import bump_version
@@ -98,7 +98,7 @@ def _written_directly(self: Tensor, index: Any, value: Any) -> bool:
 def _element(value: Any, dtype: np.dtype[Any]) -> Any:
     if isinstance(value, int) and not -(2**63) <= value < 2**63:
         raise ValueError("Overflow when unpacking long long")
-    return element(value, dtype, wraps=dtype.kind in "fV")
+    return element(value, dtype, wraps=is_half(dtype))
 
 
 def _is_simple(part: object) -> bool:

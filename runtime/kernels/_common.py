@@ -112,14 +112,15 @@ def element(value: Number, dtype: np.dtype[Any], wraps: bool = False) -> Any:
     if isinstance(value, int):
         check_int(value)
     if dtype.kind in "iu":
+        number: Any = value
         limits = np.iinfo(dtype)
         size = limits.max - limits.min + 1
-        if not (wraps and isinstance(value, int)):
+        if not (wraps and isinstance(number, int)):
             # A negative integer counts down from the end of an unsigned type, as in C.
-            least = -limits.max if dtype.kind == "u" and isinstance(value, int) else limits.min
-            if not math.isfinite(value) or not least <= value <= limits.max:
+            least = -limits.max if dtype.kind == "u" and isinstance(number, int) else limits.min
+            if not math.isfinite(number) or not least <= number <= limits.max:
                 raise _does_not_fit(dtype)
-        return dtype.type((int(value) - limits.min) % size + limits.min)
+        return dtype.type((int(number) - limits.min) % size + limits.min)
     if dtype.kind == "b":
         return np.bool_(value)
     with np.errstate(over="ignore"):

@@ -145,7 +145,7 @@ def hardtanh(self: Array, min_val: Number = -1, max_val: Number = 1) -> Array:
     if self.dtype.kind in "iu":
         if self.dtype.kind == "u" and (min_val.real < 0 or max_val.real < 0):
             raise RuntimeError("cannot do hardtanh on an unsigned type with negative limits")
-        return np.minimum(np.maximum(self, element(min_val, self.dtype)), element(max_val, self.dtype))
+        return np.asarray(np.minimum(np.maximum(self, element(min_val, self.dtype)), element(max_val, self.dtype)))
     return np.minimum(np.maximum(self, min_val), max_val)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from runtime.kernels._common import Array, Number, checked_sizes, element, type_name
+from runtime.kernels._common import Array, Number, checked_sizes, element, is_half, type_name
 
 DType = np.dtype[Any]
 
@@ -33,7 +33,7 @@ def full(size: Sequence[int], fill_value: Number, dtype: DType) -> Array:
 
 
 def scalar_tensor(s: Number, dtype: DType) -> Array:
-    return np.asarray(element(s, dtype, wraps=dtype.kind in "fV"), dtype)
+    return np.asarray(element(s, dtype, wraps=is_half(dtype)), dtype)
 
 
 # In the shape, and unless told otherwise in the dtype, of another tensor.
