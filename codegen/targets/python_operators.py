@@ -308,9 +308,9 @@ def _int_list_lines(operator: OperatorPlan, fast: FastPath) -> list[str]:
     return lines
 
 
-def _not_half(array: str, dtype: str) -> str:
+def _not_half(array: str) -> str:
     """Half precision is declined, and with it int16, whose elements have the same size: quick to ask in every call."""
-    return f"({dtype} := {array}.dtype) is float32 or {dtype}.itemsize != 2"
+    return f"(common := {array}.dtype) is float32 or common.itemsize != 2"
 
 
 def _dtype_test(fast: FastPath, arrays: dict[str, str]) -> str:
@@ -319,7 +319,7 @@ def _dtype_test(fast: FastPath, arrays: dict[str, str]) -> str:
     if fast.dtypes == "any" or not promoted:
         first = next(iter(arrays.values()), None)
         if fast.in_float32 and first is not None:
-            return _not_half(first, f"{first}_dtype")
+            return _not_half(first)
         return " and ".join(limits)
     optional = [argument(name) for name in fast.promoted if name in fast.optionals]
     tests = [f"({name} is None or {name}._array.dtype is {promoted[0]}.dtype)" for name in optional]
@@ -354,13 +354,13 @@ def _dtype_test_of_arrays(fast: FastPath, promoted: list[str]) -> str:
         first, *rest = promoted
         tests = [f"{other}.dtype is common" for other in rest]
         if fast.dtypes == "same" and fast.in_float32:
-            return " and ".join([f"({_not_half(first, 'common')})", *tests])
+            return " and ".join([f"({_not_half(first)})", *tests])
         if fast.dtypes == "same":
             return " and ".join([f"(common := {first}.dtype) is {rest[0]}.dtype", *tests[1:]])
         known = "is float32 or common is float64" + (" or common is int64" if fast.dtypes == "number" else "")
         head = f"(common := {first}.dtype) {known}"
         return " and ".join([f"({head})", *tests]) if tests else head
-    return _not_half(promoted[0], "dtype") if fast.in_float32 else ""
+    return _not_half(promoted[0]) if fast.in_float32 else ""
 
 
 def _call(operator: OperatorPlan, fast: FastPath, arrays: dict[str, str], parameters: tuple[ParameterPlan, ...]) -> str:
