@@ -267,6 +267,7 @@ class OperatorPlan:
     in_float32: bool = False  # half precision is computed in float32, and the results are rounded once
     numbers: tuple[tuple[str, str], ...] = ()  # its Scalars and what becomes of them, one of NUMBER_KINDS
     keyed_nodes: tuple[tuple[str, NodePlan], ...] = ()  # of autograd keys that have formulas of their own
+    unimplemented: tuple[tuple[str, str], ...] = ()  # arguments whose derivative is not implemented, and what it is of
     factors: tuple[tuple[str, ...], ...] = ()  # groups of arguments that make the result zero by being zero
 
     @property
@@ -341,6 +342,8 @@ def make_plan(
         forward = _plan_forward(entry, table) if entry is not None and node is not None else None
         inplace_node = written.get(function.name)
         operators.append(_plan_operator(function, entry, node, inplace_node, forward, names, kernels, composites))
+        if entry is not None and node is not None:
+            operators[-1] = replace(operators[-1], unimplemented=_unimplemented(entry))
         if node is not None and str(function.name) in linear.entries:
             operators[-1] = replace(operators[-1], factors=linear.factors(str(function.name)))
         if function.name in keyed:
@@ -622,6 +625,15 @@ def _plan_forward(entry: ResolvedEntry, table: OperatorTable) -> ForwardPlan | N
         if tree is not None:
             formulas.append((tuple(names[name] for name in formula.names), tree))
     return ForwardPlan(tuple(tangents), tuple(formulas)) if formulas else None
+
+
+def _unimplemented(entry: ResolvedEntry) -> tuple[tuple[str, str], ...]:
+    return tuple(
+        (name, formula.source.reason or str(entry.function.name))
+        for formula in entry.backward
+        if formula.kind is FormulaKind.NOT_IMPLEMENTED
+        for name in formula.names
+    )
 
 
 def _forward_tree(

@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib
 import threading
 import weakref
-from collections.abc import Callable, Iterator, MutableMapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Literal
@@ -35,6 +35,7 @@ from runtime.views import view_of
 if TYPE_CHECKING:
     from runtime.binding import Signature
 
+no_names: Mapping[str, str] = {}
 real_numbers = frozenset((int, float))
 optional_real_numbers = frozenset((int, float, type(None)))
 
@@ -59,6 +60,7 @@ class Operator:
         record_inplace: the same for a call in place, where that has formulas of its own.
         differentiable: names of the arguments that have a derivative.
         jvp: the forward-mode rule.
+        unimplemented: the arguments whose derivative is not implemented, and what it would be of.
         factors: groups of arguments that make the result zero where they are.
         view: "single" or "multi" where results share memory with the first aliased argument.
         saves_self: whether the derivative needs `self`, so that an in-place variant keeps a copy.
@@ -90,6 +92,7 @@ class Operator:
         record_inplace: str | None = None,
         differentiable: tuple[str, ...] = (),
         jvp: Callable[..., Any] | None = None,
+        unimplemented: Mapping[str, str] = no_names,
         factors: tuple[tuple[str, ...], ...] = (),
         view: Literal["single", "multi"] | None = None,
         saves_self: bool = False,
@@ -108,6 +111,7 @@ class Operator:
         self._inplace_recorder = record_inplace or record
         self.differentiable = differentiable
         self.jvp = jvp
+        self.unimplemented = unimplemented
         self.factors = factors
         self.view = view
         self.saves_self = saves_self

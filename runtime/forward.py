@@ -253,7 +253,7 @@ def apply(operator: Operator, out: Any, values: Sequence[Any], record: Callable[
         record: makes the Node of the call, where it is not `operator.record`.
 
     Raises:
-        NotImplementedError: a result would have a tangent, and the operator has no derivative.
+        NotImplementedError: a result would have a tangent, and the operator has no derivative, or none in an argument.
     """
     outputs: tuple[Tensor | None, ...]  # None: what a mask leaves out
     if isinstance(out, Tensor):
@@ -269,6 +269,8 @@ def apply(operator: Operator, out: Any, values: Sequence[Any], record: Callable[
             if operator.view is not None:
                 _leave_out(operator, outputs, values, level)
             continue
+        if operator.unimplemented:
+            _check_implemented(operator, given)
         if not remembered:
             _remember(outputs)
             remembered = True
@@ -359,6 +361,21 @@ def _given(operator: Operator, values: Sequence[Any], level: Level) -> _Given | 
     return given if found else None
 
 
+def _flat(item: Any) -> Sequence[Tensor | None]:
+    return item if isinstance(item, list) else (item,)
+
+
+def _check_implemented(operator: Operator, given: _Given) -> None:
+    for position, item in zip(operator._tangent_positions, given, strict=True):
+        name = operator.signature.schema.arguments[position].name
+        if name in operator.unimplemented and any(tangent is not None for tangent in _flat(item)):
+            raise NotImplementedError(
+                f"Trying to use forward AD with {operator.name} that does not support it because it has not been "
+                f"implemented yet: the derivative of '{operator.unimplemented[name]}' for '{name}' is not implemented\n"
+                f"  schema: {operator.schema}"
+            )
+
+
 def _leave_out(operator: Operator, outputs: Sequence[Tensor | None], values: Sequence[Any], level: Level) -> None:
     """A view of what has no tangent although its base has one has none either."""
     own = _own(values[operator._base_position])
@@ -378,7 +395,7 @@ def _propagate(
     record: Callable[..., None] | None,
 ) -> None:
     results = _results(operator, out, outputs, values, given, record)
-    taken = {id(tangent) for item in given for tangent in (item if isinstance(item, list) else (item,))}
+    taken = {id(tangent) for item in given for tangent in _flat(item)}
     for tensor, tangent in zip(outputs, results, strict=True):
         if tangent is None or tensor is None or tensor._array.dtype.kind in "biu":
             continue

@@ -206,6 +206,8 @@ def _options(operator: OperatorPlan) -> list[str]:
         options.append(f"record_inplace={operator.inplace_function!r}")
     if operator.forward is not None:
         options.append(f"jvp=jvp_{operator.function}")
+    if operator.unimplemented:
+        options.append(f"unimplemented={dict(operator.unimplemented)!r}")
     if operator.factors:
         options.append(f"factors={operator.factors!r}")
     if operator.view is not None:

@@ -7,6 +7,7 @@ import math
 import threading
 import weakref
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,11 +15,13 @@ import pytest
 
 import runtime
 from generated import operators
+from generated.registry import OPERATORS
 from runtime import forward, modes
 from runtime.autograd import forward_ad, grad
 from runtime.dispatch import Operator
 from runtime.node import Node
 from runtime.tensor import Tensor
+from runtime.testing import sample_inputs
 
 Function = Callable[..., Any]
 
@@ -419,3 +422,43 @@ def test_writes_through_views_on_the_way_back() -> None:
             assert tangent is not None
             np.testing.assert_allclose(found.detach().numpy(), [1.0, 2.25])
             np.testing.assert_allclose(tangent.detach().numpy(), [4.0, 5.0])
+
+
+# -- derivatives that are not implemented
+
+UNIMPLEMENTED = [
+    pytest.param(operator, name, id=f"{operator.name}-{name}")
+    for operator in vars(operators).values()
+    if isinstance(operator, Operator)
+    for name in operator.unimplemented
+]
+
+
+def test_every_formula_that_is_not_implemented_is_known() -> None:
+    text = (Path(__file__).parents[2] / "derivatives.yaml").read_text()
+    assert len(UNIMPLEMENTED) == text.count(": not_implemented(") > 0
+
+
+@pytest.mark.parametrize("formula", [True, False])
+@pytest.mark.parametrize(("operator", "name"), UNIMPLEMENTED)
+def test_a_tangent_that_no_derivative_takes_is_refused(
+    operator: Operator, name: str, formula: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not formula:
+        monkeypatch.setattr(operator, "jvp", None)
+    info = OPERATORS[operator.name]
+    place = [argument.name for argument in operator.signature.schema.arguments].index(name)
+    samples = [s for s in sample_inputs(info, "float64", requires_grad=False) if len(s.args) > place]
+    samples = [sample for sample in samples if sample.args[place] is not None]
+    assert samples
+    for sample in samples:
+        args = list(sample.args)
+        with forward_ad.dual_level():
+            args[0] = forward_ad.make_dual(args[0], runtime.ones_like(args[0]))
+            out = operator.function(*args)
+            assert forward_ad.unpack_dual(out if isinstance(out, Tensor) else out[0]).tangent is not None
+            for others in (args, sample.args):  # beside other tangents, and alone
+                given = list(others)
+                given[place] = forward_ad.make_dual(args[place], runtime.ones_like(args[place]))
+                with pytest.raises(NotImplementedError, match=rf"{operator.name} .*'{name}' is not implemented"):
+                    operator.function(*given)
