@@ -117,6 +117,8 @@ def _implemented(function: NativeFunction, mine: NativeFunction, differentiated:
         domain=mine.domain,
         batching=mine.batching,
         linear=mine.linear,
+        numbers=mine.numbers,
+        half=mine.half,
     )
 
 

@@ -18,7 +18,8 @@ import numpy as np
 
 from runtime import forward, kernel_table, modes, ops, views, zero_tensors
 from runtime.dtypes import as_dtype, can_cast, from_numpy, get_default_dtype, promoted_dtype
-from runtime.half import FLOAT32, computable, in_float32, is_half, rounded, shared_half
+from runtime.half import FLOAT32, computable, is_half, rounded, shared_half
+from runtime.half import in_float32 as computed_in_float32
 from runtime.inference import straight_copy, untrack
 from runtime.kernel_table import ArrayKernel, Kernel, KernelTable, backend_of
 from runtime.kernels._common import element
@@ -104,6 +105,8 @@ class Operator:
         self.schema = schema
         self.function = function
         self._symbol = function.__name__
+        if in_float32:
+            kernels = {k: computed_in_float32(f) if k in COMPOSITES else f for k, f in kernels.items()}
         self.kernels = self.built_in = kernels
         self.promotion = promotion
         self.dtypes = dtypes
@@ -133,8 +136,7 @@ class Operator:
     def _traced(self) -> Callable[..., Any] | None:
         """The CompositeImplicitAutograd function, where no kernel comes before it."""
         before = (CPU, *COMPOSITES[:-1])
-        function = None if any(key in self.kernels for key in before) else self.kernels.get(COMPOSITE_IMPLICIT)
-        return in_float32(function) if function is not None and self.in_float32 else function
+        return None if any(key in self.kernels for key in before) else self.kernels.get(COMPOSITE_IMPLICIT)
 
     # -- what is loaded or worked out on first use
 

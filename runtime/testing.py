@@ -78,12 +78,20 @@ class _Maker:
             tensor.requires_grad_()
         return tensor
 
-    def make_D(self, *shape: int, low: float = -2.0, high: float = 2.0, complex: bool = True) -> Tensor:
+    def make_D(
+        self,
+        *shape: int,
+        low: float = -2.0,
+        high: float = 2.0,
+        complex: bool = True,
+        dtype: dtypes.dtype | None = None,
+    ) -> Tensor:
         """Random values without ties: evenly spread over the range, jittered and shuffled."""
+        wanted = self.dtype if dtype is None else dtype
         values = self._spread(shape, low, high)
-        if self.dtype.is_complex:
+        if wanted.is_complex:
             values = values + 1j * self._spread(shape, low, high)
-        return wrap(np.asarray(values, dtype=self.dtype.numpy))
+        return wrap(np.asarray(values, dtype=wanted.numpy))
 
     def _spread(self, shape: tuple[int, ...], low: float, high: float) -> np.ndarray:
         count = int(np.prod(shape))

@@ -156,3 +156,19 @@ def test_gradients_of_broadcast_operands_are_summed_in_float32() -> None:
 def test_mixed_floating_types_are_left_to_the_kernel() -> None:
     with pytest.raises(RuntimeError, match="same dtype"):
         runtime.mm(runtime.ones(2, 2, dtype=runtime.float16), runtime.ones(2, 2))
+
+
+def test_composites_with_formulas_of_their_own_compute_in_float32_too() -> None:
+    def mean_square(self: Tensor) -> Tensor:
+        return (self * self).mean()
+
+    operator = Operator(
+        "mean_square(Tensor self) -> Tensor",
+        mean_square,
+        kernels={"CompositeExplicitAutograd": mean_square},
+        never_differentiable=True,
+        in_float32=True,
+    )
+    result = operator(half(300.0, 0.0, 0.0, 0.0))
+    assert result.dtype is runtime.float16
+    assert result.item() == 22496.0
