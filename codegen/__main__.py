@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import gc
 import json
+import os
 import shlex
 import sys
 import time
@@ -22,10 +23,32 @@ if TYPE_CHECKING:
 TARGETS = ("python", "cpp")
 
 OK, ERRORS, USAGE = 0, 1, 2
+PIPE_CLOSED = 141  # as shells say it
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run a command and give the exit status: 0, 1 (errors in the YAML, stale output, no build), 2 (wrong usage)."""
+    """Run a command and give the exit status: 0, 1 (errors in the YAML, stale output, no build), 2 (wrong usage).
+
+    A reader that goes away (`list | head`) ends it as it ends other programs; a file that can not be written, or is
+    where a folder should be, is wrong usage.
+    """
+    try:
+        status = _main(argv)
+        sys.stdout.flush()
+        return status
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is still to be flushed goes nowhere
+        return PIPE_CLOSED
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        place = getattr(error, "filename", None)
+        if place is None and "null byte" not in reason:
+            raise  # it is not about a path
+        print(f"error: {reason}" + (f": {place}" if place is not None else ""), file=sys.stderr)
+        return USAGE
+
+
+def _main(argv: Sequence[str] | None) -> int:
     started = time.perf_counter()
     parser = _parser()
     arguments = parser.parse_args(argv)

@@ -35,18 +35,23 @@ class Library:
 
 def adopt(
     functions: Sequence[NativeFunction], entries: Sequence[DerivativeEntry], library: Library
-) -> tuple[tuple[NativeFunction, ...], tuple[DerivativeEntry, ...]]:
-    """Foreign operators and entries, implemented by what the library has."""
+) -> tuple[tuple[NativeFunction, ...], tuple[DerivativeEntry, ...], tuple[DerivativeEntry, ...]]:
+    """Foreign operators, implemented by what the library has, and entries: foreign ones, and the library's own."""
     own = {str(function.name): function for function in library.functions}
     formulas = {str(entry.schema.name) for entry in entries}
     # Formulas of an operator that its author traces through (`chunk`) are for other backends.
     differentiated = formulas - {str(function.name) for function in functions if function.is_composite_implicit}
     functions = _with_functional_variants(functions)
-    functions = _with_declared_variants(functions, own.keys())
+    declared = {
+        str(name) for function in functions for name in (function.name, *(made for made, _ in function.autogen))
+    }
+    added = {name: function for name, function in own.items() if name not in declared}
+    # A variant that they declare may be one of an operator that only the library has.
+    functions = _with_declared_variants((*functions, *added.values()), own.keys())
     adopted = []
-    implemented = set()
+    implemented = set(added)
     for function in functions:
-        if function.variant_of is not None:
+        if function.variant_of is not None or str(function.name) in added:
             adopted.append(function)
             continue
         mine = own.get(str(function.name))
@@ -57,16 +62,26 @@ def adopt(
             adopted.append(_implemented(function, function, str(function.name) in differentiated))
         else:
             adopted.append(replace(function, late_bound=True))
-    declared = {str(function.name) for function in functions}
-    variants = {str(name) for function in adopted for name, _ in function.autogen}
-    added = [f for name, f in own.items() if name not in declared and name not in variants]
-    mine_only = implemented | {str(function.name) for function in added}
     own_entries = [
         entry
         for entry in library.entries
-        if str(entry.schema.name) in mine_only and str(entry.schema.name) not in formulas
+        if str(entry.schema.name) in implemented and str(entry.schema.name) not in formulas
     ]
-    return (*adopted, *added), (*entries, *own_entries)
+    return tuple(adopted), tuple(entries), tuple(own_entries)
+
+
+def resolved_here(entries: Iterable[DerivativeEntry], table: OperatorTable) -> tuple[ResolvedEntry, ...]:
+    """Those of the library's entries that resolve over the foreign operators.
+
+    What does not, because an operator has other arguments there, is no error of theirs: there is no derivative then.
+    """
+    found: list[ResolvedEntry] = []
+    for entry in entries:
+        diagnostics = Diagnostics()
+        resolved = resolve_entries([entry], table, diagnostics)
+        if not diagnostics:
+            found += resolved
+    return tuple(found)
 
 
 def with_forward_formulas(
@@ -138,7 +153,8 @@ def _with_functional_variants(functions: Sequence[NativeFunction]) -> tuple[Nati
     for function in functions:
         explicit = DispatchEntry("CompositeExplicitAutograd", _composite_name(function), function.text.span(0, 1))
         for name, _ in function.autogen:
-            if str(name) not in declared and function.schema.writes and not name.overload.endswith("out"):
+            variant = name.is_inplace or name.overload.endswith("out")
+            if str(name) not in declared and function.schema.writes and not variant:
                 declared.add(str(name))
                 made.append(
                     replace(

@@ -125,7 +125,8 @@ def check_variants(functions: Iterable[NativeFunction], diagnostics: Diagnostics
             if other is not None and other.variant_of == function.name:
                 continue
             bases = (base, f"{base}_", *((base[:-1], f"{base}_functional") if function.schema.writes else ()))
-            if name.base not in bases and not name.overload.endswith("out"):
+            again = name.is_inplace and function.schema.kind is not SchemaKind.FUNCTIONAL
+            if again or (name.base not in bases and not name.overload.endswith("out")):
                 diagnostics.error(
                     span, f"'{name}' is no variant of '{function.name}'",
                     hint=f"'{base}_' is made in place, '{base}.out' writes into given Tensors",

@@ -53,9 +53,14 @@ def analyze(paths: Paths) -> Result:
     if paths.library is not None:
         own_functions, own_entries = read_operators(*paths.library, paths, diagnostics)
         library = adopt.Library(own_functions or (), own_entries or (), composites)
-        functions, entries = adopt.adopt(functions, entries, library)
+        functions, entries, own_formulas = adopt.adopt(functions, entries, library)
     table = OperatorTable(functions, HelperTable(helpers, declarations))
     resolved = resolve.resolve_entries(entries, table, diagnostics)
+    if library is not None:
+        # Its formulas mean its own helpers, whatever others declare under the same names.
+        own_helpers = FunctionIndex([paths.runtime / part for part in _FOLDERS[-1]], diagnostics)
+        own_table = OperatorTable(functions, HelperTable(own_helpers))
+        resolved = (*resolved, *adopt.resolved_here(own_formulas, own_table))
     if paths.library is None:
         check.check_kernels(functions, kernels, composites, diagnostics)
         if any(function.batching is not None for function in functions):
@@ -67,7 +72,7 @@ def analyze(paths: Paths) -> Result:
     check_derivatives.check_entries(resolved, linear, findings)
     if diagnostics:
         return Result(functions, entries, None, diagnostics, findings)
-    planned = resolved if library is None else adopt.with_forward_formulas(resolved, library, table)
+    planned = resolved if library is None else adopt.with_forward_formulas(resolved, library, own_table)
     made = plan.make_plan(functions, planned, table, kernels, composites, linear)
     return Result(functions, entries, made, diagnostics, findings, resolved, table, linear)
 

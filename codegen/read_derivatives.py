@@ -127,7 +127,7 @@ class DerivativeReader:
         word = text.value
         if word in _WORDS:
             return Formula(tuple(names), _WORDS[word], text)
-        if re.match(r"not_implemented\b", word):
+        if re.match(r"not_implemented(_list)?\b", word):
             match = _NOT_IMPLEMENTED.fullmatch(word)
             if match is None:
                 self.yaml.diagnostics.error(

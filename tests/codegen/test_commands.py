@@ -154,3 +154,59 @@ def test_generation_does_not_import_the_runtime(project: Path) -> None:
     )
     done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stdout.endswith("[]\n")
+
+
+@pytest.mark.parametrize(
+    "words", [["list"], ["list", "--json"], ["list", "--native"], ["explain", "mul.Tensor"], ["report"]]
+)
+def test_a_reader_that_goes_away_is_no_error(words: list[str]) -> None:
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "NO_COLOR": "1"}
+    command = [sys.executable, "-m", "codegen", *words]
+    with subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as run:
+        assert run.stdout is not None
+        assert run.stderr is not None
+        run.stdout.close()
+        said = run.stderr.read().decode()
+    assert run.returncode == 141
+    assert "Traceback" not in said
+    assert "BrokenPipe" not in said
+
+
+@pytest.mark.parametrize(
+    ("option", "place", "status"),
+    [
+        ("--out", "file", 2),
+        ("--out", "file/below", 2),
+        ("--native-functions", "folder", 1),
+        ("--native-functions", "missing", 1),
+        ("--derivatives", "folder", 1),
+        ("--derivatives", "file/below", 1),
+        ("--tags", "folder", 1),
+        ("--helpers", "folder", 1),
+    ],
+)
+def test_paths_that_can_not_be_read_or_written_are_said(project: Path, option: str, place: str, status: int) -> None:
+    (project / "file").write_text("")
+    (project / "folder").mkdir()
+    options = {"--native-functions": "native_functions.yaml", "--derivatives": "derivatives.yaml", "--out": "out"}
+    options[option] = place
+    for more in ([], ["--check"]) if status == 1 else ([],):
+        done = codegen("--strict", *more, *(word for pair in options.items() for word in pair), cwd=project)
+        assert done.returncode == status, done.stderr
+        assert "Traceback" not in done.stderr
+        assert "rror" in done.stderr
+        assert place.partition("/")[0] in done.stderr
+
+
+@pytest.mark.parametrize("more", [[], ["--strict"]])
+def test_an_in_place_operator_has_no_in_place_variant(project: Path, more: list[str]) -> None:
+    entry = "- func: xx_(Tensor(a!) self) -> Tensor(a!)\n  variants: method\n  dispatch: {CPU: xx}\n  autogen: yy_\n"
+    (project / "native_functions.yaml").write_text(entry)
+    (project / "derivatives.yaml").write_text("[]\n")
+    done = codegen(
+        "--native-functions", "native_functions.yaml", "--derivatives", "derivatives.yaml", "--out", "out", *more,
+        cwd=project,
+    )  # fmt: skip
+    assert done.returncode == 1
+    assert "'yy_' is no variant of 'xx_'" in done.stderr
+    assert "Traceback" not in done.stderr

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from codegen.formula.typed import HelperCall, walk
 from codegen.paths import Paths
 from codegen.pipeline import Result, analyze, judgement
 from codegen.plan import OperatorPlan
@@ -155,3 +156,36 @@ def test_samples_are_the_projects(foreign: Paths) -> None:
     result = analyze(foreign)
     assert operator(result, "neg").samples == ("T(3, 4)", "T()", "T(0, 2)")
     assert operator(result, "far").samples == ()  # nothing could run them
+
+
+def test_helpers_of_others_do_not_stand_before_ours_in_our_formulas(foreign: Paths, tmp_path: Path) -> None:
+    assert foreign.library is not None
+    foreign.library[1].write_text("- name: twice(Tensor self) -> Tensor\n  self: helped(grad)\n", encoding="utf-8")
+    mine = foreign.runtime / "helpers" / "small.py"
+    mine.write_text("def helped(grad: Tensor) -> Tensor: return grad\n", encoding="utf-8")
+    result = analyze(foreign)
+    twice = operator(result, "twice")
+    assert twice.node is not None
+    tree = twice.node.gradients[0].tree
+    assert tree is not None
+    (call,) = [part for part in walk(tree) if isinstance(part, HelperCall)]
+    assert call.helper.function is not None
+    assert call.helper.function.module == "runtime.helpers.small"
+
+
+def test_what_of_ours_does_not_fit_their_operators_has_no_derivative(foreign: Paths, tmp_path: Path) -> None:
+    assert foreign.library is not None
+    foreign.library[1].write_text("- name: twice(Tensor self) -> Tensor\n  self: far(grad)\n", encoding="utf-8")
+    twice = operator(analyze(foreign), "twice")
+    assert twice.node is None
+    assert not twice.never_differentiable
+
+
+def test_a_variant_of_an_operator_that_only_we_have(foreign: Paths, tmp_path: Path) -> None:
+    assert foreign.library is not None
+    own = foreign.library[0]
+    own.write_text(own.read_text() + "  autogen: twice_\n")
+    theirs = foreign.native_functions
+    theirs.write_text(theirs.read_text() + "- func: twice_(Tensor(a!) self) -> Tensor(a!)\n  variants: method\n")
+    twice = operator(analyze(foreign), "twice")
+    assert str(twice.inplace) == "twice_"
