@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import math
 import re
 import zlib
 from collections.abc import Iterator, Mapping
@@ -48,11 +49,17 @@ class CheckResult:
 _OF_DTYPE = re.compile(r"\b[TD]\(|\bdtype\(\)")  # what in a sample is of the dtype that is asked for
 
 
+_SPECIAL = (math.nan, math.inf, -math.inf, -0.0, 0.0, 1.0, -1.0, 2.0, 0.5, -2.5)
+
+
 class _Maker:
     """Makes the values that a sample names; the same text gives the same values each time."""
 
-    def __init__(self, text: str, dtype: dtypes.dtype, requires_grad: bool) -> None:
+    def __init__(self, text: str, dtype: dtypes.dtype, requires_grad: bool, values: str = "usual") -> None:
         self.random = np.random.default_rng(zlib.crc32(text.encode()))
+        # Apart from the others, so that the same places are chosen in every dtype.
+        self.places = self.random if values == "usual" else np.random.default_rng(zlib.crc32(text.encode()))
+        self.values = values
         self.dtype = dtype
         self.requires_grad = requires_grad
 
@@ -86,12 +93,21 @@ class _Maker:
         complex: bool = True,
         dtype: dtypes.dtype | None = None,
     ) -> Tensor:
-        """Random values without ties: evenly spread over the range, jittered and shuffled."""
+        """Random values without ties: evenly spread over the range, jittered and shuffled; or special ones."""
         wanted = self.dtype if dtype is None else dtype
-        values = self._spread(shape, low, high)
+        shape = self._shape(shape)
+        made = np.empty(shape, np.complex128 if wanted.is_complex else np.float64)
+        made.real = self._numbers(shape, low, high)
         if wanted.is_complex:
-            values = values + 1j * self._spread(shape, low, high)
-        return wrap(np.asarray(values, dtype=wanted.numpy))
+            made.imag = self._numbers(shape, low, high)
+        with np.errstate(all="ignore"):  # integers hold no special values
+            return wrap(made.astype(wanted.numpy))
+
+    def _shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
+        return {"empty": (0, *shape[1:]), "0-dim": ()}.get(self.values, shape) if shape else shape
+
+    def _numbers(self, shape: tuple[int, ...], low: float, high: float) -> np.ndarray:
+        return self.random.choice(_SPECIAL, shape) if self.values == "special" else self._spread(shape, low, high)
 
     def _spread(self, shape: tuple[int, ...], low: float, high: float) -> np.ndarray:
         count = int(np.prod(shape))
@@ -99,10 +115,10 @@ class _Maker:
         return self.random.permutation(low + (high - low) * places).reshape(shape)
 
     def make_I(self, *shape: int, high: int = 3, low: int = 0) -> Tensor:
-        return wrap(np.asarray(self.random.integers(low, high, shape)))
+        return wrap(np.asarray(self.places.integers(low, high, self._shape(shape))))
 
     def make_B(self, *shape: int) -> Tensor:
-        return wrap(np.asarray(self.random.random(shape) < 0.5))
+        return wrap(np.asarray(self.places.random(self._shape(shape)) < 0.5))
 
     def make_float(self, text: str) -> float:
         return float(text)
@@ -112,8 +128,14 @@ class _Maker:
         return self.dtype if name is None else getattr(dtypes, name)
 
 
-def sample_inputs(info: OperatorInfo, dtype: Any = "float64", requires_grad: bool = True) -> list[Sample]:
-    """The samples of an operator in one dtype; none of that dtype where the operator does not take it."""
+def sample_inputs(
+    info: OperatorInfo, dtype: Any = "float64", requires_grad: bool = True, values: str = "usual"
+) -> list[Sample]:
+    """The samples of an operator in one dtype; none of that dtype where the operator does not take it.
+
+    `values` are "usual" ones, "special" ones such as NaN, infinities and zeros of both signs, or the same calls with
+    Tensors that are "empty" or "0-dim".
+    """
     samples = []
     given = dtype if isinstance(dtype, dtypes.dtype) else getattr(dtypes, dtype)
     for text in info.samples:
@@ -121,13 +143,15 @@ def sample_inputs(info: OperatorInfo, dtype: Any = "float64", requires_grad: boo
             continue
         if "complex=False" in text and given.is_complex:
             continue
-        samples.append(make_sample(info, text, given, requires_grad))
+        samples.append(make_sample(info, text, given, requires_grad, values))
     return samples
 
 
-def make_sample(info: OperatorInfo, text: str, dtype: dtypes.dtype, requires_grad: bool = True) -> Sample:
+def make_sample(
+    info: OperatorInfo, text: str, dtype: dtypes.dtype, requires_grad: bool = True, values: str = "usual"
+) -> Sample:
     """The call that `text` is, in one dtype, whether or not the operator takes it."""
-    maker = _Maker(f"{info.name}({text})", dtype, requires_grad)
+    maker = _Maker(f"{info.name}({text})", dtype, requires_grad, values)
     call = ast.parse(f"f({text})", mode="eval").body
     assert isinstance(call, ast.Call)
     args = tuple(maker.value(arg) for arg in call.args)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 from collections.abc import Iterable
 from typing import Any
 
@@ -17,11 +18,11 @@ from runtime.autograd import forward_ad, gradcheck, gradgradcheck
 from runtime.dispatch import Operator
 from runtime.registry import OperatorInfo
 from runtime.tensor import Tensor
-from runtime.testing import Sample, as_function, operator_function, sample_inputs
+from runtime.testing import Sample, as_function, make_sample, operator_function, sample_inputs
 from tests.results import MAY_ALIAS, edge_samples, share_memory
 
 DIFFERENTIABLE = [info for info in OPERATORS.values() if info.differentiable or info.composite]
-DTYPES = ("float32", "float64", "complex128")
+DTYPES = ("float32", "float64", "complex64", "complex128")
 RECORDED = [o for o in vars(operators).values() if isinstance(o, Operator) and o.record is not None]
 
 
@@ -407,6 +408,104 @@ def test_inputs_are_left_alone(info: OperatorInfo, dtype: str) -> None:
         operator_function(info)(*sample.args, **sample.kwargs)
         for array, tensor in zip(before, tensors_of([*sample.args, *sample.kwargs.values()]), strict=True):
             np.testing.assert_array_equal(array, tensor.numpy())
+
+
+# -- special values, Tensors without elements and without dimensions
+
+# Ranges of numbers come in other amounts, and memory that nobody wrote holds anything.
+UNSPECIFIC = frozenset(("empty_like", "empty_permuted", "new_empty", "new_empty_strided", "empty_strided"))
+EVERY = [info for info in OPERATORS.values() if not info.random and info.name not in UNSPECIFIC]
+NARROW = {"float64": "float32", "complex128": "complex64"}
+
+
+OF_OUR_OWN = ("tuple index", "reshape array", "array is 0-dimensional", "operands could not")  # what users never see
+
+
+def outcome(info: OperatorInfo, sample: Sample) -> Any:
+    """What a call gives, or the class of its error, which has to be one for a user to see."""
+    result: Any = None
+    try:
+        result = tensors_of(operator_function(info)(*sample.args, **sample.kwargs))
+    except (RuntimeError, IndexError, ValueError) as error:
+        result = error
+    if isinstance(result, Exception):
+        assert not any(text in str(result) for text in OF_OUR_OWN), result
+        return type(result)
+    return result
+
+
+def assert_alike(found: Any, wanted: Any, close: float, what: Any) -> None:
+    """The same but for rounding: NaN and infinities at the same places."""
+    if isinstance(wanted, type):
+        assert found is wanted, what
+        return
+    assert len(found) == len(wanted), what
+    for one, other in zip(found, wanted, strict=True):
+        one, other = one.detach().numpy(), other.detach().numpy()
+        assert one.shape == other.shape, what
+        if one.dtype.kind == "c":  # which parts of an infinity are NaN depends on the order of additions
+            one, other = (np.where(np.isfinite(each), each, math.nan) for each in (one, other))
+        np.testing.assert_allclose(one, other, rtol=close, atol=close, err_msg=str(what))
+
+
+# Factors are chosen by size, and what is divided by a number that should be 0 is nothing but rounding.
+BY_ROUNDING = frozenset(
+    ("linalg_inv", "linalg_inv_ex", "inverse", "_linalg_solve_ex", "linalg_solve", "linalg_solve_triangular")
+)
+OTHER_LIMITS = frozenset(("nan_to_num",))  # an infinity becomes the largest number of the dtype
+
+
+@pytest.mark.parametrize(("info", "dtype"), cases(EVERY, ("float64", "complex128")))
+def test_special_values_give_the_same_in_narrow_dtypes(info: OperatorInfo, dtype: str) -> None:
+    narrow = NARROW[dtype]
+    wide_samples, samples = (sample_inputs(info, each, False, "special") for each in (dtype, narrow))
+    for wide, sample in zip(wide_samples, samples, strict=True):
+        if info.name not in BY_ROUNDING | OTHER_LIMITS and "dtype" not in sample.text:
+            assert_alike(outcome(info, sample), outcome(info, wide), 1e-4, sample.text)
+
+
+@pytest.mark.parametrize(("info", "dtype"), cases([i for i in EVERY if i.pointwise], ("float64", "complex128")))
+def test_special_values_are_taken_one_by_one(info: OperatorInfo, dtype: str) -> None:
+    """An array gives what its elements give alone."""
+    function = operator_function(info)
+    for sample in sample_inputs(info, dtype, False, "special"):
+        whole = function(*sample.args, **sample.kwargs)
+        if not isinstance(whole, Tensor) or whole.dim() == 0 or whole.shape[0] == 0:
+            continue
+        args = [
+            arg.expand(whole.shape) if isinstance(arg, Tensor) and arg.dim() and arg.dim() <= whole.dim() else arg
+            for arg in sample.args
+        ]
+        for place in np.ndindex(*whole.shape[:1]):
+            row = [arg[place] if isinstance(arg, Tensor) and arg.shape == whole.shape else arg for arg in args]
+            assert_alike([function(*row, **sample.kwargs)], [whole[place]], 1e-12, (sample.text, row))
+
+
+@pytest.mark.parametrize("values", ["empty", "0-dim"])
+@pytest.mark.parametrize("info", [i for i in EVERY if i.samples], ids=lambda info: info.name)
+def test_without_elements_and_without_dimensions(info: OperatorInfo, values: str) -> None:
+    """All dtypes behave alike; where nothing is wrong there are gradients."""
+    for text in info.samples:
+        found = {}
+        for dtype in ("float64", "float32", "complex128"):
+            if info.dtypes and getattr(runtime, dtype).kind_name in info.dtypes and "dtype" not in text:
+                sample = make_sample(info, text, getattr(runtime, dtype), True, values)
+                found[dtype] = outcome(info, sample)
+        shapes = {
+            dtype: each if isinstance(each, type) else [tensor.shape for tensor in each]
+            for dtype, each in found.items()
+        }
+        if "complex=False" not in text:
+            assert all(shape == next(iter(shapes.values())) for shape in shapes.values()), (text, shapes)
+        if not info.pointwise or not info.differentiable:
+            continue
+        for dtype in [dtype for dtype, each in found.items() if not isinstance(each, type)]:
+            sample = make_sample(info, text, getattr(runtime, dtype), True, values)
+            function, inputs = as_function(info, sample)
+            for out in function(*inputs):
+                grads = runtime.autograd.grad(out, inputs, runtime.ones_like(out), allow_unused=True)
+                for grad, tensor in zip(grads, inputs, strict=True):
+                    assert grad is None or (grad.shape, grad.dtype) == (tensor.shape, tensor.dtype)
 
 
 def test_about_a_third_is_composite() -> None:

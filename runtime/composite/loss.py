@@ -73,6 +73,8 @@ def cross_entropy_loss(
 ) -> Tensor:
     """`log_softmax` and the negative log-likelihood; the target holds classes, or a probability for each of them."""
     class_dim = 0 if self.dim() == 1 else 1
+    if self.dim() == 0:
+        raise IndexError("cross_entropy_loss: the input has to have a dimension of classes, but it has none")
     if list(self.shape) == list(target.shape):
         if not target.is_floating_point():
             raise RuntimeError(
@@ -87,14 +89,14 @@ def cross_entropy_loss(
     loss = ops.nll_loss_nd(scores, target, weight, reduction, ignore_index)
     if label_smoothing == 0:
         return loss
-    share = label_smoothing / self.shape[class_dim]
+    share = label_smoothing / self.size(class_dim)
     even = _loss_of_all_classes(scores, target, weight, reduction, ignore_index, class_dim)
     return loss * (1 - label_smoothing) + even * share
 
 
 def _along_classes(weight: Tensor, ndim: int, class_dim: int) -> Tensor:
     sizes = [1] * ndim
-    sizes[class_dim] = weight.shape[0]
+    sizes[class_dim] = weight.size(0)
     return weight.reshape(sizes)
 
 

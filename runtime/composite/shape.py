@@ -53,9 +53,9 @@ def broadcast_to(self: Tensor, size: Sequence[int]) -> Tensor:
 
 
 def flatten_using_ints(self: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
+    start, end = normalize_dim(start_dim, self.dim()), normalize_dim(end_dim, self.dim())
     if self.dim() == 0:
         return self.reshape([1])
-    start, end = normalize_dim(start_dim, self.dim()), normalize_dim(end_dim, self.dim())
     if start > end:
         raise RuntimeError("flatten() has invalid args: start_dim cannot come after end_dim")
     if start == end:
@@ -313,7 +313,7 @@ def repeat_interleave_self_Tensor(
     """Each slice along `dim` as often as its number in `repeats` says; without `dim`, each element."""
     source = self.flatten() if dim is None else self
     place = 0 if dim is None else dim
-    length = source.shape[place]
+    length = source.size(place)
     if repeats.dim() == 0 or (repeats.dim() == 1 and repeats.numel() == 1):
         repeats = repeats.reshape([1]).expand([length])
     elif repeats.dim() == 1 and repeats.numel() != length:

@@ -501,6 +501,11 @@ def embedding_dense_backward(
     """The gradient of the table: the rows of `grad_output` added up by their index; none arrives at `padding_idx`."""
     _check_table_index(indices)
     flat = indices.reshape(-1)
+    if grad_output.shape[:-1] != indices.shape or not grad_output.ndim:
+        raise RuntimeError(
+            f"embedding_dense_backward: expected a gradient of shape {[*indices.shape, '*']}, but got "
+            f"{list(grad_output.shape)}"
+        )
     width = grad_output.shape[-1]
     rows = grad_output.reshape(flat.size, width)
     if padding_idx >= 0:

@@ -201,8 +201,8 @@ def nll_loss_backward(
     ignore_index: int,
     total_weight: Array,
 ) -> Array:
-    classes = self.shape[-1]
     _check_nll(self, target)
+    classes = self.shape[-1]
     counted = _check_classes(classes, target, weight, ignore_index)
     flat = target.reshape(-1)
     divisor = total_weight if reduction == 1 else None

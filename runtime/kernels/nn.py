@@ -142,6 +142,7 @@ def native_layer_norm_backward(
 
     Mean and deviation count as what they are: functions of the input.
     """
+    _check_normalized(input.shape, normalized_shape, weight, None)
     width = math.prod(normalized_shape)
     dtype, shape = input.dtype, tuple(normalized_shape)
     of_input = of_weight = of_bias = None

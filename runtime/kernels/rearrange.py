@@ -177,6 +177,8 @@ def unfold_backward(grad_in: Array, input_sizes: Sequence[int], dim: int, size: 
         result[...] = grad_in.sum()
         return result
     windows = _unfold(result, dim, size, step)
+    if grad_in.shape != windows.shape:
+        raise RuntimeError(f"unfold_backward: expected a gradient of shape {windows.shape}, but got {grad_in.shape}")
     for place in range(size):
         windows[..., place] += grad_in[..., place]
     return result
