@@ -23,6 +23,7 @@ from tests.results import MAY_ALIAS, edge_samples, share_memory
 
 DIFFERENTIABLE = [info for info in OPERATORS.values() if info.differentiable or info.composite]
 DTYPES = ("float32", "float64", "complex64", "complex128")
+HALVES = ("float16", "bfloat16")
 RECORDED = [o for o in vars(operators).values() if isinstance(o, Operator) and o.record is not None]
 
 
@@ -214,7 +215,7 @@ def _random_like(random: np.random.Generator, tensor: Tensor) -> np.ndarray:
     return np.asarray(values, dtype=array.dtype)
 
 
-@pytest.mark.parametrize(("info", "dtype"), cases(DIFFERENTIABLE, DTYPES))
+@pytest.mark.parametrize(("info", "dtype"), cases(DIFFERENTIABLE, (*HALVES, *DTYPES)))
 def test_gradients_have_the_dtype_and_shape_of_their_inputs(info: OperatorInfo, dtype: str) -> None:
     for _, function, inputs in supported(info, dtype):
         outs = function(*inputs)
@@ -506,6 +507,76 @@ def test_without_elements_and_without_dimensions(info: OperatorInfo, values: str
                 grads = runtime.autograd.grad(out, inputs, runtime.ones_like(out), allow_unused=True)
                 for grad, tensor in zip(grads, inputs, strict=True):
                     assert grad is None or (grad.shape, grad.dtype) == (tensor.shape, tensor.dtype)
+
+
+# -- half precision
+
+# What a result is depends on the dtype itself, or its dtype is always the same.
+ABOUT_DTYPES = frozenset(("nan_to_num", "bincount", "view.dtype", "complex", "view_as_complex"))
+
+
+def in_float32(sample: Sample, half: runtime.dtype) -> Sample:
+    def converted(value: Any) -> Any:
+        if isinstance(value, list | tuple):
+            return type(value)([converted(item) for item in value])
+        if isinstance(value, Tensor) and value.dtype is half:
+            return value.detach().float().requires_grad_(value.requires_grad)
+        return runtime.float32 if value is half else value
+
+    args = tuple(converted(value) for value in sample.args)
+    return Sample(sample.text, args, {name: converted(value) for name, value in sample.kwargs.items()})
+
+
+def assert_rounded(found: Tensor, wanted: Tensor, half: runtime.dtype, ulps: float, what: Any) -> None:
+    """`wanted` is of float32, `found` what is nearest to it in half precision, but for some units in the last place."""
+    if found.dtype is half:
+        wanted = wanted.detach().to(half)
+    assert found.dtype is wanted.dtype, what
+    close = 0.0 if found.dtype is not half else ulps * runtime.finfo(half).eps
+    one, other = found.detach().double().numpy(), wanted.detach().double().numpy()
+    np.testing.assert_allclose(one, other, rtol=close, atol=close if ulps > 1 else 0.0, err_msg=str(what))
+
+
+@pytest.mark.parametrize(("info", "dtype"), cases([i for i in EVERY if i.name not in ABOUT_DTYPES], HALVES))
+def test_half_precision_is_float32_rounded(info: OperatorInfo, dtype: str) -> None:
+    """Once, where an operator is one kernel; what is made of several operators may round after each."""
+    half = getattr(runtime, dtype)
+    ulps = 16 if info.composite else 1
+    for values in ("usual", "special"):
+        for sample in sample_inputs(info, dtype, False, values):
+            what = (values, sample.text)
+            if not any(tensor.dtype is half for tensor in tensors_of([*sample.args, *sample.kwargs.values()])):
+                continue
+            found, wanted = outcome(info, sample), outcome(info, in_float32(sample, half))
+            if isinstance(wanted, type):
+                assert found is wanted, what
+                continue
+            if values == "special" and info.composite and any(t.isinf().any() or t.isnan().any() for t in wanted):
+                continue  # at which step an infinity comes in depends on the steps
+            for one, other in zip(found, wanted, strict=True):
+                assert one.dtype is half or other.dtype is not runtime.float32 or not tensors_of(list(sample.args)), (
+                    what
+                )
+                assert_rounded(one, other, half, ulps, what)
+
+
+@pytest.mark.parametrize(
+    ("info", "dtype"), cases([i for i in DIFFERENTIABLE if i.name not in ABOUT_DTYPES | DRAWN], HALVES)
+)
+def test_gradients_in_half_precision_are_those_of_float32(info: OperatorInfo, dtype: str) -> None:
+    half = getattr(runtime, dtype)
+    for sample, function, inputs in supported(info, dtype):
+        wide_function, wide_inputs = as_function(info, in_float32(sample, half))
+        wide_function = seeded(wide_function) if info.random else wide_function
+        found, wanted = (
+            runtime.autograd.grad(outs, given, [runtime.ones_like(out) for out in outs], allow_unused=True)
+            for outs, given in ((function(*inputs), inputs), (wide_function(*wide_inputs), wide_inputs))
+        )
+        for one, other in zip(found, wanted, strict=True):
+            assert (one is None) == (other is None), sample.text
+            if one is not None and other is not None:
+                assert one.dtype is half
+                assert_rounded(one, other, half, 32, sample.text)
 
 
 def test_about_a_third_is_composite() -> None:

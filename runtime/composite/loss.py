@@ -73,8 +73,6 @@ def cross_entropy_loss(
 ) -> Tensor:
     """`log_softmax` and the negative log-likelihood; the target holds classes, or a probability for each of them."""
     class_dim = 0 if self.dim() == 1 else 1
-    if self.dim() == 0:
-        raise IndexError("cross_entropy_loss: the input has to have a dimension of classes, but it has none")
     if list(self.shape) == list(target.shape):
         if not target.is_floating_point():
             raise RuntimeError(
@@ -103,7 +101,7 @@ def _along_classes(weight: Tensor, ndim: int, class_dim: int) -> Tensor:
 def _loss_of_probabilities(
     self: Tensor, target: Tensor, weight: Tensor | None, reduction: int, label_smoothing: float, class_dim: int
 ) -> Tensor:
-    classes = self.shape[class_dim]
+    classes = self.size(class_dim)
     if weight is not None and list(weight.shape) != [classes]:
         raise RuntimeError(
             f"cross_entropy: weight tensor should be defined either for all {classes} classes or no classes but got "

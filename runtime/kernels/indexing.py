@@ -501,7 +501,9 @@ def embedding_dense_backward(
     """The gradient of the table: the rows of `grad_output` added up by their index; none arrives at `padding_idx`."""
     _check_table_index(indices)
     flat = indices.reshape(-1)
-    if grad_output.shape[:-1] != indices.shape or not grad_output.ndim:
+    if grad_output.ndim == 0:
+        raise IndexError("Dimension specified as -1 but tensor has no dimensions")
+    if grad_output.shape[:-1] != indices.shape:
         raise RuntimeError(
             f"embedding_dense_backward: expected a gradient of shape {[*indices.shape, '*']}, but got "
             f"{list(grad_output.shape)}"

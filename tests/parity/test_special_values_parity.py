@@ -1,0 +1,122 @@
+"""NaN, infinities, zeros, and Tensors without elements or dimensions: every operator gives what PyTorch gives."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+import runtime
+from generated.registry import OPERATORS
+from runtime.registry import OperatorInfo
+from runtime.testing import Sample, operator_function, sample_inputs
+
+pytestmark = pytest.mark.parity
+
+# Which of equal elements comes first, memory that nobody wrote, and matrices that are inverted by other programs.
+UNSPECIFIC = frozenset((
+    "topk", "empty_like", "new_empty", "linalg_inv", "linalg_inv_ex", "inverse", "linalg_solve", "_linalg_solve_ex",
+    "linalg_solve_triangular",
+))  # fmt: skip
+# Where PyTorch is not right, or mathematics leaves it open: powers with the exponent 0 are 1, the sign of a number with
+# an infinite part is the part's; means of infinite numbers are infinite; poles; and the largest part of a norm decides.
+OTHERWISE = frozenset((
+    "pow.Tensor_Tensor-complex128", "float_power.Tensor_Tensor-complex128", "sgn-complex128", "polygamma-float64",
+    "var_mean.correction-float64", "std_mean.correction-float64", "std_mean.dim-float64", "native_layer_norm-float64",
+    "var_mean.dim-float64", "var_mean-float64", "std_mean-float64", "group_norm-float64", "l1_loss-complex128",
+    "linalg_vector_norm-complex128", "norm.ScalarOpt_dim-complex128", "norm.Scalar-complex128",
+    "linalg_norm.ord_str-complex128",
+))  # fmt: skip
+
+
+def to_torch(value: Any) -> Any:
+    if isinstance(value, runtime.Tensor):
+        return torch.from_numpy(np.array(value.detach().numpy()))
+    if isinstance(value, list | tuple):
+        return [to_torch(item) for item in value]
+    return getattr(torch, value.name) if isinstance(value, runtime.dtype) else value
+
+
+def flat(value: Any) -> list[Any]:
+    if isinstance(value, list | tuple):
+        return [each for item in value for each in flat(item)]
+    return [] if value is None else [value]
+
+
+def outcome(function: Any, args: Any, kwargs: Any) -> Any:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return flat(function(*args, **kwargs))
+    except Exception as error:
+        return error
+
+
+def pairs(info: OperatorInfo, dtype: str, values: str) -> list[tuple[Sample, Any, Any]]:
+    """What both give for each sample."""
+    base, _, overload = info.name.partition(".")
+    theirs = getattr(getattr(torch.ops.aten, base, None), overload or "default", None)
+    found = []
+    for sample in sample_inputs(info, dtype, False, values) if theirs is not None else ():
+        kwargs = {name: to_torch(value) for name, value in sample.kwargs.items()}
+        expected = outcome(theirs, [to_torch(value) for value in sample.args], kwargs)
+        found.append((sample, outcome(operator_function(info), sample.args, sample.kwargs), expected))
+    return found
+
+
+def as_array(value: Any) -> Any:
+    if isinstance(value, torch.Tensor):
+        value = value.resolve_conj().resolve_neg()
+    array = value.numpy() if isinstance(value, torch.Tensor | runtime.Tensor) else np.asarray(value)
+    if array.dtype.kind == "c":  # which parts of an infinity are NaN depends on the order of additions
+        array = np.where(np.isfinite(array), array, np.nan)
+    return array
+
+
+COMPARED = [
+    info
+    for info in OPERATORS.values()
+    if any("T(" in text for text in info.samples) and not info.random and info.name not in UNSPECIFIC
+]
+
+
+@pytest.mark.parametrize("dtype", ["float64", "complex128"])
+@pytest.mark.parametrize("info", COMPARED, ids=lambda info: info.name)
+def test_special_values(info: OperatorInfo, dtype: str) -> None:
+    if f"{info.name}-{dtype}" in OTHERWISE:
+        pytest.skip("not PyTorch's")
+    for sample, found, expected in pairs(info, dtype, "special"):
+        if isinstance(expected, Exception):
+            assert isinstance(found, Exception), sample.text
+            continue
+        assert not isinstance(found, Exception), (sample.text, found)
+        for one, other in zip(found, expected, strict=True):
+            np.testing.assert_allclose(as_array(one), as_array(other), rtol=1e-8, atol=1e-9, err_msg=sample.text)
+
+
+# Nonsense that only one of the two looks at, or that both refuse by other classes of errors.
+LENIENT = frozenset((
+    "addmv-empty", "view_as_complex-empty", "bincount-empty", "embedding-empty", "index_add-empty", "index_add-0-dim",
+    "native_layer_norm_backward-empty", "linalg_norm-0-dim", "mv-0-dim", "baddbmm-0-dim", "addbmm-0-dim",
+    "movedim.intlist-0-dim", "moveaxis.intlist-0-dim", "unfold_backward-0-dim", "rms_norm-0-dim", "group_norm-0-dim",
+))  # fmt: skip
+
+
+@pytest.mark.parametrize("values", ["empty", "0-dim"])
+@pytest.mark.parametrize("info", COMPARED, ids=lambda info: info.name)
+def test_without_elements_and_without_dimensions(info: OperatorInfo, values: str) -> None:
+    if f"{info.name}-{values}" in LENIENT:
+        pytest.skip("nonsense")
+    for dtype in ("float64", "complex128"):
+        for sample, found, expected in pairs(info, dtype, values):
+            if isinstance(expected, Exception):
+                assert isinstance(found, type(expected)), (sample.text, expected)
+                continue
+            assert not isinstance(found, Exception), (sample.text, found)
+            for one, other in zip(found, expected, strict=True):
+                one, other = as_array(one), as_array(other)
+                assert one.dtype == other.dtype, sample.text
+                np.testing.assert_allclose(one, other, rtol=1e-8, atol=1e-9, err_msg=sample.text)
