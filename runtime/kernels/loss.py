@@ -80,8 +80,9 @@ def binary_cross_entropy(self: Array, target: Array, weight: Array | None = None
     for given in (target, weight):
         if given is not None and given.dtype != self.dtype:
             raise RuntimeError(f"Found dtype {type_name(given.dtype)} but expected {type_name(self.dtype)}")
-    if self.size and not (np.min(self) >= 0 and np.max(self) <= 1):
-        raise RuntimeError("all elements of input should be between 0 and 1")
+    for name, given in (("input", self), ("target", target)):
+        if given.size and not (np.min(given) >= 0 and np.max(given) <= 1):
+            raise RuntimeError(f"all elements of {name} should be between 0 and 1")
     yes = np.maximum(np.log(self), _LEAST_LOG)
     no = np.maximum(np.log1p(-self), _LEAST_LOG)
     loss = (target - 1) * no - target * yes

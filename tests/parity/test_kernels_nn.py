@@ -156,7 +156,7 @@ F.smooth_l1_loss(x, y, beta=-1.) | F.smooth_l1_loss(n, n) | F.smooth_l1_loss(x, 
 F.huber_loss(x, y) | F.huber_loss(x, y, delta=0.5, reduction='sum') | F.huber_loss(x, y, delta=0.)
 F.huber_loss(x, v, reduction='none') | F.huber_loss(x, y, weight=q)
 F.binary_cross_entropy(p, q) | F.binary_cross_entropy(p, q, w) | F.binary_cross_entropy(p, q, reduction='none')
-F.binary_cross_entropy(x, q) | F.binary_cross_entropy(p, q[:1]) | F.binary_cross_entropy(p, q.double())
+F.binary_cross_entropy(x, q) | F.binary_cross_entropy(p, x) | F.binary_cross_entropy(p, q[:1]) | F.binary_cross_entropy(p, q.double())
 F.binary_cross_entropy(T.sigmoid(x), q, w, reduction='sum')
 F.binary_cross_entropy((p > 0.5).float(), (q > 0.5).float()) | F.binary_cross_entropy(n, q)
 F.binary_cross_entropy_with_logits(x, q) | F.binary_cross_entropy_with_logits(x, q, w)
