@@ -326,6 +326,7 @@ _WORDS: Mapping[str, Callable[..., str]] = {
     "same_dtype": _other_dtype,
     "same_dtype_or_none": _other_dtype,
     "is_taken": _not_taken,
+    "is_not_half": lambda given: f"{given[0]} is {_dtype_name(given[1])}, which is computed in float32",
     "is_taken_or_none": _not_taken,
     "PyTuple_CheckExact": lambda given: f"{given[0]} is no tuple",
     "PyLong_CheckExact": lambda given: f"{given[0]} is no int",
