@@ -85,7 +85,7 @@ def shares(one: Tensor, other: Tensor) -> bool:
     return one is other or (one._writes is not None and one._writes is other._writes)
 
 
-def _lowest(tensor: Tensor) -> Tensor:
+def lowest(tensor: Tensor) -> Tensor:
     """The Tensor that the state is kept in: below a BatchedTensor, the batch."""
     while tensor._opaque:
         tensor = tensor.value  # type: ignore[attr-defined]
@@ -93,20 +93,20 @@ def _lowest(tensor: Tensor) -> Tensor:
 
 
 def _share(new: Tensor, old: Tensor) -> None:
-    core.share(new, _lowest(old))
+    core.share(new, lowest(old))
 
 
 def _counter(tensor: Tensor) -> list[Any]:
-    return tensor._writes or core.counter(_lowest(tensor))
+    return tensor._writes or core.counter(lowest(tensor))
 
 
 def _views_over(tensor: Tensor) -> list[Tensor]:
-    found: list[Tensor] = core.views_over(_lowest(tensor))
+    found: list[Tensor] = core.views_over(lowest(tensor))
     return found
 
 
 def _shares(one: Tensor, other: Tensor) -> bool:
-    return bool(core.shares(_lowest(one), _lowest(other)))
+    return bool(core.shares(lowest(one), lowest(other)))
 
 
 if core is not None:

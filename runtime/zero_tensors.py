@@ -15,6 +15,7 @@ import numpy as np
 
 from runtime.kernel_table import backend_of
 from runtime.keys import COMPOSITE_IMPLICIT, ZERO
+from runtime.sharing import lowest
 from runtime.tensor import Tensor, wrap
 
 if TYPE_CHECKING:
@@ -44,9 +45,7 @@ def is_zeros(value: Any) -> bool:
     """Whether a value is such a Tensor, or a batch of them, or a list of nothing else."""
     if isinstance(value, list | tuple):
         return bool(value) and all(map(is_zeros, value))
-    while isinstance(value, Tensor) and value._opaque:
-        value = value.value  # type: ignore[attr-defined]
-    return type(value) is Zeros
+    return isinstance(value, Tensor) and type(lowest(value)) is Zeros
 
 
 def call(operator: Operator, values: Sequence[Any]) -> Any:

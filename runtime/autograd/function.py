@@ -21,6 +21,7 @@ from runtime.linear import edge_of
 from runtime.modes import grad_mode, tell_recorded
 from runtime.node import LEAF, Edge, Node, OutputEdge
 from runtime.saved import SavedTensor, freed_error, save
+from runtime.sharing import lowest
 from runtime.tensor import Tensor, wrap
 
 _TWO_WAYS = (
@@ -515,11 +516,11 @@ def _check_view(out: Tensor, tangent: Tensor | None, inputs: Sequence[Any], carr
     ]
     if not pairs:
         return
-    if tangent is None or tangent._base is None:
+    if tangent is None or lowest(tangent)._base is None:
         raise RuntimeError(
             "A custom Function's forward is returning a view (or an input as-is) but the jvp is not returning a view."
         )
-    pairs = [(value, own) for value, own in pairs if tangent._base is _root(own)]
+    pairs = [(value, own) for value, own in pairs if _root(tangent) is _root(own)]
     if not pairs:
         raise RuntimeError(
             "A custom Function is returning a view but the jvp is not returning a view of the given grad input."
@@ -532,6 +533,8 @@ def _check_view(out: Tensor, tangent: Tensor | None, inputs: Sequence[Any], carr
 
 
 def _root(tensor: Tensor) -> Tensor:
+    """What a Tensor is a view of, or itself; of a batch what the batch is a view of."""
+    tensor = lowest(tensor)
     return tensor if tensor._base is None else tensor._base
 
 

@@ -302,3 +302,100 @@ def test_the_same_numbers_in_all_chunks(chunk: int | None) -> None:
         return distinct("same"), distinct("different")
 
     assert_same_results(body)
+
+
+# -- tangents of views and writes under the transforms
+
+
+def column(torch: Any) -> Any:
+    class Column(torch.autograd.Function):
+        generate_vmap_rule = True
+
+        @staticmethod
+        def forward(x: Any) -> Any:
+            return x.view(-1, 1)
+
+        @staticmethod
+        def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+            pass
+
+        @staticmethod
+        def backward(ctx: Any, grad: Any) -> Any:
+            return grad.view(-1)
+
+        @staticmethod
+        def jvp(ctx: Any, tangent: Any) -> Any:
+            return tangent.view(-1, 1)
+
+    return Column
+
+
+def as_it_is_and_twice(torch: Any) -> Any:
+    class Both(torch.autograd.Function):
+        generate_vmap_rule = True
+
+        @staticmethod
+        def forward(x: Any) -> Any:
+            return x, x * 2
+
+        @staticmethod
+        def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+            pass
+
+        @staticmethod
+        def jvp(ctx: Any, tangent: Any) -> Any:
+            return tangent.view_as(tangent), tangent * 2
+
+    return Both
+
+
+@pytest.mark.parametrize("make", [column, as_it_is_and_twice])
+def test_tangents_of_views_under_transforms(make: Any) -> None:
+    def body(torch: Any) -> Any:
+        function = make(torch).apply
+        x, t = torch.tensor([1.0, 2.0]), torch.tensor([3.0, 4.0])
+        xs, ts = torch.stack([x, x * 2]), torch.stack([t, t * 3])
+        jvp, vmap, jacfwd = torch.func.jvp, torch.vmap, torch.func.jacfwd
+        return (
+            jvp(function, (x,), (t,)),
+            jacfwd(function)(x),
+            vmap(lambda x: jvp(function, (x,), (t,)))(xs),
+            vmap(lambda x, t: jvp(function, (x,), (t,)), in_dims=(0, 1))(xs, ts),
+            jvp(vmap(function), (xs,), (ts,)),
+            # PyTorch loses the outer tangent of the second output where the first is an input.
+            jvp(lambda x: jvp(function, (x * x,), (x * t,)), (x,), (t,)) if make is column else None,
+        )
+
+    assert_same_results(body)
+
+
+def test_mixed_derivatives_of_a_view() -> None:
+    def body(torch: Any) -> Any:
+        cubes = lambda x: (column(torch).apply(x) ** 3).sum()  # noqa: E731
+        x = torch.tensor([1.0, 2.0])
+        func = torch.func
+        return func.jacfwd(func.jacrev(cubes))(x), func.jacrev(func.jacfwd(cubes))(x), func.hessian(cubes)(x)
+
+    assert_same_results(body)
+
+
+def test_a_write_in_nested_levels_is_applied_once() -> None:
+    """2 x**2 has the second derivative 4."""
+    import runtime
+
+    class Doubled(runtime.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            ctx.mark_dirty(x)
+            return x.mul_(2)
+
+        @staticmethod
+        def jvp(ctx: Any, tangent: Any) -> Any:
+            return tangent.mul_(2)
+
+    def push(f: Any, x: Any) -> Any:
+        return runtime.func.jvp(f, (x,), (runtime.ones_like(x),))[1]
+
+    x = runtime.tensor([1.0, 2.0, -3.0])
+    assert push(lambda x: Doubled.apply(x * x), x).tolist() == [4.0, 8.0, -12.0]
+    assert push(lambda x: push(lambda x: Doubled.apply(x * x), x), x).tolist() == [4.0] * 3
