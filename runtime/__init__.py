@@ -39,6 +39,9 @@ from runtime.creation import (  # noqa: E402
 )
 from runtime.dtypes import *  # noqa: E402, F403
 from runtime.functional import (  # noqa: E402
+    atleast_1d,
+    atleast_2d,
+    atleast_3d,
     broadcast_tensors,
     einsum,
     meshgrid,

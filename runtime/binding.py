@@ -22,13 +22,18 @@ from runtime.dispatch import NotInts
 from runtime.dtypes import dtype as DType
 from runtime.random import Generator
 from runtime.tensor import Tensor
-from runtime.types import Device
+from runtime.types import Device, check_device
 
 _ENUMS: Mapping[str, object] = {"Mean": 1, "Sum": 2}
 
 
 class _Mismatch(Exception):
-    """A value does not fit the type of its argument."""
+    """A value does not fit the type of its argument; the text says more, where there is more to say."""
+
+
+# What an int argument holds.
+_LEAST, _MOST = -(2**63), 2**63 - 1
+_OVERFLOW = "Overflow when unpacking long long"
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,11 +124,10 @@ class Signature:
             value = value.given
         try:
             return parameter.convert(value)
-        except _Mismatch:
+        except _Mismatch as misfit:
             place = f" (position {position + 1})" if position < given else ""
-            raise self.error(
-                f"argument '{parameter.name}'{place} must be {parameter.type}, not {describe(value)}"
-            ) from None
+            what = str(misfit) or f"must be {parameter.type}, not {describe(value)}"
+            raise self.error(f"argument '{parameter.name}'{place} {what}") from None
 
     def tensors_match(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
         """Whether every Tensor among the arguments stands where the schema has a Tensor."""
@@ -226,16 +230,22 @@ def _list_converter(schema: ListType) -> Callable[[Any], Any]:
 
     def convert(value: Any) -> Any:
         if not tensors and size is not None and _is_int(value):
-            return (_to_int(value),) * size
+            return (elem(value),) * size
         if isinstance(value, np.ndarray) or not isinstance(value, list | tuple):
             raise _Mismatch
         if exact is not None and type(value) is tuple:
             for item in value:
-                if type(item) is not exact:
+                if type(item) is not exact or not _LEAST <= item <= _MOST:
                     break
             else:
                 return value
-        items = [elem(item) for item in value]
+        items = []
+        for position, item in enumerate(value):
+            try:
+                items.append(elem(item))
+            except ValueError as error:
+                text = f'failed to unpack the object at pos {position + 1} with error "{error}"'
+                raise _Mismatch(text) from None
         return items if tensors else tuple(items)
 
     return convert
@@ -258,11 +268,13 @@ def _to_tensor(value: Any) -> Any:
 
 
 def _to_int(value: Any) -> int:
-    if type(value) is int:
-        return value
-    if not _is_int(value):
-        raise _Mismatch
-    return int(value) if isinstance(value, Tensor) else _operator.index(value)
+    if type(value) is not int:
+        if not _is_int(value):
+            raise _Mismatch
+        value = int(value) if isinstance(value, Tensor) else _operator.index(value)
+    if not _LEAST <= value <= _MOST:
+        raise ValueError(_OVERFLOW)
+    return value  # type: ignore[no-any-return]
 
 
 def _to_float(value: Any) -> float:
@@ -317,6 +329,13 @@ def _to_device(value: Any) -> Device:
     raise _Mismatch
 
 
+def _to_place(value: Any) -> Device:
+    """The device of data."""
+    place = _to_device(value)
+    check_device(place)
+    return place
+
+
 def _to_generator(value: Any) -> Generator:
     if isinstance(value, Generator):
         return value
@@ -344,4 +363,5 @@ _CONVERTERS: Mapping[str, Callable[[Any], Any]] = {
     "str": _to_str,
     "ScalarType": _to_dtype,
     "Generator": _to_generator,
+    "Device": _to_place,
 }

@@ -6,7 +6,7 @@ from typing import Any
 
 from runtime import dtypes, ops
 from runtime.tensor import Tensor
-from runtime.types import Device, DType, MemoryFormat
+from runtime.types import Device, DType, MemoryFormat, check_device
 
 _NAMES = ("device", "dtype", "non_blocking", "copy")
 
@@ -76,8 +76,7 @@ def _check(found: dict[str, Any], args: tuple[Any, ...], kwargs: dict[str, Any])
         return
     if not isinstance(place, str | Device):
         raise _misfit(args, kwargs)
-    if Device(place).type != "cpu":
-        raise RuntimeError(f"there is no device '{place}': every Tensor with data is on the CPU")
+    check_device(place)
 
 
 def _misfit(args: tuple[Any, ...], kwargs: dict[str, Any]) -> TypeError:

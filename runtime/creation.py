@@ -13,7 +13,7 @@ import numpy as np
 from runtime import dtypes
 from runtime.modes import grad_mode
 from runtime.tensor import UNTRACKED, Tensor, wrap
-from runtime.types import Device, DType
+from runtime.types import Device, DType, check_device
 
 _NUMBERS = frozenset((bool, int, float, complex))
 
@@ -36,7 +36,7 @@ def tensor(
         RuntimeError: the dtype cannot hold a value, or cannot require a gradient.
     """
     wanted = _wanted(dtype, "tensor()")
-    _check_device(device)
+    check_device(device)
     if isinstance(data, Tensor):
         warnings.warn(
             "To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or "
@@ -50,7 +50,7 @@ def tensor(
 def as_tensor(data: Any, dtype: DType | type | None = None, device: Device | str | None = None) -> Tensor:
     """`data` as a Tensor, over the same memory and with the same history where no conversion is needed."""
     wanted = _wanted(dtype, "as_tensor()")
-    _check_device(device)
+    check_device(device)
     if isinstance(data, Tensor):
         return data if wanted is None or data.dtype is wanted else data.to(wanted)
     if isinstance(data, np.ndarray) and (wanted is None or data.dtype == wanted.numpy):
@@ -74,7 +74,7 @@ def asarray(
         ValueError: `copy` is False and the memory cannot be shared.
     """
     wanted = _wanted(dtype, "asarray()")
-    _check_device(device)
+    check_device(device)
     if isinstance(obj, Tensor):
         return _tensor_asarray(obj, wanted, copy, requires_grad)
     if isinstance(obj, bytes | bytearray | memoryview):
@@ -327,11 +327,6 @@ def _shared(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 
 def _wanted(dtype: DType | type | None, function: str) -> DType | None:
     return None if dtype is None else dtypes.as_dtype(dtype, f"{function}: argument 'dtype'")
-
-
-def _check_device(device: Device | str | None) -> None:
-    if device is not None and Device(device).type != "cpu":
-        raise RuntimeError(f"data lives on device cpu only, but got: {device}")
 
 
 def _finish(out: Tensor, requires_grad: bool) -> Tensor:

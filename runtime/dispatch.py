@@ -18,6 +18,7 @@ import numpy as np
 
 from runtime import forward, kernel_table, modes, ops, views, zero_tensors
 from runtime.dtypes import as_dtype, can_cast, from_numpy, get_default_dtype, promoted_dtype
+from runtime.errors import translated
 from runtime.half import FLOAT32, computable, is_half, rounded, shared_half
 from runtime.half import in_float32 as computed_in_float32
 from runtime.inference import straight_copy, untrack
@@ -804,20 +805,19 @@ class Operator:
 
     def explained(self, error: Exception, values: Sequence[Any]) -> Exception:
         """`error` as the caller should see it: the class PyTorch raises, with the schema and what was given."""
-        if isinstance(error, TypeError | AttributeError) and self.traced is not None:
+        if self.traced is not None:  # what a composite function made of wrong arguments is not what is wrong
             try:
                 self.signature.bind(values[: self.signature.positional], self._keywords(values))
-            except TypeError as misfit:
+            except (TypeError, ValueError) as misfit:
                 return misfit
         if getattr(error, "__notes__", None):
             return error
-        kind, text = type(error), str(error)
-        if kind is ValueError and "broadcast" in text:
-            error = RuntimeError(_broadcast_error(self._tensors(values, range(len(values)))) or text)
-        elif kind.__name__ == "_UFuncNoLoopError" or (isinstance(error, TypeError) and "ufunc" in text):
-            tensors = self._tensors(values, range(len(values)))
+        tensors = self._tensors(values, range(len(values)))
+        if type(error) is ValueError and "broadcast" in str(error):
+            error = RuntimeError(_broadcast_error(tensors) or str(error))
+        else:
             kinds = ", ".join(sorted({str(tensor.dtype) for tensor in tensors}))
-            error = NotImplementedError(f'"{self.name}" not implemented for {kinds}')
+            error = translated(error, self.name, kinds)
         given = ", ".join(f"{name}={_short(value)}" for name, value in zip(self._names, values, strict=False))
         error.add_note(f"in {self.schema}\ngiven {given}")
         return error

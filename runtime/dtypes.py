@@ -204,11 +204,12 @@ def dtype_of_number(value: object) -> dtype:
 
 def promote_types(type1: dtype, type2: dtype) -> dtype:
     """The smallest dtype of the larger kind that both convert to without loss of kind."""
-    if type1 is type2:
+    if type1 is type2 and isinstance(type1, dtype):
         return type1
     found = _promotions.get((type1, type2))
     if found is None:
-        found = _promotions[type1, type2] = _promote(type1, type2)
+        first, second = as_dtype(type1, "promote_types(): argument 'type1'"), as_dtype(type2, "'type2'")
+        found = _promotions[type1, type2] = first if first is second else _promote(first, second)
     return found
 
 
@@ -243,7 +244,7 @@ def _complex_of(d: dtype) -> dtype:
 
 def can_cast(from_: dtype, to: dtype) -> builtins.bool:
     """Whether promotion's rules let `from_` become `to`: never to a smaller kind (from_ complex to a float, say)."""
-    return from_.kind <= to.kind
+    return as_dtype(from_, "can_cast(): argument 'from_'").kind <= as_dtype(to, "can_cast(): argument 'to'").kind
 
 
 def _combine(higher: dtype | None, lower: dtype | None) -> dtype | None:
@@ -303,14 +304,21 @@ def result_type(tensor1: Tensor | complex, tensor2: Tensor | complex) -> dtype:
     return common((tensor1, tensor2))
 
 
+def _type_argument(function: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dtype:
+    """The only argument of `finfo` and `iinfo`: a dtype, or the Python type that stands for one."""
+    if len(args) + len(kwargs) != 1 or not kwargs.keys() <= {"type"}:
+        raise TypeError(f"{function}() takes one argument, 'type'")
+    return as_dtype(args[0] if args else kwargs["type"], f"{function}(): argument 'type'")
+
+
 class finfo:
     """The limits of a floating dtype; of a complex dtype, those of its parts."""
 
     __slots__ = ("bits", "dtype", "eps", "max", "min", "resolution", "smallest_normal", "tiny")
 
-    def __init__(self, type: dtype | None = None) -> None:
-        given = _default if type is None else type
-        if not isinstance(given, dtype) or given.kind < _FLOATING:
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        given = _type_argument("finfo", args, kwargs) if args or kwargs else _default
+        if given.kind < _FLOATING:
             raise TypeError(f"finfo() requires a floating point input type, but got {given!r}; use iinfo for integers")
         real = given.to_real()
         info: Any
@@ -348,16 +356,17 @@ class iinfo:
 
     __slots__ = ("bits", "dtype", "max", "min")
 
-    def __init__(self, type: dtype) -> None:
-        if not isinstance(type, dtype) or type.kind >= _FLOATING:
-            raise TypeError(f"iinfo() requires an integer input type, but got {type!r}; use finfo for floating types")
-        if type is bool:
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        given = _type_argument("iinfo", args, kwargs)
+        if given.kind >= _FLOATING:
+            raise TypeError(f"iinfo() requires an integer input type, but got {given!r}; use finfo for floating types")
+        if given is bool:
             raise TypeError("runtime.bool is not supported by iinfo()")
-        info = np.iinfo(type.numpy)
-        self.bits = type.itemsize * 8
+        info = np.iinfo(given.numpy)
+        self.bits = given.itemsize * 8
         self.min = builtins.int(info.min)
         self.max = builtins.int(info.max)
-        self.dtype = type.name
+        self.dtype = given.name
 
     def __eq__(self, other: object) -> builtins.bool:
         return isinstance(other, iinfo) and self.dtype == other.dtype

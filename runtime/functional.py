@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from string import ascii_letters, ascii_lowercase, ascii_uppercase
 from typing import Any
 
 from runtime import ops
@@ -15,9 +16,62 @@ def _unpacked(tensors: tuple[Any, ...]) -> Sequence[Tensor]:
     return tensors[0] if len(tensors) == 1 and isinstance(tensors[0], list | tuple) else tensors
 
 
-def einsum(equation: str, *operands: Any) -> Tensor:
-    """Sums of products by Einstein's convention, `einsum("ij,jk->ik", a, b)`; see `numpy.einsum` for the notation."""
-    return ops.einsum(equation, list(_unpacked(operands)))
+def einsum(*args: Any) -> Tensor:
+    """Sums of products by Einstein's convention; see `numpy.einsum` for the notation.
+
+    `einsum("ij,jk->ik", a, b)`, or with labels from 0 to 51 beside each operand `einsum(a, [0, 1], b, [1, 2], [0, 2])`.
+
+    Raises:
+        ValueError: there is no operand, or a label is none of these.
+    """
+    if not args or (len(args) < 2 and isinstance(args[0], str)):
+        raise ValueError(
+            "einsum(): must specify the equation string and at least one operand, "
+            "or at least one operand and its subscripts list"
+        )
+    if not isinstance(args[0], Tensor):
+        return ops.einsum(args[0], list(_unpacked(args[1:])))
+    *operands, output = args if len(args) % 2 else (*args, None)
+    equation = ",".join(_letters(labels) for labels in operands[1::2])
+    if output is not None:
+        equation += f"->{_letters(output)}"
+    return ops.einsum(equation, operands[::2])
+
+
+def _letters(labels: Any) -> str:
+    """Labels as letters; capitals come first, so that the order is that of the numbers."""
+    if not isinstance(labels, Sequence):
+        raise RuntimeError(f"einsum(): a list of subscripts stands after each operand, not {type(labels).__name__}")
+    letters = []
+    for label in labels:
+        if label is Ellipsis:
+            letters.append("...")
+        elif isinstance(label, int) and 0 <= label < len(ascii_letters):
+            letters.append((ascii_uppercase + ascii_lowercase)[label])
+        else:
+            raise ValueError(
+                f"einsum(): subscript in subscript list is not within the valid range [0, {len(ascii_letters)})"
+            )
+    return "".join(letters)
+
+
+def atleast_1d(*tensors: Any) -> Any:
+    """The Tensor, or a tuple of all Tensors, with one dimension where there is none."""
+    return _each_or_all(ops.atleast_1d, tensors)
+
+
+def atleast_2d(*tensors: Any) -> Any:
+    """The Tensor, or a tuple of all Tensors, with new dimensions in front where there are fewer than two."""
+    return _each_or_all(ops.atleast_2d, tensors)
+
+
+def atleast_3d(*tensors: Any) -> Any:
+    """The Tensor, or a tuple of all Tensors, with new dimensions where there are fewer than three."""
+    return _each_or_all(ops.atleast_3d, tensors)
+
+
+def _each_or_all(operator: Callable[..., Any], tensors: tuple[Any, ...]) -> Any:
+    return operator(tensors[0] if len(tensors) == 1 else list(tensors))
 
 
 def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple[Tensor, ...]:

@@ -27,7 +27,7 @@ def getitem(self: Tensor, index: Any) -> Tensor:
 
     Raises:
         IndexError: an index is out of range, of a wrong type, or one too many.
-        ValueError: the step of a slice is not positive.
+        ValueError: the step of a slice is not positive, or an index is more than an int64 holds.
     """
     kind = type(index)
     if kind is int:
@@ -89,7 +89,7 @@ def _written_directly(self: Tensor, index: Any, value: Any) -> bool:
         return False
     try:
         array[index] = given
-    except (IndexError, ValueError):
+    except (IndexError, ValueError, OverflowError):
         return False  # the general path finds the words
     bump_version(self)
     return True
@@ -200,7 +200,7 @@ def _as_index(part: Any) -> Any:
     if isinstance(part, np.ndarray):
         part = _tensor_of(part)
     elif _is_sequence(part):
-        return _tensor_of(np.asarray(_plain(part)))
+        return _tensor_of(_array_of_indices(_plain(part)))
     if isinstance(part, Tensor):
         return _of_scalar(part) if part._array.ndim == 0 else part
     if isinstance(part, str | bytes):
@@ -212,6 +212,20 @@ def _as_index(part: Any) -> Any:
             "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices (got "
             f"{_type_name(part)})"
         ) from None
+
+
+def _array_of_indices(items: Any) -> np.ndarray[Any, Any]:
+    array = np.asarray(items)
+    if array.dtype == np.uint64 or (array.dtype == object and all(isinstance(item, int) for item in array.flat)):
+        for item in array.flat:
+            _check_int64(int(item))
+    return array
+
+
+def _check_int64(index: int) -> None:
+    """Raise ValueError, as PyTorch, where an index is more than an int64 holds."""
+    if not -(2**63) <= index < 2**63:
+        raise ValueError("Overflow when unpacking long long")
 
 
 def _of_scalar(index: Tensor) -> Any:
@@ -258,6 +272,7 @@ def _selected(view: Tensor, dim: int, index: int, real_dim: int) -> Tensor:
         )
     size = array.shape[dim]
     if not -size <= index < size:
+        _check_int64(index)
         raise IndexError(f"index {index} is out of bounds for dimension {real_dim} with size {size}")
     return ops.select(view, dim, index)
 

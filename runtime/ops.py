@@ -20,4 +20,6 @@ else:
             raise AttributeError(f"module 'runtime.ops' has no attribute '{name}'")
         from runtime.overloads import namespace
 
-        return namespace(name)
+        # Kept as an attribute, which can be deleted, too; the next look makes it again.
+        found = globals()[name] = namespace(name)
+        return found

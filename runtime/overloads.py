@@ -226,8 +226,9 @@ def _overload_names(space: str, base: str) -> list[str]:
     """The overload names of one base name, in the order of their definitions."""
     prefix = f"{space}::"
     names = [name.removeprefix(prefix) for name in registered.defined if name.startswith(prefix)]
-    if space == BUILT_IN and base in vars(ops):
-        names = [*(f"{base}.{name}" for name in vars(ops)[base].overloads()), *names]
+    packet = vars(ops).get(base)
+    if space == BUILT_IN and packet is not None and not isinstance(packet, OpNamespace):
+        names = [*(f"{base}.{name}" for name in packet.overloads()), *names]
     parts = [name.partition(".") for name in names]
     return ["" if overload == "default" else overload for found, _, overload in parts if found == base]
 

@@ -47,10 +47,11 @@ class Generator:
 
     def manual_seed(self, seed: int) -> Generator:
         """Start again from `seed`; a negative one counts from the end of the unsigned range."""
-        seed = int(seed)
+        if type(seed) is not int:
+            raise RuntimeError(f"manual_seed expected a long, but got {type(seed).__name__}")
         if not -(2**63) <= seed <= _LARGEST_SEED:
-            raise RuntimeError("Overflow when unpacking long long")
-        self._seed = seed if seed >= 0 else _LARGEST_SEED + seed
+            raise ValueError("Overflow when unpacking long long")
+        self._seed = seed % (_LARGEST_SEED + 1)
         if self._numpy is not None:
             self._numpy.bit_generator.state = np.random.PCG64(self._seed).state
         return self
@@ -73,7 +74,7 @@ class Generator:
         packed = b"".join(int(value).to_bytes(size, "little") for value, size in zip(values, _STATE_PARTS, strict=True))
         return wrap(np.frombuffer(packed, np.uint8).copy())
 
-    def set_state(self, new_state: Tensor) -> None:
+    def set_state(self, new_state: Tensor) -> Generator:
         """Go on from a state that `get_state` returned."""
         if not isinstance(new_state, Tensor):
             raise TypeError(f"expected a Tensor, but got {type(new_state).__name__}")
@@ -94,6 +95,7 @@ class Generator:
             "has_uint32": values[3],
         }
         self._seed = values[4]
+        return self
 
     def clone_state(self) -> Generator:
         """A new generator in the same state."""
@@ -118,8 +120,8 @@ default_generator = Generator()
 
 
 def manual_seed(seed: int) -> Generator:
-    """Start the default generator again from `seed`."""
-    return default_generator.manual_seed(seed)
+    """Start the default generator again from `seed`, which may be anything that `int` takes."""
+    return default_generator.manual_seed(int(seed))
 
 
 def seed() -> int:

@@ -7,7 +7,7 @@ The state is five slots, because an operator call makes a Tensor each time and e
 also for zero dimensions; a view holds its `_base`. `_edge` says where the gradient goes: None (nowhere), LEAF (into
 this Tensor), a Node, or an OutputEdge for the second and later outputs of a Node. `_writes` is None until somebody may
 look at it, then a list that all Tensors over the same memory share, with the number of writes in it. `_extra` holds the
-rest, which most Tensors never have.
+rest, which most Tensors never have.  Users may put attributes on any Tensor; its dictionary is made for the first one.
 """
 
 from __future__ import annotations
@@ -119,7 +119,7 @@ if TYPE_CHECKING or core is None:
     class TensorBase:
         """The state of a Tensor where there is no native core."""
 
-        __slots__ = ("__weakref__", "_array", "_base", "_edge", "_extra", "_writes")
+        __slots__ = ("__dict__", "__weakref__", "_array", "_base", "_edge", "_extra", "_writes")
 
 else:
     TensorBase = core.TensorBase
@@ -247,8 +247,7 @@ class Tensor(TensorBase, ArrayAccess, Casts, TensorMethods):
     # Copies.
 
     def __reduce_ex__(self, protocol: SupportsIndex) -> tuple[Any, ...]:
-        state = getattr(self, "__dict__", None) or None
-        return _rebuild, (type(self), self._array, self._edge is not None), state
+        return _rebuild, (type(self), self._array, self._edge is not None), self.__dict__ or None
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Tensor:
         if not self.is_leaf:
@@ -263,11 +262,10 @@ class Tensor(TensorBase, ArrayAccess, Casts, TensorMethods):
         memo[id(self)] = out
         if self._extra is not None and self._extra.grad is not None:
             out.extra.grad = self._extra.grad.__deepcopy__(memo)
-        state = getattr(self, "__dict__", None)
-        if state:
+        if self.__dict__:
             from copy import deepcopy
 
-            out.__dict__.update(deepcopy(state, memo))
+            out.__dict__.update(deepcopy(self.__dict__, memo))
         return out
 
     def new_tensor(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import threading
 from collections.abc import Iterable
 from functools import cache
 from typing import Any, SupportsIndex, TypeAlias, overload
@@ -15,9 +16,11 @@ __all__ = [
     "channels_last_3d",
     "contiguous_format",
     "device",
+    "get_default_device",
     "layout",
     "memory_format",
     "preserve_format",
+    "set_default_device",
     "strided",
 ]
 
@@ -128,10 +131,53 @@ class device:
     def __reduce__(self) -> tuple[Any, tuple[str, int | None]]:
         return device, (self.type, self.index)
 
+    def __enter__(self) -> device:
+        check_device(self)
+        _defaults.blocks = (*_defaults.blocks, self)
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        _defaults.blocks = _defaults.blocks[:-1]
+
 
 Device: TypeAlias = device  # for annotations in classes that have a member called `device`
 
 CPU = device("cpu")
+
+
+class _Defaults(threading.local):
+    """Where factories of this thread put what is not asked for elsewhere; there is one place that has data."""
+
+    blocks: tuple[device, ...] = ()
+    device = CPU
+
+
+_defaults = _Defaults()
+
+
+def check_device(place: device | str | None) -> None:
+    """Raise unless this is where data can be.
+
+    Raises:
+        RuntimeError: it is not.
+    """
+    if place is not None and device(place).type != "cpu":
+        raise RuntimeError(f"data lives on device cpu only, but got: {place}")
+
+
+def get_default_device() -> device:
+    """The device of the innermost `with device(...)` block of this thread, or that of `set_default_device`."""
+    return _defaults.blocks[-1] if _defaults.blocks else _defaults.device
+
+
+def set_default_device(device: Device | str | None) -> None:
+    """Let factories of this thread make Tensors on `device`; None is where they are made at the start.
+
+    Raises:
+        RuntimeError: there is no data on that device.
+    """
+    check_device(device)
+    _defaults.device = CPU if device is None else Device(device)
 
 
 class _Named:

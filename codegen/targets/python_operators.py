@@ -618,7 +618,9 @@ def _choice_lines(base: str, candidates: list[Candidate], spread: int | None) ->
         if number:
             lines += ["    if kind in numbers:", f"        return operators.{number}(*args)"]
     elif only_self is not None:
-        lines += ["if len(args) == 1 and not kwargs:", f"    return operators.{only_self}(args[0])"]
+        alone = all(str(parameters[0].type) == "Tensor" for _, parameters in overloads if parameters)
+        test = "" if alone else " and type(args[0]) in plain"
+        lines += [f"if len(args) == 1 and not kwargs{test}:", f"    return operators.{only_self}(args[0])"]
     return [*lines, f"return choose({base!r}, {base}_overloads, args, kwargs)"]
 
 

@@ -7,7 +7,10 @@ from runtime.tensor import Tensor
 
 
 def take_along_dim(self: Tensor, indices: Tensor, dim: int | None = None) -> Tensor:
-    """`gather`, with both brought to one shape in the other dimensions; without `dim`, of flat tensors."""
+    """`gather`, with both brought to one shape in the other dimensions; without `dim`, of flat tensors.
+
+    Indices along `dim` are counted round: -1 is the last element, the size is the first.
+    """
     if indices.dtype is not dtypes.int64:
         raise RuntimeError(
             f"torch.take_along_dim(): dtype of indices should be Long but got {indices.dtype.scalar_name}"
@@ -27,7 +30,10 @@ def take_along_dim(self: Tensor, indices: Tensor, dim: int | None = None) -> Ten
     common = [max(a, b) if 0 not in (a, b) else 0 for a, b in zip(self.shape, indices.shape, strict=True)]
     source, index = list(common), list(common)
     source[place], index[place] = self.shape[place], indices.shape[place]
-    return self.expand(source).gather(place, indices.expand(index))
+    size = self.shape[place]
+    if size == 0 and indices.numel():
+        raise RuntimeError(f"torch.take_along_dim(): dimension {place} of input has no elements to take")
+    return self.expand(source).gather(place, indices.expand(index).remainder(max(size, 1)))
 
 
 def argwhere(self: Tensor) -> Tensor:

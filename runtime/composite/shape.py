@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from runtime import ops
+from runtime import dtypes, ops
 from runtime.kernels._common import normalize_dim, normalize_dims
 from runtime.kernels.shape import broadcast_sizes, inferred_size
 from runtime.tensor import Tensor
@@ -102,6 +102,18 @@ def atleast_3d(self: Tensor) -> Tensor:
     if self.dim() == 1:
         return self.unsqueeze(0).unsqueeze(-1)
     return self.unsqueeze(-1) if self.dim() == 2 else self
+
+
+def atleast_1d_sequence(tensors: Sequence[Tensor]) -> Sequence[Tensor]:
+    return [atleast_1d(tensor) for tensor in tensors]
+
+
+def atleast_2d_sequence(tensors: Sequence[Tensor]) -> Sequence[Tensor]:
+    return [atleast_2d(tensor) for tensor in tensors]
+
+
+def atleast_3d_sequence(tensors: Sequence[Tensor]) -> Sequence[Tensor]:
+    return [atleast_3d(tensor) for tensor in tensors]
 
 
 # -- the order of dimensions
@@ -232,6 +244,24 @@ def tensor_split_indices(self: Tensor, indices: Sequence[int], dim: int = 0) -> 
         parts.append(ops.slice(self, place, start, end))
         start = end
     return parts
+
+
+def tensor_split_tensor_indices_or_sections(
+    self: Tensor, tensor_indices_or_sections: Tensor, dim: int = 0
+) -> Sequence[Tensor]:
+    given = tensor_indices_or_sections
+    if given.dtype is not dtypes.int64:
+        raise RuntimeError(
+            f"tensor_split expected tensor_indices_or_sections to have dtype of long, but got {given.dtype.scalar_name}"
+        )
+    if given.dim() == 0:
+        return self.tensor_split(int(given), dim)
+    if given.dim() == 1:
+        return self.tensor_split(given.tolist(), dim)
+    raise RuntimeError(
+        "tensor_split expected tensor_indices_or_sections to be a zero-dimensional or one-dimensional tensor, "
+        f"but got a tensor with {given.dim()} dims"
+    )
 
 
 # -- joins

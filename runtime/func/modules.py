@@ -30,9 +30,10 @@ def functional_call(
         strict: every parameter and buffer has to be given, and nothing else.
 
     Raises:
-        TypeError: the Tensors are given in something else.
+        TypeError: the Tensors are given in something else, or a name is that of something else.
         ValueError: two dictionaries have a name in common, or one Tensor is to have two values.
-        RuntimeError: a name is unknown, or with `strict` missing.
+        AttributeError: a name leads through a Module that there is not.
+        RuntimeError: with `strict`, a name is unknown or missing; without, an unknown one is an attribute for the call.
     """
     given = _joined(parameter_and_buffer_dicts)
     names = _members(module)
@@ -55,7 +56,7 @@ def _joined(dicts: Any) -> dict[str, Tensor]:
             f"Expected parameter_and_buffer_dicts to be a dict, or a list/tuple of dicts, but got {type(dicts)}"
         )
     if not all(isinstance(part, Mapping) for part in dicts):
-        raise TypeError("Expected all elements of parameter_and_buffer_dicts to be dictionaries")
+        raise ValueError("Expected all elements of parameter_and_buffer_dicts to be dictionaries")
     found: dict[str, Tensor] = {}
     for part in dicts:
         for name, tensor in part.items():
@@ -104,30 +105,46 @@ def _check_names(
 
 
 def _owner(module: Any, name: str) -> tuple[dict[str, Any], str]:
-    """The dictionary of a Module that holds a parameter or buffer, and its name there."""
+    """The dictionary of a Module that holds a parameter or buffer, or where other Tensors are; and its name there."""
     path, _, last = name.rpartition(".")
+    if not last:
+        raise KeyError("the name of a Tensor can't be empty")
     owner = module
     for part in path.split(".") if path else ():
-        owner = owner._modules.get(part) if hasattr(owner, "_modules") else None
-        if owner is None:
+        found = owner._modules.get(part)
+        if found is None:
+            if isinstance(getattr(owner, part, None), Tensor):
+                raise TypeError(f"'{path}' is a Tensor, and not a Module")
             raise AttributeError(f"{type(module).__name__} has no Module '{path}'")
+        owner = found
     for members in (owner._parameters, owner._buffers):
         if last in members:
             return members, last
-    raise AttributeError(f"{type(owner).__name__} has no parameter or buffer '{last}'")
+    if hasattr(owner, last) and not isinstance(getattr(owner, last), Tensor):
+        raise TypeError(f"'{last}' of {type(owner).__name__} is not a Tensor")
+    return vars(owner), last
+
+
+_ABSENT = object()
 
 
 @contextmanager
 def _replaced(module: Any, values: Mapping[str, Tensor]) -> Iterator[None]:
+    for value in values.values():
+        if value is not None and not isinstance(value, Tensor):
+            raise TypeError(f"{value!r} is not a Tensor")
     places = [(*_owner(module, name), tensor) for name, tensor in values.items()]
-    before = [members[name] for members, name, _ in places]
+    before = [members.get(name, _ABSENT) for members, name, _ in places]
     for members, name, tensor in places:
         members[name] = tensor
     try:
         yield
     finally:
         for (members, name, _), tensor in zip(places, before, strict=True):
-            members[name] = tensor
+            if tensor is _ABSENT:
+                members.pop(name, None)
+            else:
+                members[name] = tensor
 
 
 def stack_module_state(models: Sequence[Any]) -> tuple[dict[str, Any], dict[str, Any]]:

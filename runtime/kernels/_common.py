@@ -58,6 +58,13 @@ def normalize_dims(dims: int | Sequence[int], ndim: int) -> tuple[int, ...]:
     return normal
 
 
+def nearest_diagonal(diagonal: int, rows: int, columns: int) -> int:
+    """The diagonal, or the nearest one without elements beyond them: NumPy takes what an int in C holds."""
+    if not -(2**63) <= diagonal < 2**63:
+        raise OverflowError("a diagonal is counted by an int64")
+    return max(-rows - 1, min(diagonal, columns + 1))
+
+
 def unsupported(operation: str, array: Array) -> NotImplementedError:
     """The error for a dtype that `operation` has no meaning for."""
     return NotImplementedError(f'"{operation}" not implemented for dtype {array.dtype}')

@@ -101,6 +101,7 @@ def arange_start_step(start: Number, end: Number, step: Number, dtype: DType) ->
     count = -((start - end) // step) if exact else math.ceil((end - start) / step)
     if dtype.kind in "iu":  # the number of the others follows from what was given, their values from integers
         exact, start, step = True, int(start), int(step)
+    (count,) = checked_sizes([max(count, 0)])
     places: Array = np.arange(count, dtype=np.int64 if exact else np.float64)
     return np.add(np.multiply(places, step), start).astype(dtype, copy=False)
 
@@ -126,7 +127,7 @@ def linspace(start: Number, end: Number, steps: int, dtype: DType) -> Array:
         start, end = _real(start), _real(end)
     if steps == 1:
         return np.full(1, start, exact).astype(dtype)
-    places = np.arange(steps)
+    places = np.arange(*checked_sizes([steps]))
     step = (end - start) / max(steps - 1, 1)
     values = np.where(places < steps // 2, start + step * places, end - step * (steps - 1 - places))
     return values.astype(dtype)

@@ -195,7 +195,8 @@ def index_add(self: Array, dim: int, index: Array, source: Array, alpha: Number 
             f"({given.shape[place]}), for dim: {dim}"
         )
     message = "index {index} is out of bounds for dimension " + str(place) + " with size {size}"
-    _check_range(index, target.shape[place], message, RuntimeError)
+    # PyTorch has a way of its own for matrices, with another class of error.
+    _check_range(index, target.shape[place], message, RuntimeError if self.ndim == 2 else IndexError)
     if alpha != 1:
         given = np.multiply(given, element(alpha, self.dtype))
     out = _copy(target)
@@ -280,7 +281,7 @@ def _held(value: Array, dtype: np.dtype[Any]) -> Array:
 def _index_fill(self: Array, place: int, index: Array, value: Any) -> Array:
     _check_integer(index, "index_fill_(): Expected dtype int64 for index.", IndexError)
     if index.ndim > 1:
-        raise IndexError("Index has to be a vector/scalar")
+        raise RuntimeError("Index has to be a vector/scalar")
     out = _one_dim(_copy(self))
     size = out.shape[place]
     message = "index {index} is out of bounds for dimension " + str(place) + " with size {size}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from runtime.kernels._common import Array, Number, element, is_integral, normalize_dim, type_name
+from runtime.kernels._common import Array, Number, element, is_integral, nearest_diagonal, normalize_dim, type_name
 
 _SMALL_NAMES = {
     "float16": "c10::Half", "bfloat16": "c10::BFloat16", "float32": "float", "float64": "double",
@@ -198,14 +198,18 @@ def tril(self: Array, diagonal: int = 0) -> Array:
     if self.ndim < 2:
         raise RuntimeError("tril: input tensor must have at least 2 dimensions")
     rows, columns = self.shape[-2:]
-    return np.where(np.tri(rows, columns, diagonal, dtype=bool), self, np.zeros((), self.dtype))
+    return np.where(
+        np.tri(rows, columns, nearest_diagonal(diagonal, rows, columns), dtype=bool), self, np.zeros((), self.dtype)
+    )
 
 
 def triu(self: Array, diagonal: int = 0) -> Array:
     if self.ndim < 2:
         raise RuntimeError("triu: input tensor must have at least 2 dimensions")
     rows, columns = self.shape[-2:]
-    return np.where(np.tri(rows, columns, diagonal - 1, dtype=bool), np.zeros((), self.dtype), self)
+    return np.where(
+        np.tri(rows, columns, nearest_diagonal(diagonal, rows, columns) - 1, dtype=bool), np.zeros((), self.dtype), self
+    )
 
 
 def diag_embed(self: Array, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Array:
@@ -242,7 +246,7 @@ def linalg_inv_ex(A: Array, check_errors: bool = False) -> tuple[Array, Array]:
         except np.linalg.LinAlgError:
             info[place] = _zero_pivot(A[place])
     if check_errors:
-        raise RuntimeError(
+        raise np.linalg.LinAlgError(
             "linalg.inv: The diagonal element "
             f"{int(info[info != 0].flat[0])} is zero, the inversion could not be completed because the input matrix "
             "is singular."
@@ -262,7 +266,7 @@ def linalg_cholesky_ex(self: Array, upper: bool = False, check_errors: bool = Fa
         except np.linalg.LinAlgError:
             info[place] = _bad_minor(matrix[place])
     if check_errors and info.any():
-        raise RuntimeError(
+        raise np.linalg.LinAlgError(
             "linalg.cholesky: The factorization could not be completed because the input is not positive-definite "
             f"(the leading minor of order {int(info[info != 0].flat[0])} is not positive-definite)."
         )
@@ -285,6 +289,8 @@ def linalg_solve_with_factors(
     if vector and not left:
         raise RuntimeError("linalg.solve: Vector broadcasting of the left hand side is not supported for left=False.")
     sides = B[..., None] if vector else B
+    if sides.ndim < 2:
+        raise RuntimeError("linalg.solve: The input tensor B must have at least 2 dimensions.")
     if A.shape[-1] != sides.shape[-2 if left else -1]:
         raise RuntimeError(
             f"linalg.solve: Incompatible shapes of A and B for the equation {'AX = B' if left else 'XA = B'} "
@@ -300,7 +306,7 @@ def linalg_solve_with_factors(
             factors[place], order, info[place] = factor(A[place])
             pivots[place] = order + 1
     if check_errors and info.any():
-        raise RuntimeError("linalg.solve: The solver failed because the input matrix is singular.")
+        raise np.linalg.LinAlgError("linalg.solve: The solver failed because the input matrix is singular.")
     lu = np.broadcast_to(factors, batch + A.shape[-2:])
     swaps = np.broadcast_to(pivots, batch + A.shape[-1:]) - 1
     result = np.empty(sides.shape, B.dtype)
@@ -318,7 +324,7 @@ def linalg_solve_triangular(
     self: Array, B: Array, upper: bool, left: bool = True, unitriangular: bool = False
 ) -> Array:
     """X with `self @ X = B`, or `X @ self = B`; only one triangle of `self` is read."""
-    from scipy import linalg
+    from scipy.linalg import blas
 
     _check_square("linalg.solve_triangular", self)
     if self.dtype != B.dtype:
@@ -335,15 +341,10 @@ def linalg_solve_triangular(
     result = np.empty(sides.shape, B.dtype)
     if result.size == 0:
         return result
+    # BLAS divides by what is on the diagonal: a singular matrix gives infinities, and no error.
+    (solve,) = blas.get_blas_funcs(("trsm",), (self, B))
     for place in np.ndindex(*batch):
-        if left:
-            result[place] = linalg.solve_triangular(
-                matrices[place], sides[place], lower=not upper, unit_diagonal=unitriangular, check_finite=False
-            )
-        else:
-            result[place] = linalg.solve_triangular(
-                matrices[place].T, sides[place].T, lower=upper, unit_diagonal=unitriangular, check_finite=False
-            ).T
+        result[place] = solve(1.0, matrices[place], sides[place], side=not left, lower=not upper, diag=unitriangular)
     return result
 
 

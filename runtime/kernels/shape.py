@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.stride_tricks import as_strided as _strided
 
-from runtime.kernels._common import Array, normalize_dim, normalize_dims
+from runtime.kernels._common import Array, nearest_diagonal, normalize_dim, normalize_dims
 from runtime.memory import owner_of
 
 
@@ -91,7 +91,7 @@ def alias(self: Array) -> Array:
 def transpose(self: Array, dim0: int, dim1: int) -> Array:
     try:
         return self.swapaxes(dim0, dim1)
-    except IndexError:
+    except (IndexError, OverflowError):
         ndim = self.ndim
         first, second = normalize_dim(dim0, ndim), normalize_dim(dim1, ndim)
         return self.swapaxes(first, second) if ndim else self[...]
@@ -197,6 +197,7 @@ def diagonal(self: Array, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Arra
     first, second = normalize_dim(dim1, self.ndim), normalize_dim(dim2, self.ndim)
     if first == second:
         raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
+    offset = nearest_diagonal(offset, self.shape[first], self.shape[second])
     along = self.diagonal(offset, first, second)
     if self.flags.writeable:
         along.flags.writeable = True

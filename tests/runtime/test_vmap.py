@@ -520,8 +520,10 @@ def test_functional_call() -> None:
         func.functional_call(module, ({"weight": w}, {"weight": w}), x)
     with pytest.raises(ValueError, match="which are tied"):
         func.functional_call(module, {"weight": w, "tied": x}, x)
+    func.functional_call(module, {"weight": w, "other": w}, x)
+    assert not hasattr(module, "other")
     with pytest.raises(AttributeError, match="other"):
-        func.functional_call(module, {"other": w}, x)
+        func.functional_call(module, {"other.weight": w}, x)
 
 
 def test_stack_module_state() -> None:

@@ -56,6 +56,7 @@ class Ref {
 struct Tensor {
   PyObject_HEAD
   PyObject* weakrefs;
+  PyObject* dict;  // attributes of users; null until there is one
   PyObject* array;
   PyObject* base;
   PyObject* edge;

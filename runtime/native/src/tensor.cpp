@@ -22,7 +22,13 @@ PyMemberDef members[] = {
     {"_extra", T_OBJECT_EX, offsetof(Tensor, extra), 0, nullptr},
     {"_writes", T_OBJECT_EX, offsetof(Tensor, writes), 0, nullptr},
     {"__weaklistoffset__", T_PYSSIZET, offsetof(Tensor, weakrefs), READONLY, nullptr},
+    {"__dictoffset__", T_PYSSIZET, offsetof(Tensor, dict), READONLY, nullptr},
     {nullptr, 0, 0, 0, nullptr},
+};
+
+PyGetSetDef properties[] = {
+    {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, "The attributes that users put here.", nullptr},
+    {nullptr, nullptr, nullptr, nullptr, nullptr},
 };
 
 int traverse(PyObject* self, visitproc visit, void* arg) {
@@ -32,6 +38,7 @@ int traverse(PyObject* self, visitproc visit, void* arg) {
   Py_VISIT(tensor->edge);
   Py_VISIT(tensor->extra);
   Py_VISIT(tensor->writes);
+  Py_VISIT(tensor->dict);
   Py_VISIT(Py_TYPE(self));
   return 0;
 }
@@ -44,6 +51,7 @@ int clear(PyObject* self) {
   Py_CLEAR(tensor->edge);
   Py_CLEAR(tensor->extra);
   drop_counter(std::exchange(tensor->writes, nullptr));
+  Py_CLEAR(tensor->dict);
   return 0;
 }
 
@@ -61,6 +69,7 @@ void dealloc(PyObject* self) {
 const PyType_Slot own_slots[] = {
     {Py_tp_doc, const_cast<char*>("The state of a Tensor, as runtime/tensor.py describes it.")},
     {Py_tp_members, members},
+    {Py_tp_getset, properties},
     {Py_tp_traverse, reinterpret_cast<void*>(traverse)},
     {Py_tp_clear, reinterpret_cast<void*>(clear)},
     {Py_tp_dealloc, reinterpret_cast<void*>(dealloc)},
@@ -125,7 +134,7 @@ Ref new_tensor(Ref array) {
     if (self == nullptr) return Ref();
   }
   Tensor* tensor = as_tensor(self);
-  tensor->weakrefs = nullptr;
+  tensor->weakrefs = tensor->dict = nullptr;
   tensor->array = array.release();
   tensor->base = Py_NewRef(Py_None);
   tensor->edge = Py_NewRef(Py_None);

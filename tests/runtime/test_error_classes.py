@@ -1,0 +1,116 @@
+"""The classes of errors: those of PyTorch, and never one of NumPy or SciPy."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import runtime
+from runtime import errors, linalg, tensor
+from runtime.errors import LinAlgError, translated
+
+SINGULAR = [[1.0, 2.0], [0.0, 0.0]]
+
+
+def test_singular_matrices() -> None:
+    zeros, m = runtime.zeros(2, 2), tensor([[1.0, 2.0], [3.0, 4.0]])
+    assert linalg.LinAlgError is LinAlgError
+    assert issubclass(LinAlgError, RuntimeError)
+    assert not issubclass(LinAlgError, ValueError)
+    for call in (lambda: linalg.inv(zeros), lambda: linalg.solve(zeros, m), lambda: runtime.inverse(zeros)):
+        with pytest.raises(LinAlgError, match="singular") as raised:
+            call()
+        assert "in " in raised.value.__notes__[0]
+
+
+@pytest.mark.parametrize("dtype", [runtime.float32, runtime.float64, runtime.complex64])
+@pytest.mark.parametrize("left", [True, False])
+@pytest.mark.parametrize("upper", [True, False])
+def test_singular_triangles_give_infinities(dtype, left: bool, upper: bool) -> None:
+    triangle = tensor(SINGULAR, dtype=dtype)
+    triangle = triangle if upper else triangle.t()
+    out = linalg.solve_triangular(triangle, runtime.ones(2, 2, dtype=dtype), upper=upper, left=left)
+    assert not out.isfinite().all()
+    whole = tensor([[2.0, 1.0], [0.0, 4.0]], dtype=dtype)
+    whole = whole if upper else whole.t()
+    sides = tensor([[1.0, 2.0], [3.0, 4.0]], dtype=dtype)
+    out = linalg.solve_triangular(whole, sides, upper=upper, left=left)
+    assert (whole @ out if left else out @ whole).tolist() == sides.tolist()
+
+
+def test_index_out_of_range() -> None:
+    x, m, far = tensor([1.0, 2.0, 3.0]), runtime.ones(2, 2), tensor([5])
+    for call in (
+        lambda: x.index_add(0, far, x[:1]),
+        lambda: x.index_add_(0, far, x[:1].clone()),
+        lambda: runtime.ones(2, 2, 2).index_add(0, far, runtime.ones(1, 2, 2)),
+        lambda: x.index_copy(0, far, x[:1]),
+        lambda: x.index_fill(0, far, 1.0),
+        lambda: x.index_select(0, far),
+        lambda: x.take(far),
+        lambda: x.put(far, x[:1]),
+        lambda: x[far],
+        lambda: x[5],
+        lambda: x.index_put((far,), x[:1]),
+        lambda: runtime.embedding(m, far),
+        lambda: x.select(0, 5),
+    ):
+        with pytest.raises(IndexError):
+            call()
+    for call in (
+        lambda: m.index_add(0, far, m[:1]),
+        lambda: x.gather(0, far),
+        lambda: x.scatter(0, far, 1.0),
+        lambda: x.scatter_add(0, far, x),
+        lambda: x.index_fill(0, tensor([[0]]), 1.0),
+    ):
+        with pytest.raises(RuntimeError):
+            call()
+
+
+def test_wrong_arguments_of_composite_operators() -> None:
+    """What the function behind an operator makes of them is not what is wrong."""
+    x = tensor([1.0, 2.0])
+    with pytest.raises(TypeError, match="argument 'rtol'"):
+        runtime.isclose(x, x, x)
+    with pytest.raises(TypeError, match="argument 'sizes'"):
+        x.unflatten(0, [1.5, 1.5])
+
+
+@pytest.mark.parametrize(
+    ("call", "kind"),
+    [
+        (lambda: np.linalg.inv(np.zeros((2, 2))), LinAlgError),
+        (lambda: np.zeros(3).sum(axis=2), IndexError),
+        (lambda: np.zeros(3).reshape(7), RuntimeError),
+        (lambda: np.zeros(2**62), RuntimeError),
+        (lambda: np.diagonal(np.zeros((2, 2)), 2**62), RuntimeError),
+        (lambda: np.zeros(2) @ np.zeros(3), RuntimeError),
+        (lambda: np.invert(np.zeros(2)), NotImplementedError),
+        (lambda: np.max(np.zeros(0)), RuntimeError),
+    ],
+)
+def test_translation(call, kind: type) -> None:
+    """Each exception of a library becomes one of ours; here the last frame is one of NumPy's or of no project."""
+    globals_of_a_kernel = {"__name__": "runtime.kernels.made", "call": call.__code__, "np": np}
+    exec("import types\nrun = types.FunctionType(call, globals())", globals_of_a_kernel)
+    with pytest.raises(Exception) as raised:  # noqa: PT011
+        globals_of_a_kernel["run"]()
+    found = translated(raised.value, "made", "runtime.float64")
+    assert type(found) is kind
+    assert not type(found).__module__.startswith(("numpy", "scipy"))
+
+
+def test_our_own_errors_stay() -> None:
+    def raised_in(name: str, statement: str) -> Exception:
+        with pytest.raises(Exception) as raised:  # noqa: PT011
+            exec(statement, {"__name__": name})
+        assert isinstance(raised.value, Exception)
+        return translated(raised.value, "made", "")
+
+    for name in ("runtime.kernels.made", "generated.operators", "mine"):
+        assert type(raised_in(name, "raise ValueError('x')")) is ValueError
+    assert type(raised_in("runtime.kernels.made", "int('x')")) is RuntimeError
+    assert type(raised_in("runtime.kernels.made", "1 / 0")) is RuntimeError
+    assert type(raised_in("mine", "int('x')")) is ValueError
+    assert "numpy" in errors._LIBRARIES

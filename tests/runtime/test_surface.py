@@ -1,0 +1,328 @@
+"""Small parts of the public surface: dtypes by Python types, devices, attributes of Tensors, generators, namespaces."""
+
+from __future__ import annotations
+
+import copy
+import gc
+import pickle
+import threading
+import weakref
+
+import pytest
+
+import runtime
+from runtime import tensor
+from runtime.func import functional_call
+from runtime.nn import Linear, Parameter
+
+INTS = (2**63, -(2**63) - 1, 2**100)
+
+
+# -- dtypes
+
+
+def test_limits_of_python_types() -> None:
+    assert runtime.finfo(float) == runtime.finfo(runtime.float64)
+    assert runtime.finfo(complex).dtype == "float64"
+    assert runtime.finfo(type=float).max == runtime.finfo(runtime.float64).max
+    assert runtime.finfo().dtype == "float32"
+    assert runtime.iinfo(int) == runtime.iinfo(runtime.int64)
+    for wrong in (int, bool, None, "float32", runtime.int8):
+        with pytest.raises(TypeError):
+            runtime.finfo(wrong)
+    for wrong in (float, bool, None, runtime.float32):
+        with pytest.raises(TypeError):
+            runtime.iinfo(wrong)
+    with pytest.raises(TypeError):
+        runtime.iinfo()
+
+
+def test_promotion_of_python_types() -> None:
+    assert runtime.promote_types(float, int) is runtime.float64
+    assert runtime.promote_types(int, int) is runtime.int64
+    assert runtime.can_cast(int, float)
+    assert not runtime.can_cast(float, int)
+    with pytest.raises(TypeError):
+        runtime.can_cast("float", int)
+
+
+# -- devices
+
+
+def test_device_as_a_block() -> None:
+    assert runtime.get_default_device() == runtime.device("cpu")
+    with runtime.device("cpu:0") as place:
+        assert place is not None
+        assert runtime.get_default_device() == runtime.device("cpu:0")
+        assert runtime.zeros(2).tolist() == [0.0, 0.0]
+        with runtime.device("cpu"):
+            assert runtime.get_default_device().index is None
+        with pytest.raises(ZeroDivisionError), runtime.device("cpu"):
+            _ = 1 / 0
+        assert runtime.get_default_device().index == 0
+    assert runtime.get_default_device().index is None
+
+
+def test_set_default_device() -> None:
+    runtime.set_default_device("cpu:0")
+    try:
+        assert runtime.get_default_device().index == 0
+        found: list[runtime.device] = []
+        thread = threading.Thread(target=lambda: found.append(runtime.get_default_device()))
+        thread.start()
+        thread.join()
+        assert found[0].index is None
+    finally:
+        runtime.set_default_device(None)
+    assert runtime.get_default_device().index is None
+
+
+@pytest.mark.parametrize("place", ["meta", "cuda"])
+def test_devices_without_data(place: str) -> None:
+    with pytest.raises(RuntimeError):
+        runtime.set_default_device(place)
+    with pytest.raises(RuntimeError), runtime.device(place):
+        pass
+    for make in (runtime.zeros, runtime.rand, runtime.eye):
+        with pytest.raises(RuntimeError):
+            make(2, device=place)
+    with pytest.raises(RuntimeError):
+        runtime.tensor([1], device=place)
+    with pytest.raises(TypeError):
+        runtime.zeros(2, device=3)
+    assert runtime.get_default_device().type == "cpu"
+
+
+# -- attributes
+
+
+@pytest.mark.parametrize("make", [tensor, lambda data: Parameter(tensor(data))])
+def test_attributes_of_tensors(make) -> None:
+    x = make([1.0, 2.0])
+    assert x.__dict__ == {}
+    x.note = ["kept"]
+    assert x.note == ["kept"]
+    assert vars(x) == {"note": ["kept"]}
+    assert "note" in dir(x)
+    for other in (x + 1, x.clone(), x.detach(), x[:], x.view(2), x.data):
+        assert not hasattr(other, "note")
+    assert x.requires_grad_() is x
+    assert x.note == ["kept"]
+    assert copy.copy(x).note is x.note
+    twins = [pickle.loads(pickle.dumps(x))]
+    if type(x) is runtime.Tensor:  # the copy of a Parameter has no attributes
+        twins.append(copy.deepcopy(x))
+    for twin in twins:
+        assert twin.note == ["kept"]
+        assert twin.note is not x.note
+        assert twin.tolist() == [1.0, 2.0]
+    del x.note
+    with pytest.raises(AttributeError):
+        _ = x.note
+    for name in ("shape", "ndim", "dtype", "is_leaf"):
+        with pytest.raises(AttributeError):
+            setattr(x, name, 3)
+
+
+def test_attributes_do_not_outlive_their_tensor() -> None:
+    """A Tensor that is made in the memory of another has none; a cycle is found."""
+    for _ in range(50):
+        x = tensor([1.0]) * 2
+        assert x.__dict__ == {}
+        x.note = "kept"
+        del x
+    x = tensor([1.0])
+    x.me = x
+    seen = weakref.ref(x)
+    del x
+    gc.collect()
+    assert seen() is None
+
+
+def test_deepcopy_of_a_tensor_that_holds_itself() -> None:
+    x = tensor([1.0])
+    x.me = x
+    twin = copy.deepcopy(x)
+    assert twin is not x
+    assert twin.me is twin
+
+
+def test_a_method_hidden_by_an_attribute() -> None:
+    x = tensor([1.0])
+    x.sum = 3
+    assert x.sum == 3
+    assert tensor([1.0]).sum().item() == 1.0
+
+
+# -- functions
+
+
+def test_split_by_a_tensor() -> None:
+    x = runtime.arange(5)
+    assert [part.tolist() for part in x.tensor_split(tensor([1, 3]))] == [[0], [1, 2], [3, 4]]
+    assert [part.tolist() for part in runtime.tensor_split(x, tensor(2))] == [[0, 1, 2], [3, 4]]
+    for wrong in (tensor(2.0), tensor([[1]]), tensor([1], dtype=runtime.int32)):
+        with pytest.raises(RuntimeError, match="tensor_split expected"):
+            x.tensor_split(wrong)
+
+
+def test_atleast_of_many() -> None:
+    s, t = tensor(1.0), tensor([1.0, 2.0])
+    for function, ndim in ((runtime.atleast_1d, 1), (runtime.atleast_2d, 2), (runtime.atleast_3d, 3)):
+        for out in (function([s, t]), function((s, t)), function(s, t)):
+            assert isinstance(out, tuple)
+            assert [part.dim() for part in out] == [max(ndim, 1)] * 2
+        assert function(s).dim() == ndim
+        assert function() == ()
+        with pytest.raises(TypeError):
+            function(1.0)
+
+
+def test_einsum_by_lists_of_labels() -> None:
+    m = tensor([[1.0, 2.0], [3.0, 4.0]])
+    wanted = (m @ m).tolist()
+    assert runtime.einsum(m, [0, 1], m, [1, 2], [0, 2]).tolist() == wanted
+    assert runtime.einsum(m, [0, 1], m, [1, 2]).tolist() == wanted
+    assert runtime.einsum(m, [..., 51, 3], m, [..., 3, 1], [..., 51, 1]).tolist() == wanted
+    assert runtime.einsum(m, [0, 0]).item() == 5.0
+    assert runtime.einsum(m, [30, 2]).tolist() == m.t().tolist()  # labels stand in the order of their numbers
+    ints = runtime.ones(2, 3, 3, dtype=runtime.int64)
+    assert runtime.einsum("bij,bjk->bik", ints, ints).tolist() == (ints * 3).tolist()
+    for arguments in ((), ("i",), (m, [0, 52]), (m, [0, -1])):
+        with pytest.raises(ValueError, match="einsum"):
+            runtime.einsum(*arguments)
+
+
+def test_take_along_dim_counts_round() -> None:
+    x = tensor([1.0, 2.0, 3.0], requires_grad=True)
+    out = runtime.take_along_dim(x, tensor([-1, 3, 7, -7]), 0)
+    assert out.tolist() == [3.0, 1.0, 2.0, 3.0]
+    out.sum().backward()
+    assert x.grad is not None
+    assert x.grad.tolist() == [1.0, 1.0, 2.0]
+    with pytest.raises(RuntimeError):
+        runtime.take_along_dim(x, tensor([-1]))
+
+
+def test_functional_call_with_other_names() -> None:
+    layer = Linear(2, 2)
+    given = {"weight": runtime.eye(2), "bias": runtime.zeros(2), "extra": tensor([1.0])}
+    x = tensor([[1.0, 2.0]])
+    assert functional_call(layer, given, (x,)).tolist() == [[1.0, 2.0]]
+    assert not hasattr(layer, "extra")
+    layer.scale = tensor([3.0])
+    functional_call(layer, {"scale": tensor([4.0])}, (x,))
+    assert layer.scale.tolist() == [3.0]
+    for names, error in (
+        ({"forward": x}, TypeError),
+        ({"in_features": x}, TypeError),
+        ({"weight": 3}, TypeError),
+        ({"weight.more": x}, TypeError),
+        ({"other.weight": x}, AttributeError),
+        ({"": x}, KeyError),
+    ):
+        with pytest.raises(error):
+            functional_call(layer, names, (x,))
+    with pytest.raises(RuntimeError, match="Unexpected key"):
+        functional_call(layer, given, (x,), strict=True)
+    assert layer.weight.shape == (2, 2)
+
+
+# -- generators
+
+
+def test_seeds() -> None:
+    generator = runtime.Generator()
+    assert generator.manual_seed(-1).initial_seed() == 2**64 - 1
+    assert generator.manual_seed(-(2**63)).initial_seed() == 2**63
+    assert generator.manual_seed(2**64 - 1).initial_seed() == 2**64 - 1
+    for wrong in (2**64, -(2**63) - 1, 2**100):
+        with pytest.raises(ValueError, match="Overflow"):
+            generator.manual_seed(wrong)
+    for kind in (1.5, "3", None, True):
+        with pytest.raises(RuntimeError, match="expected a long"):
+            generator.manual_seed(kind)
+    assert runtime.manual_seed(1.5).initial_seed() == 1
+
+
+def test_state_of_a_generator() -> None:
+    generator = runtime.Generator().manual_seed(3)
+    state = generator.get_state()
+    first = runtime.rand(3, generator=generator).tolist()
+    assert generator.set_state(state) is generator
+    assert runtime.rand(3, generator=generator).tolist() == first
+    twin = generator.clone_state()
+    assert runtime.rand(3, generator=twin).tolist() == runtime.rand(3, generator=generator).tolist()
+    assert generator.seed() == generator.initial_seed()
+
+
+# -- namespaces
+
+
+def test_namespaces_are_attributes() -> None:
+    space = runtime.ops.surface_test
+    assert runtime.ops.surface_test is space
+    del runtime.ops.surface_test
+    assert "surface_test" not in vars(runtime.ops)
+    assert runtime.ops.surface_test is not None
+    with pytest.raises(AttributeError):
+        _ = runtime.ops.surface_test.nothing
+    assert not hasattr(runtime.ops.aten, "surface_test")
+
+
+# -- integers
+
+
+@pytest.mark.parametrize("number", INTS)
+def test_integers_that_no_operator_takes(number: int) -> None:
+    t, m = tensor([1.0, 2.0, 3.0]), runtime.ones(2, 2)
+    for call in (
+        lambda: t.sum(number),
+        lambda: t.unsqueeze(number),
+        lambda: t.transpose(0, number),
+        lambda: m.diagonal(number),
+        lambda: t.select(0, number),
+        lambda: t.narrow(0, number, 1),
+        lambda: t.cumsum(number),
+        lambda: t.topk(number),
+        lambda: t[number],
+        lambda: t[[number]],
+    ):
+        with pytest.raises(ValueError, match="Overflow"):
+            call()
+    with pytest.raises(ValueError, match="Overflow"):
+        t[number] = 1.0
+    for call in (
+        lambda: t.permute(number),
+        lambda: t.flip(number),
+        lambda: t.expand(number, 3),
+        lambda: t.repeat(number),
+        lambda: runtime.zeros(number),
+        lambda: runtime.full((2, number), 1.0),
+    ):
+        with pytest.raises((TypeError, RuntimeError)):
+            call()
+
+
+def test_integers_beyond_what_there_is() -> None:
+    m = tensor([[1.0, 2.0], [3.0, 4.0]])
+    for far in (2**62, 2**63 - 1):
+        assert m.triu(far).tolist() == [[0.0, 0.0], [0.0, 0.0]]
+        assert m.tril(far).tolist() == m.tolist()
+        assert m.triu(-far - 1).tolist() == m.tolist()
+        assert m.tril(-far - 1).tolist() == [[0.0, 0.0], [0.0, 0.0]]
+        assert m.clone().triu_(far).tolist() == [[0.0, 0.0], [0.0, 0.0]]
+        assert m.diagonal(far).tolist() == []
+        assert m.diag(-far - 1).tolist() == []
+        with pytest.raises(IndexError, match="Dimension out of range"):
+            m.transpose(0, far)
+        for call in (
+            lambda far=far: runtime.eye(far),
+            lambda far=far: runtime.arange(far),
+            lambda far=far: m[0].diag(far),
+            lambda far=far: m.expand(far, 2, 2),
+            lambda far=far: m.repeat(far, 1),
+            lambda far=far: runtime.constant_pad_nd(m, (far, 0)),
+        ):
+            with pytest.raises(RuntimeError):
+                call()
