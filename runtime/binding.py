@@ -235,7 +235,7 @@ def _list_converter(schema: ListType) -> Callable[[Any], Any]:
             raise _Mismatch
         if exact is not None and type(value) is tuple:
             for item in value:
-                if type(item) is not exact or not _LEAST <= item <= _MOST:
+                if type(item) is not exact or not _LEAST <= int(item) <= _MOST:
                     break
             else:
                 return value

@@ -101,7 +101,7 @@ def arange_start_step(start: Number, end: Number, step: Number, dtype: DType) ->
     count = -((start - end) // step) if exact else math.ceil((end - start) / step)
     if dtype.kind in "iu":  # the number of the others follows from what was given, their values from integers
         exact, start, step = True, int(start), int(step)
-    (count,) = checked_sizes([max(count, 0)])
+    (count,) = checked_sizes([max(int(count), 0)])
     places: Array = np.arange(count, dtype=np.int64 if exact else np.float64)
     return np.add(np.multiply(places, step), start).astype(dtype, copy=False)
 
