@@ -234,8 +234,9 @@ def _list_converter(schema: ListType) -> Callable[[Any], Any]:
         if isinstance(value, np.ndarray) or not isinstance(value, list | tuple):
             raise _Mismatch
         if exact is not None and type(value) is tuple:
-            for item in value:
-                if type(item) is not exact or not _LEAST <= int(item) <= _MOST:
+            given: tuple[Any, ...] = value
+            for item in given:
+                if type(item) is not exact or not _LEAST <= item <= _MOST:
                     break
             else:
                 return value
