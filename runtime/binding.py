@@ -234,9 +234,8 @@ def _list_converter(schema: ListType) -> Callable[[Any], Any]:
         if isinstance(value, np.ndarray) or not isinstance(value, list | tuple):
             raise _Mismatch
         if exact is not None and type(value) is tuple:
-            given: tuple[Any, ...] = value
-            for item in given:
-                if type(item) is not exact or not _LEAST <= item <= _MOST:
+            for item in value:
+                if type(item) is not exact or not _fits(item):
                     break
             else:
                 return value
@@ -250,6 +249,10 @@ def _list_converter(schema: ListType) -> Callable[[Any], Any]:
         return items if tensors else tuple(items)
 
     return convert
+
+
+def _fits(number: Any) -> bool:
+    return bool(_LEAST <= number <= _MOST)
 
 
 def _is_int(value: object) -> bool:
@@ -273,7 +276,7 @@ def _to_int(value: Any) -> int:
         if not _is_int(value):
             raise _Mismatch
         value = int(value) if isinstance(value, Tensor) else _operator.index(value)
-    if not _LEAST <= value <= _MOST:
+    if not _fits(value):
         raise ValueError(_OVERFLOW)
     return value  # type: ignore[no-any-return]
 
