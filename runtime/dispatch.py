@@ -997,7 +997,9 @@ def any_edge(tensors: Sequence[Tensor | None]) -> bool:
 def int_tuple(value: Any, size: int | None) -> Any:
     """A list of ints as kernels take it; other things are left for the general path to convert or to refuse."""
     if type(value) is int:
-        return (value,) * size if size is not None else value
+        if size is None:
+            return value
+        return (value,) * size if -(2**63) <= value < 2**63 else NotInts(value)
     if isinstance(value, list | tuple) and all(type(item) is int for item in value):
         return tuple(value)
     return value if value is None or type(value) is NotInts else NotInts(value)

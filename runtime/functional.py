@@ -121,15 +121,17 @@ def norm(
     out: Tensor | None = None,
     dtype: DType | None = None,
 ) -> Tensor:
-    """The p-norm over `dim` (None: of all elements); "fro" is the 2-norm.
+    """The p-norm over `dim` (None: of all elements); "fro" is the 2-norm, "nuc" the nuclear norm of matrices.
 
     Raises:
-        ValueError: `p` is a name other than "fro".
+        RuntimeError: `p` is another name, or one of a matrix norm and `dim` does not name two dims.
     """
-    if isinstance(p, str) and p != "fro":
-        raise ValueError(f"norm(): p must be a number, None or 'fro', got {p!r}")
     order: Scalar = 2.0 if p is None or isinstance(p, str) else p
     dims = [dim] if isinstance(dim, int) else dim
+    if isinstance(p, str) and (p != "fro" or (dims is not None and len(dims) > 2)):
+        if out is None:
+            return ops.linalg_norm(input, p, dims, keepdim, dtype=dtype)
+        return ops.linalg_norm(input, p, dims, keepdim, dtype=dtype, out=out)
     if out is None:
         return ops.linalg_vector_norm(input, order, dims, keepdim, dtype=dtype)
     return ops.linalg_vector_norm(input, order, dims, keepdim, dtype=dtype, out=out)

@@ -19,7 +19,8 @@ _MAKERS = frozenset("TDIB")
 # Operators that may give back the memory of an argument, though no annotation in their schema says so: they are views,
 # or the argument itself, where nothing has to change. PyTorch's do the same.
 MAY_ALIAS = frozenset((
-    "_unsafe_view", "atleast_1d", "atleast_2d", "atleast_3d", "broadcast_tensors", "conj_physical", "dropout", "einsum",
+    "_unsafe_view", "atleast_1d", "atleast_1d.Sequence", "atleast_2d", "atleast_2d.Sequence", "atleast_3d",
+    "atleast_3d.Sequence", "broadcast_tensors", "conj_physical", "dropout", "einsum",
     "meshgrid", "meshgrid.indexing", "sum_to_size", "type_as",
 ))  # fmt: skip
 

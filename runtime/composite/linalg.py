@@ -144,6 +144,11 @@ def linalg_diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -
 # -- inverses and solutions
 
 
+def linalg_svdvals(A: Tensor, *, driver: str | None = None) -> Tensor:
+    result: Tensor = ops._linalg_svd(A, driver=driver)[1]
+    return result
+
+
 def linalg_inv(A: Tensor) -> Tensor:
     result: Tensor = ops.linalg_inv_ex(A, check_errors=True)[0]
     return result

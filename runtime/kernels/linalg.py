@@ -254,6 +254,20 @@ def linalg_inv_ex(A: Array, check_errors: bool = False) -> tuple[Array, Array]:
     return result, info
 
 
+def linalg_svd(
+    A: Array, full_matrices: bool = False, compute_uv: bool = True, driver: str | None = None
+) -> tuple[Array, Array, Array]:
+    """U, S and V^H with A = U S V^H, S from the largest down; U and V^H are empty where nobody asks for them."""
+    if A.ndim < 2:
+        raise RuntimeError("linalg.svd: The input tensor A must have at least 2 dimensions.")
+    if driver is not None:
+        raise RuntimeError("linalg.svd: keyword argument `driver=` is only supported on CUDA inputs with cuSOLVER.")
+    if not compute_uv:
+        empty = np.empty(0, A.dtype)
+        return empty, np.linalg.svd(A, compute_uv=False), empty
+    return tuple(np.linalg.svd(A, full_matrices=full_matrices))
+
+
 def linalg_cholesky_ex(self: Array, upper: bool = False, check_errors: bool = False) -> tuple[Array, Array]:
     """The Cholesky factor, and for each matrix 0 or the order of the minor that is not positive-definite."""
     _check_square("linalg.cholesky", self)

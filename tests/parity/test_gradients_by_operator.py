@@ -45,6 +45,10 @@ BOTH: Deviations = {
     "logical_or_": (_LOGIC | {"requires_grad"}, _CONSTANT),
     "logical_xor_": (_LOGIC | {"requires_grad"}, _CONSTANT),
     "logical_not_": (_LOGIC, _CONSTANT),
+    "_linalg_svd": (
+        {"result", "gradient", "second", "forward"},
+        "singular vectors are known up to their signs, which each library of linear algebra takes as it finds them",
+    ),
     "logsumexp": ({"forward"}, "PyTorch's tangent over no elements is NaN; here it is 0, as the gradient is in both"),
     "silu_": (
         {"gradient complex128", "second complex128", "forward complex128"},

@@ -30,6 +30,24 @@ t.tensor_split(torch.tensor(2.0))
 t.tensor_split(torch.tensor([[1]]))
 t.tensor_split(torch.tensor([1], dtype=torch.int32))
 m.tensor_split(torch.tensor([1]), dim=1)
+torch.norm(m, 'nuc')
+m.norm('nuc', dim=(1, 0), keepdim=True)
+bm.norm('nuc', dim=(1, 2))
+m.norm('nuc', dtype=torch.float64)
+torch.norm(m, 'nuc', out=torch.empty(()))
+t.norm('nuc')
+bm.norm('nuc')
+bm.norm('nuc', dim=1)
+bm.norm('fro', dim=(0, 1, 2))
+m.norm('foo')
+i.norm('nuc')
+torch.linalg.norm(m, 2)
+torch.linalg.norm(bm, -2, (2, 0), keepdim=True)
+torch.linalg.norm(m, 3)
+torch.linalg.svdvals(m)
+torch.linalg.svdvals(t)
+torch.autograd.grad(g.norm('nuc') ** 2, g)[0]
+torch.autograd.grad(torch.autograd.grad(g.norm('nuc') ** 2, g, create_graph=True)[0].pow(2).sum(), g)[0]
 torch.atleast_1d([s, t])
 torch.atleast_2d(s, t)
 torch.atleast_3d((s, t, m))
@@ -162,6 +180,7 @@ def names(library: Any) -> dict[str, Any]:
         "s": library.tensor(2.0),
         "i": library.tensor([1, 2, 3]),
         "m": library.tensor([[1.0, 2.0], [3.0, 4.0]]),
+        "g": library.tensor([[1.0, 2.0, 0.5], [3.0, 4.0, -1.0]], dtype=library.float64, requires_grad=True),
         "bm": library.ones(2, 2, 2),
         "out": None,
     }

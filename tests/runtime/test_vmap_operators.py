@@ -18,7 +18,7 @@ SIZE = 3
 # Their results are Python values, or of a shape that follows from the values.
 REFUSED = {
     "equal", "allclose", "nonzero", "nonzero_numpy", "argwhere", "where", "masked_select", "repeat_interleave.Tensor",
-    "repeat_interleave.self_Tensor",
+    "repeat_interleave.self_Tensor", "tensor_split.tensor_indices_or_sections",
 }  # fmt: skip
 
 
