@@ -265,7 +265,8 @@ def linalg_svd(
     if not compute_uv:
         empty = np.empty(0, A.dtype)
         return empty, np.linalg.svd(A, compute_uv=False), empty
-    return tuple(np.linalg.svd(A, full_matrices=full_matrices))
+    U, S, Vh = np.linalg.svd(A, full_matrices=full_matrices)
+    return U, S, Vh
 
 
 def linalg_cholesky_ex(self: Array, upper: bool = False, check_errors: bool = False) -> tuple[Array, Array]:
