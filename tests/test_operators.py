@@ -17,7 +17,7 @@ from runtime import forward, native
 from runtime.autograd import forward_ad, gradcheck, gradgradcheck
 from runtime.dispatch import Operator
 from runtime.registry import OperatorInfo
-from runtime.tensor import Tensor
+from runtime.tensor import Tensor, wrap
 from runtime.testing import Sample, as_function, make_sample, operator_function, sample_inputs
 from tests.results import MAY_ALIAS, edge_samples, share_memory
 
@@ -507,6 +507,55 @@ def test_without_elements_and_without_dimensions(info: OperatorInfo, values: str
                 grads = runtime.autograd.grad(out, inputs, runtime.ones_like(out), allow_unused=True)
                 for grad, tensor in zip(grads, inputs, strict=True):
                     assert grad is None or (grad.shape, grad.dtype) == (tensor.shape, tensor.dtype)
+
+
+# -- complex numbers where others are real
+
+
+def scalars_of(info: OperatorInfo) -> list[int]:
+    """The places of numbers among the arguments."""
+    parameters = getattr(operators, f"{info.function}_op").signature.parameters
+    return [i for i, parameter in enumerate(parameters) if parameter.type.removesuffix("?") == "Scalar"]
+
+
+TAKING_COMPLEX = [info for info in DIFFERENTIABLE if "complex" in info.dtypes and info.name not in DRAWN]
+
+
+@pytest.mark.parametrize("info", [i for i in TAKING_COMPLEX if scalars_of(i)], ids=lambda info: info.name)
+def test_gradients_beside_complex_numbers(info: OperatorInfo) -> None:
+    """A number that multiplies is conjugated on the way back, and not on the way forth."""
+    names = [parameter.name for parameter in getattr(operators, f"{info.function}_op").signature.parameters]
+    for given in sample_inputs(info, "complex128")[:2]:
+        for place in scalars_of(info):
+            args, kwargs = list(given.args), dict(given.kwargs)
+            if place < len(args):
+                args[place] = 0.7 - 1.3j
+            else:
+                kwargs[names[place]] = 0.7 - 1.3j
+            function, inputs = as_function(info, Sample(given.text, tuple(args), kwargs))
+            try:
+                taken = bool(inputs) and bool(function(*inputs))
+            except (RuntimeError, TypeError):  # a number that has to be real
+                continue
+            assert not taken or gradcheck(function, inputs, check_forward_ad=True)
+
+
+@pytest.mark.parametrize("info", [i for i in TAKING_COMPLEX if i.pointwise], ids=lambda info: info.name)
+def test_gradients_of_real_and_complex_arguments_together(info: OperatorInfo) -> None:
+    """Each gets a gradient of its own kind."""
+    for given in sample_inputs(info, "complex128")[:1]:
+        if len(given.tensors()) < 2:
+            continue
+        for real in given.tensors():
+            args = [
+                wrap(arg.detach().numpy().real.copy()).requires_grad_() if arg is real else arg for arg in given.args
+            ]
+            function, inputs = as_function(info, Sample(given.text, tuple(args), given.kwargs))
+            try:
+                taken = bool(function(*inputs))
+            except RuntimeError:  # an operator that wants one dtype
+                continue
+            assert not taken or gradcheck(function, inputs)
 
 
 # -- half precision
