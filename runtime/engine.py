@@ -15,6 +15,7 @@ from collections.abc import Callable, Sequence
 from copy import copy
 from functools import partial
 from heapq import heappop, heappush, heappushpop
+from itertools import zip_longest
 from typing import Any, Self
 
 import numpy as np
@@ -24,7 +25,7 @@ from runtime.edge import fit
 from runtime.modes import NodeHandler, everywhere, grad_mode, interest, plain
 from runtime.native import core
 from runtime.node import LEAF, NOWHERE, AccumulateGrad, Node, OutputEdge, accumulator, watch
-from runtime.saved import freed_error, modified_error
+from runtime.saved import detached_error, freed_error, modified_error
 from runtime.sharing import GUARD
 from runtime.tensor import MARKS, UNTRACKED, Tensor, wrap
 from runtime.types import Size
@@ -182,9 +183,7 @@ class _NativeRun(_AnyRun):
             self.found = core.Search(targets, self.inputs)
 
     def go(self, targets: Sequence[Any], grads: Sequence[Tensor]) -> None:
-        results = core.backward(
-            targets, list(grads), self.keep_graph, self.create_graph, self.accumulate, self.found, self.inputs
-        )
+        results = core.backward(targets, list(grads), self.keep_graph, self.create_graph, self.accumulate, self.found)
         if not self.accumulate:
             self.results = results
 
@@ -255,7 +254,7 @@ class _Run(_AnyRun):
     def _sort_inputs(self, inputs: Sequence[Tensor]) -> None:
         for position, tensor in enumerate(inputs):
             edge = tensor._edge
-            if edge is LEAF:
+            if edge is LEAF or edge is None:  # an edge to a leaf stays one when the leaf no longer requires grad
                 self.wanted_leaves.setdefault(tensor, []).append(position)
             elif edge is NOWHERE:
                 continue
@@ -429,22 +428,35 @@ class _Run(_AnyRun):
 
     def _run_unusual(self, node: Node, grad: Any) -> Sequence[Tensor | None]:
         """Run a Node that has hooks, or in a backward towards given inputs or with handlers."""
+        runs = self.needed is None or self.needed[node]
+        if runs:  # as in PyTorch hooks only change what is asked for where nothing else is done with it
+            self._capture(node, grad)
         if node._extra is not None:
             grad = _run_tensor_hooks(node, grad)
-        for output_nr, position in self.captures.get(node, ()):
-            self._capture(node, grad if node.num_outputs == 1 else grad[output_nr], output_nr, position)
-        if self.needed is not None and not self.needed[node]:
-            return ()
-        results = _apply_with_hooks(node, grad)
+        if not runs:
+            self._capture(node, grad)
+            if not self.accumulate:
+                return ()
+        wanted = None
+        if self.needed is not None and (not runs or (node._extra is not None and node._extra.hooks)):
+            wanted = [self._is_wanted(edge) for edge in node.edges]
+        results = _apply_with_hooks(node, grad, wanted)
         if not self.keep_graph:
             node.release()
         return results
 
-    def _capture(self, node: Node, grad: Tensor | None, output_nr: int, position: int) -> None:
+    def _capture(self, node: Node, grad: Any) -> None:
+        """Keep the gradients of outputs that are asked for; `backward` has let inputs retain theirs."""
         if not self.accumulate:
-            self.results[position] = grad
-        elif grad is not None and self.inputs is not None:
-            _accumulate_captured(node, output_nr, self.inputs[position], grad)
+            for output_nr, position in self.captures.get(node, ()):
+                self.results[position] = grad if node.num_outputs == 1 else grad[output_nr]
+
+    def _is_wanted(self, edge: Any) -> bool:
+        """Whether an edge leads to an input, or on to one."""
+        target = edge.node if isinstance(edge, OutputEdge) else edge
+        if isinstance(target, Node):
+            return self.needed is not None and target in self.needed
+        return target in self.wanted_leaves
 
     def _finish_leaf(self, leaf: Tensor) -> None:
         """The gradient of a leaf is complete: run the hooks, then add it to `grad` or keep it as a result."""
@@ -546,11 +558,21 @@ def _explore(first: Sequence[Node], lowest: int) -> tuple[list[Node], dict[Tenso
     return order, uses
 
 
+def reachable(first: Sequence[Node], lowest: int = -1) -> Sequence[Node]:
+    """All Nodes that `first` lead to, but for those numbered below `lowest`."""
+    return _explore(first, lowest)[0]
+
+
+def run_without_gradients(node: Node) -> Sequence[Tensor | None]:
+    """What a Node gives where none of its outputs has a gradient; the engine does not run those."""
+    return () if node.num_outputs == 1 else node.apply((None,) * node.output_count)
+
+
 def run_node(node: Node, grad: Any) -> Sequence[Tensor | None]:
     """One Node with its hooks, outside of a backward."""
     if node._extra is not None:
         grad = _run_tensor_hooks(node, grad)
-    return _apply_with_hooks(node, grad)
+    return _apply_with_hooks(node, grad, None)
 
 
 def _run_tensor_hooks(node: Node, grad: Any) -> Any:
@@ -601,7 +623,7 @@ def _replace_all(hook: Callable[..., Any], changed: Any, values: tuple[Any, ...]
     if changed is None:
         return values
     if not isinstance(changed, tuple):
-        changed = (changed,)
+        raise TypeError(f"expected tuple, but hook returned '{type(changed).__name__}'")
     if len(changed) != len(values):
         name = getattr(hook, "__name__", type(hook).__name__)
         raise RuntimeError(
@@ -613,7 +635,8 @@ def _replace_all(hook: Callable[..., Any], changed: Any, values: tuple[Any, ...]
     return tuple(changed)
 
 
-def _apply_with_hooks(node: Node, grad: Any) -> Sequence[Tensor | None]:
+def _apply_with_hooks(node: Node, grad: Any, wanted: Sequence[bool] | None) -> Sequence[Tensor | None]:
+    """Run a Node with its hooks, which see the gradients of those edges that are `wanted` (None: all)."""
     extra = node._extra
     single = node.num_outputs == 1
     if extra is not None and extra.prehooks:
@@ -621,23 +644,22 @@ def _apply_with_hooks(node: Node, grad: Any) -> Sequence[Tensor | None]:
         for hook in list(extra.prehooks.values()):
             given = _replace_all(hook, hook(given), given)
         grad = given[0] if single else given
-    try:
-        results: tuple[Tensor | None, ...] = node.apply(grad)
-    except Exception as error:
-        _explain(error, node)
-        raise
+    results: tuple[Tensor | None, ...] = ()
+    if single and grad is None:  # a hook took it away
+        results = (None,) * len(node.edges)
+    elif wanted is None or any(wanted):
+        try:
+            results = node.apply(grad)
+        except Exception as error:
+            _explain(error, node)
+            raise
+    if wanted is not None:
+        results = tuple([result if asked else None for result, asked in zip_longest(results, wanted)])
     if extra is not None and extra.hooks:
         given = (grad,) if single else tuple(grad)
         for hook in list(extra.hooks.values()):
             results = _replace_all(hook, hook(results, given), results)
     return results
-
-
-def _accumulate_captured(node: Node, output_nr: int, tensor: Tensor, grad: Tensor) -> None:
-    """Add to the gradient of a non-leaf that is an input of `backward`, unless it keeps its gradient anyway."""
-    retained = None if node._extra is None else node._extra.retained.get(output_nr)
-    if retained is None or retained() is None:
-        _add_retained(tensor, grad)
 
 
 def _finish_with_hooks(leaf: Tensor, grad: Tensor, accumulate: bool, create_graph: bool, private: bool) -> Tensor:
@@ -661,24 +683,37 @@ def _accumulate_with_hooks(leaf: Tensor, grad: Tensor, create_graph: bool, priva
             given = _replace_all(hook, hook(given), given)
             private = False
         grad = given[0]
-    accumulate_into_leaf(leaf, grad, create_graph, private)
-    if extra.post_accumulate_hooks:
-        for hook in list(extra.post_accumulate_hooks.values()):
-            hook(leaf)
+    if grad is not None:  # else a hook took it away
+        accumulate_into_leaf(leaf, grad, create_graph, private)
+        if extra.post_accumulate_hooks:
+            _run_post_accumulate_hooks(leaf, extra.post_accumulate_hooks)
     if hooked is not None and hooked._extra is not None:
         for hook in list(hooked._extra.hooks.values()):
-            hook((), (grad,))
+            _replace_all(hook, hook((), (grad,)), ())
+
+
+def _run_post_accumulate_hooks(leaf: Tensor, hooks: dict[int, Callable[..., Any]]) -> None:
+    returned = False
+    for hook in list(hooks.values()):
+        changed = hook(leaf)
+        if changed is not None and not isinstance(changed, Tensor):
+            raise TypeError(f"expected Variable, but hook returned '{type(changed).__name__}'")
+        returned |= changed is not None
+    if returned:
+        raise RuntimeError("Tensor post accumulate grad hooks should return None.")
 
 
 def accumulate_into_leaf(leaf: Tensor, grad: Tensor, create_graph: bool, private: bool = False) -> None:
-    """Add `grad` to `leaf.grad`.
+    """Add `grad` to `leaf.grad`, if the leaf still requires one.
 
     Args:
-        leaf: a leaf that requires grad.
+        leaf: required grad when it was used.
         grad: of its shape and element type.
         create_graph: keep the history of the sum.
         private: nobody else can see the memory of `grad`, so it need not be copied.
     """
+    if leaf._edge is None:
+        return
     extra = leaf.extra
     with _accumulation:
         known = extra.grad
@@ -734,12 +769,12 @@ if core is not None:
         marks=MARKS,
         freed_error=freed_error,
         modified_error=modified_error,
+        detached_error=detached_error,
         fit=_fit,
         fit_output=_fit_output,
         sum=operator.add,
         run_tensor_hooks=_run_tensor_hooks,
         apply_with_hooks=_apply_with_hooks,
-        capture=_accumulate_captured,
         finish_leaf=_finish_with_hooks,
         lock=_accumulation,
         explain=_explain,

@@ -1,4 +1,4 @@
-"""Whose memory an array is a part of."""
+"""Whose memory an array is a part of, and copies of all of it."""
 
 from __future__ import annotations
 
@@ -16,3 +16,31 @@ def owner_of(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
         if not isinstance(base, np.ndarray):
             return array
         array = base
+
+
+def bounds(array: np.ndarray[Any, Any]) -> tuple[int, int]:
+    """The lowest byte and the end of the memory of `array`, from its first element."""
+    if not array.size:
+        return 0, 0
+    steps = [(size - 1) * stride for size, stride in zip(array.shape, array.strides, strict=True)]
+    return sum(step for step in steps if step < 0), sum(step for step in steps if step > 0) + array.itemsize
+
+
+def copy_with_memory(array: np.ndarray[Any, Any], memo: dict[Any, Any]) -> np.ndarray[Any, Any]:
+    """`array` in the same place of a copy of the whole memory that it lies in.
+
+    Args:
+        array: to copy, with its strides.
+        memo: that of `copy.deepcopy`; what shares memory with something in it shares that one's copy.
+    """
+    owner = owner_of(array)
+    low, high = bounds(owner)
+    key = (copy_with_memory, id(owner))  # what deepcopy finds under the id is a copy of the array itself
+    memory = memo.get(key)
+    if memory is None:
+        memory = memo[key] = np.zeros(high - low, np.uint8)
+        memo.setdefault(id(memo), []).append(owner)  # as deepcopy does it: nothing else may get this id
+        if memory.size:
+            np.ndarray(owner.shape, owner.dtype, memory, -low, owner.strides)[...] = owner
+    offset = array.__array_interface__["data"][0] - owner.__array_interface__["data"][0]
+    return np.ndarray(array.shape, array.dtype, memory, offset - low, array.strides)

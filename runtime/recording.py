@@ -12,13 +12,14 @@ import numpy as np
 from runtime import forward
 from runtime.modes import plain
 from runtime.node import Node, OutputEdge
-from runtime.saved import SavedTensor, freed_error, hook_stack, modified_error
+from runtime.saved import SavedTensor, detached_error, freed_error, hook_stack, modified_error
 from runtime.tensor import Tensor, wrap
 
 new = object.__new__
 
 __all__ = [
     "Geometry",
+    "check_attached",
     "check_versions",
     "freed_error",
     "missing_helper",
@@ -63,6 +64,12 @@ def unpack_tensor(node: Node, name: str, tensor: Tensor | None, version: int) ->
     if tensor is not None and tensor._writes is not None and tensor._writes[0] != version:
         raise modified_error(node, name, tensor, version)
     return tensor
+
+
+def check_attached(node: Node, edge: Any) -> None:
+    """Raise if `edge`, that of a saved input which has no history now, leads to the one that it had."""
+    if isinstance(edge, Node | OutputEdge):
+        raise detached_error(node)
 
 
 def check_versions(node: Node, name: str, tensors: Sequence[Tensor | None] | None, versions: Sequence[int]) -> None:
@@ -158,9 +165,10 @@ def saved_tensor(name: str, attribute: str = "") -> SavedProperty:
         setattr(node, attribute, tensor)
         setattr(node, version, versions_of((tensor,))[0])
 
-    return SavedProperty(
-        name, lambda node: unpack_tensor(node, name, getattr(node, attribute), getattr(node, version)), write
-    )
+    def read(node: Any) -> Tensor | None:
+        return unpack_tensor(node, name, getattr(node, attribute), getattr(node, version))
+
+    return SavedProperty(name, read, write)
 
 
 def saved_list(name: str, attribute: str = "") -> SavedProperty:
@@ -257,7 +265,10 @@ def _properties(cls: type) -> dict[str, Any]:
 def _class_outside(cls: type) -> type[Node]:
     found = _known_outside.get(cls)
     if found is None:
-        found = type(cls.__name__, (_SavedOutside, cls), {"__slots__": (), "__module__": cls.__module__})
+        # Those of a native class only know the slots.
+        members: dict[str, Any] = {f"_saved_{name}": member for name, member in _properties(cls).items()}
+        members |= {"__slots__": (), "__module__": cls.__module__}
+        found = type(cls.__name__, (_SavedOutside, cls), members)
         _known_outside[cls] = found
     return found
 

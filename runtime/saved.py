@@ -226,6 +226,16 @@ def modified_error(node: Node, name: str, tensor: Tensor, saved_version: int) ->
     return error
 
 
+def detached_error(node: Node) -> RuntimeError:
+    """The history of a saved Tensor is gone: it was taken away with `detach_`."""
+    error = RuntimeError(
+        "Trying to use a saved tensor that has been detached in-place, i.e. with .detach_(). This is not supported, "
+        "please use out-of-place `.detach()` instead"
+    )
+    error.add_note(f"it was saved by {node.name()}")
+    return error
+
+
 def freed_error(node: Node) -> RuntimeError:
     """The saved state of `node` is gone: an earlier backward used it up."""
     error = RuntimeError(

@@ -249,7 +249,7 @@ class Tensor(TensorBase, ArrayAccess, Casts, TensorMethods):
     def __reduce_ex__(self, protocol: SupportsIndex) -> tuple[Any, ...]:
         return _rebuild, (type(self), self._array, self._edge is not None), self.__dict__ or None
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> Tensor:
+    def __deepcopy__(self, memo: dict[Any, Any]) -> Tensor:
         if not self.is_leaf:
             raise RuntimeError(
                 "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol; "
@@ -258,7 +258,9 @@ class Tensor(TensorBase, ArrayAccess, Casts, TensorMethods):
         done: Tensor | None = memo.get(id(self))
         if done is not None:
             return done
-        out = _rebuild(type(self), self._array.copy(), self._edge is not None)
+        from runtime.memory import copy_with_memory
+
+        out = _rebuild(type(self), copy_with_memory(self._array, memo), self._edge is not None)
         memo[id(self)] = out
         if self._extra is not None and self._extra.grad is not None:
             out.extra.grad = self._extra.grad.__deepcopy__(memo)

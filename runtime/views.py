@@ -18,6 +18,7 @@ import numpy as np
 
 from runtime.edge import convert, fit
 from runtime.linear import LinearBackward, apply_linear, edge_of
+from runtime.memory import bounds
 from runtime.modes import grad_mode, plain
 from runtime.native import core
 from runtime.node import LEAF, NOWHERE, Leaf, Node, OutputEdge
@@ -395,7 +396,7 @@ def zeros_as(array: np.ndarray) -> np.ndarray:
     out = np.zeros_like(array)
     if out.strides == array.strides or _may_overlap(array):
         return out
-    low, high = _bounds(array)
+    low, high = bounds(array)
     return np.ndarray(array.shape, array.dtype, np.zeros(high - low, np.uint8), -low, array.strides)
 
 
@@ -406,7 +407,7 @@ class Region:
 
     def __init__(self, base: np.ndarray, view: np.ndarray) -> None:
         self.shape, self.dtype = view.shape, view.dtype
-        low, high = _bounds(base)
+        low, high = bounds(base)
         self._span = high - low
         self._origin = -low  # the first element of the base, from the lowest byte of it
         self._base = (base.shape, base.dtype, base.strides)
@@ -477,14 +478,6 @@ class Region:
             steps = np.arange(extent) * (stride // size)
             index += steps.reshape((-1,) + (1,) * (len(self.shape) - axis - 1))
         np.add.at(elements, index, piece)
-
-
-def _bounds(array: np.ndarray) -> tuple[int, int]:
-    """The lowest byte and the end of the memory of `array`, from its first element."""
-    if not array.size:
-        return 0, 0
-    steps = [(size - 1) * stride for size, stride in zip(array.shape, array.strides, strict=True)]
-    return sum(step for step in steps if step < 0), sum(step for step in steps if step > 0) + array.itemsize
 
 
 def _may_overlap(array: np.ndarray) -> bool:

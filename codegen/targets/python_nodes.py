@@ -221,9 +221,17 @@ def _edge_lines(node: NodePlan) -> list[str]:
 def _unpack_lines(variable: SavedVariable, node: NodePlan) -> list[str]:
     name, attribute = local(variable.name), f"self.{slot(variable.name)}"
     if variable.shape in ("tensor", "optional"):
+        version = f"{name}._writes is not None and {name}._writes[0] != {attribute}_version"
+        modified = f"raise modified_error(self, {variable.name!r}, {name}, {attribute}_version)"
+        edge = next((f"self._{_edge_name(e)}" for e in node.edges if e.name == variable.name), None)
+        if edge is None:
+            return [f"if {name} is not None and {version}:", f"    {modified}"]
         return [
-            f"if {name} is not None and {name}._writes is not None and {name}._writes[0] != {attribute}_version:",
-            f"    raise modified_error(self, {variable.name!r}, {name}, {attribute}_version)",
+            f"if {name} is not None:",
+            f"    if {version}:",
+            f"        {modified}",
+            f"    if {name}._edge is None and {edge} is not None:",
+            f"        check_attached(self, {edge})",
         ]
     if variable.shape == "list":
         return [f"check_versions(self, {variable.name!r}, {name}, {attribute}_version)"]

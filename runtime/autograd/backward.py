@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -38,10 +38,13 @@ def backward(
     """
     outputs = _as_tuple(tensors, "tensors")
     if inputs is not None:
-        inputs = _as_tuple(inputs, "inputs")
+        inputs = _listed(inputs)
         if not inputs:
             raise RuntimeError("'inputs' argument to backward() cannot be empty.")
-        _check_inputs(inputs)
+        for tensor in inputs:
+            if isinstance(tensor, Tensor):
+                tensor.retain_grad()  # an edge keeps nothing
+        inputs = _as_tuple(inputs, "inputs")
     starts = _starting_grads(outputs, grad_tensors)
     keep = create_graph if retain_graph is None else bool(retain_graph)
     engine.run(*_differentiable(outputs, starts), inputs, keep, create_graph, accumulate=True, allow_unused=True)
@@ -93,7 +96,8 @@ def grad(
     given, targets = _as_tuple(outputs, "outputs"), _as_tuple(inputs, "inputs")
     if not targets:
         raise RuntimeError("`inputs` argument to `grad()` cannot be empty.")
-    _check_inputs(targets)
+    if any(isinstance(tensor, Tensor) and tensor._edge is None for tensor in _listed(inputs)):
+        raise RuntimeError("One of the differentiated Tensors does not require grad")
     roots, starts = _differentiable(given, _starting_grads(given, grad_outputs, is_grads_batched))
     keep = create_graph if retain_graph is None else bool(retain_graph)
     if is_grads_batched:
@@ -147,9 +151,8 @@ def _batch_size(starts: Sequence[Tensor]) -> int:
 
 
 def _as_tuple(tensors: Tensors, argument: str) -> tuple[Tensor, ...]:
-    given = (tensors,) if isinstance(tensors, Tensor | GradientEdge) else tuple(tensors)
     found: list[Tensor] = []
-    for tensor in given:
+    for tensor in _listed(tensors):
         if isinstance(tensor, GradientEdge):
             found.append(_at_edge(tensor.node, tensor.output_nr))
         elif isinstance(tensor, Tensor):
@@ -157,6 +160,10 @@ def _as_tuple(tensors: Tensors, argument: str) -> tuple[Tensor, ...]:
         else:
             raise TypeError(f"expected Tensors as '{argument}', but got {type(tensor).__name__}")
     return tuple(found)
+
+
+def _listed(tensors: Tensors) -> tuple[Any, ...]:
+    return (tensors,) if isinstance(tensors, Tensor | GradientEdge) else tuple(tensors)
 
 
 def _at_edge(node: Node, output_nr: int) -> Tensor:
@@ -167,11 +174,6 @@ def _at_edge(node: Node, output_nr: int) -> Tensor:
     out = wrap(np.broadcast_to(np.zeros((), expected.dtype), expected.shape))
     out._edge = OutputEdge(node, output_nr) if output_nr else node
     return out
-
-
-def _check_inputs(inputs: Sequence[Tensor]) -> None:
-    if any(tensor._edge is None for tensor in inputs):
-        raise RuntimeError("One of the differentiated Tensors does not require grad")
 
 
 def _starting_grads(outputs: Sequence[Tensor], grads: OptionalTensors, batched: bool = False) -> list[Tensor | None]:

@@ -151,7 +151,9 @@ def checkpoint(
         debug=debug if _settings.debug is None else _settings.debug,
     )
     with saved_tensors_hooks(_FirstRun(frame), frame.unpack), first:
-        return function(*args, **kwargs)
+        out = function(*args, **kwargs)
+    frame.complete = True
+    return out
 
 
 def checkpoint_sequential(
@@ -320,6 +322,7 @@ class _Frame:
         self.early_stop = early_stop
         self.debug = debug
         self.expected: list[Description] = []
+        self.complete = False  # whether that is all: the function may differentiate something itself
         self.recomputed: weakref.WeakKeyDictionary[Any, dict[int, Tensor]] = weakref.WeakKeyDictionary()
 
     def unpack(self, holder: _Holder) -> Tensor:
@@ -345,8 +348,9 @@ class _Frame:
         stop = contextlib.suppress(_StopRecomputation)
         with stop, _random_state(self.random_state), enable_grad(), hooks, self.context:
             self.function(*args, **kwargs)
-        self._check([_described(tensor) for tensor in run.found])
-        return dict(enumerate(run.found))
+        found = run.found if self.complete else run.found[: len(self.expected)]
+        self._check([_described(tensor) for tensor in found])
+        return dict(enumerate(found))
 
     def _check(self, found: list[Description]) -> None:
         if len(found) != len(self.expected):

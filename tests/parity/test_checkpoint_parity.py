@@ -213,3 +213,53 @@ def test_warnings() -> None:
             checkpoint(torch, lambda x: x * 2, torch.ones(2), use_reentrant=True)
         with pytest.warns(UserWarning, match="use_reentrant parameter should be passed explicitly"):
             checkpoint(torch, lambda x: x * 2, leaf(torch))
+
+
+@pytest.mark.parametrize("early_stop", [False, True])
+@pytest.mark.parametrize("create_graph", [False, True])
+@pytest.mark.parametrize("nested", [False, True])
+def test_a_gradient_inside_of_a_checkpoint(early_stop: bool, create_graph: bool, nested: bool) -> None:
+    def body(torch: Any) -> Any:
+        run = functools.partial(checkpoint, torch, use_reentrant=False, early_stop=early_stop)
+
+        def inner(x: Any) -> Any:
+            y = (x.sin() * x.exp()).sum()
+            return torch.autograd.grad(y, x, create_graph=create_graph)[0] * x
+
+        def outer(x: Any) -> Any:
+            return run(inner, x.cos()).exp() if nested else inner(x)
+
+        x = torch.tensor([0.3, 0.7], requires_grad=True)
+        (first,) = torch.autograd.grad(run(outer, x).sum(), x, create_graph=create_graph)
+        run(outer, x).sum().backward()
+        return first, x.grad
+
+    assert_same(body)
+
+
+def test_a_checkpoint_that_differentiates_another_graph() -> None:
+    def body(torch: Any, early_stop: bool) -> Any:
+        def run(x: Any) -> Any:
+            z = x.detach().clone().requires_grad_()
+            (z * z).sum().backward()
+            return x.sin() * z.grad
+
+        x = torch.tensor([0.3, 0.7], requires_grad=True)
+        checkpoint(torch, run, x, use_reentrant=False, early_stop=early_stop).sum().backward()
+        return x.grad
+
+    assert_same(lambda torch: body(torch, False))
+    assert_same(lambda torch: body(torch, True))
+
+
+@pytest.mark.parametrize("early_stop", [False, True])
+def test_a_checkpoint_of_a_transform(early_stop: bool) -> None:
+    """PyTorch refuses hooks in transforms."""
+
+    def function(x: Any) -> Any:
+        return runtime.func.grad(lambda z: (z.sin() * z.exp()).sum())(x) * x
+
+    x = runtime.tensor([0.3, 0.7], requires_grad=True)
+    wanted = runtime.autograd.grad(function(x).sum(), x)
+    out = runtime.utils.checkpoint.checkpoint(function, x, use_reentrant=False, early_stop=early_stop)
+    assert runtime.autograd.grad(out.sum(), x)[0].tolist() == wanted[0].tolist()

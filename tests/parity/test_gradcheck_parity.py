@@ -189,3 +189,73 @@ def test_forms_of_arguments() -> None:
         ]
 
     assert body(runtime) == body(torch)
+
+
+# -- backward functions that get no gradient at all, or not all of them
+
+
+def refuses(*grads: Any) -> Any:
+    if any(grad is None for grad in grads):
+        raise RuntimeError("a gradient is missing")
+    return sum(grad * by for grad, by in zip(grads, (2, 3), strict=False))
+
+
+def forgives(*grads: Any) -> Any:
+    given = [grad * by for grad, by in zip(grads, (2, 3), strict=False) if grad is not None]
+    return sum(given[1:], start=given[0]) if given else None
+
+
+def invents(*grads: Any) -> Any:
+    return forgives(*grads) if any(grad is not None for grad in grads) else grads[0]
+
+
+class Backwards:
+    """Functions whose `backward` is `formula`, which may see None."""
+
+    def __init__(self, m: Any, formula: Callable[..., Any], count: int, materialize: bool) -> None:
+        class Made(m.autograd.Function):  # type: ignore[misc]
+            @staticmethod
+            def forward(ctx: Any, x: Any) -> Any:
+                ctx.set_materialize_grads(materialize)
+                return (x * 2, x * 3)[:count] if count > 1 else x * 2
+
+            @staticmethod
+            def backward(ctx: Any, *grads: Any) -> Any:
+                found = formula(*grads)
+                if found is None and formula is invents:
+                    return m.ones(2, dtype=m.float64)
+                return found
+
+        self.apply = Made.apply
+
+
+FORMULAS = {"refuses": refuses, "forgives": forgives, "invents": invents}
+PLACES: dict[str, Callable[[Any, Any], Any]] = {
+    "alone": lambda function, x: function(x),
+    "below": lambda function, x: function(x * 1),
+    "above": lambda function, x: total(function(x)).sin(),
+    "between": lambda function, x: total(function(x.exp())).sum(),
+}
+
+
+def total(outs: Any) -> Any:
+    return sum(outs[1:], start=outs[0]) if isinstance(outs, tuple) else outs
+
+
+@pytest.mark.parametrize("formula", FORMULAS)
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("count", [1, 2])
+@pytest.mark.parametrize("materialize", [False, True])
+@pytest.mark.parametrize("asked", [False, True])
+def test_missing_gradients(formula: str, place: str, count: int, materialize: bool, asked: bool) -> None:
+    def verdict(m: Any) -> Any:
+        made = Backwards(m, FORMULAS[formula], count, materialize)
+        x = m.tensor([1.0, 2.0], dtype=m.float64, requires_grad=True)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            try:
+                return m.autograd.gradcheck(lambda a: PLACES[place](made.apply, a), (x,), check_undefined_grad=asked)
+            except Exception as error:
+                return type(error).__name__, str(error)[:45]
+
+    assert verdict(runtime) == verdict(torch)

@@ -317,3 +317,53 @@ def test_increment_version() -> None:
     assert_same(body)
     assert_same(breaks_backward, "modified by an inplace operation")
     assert_same(lambda torch: torch.autograd.graph.increment_version([1]), "to be a tensor")
+
+
+HOOKED = {
+    "_saved_self": lambda t, x: x * x,
+    "_saved_other": lambda t, x: x * x,
+    "_saved_result": lambda t, x: x.exp(),
+    "_saved_condition": lambda t, x: t.where(x > 1, x, -x),
+    "_saved_exponent": lambda t, x: t.tensor([2.0, 3.0]) ** x,
+    "_saved_mat1": lambda t, x: t.addmm(x, t.ones(2, 2), x.view(2, 1) * x),
+    "_saved_indices": lambda t, x: x[t.tensor([0, 1])],
+    "_saved_input": lambda t, x: t.nn.functional.layer_norm(x, (2,)),
+}
+
+
+@pytest.mark.parametrize("name", HOOKED)
+@pytest.mark.parametrize("halved", [False, True])
+def test_what_is_saved_is_shown_beside_hooks(name: str, halved: bool) -> None:
+    def body(torch: Any) -> Any:
+        x = leaf(torch)
+        y = HOOKED[name](torch, x)
+        packed: list[Any] = []
+
+        def pack(tensor: Any) -> int:
+            packed.append(tensor.clone() * 2 if halved and tensor.is_floating_point() else tensor.clone())
+            return len(packed) - 1
+
+        def unpack(number: int) -> Any:
+            kept = packed[number]
+            return kept / 2 if halved and kept.is_floating_point() else kept
+
+        raw = getattr(y.grad_fn, f"_raw{name}")
+        for saved in raw if isinstance(raw, list | tuple) else (raw,):
+            saved.register_hooks(pack, unpack)
+        before = getattr(y.grad_fn, name)
+        y.sum().backward(retain_graph=True)
+        return before, getattr(y.grad_fn, name), x.grad
+
+    assert_same(body)
+
+
+def test_looking_at_raw_saved_tensors_changes_nothing() -> None:
+    def body(torch: Any) -> Any:
+        x = leaf(torch)
+        y = x * x
+        raws = [y.grad_fn._raw_saved_self, y.grad_fn._raw_saved_other]
+        shown = y.grad_fn._saved_self is x, y.grad_fn._saved_other is x
+        (y * y).sum().backward()
+        return len(raws), shown, x.grad
+
+    assert_same(body)

@@ -8,6 +8,9 @@ import numpy as np
 
 from runtime.autograd.gradcheck import GradcheckError, analytical, numerical
 from runtime.autograd.gradcheck.problem import Problem, random_values, units
+from runtime.engine import reachable, run_without_gradients
+from runtime.node import Node
+from runtime.tensor import Tensor
 
 # A linear map from an array to several.
 _LinearMap = Callable[[np.ndarray], Sequence[np.ndarray]]
@@ -73,7 +76,24 @@ def zero_gradients(problem: Problem) -> None:
 
 
 def undefined_gradients(problem: Problem) -> None:
-    """With several outputs, a gradient that is missing is as good as zeros: each in turn, and all but each."""
+    """Gradients that are missing are as good as zeros: all of them, and of several outputs each in turn and all others.
+
+    Where all are missing the engine has nothing to do, so the Nodes are run one by one.
+    """
+    outputs = problem.call({})
+    newest = max([node.sequence_nr for node in map(_node_of, problem.wanted) if node is not None], default=-1)
+    for node in reachable([node for node in map(_node_of, outputs) if node is not None], newest + 1):
+        try:
+            results = run_without_gradients(node)
+        except RuntimeError as error:
+            raise GradcheckError(
+                f"Expected backward function to handle undefined output grads: {node.name()} was given none"
+            ) from error
+        if any(grad is not None and np.any(grad._array != 0) for grad in results):
+            raise GradcheckError(
+                "Expected all input grads to be undefined or zero when all output grads are undefined or zero: those "
+                f"of {node.name()} are not"
+            )
     count = len(problem.outputs)
     if count < 2:
         return
@@ -86,7 +106,7 @@ def undefined_gradients(problem: Problem) -> None:
         where = f"outputs {sorted(missing)} had none"
         try:
             found = analytical.gradients(problem, given)
-        except Exception as error:
+        except RuntimeError as error:
             raise GradcheckError(f"Expected backward function to handle undefined output grads: {where}") from error
         pairs = zip(problem.positions, found, analytical.gradients(problem, filled), strict=True)
         for position, first, second in pairs:
@@ -95,6 +115,10 @@ def undefined_gradients(problem: Problem) -> None:
                     "Expected backward function to handle undefined output grads as if they were zeros: that of input "
                     f"{position} changed, where {where}"
                 )
+
+
+def _node_of(tensor: Tensor) -> Node | None:
+    return None if tensor.is_leaf else tensor._node_and_output()[0]
 
 
 def undefined_tangents(problem: Problem) -> None:

@@ -136,6 +136,7 @@ struct Python {
   PyObject* marks;      // runtime.tensor.MARKS
   PyObject* freed_error;     // runtime.saved.freed_error(node)
   PyObject* modified_error;  // runtime.saved.modified_error(node, name, tensor, version)
+  PyObject* detached_error;  // runtime.saved.detached_error(node)
 };
 extern Python python;
 
@@ -180,6 +181,7 @@ constexpr int64_t kFreed = -1;
 struct SavedInput {
   PyObject* tensor;
   int64_t version;
+  bool has_history;  // it is no leaf; `detach_` would make it one
 };
 // A saved output: it must not hold its own Node, so the array and its count of writes are kept.
 struct SavedResult {
@@ -216,8 +218,9 @@ inline void release(SavedResult& slot) {
   drop(slot);
 }
 
-// Sets the exception of saved state that is gone.
+// Sets the exception of saved state that is gone, and of a saved input the history of which is.
 void raise_freed(Node* self);
+void raise_detached(Node* self);
 
 // -- arrays
 

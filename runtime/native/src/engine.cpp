@@ -206,9 +206,9 @@ bool explain(Node* node) {
 
 class Run {
  public:
-  // `search` says what runs, and is null where everything does; `inputs` are those it was made with. Both are borrowed.
-  Run(bool keep_graph, bool create_graph, bool accumulate, Search* search, PyObject* inputs)
-      : keep_graph_(keep_graph), create_graph_(create_graph), accumulate_(accumulate), search_(search), inputs_(inputs) {
+  // `search` says what runs, and is null where everything does; it is borrowed.
+  Run(bool keep_graph, bool create_graph, bool accumulate, Search* search)
+      : keep_graph_(keep_graph), create_graph_(create_graph), accumulate_(accumulate), search_(search) {
     filtered_ = search != nullptr && search->only_inputs;
     if (search != nullptr) {
       search->leaves.each([this](auto& leaf) {
@@ -256,7 +256,9 @@ class Run {
   bool run_python(Node* node, Ref grad);
   bool run_watched(Node* node, Ref grad, const Search::NodeState* state);
   bool release(Node* node);
-  bool capture(Node* node, PyObject* grad, const Wanted& wanted);
+  bool capture(PyObject* grad, const Search::NodeState* state);
+  bool is_wanted_edge(PyObject* edge);
+  Ref wanted_edges(Node* node);
   bool finish_leaf(LeafEntry* entry);
   bool let_others_run();
 
@@ -265,7 +267,6 @@ class Run {
   const bool accumulate_;
   bool filtered_;  // only what leads to inputs runs
   Search* const search_;
-  PyObject* const inputs_;
   Ref results_;
   AddressMap<Waiting> pending_;
   AddressMap<WaitingLeaf> leaves_;
@@ -542,26 +543,55 @@ bool Run::run_python(Node* node, Ref grad) {
   return release(node) && deliver_all(node, std::move(results));
 }
 
-bool Run::capture(Node* node, PyObject* grad, const Wanted& wanted) {
-  if (PyTuple_CheckExact(grad)) {
-    if (wanted.output_nr >= PyTuple_GET_SIZE(grad)) {
-      PyErr_SetString(PyExc_IndexError, "an input is an output that its Node does not have");
-      return false;
+// Keep the gradients of outputs that are asked for; runtime.autograd.backward has let inputs retain theirs.
+bool Run::capture(PyObject* grad, const Search::NodeState* state) {
+  if (accumulate_ || state == nullptr) return true;
+  for (int i = state->wanted; i >= 0; i = search_->wanted[i].next) {
+    const Wanted& wanted = search_->wanted[i];
+    PyObject* own = grad;
+    if (PyTuple_CheckExact(grad)) {
+      if (wanted.output_nr >= PyTuple_GET_SIZE(grad)) {
+        PyErr_SetString(PyExc_IndexError, "an input is an output that its Node does not have");
+        return false;
+      }
+      own = PyTuple_GET_ITEM(grad, wanted.output_nr);
     }
-    grad = PyTuple_GET_ITEM(grad, wanted.output_nr);
+    if (PyList_SetItem(results_.get(), wanted.position, Py_NewRef(own)) < 0) return false;
   }
-  if (!accumulate_) return PyList_SetItem(results_.get(), wanted.position, Py_NewRef(grad)) == 0;
-  if (grad == Py_None) return true;
-  Ref output_nr(PyLong_FromSsize_t(wanted.output_nr));
-  Ref tensor(PySequence_GetItem(inputs_, wanted.position));
-  if (!output_nr || !tensor) return false;
-  PyObject* args[] = {reinterpret_cast<PyObject*>(node), output_nr.get(), tensor.get(), grad};
-  return static_cast<bool>(call(engine_hooks.capture, args, 4));
+  return true;
+}
+
+// Whether an edge leads to an input, or on to one; an exception may be set.
+bool Run::is_wanted_edge(PyObject* edge) {
+  if (edge == nullptr || edge == Py_None) return false;
+  if (Py_TYPE(edge) == python.output_edge_type) edge = node_of_output(edge);
+  if (edge == nullptr) return false;
+  if (is_node(edge)) return is_wanted(edge);
+  const auto* leaf = search_->leaves.find(edge);
+  return leaf != nullptr && leaf->value.wanted >= 0;
+}
+
+// Which gradients of a Node are asked for, as a list of bools.
+Ref Run::wanted_edges(Node* node) {
+  Ref edges(PyObject_GetAttr(reinterpret_cast<PyObject*>(node), names().edges));
+  Ref all(edges ? PySequence_Fast(edges.get(), "edges") : nullptr);
+  if (!all) return all;
+  const Py_ssize_t count = PySequence_Fast_GET_SIZE(all.get());
+  Ref list(PyList_New(count));
+  for (Py_ssize_t i = 0; list && i < count; ++i) {
+    const bool wanted = is_wanted_edge(PySequence_Fast_GET_ITEM(all.get(), i));
+    PyList_SET_ITEM(list.get(), i, PyBool_FromLong(wanted));
+    if (PyErr_Occurred()) return Ref();
+  }
+  return list;
 }
 
 // A Node that has hooks or the like, or whose gradient is asked for.
 bool Run::run_watched(Node* node, Ref grad, const Search::NodeState* state) {
   PyObject* self = reinterpret_cast<PyObject*>(node);
+  const bool runs = state == nullptr || state->runs;
+  // As in PyTorch hooks only change what is asked for where nothing else is done with it.
+  if (runs && !capture(grad.get(), state)) return false;
   Ref extra = Ref::borrow(node->extra);
   if (extra.get() != Py_None) {
     const int hooked = has_either(extra.get(), names().tensor_hooks, names().retained);
@@ -572,23 +602,24 @@ bool Run::run_watched(Node* node, Ref grad, const Search::NodeState* state) {
       if (!grad) return false;
     }
   }
-  if (state != nullptr) {
-    for (int i = state->wanted; i >= 0; i = search_->wanted[i].next) {
-      if (!capture(node, grad.get(), search_->wanted[i])) return false;
-    }
-    if (!state->runs) return true;
+  if (!runs) {
+    if (!capture(grad.get(), state)) return false;
+    if (!accumulate_) return true;
   }
   extra = Ref::borrow(node->extra);  // a hook may have asked for more
   if (extra.get() != Py_None) {
     const int hooked = has_either(extra.get(), names().prehooks, names().hooks);
     if (hooked < 0) return false;
     if (hooked > 0) {
-      PyObject* args[] = {self, grad.get()};
-      Ref results = call(engine_hooks.apply_with_hooks, args, 2);
+      Ref wanted = filtered_ ? wanted_edges(node) : Ref::borrow(Py_None);
+      if (!wanted) return false;
+      PyObject* args[] = {self, grad.get(), wanted.get()};
+      Ref results = call(engine_hooks.apply_with_hooks, args, 3);
       grad = Ref();
       return results && release(node) && deliver_all(node, std::move(results));
     }
   }
+  if (!runs) return release(node);
   return is_generated(node) ? run_generated(node, std::move(grad)) : run_python(node, std::move(grad));
 }
 
@@ -715,12 +746,12 @@ bool Run::finish_leaves() {
 
 }  // namespace
 
-// backward(roots, grads, keep_graph, create_graph, accumulate, search, inputs): the caller has checked the arguments and
-// set grad mode. `search` and `inputs` may be None.
+// backward(roots, grads, keep_graph, create_graph, accumulate, search): the caller has checked the arguments and set
+// grad mode. `search` may be None.
 PyObject* run_backward(PyObject*, PyObject* const* args, Py_ssize_t count) {
-  if (count != 7 || !PyList_Check(args[0]) || !PyList_Check(args[1])) {
+  if (count != 6 || !PyList_Check(args[0]) || !PyList_Check(args[1])) {
     PyErr_SetString(PyExc_TypeError,
-                    "backward(roots, grads, keep_graph, create_graph, accumulate, search, inputs)");
+                    "backward(roots, grads, keep_graph, create_graph, accumulate, search)");
     return nullptr;
   }
   Search* search = nullptr;
@@ -729,7 +760,7 @@ PyObject* run_backward(PyObject*, PyObject* const* args, Py_ssize_t count) {
     if (search == nullptr) return nullptr;
   }
   try {
-    Run run(args[2] == Py_True, args[3] == Py_True, args[4] == Py_True, search, args[6]);
+    Run run(args[2] == Py_True, args[3] == Py_True, args[4] == Py_True, search);
     if (!run.start(args[0], args[1]) || !run.loop() || !run.finish_leaves()) return nullptr;
     return run.results();
   } catch (const std::bad_alloc&) {

@@ -11,8 +11,7 @@ struct EngineHooks {
   PyObject* fit_output;        // fit_output(node, output_nr, grad, source)
   PyObject* sum;               // sum(first, second)
   PyObject* run_tensor_hooks;  // run_tensor_hooks(node, grad): the gradient, perhaps another
-  PyObject* apply_with_hooks;  // apply_with_hooks(node, grad): the gradients of the inputs
-  PyObject* capture;           // capture(node, output_nr, tensor, grad): add to the gradient of an input
+  PyObject* apply_with_hooks;  // apply_with_hooks(node, grad, wanted): the gradients of the inputs
   PyObject* finish_leaf;       // finish_leaf(leaf, grad, accumulate, create_graph, private): the gradient, perhaps another
   PyObject* lock;              // guards the gradients of leaves: an RLock
   PyObject* explain;           // explain(error, node): a note on an error

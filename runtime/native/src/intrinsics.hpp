@@ -422,6 +422,10 @@ inline void set_optional_edge(Node* node, int index, PyObject* tensor) {
 // A saved input or output, checked for writes since. The reference is owned: while a formula runs, another thread may
 // free the Node.
 inline Ref saved(Node* node, const char* name, const SavedInput& slot) {
+  if (slot.has_history && slot.tensor != nullptr && !requires_grad(slot.tensor)) {
+    raise_detached(node);
+    return Ref();
+  }
   return Ref::borrow(unpack(node, name, slot));
 }
 inline Ref saved(Node* node, const char* name, const SavedResult& slot) {
@@ -492,7 +496,9 @@ Slot slot_of(Slot N::*);
 template <auto member, bool history>
 PyObject* get_saved(PyObject* self, void* name) {
   auto* node = detail::node_of(self, member);
-  if constexpr (history) {
+  if constexpr (std::is_same_v<decltype(detail::slot_of(member)), SavedInput>) {
+    return Ref::borrow(unpack(node, static_cast<const char*>(name), node->*member)).release();
+  } else if constexpr (history) {
     return saved(node, static_cast<const char*>(name), node->*member).release();
   } else {
     return saved_without_history(node, static_cast<const char*>(name), node->*member).release();

@@ -117,6 +117,7 @@ Ref sum_leading(PyArrayObject* grad, int ndim, const npy_intp* dims) {
 
 int accumulate(PyObject* leaf, PyObject* grad, bool create_graph, bool is_private) {
   if (create_graph || !is_plain(leaf) || !is_plain(grad)) return 0;
+  if (!requires_grad(leaf)) return 1;  // no longer
   // Where another thread is at it, Python waits for its turn.
   PyObject* lock = engine_hooks.lock;
   PyObject* args[] = {lock, Py_False};

@@ -145,12 +145,12 @@ PyObject* install(PyObject*, PyObject*, PyObject* kwargs) {
                      {"marks", &python.marks},
                      {"freed_error", &python.freed_error},
                      {"modified_error", &python.modified_error},
+                     {"detached_error", &python.detached_error},
                      {"fit", &engine_hooks.fit},
                      {"fit_output", &engine_hooks.fit_output},
                      {"sum", &engine_hooks.sum},
                      {"run_tensor_hooks", &engine_hooks.run_tensor_hooks},
                      {"apply_with_hooks", &engine_hooks.apply_with_hooks},
-                     {"capture", &engine_hooks.capture},
                      {"finish_leaf", &engine_hooks.finish_leaf},
                      {"lock", &engine_hooks.lock},
                      {"explain", &engine_hooks.explain}})) {

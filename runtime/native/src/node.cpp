@@ -281,6 +281,8 @@ bool save(SavedInput& slot, PyObject* tensor) {
   } else if (!read_count(writes, &slot.version)) {
     return false;
   }
+  PyObject* edge = as_tensor(tensor)->edge;
+  slot.has_history = edge != Py_None && edge != python.leaf && edge != python.nowhere;
   slot.tensor = Py_NewRef(tensor);
   return true;
 }
@@ -348,6 +350,11 @@ PyObject* unpack(Node* self, const char* name, const SavedInput& slot) {
     }
   }
   return slot.tensor;
+}
+
+void raise_detached(Node* self) {
+  PyObject* args[] = {reinterpret_cast<PyObject*>(self)};
+  raise(python.detached_error, args, 1);
 }
 
 Ref unpack(Node* self, const char* name, const SavedResult& slot, bool history) {
