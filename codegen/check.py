@@ -19,7 +19,7 @@ from codegen.linear.formulas import ZERO_OPERATORS
 from codegen.model import NativeFunction
 from codegen.names import python
 from codegen.samples import parse_sample
-from codegen.schema.types import SchemaKind
+from codegen.schema.types import ListType, SchemaKind
 from codegen.source import Diagnostics, ParseError, Text
 from codegen.vocabulary import COMPOSITE_KEYS, did_you_mean
 
@@ -121,6 +121,13 @@ def check_variants(functions: Iterable[NativeFunction], diagnostics: Diagnostics
                     span, f"'{function.name}' has an argument 'out', and so has '{name}'",
                     hint="give the argument another name",
                 )  # fmt: skip
+            several = len(function.schema.returns) != 1 or isinstance(function.schema.returns[0].type, ListType)
+            if name.is_inplace and several and function.schema.kind is SchemaKind.FUNCTIONAL:
+                diagnostics.error(
+                    span, f"'{name}' can not be made: '{function.name}' has several results, and 'self' becomes one",
+                    hint="leave it out",
+                )  # fmt: skip
+                continue
             other = declared.get(str(name))
             if other is not None and other.variant_of == function.name:
                 continue
@@ -129,7 +136,9 @@ def check_variants(functions: Iterable[NativeFunction], diagnostics: Diagnostics
             if again or (name.base not in bases and not name.overload.endswith("out")):
                 diagnostics.error(
                     span, f"'{name}' is no variant of '{function.name}'",
-                    hint=f"'{base}_' is made in place, '{base}.out' writes into given Tensors",
+                    hint="it is in place itself"
+                    if again
+                    else f"'{base}_' is made in place, '{base}.out' writes into given Tensors",
                 )  # fmt: skip
             elif other is not None and function.schema.kind is SchemaKind.FUNCTIONAL:
                 diagnostics.error(

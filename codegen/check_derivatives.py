@@ -4,25 +4,45 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from codegen.formula.typed import TypedExpr, VariableKind, is_tensor_like, plain_type, variables
+from codegen.formula.typed import OperatorCall, TypedExpr, VariableKind, is_tensor_like, plain_type, variables, walk
 from codegen.linear.blame import Blame
 from codegen.linear.degree import Degree, flat
 from codegen.linear.formulas import Given, Linearity
 from codegen.model import FormulaKind
 from codegen.resolve import ResolvedEntry, ResolvedFormula
+from codegen.schema.types import OperatorName
 from codegen.source import Diagnostics
 
 
-def check_entries(entries: Iterable[ResolvedEntry], linearity: Linearity, diagnostics: Diagnostics) -> None:
-    """All rules about derivative entries."""
+def check_entries(
+    entries: Iterable[ResolvedEntry], linearity: Linearity, diagnostics: Diagnostics, earlier: Diagnostics
+) -> None:
+    """All rules about derivative entries.
+
+    In an entry of which something could not be read or resolved (`earlier`), a formula may seem to be missing that is
+    only wrong. So its own rules wait until it is mended, and so do those of entries that call its operator.
+    """
+    entries = tuple(entries)
+    broken = {entry.function.name for entry in entries if earlier.touch(entry.entry.text)} if earlier else set()
     for entry in entries:
         check_composite(entry, diagnostics)
         for _, formulas in (("", entry), *entry.keyed):
+            check_names(formulas, diagnostics)
+            if entry.function.name in broken:
+                continue
+            before = len(diagnostics.items)
             check_coverage(formulas, diagnostics)
+            if len(diagnostics.items) > before or not broken.isdisjoint(_called(formulas)):
+                continue
             check_linear(formulas, linearity, diagnostics)
             check_automatic(formulas, linearity, diagnostics)
             check_tangents(formulas, linearity, diagnostics)
             check_differentiable_outputs(formulas, linearity, diagnostics)
+
+
+def _called(entry: ResolvedEntry) -> set[OperatorName]:
+    trees = [formula.tree for formula in (*entry.backward, *entry.forward) if formula.tree is not None]
+    return {part.schema.name for tree in trees for part in walk(tree) if isinstance(part, OperatorCall)}
 
 
 def check_composite(entry: ResolvedEntry, diagnostics: Diagnostics) -> None:
@@ -36,8 +56,8 @@ def check_composite(entry: ResolvedEntry, diagnostics: Diagnostics) -> None:
         )
 
 
-def check_coverage(entry: ResolvedEntry, diagnostics: Diagnostics) -> None:
-    """Every Tensor argument has a formula, or says that it has none; nothing else has one."""
+def check_names(entry: ResolvedEntry, diagnostics: Diagnostics) -> None:
+    """Only Tensors have formulas."""
     types = {argument.name: plain_type(argument.type) for argument in entry.function.schema.arguments}
     for formula in entry.backward:
         for name in formula.source.names:
@@ -48,6 +68,10 @@ def check_coverage(entry: ResolvedEntry, diagnostics: Diagnostics) -> None:
                     f"a formula for '{name}' of '{entry.function.name}', which is {type}: only Tensors have gradients",
                     hint="remove it",
                 )
+
+
+def check_coverage(entry: ResolvedEntry, diagnostics: Diagnostics) -> None:
+    """Every Tensor argument has a formula, or says that it has none."""
     if not entry.differentiable_outputs:
         return
     covered = {name for formula in entry.backward for name in formula.names}

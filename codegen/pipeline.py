@@ -66,10 +66,11 @@ def analyze(paths: Paths) -> Result:
         if any(function.batching is not None for function in functions):
             rules = FunctionIndex([paths.runtime / "func" / "rules"], diagnostics)
             batching.check_batching(functions, rules, diagnostics)
+    earlier = Diagnostics(list(diagnostics.items))
     check.check_variants(functions, diagnostics)
     check.check_samples(read, diagnostics)  # not those that come with the library
     linear = Linearity({str(entry.function.name): entry for entry in resolved}, table, composites, helpers)
-    check_derivatives.check_entries(resolved, linear, findings)
+    check_derivatives.check_entries(resolved, linear, findings, earlier)
     if diagnostics:
         return Result(functions, entries, None, diagnostics, findings)
     planned = resolved if library is None else adopt.with_forward_formulas(resolved, library, own_table)

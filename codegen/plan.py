@@ -756,9 +756,10 @@ _KINDS = {
 
 def _variants(function: NativeFunction) -> tuple[OperatorName | None, OperatorName | None]:
     inplace = out = None
+    one = len(function.schema.returns) == 1 and not isinstance(function.schema.returns[0].type, ListType)
     for name, _ in function.autogen:
         if name.is_inplace:
-            inplace = name
+            inplace = name if one else None  # of several results none is what `self` becomes
         elif name.base == function.name.base:
             out = name
     return inplace, out

@@ -134,5 +134,14 @@ class Diagnostics:
     def __bool__(self) -> bool:
         return bool(self.items)
 
+    def touch(self, entry: Text) -> bool:
+        """Whether there is an error in the entry of a YAML list in which `entry` stands."""
+        span = entry.span()
+        here = [item.span.line for item in self.items if item.span.file is span.file and item.span.line >= span.line]
+        if not here:
+            return False
+        between = range(span.line + 1, min(here) + 1)
+        return not any(span.file.line(line).startswith("-") for line in between)
+
     def sorted(self) -> list[Diagnostic]:
         return sorted(set(self.items), key=lambda item: item.sort_key)

@@ -359,7 +359,7 @@ class Operator:
     def _call_composite(self, function: Callable[..., Any], values: Sequence[Any]) -> Any:
         if self.dtypes is not None:
             self.check_dtypes(values)
-        return function(*values[: self.signature.positional], **self.keywords(values))
+        return self.counted(function(*values[: self.signature.positional], **self.keywords(values)))
 
     def keywords(self, values: Sequence[Any]) -> dict[str, Any]:
         """The values of keyword-only arguments, under their names in Python functions."""
@@ -495,7 +495,34 @@ class Operator:
                     converted[i] = element(values[i], wanted, wraps)
         return converted
 
+    def counted(self, result: Any) -> Any:
+        """What a kernel or a composite function returned, if it has as many results as the operator.
+
+        Raises:
+            RuntimeError: it has not; an array is no tuple of its rows.
+        """
+        count = self._result_count
+        given = len(result) if isinstance(result, tuple | list) else None
+        if count is None:
+            fits, wanted = given is not None, "a list"
+        else:
+            fits, wanted = given == (None if count == 1 else count) or not count, _results(count)
+        if fits:
+            return result
+        returned = f"a {type(result).__name__}" if given is None else _results(given)
+        raise RuntimeError(
+            f"{self.qualified_name}: expected {wanted}, but the kernel returned {returned}\n  schema: {self.schema}"
+        )
+
+    @cached_property
+    def _result_count(self) -> int | None:
+        """How many results there are; None for a list of them."""
+        returns = self.signature.schema.returns
+        listed = len(returns) == 1 and str(returns[0].type).startswith("Tensor") and "[" in str(returns[0].type)
+        return None if listed else len(returns)
+
     def _wrap(self, result: Any) -> Any:
+        self.counted(result)
         if isinstance(result, np.ndarray | np.generic):
             return wrap(np.asarray(result))
         if isinstance(result, tuple):
@@ -842,6 +869,10 @@ class LaterNodes:
         module = importlib.import_module(f"{self._names['__package__']}.nodes")
         self._names["nodes"] = module
         return getattr(module, name)
+
+
+def _results(count: int) -> str:
+    return "1 result" if count == 1 else f"{count} results"
 
 
 # Operators that are traced through. Generated code runs their function itself, and nobody would see the call.

@@ -294,12 +294,7 @@ def check_results(operator: Operator, result: Any) -> Any:
         return None
     if len(returns) == 1:
         return _check_result(operator, returns[0].type, result)
-    if not isinstance(result, tuple | list) or len(result) != len(returns):
-        given = len(result) if isinstance(result, tuple | list) else 1
-        raise RuntimeError(
-            f"{operator.qualified_name}: expected {len(returns)} results, but the kernel returned {given}\n"
-            f"  schema: {operator.schema}"
-        )
+    operator.counted(result)
     masked = operator.signature.schema.masks_outputs  # then those that are not asked for are None
     values = [
         None if item is None and masked else _check_result(operator, value.type, item)

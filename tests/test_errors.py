@@ -37,7 +37,8 @@ def diagnose(case: Path) -> Diagnostics:
     for name, read in READERS.items():
         if (case / name).exists() and (file := load(case / name, name, diagnostics)) is not None:
             read(file, diagnostics)
-    if diagnostics or not all((case / name).exists() for name in READERS):
+    whole = all((case / name).exists() for name in READERS)
+    if not whole or (diagnostics and not case.name.startswith("check_")):
         return diagnostics
     runtime = case / "runtime"
     paths = Paths(

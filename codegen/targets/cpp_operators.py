@@ -239,6 +239,9 @@ class KernelEntry(Entry):
 
     def _wrap(self) -> None:
         operator, out = self.operator, self.out
+        if operator.returns_list or len(operator.schema.returns) > 1:
+            count = -1 if operator.returns_list else len(operator.schema.returns)
+            out.when(f"!has_results(result.get(), {count})", self._return_fall_back)
         if operator.view is not None:
             base = next(cpp(a.name) for a in operator.schema.arguments if a.alias is not None)
             if operator.view == "multi":

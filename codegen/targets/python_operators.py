@@ -122,6 +122,8 @@ def operator_view(operator: OperatorPlan, printer: PythonPrinter, signs: Sequenc
     handle = f"{operator.function}_op({forwarded(operator.parameters, exact=True)})"
     if operator.kind == "implicit":
         call = f"{operator.function}_op.composite({forwarded(operator.parameters)})"
+        if len(operator.schema.returns) > 1:
+            call = f"{operator.function}_op.counted({call})"
         body += [
             *_int_lines(operator, f"return {handle}"),
             *_limit_lines(operator),
@@ -284,7 +286,7 @@ def _fast_lines(operator: OperatorPlan, fast: FastPath, decline: str, given: int
         f"    result = {_call(operator, fast, arrays, operator.parameters[:given])}",
         "except Exception:",
         f"    {decline}",
-        *_wrap_lines(operator),
+        *_wrap_lines(operator, decline),
         *_record_lines(operator, fast, given),
         "return out",
     ]
@@ -398,28 +400,36 @@ def _dtype_of(factory: FactoryDtype) -> str:
     return "dtypes.get_default_dtype()" if factory.default is None else f"dtypes.{factory.default}"
 
 
-def _wrap_lines(operator: OperatorPlan) -> list[str]:
+def _wrap_lines(operator: OperatorPlan, decline: str) -> list[str]:
+    """`out` of `result`; a result that is not as many as the operator has is left to the general path to refuse."""
     base = _base(operator) if operator.view is not None else None
-    if operator.view == "multi":
-        return [f"out = tuple([view_of(array, {base}, 'multi') for array in result])"]
-    if operator.returns_list:
-        return ["out = tuple([wrap(asarray(array)) for array in result])"]
-    if len(operator.schema.returns) > 1:
-        wrapped = (
-            "None if array is None else wrap(asarray(array))"
-            if operator.schema.masks_outputs
-            else "wrap(asarray(array))"
-        )
-        return [f"out = {operator.function}_op.results([{wrapped} for array in result])"]
+    count = len(operator.schema.returns)
+    several = "isinstance(result, (tuple, list))"
+    if operator.returns_list or count > 1:
+        misfit = f"not {several}" + ("" if operator.returns_list else f" or len(result) != {count}")
+        return [f"if {misfit}:", f"    {decline}", *_wrap_several_lines(operator, base)]
     if base is not None:
         return [f"out = view_of(result, {base})"]
     return [
         "if type(result) is not ndarray:",
+        f"    if {several}:",
+        f"        {decline}",
         "    result = asarray(result)",
         "out = new(Tensor)",
         "out._array = result",
         "out._base = out._edge = out._writes = out._extra = None",
     ]
+
+
+def _wrap_several_lines(operator: OperatorPlan, base: str | None) -> list[str]:
+    if operator.view == "multi":
+        return [f"out = tuple([view_of(array, {base}, 'multi') for array in result])"]
+    if operator.returns_list:
+        return ["out = tuple([wrap(asarray(array)) for array in result])"]
+    wrapped = (
+        "None if array is None else wrap(asarray(array))" if operator.schema.masks_outputs else "wrap(asarray(array))"
+    )
+    return [f"out = {operator.function}_op.results([{wrapped} for array in result])"]
 
 
 def _base(operator: OperatorPlan) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -290,3 +291,34 @@ def test_kernels_do_not_make_arguments_into_inference_tensors() -> None:
         out = torch.hypot(x, x)
     assert not x.is_inference()
     assert out is not x
+
+
+PAIR = "pair(Tensor self) -> (Tensor, Tensor)"
+ONE = "one(Tensor self) -> Tensor"
+LIST = "pieces(Tensor self) -> Tensor[]"
+
+
+@pytest.mark.parametrize("key", ["CPU", "CompositeExplicitAutograd", "CompositeImplicitAutograd"])
+@pytest.mark.parametrize(
+    ("schema", "result", "returned"),
+    [
+        (PAIR, lambda x: x, "expected 2 results, but the kernel returned a (ndarray|Tensor)"),
+        (PAIR, lambda x: (x,), "expected 2 results, but the kernel returned 1 result"),
+        (PAIR, lambda x: (x, x, x), "expected 2 results, but the kernel returned 3 results"),
+        (ONE, lambda x: (x, x), "expected 1 result, but the kernel returned 2 results"),
+        (ONE, lambda x: [x], "expected 1 result, but the kernel returned 1 result"),
+        (LIST, lambda x: x, "expected a list, but the kernel returned a (ndarray|Tensor)"),
+    ],
+)
+def test_the_number_of_results_is_checked(key: str, schema: str, result: Callable[..., Any], returned: str) -> None:
+    operator = Operator(schema, len, {key: result})
+    with pytest.raises(RuntimeError, match=f"(?s){returned}.*schema: {re.escape(schema)}"):
+        operator(runtime.ones(2, 2))
+
+
+def test_results_may_come_as_tuple_or_list() -> None:
+    for made in (tuple, list):
+        first, second = Operator(PAIR, len, {"CPU": lambda x, made=made: made((x, -x))})(runtime.ones(2))
+        assert (first.tolist(), second.tolist()) == ([1, 1], [-1, -1])
+        pieces = Operator(LIST, len, {"CPU": lambda x, made=made: made((x, x, x))})(runtime.ones(2))
+        assert len(pieces) == 3

@@ -63,9 +63,18 @@ inline Ref as_array(Ref result) {
   if (!result || PyArray_CheckExact(result.get())) return result;
   return Ref(PyArray_FromAny(result.get(), nullptr, 0, 0, NPY_ARRAY_ENSUREARRAY, nullptr));
 }
+// Several results are none: the general path says so.
 template <class... Args>
 Ref run_for_array(PyObject* kernel, Args... args) {
-  return as_array(run(kernel, args...));
+  Ref result = run(kernel, args...);
+  if (result && (PyTuple_Check(result.get()) || PyList_Check(result.get()))) return Ref();
+  return as_array(std::move(result));
+}
+
+// Whether a kernel gave a tuple or list, of `count` results if that is not negative.
+inline bool has_results(PyObject* result, Py_ssize_t count) {
+  if (PyTuple_Check(result)) return count < 0 || PyTuple_GET_SIZE(result) == count;
+  return PyList_Check(result) && (count < 0 || PyList_GET_SIZE(result) == count);
 }
 
 // -- the straight way
