@@ -11,14 +11,18 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import yaml
+from compiling import compiled, needs_compiler
 
 from codegen import names
 from codegen.names import FunctionNames
-from codegen.pipeline import Result
+from codegen.paths import Paths
+from codegen.pipeline import Result, emit
+from codegen.plan import Plan
 from codegen.schema.parser import parse_schema
 from codegen.schema.types import OperatorName
 from documents import copy_tree
@@ -354,3 +358,19 @@ def test_out_is_no_argument_beside_an_out_variant(analysed: Callable[..., Result
     assert [item.message for item in result.diagnostics.items] == [
         "'twice' has an argument 'out', and so has 'twice.out'"
     ]
+
+
+@needs_compiler
+def test_a_compiler_takes_the_names(planned: Callable[..., Plan], small_paths: Paths, tmp_path: Path) -> None:
+    functions, formulas, kernels = "", "", ""
+    for number, one in enumerate(sorted({*CPP, *MADE} - AMBIGUOUS - WITHOUT)):
+        func = f"hostile.{one}(Tensor {one}, Tensor? {one}_, *, float _{one}=1.0) -> Tensor"
+        functions += f"- func: {func}\n  variants: function\n  dispatch: {{CPU: k{number}}}\n"
+        formulas += f'- name: "{func}"\n  "{one}": grads[0]\n  "{one}_": non_differentiable\n'
+        kernels += f"def k{number}({', '.join(map(names.python, (one, f'{one}_', f'_{one}')))}): ...\n"
+    plan = planned(functions, formulas, "", kernels)
+    for name, text in emit(replace(small_paths, runtime=ROOT / "runtime"), plan, "cpp").items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    (shard,) = [path for path in tmp_path.glob("shard_*.cpp") if "hostile" in path.read_text(encoding="utf-8")]
+    done = compiled(shard)
+    assert done.returncode == 0, done.stderr[:5000]
