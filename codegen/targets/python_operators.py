@@ -314,7 +314,7 @@ def _int_list_lines(operator: OperatorPlan, fast: FastPath) -> list[str]:
 
 def _not_half(array: str) -> str:
     """Half precision is declined, and with it int16, whose elements have the same size: quick to ask in every call."""
-    return f"(common := {array}.dtype) is float32 or common.itemsize != 2"
+    return f"(common := {array}.dtype) is float32 or common is float64 or common.itemsize != 2"
 
 
 def _dtype_test(fast: FastPath, arrays: dict[str, str]) -> str:

@@ -203,6 +203,12 @@ def test_the_table(x: Any) -> None:
     assert "Nodes took the fast path" in text
 
 
+@needs_core
+def test_half_precision_is_computed_in_python() -> None:
+    half = runtime.ones(2, dtype=runtime.float16)
+    assert "self is float16, which Python computes in float32" in str(native.explain(lambda: half * half))
+
+
 def test_long_tables_are_counted(x: Any) -> None:
     def work() -> None:
         for _ in range(500):
