@@ -91,10 +91,10 @@ class _Maker:
         low: float = -2.0,
         high: float = 2.0,
         complex: bool = True,
-        dtype: dtypes.dtype | None = None,
+        dtype: str | None = None,
     ) -> Tensor:
         """Random values without ties: evenly spread over the range, jittered and shuffled; or special ones."""
-        wanted = self.dtype if dtype is None else dtype
+        wanted = self.dtype if dtype is None else getattr(dtypes, dtype)
         shape = self._shape(shape)
         made = np.empty(shape, np.complex128 if wanted.is_complex else np.float64)
         made.real = self._numbers(shape, low, high)

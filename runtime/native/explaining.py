@@ -314,10 +314,6 @@ def _not_taken(given: _Given, _: object) -> str:
     return f"{given[0]} is {_dtype_name(given[1])}, which is refused or computed in Python"
 
 
-def _half(given: _Given) -> str:
-    return f"{given[0]} is {_dtype_name(given[1])}, which Python computes in float32"
-
-
 _WORDS: Mapping[str, Callable[..., str]] = {
     "is_plain": _not_plain,
     "is_plain_or_none": _not_plain,
@@ -329,7 +325,6 @@ _WORDS: Mapping[str, Callable[..., str]] = {
     "has_number_dtype": _no_loops,
     "same_dtype": _other_dtype,
     "same_dtype_or_none": _other_dtype,
-    "is_not_half": _half,
     "is_taken": _not_taken,
     "is_not_half": lambda given: f"{given[0]} is {_dtype_name(given[1])}, which is computed in float32",
     "is_taken_or_none": _not_taken,
