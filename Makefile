@@ -20,7 +20,7 @@ export OPENBLAS_NUM_THREADS ?= 1
 # Builds the native core; a machine without a compiler or CMake goes on with a line that says so.
 CORE = $(PY) -m codegen build --optional
 
-.PHONY: help demo test lint parity upstream bench generate native sanitize clean distclean
+.PHONY: help demo test lint parity upstream bench generate native sanitize sanitize-threads clean distclean
 
 help:
 	@echo 'make demo      generate, check every operator, train a classifier'
@@ -32,6 +32,7 @@ help:
 	@echo 'make generate  run python -m codegen'
 	@echo 'make native    build the native core (demo, test, parity and bench do, where it can be built)'
 	@echo 'make sanitize  its tests under AddressSanitizer and UndefinedBehaviorSanitizer'
+	@echo 'make sanitize-threads  those about threads under ThreadSanitizer'
 	@echo 'make clean     remove what was generated and cached; distclean removes .venv too'
 
 $(PY):
@@ -74,6 +75,15 @@ sanitize: $(STAMP)test
 		LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libstdc++.so)" \
 		$(PY) -m pytest tests/native tests/runtime/test_engine_stress.py tests/runtime/test_threads.py \
 		--ignore=tests/native/test_build.py --capture=sys
+
+# The interpreter and NumPy are not instrumented: reported is what the core does without a lock, where the locks are of
+# whomever. ThreadSanitizer wants its memory at fixed places, which `setarch -R` leaves free.
+sanitize-threads: $(STAMP)test
+	CXX='$(CXX)' $(PY) -m codegen build --sanitize=thread
+	GRADWRIGHT_NATIVE=build/sanitize-thread CXXFLAGS=-fsanitize=thread TSAN_OPTIONS=die_after_fork=0:halt_on_error=1:exitcode=66 \
+		setarch -R env LD_PRELOAD="$$($(CXX) -print-file-name=libtsan.so) $$($(CXX) -print-file-name=libstdc++.so)" \
+		$(PY) -m pytest tests/runtime/test_engine_stress.py tests/runtime/test_threads.py tests/runtime/test_interleaving.py \
+		--capture=sys
 
 parity: $(STAMP)parity
 	$(CORE)

@@ -156,7 +156,13 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--missing", action="store_true", help="with list: only what is declared and not implemented")
     parser.add_argument("--native", action="store_true", help="with list: what is left to Python by C++, and why")
-    parser.add_argument("--sanitize", action="store_true", help="with build: under AddressSanitizer, in build/sanitize")
+    parser.add_argument(
+        "--sanitize",
+        nargs="?",
+        const="address",
+        choices=("address", "thread"),
+        help="with build: under AddressSanitizer, in build/sanitize; or ThreadSanitizer, in build/sanitize-thread",
+    )
     parser.add_argument(
         "--optional", action="store_true", help="with build: a machine that has no compiler or CMake is no error"
     )

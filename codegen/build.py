@@ -44,12 +44,13 @@ class ConfigureError(BuildError):
     """CMake does not get along with the machine: its compiler, its Python, its own version."""
 
 
-def build(paths: Paths, sanitize: bool = False, optional: bool = False) -> int:
+def build(paths: Paths, sanitize: str | None = None, optional: bool = False) -> int:
     """Build the native core of the generated code in `paths.output`, and say on standard output what was done.
 
     Args:
         paths: Where things lie; the output is that of a generation which has just been run.
-        sanitize: Build with AddressSanitizer and UndefinedBehaviorSanitizer into a folder of its own, `build/sanitize`.
+        sanitize: Build into a folder of its own, with AddressSanitizer and UndefinedBehaviorSanitizer ("address", in
+            `build/sanitize`) or with ThreadSanitizer ("thread", in `build/sanitize-thread`).
         optional: Where this machine can not build an extension at all, that is no error.
 
     Returns:
@@ -89,13 +90,13 @@ def _toolchain(paths: Paths) -> Toolchain:
     return toolchain.find()
 
 
-def _folder(paths: Paths, sanitize: bool) -> Path:
+def _folder(paths: Paths, sanitize: str | None) -> Path:
     own = paths.output.resolve() == project_paths().output
     base = paths.root / "build" if own else paths.output.resolve() / "build"
-    return base / ("sanitize" if sanitize else "native")
+    return base / {None: "native", "address": "sanitize"}.get(sanitize, f"sanitize-{sanitize}")
 
 
-def _configure(paths: Paths, tools: Toolchain, folder: Path, sanitize: bool) -> None:
+def _configure(paths: Paths, tools: Toolchain, folder: Path, sanitize: str | None) -> None:
     """Run CMake where the folder is new or was configured otherwise; for all else it looks after itself."""
     import numpy
 
@@ -104,7 +105,7 @@ def _configure(paths: Paths, tools: Toolchain, folder: Path, sanitize: bool) -> 
         f"-DPython_NumPy_INCLUDE_DIR={numpy.get_include()}",
         f"-DGRADWRIGHT_OUTPUT={paths.output.resolve()}",
         f"-DGRADWRIGHT_MODULE={_BUILT}",
-        f"-DSANITIZE={'ON' if sanitize else 'OFF'}",
+        f"-DSANITIZE={sanitize or 'OFF'}",
         *(["-GNinja", f"-DCMAKE_MAKE_PROGRAM={tools.ninja}"] if tools.ninja else ["-GUnix Makefiles"]),
     ]
     record = json.dumps([tools.cmake, tools.compiler, os.environ.get("CXXFLAGS", ""), sys.version, *arguments])

@@ -582,10 +582,10 @@ def _run_tensor_hooks(node: Node, grad: Any) -> Any:
     if not extra.tensor_hooks and not extra.retained:
         return grad
     grads = [grad] if node.num_outputs == 1 else list(grad)
-    for output_nr, hooks in extra.tensor_hooks.items():
+    for output_nr, hooks in list(extra.tensor_hooks.items()):
         if grads[output_nr] is not None:
             grads[output_nr] = _run_hooks(hooks, grads[output_nr])
-    for output_nr, reference in extra.retained.items():
+    for output_nr, reference in list(extra.retained.items()):
         tensor = reference()
         if tensor is not None and grads[output_nr] is not None:
             _add_retained(tensor, grads[output_nr])
@@ -594,7 +594,11 @@ def _run_tensor_hooks(node: Node, grad: Any) -> Any:
 
 def _add_retained(tensor: Tensor, grad: Tensor) -> None:
     extra = tensor.extra
-    extra.grad = grad if extra.grad is None else extra.grad + grad
+    if core is not None and grad._edge is not None:
+        core.expect_cycles()
+    with _accumulation:
+        known = extra.grad
+        extra.grad = grad if known is None else known + grad
 
 
 def _run_hooks(hooks: dict[int, Callable[..., Any]], grad: Tensor) -> Tensor:
@@ -715,6 +719,8 @@ def accumulate_into_leaf(leaf: Tensor, grad: Tensor, create_graph: bool, private
     if leaf._edge is None:
         return
     extra = leaf.extra
+    if core is not None and create_graph:
+        core.expect_cycles()  # the gradient's history leads to the leaf
     with _accumulation:
         known = extra.grad
         if known is None:
@@ -725,9 +731,10 @@ def accumulate_into_leaf(leaf: Tensor, grad: Tensor, create_graph: bool, private
             else:
                 own = np.empty_like(leaf._array)  # laid out as the leaf is
                 np.copyto(own, grad._array)
-                extra.grad = wrap(own)
+                first = wrap(own)
                 if grad_mode.inference:
-                    extra.grad._writes = UNTRACKED
+                    first._writes = UNTRACKED
+                extra.grad = first
         elif create_graph or not _may_be_written(known._array):
             extra.grad = known + grad
         elif type(known) not in plain or type(grad) not in plain or known._writes is UNTRACKED:

@@ -32,6 +32,7 @@ import numpy as np
 from runtime import edge, modes, twice_transposed, views, zero_tensors
 from runtime.linear import ArrayMap, LinearBackward, apply_linear
 from runtime.node import Node, OutputEdge
+from runtime.once import publish
 from runtime.tensor import Tensor, wrap
 
 if TYPE_CHECKING:
@@ -197,9 +198,8 @@ def _carry(tensor: Tensor, tangent: Tensor | None, level: Level) -> None:
 
 def _tangents(tensor: Tensor) -> Tangents:
     extra = tensor.extra
-    if extra.tangent is None:
-        extra.tangent = Tangents()
-    return extra.tangent  # type: ignore[no-any-return]
+    known = extra.tangent
+    return publish(extra, "tangent", Tangents()) if known is None else known  # type: ignore[no-any-return]
 
 
 def _own(tensor: Tensor) -> Tangents | None:

@@ -33,17 +33,19 @@ class KernelTable:
     __slots__ = ("_stacks",)
 
     def __init__(self) -> None:
-        self._stacks: dict[str, list[Kernel]] = {}
+        self._stacks: dict[str, tuple[Kernel, ...]] = {}  # replaced and not changed: calls look without a lock
 
     def add(self, key: str, kernel: Kernel) -> None:
         """Put a kernel on top of those of its key."""
-        self._stacks.setdefault(key, []).append(kernel)
+        self._stacks[key] = (*self._stacks.get(key, ()), kernel)
 
     def remove(self, key: str, kernel: Kernel) -> None:
         """Take one kernel away."""
-        stack = self._stacks[key]
+        stack = list(self._stacks[key])
         stack.remove(kernel)
-        if not stack:
+        if stack:
+            self._stacks[key] = tuple(stack)
+        else:
             del self._stacks[key]
 
     def get(self, key: str) -> Kernel | None:
@@ -53,7 +55,7 @@ class KernelTable:
 
     def __iter__(self) -> Iterator[tuple[str, Kernel]]:
         """All kernels with their keys, those that do not count included."""
-        return iter([(key, kernel) for key, stack in self._stacks.items() for kernel in stack])
+        return iter([(key, kernel) for key, stack in list(self._stacks.items()) for kernel in stack])
 
     def keys(self) -> list[str]:
         """The keys that have a kernel."""

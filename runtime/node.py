@@ -7,7 +7,9 @@ in `edges` as the Tensor itself; the AccumulateGrad that PyTorch shows in their 
 from __future__ import annotations
 
 import functools
+import gc
 import itertools
+import threading
 import weakref
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, TypeAlias
@@ -15,6 +17,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, TypeAlias
 import numpy as np
 
 from runtime.native import core
+from runtime.once import publish
 from runtime.tensor import LEAF, LEAF_EDGES, Leaf
 
 if TYPE_CHECKING:
@@ -94,7 +97,7 @@ class RemovableHandle:
 class NodeExtra:
     """The rare parts of a Node: hooks of every kind, the user's metadata, and what forward mode keeps of results."""
 
-    __slots__ = ("hooks", "metadata", "prehooks", "results", "retained", "saved", "tangents", "tensor_hooks")
+    __slots__ = ("hooks", "lock", "metadata", "prehooks", "results", "retained", "saved", "tangents", "tensor_hooks")
 
     def __init__(self) -> None:
         self.prehooks: Hooks = {}
@@ -102,10 +105,15 @@ class NodeExtra:
         self.tensor_hooks: dict[int, Hooks] = {}  # by output number
         self.retained: dict[int, weakref.ref[Tensor]] = {}  # outputs that keep their gradient, by output number
         self.metadata: dict[Any, Any] = {}
-        self.saved: dict[str, Any] = {}  # SavedTensors that were taken out of the Node's slots, by name
+        self.saved: dict[str, Any] = {}  # SavedTensors that stand for the Node's slots, by name
+        self.lock = threading.RLock()  # held by whoever takes them out or puts them back
         # Of the results, by output number: their tangents, and their history where that is another than this Node.
         self.tangents: dict[int, Any] = {}
         self.results: dict[int, Any] | None = None
+
+
+if core is not None:
+    gc.callbacks.append(core.before_collection)
 
 
 class GradientMetadata(NamedTuple):
@@ -237,11 +245,12 @@ class Node(NodeBase):
     @property
     def extra(self) -> NodeExtra:
         """The rare parts, made on first use."""
-        if self._extra is None:
-            self._extra = NodeExtra()
+        extra = self._extra
+        if extra is None:
+            extra = publish(self, "_extra", NodeExtra())
             if core is not None:
-                core.track(self)  # what users put there may lead back here
-        return self._extra
+                core.follow_node(self)  # what users put there may lead back here
+        return extra
 
     def register_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Call `hook(grad_inputs, grad_outputs)` after this Node ran; what it returns replaces `grad_inputs`."""
@@ -308,7 +317,10 @@ class AccumulateGrad(Node):
 
     def _keep(self) -> None:
         # The graph holds the leaf and not this object, so its hooks would be lost with the caller's reference.
-        self.variable.extra.accumulate_node = self
+        extra = self.variable.extra
+        known = extra.accumulate_node
+        if known is None or (isinstance(known, weakref.ref) and known() is self):
+            publish(extra, "accumulate_node", self, known)
 
 
 class Nowhere(Node):
@@ -334,8 +346,7 @@ def accumulator(leaf: Tensor) -> AccumulateGrad:
     """The AccumulateGrad that stands for a leaf: the same object for as long as somebody holds it."""
     extra = leaf.extra
     known = extra.accumulate_node
-    node = known() if isinstance(known, weakref.ref) else known
-    if node is None:
-        node = AccumulateGrad(leaf)
-        extra.accumulate_node = weakref.ref(node)
-    return node
+    while (node := known() if isinstance(known, weakref.ref) else known) is None:
+        node = AccumulateGrad(leaf)  # held until it is known whether it is the one
+        known = publish(extra, "accumulate_node", weakref.ref(node), known)
+    return node  # type: ignore[no-any-return]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from operator import attrgetter
 from types import GetSetDescriptorType
 from typing import Any, NoReturn
@@ -139,21 +141,35 @@ class SavedProperty(property):
         name: under which it is saved.
         read: gives the value out of the Node's slots.
         write: puts a Tensor (or list of them) back into the slots; None for what is no Tensor.
+        delete: leaves nothing there, so that whoever runs the Node without knowing of it gets an error.
     """
 
-    def __init__(self, name: str, read: Callable[[Any], Any], write: Callable[[Any, Any], None] | None = None) -> None:
+    def __init__(
+        self,
+        name: str,
+        read: Callable[[Any], Any],
+        write: Callable[[Any, Any], None] | None = None,
+        delete: Callable[[Any], None] | None = None,
+    ) -> None:
         super().__init__(self._get)
         self.name = name
         self.read = read
         self.write = write
+        self.empty: Any = delete
 
     def _get(self, node: Any) -> Any:
-        if node._extra is not None and self.name in node._extra.saved:
-            return _unpacked(node, node._extra.saved[self.name])
+        extra = node._extra
+        if extra is not None and self.name in extra.saved:
+            return _unpacked(node, extra.saved[self.name])
         try:
             return self.read(node)
         except AttributeError:
             raise freed_error(node) from None
+
+
+def _delete(node: Any, attribute: str) -> None:
+    if hasattr(node, attribute):
+        delattr(node, attribute)
 
 
 def saved_tensor(name: str, attribute: str = "") -> SavedProperty:
@@ -168,7 +184,7 @@ def saved_tensor(name: str, attribute: str = "") -> SavedProperty:
     def read(node: Any) -> Tensor | None:
         return unpack_tensor(node, name, getattr(node, attribute), getattr(node, version))
 
-    return SavedProperty(name, read, write)
+    return SavedProperty(name, read, write, partial(_delete, attribute=attribute))
 
 
 def saved_list(name: str, attribute: str = "") -> SavedProperty:
@@ -184,7 +200,7 @@ def saved_list(name: str, attribute: str = "") -> SavedProperty:
         setattr(node, attribute, tensors)
         setattr(node, version, versions_of(tensors or ()))
 
-    return SavedProperty(name, read, write)
+    return SavedProperty(name, read, write, partial(_delete, attribute=attribute))
 
 
 def saved_result(name: str, output_nr: int | None, attribute: str = "") -> SavedProperty:
@@ -204,6 +220,7 @@ def saved_result(name: str, output_nr: int | None, attribute: str = "") -> Saved
             node, name, getattr(node, attribute), getattr(node, version), getattr(node, at), output_nr
         ),
         write,
+        partial(_delete, attribute=attribute),
     )
 
 
@@ -216,31 +233,52 @@ def saved_value(name: str, attribute: str = "") -> SavedProperty:
 
 
 class _SavedOutside:
-    """What a Node class becomes when some of its saved Tensors were taken out of the slots, into `extra.saved`."""
+    """What a Node class becomes when saved Tensors of it are shown as objects, in `extra.saved`.
+
+    Their slots stay as they are until hooks pack the Tensors.
+    """
 
     __slots__ = ()
 
     def apply(self: Any, grad: Any) -> Any:
         """Run with the Tensors in the slots, as the generated code wants them."""
-        outside = self._extra.saved
-        for name, saved in outside.items():
-            _properties(type(self))[name].write(self, _unpacked(self, saved))
-        try:
-            return super().apply(grad)  # type: ignore[misc]
-        finally:
-            _empty_slots(self, outside)
+        tensors = {name: _unpacked(self, saved) for name, saved in list(self._extra.saved.items())}
+        properties = _properties(type(self))
+        with self._extra.lock:  # another thread may run the same Node
+            for name, tensor in tensors.items():
+                properties[name].write(self, tensor)
+            try:
+                return super().apply(grad)  # type: ignore[misc]
+            finally:
+                for name in tensors:
+                    if _is_gone(self._extra.saved[name]):
+                        properties[name].empty(self)
 
     def release(self: Any) -> None:
         """Drop the saved state."""
-        for saved in self._extra.saved.values():
-            for one in saved if isinstance(saved, list) else (saved,):
-                one.free()
-        super().release()  # type: ignore[misc]
+        with self._extra.lock:
+            for name, saved in self._extra.saved.items():
+                for one in saved if isinstance(saved, list) else (saved,):
+                    one.free()
+                _properties(type(self))[name].write(self, None)  # so that it can be dropped with the others
+            super().release()  # type: ignore[misc]
+            for name, saved in self._extra.saved.items():
+                if _is_gone(saved):
+                    _properties(type(self))[name].empty(self)
 
 
-def _empty_slots(node: Any, names: Iterable[str]) -> None:
-    for name in names:
-        _properties(type(node))[name].write(node, None)
+def _is_gone(saved: SavedTensor | list[SavedTensor]) -> bool:
+    return any(one.is_gone for one in saved) if isinstance(saved, list) else saved.is_gone
+
+
+def _empty_packed(reference: weakref.ref[Node], name: str) -> None:
+    """Let go of what hooks have packed, in the slots of a Node."""
+    node = reference()
+    if node is not None:
+        extra = node.extra
+        with extra.lock:
+            if _is_gone(extra.saved[name]):
+                _properties(type(node))[name].empty(node)
 
 
 # Worked out once for each class of Nodes: its saved Tensors by name, and what it becomes when they are taken out.
@@ -252,13 +290,14 @@ def _properties(cls: type) -> dict[str, Any]:
     found = _known_properties.get(cls)
     if found is None:
         members = {name: member for base in reversed(cls.__mro__) for name, member in vars(base).items()}
-        found = _known_properties[cls] = {
+        found = {
             member.name: member for member in members.values() if isinstance(member, SavedProperty) and member.write
         }
         for name, member in members.items():
             if name.startswith("_saved_") and isinstance(member, GetSetDescriptorType):  # of a native class
                 short = name.removeprefix("_saved_")
-                found[short] = SavedProperty(short, member.__get__, member.__set__)
+                found[short] = SavedProperty(short, member.__get__, member.__set__, member.__delete__)
+        _known_properties[cls] = found  # wholly, and the same whoever makes it
     return found
 
 
@@ -268,8 +307,8 @@ def _class_outside(cls: type) -> type[Node]:
         # Those of a native class only know the slots.
         members: dict[str, Any] = {f"_saved_{name}": member for name, member in _properties(cls).items()}
         members |= {"__slots__": (), "__module__": cls.__module__}
-        found = type(cls.__name__, (_SavedOutside, cls), members)
-        _known_outside[cls] = found
+        made: Any = type(cls.__name__, (_SavedOutside, cls), members)
+        found = _known_outside.setdefault(cls, made)
     return found
 
 
@@ -278,25 +317,29 @@ def _unpacked(node: Node, saved: SavedTensor | list[SavedTensor]) -> Any:
 
 
 def take_out(node: Node, name: str) -> Any:
-    """Move what `node` saved as `name` out of its slots; gives the SavedTensor, or a list of them.
+    """What `node` saved as `name` as a SavedTensor, or a list of them; always the same, until it is freed.
 
     Raises:
         AttributeError: the Node saves no Tensor under that name.
+        RuntimeError: it is freed.
     """
-    outside = node.extra.saved
-    if name not in outside:
+    extra = node.extra
+    with extra.lock:
+        known = extra.saved.get(name)
+        if known is not None:
+            return known
         found = _properties(type(node)).get(name)
         if found is None:
             raise AttributeError(f"'{type(node).__name__}' object has no attribute '_raw_saved_{name}'")
         value = found.fget(node)
-        if isinstance(value, list | tuple):
-            outside[name] = [SavedTensor(node, name, tensor) for tensor in value]
-        else:
-            outside[name] = SavedTensor(node, name, value)
+        several = isinstance(value, list | tuple)
+        made = [SavedTensor(node, name, tensor) for tensor in value] if several else SavedTensor(node, name, value)
+        for one in made if isinstance(made, list) else (made,):
+            one.when_packed = partial(_empty_packed, weakref.ref(node), name)
+        extra.saved[name] = made
         if not issubclass(type(node), _SavedOutside):
             node.__class__ = _class_outside(type(node))
-        _empty_slots(node, (name,))
-    return outside[name]
+        return made
 
 
 def pack_saved(node: Node) -> None:

@@ -6,6 +6,7 @@ ones; their in-place and out variants have no kernels of their own and follow th
 
 from __future__ import annotations
 
+import threading
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -22,6 +23,7 @@ BUILT_IN = "aten"
 
 # Operators that were defined at run time, in the order of their definitions.
 defined: dict[str, Operator] = {}
+_lock = threading.RLock()  # held by whoever changes a table of kernels or this one
 _waiting: dict[str, KernelTable] = {}
 
 
@@ -105,16 +107,18 @@ def get(qualname: str) -> Operator:
 
 def define(qualname: str, operator: Operator) -> None:
     """Add an operator; kernels that were registered for it before come into force."""
-    defined[qualname] = operator
-    for key, kernel in _waiting.pop(qualname, ()):
-        operator.add_kernel(key, kernel)
+    with _lock:
+        defined[qualname] = operator
+        for key, kernel in _waiting.pop(qualname, ()):
+            operator.add_kernel(key, kernel)
 
 
 def undefine(qualname: str) -> None:
     """Take an operator away; kernels of other libraries wait for the next one of its name."""
-    operator = defined.pop(qualname)
-    if operator.table is not None:
-        _waiting[qualname] = operator.table
+    with _lock:
+        operator = defined.pop(qualname)
+        if operator.table is not None:
+            _waiting[qualname] = operator.table
 
 
 def add_kernel(qualname: str, key: str, kernel: Kernel) -> None:
@@ -123,31 +127,33 @@ def add_kernel(qualname: str, key: str, kernel: Kernel) -> None:
     Raises:
         RuntimeError: the name is that of a variant, which has no kernels.
     """
-    operator = find(qualname)
-    if operator is not None:
-        operator.add_kernel(key, kernel)
-        return
     namespace, _, name = qualname.partition("::")
     variant = built_ins().get(name) if namespace == BUILT_IN else None
-    if variant is not None:
-        raise RuntimeError(
-            f"{qualname} has no kernels of its own: it writes what {variant.operator.qualified_name} computes. "
-            f"Register for {variant.operator.qualified_name}."
-        )
-    _waiting.setdefault(qualname, KernelTable()).add(key, kernel)
+    with _lock:
+        operator = find(qualname)
+        if operator is not None:
+            operator.add_kernel(key, kernel)
+            return
+        if variant is not None:
+            raise RuntimeError(
+                f"{qualname} has no kernels of its own: it writes what {variant.operator.qualified_name} computes. "
+                f"Register for {variant.operator.qualified_name}."
+            )
+        _waiting.setdefault(qualname, KernelTable()).add(key, kernel)
 
 
 def remove_kernel(qualname: str, key: str, kernel: Kernel) -> None:
     """Undo `add_kernel`."""
-    operator = find(qualname)
-    if operator is not None:
-        operator.remove_kernel(key, kernel)
-        return
-    table = _waiting.get(qualname)
-    if table is not None:
-        table.remove(key, kernel)
-        if not table.keys():
-            del _waiting[qualname]
+    with _lock:
+        operator = find(qualname)
+        if operator is not None:
+            operator.remove_kernel(key, kernel)
+            return
+        table = _waiting.get(qualname)
+        if table is not None:
+            table.remove(key, kernel)
+            if not table.keys():
+                del _waiting[qualname]
 
 
 def has_kernel(qualname: str, key: str) -> bool:

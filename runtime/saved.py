@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from runtime.linear import LinearBackward
 from runtime.modes import grad_mode
 from runtime.node import LEAF, Node, OutputEdge
+from runtime.once import publish
 from runtime.sharing import counter
 from runtime.tensor import Tensor, wrap
 
@@ -20,6 +21,12 @@ if TYPE_CHECKING:
     import numpy as np
 
 Hooks = tuple[Callable[[Tensor], Any], Callable[[Any], Tensor]]
+
+
+_PACKED_ALREADY = (
+    "Calling register_hooks on a saved tensor whose hooks have already been set. "
+    "Hint: only one pair of hooks is allowed at a time."
+)
 
 
 class HookStack(threading.local):
@@ -41,12 +48,14 @@ class SavedTensor:
         tensor: an input, an output or any other Tensor.
     """
 
-    __slots__ = ("_edge", "_freed", "_own_output", "_packed", "_tensor", "_unpack", "_version", "name")
+    __slots__ = ("_edge", "_freed", "_own_output", "_packed", "_tensor", "_version", "name", "when_packed")
 
     def __init__(self, node: Node, name: str, tensor: Tensor | None) -> None:
         self.name = name
-        self._unpack: Callable[[Any], Tensor] | None = None
-        self._packed: Any = None
+        self.when_packed: Callable[[], object] | None = None  # lets go of the Tensor elsewhere
+        # What a pack hook gave, with the hook that unpacks it. Other threads may be unpacking: whatever replaces the
+        # Tensor is there before it goes.
+        self._packed: tuple[Any, Callable[[Any], Tensor]] | None = None
         self._own_output: int | None = None
         self._tensor = tensor
         self._version = 0
@@ -75,11 +84,9 @@ class SavedTensor:
         """
         if not callable(pack_hook) or not callable(unpack_hook):
             raise TypeError("register_hooks() takes two functions, pack_hook and unpack_hook")
-        if self._unpack is not None:
-            raise RuntimeError(
-                "Calling register_hooks on a saved tensor whose hooks have already been set. "
-                "Hint: only one pair of hooks is allowed at a time."
-            )
+        tensor = self._tensor  # before the questions: what takes it away is told first
+        if self._packed is not None:
+            raise RuntimeError(_PACKED_ALREADY)
         if self._freed:
             raise RuntimeError(
                 "Calling register_hooks on a saved tensor after it has been freed. Saved intermediate values of the "
@@ -87,14 +94,12 @@ class SavedTensor:
                 "to backward through the graph a second time or if you need to access saved variables after calling "
                 "backward."
             )
-        if self._tensor is None:
+        if tensor is None:
             raise RuntimeError("Calling register_hooks on a saved tensor with value None is forbidden")
-        self.pack(self._tensor, (pack_hook, unpack_hook))
+        self.pack(tensor, (pack_hook, unpack_hook))
 
     def pack(self, shown: Tensor, hooks: Hooks) -> None:
         """Let `hooks` keep the Tensor, which `pack_hook` sees as `shown`."""
-        tensor = self._tensor
-        assert tensor is not None
         enabled, grad_mode.enabled = grad_mode.enabled, False
         try:
             packed = hooks[0](shown)
@@ -105,14 +110,27 @@ class SavedTensor:
                 "A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook can "
                 "not be modified by in-place operations as this can lead to unexpected side-effects."
             )
-        self._packed, self._unpack = packed, hooks[1]
-        self._edge = tensor if self._edge is LEAF else self._edge
+        mine = (packed, hooks[1])
+        tensor = self._tensor
+        if self._edge is LEAF and tensor is not None:
+            self._edge = tensor
+        if publish(self, "_packed", mine) is not mine:
+            raise RuntimeError(_PACKED_ALREADY)
         self._tensor = None
+        if self._freed:
+            self._packed = None  # a backward freed it meanwhile
+        if self.when_packed is not None:
+            self.when_packed()
 
     @property
     def is_packed(self) -> bool:
         """Whether hooks keep the Tensor."""
-        return self._unpack is not None
+        return self._packed is not None
+
+    @property
+    def is_gone(self) -> bool:
+        """Whether the Tensor is no longer kept as it was: hooks keep it, or it is freed."""
+        return self._freed or self._packed is not None
 
     def unpack(self, node: Node) -> Tensor | None:
         """The Tensor again, with its history; `node` is what saved it.
@@ -121,11 +139,11 @@ class SavedTensor:
             RuntimeError: it was written since it was saved.
             TypeError: the unpack hook gave something else than a Tensor.
         """
-        if self._freed:
+        tensor, packed = self._tensor, self._packed
+        if self._freed:  # asked last, and noted first by who frees: a Tensor that is missing was never there
             raise freed_error(node)
-        if self._unpack is not None:
-            return self._unpacked(node, self._unpack)
-        tensor = self._tensor
+        if packed is not None:
+            return self._unpacked(node, *packed)
         if tensor is None:
             return None
         out = tensor if self._own_output is None else self._as_output(node, tensor)
@@ -135,13 +153,13 @@ class SavedTensor:
 
     def free(self) -> None:
         """Drop the Tensor; where nothing was saved there is nothing to miss."""
-        self._freed = self._freed or self._tensor is not None or self._unpack is not None
+        self._freed = self._freed or self._tensor is not None or self._packed is not None
         self._tensor = self._packed = None
 
-    def _unpacked(self, node: Node, unpack_hook: Callable[[Any], Tensor]) -> Tensor:
+    def _unpacked(self, node: Node, packed: Any, unpack_hook: Callable[[Any], Tensor]) -> Tensor:
         enabled, grad_mode.enabled = grad_mode.enabled, False
         try:
-            tensor = unpack_hook(self._packed)
+            tensor = unpack_hook(packed)
         finally:
             grad_mode.enabled = enabled
         if not isinstance(tensor, Tensor):

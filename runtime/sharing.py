@@ -7,15 +7,18 @@ made and nothing when it is freed, and the list is made for all of them when som
 
 from __future__ import annotations
 
+import threading
 import weakref
 from typing import TYPE_CHECKING, Any
 
 from runtime.native import core
+from runtime.once import publish
 
 if TYPE_CHECKING:
     from runtime.tensor import Tensor
 
 _reference = weakref.ref
+_sweeping = threading.Lock()
 
 
 class LiveViews:
@@ -35,11 +38,16 @@ class LiveViews:
     def add(self, view: Tensor) -> None:
         """Remember one more."""
         references = self.references
-        if len(references) >= self._limit:
-            # The dead are swept when there are twice as many as were alive: cheaper than a callback at each death.
-            references[:] = [reference for reference in references if reference() is not None]
-            self._limit = 2 * len(references) + 32
         references.append(_reference(view))
+        if len(references) > self._limit and _sweeping.acquire(blocking=False):
+            try:
+                # The dead are swept when there are twice as many as were alive: cheaper than a callback at each death.
+                # Other threads add behind those that are looked at.
+                count = len(references)
+                references[:count] = [reference for reference in references[:count] if reference() is not None]
+                self._limit = 2 * len(references) + 32
+            finally:
+                _sweeping.release()
 
 
 # What the native core puts behind the count where there are views that must not be written.
@@ -49,13 +57,10 @@ GUARD.guarded = True
 
 def share(new: Tensor, old: Tensor) -> None:
     """Let `new`, just made over the memory of `old`, count writes together with it."""
-    writes = old._writes
-    if writes is None:
-        writes = old._writes = [0]
-    new._writes = writes
+    writes = new._writes = counter(old)
     if new._base is not None and type(writes) is list:  # that of inference tensors is none, and nobody writes to it
         if len(writes) == 1:
-            writes.append(LiveViews())
+            writes.append(LiveViews())  # where two threads do, all use the first
         writes[1].add(new)
 
 
@@ -67,9 +72,7 @@ def guard(view: Tensor) -> None:
 def counter(tensor: Tensor) -> list[Any]:
     """The count of writes to the memory of `tensor`, as the first item of the list that all over this memory share."""
     writes = tensor._writes
-    if writes is None:
-        writes = tensor._writes = [0]
-    return writes
+    return publish(tensor, "_writes", [0]) if writes is None else writes
 
 
 def views_over(tensor: Tensor) -> list[Tensor]:

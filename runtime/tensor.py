@@ -25,6 +25,7 @@ from runtime.array_access import ArrayAccess
 from runtime.casts import Casts
 from runtime.modes import grad_mode, register_plain
 from runtime.native import core
+from runtime.once import publish
 from runtime.sharing import share, views_over
 from runtime.types import Device, DType
 
@@ -289,13 +290,12 @@ class Tensor(TensorBase, ArrayAccess, Casts, TensorMethods):
     def extra(self) -> Extra:
         """The rare parts of the state, made on first use."""
         extra = self._extra
-        if extra is None:
-            extra = self._extra = Extra()
-        elif type(extra) is Mark:
-            own = self._extra = Extra()
+        if extra is not None and type(extra) is not Mark:
+            return extra
+        own = Extra()
+        if extra is not None:
             own.view = extra.view
-            return own
-        return extra
+        return publish(self, "_extra", own, extra)  # type: ignore[no-any-return]
 
     @property
     def requires_grad(self) -> bool:
@@ -401,12 +401,15 @@ class Tensor(TensorBase, ArrayAccess, Casts, TensorMethods):
                 f"attempting to assign a gradient of size '{list(value.shape)}' to a tensor of size "
                 f"'{list(self.shape)}'. Please ensure that the gradient and the tensor are the same size"
             )
+        if core is not None and value._edge is not None:
+            core.expect_cycles()
         self.extra.grad = value
 
     @grad.deleter
     def grad(self) -> None:
-        if self._extra is not None and self._extra.grad is not None:
-            self._extra.grad = None
+        extra = self._extra
+        if extra is not None and extra.grad is not None:
+            extra.grad = None
 
     def backward(
         self,
@@ -423,7 +426,8 @@ class Tensor(TensorBase, ArrayAccess, Casts, TensorMethods):
     @property
     def retains_grad(self) -> bool:
         """Whether this non-leaf Tensor keeps its gradient in `grad`."""
-        return self._extra is not None and self._extra.retains_grad
+        extra = self._extra
+        return extra is not None and extra.retains_grad
 
     def retain_grad(self) -> None:
         """Keep the gradient of this non-leaf Tensor in `grad`; leaves keep theirs anyway."""
@@ -442,10 +446,8 @@ class Tensor(TensorBase, ArrayAccess, Casts, TensorMethods):
         if self._edge is None:
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
         if self.is_leaf:
-            extra = self.extra
-            if extra.hooks is None:
-                extra.hooks = {}
-            return RemovableHandle(extra.hooks, hook)
+            hooks = self.extra.hooks
+            return RemovableHandle(publish(self.extra, "hooks", {}) if hooks is None else hooks, hook)
         node, number = self._node_and_output()
         return RemovableHandle(node.extra.tensor_hooks.setdefault(number, {}), hook)
 
@@ -457,10 +459,8 @@ class Tensor(TensorBase, ArrayAccess, Casts, TensorMethods):
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
         if not self.is_leaf:
             raise RuntimeError("post accumulate grad hooks cannot be registered on non-leaf tensors")
-        extra = self.extra
-        if extra.post_accumulate_hooks is None:
-            extra.post_accumulate_hooks = {}
-        return RemovableHandle(extra.post_accumulate_hooks, hook)
+        hooks = self.extra.post_accumulate_hooks
+        return RemovableHandle(publish(self.extra, "post_accumulate_hooks", {}) if hooks is None else hooks, hook)
 
     def detach(self) -> Tensor:
         """A Tensor over the same memory that requires no gradient; writing to either is seen, and counted, by both."""

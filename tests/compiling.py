@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ctypes
+import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -36,6 +38,7 @@ def loaded(folder: Path, program: str, *sources: str) -> ctypes.CDLL:
     command = [COMPILER, "-std=c++20", "-O2", "-fPIC", "-shared", "-pthread", *(f"-I{path}" for path in includes)]
     if sys.platform == "darwin":
         command += ["-undefined", "dynamic_lookup"]
+    command += shlex.split(os.environ.get("CXXFLAGS", ""))  # a sanitizer's
     files = [source, *(CORE / name for name in sources)]
     subprocess.run([*command, *map(str, files), "-o", str(library)], check=True)
     return ctypes.CDLL(str(library))

@@ -173,7 +173,7 @@ def test_a_package_and_its_part_can_be_loaded_from_both_ends_at_once(tmp_path: P
         first="""
             import standin
             standin.inside.set()
-            if not standin.outside.wait(20):
+            if not standin.outside.wait(300):
                 print("the import by name waits for this code")
             from standin.first.part import whole
         """,
@@ -202,7 +202,7 @@ def test_modules_that_import_each_other_can_be_loaded_from_both_ends_at_once(tmp
         first="""
             import standin
             standin.inside.set()
-            if not standin.outside.wait(20):
+            if not standin.outside.wait(300):
                 print("the import waits for this code")
             import standin.second
             def of_second(): return standin.second

@@ -30,6 +30,7 @@ class _State:
 
 
 _state = _State()
+_changing = threading.RLock()
 
 
 class _Running(threading.local):
@@ -50,16 +51,17 @@ def is_anomaly_check_nan_enabled() -> bool:
 
 
 def _set(enabled: bool, check_nan: bool) -> None:
-    if enabled != _state.enabled:
-        if enabled:
-            modes.everywhere.recorded = (*modes.everywhere.recorded, _remember_call)
-            modes.everywhere.nodes = (*modes.everywhere.nodes, _watch_node)
-            modes.enter_unusual()
-        else:
-            modes.everywhere.recorded = tuple([c for c in modes.everywhere.recorded if c is not _remember_call])
-            modes.everywhere.nodes = tuple([h for h in modes.everywhere.nodes if h is not _watch_node])
-            modes.leave_unusual()
-    _state.enabled, _state.check_nan = enabled, check_nan
+    with _changing:
+        if enabled != _state.enabled:
+            if enabled:
+                modes.everywhere.recorded = (*modes.everywhere.recorded, _remember_call)
+                modes.everywhere.nodes = (*modes.everywhere.nodes, _watch_node)
+                modes.enter_unusual()
+            else:
+                modes.everywhere.recorded = tuple([c for c in modes.everywhere.recorded if c is not _remember_call])
+                modes.everywhere.nodes = tuple([h for h in modes.everywhere.nodes if h is not _watch_node])
+                modes.leave_unusual()
+        _state.enabled, _state.check_nan = enabled, check_nan
 
 
 class set_detect_anomaly:

@@ -19,6 +19,7 @@ from runtime import forward, views
 from runtime.autograd.grad_mode import no_grad
 from runtime.linear import edge_of
 from runtime.modes import grad_mode, tell_recorded
+from runtime.native import core
 from runtime.node import LEAF, Edge, Node, OutputEdge
 from runtime.saved import SavedTensor, freed_error, save
 from runtime.sharing import lowest
@@ -128,6 +129,8 @@ class FunctionNode(FunctionCtx, Node):
         self._dirty = ()
         self._non_differentiable = ()
         self.materialize_grads = True
+        if core is not None:
+            core.expect_cycles()  # users may keep what is made of the outputs
 
     def apply(self, grad: tuple[Tensor | None, ...]) -> tuple[Tensor | None, ...]:
         """The gradients of the Tensors among the inputs, by the user's `backward`."""

@@ -80,7 +80,12 @@ def generate(paths: Paths) -> None:
                 compile(text, name, "exec", dont_inherit=True)
 
 
-@settings(max_examples=60, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=60,
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
 @given(st.lists(st.sampled_from(FORMULAS), min_size=1, max_size=5, unique=True), st.integers(0, 10_000), EDITS)
 def test_edited_yaml(
     small_paths: Paths, formulas: list[str], start: int, edits: list[tuple[bool, str, int, int | str]]

@@ -86,9 +86,9 @@ PyObject* get_is_leaf(PyObject* self, void* name) {
 PyObject* get_grad(PyObject* self, void* name) {
   // Of others, Python warns.
   if (!is_simple(self) || !is_leaf(self)) return property_value(self, name);
-  PyObject* extra = as_tensor(self)->extra;
+  const Ref extra = Ref::borrow(as_tensor(self)->extra);  // another thread may replace it
   static PyObject* const grad = PyUnicode_InternFromString("grad");
-  return extra == Py_None ? Py_NewRef(Py_None) : PyObject_GetAttr(extra, grad);
+  return extra.get() == Py_None ? Py_NewRef(Py_None) : PyObject_GetAttr(extra.get(), grad);
 }
 
 PyObject* get_grad_fn(PyObject* self, void* name) {

@@ -92,6 +92,9 @@ struct Node {
   PyObject* dtype;  // a NumPy dtype object, or what a Python class puts here
   long long sequence_nr;
   const NodeClass* cls;
+  // The list of generated Nodes that the collector of cycles does not follow yet; null in others.
+  Node* newer;
+  Node* older;
   int ndim;  // -1: `shape` has them
   npy_intp dims[kInlineDims];
 };
@@ -208,6 +211,15 @@ inline void drop(SavedInput& slot) { Py_CLEAR(slot.tensor); }
 inline void drop(SavedResult& slot) {
   Py_CLEAR(slot.array);
   drop_counter(std::exchange(slot.writes, nullptr));
+}
+// Leave a slot as if what it kept had been released.
+inline void forget(SavedInput& slot) {
+  drop(slot);
+  slot.version = kFreed;
+}
+inline void forget(SavedResult& slot) {
+  drop(slot);
+  slot.at = kFreed;
 }
 inline void release(SavedInput& slot) {
   if (slot.tensor != nullptr) slot.version = kFreed;

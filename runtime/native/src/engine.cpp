@@ -697,12 +697,12 @@ bool Run::loop() {
 // Whether somebody looks at what happens to a leaf; -1 with an exception.
 int is_watched(PyObject* leaf) {
   if (!hooks_watched) return 0;
-  PyObject* extra = is_plain(leaf) ? as_tensor(leaf)->extra : nullptr;
-  if (extra == nullptr) return 1;
-  if (extra == Py_None) return 0;
-  const int hooked = has_either(extra, names().hooks, names().post_accumulate_hooks);
+  const Ref extra = Ref::borrow(is_plain(leaf) ? as_tensor(leaf)->extra : nullptr);  // another thread may replace it
+  if (!extra) return 1;
+  if (extra.get() == Py_None) return 0;
+  const int hooked = has_either(extra.get(), names().hooks, names().post_accumulate_hooks);
   if (hooked != 0) return hooked;
-  Ref node(PyObject_GetAttr(extra, names().accumulate_node));
+  Ref node(PyObject_GetAttr(extra.get(), names().accumulate_node));
   return !node ? -1 : node.get() != Py_None;
 }
 

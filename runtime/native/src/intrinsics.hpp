@@ -450,6 +450,7 @@ inline Ref saved_without_history(Node* node, const char* name, const SavedResult
 }
 
 inline void drop(PyObject*& slot) { Py_CLEAR(slot); }
+inline void forget(PyObject*& slot) { drop(slot); }
 
 template <class Slot>
 void release_slot([[maybe_unused]] bool all, Slot& slot) {
@@ -514,13 +515,17 @@ PyObject* get_saved(PyObject* self, void* name) {
   }
 }
 
-// Keep another Tensor, or None, in a slot. Not for users, to whom these attributes are read-only: for
+// Keep another Tensor, or None, in a slot, or leave it as if it were released. Not for users, to whom these attributes are read-only: for
 // runtime.recording, which takes saved Tensors out of a Node when hooks ask for them.
 template <auto member>
 int set_saved(PyObject* self, PyObject* value, void*) {
   auto& slot = detail::node_of(self, member)->*member;
+  if (value == nullptr) {
+    forget(slot);
+    return 0;
+  }
   drop(slot);
-  return value == nullptr || value == Py_None || save(slot, value) ? 0 : -1;
+  return value == Py_None || save(slot, value) ? 0 : -1;
 }
 
 // An entry of the table of `_saved_NAME`; values that are no Tensors have no setter.

@@ -75,9 +75,9 @@ int add_to(PyObject* known, PyObject* grad) {
 }
 
 int accumulate_locked(PyObject* leaf, PyObject* grad, bool is_private) {
-  PyObject* extra = as_tensor(leaf)->extra;
-  if (extra == Py_None) return store(leaf, grad, is_private);
-  Ref known(PyObject_GetAttr(extra, names().grad));
+  const Ref extra = Ref::borrow(as_tensor(leaf)->extra);  // another thread may replace it
+  if (extra.get() == Py_None) return store(leaf, grad, is_private);
+  Ref known(PyObject_GetAttr(extra.get(), names().grad));
   if (!known) return -1;
   return known.get() == Py_None ? store(leaf, grad, is_private) : add_to(known.get(), grad);
 }

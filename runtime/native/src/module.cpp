@@ -113,12 +113,6 @@ PyObject* add_plain_type(PyObject*, PyObject* type) {
   Py_RETURN_NONE;
 }
 
-PyObject* track(PyObject*, PyObject* object) {
-  // Nodes are not followed by the collector of cycles until they hold something of the user's.
-  if (PyObject_IS_GC(object) && !PyObject_GC_IsTracked(object)) PyObject_GC_Track(object);
-  Py_RETURN_NONE;
-}
-
 // Fills `slots` from keyword arguments of the same names.
 bool fill(PyObject* kwargs, std::initializer_list<std::pair<const char*, PyObject**>> slots) {
   for (const auto& [name, slot] : slots) {
@@ -215,7 +209,10 @@ PyMethodDef methods[] = {
     {"peek_sequence_nr", peek_sequence_nr, METH_NOARGS, "The same, without taking it."},
     {"set_unusual", set_unusual, METH_O, "How many unusual things are open."},
     {"add_plain_type", add_plain_type, METH_O, "Let the straight way handle a Tensor class."},
-    {"track", track, METH_O, "Let the collector of cycles follow an object."},
+    {"follow_node", follow_node, METH_O, "Let the collector of cycles follow a Node, which may lead to newer ones."},
+    {"expect_cycles", expect_cycles, METH_NOARGS, "Something was made that may lead from older objects to newer Nodes."},
+    {"before_collection", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(before_collection)),
+     METH_FASTCALL, "Stands in gc.callbacks: lets the collector follow Nodes."},
     {"install", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(install)), METH_VARARGS | METH_KEYWORDS,
      "Name the Python objects that the core needs."},
     {"load", load, METH_NOARGS, "Take the places of generated Python functions: a dict from each to its counterpart."},

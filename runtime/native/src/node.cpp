@@ -35,13 +35,22 @@ int traverse_base(PyObject* self, visitproc visit, void* arg) {
   return 0;
 }
 
+// Breaks cycles. Somebody may still look: what is left is a Node without edges, whose saved state is freed.
 int clear_base(PyObject* self) {
   Node* node = as_node(self);
+  if (node->extra != nullptr) Py_SETREF(node->extra, Py_NewRef(Py_None));
+  if (node->edges != nullptr) {
+    PyObject* none = PyTuple_New(0);  // there is one, which is given out again and again
+    if (none != nullptr) Py_SETREF(node->edges, none);
+  }
+  return 0;
+}
+
+void drop_members(Node* node) {
   Py_CLEAR(node->extra);
   Py_CLEAR(node->edges);
   Py_CLEAR(node->shape);
   Py_CLEAR(node->dtype);
-  return 0;
 }
 
 void dealloc_base(PyObject* self) {
@@ -49,7 +58,7 @@ void dealloc_base(PyObject* self) {
   PyObject_GC_UnTrack(self);
   if (as_node(self)->weakrefs != nullptr) PyObject_ClearWeakRefs(self);
   Py_TRASHCAN_BEGIN(self, dealloc_base);
-  clear_base(self);
+  drop_members(as_node(self));
   type->tp_free(self);
   Py_DECREF(type);
   Py_TRASHCAN_END;
@@ -73,6 +82,37 @@ PyType_Spec base_spec = {
 };
 
 // -- generated classes
+//
+// A graph of generated Nodes has no cycles of its own, and there are many of them: the collector does not follow a new
+// Node, so it is made and freed as quickly as memory is. Cycles come with what leads from an older object to a newer
+// one: a gradient that was recorded, hooks, what users keep on Nodes and Tensors. So all Nodes that are not followed
+// stand in a list, and before a collection that may find such a cycle the collector gets them.
+
+struct Unfollowed {
+  Node* newest = nullptr;
+  bool cycles_expected = false;
+
+  void add(Node* node) {
+    node->older = newest;
+    if (newest != nullptr) newest->newer = node;
+    newest = node;
+  }
+  // Also of one that is not in the list.
+  void remove(Node* node) {
+    if (node->newer != nullptr) {
+      node->newer->older = node->older;
+    } else if (newest == node) {
+      newest = node->older;
+    }
+    if (node->older != nullptr) node->older->newer = node->newer;
+    node->newer = node->older = nullptr;
+  }
+  void follow(Node* node) {
+    remove(node);
+    if (!PyObject_GC_IsTracked(reinterpret_cast<PyObject*>(node))) PyObject_GC_Track(node);
+  }
+};
+Unfollowed unfollowed;
 
 int traverse(PyObject* self, visitproc visit, void* arg) {
   Node* node = as_node(self);
@@ -94,10 +134,15 @@ int clear(PyObject* self) {
 
 void dealloc(PyObject* self) {
   PyTypeObject* type = Py_TYPE(self);
+  Node* node = as_node(self);
+  unfollowed.remove(node);
   PyObject_GC_UnTrack(self);
-  if (as_node(self)->weakrefs != nullptr) PyObject_ClearWeakRefs(self);
+  if (node->weakrefs != nullptr) PyObject_ClearWeakRefs(self);
   Py_TRASHCAN_BEGIN(self, dealloc);
-  clear(self);
+  if (node->cls->release != nullptr) node->cls->release(node, true);
+  PyObject** edges = edges_of(node);
+  for (int i = 0; i < node->cls->edges; ++i) Py_CLEAR(edges[i]);
+  drop_members(node);
   PyObject_GC_Del(self);
   Py_DECREF(type);
   Py_TRASHCAN_END;
@@ -244,6 +289,39 @@ PyObject* make_node_class(PyObject* module, const NodeClass* cls) {
   return type;
 }
 
+PyObject* follow_node(PyObject*, PyObject* object) {
+  if (!PyObject_TypeCheck(object, python.node_type)) {
+    PyErr_SetString(PyExc_TypeError, "expected a Node");
+    return nullptr;
+  }
+  unfollowed.follow(as_node(object));
+  unfollowed.cycles_expected = true;
+  Py_RETURN_NONE;
+}
+
+PyObject* expect_cycles(PyObject*, PyObject*) {
+  unfollowed.cycles_expected = true;
+  Py_RETURN_NONE;
+}
+
+PyObject* before_collection(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  if (count != 2 || !PyUnicode_Check(args[0]) || !PyDict_Check(args[1])) {
+    PyErr_SetString(PyExc_TypeError, "before_collection(phase, info)");
+    return nullptr;
+  }
+  if (unfollowed.newest == nullptr || PyUnicode_CompareWithASCIIString(args[0], "start") != 0) Py_RETURN_NONE;
+  PyObject* generation = PyDict_GetItemString(args[1], "generation");
+  const bool is_full = generation != nullptr && PyLong_Check(generation) && PyLong_AsLong(generation) >= 2;
+  if (!is_full && !unfollowed.cycles_expected) Py_RETURN_NONE;
+  unfollowed.cycles_expected = false;
+  for (Node* node = unfollowed.newest; node != nullptr;) {
+    Node* older = node->older;
+    if (Py_REFCNT(node) > 0) unfollowed.follow(node);  // otherwise it is being freed
+    node = older;
+  }
+  Py_RETURN_NONE;
+}
+
 Node* new_node(const NodeClass* cls, PyObject* out) {
   PyArrayObject* array = array_of(out);
   auto* self = reinterpret_cast<PyObject*>(_PyObject_GC_New(cls->type));
@@ -265,8 +343,7 @@ Node* new_node(const NodeClass* cls, PyObject* out) {
       return nullptr;
     }
   }
-  // A graph of generated Nodes has no cycles of its own, and there are many of them: the collector of cycles does not
-  // walk them until they get something of the user's.
+  unfollowed.add(node);
   PyObject* old = std::exchange(as_tensor(out)->edge, self);
   Py_DECREF(old);
   return node;
@@ -363,15 +440,18 @@ Ref unpack(Node* self, const char* name, const SavedResult& slot, bool history) 
     raise_freed(self);
     return Ref();
   }
+  // Making a Tensor may run a collection and the code of others, who may free the slot.
+  const int64_t saved_at = slot.at;
+  Ref writes = Ref::borrow(slot.writes);
   Ref out = new_tensor(Ref::borrow(slot.array));
   if (!out) return out;
   Tensor* tensor = as_tensor(out.get());
-  Py_SETREF(tensor->writes, Py_NewRef(slot.writes));
-  if (history) Py_SETREF(tensor->edge, Py_NewRef(reinterpret_cast<PyObject*>(self)));
   int64_t count;
-  if (!read_count(slot.writes, &count)) return Ref();
-  if (count != slot.at) {
-    raise_modified(self, name, out.get(), slot.at);
+  if (!read_count(writes.get(), &count)) return Ref();
+  Py_SETREF(tensor->writes, writes.release());
+  if (history) Py_SETREF(tensor->edge, Py_NewRef(reinterpret_cast<PyObject*>(self)));
+  if (count != saved_at) {
+    raise_modified(self, name, out.get(), saved_at);
     return Ref();
   }
   return out;

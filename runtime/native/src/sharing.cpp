@@ -143,6 +143,8 @@ bool make_counter(Tensor* tensor) {
   }
   Ref made(writes == nullptr ? new_counter() : Py_NewRef(writes));
   if (!made) return false;
+  // Making it may have run a collection, and the code of others.
+  if (tensor->writes != Py_None) return true;
   Py_SETREF(tensor->writes, Py_NewRef(made.get()));
   for (Tensor* other = tensor->next; other != nullptr && other != tensor; other = other->next) {
     // None is what they have: freeing it runs no code that could change the ring.

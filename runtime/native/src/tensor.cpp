@@ -43,16 +43,25 @@ int traverse(PyObject* self, visitproc visit, void* arg) {
   return 0;
 }
 
+// Breaks cycles. Somebody may still look: it stays a Tensor, over the same array, which is in no cycle.
 int clear(PyObject* self) {
   Tensor* tensor = as_tensor(self);
   leave_ring(tensor);
+  for (PyObject** member : {&tensor->base, &tensor->edge, &tensor->extra}) {
+    if (*member != nullptr) Py_SETREF(*member, Py_NewRef(Py_None));
+  }
+  if (tensor->writes != nullptr) drop_counter(std::exchange(tensor->writes, Py_NewRef(Py_None)));
+  Py_CLEAR(tensor->dict);
+  return 0;
+}
+
+void drop_members(Tensor* tensor) {
   Py_CLEAR(tensor->array);
   Py_CLEAR(tensor->base);
   Py_CLEAR(tensor->edge);
   Py_CLEAR(tensor->extra);
   drop_counter(std::exchange(tensor->writes, nullptr));
   Py_CLEAR(tensor->dict);
-  return 0;
 }
 
 // Of Python subclasses: their own deallocation calls this one for the members.
@@ -61,7 +70,7 @@ void dealloc(PyObject* self) {
   PyObject_GC_UnTrack(self);
   leave_ring(as_tensor(self));
   if (as_tensor(self)->weakrefs != nullptr) PyObject_ClearWeakRefs(self);
-  clear(self);
+  drop_members(as_tensor(self));
   type->tp_free(self);
   Py_DECREF(type);
 }
@@ -94,7 +103,7 @@ void free_exact(PyObject* self) {
   leave_ring(tensor);
   if (tensor->weakrefs != nullptr) PyObject_ClearWeakRefs(self);
   Py_TRASHCAN_BEGIN(self, free_exact);
-  clear(self);
+  drop_members(tensor);
   if (kept_count < kMostKept) {
     kept[kept_count++] = self;
   } else {

@@ -15,6 +15,11 @@ void adopt_tensor_type(PyTypeObject* type);
 // Makes the Python class of a generated Node class, below runtime.node.Node. A new reference.
 PyObject* make_node_class(PyObject* module, const NodeClass* cls);
 
+// For Python: what the collector of cycles is to follow; see node.cpp.
+PyObject* follow_node(PyObject* self, PyObject* node);
+PyObject* expect_cycles(PyObject* self, PyObject*);
+PyObject* before_collection(PyObject* self, PyObject* const* args, Py_ssize_t count);
+
 // Backward from targets with gradients; see engine.cpp.
 PyObject* run_backward(PyObject* self, PyObject* const* args, Py_ssize_t count);
 
