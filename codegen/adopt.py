@@ -131,6 +131,8 @@ def _implemented(function: NativeFunction, mine: NativeFunction, differentiated:
         samples=tuple(_made_text(sample, mine) for sample in samples_of(mine)),
         domain=mine.domain,
         batching=mine.batching,
+        layout=mine.layout,
+        out_dtype=mine.out_dtype,
         linear=mine.linear,
         numbers=mine.numbers,
         half=mine.half,

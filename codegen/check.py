@@ -52,6 +52,12 @@ def check_kernels(
     for function in functions:
         if function.late_bound or function.variant_of is not None:
             continue
+        if function.layout is not None and all(entry.key in COMPOSITE_KEYS for entry in function.dispatch):
+            diagnostics.error(
+                function.layout.text.span(),
+                f"'{function.name}' has no kernel on arrays: the operators that it calls lay its results out",
+                hint="remove 'layout'",
+            )
         for entry in function.dispatch:
             composite = entry.key in COMPOSITE_KEYS
             index = composites if composite else kernels

@@ -19,6 +19,35 @@ class DispatchEntry:
     key_span: Span
 
 
+LAYOUT_KINDS = (
+    "contiguous",  # in the order of the indices
+    "iterated",  # dimensions in the order in which they lie in the arguments
+    "columns",  # the last two dimensions swapped, as LAPACK leaves matrices
+    "preserved",  # the very strides of an argument
+    "indexed",  # as iterated, for the dimensions that indices leave and those that they make
+    "own",  # as the kernel leaves it
+)
+
+
+OUT_DTYPES = (
+    "cast",  # any that the result can be cast to
+    "exact",  # that of the result
+    "given",  # any: the operator computes in it, as if it were asked for
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Gradwright's `layout:` key: how results lie in memory.
+
+    `names` are arguments by which it goes (for `columns`: results that have it); None: all Tensors.
+    """
+
+    kind: str
+    names: tuple[str, ...] | None
+    text: Text
+
+
 @dataclass(frozen=True, slots=True)
 class Promotion:
     """Gradwright's `promotion:` key: how the dtypes of the tensor arguments are brought together.
@@ -106,6 +135,8 @@ class NativeFunction:
     linear: tuple[frozenset[str], ...] = ()  # Gradwright: arguments in which it is linear together, where only it knows
     numbers: Numbers | None = None  # Gradwright: how ints become elements of integer dtypes
     half: str | None = None  # Gradwright: how half precision is computed, one of HALF_KINDS; None: by its kind
+    layout: Layout | None = None  # Gradwright: how results lie in memory
+    out_dtype: str | None = None  # Gradwright: which dtypes `out=` may have
     late_bound: bool = False  # declared, and nothing implements it
     variant_of: OperatorName | None = None  # an in-place or out variant that its functional operator implements
 

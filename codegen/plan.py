@@ -40,6 +40,7 @@ from codegen.formula.typed import (
     walk,
 )
 from codegen.intrinsics import METADATA
+from codegen.layouts import LayoutPlan, plan_layout
 from codegen.linear.formulas import Linearity
 from codegen.model import FormulaKind, NativeFunction, Promotion
 from codegen.names import FunctionNames, unused
@@ -266,6 +267,9 @@ class OperatorPlan:
     batching: BatchingPlan | None = None
     in_float32: bool = False  # half precision is computed in float32, and the results are rounded once
     numbers: tuple[tuple[str, str], ...] = ()  # its Scalars and what becomes of them, one of NUMBER_KINDS
+    exclusive: bool = False  # what is written may lie in the memory of no argument, not even in the same places
+    out_dtype: str = "exact"  # which dtypes `out=` may have: one of OUT_DTYPES
+    layout: LayoutPlan | None = None  # how results lie in memory; None where no kernel makes memory for them
     keyed_nodes: tuple[tuple[str, NodePlan], ...] = ()  # of autograd keys that have formulas of their own
     unimplemented: tuple[tuple[str, str], ...] = ()  # arguments whose derivative is not implemented, and what it is of
     factors: tuple[tuple[str, ...], ...] = ()  # groups of arguments that make the result zero by being zero
@@ -716,6 +720,9 @@ def _plan_operator(
         _formula_texts(entry) if entry is not None else (),
         function, None if kind == "implicit" else plan_batching(function), in_float32,
         numbers=_numbers(function, kind),
+        exclusive=schema.name.base in _EXCLUSIVE,
+        out_dtype=_out_dtype(function),
+        layout=plan_layout(function, kind),
     )  # fmt: skip
 
 
@@ -763,6 +770,19 @@ def _variants(function: NativeFunction) -> tuple[OperatorName | None, OperatorNa
         elif name.base == function.name.base:
             out = name
     return inplace, out
+
+
+# Operators that read arguments in other places than those that they write meanwhile.
+_EXCLUSIVE = frozenset(("cat", "gather", "index_add", "index_copy", "index_select", "scatter", "scatter_add"))
+
+
+def _out_dtype(function: NativeFunction) -> str:
+    """As its entry says; else factories compute in the dtype of `out=`, and element-wise operators cast to it."""
+    if function.out_dtype is not None:
+        return function.out_dtype
+    if any(argument.name == "pin_memory" for argument in function.schema.arguments):
+        return "given"
+    return "cast" if "pointwise" in function.tags else "exact"
 
 
 def _parameters(schema: FunctionSchema) -> tuple[ParameterPlan, ...]:

@@ -13,10 +13,13 @@ from codegen.model import (
     DTYPE_GROUPS,
     DTYPE_KINDS,
     HALF_KINDS,
+    LAYOUT_KINDS,
     NUMBER_KINDS,
+    OUT_DTYPES,
     PROMOTION_KINDS,
     DispatchEntry,
     ElementTypes,
+    Layout,
     NativeFunction,
     Numbers,
     Promotion,
@@ -42,7 +45,7 @@ KEYS = frozenset((
     "autogen", "tags", "python_module", "category_override", "cpp_no_default_args", "device_check",
     "device_guard", "manual_cpp_binding", "manual_kernel_registration", "ufunc_inner_loop",
     "use_const_ref_for_mutable_tensors", "promotion", "dtypes", "samples", "domain", "batching", "linear", "half",
-    "numbers",
+    "numbers", "layout", "out_dtype",
 ))  # fmt: skip
 
 _RARE_BOOLEANS = ("device_guard", "manual_kernel_registration", "use_const_ref_for_mutable_tensors")
@@ -122,6 +125,8 @@ class FunctionReader:
             domain=self._domain(fields),
             manual_cpp_binding=self._boolean(fields, "manual_cpp_binding"),
             batching=self._batching(fields),
+            layout=self._layout(fields, schema),
+            out_dtype=self._out_dtype(fields),
             linear=self._linear(fields, schema),
             half=self._half(fields),
             numbers=self._numbers(fields, schema),
@@ -441,22 +446,70 @@ class FunctionReader:
             found.update(meant)
         return tuple(kind for kind in DTYPE_KINDS if kind in found)
 
+    def _layout(self, fields: Fields, schema: FunctionSchema) -> Layout | None:
+        if "layout" not in fields:
+            return None
+        hint = f"the kinds are {', '.join(LAYOUT_KINDS)}; 'iterated(self)' names the arguments by which it goes"
+        text = self.yaml.scalar(fields["layout"][1], "'layout'", hint)
+        if text is None:
+            return None
+        text = stripped(text)
+        match = _PROMOTION.fullmatch(text.value)
+        if match is None:
+            self.yaml.diagnostics.error(text.span(), f"'{text}' is not a layout", hint)
+            return None
+        kind = match[1]
+        if kind not in LAYOUT_KINDS:
+            close = did_you_mean(kind, LAYOUT_KINDS)
+            self.yaml.diagnostics.error(text.span(0, max(match.end(1), 1)), f"unknown layout '{kind}'", close or hint)
+            return None
+        if schema.is_view:
+            self.yaml.diagnostics.error(text.span(), "a view lies in the memory of its argument", "remove 'layout'")
+            return None
+        if match[2] is None:
+            return Layout(kind, None, text)
+        named = part(text, match.start(3), match.end(3))
+        if kind in ("contiguous", "own"):
+            self.yaml.diagnostics.error(named.span(), f"'{kind}' goes by no argument", f"write 'layout: {kind}'")
+            return None
+        if kind == "columns":
+            results = [result.name for result in schema.returns if result.name is not None]
+            return Layout(kind, self._named(named, schema, results, "result", "results"), text)
+        return Layout(kind, self._arguments(named, schema, ("Tensor",)), text)
+
+    def _out_dtype(self, fields: Fields) -> str | None:
+        word = self._word(fields, "out_dtype")
+        if word is None or word in OUT_DTYPES:
+            return word
+        hint = did_you_mean(word, OUT_DTYPES) or f"write {', '.join(OUT_DTYPES[:-1])} or {OUT_DTYPES[-1]}"
+        self.yaml.error(fields["out_dtype"][1], f"unknown out_dtype '{word}'", hint)
+        return None
+
     def _arguments(self, text: Text, schema: FunctionSchema, types: Sequence[str]) -> tuple[str, ...]:
         """The names of arguments of these types that a list of names gives."""
         known = [argument.name for argument in schema.arguments if base_type(argument.type).name in types]
         kinds = " and ".join(f"{type}s" for type in types)
+        return self._named(text, schema, known, f"{' or '.join(types)} argument", kinds)
+
+    def _named(
+        self, text: Text, schema: FunctionSchema, known: Sequence[str], what: str, kinds: str
+    ) -> tuple[str, ...]:
+        """The names in a list of some that are known: of a kind of arguments, or of results."""
         names: list[str] = []
+        noun = what.split()[-1]
         for name in comma_separated(text):
-            if name.value not in known:
+            if not name.value:
+                article = "an" if noun == "argument" else "a"
+                hint = f"its {kinds}: {', '.join(known) or 'none'}"
+                self.yaml.diagnostics.error(name.span(), f"{article} {noun} is missing here", hint)
+            elif name.value not in known:
                 self.yaml.diagnostics.error(
                     name.span(),
-                    f"'{schema.name}' has no {' or '.join(types)} argument '{name}'"
-                    if name.value
-                    else "an argument is missing here",
+                    f"'{schema.name}' has no {what} '{name}'",
                     did_you_mean(name.value, known) or f"its {kinds}: {', '.join(known) or 'none'}",
                 )
             elif name.value in names:
-                self.yaml.diagnostics.error(name.span(), f"argument '{name}' is given twice")
+                self.yaml.diagnostics.error(name.span(), f"{noun} '{name}' is given twice")
             else:
                 names.append(name.value)
         return tuple(names)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 import threading
+import warnings
 import weakref
 from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
 from contextlib import contextmanager
@@ -16,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from runtime import forward, kernel_table, modes, ops, views, zero_tensors
+from runtime import forward, kernel_table, layouts, modes, ops, views, zero_tensors
 from runtime.dtypes import as_dtype, can_cast, from_numpy, get_default_dtype, promoted_dtype
 from runtime.errors import translated
 from runtime.half import FLOAT32, computable, is_half, rounded, shared_half
@@ -31,7 +32,7 @@ from runtime.native import core
 from runtime.node import Node, next_sequence_nr
 from runtime.sharing import shares
 from runtime.tensor import UNTRACKED, Tensor, wrap
-from runtime.types import DType, named_result
+from runtime.types import DType, MemoryFormat, named_result, preserve_format
 from runtime.views import view_of
 
 if TYPE_CHECKING:
@@ -70,6 +71,11 @@ class Operator:
         numbers: the Scalars that become elements where the dtype is one of integers, and whether they wrap around.
         in_float32: half precision is computed in float32, and results are rounded once.
         batching: the rule by which vmap batches its calls, and the positions of Tensors and of dimensions.
+        layout: how results of its kernels lie in memory (a function of `runtime.layouts`), the positions of the
+            arguments by which they do, and the results that follow it; None where the kernel decides.
+        exclusive: what is written may lie in the memory of no argument, not even in the same places.
+        out_dtype: which dtypes `out=` may have: any that the result can be cast to, that of the result, or any, in
+            which the operator computes then.
 
     Kernels that are registered at run time stand in `table`, which is None as long as there are none.
     """
@@ -102,6 +108,9 @@ class Operator:
         numbers: tuple[tuple[str, bool], ...] = (),
         in_float32: bool = False,
         batching: tuple[str, tuple[int, ...], tuple[int, ...]] | None = None,
+        layout: tuple[str, tuple[int, ...], tuple[int, ...]] | None = None,
+        exclusive: bool = False,
+        out_dtype: Literal["cast", "exact", "given"] = "exact",
     ) -> None:
         self.schema = schema
         self.function = function
@@ -123,6 +132,9 @@ class Operator:
         self.numbers = numbers
         self.in_float32 = in_float32
         self.batching = batching
+        self.layout = layout
+        self.exclusive = exclusive
+        self.out_dtype = out_dtype
         self._set_traced()
 
     def _set_traced(self) -> None:
@@ -521,6 +533,25 @@ class Operator:
         listed = len(returns) == 1 and str(returns[0].type).startswith("Tensor") and "[" in str(returns[0].type)
         return None if listed else len(returns)
 
+    def _laid_out(self, result: Any, values: Sequence[Any]) -> Any:
+        """What a kernel gave, as it is to lie in memory."""
+        if self.layout is None or not isinstance(result, np.ndarray | np.generic | tuple | list):
+            return result
+        kind, positions, results = self.layout
+        memory_format = next((v for v in values if isinstance(v, MemoryFormat)), preserve_format)
+        lay = getattr(layouts, kind)
+        if memory_format is not preserve_format:
+            lay, positions = getattr(layouts, memory_format.name), ()
+        operands = [array for i in positions for array in _arrays(values[i])]
+        if not isinstance(result, tuple | list):
+            return lay(np.asarray(result), *operands)
+        if len(results) != len(result):
+            laid = [layouts.contiguous(array) if array is not None else None for array in result]
+            laid[: len(results)] = [lay(array, *operands) for array in result[: len(results)]]
+        else:
+            laid = [lay(np.asarray(array), *operands) if array is not None else None for array in result]
+        return type(result)(laid)
+
     def _wrap(self, result: Any) -> Any:
         self.counted(result)
         if isinstance(result, np.ndarray | np.generic):
@@ -586,6 +617,7 @@ class Operator:
             and any(t._edge is not None for t in self._tensors(values, positions))
         )
         views.check_inplace(target, needs_grad, self.signature.name in _ONE_VALUE)
+        views.check_partial_overlap(target, self._tensors(values, range(1, len(values))), self.exclusive)
         if self.promotion is not None and self.promotion[0] in _PROMOTED_RESULTS:
             self._check_castable(self._promoted_dtype(values), target)
         if self.traced is not None:
@@ -674,7 +706,7 @@ class Operator:
         values = [array]
         for value in args[1:]:
             if type(value) in plain:
-                if value._array.dtype is not dtype:
+                if value._array.dtype is not dtype or value._base is target:
                     return False
                 values.append(value._array)
             elif type(value) in real_numbers:
@@ -758,21 +790,46 @@ class Operator:
                 f"Trying to use forward AD with {self.signature.name}_out that does not support it because it is an "
                 "out= function"
             )
+        if self.out_dtype == "given":
+            values = self._asked_for(targets[0].dtype, values)
         results = self(*values[: self.signature.positional], **self._keywords(values))
         results = list(results) if isinstance(results, list | tuple) else [results]
         if len(results) != len(targets):
             raise TypeError(f"{self.name}(): out has {len(targets)} Tensors, the result {len(results)}")
-        for target, result in zip(targets, results, strict=True):
-            if result is None:  # an output that a mask left out
-                continue
-            array = result._array
+        # An output that a mask left out is None.
+        pairs = [(target, out._array) for target, out in zip(targets, results, strict=True) if out is not None]
+        inputs = self._tensors(values, range(len(values)))
+        for target, array in pairs:
             views.check_tracked(target)
-            self._check_castable(from_numpy(array.dtype), target)
+            self._check_out_dtype(array, target)
+            if target._array.shape == array.shape:
+                views.check_overlap(target, inputs, self.exclusive)
+        for target, array in pairs:
             if target._array.shape != array.shape:
-                target._array = np.empty(array.shape, target._array.dtype)
+                _resize(target, array)
             np.copyto(target._array, array, casting="unsafe")
             views.bump_version(target)
         return targets
+
+    def _asked_for(self, dtype: DType, values: Sequence[Any]) -> list[Any]:
+        """The values, with the dtype of `out=` where none is given."""
+        place = self._names.index("dtype")
+        given = values[place]
+        if given not in (None, dtype, self.signature.parameters[place].default):
+            raise RuntimeError(
+                f"{self.signature.name}(): dtype {given} does not match dtype of out parameter ({dtype})"
+                f"\n  schema: {self.schema}"
+            )
+        return [*values[:place], dtype, *values[place + 1 :]]
+
+    def _check_out_dtype(self, result: np.ndarray, target: Tensor) -> None:
+        if self.out_dtype == "cast":
+            self._check_castable(from_numpy(result.dtype), target)
+        elif result.dtype is not target._array.dtype and result.dtype != target._array.dtype:
+            raise RuntimeError(
+                f"Expected out tensor to have dtype {from_numpy(result.dtype).name}, but got "
+                f"{from_numpy(target._array.dtype).name} instead\n  schema: {self.schema}"
+            )
 
     # -- registration and errors
 
@@ -945,6 +1002,20 @@ class Constant(Node):
         return tuple([wrap(np.zeros(shape, dtype)) for shape, dtype in self._shapes])
 
 
+def _resize(target: Tensor, array: np.ndarray) -> None:
+    """Give a Tensor that is about to be written memory of another shape."""
+    if target._array.size:
+        warnings.warn(
+            f"An output with one or more elements was resized since it had shape {list(target._array.shape)}, which "
+            f"does not match the required output shape {list(array.shape)}. This behavior is deprecated, and in a "
+            "future PyTorch release outputs will not be resized unless they have zero elements. You can explicitly "
+            "reuse an out tensor t by making it one of zero elements.",
+            UserWarning,
+            stacklevel=5,
+        )
+    target._array = np.empty_like(array, target._array.dtype)
+
+
 def _alias(tensor: Tensor) -> Tensor:
     """Another Tensor over the same memory, version and history."""
     alias = wrap(tensor._array)
@@ -961,6 +1032,11 @@ def _lies_in(tensor: Tensor, base: Tensor) -> bool:
     """Whether a Tensor can be a view of another one.  Where there are no elements none is elsewhere."""
     array = tensor._array
     return not array.size or shares(tensor, base) or np.may_share_memory(array, base._array)
+
+
+def _arrays(value: Any) -> list[Any]:
+    """The arrays of a Tensor, or of a list of them, with None for what is none."""
+    return [_to_array(item) for item in value] if isinstance(value, list | tuple) else [_to_array(value)]
 
 
 def _to_array(value: Any) -> Any:

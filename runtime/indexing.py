@@ -15,6 +15,7 @@ import numpy as np
 from runtime import ops
 from runtime.kernels._common import element, is_half
 from runtime.modes import plain
+from runtime.sharing import shares
 from runtime.tensor import UNTRACKED, Tensor, wrap
 from runtime.views import bump_version
 
@@ -84,6 +85,8 @@ def _written_directly(self: Tensor, index: Any, value: Any) -> bool:
     if type(value) in (int, float, bool):
         given = _element(value, array.dtype)
     elif type(value) in plain and value._edge is None and value._array.dtype is array.dtype:
+        if shares(value, self):
+            return False
         given = value._array
     else:
         return False

@@ -115,7 +115,7 @@ class ArrayKernel:
 
     def run(self, operator: Operator, values: list[Any]) -> Any:
         """Unwrap, promote, call, wrap."""
-        return operator._wrap(operator.run_kernel(self.function, values))
+        return operator._wrap(operator._laid_out(operator.run_kernel(self.function, values), values))
 
 
 class CompositeKernel(ArrayKernel):

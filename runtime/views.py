@@ -11,7 +11,7 @@ type (`real`, `view_as_complex`): the gradient of a complex number lies in memor
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -23,7 +23,7 @@ from runtime.modes import grad_mode, plain
 from runtime.native import core
 from runtime.node import LEAF, NOWHERE, Leaf, Node, OutputEdge
 from runtime.saved import freed_error
-from runtime.sharing import counter, guard, share, views_over
+from runtime.sharing import counter, guard, share, shares, views_over
 from runtime.tensor import MARKS, UNTRACKED, Tensor, ViewKind, wrap
 
 _new = object.__new__
@@ -143,6 +143,56 @@ def _check_overlap(tensor: Tensor) -> None:
             "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
             "Please clone() the tensor before performing the operation."
         )
+
+
+def check_overlap(target: Tensor, inputs: Sequence[Tensor], exclusive: bool = False) -> None:
+    """Refuse a write to memory that several elements refer to, or an input and the target in different places.
+
+    Raises:
+        RuntimeError: there is such an overlap.
+    """
+    _check_overlap(target)
+    check_partial_overlap(target, inputs, exclusive)
+
+
+def check_partial_overlap(target: Tensor, inputs: Sequence[Tensor], exclusive: bool = False) -> None:
+    """Refuse a write to memory that an input refers to in other places; only dense Tensors can be judged.
+
+    Args:
+        target: what is about to be written.
+        inputs: the other Tensors of the call.
+        exclusive: whether it may not be in the same places, either.
+
+    Raises:
+        RuntimeError: there is such an overlap.
+    """
+    for other in inputs:
+        if (other is target and not exclusive) or not shares(other, target):
+            continue
+        one, two = target._array, other._array
+        if not (_is_dense(one) and _is_dense(two)):
+            continue
+        start, other_start = one.__array_interface__["data"][0], two.__array_interface__["data"][0]
+        if start >= other_start + two.nbytes or other_start >= start + one.nbytes:
+            continue
+        same = start == other_start and one.nbytes == two.nbytes and one.strides == two.strides
+        if same and not exclusive:
+            continue
+        raise RuntimeError(
+            "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single "
+            "memory location. Please clone() the tensor before performing the operation."
+        )
+
+
+def _is_dense(array: np.ndarray) -> bool:
+    """Whether there are elements, each has a place of its own, and there are no gaps between them."""
+    expected = array.itemsize
+    dims = [(stride, size) for size, stride in zip(array.shape, array.strides, strict=True) if size != 1]
+    for stride, size in sorted(dims):
+        if stride != expected:
+            return False
+        expected *= size
+    return bool(array.size)
 
 
 def check_inplace(tensor: Tensor, needs_grad: bool, one_value: bool = False) -> None:

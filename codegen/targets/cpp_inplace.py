@@ -54,14 +54,18 @@ class _InplaceEntry(KernelEntry):
         """Ask whether the write may be done here, and keep what its derivative needs."""
         node, tensors = self.operator.node, self._tensors()
         lists = [cpp(name) for name in self.fast.optional_lists]
+        others = [name for name in tensors if name != self.target]
+        if self.operator.exclusive:
+            tests = [f"may_overlap(array_of({self.target}), array_of({name}))" for name in others]
+            self.out.when(" || ".join(tests), self._return_fall_back)
         if self.node is None or node is None or lists:
             tail = "".join(f" || (grad_enabled && any_requires_grad({name}))" for name in lists)
             self.out.assign("const bool recorded", "is_recorded(", tensors, f"){tail};")
-            self.out.when(f"recorded || !can_write({self.target}, false)", self._return_fall_back)
+            given = ", ".join((self.target, "false", *others))
+            self.out.when(f"recorded || !can_write({given})", self._return_fall_back)
             return
         edges = [cpp(edge.name) for edge in node.edges]
         self.out.assign("const bool recorded", "is_recorded(", edges, ");")
-        others = [name for name in tensors if name != self.target]
         given = ", ".join((self.target, "recorded", *others))
         self.out.when(f"!can_write({given})", self._return_fall_back)
         copied = str(self.operator.saves_self).lower()

@@ -165,6 +165,23 @@ class KernelEntry(Entry):
     def _compute(self) -> None:
         self._run_kernel()
         self.out.when("!result", self._return_fall_back)
+        self._lay_out()
+
+    def _lay_out(self) -> None:
+        """Let the result lie in memory as the operator's rule says."""
+        layout = self.operator.layout
+        if layout is None or self.fast.factory is not None:
+            return
+        operands = f"{{{', '.join(map(cpp, layout.arguments))}}}"
+        if layout.kind == "contiguous":
+            self.out.add("result = lie_contiguous(std::move(result));")
+        elif layout.kind == "iterated":
+            self.out.assign("result", "lie_iterated(", ["std::move(result)", operands], ");")
+        else:
+            rule = self.needs.name("runtime.layouts", layout.kind)
+            parts = [rule, "std::move(result)", str(len(layout.results)), operands]
+            self.out.assign("result", "lie_by(", parts, ");")
+        self.out.add("if (!result) return Ref();")
 
     def _run_kernel(self) -> None:
         """Declare `result`, and let a native kernel or the one in Python give it."""

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from codegen.formula.typed import Variable, VariableKind, walk
+from codegen.layouts import LayoutPlan
 from codegen.names import argument, python
 from codegen.names import packet as packet_name
 from codegen.plan import (
@@ -193,6 +194,7 @@ def _options(operator: OperatorPlan) -> list[str]:
         f"{key!r}: {module_alias(function.module)}.{function.name}" for key, function in operator.implementations
     )
     options = [f"kernels={{{kernels}}}"]
+    names = [parameter.name for parameter in operator.parameters]
     if operator.promotion is not None:
         named = operator.promotion.arguments
         options.append(f"promotion={(operator.promotion.kind, named)!r}")
@@ -224,6 +226,14 @@ def _options(operator: OperatorPlan) -> list[str]:
     if operator.batching is not None:
         batching = operator.batching
         options.append(f"batching={(batching.rule, batching.tensors, batching.dims)!r}")
+    if operator.exclusive:
+        options.append("exclusive=True")
+    if operator.out is not None:
+        options.append(f"out_dtype={operator.out_dtype!r}")
+    if operator.layout is not None:
+        layout = operator.layout
+        positions = tuple(names.index(name) for name in layout.arguments)
+        options.append(f"layout={(layout.kind, positions, layout.results)!r}")
     return options
 
 
@@ -286,7 +296,7 @@ def _fast_lines(operator: OperatorPlan, fast: FastPath, decline: str, given: int
         f"    result = {_call(operator, fast, arrays, operator.parameters[:given])}",
         "except Exception:",
         f"    {decline}",
-        *_wrap_lines(operator, decline),
+        *_wrap_lines(operator, fast, arrays, decline),
         *_record_lines(operator, fast, given),
         "return out",
     ]
@@ -400,14 +410,14 @@ def _dtype_of(factory: FactoryDtype) -> str:
     return "dtypes.get_default_dtype()" if factory.default is None else f"dtypes.{factory.default}"
 
 
-def _wrap_lines(operator: OperatorPlan, decline: str) -> list[str]:
+def _wrap_lines(operator: OperatorPlan, fast: FastPath, arrays: dict[str, str], decline: str) -> list[str]:
     """`out` of `result`; a result that is not as many as the operator has is left to the general path to refuse."""
     base = _base(operator) if operator.view is not None else None
     count = len(operator.schema.returns)
     several = "isinstance(result, (tuple, list))"
     if operator.returns_list or count > 1:
         misfit = f"not {several}" + ("" if operator.returns_list else f" or len(result) != {count}")
-        return [f"if {misfit}:", f"    {decline}", *_wrap_several_lines(operator, base)]
+        return [f"if {misfit}:", f"    {decline}", *_wrap_several_lines(operator, base, fast, arrays)]
     if base is not None:
         return [f"out = view_of(result, {base})"]
     return [
@@ -415,21 +425,64 @@ def _wrap_lines(operator: OperatorPlan, decline: str) -> list[str]:
         f"    if {several}:",
         f"        {decline}",
         "    result = asarray(result)",
+        *_layout_lines(operator.layout, fast, arrays),
         "out = new(Tensor)",
         "out._array = result",
         "out._base = out._edge = out._writes = out._extra = None",
     ]
 
 
-def _wrap_several_lines(operator: OperatorPlan, base: str | None) -> list[str]:
+def _wrap_several_lines(operator: OperatorPlan, base: str | None, fast: FastPath, arrays: dict[str, str]) -> list[str]:
     if operator.view == "multi":
         return [f"out = tuple([view_of(array, {base}, 'multi') for array in result])"]
+    layout = operator.layout
+    own = f"wrap({_laid_out(layout, 'asarray(array)', fast, arrays)})"
     if operator.returns_list:
-        return ["out = tuple([wrap(asarray(array)) for array in result])"]
-    wrapped = (
-        "None if array is None else wrap(asarray(array))" if operator.schema.masks_outputs else "wrap(asarray(array))"
-    )
-    return [f"out = {operator.function}_op.results([{wrapped} for array in result])"]
+        return [f"out = tuple([{own} for array in result])"]
+    if layout is not None and len(layout.results) != len(operator.schema.returns):
+        first = len(layout.results)
+        assert layout.results == tuple(range(first))
+        rest = f"wrap({_laid_out(LayoutPlan('contiguous', (), ()), 'asarray(array)', fast, arrays)})"
+        parts = f"*[{own} for array in result[:{first}]], *[{rest} for array in result[{first}:]]"
+        return [f"out = {operator.function}_op.results([{parts}])"]
+    if operator.schema.masks_outputs:
+        own = f"None if array is None else {own}"
+    return [f"out = {operator.function}_op.results([{own} for array in result])"]
+
+
+def _laid_out(layout: LayoutPlan | None, array: str, fast: FastPath, arrays: dict[str, str]) -> str:
+    """An array as it is to lie in memory."""
+    if layout is None:
+        return array
+    return f"layouts.{layout.kind}({', '.join([array, *_operands(layout, fast, arrays)])})"
+
+
+def _operands(layout: LayoutPlan, fast: FastPath, arrays: dict[str, str]) -> list[str]:
+    found = []
+    for name in layout.arguments:
+        text = argument(name)
+        if name in fast.lists:
+            found.append(f"*[each._array for each in {text}]")
+        elif name in fast.optional_lists:
+            found.append(f"*[None if each is None else each._array for each in {text}]")
+        elif name in fast.optionals:
+            found.append(f"None if {text} is None else {text}._array")
+        else:
+            found.append(arrays[name])
+    return found
+
+
+def _layout_lines(layout: LayoutPlan | None, fast: FastPath, arrays: dict[str, str]) -> list[str]:
+    """The layout of `result`. In the common case everything is contiguous, and only that is asked for."""
+    if layout is None or fast.factory is not None:
+        return []
+    if layout.kind == "contiguous":
+        return ["if not result.flags.c_contiguous:", "    result = layouts.contiguous(result)"]
+    line = f"result = {_laid_out(layout, 'result', fast, arrays)}"
+    if layout.kind != "iterated" or any(name not in arrays for name in layout.arguments):
+        return [line]
+    tests = [f"{arrays[name]}.flags.c_contiguous" for name in layout.arguments]
+    return [f"if not ({' and '.join(tests)}):" if len(tests) > 1 else f"if not {tests[0]}:", f"    {line}"]
 
 
 def _base(operator: OperatorPlan) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from runtime import ops
+from runtime.conversion import lies_in
 from runtime.random import Generator
 from runtime.tensor import Tensor
 from runtime.types import Device, DType, Layout, MemoryFormat
@@ -21,10 +22,10 @@ def normal_inplace(self: Tensor, mean: float = 0, std: float = 1, *, generator: 
 # Conversion.  The Tensor itself comes back where nothing has to change.
 
 
-def _converted(self: Tensor, dtype: DType | None, copy: bool) -> Tensor:
-    if not copy and (dtype is None or dtype is self.dtype):
+def _converted(self: Tensor, dtype: DType | None, copy: bool, memory_format: MemoryFormat | None = None) -> Tensor:
+    if not copy and (dtype is None or dtype is self.dtype) and lies_in(self, memory_format):
         return self
-    return ops._to_copy(self, dtype=dtype)
+    return ops._to_copy(self, dtype=dtype, memory_format=memory_format)
 
 
 def to_dtype(
@@ -34,7 +35,7 @@ def to_dtype(
     copy: bool = False,
     memory_format: MemoryFormat | None = None,
 ) -> Tensor:
-    return _converted(self, dtype, copy)
+    return _converted(self, dtype, copy, memory_format)
 
 
 def to_dtype_layout(
@@ -48,7 +49,7 @@ def to_dtype_layout(
     copy: bool = False,
     memory_format: MemoryFormat | None = None,
 ) -> Tensor:
-    return _converted(self, dtype, copy)
+    return _converted(self, dtype, copy, memory_format)
 
 
 def to_device(
@@ -59,7 +60,7 @@ def to_device(
     copy: bool = False,
     memory_format: MemoryFormat | None = None,
 ) -> Tensor:
-    return _converted(self, dtype, copy)
+    return _converted(self, dtype, copy, memory_format)
 
 
 def to_other(
@@ -69,7 +70,7 @@ def to_other(
     copy: bool = False,
     memory_format: MemoryFormat | None = None,
 ) -> Tensor:
-    return _converted(self, other.dtype, copy)
+    return _converted(self, other.dtype, copy, memory_format)
 
 
 def type_as(self: Tensor, other: Tensor) -> Tensor:

@@ -54,7 +54,7 @@ def rms_norm(
     added = dtypes.finfo(input.dtype).eps if eps is None else eps
     square = (input * input).mean(list(range(-count, 0)), True)
     out = input * (square + added).rsqrt()
-    return out if weight is None else out * weight
+    return (out if weight is None else out * weight).contiguous()
 
 
 def group_norm(
@@ -113,6 +113,8 @@ def native_dropout(input: Tensor, p: float, train: bool | None) -> tuple[Tensor,
     if p == 1:
         return ops.zeros_like(input), ops.zeros_like(input, dtype=dtypes.bool)
     kept = ops.bernoulli(ops.empty_like(input, dtype=dtypes.bool), 1 - p)
+    if not input.is_contiguous():  # the mask lies as the input does
+        kept = ops.copy(ops.empty_like(input, dtype=dtypes.bool), kept)
     return ops.native_dropout_backward(input, kept, 1 / (1 - p)), kept
 
 

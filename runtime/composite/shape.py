@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from runtime import dtypes, ops
+from runtime.conversion import lies_in
 from runtime.kernels._common import normalize_dim, normalize_dims
 from runtime.kernels.shape import broadcast_sizes, inferred_size
 from runtime.tensor import Tensor
+from runtime.types import MemoryFormat, contiguous_format, preserve_format
 
 # -- sizes
 
@@ -32,8 +34,12 @@ def view_as(self: Tensor, other: Tensor) -> Tensor:
     return self.view(other.shape)
 
 
-def contiguous(self: Tensor, *, memory_format: object = None) -> Tensor:
-    return self if self._array.flags.c_contiguous else ops._reshape_copy(self, self.shape)
+def contiguous(self: Tensor, *, memory_format: MemoryFormat | None = None) -> Tensor:
+    if memory_format is preserve_format:
+        raise RuntimeError("preserve memory format is unsupported by the contiguous operator")
+    if memory_format is None or memory_format is contiguous_format:
+        return self if self._array.flags.c_contiguous else ops._reshape_copy(self, self.shape)
+    return self if lies_in(self, memory_format) else self.clone(memory_format=memory_format)
 
 
 def expand_as(self: Tensor, other: Tensor) -> Tensor:

@@ -258,13 +258,14 @@ def test_in_place(name: str) -> None:
 
 def test_a_write_reads_nothing_that_it_has_written() -> None:
     x = runtime.arange(6.0)
-    x[1:].index_put_((runtime.arange(5),), x[:-1])
-    assert x.tolist() == [0, 0, 1, 2, 3, 4]
+    x[::2].index_put_((runtime.arange(3),), x[1::2])
+    assert x.tolist() == [1, 1, 3, 3, 5, 5]
     x = runtime.arange(6.0)
     x[1:].index_add_(0, runtime.arange(5), x[:-1].clone())
     assert x.tolist() == [0, 1, 3, 5, 7, 9]
     y = runtime.arange(4)
-    y.scatter_(0, y, y)  # the index is what is written
+    with pytest.raises(RuntimeError, match="refer to a single memory location"):
+        y.scatter_(0, y, y)  # the index is what is written
     assert y.tolist() == [0, 1, 2, 3]
 
 

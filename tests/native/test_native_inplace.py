@@ -131,8 +131,7 @@ def test_a_view_that_was_made_without_grad_is_not_written_with_it() -> None:
 def test_a_recorded_write_has_the_gradient_of_what_it_computes() -> None:
     makers: list[Callable[[Tensor], Any]] = [
         lambda y: y.mul_(y),
-        lambda y: y.mul_(y[0]),
-        lambda y: y.mul_(y.t()),
+        lambda y: y.mul_(y[:, :1]),
         lambda y: y.sub_(y, alpha=3),
     ]
     for make in makers:
@@ -158,25 +157,45 @@ def test_a_recorded_write_has_the_gradient_of_what_it_computes() -> None:
         z.sum().backward()
 
 
-def test_arguments_may_lie_in_the_memory_that_is_written() -> None:
+def test_arguments_may_lie_in_the_places_that_are_written() -> None:
     def fresh() -> Tensor:
         return runtime.arange(1.0, 10.0).reshape(3, 3)
 
     values = fresh().numpy()
     cases: list[tuple[Callable[[Tensor], Tensor], Any]] = [
         (lambda x: x.add_(x), values + values),
-        (lambda x: x.mul_(x.t()), values * values.T),
-        (lambda x: x.mul_(x[1]), values * values[1]),
-        (lambda x: x.div_(x[0, 1]), values / values[0, 1]),
-        (lambda x: x.sub_(x[:, :1]), values - values[:, :1]),
-        (lambda x: x.copy_(x.t()), values.T),
-        (lambda x: x.addcmul_(x, x.t(), value=2), values + 2 * values * values.T),
-        (lambda x: x.lerp_(x.t(), 0.25), values + 0.25 * (values.T - values)),
-        (lambda x: x.view(9)[1:].add_(x.view(9)[:-1]), (values.ravel()[1:] + values.ravel()[:-1])),
-        (lambda x: x.t().mul_(x), values.T * values),
+        (lambda x: x.mul_(x.view(3, 3)), values * values),
+        (lambda x: x.t().mul_(x.t()), values.T * values.T),
+        (lambda x: x[0].add_(x[1]), values[0] + values[1]),
+        (lambda x: x.sub_(x[:, :1]), values - values[:, :1]),  # it has gaps, and nobody can tell
     ]
     for write, wanted in cases:
         np.testing.assert_array_equal(write(fresh()).numpy(), wanted)
+
+
+@pytest.mark.parametrize("recorded", [False, True])
+def test_arguments_must_not_lie_over_a_part_of_what_is_written(recorded: bool) -> None:
+    cases: list[Callable[[Tensor], Any]] = [
+        lambda x: x.mul_(x.t()),
+        lambda x: x.mul_(x[1]),
+        lambda x: x.div_(x[0, 1]),
+        lambda x: x.copy_(x.t()),
+        lambda x: x.addcmul_(x, x.t(), value=2),
+        lambda x: x.lerp_(x.t(), 0.25),
+        lambda x: x.view(9)[1:].add_(x.view(9)[:-1]),
+        lambda x: x.t().mul_(x),
+        lambda x: x.detach()[1:].mul_(x[:2]),
+        lambda x: x.clamp_(x[1]),
+        lambda x: x.view(9)[1:].index_put_((runtime.arange(8),), x.view(9)[:-1]),
+        lambda x: x.view(9).__setitem__(slice(1, None), x.view(9)[:-1]),
+        lambda x: x.__setitem__(slice(None), x.t()),
+    ]
+    for write in cases:
+        x = runtime.arange(1.0, 10.0).reshape(3, 3).requires_grad_(recorded) * 1
+        before, version = x.tolist(), x._version
+        with pytest.raises(RuntimeError, match="some elements of the input tensor and the written-to tensor refer"):
+            write(x)
+        assert (x.tolist(), x._version) == (before, version)
 
 
 def test_memory_that_is_written_twice_is_refused() -> None:

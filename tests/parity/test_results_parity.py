@@ -1,9 +1,11 @@
-"""Results of every operator in memory: which of them PyTorch lets share memory with arguments, and so do ours."""
+"""Results of every operator in memory, beside PyTorch's: with which arguments they share it, and how they lie in it."""
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,7 +15,7 @@ from generated.registry import OPERATORS
 from runtime.dtypes import dtype as DType
 from runtime.registry import OperatorInfo
 from runtime.tensor import Tensor, wrap
-from runtime.testing import Sample, operator_function
+from runtime.testing import Sample, operator_function, sample_inputs
 from tests.results import edge_samples, share_memory, tensors_in
 
 torch = pytest.importorskip("torch")
@@ -87,3 +89,103 @@ def test_results_share_memory_with_the_same_arguments(info: OperatorInfo) -> Non
             assert [[share_memory(one, other) for one in own_given] for other in own_out] == wanted, sample.text
             wanted = [[one is other for one in given] for other in out]
             assert [[one is other for one in own_given] for other in own_out] == wanted, sample.text
+
+
+# -- where elements lie
+
+
+def permuted(*order: int) -> Lay:
+    """The same values with dimensions in another order in memory; `order` says from which the places are counted."""
+
+    def lay(array: np.ndarray) -> np.ndarray:
+        if not array.ndim:
+            return np.copy(array)
+        moved = list(dict.fromkeys(dim % array.ndim for dim in order))
+        places = [*[dim for dim in range(array.ndim) if dim not in moved], *moved]
+        return np.ascontiguousarray(array.transpose(places)).transpose(np.argsort(places))
+
+    return lay
+
+
+def cut(dim: int, step: int) -> Lay:
+    """The same values with gaps between them."""
+
+    def lay(array: np.ndarray) -> np.ndarray:
+        if not array.ndim:
+            return np.copy(array)
+        whole = np.zeros([size * step if i == dim % array.ndim else size for i, size in enumerate(array.shape)])
+        part = whole.astype(array.dtype)[(slice(None),) * (dim % array.ndim) + (slice(step - 1, None, step),)]
+        part[...] = array
+        return part
+
+    return lay
+
+
+def expanded(dim: int) -> Lay:
+    """The first values along a dimension, repeated."""
+
+    def lay(array: np.ndarray) -> np.ndarray:
+        if not array.size or not array.ndim:
+            return np.copy(array)
+        first = np.copy(np.take(array, [0], dim))
+        strides = [0 if i == dim % array.ndim else stride for i, stride in enumerate(first.strides)]
+        return np.ndarray(array.shape, array.dtype, first, 0, strides)
+
+    return lay
+
+
+def only(position: int, changed: Lay) -> Callable[[], Lay]:
+    """One of the Tensors in another layout, the others contiguous."""
+
+    def make() -> Lay:
+        count = iter(range(1_000))
+        return lambda array: changed(array) if next(count) == position else np.copy(array)
+
+    return make
+
+
+LAYOUTS: dict[str, Callable[[], Lay]] = {
+    "contiguous": lambda: np.copy,
+    "transposed": lambda: permuted(-1, -2),
+    "columns": lambda: permuted(-1, 0),
+    "turned": lambda: permuted(1, 2, 0),
+    "cut": lambda: cut(-1, 2),
+    "cut by rows": lambda: cut(0, 3),
+    "expanded": lambda: expanded(0),
+    "expanded by columns": lambda: expanded(-1),
+    **{
+        f"{name} {i}": only(i, lay)
+        for i in (0, 1)
+        for name, lay in (("turned", permuted(-1, 0)), ("flat", expanded(0)))
+    },
+}
+
+
+def deeper(info: OperatorInfo) -> list[Sample]:
+    """The samples, and those over matrices over three dimensions, too."""
+    more = [re.sub(r"\b([TDBI])\(3, 4\b", r"\1(2, 3, 4", text) for text in info.samples if "2, 3, 4" not in text]
+    texts = tuple(dict.fromkeys((*info.samples, *more)))
+    for dtype in ("float32", "complex64"):
+        if samples := sample_inputs(replace(info, samples=texts), dtype, requires_grad=False):
+            return samples
+    return []
+
+
+@pytest.mark.parametrize("info", OPERATORS.values(), ids=lambda info: info.name)
+def test_results_lie_in_memory_as_pytorchs(info: OperatorInfo) -> None:
+    """Strides say something where a dimension has several elements."""
+    for sample in deeper(info):
+        for name, lay in LAYOUTS.items():
+            if info.name == "as_strided" and name != "contiguous":
+                continue  # it is about the memory of the argument
+            try:
+                found = both(info, sample, lay)
+            except (RuntimeError, IndexError, ValueError, TypeError):
+                if "2, 3, 4" not in sample.text:
+                    raise
+                continue
+            for theirs_, ours_ in zip(found[1], found[3], strict=True) if found is not None else ():
+                if not theirs_.numel():
+                    continue
+                told = [[s for s, n in zip(t.stride(), t.shape, strict=True) if n > 1] for t in (theirs_, ours_)]
+                assert told[0] == told[1], (sample.text, name)

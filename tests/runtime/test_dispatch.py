@@ -192,7 +192,7 @@ def test_an_out_tensor_of_another_dtype_is_refused_as_it_was() -> None:
     with pytest.raises(RuntimeError, match="can't be cast"):
         torch.exp(torch.ones(2, 3), out=out)
     assert out.tolist() == [7, 8]
-    torch.exp(torch.zeros(2, 3), out=(wide := torch.ones(1, dtype=torch.float64)))
+    torch.exp(torch.zeros(2, 3), out=(wide := torch.ones(0, dtype=torch.float64)))
     assert wide.tolist() == [[1.0] * 3] * 2
 
 

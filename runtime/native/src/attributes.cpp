@@ -353,6 +353,7 @@ bool written_directly(PyObject* self, PyObject* index, PyObject* value) {
   }
   if (is_tensor(value)) {
     if (!is_plain(value) || as_tensor(value)->edge != Py_None || !same_dtype(self, value)) return false;
+    if (as_tensor(self)->next != nullptr && may_overlap(array, array_of(value))) return false;
     value = array_object(value);
   } else if (!is_element(array, value)) {
     return false;

@@ -161,7 +161,8 @@ inline Ref view_as(PyObject* self, PyObject* other) {
   return sizes ? late::view(self, sizes.get()) : Ref();
 }
 
-inline Ref contiguous(PyObject* self, PyObject*) {
+inline Ref contiguous(PyObject* self, PyObject* memory_format) {
+  if (memory_format != Py_None) return Ref();
   if (PyArray_IS_C_CONTIGUOUS(array_of(self))) return Ref::borrow(self);
   Ref sizes = sizes_of(self);
   return sizes ? late::reshape_copy(self, sizes.get()) : Ref();

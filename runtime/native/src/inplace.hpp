@@ -5,6 +5,9 @@
 
 #pragma once
 
+#include <algorithm>
+
+#include "copies.hpp"
 #include "core.hpp"
 #include "kernels.hpp"
 #include "sharing.hpp"
@@ -34,6 +37,15 @@ inline bool shares_memory(PyObject* self, PyObject* other) {
   return other != Py_None && writes != Py_None && as_tensor(other)->writes == writes;
 }
 
+// Whether a Tensor, or None, may lie over a part of the memory of `self`, which the general path refuses to write then.
+inline bool may_lie_over_part(PyObject* self, PyObject* other) {
+  if (other == Py_None || other == self || as_tensor(self)->next == nullptr) return false;
+  PyArrayObject *target = array_of(self), *given = array_of(other);
+  if (!may_overlap(target, given)) return false;
+  return PyArray_BYTES(target) != PyArray_BYTES(given) || !same_shape(target, given) ||
+         !std::equal(PyArray_STRIDES(target), PyArray_STRIDES(target) + PyArray_NDIM(target), PyArray_STRIDES(given));
+}
+
 }  // namespace detail
 
 // Whether a write is recorded: one of the Tensors requires grad; an optional one may be None.
@@ -49,7 +61,7 @@ bool can_write(PyObject* self, bool recorded, Others... others) {
   const Tensor* target = as_tensor(self);
   PyArrayObject* array = array_of(self);
   if (!detail::has_plain_count(target->writes) || !PyArray_ISWRITEABLE(array) ||
-      detail::repeats_elements(array)) {
+      detail::repeats_elements(array) || (detail::may_lie_over_part(self, others) || ...)) {
     return false;
   }
   if (!recorded) return !grad_enabled || target->base == Py_None || !requires_grad(target->base);
@@ -170,12 +182,10 @@ bool write_binary_scalar(PyObject* self, PyObject* number) {
 namespace kernels {
 
 struct addcmul {
-  static constexpr bool composed = true;
   template <class T>
   static T apply(T a, T b, T c, T value) { return a + b * c * value; }
 };
 struct addcdiv {
-  static constexpr bool composed = true;
   template <class T>
   static T apply(T a, T b, T c, T value) { return a + b / c * value; }
 };

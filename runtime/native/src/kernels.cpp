@@ -1,4 +1,4 @@
-// Element-wise calls: finding loops, laying results out as NumPy does, and walking operands of any strides.
+// Element-wise calls: finding loops, laying results out, and walking operands of any strides.
 
 #include "kernels.hpp"
 
@@ -9,6 +9,8 @@
 #define NO_IMPORT_UFUNC
 #define PY_UFUNC_UNIQUE_SYMBOL gradwright_ufunc
 #include <numpy/ufuncobject.h>
+
+#include "layouts.hpp"
 
 namespace gradwright {
 
@@ -158,8 +160,8 @@ bool broadcast(Walk& walk, const Operand* operands, int count) {
   return true;
 }
 
-// The order of memory that NumPy's shortest way gives a result: 'C' or 'F' where all operands with dimensions have one shape
-// and one order; 0 where it looks at strides.
+// The order of memory of a result, in short: 'C' or 'F' where all operands with dimensions have one shape and one order; 0
+// where strides have to be looked at.
 char simple_order(const Operand* operands, int count) {
   constexpr int kBoth = NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_F_CONTIGUOUS;
   PyArrayObject* first = nullptr;
@@ -177,52 +179,15 @@ char simple_order(const Operand* operands, int count) {
   return order == NPY_ARRAY_F_CONTIGUOUS ? 'F' : 'C';
 }
 
-// Whether the operands of a kernel made of several ufuncs give a result that does not depend on which came first: all of one
-// shape and order, some of them a single element repeated where the order is C.
-bool is_uniform(const Walk& walk, const Operand* operands, int count, char* order) {
-  *order = 0;
-  for (int k = 0; k < count; ++k) {
+// Dimensions from the innermost on, for a result in the order of the operands.
+void sort_walk(const Walk& walk, const Operand* operands, int* sorted) {
+  const auto step = [&](int k, int dim) -> npy_intp {
     PyArrayObject* array = operands[k].array;
-    if (array == nullptr) continue;
-    if (PyArray_NDIM(array) != walk.ndim || !std::equal(walk.shape, walk.shape + walk.ndim, PyArray_DIMS(array))) {
-      return false;
-    }
-    bool repeated = true;
-    for (int i = 0; i < walk.ndim; ++i) repeated = repeated && walk.steps[i][k] == 0;
-    const char own = repeated || PyArray_IS_C_CONTIGUOUS(array) ? 'C' : PyArray_IS_F_CONTIGUOUS(array) ? 'F' : 0;
-    if (own == 0 || (*order != 0 && own != *order)) return false;
-    *order = own;
-  }
-  return true;
-}
-
-// Dimensions from the innermost on as NumPy's iterator sorts them for a result in the order of the operands: by strides, C
-// order where operands do not agree or have none.
-void sort_dimensions(const Walk& walk, int* sorted) {
-  const int operands = walk.count - 1;
-  for (int i = 0; i < walk.ndim; ++i) sorted[i] = walk.ndim - 1 - i;
-  for (int i = 1; i < walk.ndim; ++i) {
-    const int moved = sorted[i];
-    int place = i;
-    for (int j = i - 1; j >= 0; --j) {
-      bool compared = false, inside = false;
-      for (int k = 0; k < operands; ++k) {
-        const npy_intp own = std::abs(walk.steps[moved][k]), other = std::abs(walk.steps[sorted[j]][k]);
-        if (own == 0 || other == 0) continue;
-        if (other <= own) {
-          inside = false;
-        } else if (!compared) {
-          inside = true;
-        }
-        compared = true;
-      }
-      if (!compared) continue;
-      if (!inside) break;
-      place = j;
-    }
-    std::copy_backward(sorted + place, sorted + i, sorted + i + 1);
-    sorted[place] = moved;
-  }
+    const int own = array == nullptr ? -1 : dim - (walk.ndim - PyArray_NDIM(array));
+    if (own < 0 || (PyArray_DIM(array, own) == 1 && walk.shape[dim] != 1)) return 0;
+    return std::abs(PyArray_STRIDE(array, own));
+  };
+  sort_dimensions(walk.ndim, walk.shape, walk.count - 1, step, sorted);
 }
 
 // Strides of a dense result whose dimensions lie in this order.
@@ -305,27 +270,16 @@ void run_walk(const Loop& loop, const Walk& walk, char* const* args, npy_intp si
 
 Ref run_loop(const Loop& loop, Operand* operands, int count, int type) {
   Walk walk;
-  int arrays = 0;
   for (int k = 0; k < count; ++k) {
-    if (operands[k].array == nullptr) continue;
-    if (!PyArray_ISALIGNED(operands[k].array)) return declined(kOddLayout);
-    ++arrays;
+    if (operands[k].array != nullptr && !PyArray_ISALIGNED(operands[k].array)) return declined(kOddLayout);
   }
   if (!broadcast(walk, operands, count)) return declined(kOddLayout);
   int sorted[kMostDims];
-  char order = 0;
-  if (loop.composed && arrays > 1) {
-    if (!is_uniform(walk, operands, count, &order)) return declined(kOddLayout);
-  } else {
-    order = simple_order(operands, count);
-  }
-  if (order != 0) {
+  if (const char order = simple_order(operands, count); order != 0) {
     canonical_order(walk.ndim, order, sorted);
   } else {
-    sort_dimensions(walk, sorted);
+    sort_walk(walk, operands, sorted);
   }
-  // The ufuncs that such a kernel is made of may place dimensions of size 1 differently.
-  if (loop.composed && order != 'C' && std::count(walk.shape, walk.shape + walk.ndim, 1) > 0) return declined(kOddLayout);
   PyArray_Descr* descr = PyArray_DescrFromType(loop.result);
   if (descr == nullptr) return Ref();
   npy_intp strides[kMostDims];

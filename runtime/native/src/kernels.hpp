@@ -73,7 +73,6 @@ struct square {
   static inline Ufunc ufunc{"square", 1, takes::kNumbers};
 };
 struct cube {
-  static constexpr bool composed = true;
   template <class T>
   static T apply(T a) { return a * a * a; }
 };
@@ -109,7 +108,6 @@ struct sqrt {
   static inline Ufunc ufunc{"sqrt", 1, takes::kFloatsAndComplex};
 };
 struct rsqrt {
-  static constexpr bool composed = true;
   template <class T>
   static T apply(T a) { return T(1) / std::sqrt(a); }
 };
@@ -190,7 +188,6 @@ struct power {
 };
 
 struct sgn {
-  static constexpr bool composed = true;
   template <class T>
   static T apply(T a) { return T(a > T(0)) - T(a < T(0)); }
 };
@@ -275,7 +272,6 @@ struct fmin {
 };
 // Operands: x, the lowest and the highest value.
 struct hardtanh {
-  static constexpr bool composed = true;
   template <class T>
   static T apply(T a, T low, T high) { return minimum::apply(maximum::apply(a, low), high); }
 };
@@ -285,17 +281,14 @@ struct relu {
   static T apply(T a) { return maximum::apply(a, T(0)); }
 };
 struct threshold {
-  static constexpr bool composed = true;
   template <class T>
   static T apply(T a, T bound, T value) { return a <= bound ? value : a; }
 };
 struct threshold_backward {
-  static constexpr bool composed = true;
   template <class T>
   static T apply(T grad, T a, T bound) { return a <= bound ? T(0) : grad; }
 };
 struct leaky_relu {
-  static constexpr bool composed = true;
   template <class T>
   static T apply(T a, T slope) {
     const T below = a * slope;
@@ -303,27 +296,22 @@ struct leaky_relu {
   }
 };
 struct hardsigmoid {
-  static constexpr bool composed = true;
   template <class T>
   static T apply(T a) { return hardtanh::apply(a + T(3), T(0), T(6)) / T(6); }
 };
 struct hardswish {
-  static constexpr bool composed = true;
   template <class T>
   static T apply(T a) { return hardtanh::apply(a + T(3), T(0), T(6)) * a / T(6); }
 };
 struct hardshrink {
-  static constexpr bool composed = true;
   template <class T>
   static T apply(T a, T bound) { return std::fabs(a) <= bound ? T(0) : a; }
 };
 struct tanh_backward {
-  static constexpr bool composed = true;
   template <class T>
   static T apply(T grad, T output) { return grad * (T(1) - output * output); }
 };
 struct sigmoid_backward {
-  static constexpr bool composed = true;
   template <class T>
   static T apply(T grad, T output) { return grad * ((T(1) - output) * output); }
 };
@@ -461,7 +449,6 @@ struct erf {
   }
 };
 struct gelu_by_erf {
-  static constexpr bool composed = true;
   static constexpr bool only_float = true;
   template <class T>
   static T apply(T x) { return (erf::apply(x * T(kSqrtHalf)) + T(1)) * (x * T(0.5)); }
@@ -511,8 +498,8 @@ struct gelu_backward_by_tanh {
 
 // -- running them
 
-// `operands` into a new array; the shapes broadcast. Null without an exception where NumPy's rules for the layout of the
-// result are not known here, or shapes do not fit: then NumPy decides.
+// `operands` into a new array, which lies as they do; the shapes broadcast. Null without an exception where shapes do not
+// fit or elements are not aligned: then NumPy decides.
 struct Operand {
   PyArrayObject* array = nullptr;  // null: a number
   double number = 0;
@@ -534,7 +521,7 @@ inline bool is_dense(PyArrayObject* array) { return PyArray_IS_C_CONTIGUOUS(arra
 // Reasons to decline.
 inline constexpr char kNoLoop[] = "no loop for these dtypes";
 inline constexpr char kOddNumber[] = "a number that is no float and no int of up to 53 bits";
-inline constexpr char kOddLayout[] = "a layout for which NumPy decides how the result lies";
+inline constexpr char kOddLayout[] = "shapes that do not broadcast, or elements that are not aligned";
 
 namespace detail {
 

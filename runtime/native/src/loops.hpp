@@ -44,8 +44,6 @@ struct Loop {
   LoopFunction function = nullptr;
   void* data = nullptr;
   int result = NPY_NOTYPE;  // NumPy's number of the result's element type
-  // The Python kernel is made of several ufuncs, each of which lays its result out anew.
-  bool composed = false;
   bool in_place = true;  // the result may be an operand
   // The same around the caches, where there is such a loop: the result is dense, and no operand; operands are dense or
   // single elements.
@@ -307,13 +305,6 @@ struct Levels {
 #endif
 };
 
-// Functions that stand for several ufuncs of NumPy's say so.
-template <class F>
-constexpr bool is_composed() {
-  if constexpr (requires { F::composed; }) return F::composed;
-  return IsBlock<F>;
-}
-
 template <class F, class T>
 LoopFunction streaming_loop() {
   if constexpr (kCanStream && IsPointwise<F>) return Levels<StreamingBody<F, T>>::best();
@@ -321,8 +312,8 @@ LoopFunction streaming_loop() {
 }
 
 template <class F, class T>
-inline const Loop own_loop = {Levels<detail::Body<F, T>>::best(), nullptr,         kTypeNumber<T>,
-                              is_composed<F>(),                   !IsBlock<F>, streaming_loop<F, T>()};
+inline const Loop own_loop = {Levels<detail::Body<F, T>>::best(), nullptr, kTypeNumber<T>, !IsBlock<F>,
+                              streaming_loop<F, T>()};
 
 // Functions that are exact enough for float alone say so.
 template <class F>
