@@ -245,11 +245,16 @@ def selu(self: Tensor) -> Tensor:
 
 def prelu(self: Tensor, weight: Tensor) -> Tensor:
     """`x`, and below 0 `weight * x`, with one weight for all or one for each channel (dimension 1)."""
-    if weight.dim() == 1 and self.dim() > 1:
-        if weight.shape[0] not in (1, self.shape[1]):
+    if weight.dim() > 1:
+        raise RuntimeError(f"prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = {weight.dim()}")
+    if weight.numel() != 1:
+        if self.dim() == 0:
+            raise RuntimeError("Not allow zero-dim input tensor.")
+        channels = self.shape[1] if self.dim() > 1 else 1
+        if weight.numel() != channels:
             raise RuntimeError(
-                f"Mismatch of parameter numbers and input channel size. Found parameter numbers = {weight.shape[0]} "
-                f"and channel size = {self.shape[1]}."
+                f"Mismatch of parameter numbers and input channel size. Found parameter numbers = {weight.numel()} "
+                f"and channel size = {channels}."
             )
-        weight = weight.reshape([-1] + [1] * (self.dim() - 2))
+    weight = weight.reshape([-1] + [1] * (self.dim() - 2) if self.dim() > 1 else [1] * self.dim())
     return ops.where(self > 0, self, weight * self)

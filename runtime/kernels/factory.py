@@ -136,6 +136,10 @@ def linspace(start: Number, end: Number, steps: int, dtype: DType) -> Array:
 def logspace(start: Number, end: Number, steps: int, base: float, dtype: DType) -> Array:
     """`base` raised to `linspace`."""
     exact = np.dtype(np.complex128 if dtype.kind == "c" else np.float64)
+    if dtype.kind == "b" and steps > 1:
+        raise NotImplementedError("\"logspace_cpu\" not implemented for 'Bool'")
+    if dtype.kind in "iu":  # as in linspace, the ends are integers, and what lies between them is not
+        start, end = int(_real(start)), int(_real(end))
     return np.power(exact.type(base), linspace(start, end, steps, exact)).astype(dtype)
 
 
@@ -153,12 +157,19 @@ def eye_m(n: int, m: int, dtype: DType) -> Array:
     return np.eye(n, m, dtype=dtype)
 
 
+def _check_index_type(name: str, dtype: DType | None) -> None:
+    if dtype is not None and dtype not in (np.int32, np.int64):
+        raise NotImplementedError(f"\"{name}\" not implemented for '{type_name(dtype)}'")
+
+
 def tril_indices(row: int, col: int, offset: int = 0, dtype: DType | None = None) -> Array:
+    _check_index_type("tril_indices", dtype)
     checked_sizes([row, col])
     return np.stack(np.tril_indices(row, offset, col)).astype(dtype or np.int64)
 
 
 def triu_indices(row: int, col: int, offset: int = 0, dtype: DType | None = None) -> Array:
+    _check_index_type("triu_indices", dtype)
     checked_sizes([row, col])
     return np.stack(np.triu_indices(row, offset, col)).astype(dtype or np.int64)
 

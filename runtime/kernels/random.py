@@ -82,6 +82,8 @@ def randint_low_generator(low: int, high: int, size: Sequence[int], generator: R
     """Integers in [low, high)."""
     if low >= high:
         raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
+    if dtype.kind == "c":
+        raise RuntimeError("check_random_bounds handles only integral, floating-point and boolean types")
     if dtype.kind in "iub":
         least, most = (0, 1) if dtype.kind == "b" else (np.iinfo(dtype).min, np.iinfo(dtype).max)
         for name, value in (("from", low), ("to - 1", high - 1)):
@@ -104,6 +106,8 @@ def randint(high: int, size: Sequence[int], dtype: DType) -> Array:
 
 def randperm_generator(n: int, generator: Random, dtype: DType) -> Array:
     checked_sizes([n])
+    if dtype.kind in "bc":
+        raise NotImplementedError(f"\"randperm\" not implemented for '{type_name(dtype)}'")
     return _source(generator).permutation(n).astype(dtype, copy=False)
 
 

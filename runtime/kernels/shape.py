@@ -56,9 +56,11 @@ def broadcast_sizes(left: Sequence[int], right: Sequence[int]) -> list[int]:
 
 def view(self: Array, size: Sequence[int]) -> Array:
     try:
-        if self.flags.c_contiguous:
-            return self.reshape(size)  # never a copy, and said so in a third of the time
-        return self.reshape(size, copy=False)
+        # Of an array in order, never a copy, and said so in a third of the time.
+        made = self.reshape(size) if self.flags.c_contiguous else self.reshape(size, copy=False)
+        if made.shape != size and made.shape != (sizes := inferred_size(size, self.size)):
+            raise ValueError(sizes)
+        return made
     except ValueError:
         sizes = inferred_size(size, self.size)
         if self.size == 0:

@@ -277,6 +277,11 @@ def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float 
         raise ValueError(f'Padding mode "{mode}" doesn\'t take in value argument')
     if mode not in ("reflect", "replicate", "circular"):
         raise NotImplementedError(f"Unrecognised padding mode {mode}")
+    if len(pad) // 2 not in (input.dim() - 1, input.dim() - 2) or len(pad) > 6:
+        raise NotImplementedError(
+            "Only 2D, 3D, 4D, 5D padding with non-constant padding are supported for now: the batch, or batch and "
+            f"channels, are not padded; got {len(pad)} numbers for an input of dimension {input.dim()}"
+        )
     out = input
     for number in range(len(pad) // 2):
         dim = input.dim() - 1 - number
@@ -288,6 +293,10 @@ def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float 
 
 def _padded_places(mode: str, size: int, before: int, after: int, dim: int) -> Tensor:
     """Where the elements of a padded dimension come from."""
+    if size + before + after < (0 if mode == "circular" else 1):
+        raise RuntimeError(
+            f"padding ({before}, {after}) of dimension {dim} of size {size} leaves a size of {size + before + after}"
+        )
     places = ops.arange(-before, size + after)
     if mode == "replicate":
         return places.clamp(0, size - 1)
@@ -297,8 +306,9 @@ def _padded_places(mode: str, size: int, before: int, after: int, dim: int) -> T
             f"Padding size should be at most {limit} for mode '{mode}', but got: padding ({before}, {after}) at "
             f"dimension {dim} of size {size}"
         )
-    if mode == "circular":
-        return places.remainder(size)
+    if mode == "circular":  # what negative numbers cut off is not repeated at the other end
+        first, end = max(-before, 0), size - max(-after, 0)
+        return (places - first).remainder(max(end - first, 1)) + first
     return (size - 1) - ((size - 1) - places.abs()).abs()
 
 
