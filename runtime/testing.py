@@ -91,6 +91,7 @@ class _Maker:
         low: float = -2.0,
         high: float = 2.0,
         complex: bool = True,
+        half: bool = True,
         dtype: str | None = None,
     ) -> Tensor:
         """Random values without ties: evenly spread over the range, jittered and shuffled; or special ones."""
@@ -141,7 +142,7 @@ def sample_inputs(
     for text in info.samples:
         if _OF_DTYPE.search(text) and given.kind_name not in info.dtypes:
             continue
-        if "complex=False" in text and given.is_complex:
+        if any(f"{kind}=False" in text for kind in ("complex", "half") if given.kind_name == kind):
             continue
         samples.append(make_sample(info, text, given, requires_grad, values))
     return samples
