@@ -50,7 +50,13 @@ def supported(info: OperatorInfo, dtype: str) -> list[tuple[Sample, Any, tuple[T
     for sample in sample_inputs(info, dtype):
         runtime.manual_seed(0)
         function, inputs = as_function(info, sample)
-        if inputs and function(*inputs):
+        try:
+            taken = bool(inputs) and bool(function(*inputs))
+        except RuntimeError as error:  # of a part that has no half precision, such as singular values
+            if dtype not in HALVES or "not implemented for" not in str(error):
+                raise
+            continue
+        if taken:
             found.append((sample, seeded(function) if info.random else function, inputs))
     return found
 
@@ -451,7 +457,17 @@ def assert_alike(found: Any, wanted: Any, close: float, what: Any) -> None:
 
 # Factors are chosen by size, and what is divided by a number that should be 0 is nothing but rounding.
 BY_ROUNDING = frozenset(
-    ("linalg_inv", "linalg_inv_ex", "inverse", "_linalg_solve_ex", "linalg_solve", "linalg_solve_triangular")
+    (
+        "linalg_inv",
+        "linalg_inv_ex",
+        "inverse",
+        "_linalg_solve_ex",
+        "linalg_solve",
+        "linalg_solve_triangular",
+        "_linalg_svd",
+        "linalg_svd",
+        "linalg_svdvals",
+    )
 )
 OTHER_LIMITS = frozenset(("nan_to_num",))  # an infinity becomes the largest number of the dtype
 
@@ -599,6 +615,8 @@ def test_half_precision_is_float32_rounded(info: OperatorInfo, dtype: str) -> No
             found, wanted = outcome(info, sample), outcome(info, in_float32(sample, half))
             if isinstance(wanted, type):
                 assert found is wanted, what
+                continue
+            if info.composite and found in (RuntimeError, NotImplementedError):  # of a part that has no half precision
                 continue
             if values == "special" and info.composite and any(t.isinf().any() or t.isnan().any() for t in wanted):
                 continue  # at which step an infinity comes in depends on the steps
