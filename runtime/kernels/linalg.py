@@ -257,7 +257,10 @@ def linalg_inv_ex(A: Array, check_errors: bool = False) -> tuple[Array, Array]:
 def linalg_svd(
     A: Array, full_matrices: bool = False, compute_uv: bool = True, driver: str | None = None
 ) -> tuple[Array, Array, Array]:
-    """U, S and V^H with A = U S V^H, S from the largest down; U and V^H are empty where nobody asks for them."""
+    """U, S and V^H with A = U S V^H, S from the largest down; U and V^H are empty where nobody asks for them.
+
+    S is contiguous, and the matrices lie column by column.
+    """
     if A.ndim < 2:
         raise RuntimeError("linalg.svd: The input tensor A must have at least 2 dimensions.")
     if driver is not None:
@@ -266,7 +269,7 @@ def linalg_svd(
         empty = np.empty(0, A.dtype)
         return empty, np.linalg.svd(A, compute_uv=False), empty
     U, S, Vh = np.linalg.svd(A, full_matrices=full_matrices)
-    return U, S, Vh
+    return U.swapaxes(-1, -2).copy().swapaxes(-1, -2), S, Vh.swapaxes(-1, -2).copy().swapaxes(-1, -2)
 
 
 def linalg_cholesky_ex(self: Array, upper: bool = False, check_errors: bool = False) -> tuple[Array, Array]:
