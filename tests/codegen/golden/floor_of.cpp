@@ -5,6 +5,8 @@ Ref floor_of_default_(PyObject* self_) {
   }
   Ref result = run_for_array(py::floor_of_default_kernel_, array_object(self_));
   if (!result) return fall_back(entries::floor_of_default_, self_);
+  result = lie_contiguous(std::move(result));
+  if (!result) return Ref();
   Ref out = new_tensor(std::move(result));
   if (!out) return Ref();
   if (grad_enabled && requires_grad(self_)) {

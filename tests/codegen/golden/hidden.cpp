@@ -44,6 +44,8 @@ Ref hidden_default_(PyObject* self_) {
   }
   Ref result = run_for_array(py::hidden_default_kernel_, array_object(self_));
   if (!result) return fall_back(entries::hidden_default_, self_);
+  result = lie_contiguous(std::move(result));
+  if (!result) return Ref();
   Ref out = new_tensor(std::move(result));
   if (!out) return Ref();
   if (grad_enabled && requires_grad(self_)) {

@@ -84,6 +84,8 @@ Ref highest_default_(PyObject* self_, PyObject* dim_) {
   }
   Ref result = run(py::highest_default_kernel_, array_object(self_), dim_);
   if (!result) return fall_back(entries::highest_default_, self_, dim_);
+  result = lie_contiguous(std::move(result));
+  if (!result) return Ref();
   if (!has_results(result.get(), 2)) return fall_back(entries::highest_default_, self_, dim_);
   Ref tensors = tensor_list(result.get());
   if (!tensors) return Ref();

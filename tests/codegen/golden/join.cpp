@@ -9,6 +9,8 @@ Ref join_default_(PyObject* tensors_, PyObject* dim_) {
   if (!tensors_arrays) return Ref();
   Ref result = run_for_array(py::join_default_kernel_, tensors_arrays.get(), dim_);
   if (!result) return fall_back(entries::join_default_, tensors_, dim_);
+  result = lie_contiguous(std::move(result));
+  if (!result) return Ref();
   Ref out = new_tensor(std::move(result));
   if (!out) return Ref();
   if (grad_enabled && any_requires_grad(tensors_)) {

@@ -88,6 +88,8 @@ Ref mul_Scalar_(PyObject* self_, PyObject* other_) {
   Ref result = binary_scalar<kernels::mul>(self_, other_);
   if (!result) result = run_for_array(py::mul_Scalar_kernel_, array_object(self_), other_);
   if (!result) return fall_back(entries::mul_Scalar_, self_, other_);
+  result = lie_contiguous(std::move(result));
+  if (!result) return Ref();
   Ref out = new_tensor(std::move(result));
   if (!out) return Ref();
   if (grad_enabled && requires_grad(self_)) {

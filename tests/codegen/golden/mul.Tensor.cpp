@@ -111,6 +111,8 @@ Ref mul_Tensor_(PyObject* self_, PyObject* other_) {
   if (!result)
     result = run_for_array(py::mul_Tensor_kernel_, array_object(self_), array_object(other_));
   if (!result) return fall_back(entries::mul_Tensor_, self_, other_);
+  result = lie_contiguous(std::move(result));
+  if (!result) return Ref();
   Ref out = new_tensor(std::move(result));
   if (!out) return Ref();
   if (grad_enabled && (requires_grad(self_) || requires_grad(other_))) {

@@ -85,6 +85,8 @@ Ref norm_of_default_(PyObject* input_, PyObject* weight_) {
   Ref result =
       run_for_array(py::norm_of_default_kernel_, array_object(input_), array_or_none(weight_));
   if (!result) return fall_back(entries::norm_of_default_, input_, weight_);
+  result = lie_contiguous(std::move(result));
+  if (!result) return Ref();
   Ref out = new_tensor(std::move(result));
   if (!out) return Ref();
   if (grad_enabled && (requires_grad(input_) || requires_grad_or_none(weight_))) {

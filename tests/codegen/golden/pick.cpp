@@ -11,6 +11,8 @@ Ref pick_default_(PyObject* self_, PyObject* places_, PyObject* values_) {
   Ref result = run_for_array(py::pick_default_kernel_, array_object(self_), places_arrays.get(),
                              array_object(values_));
   if (!result) return fall_back(entries::pick_default_, self_, places_, values_);
+  result = lie_contiguous(std::move(result));
+  if (!result) return Ref();
   Ref out = new_tensor(std::move(result));
   if (!out) return Ref();
   if (grad_enabled && (requires_grad(self_) || requires_grad(values_))) {
@@ -26,7 +28,7 @@ Ref pick__default_(PyObject* self_, PyObject* places_, PyObject* values_) {
     return fall_back(entries::pick__default_, self_, places_, values_);
   }
   const bool recorded = is_recorded(self_, values_) || (grad_enabled && any_requires_grad(places_));
-  if (recorded || !can_write(self_, false))
+  if (recorded || !can_write(self_, false, values_))
     return fall_back(entries::pick__default_, self_, places_, values_);
   Ref places_arrays = array_list(places_);
   if (!places_arrays) return Ref();

@@ -76,6 +76,8 @@ Ref sharpen_default_(PyObject* self_, PyObject* by_) {
   }
   Ref result = run_for_array(py::sharpen_default_kernel_, array_object(self_), by_);
   if (!result) return fall_back(entries::sharpen_default_, self_, by_);
+  result = lie_contiguous(std::move(result));
+  if (!result) return Ref();
   Ref out = new_tensor(std::move(result));
   if (!out) return Ref();
   if (grad_enabled && requires_grad(self_)) {

@@ -89,6 +89,8 @@ Ref shrink_default_(PyObject* self_, PyObject* lambd_, PyObject* mode_) {
   }
   Ref result = run_for_array(py::shrink_default_kernel_, array_object(self_), lambd_, mode_);
   if (!result) return fall_back(entries::shrink_default_, self_, lambd_, mode_);
+  result = lie_contiguous(std::move(result));
+  if (!result) return Ref();
   Ref out = new_tensor(std::move(result));
   if (!out) return Ref();
   if (grad_enabled && requires_grad(self_)) {

@@ -95,6 +95,8 @@ Ref total_default_(PyObject* self_, PyObject* dim_, PyObject* keepdim_, PyObject
     result = run_for_array(py::total_default_kernel_, array_object(self_), dim_, keepdim_,
                            dtype_numpy.get());
   if (!result) return fall_back(entries::total_default_, self_, dim_, keepdim_, dtype_);
+  result = lie_contiguous(std::move(result));
+  if (!result) return Ref();
   Ref out = new_tensor(std::move(result));
   if (!out) return Ref();
   if (grad_enabled && requires_grad(self_)) {
