@@ -205,7 +205,7 @@ class FastPath:
     `number` (as float, or int64), `weak` (as float, beside Scalars).  Scalars are Python's ints and floats.  `absent`
     names the arguments that have to be None; `optional_dtypes` those that may be a dtype or None. The Tensors in
     `limited` are of one of the kinds of element types in `takes` (`codegen.model.DTYPE_KINDS`). In `optional_lists`
-    there may be None beside Tensors. A factory takes no Tensor: its `integers` are Python's ints, and its kernel gets a
+    there may be None beside Tensors. `integers` are Python's ints. A factory takes no Tensor, and its kernel gets a
     dtype in any case. What is `seeded` draws random numbers, which those who stand around the calls of a thread may
     want to do otherwise. `in_float32`: float16 and bfloat16 are computed in float32, by the general path (and no
     `takes` has told them apart already).
@@ -821,6 +821,8 @@ def _plan_fast_path(function: NativeFunction, kind: str, in_float32: bool) -> Fa
             return None
         found.setdefault(kind_of_argument, []).append(argument.name)
     names = {kind: tuple(found.get(kind, ())) for kind in _FAST_KINDS}
+    optional = {argument.name for argument in function.schema.arguments if isinstance(argument.type, OptionalType)}
+    integers = tuple(name for name in names["integers"] if name not in optional)
     seeded = "nondeterministic_seeded" in function.tags
     tensors, scalars, dtypes = names["tensors"], names["scalars"], names["optional_dtypes"]
     if not tensors and not names["lists"]:
@@ -829,7 +831,7 @@ def _plan_fast_path(function: NativeFunction, kind: str, in_float32: bool) -> Fa
         return FastPath(
             scalars=(*scalars, *names["floats"]), int_lists=names["int_lists"], absent=names["absent"],
             optional_dtypes=dtypes, seeded=seeded, factory=_factory_dtype(function, dtypes[0]),
-            integers=names["integers"],
+            integers=integers,
         )  # fmt: skip
     limited = _limited(function, (*tensors, *names["optionals"]))
     if limited is None:
@@ -839,7 +841,7 @@ def _plan_fast_path(function: NativeFunction, kind: str, in_float32: bool) -> Fa
         takes = tuple(kind for kind in takes if kind != "half")
     path = FastPath(
         tensors=tensors, optionals=names["optionals"], scalars=scalars, int_lists=names["int_lists"],
-        dtype_arguments=names["dtype_arguments"], seeded=seeded, limited=limited, takes=takes,
+        dtype_arguments=names["dtype_arguments"], seeded=seeded, integers=integers, limited=limited, takes=takes,
         in_float32=in_float32 and not limited,
     )  # fmt: skip
     if limited and dtypes:  # what a call asks for decides

@@ -79,7 +79,8 @@ const NodeClass HighestBackward0::table = {
 
 // highest(Tensor self, int dim) -> (Tensor values, Tensor indices)
 Ref highest_default_(PyObject* self_, PyObject* dim_) {
-  if (!(!entries::highest_default_.replaced && is_plain(self_) && is_not_half(self_))) {
+  if (!(!entries::highest_default_.replaced && is_plain(self_) && PyLong_CheckExact(dim_) &&
+        is_not_half(self_))) {
     return fall_back(entries::highest_default_, self_, dim_);
   }
   Ref result = run(py::highest_default_kernel_, array_object(self_), dim_);

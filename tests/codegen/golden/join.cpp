@@ -2,7 +2,7 @@
 
 // join(Tensor[] tensors, int dim=0) -> Tensor
 Ref join_default_(PyObject* tensors_, PyObject* dim_) {
-  if (!(!entries::join_default_.replaced && all_plain(tensors_))) {
+  if (!(!entries::join_default_.replaced && all_plain(tensors_) && PyLong_CheckExact(dim_))) {
     return fall_back(entries::join_default_, tensors_, dim_);
   }
   Ref tensors_arrays = array_list(tensors_);
