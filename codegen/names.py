@@ -19,11 +19,12 @@ from codegen.schema.types import OperatorName
 _WORDS = frozenset((
     "AttributeError", "Exception", "any", "complex", "enumerate", "float", "int", "isinstance", "len", "list", "tuple",
     "type",
-    "Geometry", "LEAF", "Tensor", "all_plain", "all_plain_or_none", "any_edge", "asarray", "check_versions", "choose",
-    "dtypes", "float32", "float64", "foreign_operand", "freed_error", "given", "grad_mode", "int64", "int_tuple",
-    "interest", "layouts", "math", "missing_helper", "modified_error", "ndarray", "new", "next_sequence_nr", "nodes",
-    "not_implemented_error", "numbers", "operators", "ops", "optional_real_numbers", "plain", "real_numbers",
-    "set_edges", "shapes_of", "unpack_result", "versions_of", "view_of", "wrap", "zeros_for", "zeros_of",
+    "Geometry", "LEAF", "Tensor", "all_plain", "all_plain_or_none", "any_edge", "asarray", "check_attached",
+    "check_versions", "choose", "dtypes", "float32", "float64", "foreign_operand", "freed_error", "given", "grad_mode",
+    "int64", "int_tuple", "interest", "layouts", "math", "missing_helper", "modified_error", "ndarray", "new",
+    "next_sequence_nr", "nodes", "not_implemented_error", "numbers", "operators", "ops", "optional_real_numbers",
+    "plain", "real_numbers", "set_edges", "shapes_of", "unpack_result", "versions_of", "view_of", "wrap", "zeros_for",
+    "zeros_of",
     "absent", "args", "array", "arrays", "common", "each", "edge", "error", "kind", "kwargs", "node", "out", "outputs",
     "result", "version",
 ))  # fmt: skip

@@ -6,7 +6,7 @@ from typing import Any
 
 from runtime import dtypes, ops
 from runtime.tensor import Tensor
-from runtime.types import Device, DType, MemoryFormat, check_device, preserve_format
+from runtime.types import Device, DType, MemoryFormat, check_device, lies_in
 
 _NAMES = ("device", "dtype", "non_blocking", "copy")
 
@@ -36,11 +36,6 @@ def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     if not copy and (dtype is None or dtype is self.dtype) and lies_in(self, memory_format):
         return self
     return ops._to_copy(self, dtype=self.dtype if dtype is None else dtype, memory_format=memory_format)
-
-
-def lies_in(self: Tensor, memory_format: MemoryFormat | None) -> bool:
-    """Whether the elements lie in memory in the order that is asked for."""
-    return memory_format is None or memory_format is preserve_format or self.is_contiguous(memory_format)
 
 
 def read_arguments(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[DType | None, bool]:

@@ -15,11 +15,18 @@ if TYPE_CHECKING:
     aten: Any
 else:
 
-    def __getattr__(name: str) -> Any:
-        if name.startswith("__") and name.endswith("__"):
-            raise AttributeError(f"module 'runtime.ops' has no attribute '{name}'")
-        from runtime.overloads import namespace
+    def _lookup(names: dict[str, Any], error: type[AttributeError]) -> Any:
+        """The module's `__getattr__`. All it uses are local names: an operator may be called `globals`."""
 
-        # Kept as an attribute, which can be deleted, too; the next look makes it again.
-        found = globals()[name] = namespace(name)
-        return found
+        def __getattr__(name: str) -> Any:
+            if name.startswith("__") and name.endswith("__"):
+                raise error(f"module 'runtime.ops' has no attribute '{name}'")
+            from runtime.overloads import namespace
+
+            # Kept as an attribute, which can be deleted, too; the next look makes it again.
+            found = names[name] = namespace(name)
+            return found
+
+        return __getattr__
+
+    __getattr__ = _lookup(globals(), AttributeError)

@@ -6,9 +6,12 @@ import operator
 import threading
 from collections.abc import Iterable
 from functools import cache
-from typing import Any, SupportsIndex, TypeAlias, overload
+from typing import TYPE_CHECKING, Any, SupportsIndex, TypeAlias, overload
 
 from runtime.dtypes import dtype
+
+if TYPE_CHECKING:
+    from runtime.tensor import Tensor
 
 __all__ = [
     "Size",
@@ -221,6 +224,11 @@ contiguous_format = memory_format("contiguous_format")
 preserve_format = memory_format("preserve_format")
 channels_last = memory_format("channels_last")
 channels_last_3d = memory_format("channels_last_3d")
+
+
+def lies_in(self: Tensor, memory_format: MemoryFormat | None) -> bool:
+    """Whether the elements lie in memory in the order that is asked for."""
+    return memory_format is None or memory_format is preserve_format or self.is_contiguous(memory_format)
 
 
 class NamedResult(tuple[Any, ...]):

@@ -28,7 +28,7 @@ _CONTAINERS = frozenset(("list", "tuple", "reversed", "iter", "next", "set", "zi
 _CONTAINER_METHODS = frozenset(("copy", "index", "count", "items", "keys", "values", "get", "pop"))
 _GROWING_METHODS = frozenset(("append", "extend", "insert", "add", "update"))
 _CONSTANT_FUNCTIONS = frozenset(("len", "isinstance", "range", "type", "id", "hasattr"))
-# Modules whose functions look at shapes and dtypes only.
+# Modules whose functions look at shapes, strides and dtypes only.
 _FACT_MODULES = ("runtime.dtypes", "runtime.types")
 
 

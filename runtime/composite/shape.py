@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from runtime import dtypes, ops
-from runtime.conversion import lies_in
 from runtime.kernels._common import normalize_dim, normalize_dims
 from runtime.kernels.shape import broadcast_sizes, inferred_size
 from runtime.tensor import Tensor
-from runtime.types import MemoryFormat, contiguous_format, preserve_format
+from runtime.types import MemoryFormat, contiguous_format, lies_in, preserve_format
 
 # -- sizes
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import dis
 import json
 import keyword
 import os
@@ -26,6 +27,7 @@ from codegen.plan import Plan
 from codegen.schema.parser import parse_schema
 from codegen.schema.types import OperatorName
 from documents import copy_tree
+from runtime import ops
 from runtime.node import Node
 
 ROOT = Path(__file__).parents[2]
@@ -284,6 +286,11 @@ def made(tree: Path, words: Sequence[str]) -> Path:
 @pytest.fixture(scope="module")
 def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made(tmp_path_factory.mktemp("names"), hostile())
+
+
+def test_no_operator_hides_what_the_module_of_operators_uses() -> None:
+    looked_up = [code.argval for code in dis.get_instructions(ops.__getattr__) if code.opname == "LOAD_GLOBAL"]
+    assert looked_up == []
 
 
 def test_names_in_python(tree: Path) -> None:
