@@ -19,7 +19,7 @@ from codegen.linear.formulas import ZERO_OPERATORS
 from codegen.model import NativeFunction
 from codegen.names import python
 from codegen.samples import parse_sample
-from codegen.schema.types import ListType, SchemaKind
+from codegen.schema.types import SchemaKind
 from codegen.source import Diagnostics, ParseError, Text
 from codegen.vocabulary import COMPOSITE_KEYS, did_you_mean
 
@@ -127,15 +127,16 @@ def check_variants(functions: Iterable[NativeFunction], diagnostics: Diagnostics
                     span, f"'{function.name}' has an argument 'out', and so has '{name}'",
                     hint="give the argument another name",
                 )  # fmt: skip
-            several = len(function.schema.returns) != 1 or isinstance(function.schema.returns[0].type, ListType)
+            other = declared.get(str(name))
+            if other is not None and other.variant_of == function.name:
+                continue
+            self_and_results = [value.type for value in (*function.schema.arguments[:1], *function.schema.returns)]
+            several = len(self_and_results) != 2 or self_and_results[0] != self_and_results[1]
             if name.is_inplace and several and function.schema.kind is SchemaKind.FUNCTIONAL:
                 diagnostics.error(
                     span, f"'{name}' can not be made: '{function.name}' has several results, and 'self' becomes one",
                     hint="leave it out",
                 )  # fmt: skip
-                continue
-            other = declared.get(str(name))
-            if other is not None and other.variant_of == function.name:
                 continue
             bases = (base, f"{base}_", *((base[:-1], f"{base}_functional") if function.schema.writes else ()))
             again = name.is_inplace and function.schema.kind is not SchemaKind.FUNCTIONAL

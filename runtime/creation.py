@@ -232,9 +232,10 @@ def _dtype_of(data: Any) -> DType:
     if _is_sequence(data):
         return _common_dtype(data)
     try:
-        return dtypes.dtype_of_number(data)
+        found = dtypes.dtype_of_number(data)
     except TypeError:
         raise RuntimeError(f"Could not infer dtype of {type(data).__name__}") from None
+    return dtypes.int64 if found is dtypes.uint64 else found  # which refuses what is beyond it
 
 
 def _common_dtype(data: Any) -> DType:
