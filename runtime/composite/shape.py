@@ -185,6 +185,8 @@ def rot90(self: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
     first, second = (normalize_dim(dim, self.dim()) for dim in dims)
     if first == second:
         raise RuntimeError(f"expected rotation dims to be different, but got dim0 = {dims[0]} and dim1 = {dims[1]}")
+    if not -(2**63) <= k < 2**63:
+        raise ValueError("Overflow when unpacking long long")
     turns = k % 4
     if turns == 0:
         return self.clone()

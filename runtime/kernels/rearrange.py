@@ -89,6 +89,8 @@ def flip(self: Array, dims: Sequence[int]) -> Array:
 def roll(self: Array, shifts: Sequence[int], dims: Sequence[int] = ()) -> Array:
     if not shifts:
         raise RuntimeError("`shifts` required")
+    if not all(-(2**63) <= shift < 2**63 for shift in shifts):  # NumPy takes any
+        raise OverflowError("a shift is counted by an int64")
     if not dims:
         if len(shifts) != 1:
             raise RuntimeError(f"shifts and dimensions must align. shifts: {len(shifts)}, dims:{len(dims)}")

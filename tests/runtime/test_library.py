@@ -378,7 +378,7 @@ def test_a_custom_operator_can_be_made_again() -> None:
 def test_results_are_checked_against_the_schema(lib: Library) -> None:
     lib.define("two(Tensor x) -> (Tensor, Tensor)")
     lib.impl("two", lambda x: (x,), "CPU")
-    with pytest.raises(RuntimeError, match="expected 2 results, but the kernel returned 1\n  schema: "):
+    with pytest.raises(RuntimeError, match="expected 2 results, but the kernel returned 1 result\n  schema: "):
         ops_of(lib).two(torch.ones(1))
     lib.define("list(Tensor x) -> Tensor[]")
     lib.impl("list", lambda x: (x, np.ones(1)), "CPU")

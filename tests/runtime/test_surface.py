@@ -278,6 +278,14 @@ def test_integers_that_no_operator_takes(number: int) -> None:
     t, m = tensor([1.0, 2.0, 3.0]), runtime.ones(2, 2)
     for call in (
         lambda: t.sum(number),
+        lambda: t.mean(dim=number),
+        lambda: t.amax(number),
+        lambda: t.logsumexp(number),
+        lambda: t.squeeze(number),
+        lambda: t.roll(number),
+        lambda: t.roll(number, 0),
+        lambda: t.roll(0, number),
+        lambda: m.rot90(number),
         lambda: t.unsqueeze(number),
         lambda: t.transpose(0, number),
         lambda: m.diagonal(number),
@@ -293,6 +301,11 @@ def test_integers_that_no_operator_takes(number: int) -> None:
     with pytest.raises(ValueError, match="Overflow"):
         t[number] = 1.0
     for call in (
+        lambda: t.sum([number]),
+        lambda: t.amax((number,)),
+        lambda: t.roll([number]),
+        lambda: t.roll((number,), (0,)),
+        lambda: t.roll((0,), (number,)),
         lambda: t.permute(number),
         lambda: t.flip(number),
         lambda: t.expand(number, 3),

@@ -130,6 +130,10 @@ def test_operator_against_loop(name: str) -> None:
                 with pytest.raises(RuntimeError, match="boolean mask"):
                     _compare(info, sample, varied, in_dim)
                 continue
+            if "(a!)" in info.schema and all(tensor is not tensors[0] for tensor in varied):
+                with pytest.raises(RuntimeError, match="inplace arithmetic"):
+                    _compare(info, sample, varied, in_dim)
+                continue
             _compare(info, sample, varied, in_dim)
 
 

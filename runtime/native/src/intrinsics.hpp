@@ -184,7 +184,9 @@ inline bool all_ints(PyObject* list) {
 // A list of ints as kernels take it: a tuple. `convert` is runtime.dispatch.int_tuple.
 inline Ref int_tuple(PyObject* value, PyObject* convert, PyObject* size) {
   if (PyTuple_CheckExact(value)) return Ref::borrow(value);
-  if (PyLong_CheckExact(value) && PyLong_CheckExact(size)) {
+  int overflow = 0;
+  if (PyLong_CheckExact(value) && PyLong_CheckExact(size) &&
+      (PyLong_AsLongLongAndOverflow(value, &overflow), overflow == 0)) {
     Ref one(PyTuple_Pack(1, value));
     const long count = PyLong_AsLong(size);
     return count == 1 || !one ? std::move(one) : Ref(PySequence_Repeat(one.get(), count));
