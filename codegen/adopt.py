@@ -200,9 +200,12 @@ def _with_declared_variants(functions: Sequence[NativeFunction], own: Collection
     of a view (`t_`) makes a Tensor a view of itself.
     """
     functional: dict[object, list[NativeFunction]] = {}
+    writing: dict[object, list[NativeFunction]] = {}  # some argument, but not for the result
     for function in functions:
         if function.schema.kind is SchemaKind.FUNCTIONAL:
             functional.setdefault(_variant_key(function.schema), []).append(function)
+        elif function.schema.kind is SchemaKind.MUTABLE:
+            writing.setdefault(_variant_key(function.schema), []).append(function)
     found: dict[str, dict[SchemaKind, NativeFunction]] = {}
     for function in functions:
         kind = function.schema.kind
@@ -210,6 +213,8 @@ def _with_declared_variants(functions: Sequence[NativeFunction], own: Collection
             candidates = functional.get(_variant_key(function.schema), [])
             if kind is SchemaKind.OUT:
                 candidates = [f for f in candidates if not f.schema.is_view]
+            elif any(len(f.schema.returns) > 1 for f in candidates):  # `self` becomes the one result of the other
+                candidates = writing.get(_variant_key(function.schema), candidates)
             same = [f for f in candidates if f.name.overload == function.name.overload] or candidates
             if same:
                 found.setdefault(str(same[0].name), {}).setdefault(kind, function)
