@@ -130,8 +130,8 @@ def check_variants(functions: Iterable[NativeFunction], diagnostics: Diagnostics
             other = declared.get(str(name))
             if other is not None and other.variant_of == function.name:
                 continue
-            self_and_results = [value.type for value in (*function.schema.arguments[:1], *function.schema.returns)]
-            several = len(self_and_results) != 2 or self_and_results[0] != self_and_results[1]
+            results = [result.type for result in function.schema.returns]
+            several = results != [argument.type for argument in function.schema.arguments[:1]]
             if name.is_inplace and several and function.schema.kind is SchemaKind.FUNCTIONAL:
                 diagnostics.error(
                     span, f"'{name}' can not be made: '{function.name}' has several results, and 'self' becomes one",
