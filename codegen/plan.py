@@ -780,7 +780,7 @@ def _out_dtype(function: NativeFunction) -> str:
     """As its entry says; else factories compute in the dtype of `out=`, and element-wise operators cast to it."""
     if function.out_dtype is not None:
         return function.out_dtype
-    if any(argument.name == "pin_memory" for argument in function.schema.arguments):
+    if function.schema.is_factory:
         return "given"
     return "cast" if "pointwise" in function.tags else "exact"
 

@@ -66,10 +66,11 @@ def _release_lines(node: NodePlan) -> list[str]:
     for variable in node.saved:
         if not variable.is_freed:
             continue
+        attribute = f"self.{slot(variable.name)}"
         if variable.shape == "optional" or _condition(variable, node) is not None:
-            lines += [f"    if self._{variable.name} is not None:", f"        del self._{variable.name}"]
+            lines += [f"    if {attribute} is not None:", f"        del {attribute}"]
         else:
-            lines.append(f"    del self._{variable.name}")
+            lines.append(f"    del {attribute}")
     return ["try:", *lines, "except AttributeError:", "    pass  # another thread was first"] if lines else []
 
 
@@ -223,7 +224,7 @@ def _unpack_lines(variable: SavedVariable, node: NodePlan) -> list[str]:
     if variable.shape in ("tensor", "optional"):
         version = f"{name}._writes is not None and {name}._writes[0] != {attribute}_version"
         modified = f"raise modified_error(self, {variable.name!r}, {name}, {attribute}_version)"
-        edge = next((f"self._{_edge_name(e)}" for e in node.edges if e.name == variable.name), None)
+        edge = next((f"self.{_edge_slot(e)}" for e in node.edges if e.name == variable.name), None)
         if edge is None:
             return [f"if {name} is not None and {version}:", f"    {modified}"]
         return [

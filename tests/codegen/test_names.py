@@ -323,6 +323,24 @@ def test_slots_are_no_attributes_of_nodes(name: str) -> None:
     assert names.slot(name.removeprefix("_")) not in dir(Node)
 
 
+def test_nodes_use_the_slots_that_they_have(tree: Path) -> None:
+    """A misspelled one would be found only where a saved argument was written, or a graph is run a second time."""
+    module = ast.parse((tree / "generated" / "nodes.py").read_text(encoding="utf-8"))
+    used: set[tuple[str, str]] = set()
+    for node in [each for each in module.body if isinstance(each, ast.ClassDef)]:
+        (slots,) = (
+            ast.literal_eval(each.value)
+            for each in node.body
+            if isinstance(each, ast.Assign) and ast.unparse(each.targets[0]) == "__slots__"
+        )
+        known = {*slots, *dir(Node), *(each.name for each in node.body if isinstance(each, ast.FunctionDef))}
+        found = [each for each in ast.walk(node) if isinstance(each, ast.Attribute)]
+        used |= {
+            (node.name, each.attr) for each in found if ast.unparse(each.value) == "self" and each.attr not in known
+        }
+    assert used == set()
+
+
 def test_names_stay_apart() -> None:
     words = [word + "_" * count for word in hostile() for count in range(4)]
     for spelled in (names.python, names.argument, names.local, names.slot, names.packet, names.cpp):
