@@ -8,13 +8,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 from hypothesis import HealthCheck, given, note, settings
 from hypothesis import strategies as st
 from hypothesis.errors import InvalidArgument
 
-torch = pytest.importorskip("torch")
-
-import runtime  # noqa: E402
+import runtime
 
 pytestmark = pytest.mark.parity
 

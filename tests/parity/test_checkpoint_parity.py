@@ -10,8 +10,6 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("torch.utils.checkpoint")
-
 import runtime
 from tests.parity.both import assert_same
 

@@ -10,9 +10,6 @@ import numpy as np
 import pytest
 
 import runtime
-
-pytest.importorskip("torch")
-
 from tests.parity.both import assert_same
 
 pytestmark = pytest.mark.parity

@@ -8,9 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-torch = pytest.importorskip("torch")
-
-from documents import ROOT  # noqa: E402
+from documents import ROOT
 
 pytestmark = pytest.mark.parity
 

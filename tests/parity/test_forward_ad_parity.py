@@ -7,10 +7,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
-torch = pytest.importorskip("torch")
-
-import runtime  # noqa: E402
+import runtime
 
 pytestmark = pytest.mark.parity
 

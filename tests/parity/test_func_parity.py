@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 import runtime
 
-torch = pytest.importorskip("torch")
 pytestmark = pytest.mark.parity
 
 Body = Callable[[Any], Any]

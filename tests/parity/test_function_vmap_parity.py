@@ -6,8 +6,6 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("torch")
-
 from tests.parity.both import assert_same, assert_same_results
 
 pytestmark = pytest.mark.parity

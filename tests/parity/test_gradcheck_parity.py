@@ -8,10 +8,9 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+import torch
 
-torch = pytest.importorskip("torch")
-
-import runtime  # noqa: E402
+import runtime
 
 pytestmark = pytest.mark.parity
 

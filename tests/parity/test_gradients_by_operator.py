@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 import runtime
 from codegen import pipeline
@@ -25,7 +26,6 @@ from runtime.registry import OperatorInfo
 from runtime.tensor import Tensor
 from runtime.testing import Sample, sample_inputs
 
-torch = pytest.importorskip("torch")
 # PyTorch's own out= kernels, in second derivatives of losses.
 pytestmark = [pytest.mark.parity, pytest.mark.filterwarnings("ignore:An output with one or more elements was resized")]
 

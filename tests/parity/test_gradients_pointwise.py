@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 import runtime
 
-torch = pytest.importorskip("torch")
 pytestmark = pytest.mark.parity
 
 inf, nan = math.inf, math.nan

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 import runtime
 from generated import operators
@@ -16,7 +17,6 @@ from runtime.registry import OperatorInfo
 from runtime.tensor import Tensor
 from runtime.testing import sample_inputs
 
-torch = pytest.importorskip("torch")
 pytestmark = pytest.mark.parity
 
 HALVES = ("float16", "bfloat16")

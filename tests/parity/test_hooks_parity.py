@@ -8,8 +8,6 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("torch")
-
 from tests.parity.both import assert_same
 
 pytestmark = pytest.mark.parity

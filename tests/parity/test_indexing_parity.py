@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import runtime
 from runtime.indexing import getitem, setitem
 
-torch = pytest.importorskip("torch")
 pytestmark = pytest.mark.parity
 
 Index = tuple[Any, Any]  # the same index for Gradwright and for PyTorch

@@ -10,9 +10,6 @@ import pytest
 from two_modules import attempt, compare
 
 import runtime
-
-pytest.importorskip("torch")
-
 from tests.parity.both import assert_same
 
 pytestmark = pytest.mark.parity

@@ -7,10 +7,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 import runtime
-
-torch: Any = pytest.importorskip("torch")
 
 pytestmark = pytest.mark.parity
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+import torch
 
 import runtime
 from generated import operators
@@ -15,7 +16,6 @@ from runtime.registry import OperatorInfo
 from runtime.tensor import Tensor
 from runtime.testing import sample_inputs
 
-torch = pytest.importorskip("torch")
 pytestmark = pytest.mark.parity
 
 INTEGERS = ("uint8", "int8", "int16", "int32", "int64")

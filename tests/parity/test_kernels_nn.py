@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 import runtime
 import runtime.nn.functional
 from runtime import conversion
 
-torch = pytest.importorskip("torch")
 pytestmark = pytest.mark.parity
 
 _RANDOM = np.random.default_rng(0)

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 from runtime.kernels import activation, arithmetic, comparison, exponential, special, trigonometric
 from runtime.kernels import complex as complex_kernels
 
-torch = pytest.importorskip("torch")
 pytestmark = pytest.mark.parity
 
 Case = tuple[str, Callable[..., Any], Callable[..., Any], str]

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 from runtime.kernels import linalg, ordering, rearrange, reduction, shape
 
-torch = pytest.importorskip("torch")
 pytestmark = pytest.mark.parity
 
 INF, NAN = float("inf"), float("nan")

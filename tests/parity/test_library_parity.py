@@ -9,10 +9,9 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
+import torch
 
 import runtime
-
-torch = pytest.importorskip("torch")
 
 pytestmark = pytest.mark.parity
 

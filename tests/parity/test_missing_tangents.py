@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 import runtime
 from generated import operators
@@ -15,7 +16,6 @@ from runtime.registry import OperatorInfo
 from runtime.testing import Sample, sample_inputs
 from tests.parity.test_gradients_by_operator import Side, mapped, to_numpy, to_torch, torch_operator
 
-torch = pytest.importorskip("torch")
 pytestmark = pytest.mark.parity
 
 SPECIAL = (0.0, float("inf"), -float("inf"), 1e300, -0.0, 1.0)

@@ -9,8 +9,6 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("torch")
-
 from tests.parity.both import assert_same, outcome
 
 pytestmark = pytest.mark.parity

@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 from two_modules import assert_same, attempt, compare, warned
 
 import runtime
 
-torch = pytest.importorskip("torch")
 pytestmark = pytest.mark.parity
 
 Library = Any

@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 from two_modules import attempt, compare
 
-torch = pytest.importorskip("torch")
 pytestmark = pytest.mark.parity
 
 DTYPES = ["float32", "float64", "float16", "bfloat16", "int64", "bool"]

@@ -12,10 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 
-torch = pytest.importorskip("torch")
-
-import runtime  # noqa: E402
+import runtime
 
 pytestmark = [
     pytest.mark.parity,

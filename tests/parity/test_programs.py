@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 import runtime
 
-torch = pytest.importorskip("torch")
 pytestmark = pytest.mark.parity
 
 # `x` is arange(12.).reshape(3, 4), `i` is tensor([2, 0]), `F` is nn.functional.

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 import runtime
 from runtime.autograd import grad
 
-torch = pytest.importorskip("torch")
 pytestmark = pytest.mark.parity
 
 INF, NAN = float("inf"), float("nan")

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 from generated.registry import OPERATORS
 from runtime.dtypes import dtype as DType
@@ -18,7 +19,6 @@ from runtime.tensor import Tensor, wrap
 from runtime.testing import Sample, operator_function, sample_inputs
 from tests.results import edge_samples, share_memory, tensors_in
 
-torch = pytest.importorskip("torch")
 pytestmark = [pytest.mark.parity, pytest.mark.filterwarnings("ignore")]
 
 # PyTorch's kernels write behind their arrays when sizes do not fit.

@@ -7,8 +7,6 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("torch")
-
 from runtime.testing import sample_inputs
 from tests.parity.both import assert_same
 from tests.parity.test_gradients_by_operator import (

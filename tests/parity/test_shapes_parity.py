@@ -9,7 +9,6 @@ import pytest
 
 from tests.parity.both import assert_same
 
-pytest.importorskip("torch")
 pytestmark = [pytest.mark.parity, pytest.mark.filterwarnings("ignore")]
 
 SIZES: list[Callable[[Any], Any]] = [

@@ -6,13 +6,12 @@ import itertools
 
 import numpy as np
 import pytest
+import torch
 
 import runtime
 import runtime.creation
 from runtime import dtypes
 from runtime.types import Size
-
-torch = pytest.importorskip("torch")
 
 pytestmark = pytest.mark.parity
 

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 import runtime
 
-torch = pytest.importorskip("torch")
 pytestmark = pytest.mark.parity
 
 VALUES = [1, 3, np.int32(2), 0, -1, 2.0, True, "a", None, 2**40, -(2**40)]

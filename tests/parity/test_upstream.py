@@ -30,8 +30,6 @@ from codegen import pipeline
 from codegen.formula.typed import HelperCall, OperatorCall, walk
 from codegen.targets import cpp
 
-torch = pytest.importorskip("torch")
-
 pytestmark = pytest.mark.parity
 ROOT = Path(__file__).parents[2]
 FOLDER = packaged()

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 from two_modules import attempt, compare
 
-torch = pytest.importorskip("torch")
 pytestmark = pytest.mark.parity
 
 

@@ -124,11 +124,16 @@ int traverse(PyObject* self, visitproc visit, void* arg) {
   return traverse_base(self, visit, arg);
 }
 
-int clear(PyObject* self) {
-  Node* node = as_node(self);
+// What a generated Node saved, and where its gradients go.
+void drop_graph(Node* node) {
   if (node->cls->release != nullptr) node->cls->release(node, true);
   PyObject** edges = edges_of(node);
   for (int i = 0; i < node->cls->edges; ++i) Py_CLEAR(edges[i]);
+}
+
+int clear(PyObject* self) {
+  Node* node = as_node(self);
+  drop_graph(node);
   return clear_base(self);
 }
 
@@ -139,9 +144,7 @@ void dealloc(PyObject* self) {
   PyObject_GC_UnTrack(self);
   if (node->weakrefs != nullptr) PyObject_ClearWeakRefs(self);
   Py_TRASHCAN_BEGIN(self, dealloc);
-  if (node->cls->release != nullptr) node->cls->release(node, true);
-  PyObject** edges = edges_of(node);
-  for (int i = 0; i < node->cls->edges; ++i) Py_CLEAR(edges[i]);
+  drop_graph(node);
   drop_members(node);
   PyObject_GC_Del(self);
   Py_DECREF(type);
