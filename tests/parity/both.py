@@ -62,6 +62,18 @@ def assert_same_results(body: Body) -> None:
     assert_same(body)
 
 
+def doubled(torch: Any, backward: Callable[[Any], Any], name: str = "Doubled") -> Any:
+    """An autograd Function, of the class `name`, that multiplies by 2 and saves nothing."""
+
+    class Doubled(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            return x * 2
+
+    Doubled.backward = staticmethod(lambda ctx, grad: backward(grad))
+    return type(name, (Doubled,), {})
+
+
 def _compare(actual: Any, expected: Any, place: str) -> None:
     if isinstance(expected, np.ndarray):
         assert isinstance(actual, np.ndarray), (place, actual)

@@ -270,23 +270,8 @@ def compare(text: str) -> None:
             np.testing.assert_allclose(have, want, rtol=10 * tolerance, atol=tolerance, equal_nan=True)
 
 
-@pytest.mark.parametrize("text", cases(INDEXING))
-def test_indexing(text: str) -> None:
-    compare(text)
-
-
-@pytest.mark.parametrize("text", cases(NN))
-def test_nn(text: str) -> None:
-    compare(text)
-
-
-@pytest.mark.parametrize("text", cases(LOSSES))
-def test_losses(text: str) -> None:
-    compare(text)
-
-
-@pytest.mark.parametrize("text", cases(FACTORIES))
-def test_factories(text: str) -> None:
+@pytest.mark.parametrize("text", [case for text in (INDEXING, NN, LOSSES, FACTORIES) for case in cases(text)])
+def test_kernel(text: str) -> None:
     compare(text)
 
 

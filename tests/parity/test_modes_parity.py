@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.parity.both import assert_same, outcome
+from tests.parity.both import assert_same, doubled, outcome
 
 pytestmark = pytest.mark.parity
 
@@ -195,16 +195,10 @@ def test_nan() -> None:
 
 
 def failing(torch: Any) -> Any:
-    class Failing(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx: Any, x: Any) -> Any:
-            return x * 2
+    def fail(grad: Any) -> Any:
+        raise RuntimeError("no way back")
 
-        @staticmethod
-        def backward(ctx: Any, grad: Any) -> Any:
-            raise RuntimeError("no way back")
-
-    return Failing
+    return doubled(torch, fail, "Failing")
 
 
 def warned(body: Callable[[Any], Any], torch: Any) -> str:
@@ -235,16 +229,7 @@ def test_the_warning_shows_calls_that_led_to_a_second_derivative() -> None:
     import runtime
 
     def first(library: Any) -> Any:
-        class Outer(library.autograd.Function):
-            @staticmethod
-            def forward(ctx: Any, x: Any) -> Any:
-                return x * 2
-
-            @staticmethod
-            def backward(ctx: Any, grad: Any) -> Any:
-                return failing(library).apply(grad)
-
-        return Outer.apply(leaf(library))
+        return doubled(library, failing(library).apply, "Outer").apply(leaf(library))
 
     def body(library: Any) -> Any:
         y = first(library)

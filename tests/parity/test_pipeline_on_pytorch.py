@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import os
 import random
@@ -23,14 +22,6 @@ from codegen.source import Diagnostics
 
 pytestmark = pytest.mark.parity
 ROOT = Path(__file__).parents[2]
-
-
-@pytest.fixture(scope="module")
-def packaged() -> Path:
-    specification = importlib.util.find_spec("torchgen")
-    if specification is None or specification.origin is None:
-        pytest.skip("needs the torchgen package of PyTorch")
-    return Path(specification.origin).parent / "packaged"
 
 
 def test_every_error_has_a_place(packaged: Path, tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 from pathlib import Path
 
 import pytest
@@ -12,14 +11,6 @@ from codegen.source import Diagnostics, SourceFile
 from codegen.vocabulary import TAGS
 
 pytestmark = pytest.mark.parity
-
-
-@pytest.fixture(scope="module")
-def packaged() -> Path:
-    specification = importlib.util.find_spec("torchgen")
-    if specification is None or specification.origin is None:
-        pytest.skip("needs the torchgen package of PyTorch")
-    return Path(specification.origin).parent / "packaged"
 
 
 def loaded(path: Path, diagnostics: Diagnostics) -> SourceFile:

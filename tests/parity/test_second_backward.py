@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from runtime.testing import sample_inputs
-from tests.parity.both import assert_same
+from tests.parity.both import assert_same, doubled
 from tests.parity.test_gradients_by_operator import (
     ON_PYTORCHS_FORMULAS,
     TESTED,
@@ -163,16 +163,7 @@ def test_function(saves: str, reads: bool) -> None:
 @pytest.mark.parametrize("name", ["_raw_saved_tensors", "saved_tensors"])
 def test_saved_tensors_of_a_function_that_saved_none(name: str) -> None:
     def body(torch: Any) -> Any:
-        class Double(torch.autograd.Function):
-            @staticmethod
-            def forward(ctx: Any, a: Any) -> Any:
-                return a * 2
-
-            @staticmethod
-            def backward(ctx: Any, grad: Any) -> Any:
-                return grad * 2
-
-        y = Double.apply(torch.ones(2, 3, requires_grad=True))
+        y = doubled(torch, lambda grad: grad * 2).apply(torch.ones(2, 3, requires_grad=True))
         assert len(getattr(y.grad_fn, name)) == 0
         y.backward(torch.ones_like(y))
         getattr(y.grad_fn, name)

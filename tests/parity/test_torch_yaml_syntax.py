@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
 from collections import defaultdict
 from pathlib import Path
@@ -24,23 +23,19 @@ ENTRIES = 687
 FORMULAS = 1378
 
 
-def _load(name: str) -> list[dict[str, Any]]:
-    found = importlib.util.find_spec("torchgen")
-    if found is None or found.submodule_search_locations is None:
-        pytest.skip("torchgen is not installed")
-    path = Path(found.submodule_search_locations[0], "packaged", name)
+def _load(path: Path) -> list[dict[str, Any]]:
     entries: list[dict[str, Any]] = yaml.load(path.read_text(encoding="utf-8"), Loader=yaml.CSafeLoader)
     return entries
 
 
 @pytest.fixture(scope="module")
-def signatures() -> list[str]:
-    return [entry["func"] for entry in _load("ATen/native/native_functions.yaml")]
+def signatures(packaged: Path) -> list[str]:
+    return [entry["func"] for entry in _load(packaged / "ATen/native/native_functions.yaml")]
 
 
 @pytest.fixture(scope="module")
-def entries() -> list[dict[str, Any]]:
-    return _load("autograd/derivatives.yaml")
+def entries(packaged: Path) -> list[dict[str, Any]]:
+    return _load(packaged / "autograd/derivatives.yaml")
 
 
 def _bare(text: str) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from runtime import views
+from runtime.autograd import Function
 from runtime.linear import edge_of
 from runtime.modes import grad_mode
 from runtime.node import LEAF, Node, next_sequence_nr
@@ -25,6 +26,20 @@ def leaf(*values: Any, dtype: str = "float64", shape: tuple[int, ...] | None = N
 def constant(value: Any, dtype: str = "float64") -> Tensor:
     """A Tensor that does not require grad."""
     return wrap(np.array(value, dtype=dtype))
+
+
+class Kept(Function):
+    """The identity, which saves its input."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        ctx.save_for_backward(x)
+        return x.clone()
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> Tensor:
+        (x,) = ctx.saved_tensors
+        return grad * (x / x)
 
 
 def _record(node: Node, out: Tensor, *inputs: Tensor) -> None:

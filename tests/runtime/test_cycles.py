@@ -9,26 +9,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from handmade import Kept
 
 import runtime
 from runtime import Tensor, engine
-from runtime.autograd import Function, grad
+from runtime.autograd import grad
 from runtime.autograd.graph import register_multi_grad_hook, saved_tensors_hooks
 from runtime.node import Node, OutputEdge, accumulator
 from runtime.tensor import Extra
-
-
-class Kept(Function):
-    """The identity, which keeps what it is told to."""
-
-    @staticmethod
-    def forward(ctx: Any, x: Tensor) -> Tensor:
-        ctx.save_for_backward(x)
-        return x.clone()
-
-    @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> Tensor:
-        return grad * ctx.saved_tensors[0]
 
 
 class Held:

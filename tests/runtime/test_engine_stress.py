@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from handmade import Kept
 
 import runtime
 from runtime import Tensor, engine, native
@@ -106,20 +107,6 @@ class Pass(Function):
     def backward(ctx: Any, grad: Tensor) -> Any:
         ctx.action()
         return grad, None
-
-
-class Kept(Function):
-    """The identity, with something saved."""
-
-    @staticmethod
-    def forward(ctx: Any, x: Tensor) -> Tensor:
-        ctx.save_for_backward(x)
-        return x.clone()
-
-    @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> Tensor:
-        (x,) = ctx.saved_tensors
-        return grad * (x / x)
 
 
 # -- threads
