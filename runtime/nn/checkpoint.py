@@ -5,15 +5,15 @@ from __future__ import annotations
 import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from runtime.autograd import no_grad
 from runtime.nn.hooks import HookHandle
+from runtime.nn.members import Members
 from runtime.nn.parameter import Parameter
 from runtime.tensor import Tensor
 
-if TYPE_CHECKING:
-    from runtime.nn.module import Module
+Child = TypeVar("Child", bound="Checkpoints[Any]")
 
 # Under which key a Module's `get_extra_state` stands.
 EXTRA_STATE = "_extra_state"
@@ -34,16 +34,12 @@ class _IncompatibleKeys(NamedTuple):
         return repr(self)
 
 
-class Checkpoints:
+class Checkpoints(Members[Child]):
     """Base of Module: `state_dict`, `load_state_dict` and their hooks."""
 
     # Of the layout of a Module's own state; a class that changes it raises this, and reads it in its local metadata.
     _version: int = 1
 
-    _parameters: dict[str, Parameter | None]
-    _buffers: dict[str, Tensor | None]
-    _modules: dict[str, Module | None]
-    _non_persistent_buffers_set: set[str]
     _state_dict_hooks: OrderedDict[int, tuple[Callable[..., Any], bool]]
     _state_dict_pre_hooks: OrderedDict[int, Callable[..., Any]]
     _load_state_dict_pre_hooks: OrderedDict[int, tuple[Callable[..., Any], bool]]
@@ -74,8 +70,8 @@ class Checkpoints:
         """
         if args:
             warnings.warn("Positional args are being deprecated, use kwargs instead.", FutureWarning, stacklevel=2)
-            given: tuple[Any, ...] = (destination, prefix, keep_vars)
-            destination, prefix, keep_vars = args + given[len(args) :]
+            by_name: tuple[Any, ...] = (destination, prefix, keep_vars)
+            destination, prefix, keep_vars = args + by_name[len(args) :]
         if destination is None:
             destination = OrderedDict()
             destination._metadata = OrderedDict()  # the version of each Module, by its dotted name
@@ -141,7 +137,7 @@ class Checkpoints:
         unexpected: list[str] = []
         errors: list[str] = []
 
-        def load(module: Checkpoints, state: Mapping[str, Any], prefix: str) -> None:
+        def load(module: Checkpoints[Any], state: Mapping[str, Any], prefix: str) -> None:
             local = {} if metadata is None else metadata.get(prefix[:-1], {})
             if assign:
                 local = {**local, "assign_to_params_buffers": True}
@@ -151,9 +147,9 @@ class Checkpoints:
                 if child is not None:
                     below = f"{prefix}{name}."
                     load(child, {key: value for key, value in state.items() if key.startswith(below)}, below)
-            found = _IncompatibleKeys(missing, unexpected)
+            incompatible = _IncompatibleKeys(missing, unexpected)
             for hook in module._load_state_dict_post_hooks.values():
-                if hook(module, found) is not None:
+                if hook(module, incompatible) is not None:
                     raise AssertionError(
                         "Hooks registered with ``register_load_state_dict_post_hook`` are not expected to return new "
                         "values, if incompatible_keys need to be modified, it should be done inplace."
@@ -213,40 +209,40 @@ class Checkpoints:
             return name in self._modules
         return takes_extra if name == EXTRA_STATE else name in state
 
-    def _load_tensor(self, name: str, key: str, own: Tensor, given: Any, assign: bool) -> str | None:
+    def _load_tensor(self, name: str, key: str, own: Tensor, loaded: Any, assign: bool) -> str | None:
         """Copy or assign one Tensor. Returns what is wrong with it."""
-        if not isinstance(given, Tensor):
+        if not isinstance(loaded, Tensor):
             return (
                 f'While copying the parameter named "{key}", expected Tensor or Tensor-like object from checkpoint but '
-                f"received {type(given)}"
+                f"received {type(loaded)}"
             )
-        if own.dim() == 0 and given.shape == (1,):
-            given = given[0]
-        if given.shape != own.shape:
+        if own.dim() == 0 and loaded.shape == (1,):
+            loaded = loaded[0]
+        if loaded.shape != own.shape:
             return (
-                f"size mismatch for {key}: copying a param with shape {given.shape} from checkpoint, the shape in "
+                f"size mismatch for {key}: copying a param with shape {loaded.shape} from checkpoint, the shape in "
                 f"current model is {own.shape}."
             )
         try:
             with no_grad():
                 if assign:
-                    self._assign(name, own, given)
+                    self._assign(name, own, loaded)
                 else:
-                    own.copy_(given)
+                    own.copy_(loaded)
         except Exception as error:
             return (
                 f'While copying the parameter named "{key}", whose dimensions in the model are {own.shape} and whose '
-                f"dimensions in the checkpoint are {given.shape}, an exception occurred : {error.args}."
+                f"dimensions in the checkpoint are {loaded.shape}, an exception occurred : {error.args}."
             )
         return None
 
-    def _assign(self, name: str, own: Tensor, given: Tensor) -> None:
+    def _assign(self, name: str, own: Tensor, loaded: Tensor) -> None:
         if isinstance(own, Parameter):
-            if isinstance(given, Parameter):
-                given.requires_grad_(own.requires_grad)
+            if isinstance(loaded, Parameter):
+                loaded.requires_grad_(own.requires_grad)
             else:
-                given = Parameter(given, requires_grad=own.requires_grad)
-        setattr(self, name, given)
+                loaded = Parameter(loaded, requires_grad=own.requires_grad)
+        setattr(self, name, loaded)
 
     # -- hooks
 

@@ -6,25 +6,20 @@ Apart from Module, because the names of the methods hide Python's own `float` an
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self, TypeVar
 
 from runtime import dtypes
 from runtime.autograd import no_grad
 from runtime.conversion import read_arguments
+from runtime.nn.members import Members
 from runtime.tensor import Tensor
 from runtime.types import DType
 
-if TYPE_CHECKING:
-    from runtime.nn.module import Module
-    from runtime.nn.parameter import Parameter
+Child = TypeVar("Child", bound="Conversions[Any]")
 
 
-class Conversions:
+class Conversions(Members[Child]):
     """Base of Module: methods that change the dtype of its Tensors in place and return the Module."""
-
-    _parameters: dict[str, Parameter | None]
-    _buffers: dict[str, Tensor | None]
-    _modules: dict[str, Module | None]
 
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
         """Replace the data of every parameter, gradient and buffer by what `fn` returns for it."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 import itertools
 import warnings
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -15,9 +15,6 @@ from runtime.modes import grad_mode
 from runtime.node import Node, OutputEdge, RemovableHandle
 from runtime.tensor import Tensor, wrap
 from runtime.views import view_of
-
-if TYPE_CHECKING:
-    from runtime.nn.module import Module
 
 Gradients = tuple[Any, ...]  # a Tensor or None for each argument or result
 
@@ -83,10 +80,12 @@ class Passage:
     The gradients of the results are kept when backward comes by the second, for the hooks that run at the first.
     """
 
-    def __init__(self, module: Module) -> None:
+    def __init__(
+        self, module: object, hooks: Mapping[int, Callable[..., Any]], pre_hooks: Mapping[int, Callable[..., Any]]
+    ) -> None:
         self.module = module
-        self.hooks = list(module._backward_hooks.values())
-        self.pre_hooks = list(module._backward_pre_hooks.values())
+        self.hooks = list(hooks.values())
+        self.pre_hooks = list(pre_hooks.values())
         self.grad_outputs: Gradients | None = None
         self.inputs = 0
         self.outputs = 0
@@ -191,24 +190,24 @@ def _spread(grads: Gradients, places: list[int], size: int) -> Gradients:
     return tuple(spread)
 
 
-def _replaced(hook: str, what: str, given: Gradients, changed: Any) -> Any:
+def _replaced(hook: str, what: str, grads: Gradients, changed: Any) -> Any:
     if changed is None:
-        return given
-    if len(changed) != len(given):
+        return grads
+    if len(changed) != len(grads):
         raise RuntimeError(
-            f"{hook} returned an invalid number of {what}, got {len(changed)}, but expected {len(given)}"
+            f"{hook} returned an invalid number of {what}, got {len(changed)}, but expected {len(grads)}"
         )
     return changed
 
 
-def _checked(changed: Sequence[Any], given: Gradients) -> Gradients:
+def _checked(changed: Sequence[Any], grads: Gradients) -> Gradients:
     """What hooks made of gradients.
 
     Raises:
         TypeError: something is no Tensor.
         RuntimeError: a gradient has another shape than before.
     """
-    for new, old in zip(changed, given, strict=True):
+    for new, old in zip(changed, grads, strict=True):
         if new is not None and not isinstance(new, Tensor):
             raise TypeError(f"expected Tensor, but hook returned '{type(new).__name__}'")
         if new is not None and old is not None and new._array.shape != old._array.shape:

@@ -1,7 +1,6 @@
 """Module: a part of a network, with its parameters, its buffers and the Modules it is made of.
 
-Members are kept in dictionaries by kind, and attribute access finds them there. What a Module is able to do beside
-holding members and being called is in its base classes.
+What a Module holds and what can be done with that is in its base classes. Here are the modes and the call.
 """
 
 from __future__ import annotations
@@ -14,15 +13,12 @@ from typing import Any, ClassVar, Self
 from runtime.nn.checkpoint import Checkpoints
 from runtime.nn.conversion import Conversions
 from runtime.nn.hooks import ForwardHook, HookHandle, Passage
-from runtime.nn.naming import typename
-from runtime.nn.parameter import Buffer, Parameter
+from runtime.nn.members import KINDS
 from runtime.nn.tree import ModuleTree
 from runtime.tensor import Tensor
 
-_KINDS = ("_parameters", "_buffers", "_modules")
 
-
-class Module(ModuleTree, Checkpoints, Conversions):
+class Module(ModuleTree["Module"], Checkpoints["Module"], Conversions["Module"]):
     """Base class of everything that networks are made of.
 
     A subclass calls `super().__init__()`, assigns parameters, buffers and other Modules to attributes, and defines
@@ -48,7 +44,7 @@ class Module(ModuleTree, Checkpoints, Conversions):
             raise TypeError(f"{type(self).__name__}.__init__() {problem}")
         state = self.__dict__  # past `__setattr__`, which would look for members
         state["training"] = True
-        for kind in _KINDS:
+        for kind in KINDS:
             state[kind] = {}
         state["_non_persistent_buffers_set"] = set()
         for hooks in (
@@ -64,142 +60,6 @@ class Module(ModuleTree, Checkpoints, Conversions):
             state[hooks] = OrderedDict()
         if self.call_super_init:
             super().__init__(*args, **kwargs)
-
-    # -- members
-
-    def register_parameter(self, name: str, param: Parameter | None) -> None:
-        """Add a parameter, or None to reserve the name.
-
-        Raises:
-            TypeError: `param` is no Parameter, or the name no string.
-            KeyError: the name can not be used.
-            ValueError: `param` was computed from other Tensors.
-        """
-        if "_parameters" not in self.__dict__:
-            raise AttributeError("cannot assign parameter before Module.__init__() call")
-        self._check_new("parameter", name, self._parameters)
-        if param is not None and not isinstance(param, Parameter):
-            raise TypeError(
-                f"cannot assign '{typename(param)}' object to parameter '{name}' "
-                "(runtime.nn.Parameter or None required)"
-            )
-        if param is not None and not param.is_leaf:
-            raise ValueError(
-                f"Cannot assign non-leaf Tensor to parameter '{name}'. Model parameters must be created explicitly. To "
-                f"express '{name}' as a function of another Tensor, compute the value in the forward() method."
-            )
-        self._parameters[name] = param
-
-    def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
-        """Add a Tensor that is no parameter but belongs to the state, or None to reserve the name.
-
-        Args:
-            name: its attribute.
-            tensor: what to keep.
-            persistent: whether it is part of the `state_dict`.
-
-        Raises:
-            TypeError: `tensor` is no Tensor, or the name no string.
-            KeyError: the name can not be used.
-        """
-        if "_buffers" not in self.__dict__:
-            raise AttributeError("cannot assign buffer before Module.__init__() call")
-        self._check_new("buffer", name, self._buffers)
-        if tensor is not None and not isinstance(tensor, Tensor):
-            raise TypeError(f"cannot assign '{typename(tensor)}' object to buffer '{name}' (Tensor or None required)")
-        self._buffers[name] = tensor
-        if persistent:
-            self._non_persistent_buffers_set.discard(name)
-        else:
-            self._non_persistent_buffers_set.add(name)
-
-    def add_module(self, name: str, module: Module | None) -> None:
-        """Add a Module below this one, or None to reserve the name.
-
-        Raises:
-            TypeError: `module` is no Module, or the name no string.
-            KeyError: the name can not be used.
-        """
-        if module is not None and not isinstance(module, Module):
-            raise TypeError(f"{typename(module)} is not a Module subclass")
-        self._check_new("module", name, self._modules)
-        self._modules[name] = module
-
-    def register_module(self, name: str, module: Module | None) -> None:
-        """Another name of `add_module`."""
-        self.add_module(name, module)
-
-    def __getattr__(self, name: str) -> Any:
-        # Called where the ordinary lookup found nothing. Before `__init__` there are no dictionaries either.
-        state = self.__dict__
-        if "_modules" in state:
-            members = state["_parameters"]
-            if name in members:
-                return members[name]
-            members = state["_modules"]
-            if name in members:
-                return members[name]
-            members = state["_buffers"]
-            if name in members:
-                return members[name]
-        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        state = self.__dict__
-        if isinstance(value, Parameter):
-            if "_parameters" not in state:
-                raise AttributeError("cannot assign parameters before Module.__init__() call")
-            self._forget(name, "_parameters")
-            self.register_parameter(name, value)
-        elif isinstance(value, Module):
-            if "_modules" not in state:
-                raise AttributeError("cannot assign module before Module.__init__() call")
-            self._check_replaced(name, value, "_parameters")
-            self._forget(name, "_modules")
-            self._modules[name] = value
-        elif isinstance(value, Buffer):
-            self._check_replaced(name, value, "_parameters", "_modules")
-            if "_buffers" in state:
-                self._forget(name, "_buffers")
-            self.register_buffer(name, value, value.persistent)
-        elif name in state.get("_buffers", ()) and (value is None or isinstance(value, Tensor)):
-            self._buffers[name] = value
-        else:
-            if value is not None:
-                self._check_replaced(name, value, *_KINDS)
-            for kind in _KINDS:
-                if name in state.get(kind, ()):
-                    state[kind][name] = None
-                    return
-            object.__setattr__(self, name, value)
-
-    def _check_replaced(self, name: str, value: object, *kinds: str) -> None:
-        """Refuse to put something else in the place of a member of one of these kinds."""
-        for kind in kinds:
-            if name in self.__dict__.get(kind, ()):
-                what, allowed = _REPLACEMENTS[kind]
-                raise TypeError(f"cannot assign '{typename(value)}' as {what} '{name}' ({allowed} or None expected)")
-
-    def _forget(self, name: str, but: str) -> None:
-        """Drop what the name stood for, unless it is a member of the kind `but`."""
-        state = self.__dict__
-        state.pop(name, None)
-        for kind in _KINDS:
-            if kind != but:
-                state[kind].pop(name, None)
-        self._non_persistent_buffers_set.discard(name)
-
-    def __delattr__(self, name: str) -> None:
-        for kind in _KINDS:
-            if name in self.__dict__.get(kind, ()):
-                del self.__dict__[kind][name]
-                self._non_persistent_buffers_set.discard(name)
-                return
-        super().__delattr__(name)
-
-    def __dir__(self) -> list[str]:
-        names = {*super().__dir__(), *self._parameters, *self._buffers, *self._modules}
-        return sorted(name for name in names if not name[0].isdigit())
 
     # -- modes
 
@@ -246,7 +106,11 @@ class Module(ModuleTree, Checkpoints, Conversions):
         return self.forward(*args, **kwargs)
 
     def _call_with_hooks(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        passage = Passage(self) if self._backward_hooks or self._backward_pre_hooks else None
+        passage = (
+            Passage(self, self._backward_hooks, self._backward_pre_hooks)
+            if self._backward_hooks or self._backward_pre_hooks
+            else None
+        )
         begun: set[int] = set()  # forward hooks that were called
         result = None
         try:
@@ -287,8 +151,8 @@ class Module(ModuleTree, Checkpoints, Conversions):
 
     def _after_forward(self, hook: ForwardHook, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> Any:
         """The result as a hook leaves it."""
-        given = (args, kwargs, result) if hook.with_kwargs else (args, result)
-        changed = hook.function(self, *given)
+        arguments = (args, kwargs, result) if hook.with_kwargs else (args, result)
+        changed = hook.function(self, *arguments)
         return result if changed is None else changed
 
     def _after_failure(self, hook: ForwardHook, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> Any:
@@ -352,14 +216,6 @@ class Module(ModuleTree, Checkpoints, Conversions):
         lines = extra.split("\n") if extra else []
         children = [f"({name}): {indented(repr(child))}" for name, child in self._modules.items()]
         return bracketed(self._get_name(), lines, children)
-
-
-# What a member is called, and what may take its place, in messages.
-_REPLACEMENTS = {
-    "_parameters": ("parameter", "runtime.nn.Parameter"),
-    "_modules": ("child module", "runtime.nn.Module"),
-    "_buffers": ("buffer", "runtime.nn.Buffer, runtime.Tensor"),
-}
 
 
 def clear_grad(tensor: Tensor, set_to_none: bool) -> None:

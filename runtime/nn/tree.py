@@ -3,30 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
+from typing import Any, Self, TypeVar, cast
 
-from runtime.nn.naming import typename
+from runtime.nn.members import Members, ModuleT
 from runtime.nn.parameter import Parameter
 from runtime.tensor import Tensor
-
-if TYPE_CHECKING:
-    from runtime.nn.module import Module
 
 Member = TypeVar("Member")
 
 
-class ModuleTree:
+class ModuleTree(Members[ModuleT]):
     """Base of Module: iterators over members, and access to them by dotted names."""
-
-    _parameters: dict[str, Parameter | None]
-    _buffers: dict[str, Tensor | None]
-    _modules: dict[str, Module | None]
 
     # -- iterators
 
     def named_modules(
-        self, memo: set[Module] | None = None, prefix: str = "", remove_duplicate: bool = True
-    ) -> Iterator[tuple[str, Module]]:
+        self, memo: set[ModuleT] | None = None, prefix: str = "", remove_duplicate: bool = True
+    ) -> Iterator[tuple[str, ModuleT]]:
         """This Module and all below it with their dotted names, parents first.
 
         Args:
@@ -35,7 +28,7 @@ class ModuleTree:
             remove_duplicate: whether a Module that is found in several places is yielded for the first only.
         """
         memo = set() if memo is None else memo
-        module = cast("Module", self)
+        module = cast("ModuleT", self)
         if module in memo:
             return
         if remove_duplicate:
@@ -45,20 +38,20 @@ class ModuleTree:
             if child is not None:
                 yield from child.named_modules(memo, _joined(prefix, name), remove_duplicate)
 
-    def modules(self) -> Iterator[Module]:
+    def modules(self) -> Iterator[ModuleT]:
         """This Module and all below it, each once."""
         for _, module in self.named_modules():
             yield module
 
-    def named_children(self) -> Iterator[tuple[str, Module]]:
+    def named_children(self) -> Iterator[tuple[str, ModuleT]]:
         """The Modules directly in this one with their names, each once."""
-        seen: set[Module] = set()
+        seen: set[ModuleT] = set()
         for name, child in self._modules.items():
             if child is not None and child not in seen:
                 seen.add(child)
                 yield name, child
 
-    def children(self) -> Iterator[Module]:
+    def children(self) -> Iterator[ModuleT]:
         """The Modules directly in this one, each once."""
         for _, child in self.named_children():
             yield child
@@ -93,14 +86,14 @@ class ModuleTree:
 
     def _named_members(
         self,
-        get_members_fn: Callable[[Module], Iterable[tuple[str, Member | None]]],
+        get_members_fn: Callable[[ModuleT], Iterable[tuple[str, Member | None]]],
         prefix: str = "",
         recurse: bool = True,
         remove_duplicate: bool = True,
     ) -> Iterator[tuple[str, Member]]:
         """Members of one kind of this Module and those below; `get_members_fn` gives the ones of a single Module."""
         seen: set[int] = set()
-        here = [(prefix, cast("Module", self))]
+        here = [(prefix, cast("ModuleT", self))]
         for path, module in self.named_modules(None, prefix, remove_duplicate) if recurse else here:
             for name, member in get_members_fn(module):
                 if member is None or id(member) in seen:
@@ -109,29 +102,29 @@ class ModuleTree:
                     seen.add(id(member))
                 yield _joined(path, name), member
 
-    def apply(self, fn: Callable[[Module], object]) -> Self:
+    def apply(self, fn: Callable[[ModuleT], object]) -> Self:
         """Call `fn` with every Module below this one, children first, and at last with this one."""
         for child in self.children():
             child.apply(fn)
-        fn(cast("Module", self))
+        fn(cast("ModuleT", self))
         return self
 
     # -- access by name
 
-    def get_submodule(self, target: str) -> Module:
+    def get_submodule(self, target: str) -> ModuleT:
         """The Module at a dotted name; this one for an empty name.
 
         Raises:
             AttributeError: there is no such attribute, or it is no Module.
         """
-        found: Any = self
+        module: Any = self
         for name in target.split(".") if target else ():
-            found = _attribute(found, name)
-            if not isinstance(found, ModuleTree):
+            module = _attribute(module, name)
+            if not isinstance(module, ModuleTree):
                 raise AttributeError(f"`{name}` is not an nn.Module")
-        return cast("Module", found)
+        return cast("ModuleT", module)
 
-    def set_submodule(self, target: str, module: Module, strict: bool = False) -> None:
+    def set_submodule(self, target: str, module: ModuleT, strict: bool = False) -> None:
         """Put `module` at a dotted name.
 
         Args:
@@ -162,10 +155,10 @@ class ModuleTree:
             AttributeError: there is no such attribute, or it is no parameter.
         """
         path, _, name = target.rpartition(".")
-        found = _attribute(self.get_submodule(path), name)
-        if not isinstance(found, Parameter):
+        parameter = _attribute(self.get_submodule(path), name)
+        if not isinstance(parameter, Parameter):
             raise AttributeError(f"`{name}` is not an nn.Parameter")
-        return found
+        return parameter
 
     def get_buffer(self, target: str) -> Tensor:
         """The buffer at a dotted name.
@@ -175,29 +168,10 @@ class ModuleTree:
         """
         path, _, name = target.rpartition(".")
         module = self.get_submodule(path)
-        found = _attribute(module, name)
+        buffer = _attribute(module, name)
         if name not in module._buffers:
             raise AttributeError(f"`{name}` is not a buffer")
-        return cast("Tensor", found)
-
-    # -- registration
-
-    def _check_new(self, kind: str, name: object, own: dict[str, Any]) -> str:
-        """The name of a new member, if it can be one; `own` are the present members of that kind, which it may replace.
-
-        Raises:
-            TypeError: it is no string.
-            KeyError: it is empty, has a dot in it, or is an attribute already.
-        """
-        if not isinstance(name, str):
-            raise TypeError(f"{kind} name should be a string. Got {typename(name)}")
-        if "." in name:
-            raise KeyError(f'{kind} name can\'t contain ".", got: {name}')
-        if name == "":
-            raise KeyError(f'{kind} name can\'t be empty string ""')
-        if name not in own and hasattr(self, name):
-            raise KeyError(f"attribute '{name}' already exists")
-        return name
+        return cast("Tensor", buffer)
 
 
 def _attribute(module: Any, name: str) -> Any:
