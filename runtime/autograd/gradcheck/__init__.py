@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from runtime.autograd.backward import grad as autograd_grad
 from runtime.autograd.grad_mode import enable_grad
+from runtime.autograd.gradcheck.error import GradcheckError
 from runtime.tensor import Tensor
 
 if TYPE_CHECKING:
@@ -16,10 +17,6 @@ __all__ = ["GradcheckError", "gradcheck", "gradgradcheck"]
 
 # The modules of this package are loaded by the first check: this one is part of every `import runtime`, because
 # `autograd.gradcheck` has to be the function whoever imports the module of that name.
-
-
-class GradcheckError(RuntimeError):
-    """A derivative is wrong; the message says which one and how."""
 
 
 def gradcheck(

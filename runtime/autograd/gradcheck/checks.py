@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from runtime.autograd.gradcheck import GradcheckError, analytical, numerical
+from runtime.autograd.gradcheck import analytical, numerical
+from runtime.autograd.gradcheck.error import GradcheckError
 from runtime.autograd.gradcheck.problem import Problem, random_values, units
 from runtime.engine import reachable, run_without_gradients
 from runtime.node import Node

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from runtime.autograd.gradcheck import GradcheckError, analytical, numerical
+from runtime.autograd.gradcheck import analytical, numerical
+from runtime.autograd.gradcheck.error import GradcheckError
 from runtime.autograd.gradcheck.problem import Problem, Unit, random_values, units
 from runtime.tensor import wrap
 
