@@ -124,7 +124,7 @@ def _run_batch(
     """One backward with a batch of gradients: the leading dimension of `starts`, and a new one of the results."""
     from runtime.func.batched import batch
     from runtime.func.calls import whole_batch
-    from runtime.func.levels import vmap_level
+    from runtime.func.vmap_calls import vmap_level
 
     # What is computed again on the way back (checkpoints) draws the same random numbers for the whole batch.
     with vmap_level(_batch_size(starts), "same") as level:

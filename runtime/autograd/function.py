@@ -274,10 +274,10 @@ class Function(metaclass=_FunctionType):
             RuntimeError: a leaf was written, or an output of `mark_dirty` was not returned.
         """
         args = _by_position(cls, args, kwargs)
-        if any(map(_holds_batches, args)):
-            from runtime.func.functions import apply_batched
-
-            return apply_batched(cls, args)
+        for value in args:
+            batched = _batched_tensor(value)
+            if batched is not None:
+                return batched.level.apply_function(cls, args)
         node = cls._backward_cls(args)
         recording = grad_mode.enabled and any(node.needs_input_grad)
         enabled, grad_mode.enabled = grad_mode.enabled, False
@@ -331,14 +331,16 @@ def _by_position(function: type[Function], args: tuple[Any, ...], kwargs: dict[s
     return tuple(found)
 
 
-def _holds_batches(value: Any) -> bool:
-    """Whether a batch of vmap is among the Tensors in a tree of collections."""
+def _batched_tensor(value: Any) -> Any:
+    """The first BatchedTensor of vmap in a tree of collections; None if there is none."""
     if isinstance(value, Tensor):
-        return value._opaque
+        return value if value._opaque else None
     kind = type(value)
     if kind is dict or kind is OrderedDict:
-        return any(map(_holds_batches, value.values()))
-    return (kind is list or kind is tuple or hasattr(kind, "_fields")) and any(map(_holds_batches, value))
+        value = value.values()
+    elif not (kind is list or kind is tuple or hasattr(kind, "_fields")):
+        return None
+    return next((batched for batched in map(_batched_tensor, value) if batched is not None), None)
 
 
 def _refuse_names(names: Sequence[str]) -> None:

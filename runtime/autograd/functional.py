@@ -20,7 +20,7 @@ from runtime.autograd.backward import grad
 from runtime.autograd.grad_mode import enable_grad
 from runtime.func.batched import batch
 from runtime.func.calls import whole_batch
-from runtime.func.levels import vmap_level
+from runtime.func.vmap_calls import vmap_level
 from runtime.modes import plain
 from runtime.tensor import Tensor, wrap
 

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
+from runtime.func.levels import VmapLevel
 from runtime.linear import ArrayMap, LinearBackward, apply_linear
 from runtime.tensor import Tensor, TensorBase
 from runtime.views import bump_version
 
 if TYPE_CHECKING:
-    from runtime.func.levels import VmapLevel
     from runtime.node import RemovableHandle
 
 _new = object.__new__

@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 from runtime import ops
 from runtime.autograd.function import Function, FunctionNode, backward_of
 from runtime.func.batched import BatchedTensor, batch
 from runtime.func.calls import is_batched, value_of, whole_batch
-from runtime.func.levels import VmapLevel, vmap_level
-from runtime.func.pytree import flatten, spread, tree_map
+from runtime.func.levels import VmapLevel
+from runtime.func.pytree import flatten
+from runtime.func.user_rules import batch_dims, batch_values, by_rule, dressed
 from runtime.tensor import Tensor
-
-
-class VmapInfo(NamedTuple):
-    """What a `vmap` method is told about the vmap."""
-
-    batch_size: int
-    randomness: str
 
 
 def apply_batched(function: type[Function], args: tuple[Any, ...]) -> Any:
@@ -40,9 +34,9 @@ def apply_batched(function: type[Function], args: tuple[Any, ...]) -> Any:
         (leaf.level for leaf in flatten(args)[0] if isinstance(leaf, BatchedTensor)), key=lambda level: level.number
     )
     if function.generate_vmap_rule:
-        call = _Call(function, level.size, level.randomness, _dims(args, level))
-        out = _Generated.apply(call, *_values(args, level))
-        return _dressed(out, call.out_dims, level)
+        call = _Call(function, level, batch_dims(args, level))
+        out = _Generated.apply(call, *batch_values(args, level))
+        return dressed(out, call.out_dims, level)
     if own:
         return by_rule(function.vmap, level, args)
     raise RuntimeError(
@@ -51,57 +45,12 @@ def apply_batched(function: type[Function], args: tuple[Any, ...]) -> Any:
     )
 
 
-def by_rule(rule: Callable[..., Any], level: VmapLevel, args: Sequence[Any]) -> Any:
-    """What a user's rule makes of arguments that are batched at `level`.
-
-    Args:
-        rule: takes a VmapInfo, the batch dimensions of the arguments, and the arguments; gives outputs and theirs.
-        level: the vmap.
-        args: the arguments as the function under vmap gave them.
-    """
-    out, dims = rule(VmapInfo(level.size, level.randomness), _dims(tuple(args), level), *_values(tuple(args), level))
-    return _dressed(out, dims, level)
-
-
-def _values(tree: Any, level: VmapLevel) -> Any:
-    """A tree with the batches behind its Tensors."""
-    return tree_map(lambda leaf: value_of(leaf, level) if isinstance(leaf, Tensor) else leaf, tree)
-
-
-def _dims(tree: Any, level: VmapLevel) -> Any:
-    """Where in each leaf of a tree the batch is."""
-    return tree_map(lambda leaf: 0 if is_batched(leaf, level) else None, tree)
-
-
-def _dressed(out: Any, dims: Any, level: VmapLevel) -> Any:
-    """The outputs for a batch, as the caller under vmap gets them.
-
-    Raises:
-        RuntimeError: the dimensions do not have the structure of the outputs.
-    """
-    leaves, tree = flatten(out)
-    found = spread(dims, tree, lambda value: value is None or isinstance(value, int))
-    if found is None:
-        raise RuntimeError(
-            f"The vmap rule returned an incompatible (output, out_dims) tuple. Expected out_dims={dims} to be "
-            f"compatible with the structure of `output`, which is {tree}."
-        )
-    return tree.join([_batched(leaf, dim, level) for leaf, dim in zip(leaves, found, strict=True)])
-
-
-def _batched(out: Any, dim: int | None, level: VmapLevel) -> Any:
-    if dim is None or not isinstance(out, Tensor):
-        return out
-    return batch(ops.movedim(out, dim, 0) if dim else out, level)
-
-
 @dataclass(eq=False, slots=True)
 class _Call:
     """A call of a Function for a batch; `out_dims` receives which outputs are batches."""
 
     function: type[Function]
-    size: int
-    randomness: str
+    level: VmapLevel
     in_dims: tuple[Any, ...]
     out_dims: Any = None
 
@@ -115,13 +64,13 @@ class _Generated(Function):
     def forward(ctx: Any, call: _Call, *values: Any) -> Any:
         """The outputs of the other Function for the whole batch."""
         ctx.call = call
-        with vmap_level(call.size, call.randomness) as level:
-            elements = _dressed(values, call.in_dims, level)
+        with call.level.another() as level:
+            elements = dressed(values, call.in_dims, level)
             inner = call.function._backward_cls(elements)
             out = call.function.forward_with(inner, elements)
             if inner._dirty:
                 raise RuntimeError("generate_vmap_rule=True cannot be used with mark_dirty: please override vmap")
-            call.out_dims, plain = _dims(out, level), _values(out, level)
+            call.out_dims, plain = batch_dims(out, level), batch_values(out, level)
             pairs = zip(flatten(plain)[0], flatten(out)[0], strict=True)
             constant = {id(tensor) for tensor in inner._non_differentiable}
             ctx.mark_non_differentiable(*[mine for mine, theirs in pairs if id(theirs) in constant])
@@ -139,34 +88,34 @@ class _Generated(Function):
         call: _Call = ctx.call
         inner: FunctionNode = ctx.inner
         inner.needs_input_grad = ctx.needs_input_grad[1:]
-        with vmap_level(call.size, call.randomness) as level:
+        with call.level.another() as level:
             inner._to_save = _redressed(ctx.saved_tensors, ctx.saved_batched, level)
             results = backward_of(call.function)(inner, *_redressed(grads, [dim == 0 for dim in ctx.batched], level))
             inner._to_save = ()
             listed = results if isinstance(results, tuple) else (results,)
-            found: list[Any] = [None]
+            gradients: list[Any] = [None]
             for result, dim in zip(listed, (*call.in_dims, *(None,) * len(listed)), strict=False):
                 if not isinstance(result, Tensor):
-                    found.append(result)
+                    gradients.append(result)
                 elif dim == 0:
-                    found.append(whole_batch(result, level))
+                    gradients.append(whole_batch(result, level))
                 else:
-                    found.append(ops.sum(whole_batch(result, level), [0]))
-        return tuple(found)
+                    gradients.append(ops.sum(whole_batch(result, level), [0]))
+        return tuple(gradients)
 
     @staticmethod
     def jvp(ctx: Any, _: None, *tangents: Any) -> Any:
         """The tangents of the outputs for the whole batch."""
         call: _Call = ctx.call
         inner: FunctionNode = ctx.inner
-        with vmap_level(call.size, call.randomness) as level:
+        with call.level.another() as level:
             saved = _redressed(ctx.saved_tensors, ctx.forward_batched or ctx.saved_batched, level)
             if ctx.forward_batched:
                 inner._saved_for_forward, inner._in_jvp = saved, True
             else:
                 inner._to_save = saved
-            given = _redressed(tangents, [dim == 0 for dim in call.in_dims], level)
-            results = call.function.jvp(inner, *given)
+            elements = _redressed(tangents, [dim == 0 for dim in call.in_dims], level)
+            results = call.function.jvp(inner, *elements)
             inner._saved_for_forward, inner._to_save, inner._in_jvp = None, (), False
             listed = results if isinstance(results, tuple) else (results,)
             whole = tuple(

@@ -22,8 +22,10 @@ from runtime import engine, forward, ops
 from runtime.func.arguments import ArgNums, check_real, check_tensors, chosen_positions, split_aux, with_chosen
 from runtime.func.batched import batch, dress, peel
 from runtime.func.calls import whole_batch
-from runtime.func.levels import GradLevel, open_vmaps, vmap_level, without_history
+from runtime.func.grad_level import GradLevel, without_history
+from runtime.func.levels import open_vmaps
 from runtime.func.pytree import Tree, flatten, tree_map
+from runtime.func.vmap_calls import vmap_level
 from runtime.modes import grad_mode
 from runtime.tensor import LEAF, Tensor, wrap
 

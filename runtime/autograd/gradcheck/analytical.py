@@ -12,7 +12,7 @@ from runtime.autograd.backward import grad as autograd_grad
 from runtime.autograd.gradcheck.problem import Problem, Unit, directions
 from runtime.func.batched import batch
 from runtime.func.calls import whole_batch
-from runtime.func.levels import vmap_level
+from runtime.func.vmap_calls import vmap_level
 from runtime.tensor import Tensor, wrap
 
 

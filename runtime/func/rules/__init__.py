@@ -15,13 +15,14 @@ from typing import TYPE_CHECKING, Any
 from runtime import ops
 from runtime.func.batched import BatchedTensor
 from runtime.func.calls import call, is_batched
+from runtime.func.levels import VmapLevel
 from runtime.func.rules import families, indexing, nn, products, random, shapes
+from runtime.func.user_rules import by_rule
 from runtime.modes import Variant, grad_mode
 from runtime.tensor import Tensor
 
 if TYPE_CHECKING:
     from runtime.dispatch import Operator
-    from runtime.func.levels import VmapLevel
 
 __all__ = ["RULES", "perform"]
 
@@ -69,8 +70,6 @@ def perform(
             "returns"
         )
     if operator.vmap_rule is not None and variant == "call":
-        from runtime.func.functions import by_rule
-
         return by_rule(operator.vmap_rule, level, values)
     batching = operator.batching
     if batching is not None and batching[0] == "random":

@@ -19,11 +19,11 @@ from runtime.func.calls import (
     with_rank,
     wrapped,
 )
+from runtime.func.levels import VmapLevel
 from runtime.tensor import Tensor
 
 if TYPE_CHECKING:
     from runtime.dispatch import Operator
-    from runtime.func.levels import VmapLevel
 
 __all__ = ["along", "along_new", "dynamic", "loop", "pointwise", "reduction", "traced", "truth", "undefined", "whole"]
 

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 from runtime import ops
 from runtime.func.batched import batch
 from runtime.func.calls import call, is_batched, refuse, whole_batch
+from runtime.func.levels import VmapLevel
 from runtime.func.rules.families import aligned, loop
 from runtime.tensor import Tensor
 
 if TYPE_CHECKING:
     from runtime.dispatch import Operator
-    from runtime.func.levels import VmapLevel
 
 # -- normalization
 

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 from runtime import ops
 from runtime.func.batched import batch
 from runtime.func.calls import call, is_batched, refuse, whole_batch, wrapped
+from runtime.func.levels import VmapLevel
 from runtime.tensor import Tensor
 
 if TYPE_CHECKING:
     from runtime.dispatch import Operator
-    from runtime.func.levels import VmapLevel
 
 
 def _check_ranks(level: VmapLevel, operator: Operator, values: list[Any], *ranks: int) -> None:

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 from runtime import ops
 from runtime.func.batched import batch
 from runtime.func.calls import is_batched, whole_batch, with_rank
+from runtime.func.levels import VmapLevel
 from runtime.modes import Variant
 from runtime.tensor import Tensor
 
 if TYPE_CHECKING:
     from runtime.dispatch import Operator
-    from runtime.func.levels import VmapLevel
 
 # These take nothing of their Tensor but the shape and the dtype.
 _SHAPE_ONLY = frozenset((
