@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from codegen.callables import FunctionIndex
 from codegen.callees import OperatorTable
 from codegen.formula.typed import Variable, VariableKind, plain_type, walk
+from codegen.layouts import layout_rule
 from codegen.model import DerivativeEntry, DispatchEntry, FormulaKind, NativeFunction
 from codegen.resolve import ResolvedEntry, ResolvedFormula, resolve_entries
 from codegen.sampling import samples_of
@@ -104,7 +105,7 @@ def with_forward_formulas(
 
 def _fits_forward(forward: Sequence[ResolvedFormula], entry: ResolvedEntry) -> bool:
     """Whether there are formulas, and all need tangents only of what the entry differentiates."""
-    known = {name for f in entry.backward if f.kind is not FormulaKind.NON_DIFFERENTIABLE for name in f.names}
+    known = {name for f in entry.backward if f.kind is FormulaKind.EXPRESSION for name in f.names}
     trees = [formula.tree for formula in forward]
     if not trees or any(tree is None for tree in trees):
         return False
@@ -131,7 +132,7 @@ def _implemented(function: NativeFunction, mine: NativeFunction, differentiated:
         samples=tuple(_made_text(sample, mine) for sample in samples_of(mine)),
         domain=mine.domain,
         batching=mine.batching,
-        layout=mine.layout,
+        layout=layout_rule(mine),
         out_dtype=mine.out_dtype,
         linear=mine.linear,
         numbers=mine.numbers,

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from codegen.formula.typed import is_tensor_like, plain_type
-from codegen.model import NativeFunction
+from codegen.model import Layout, NativeFunction
 from codegen.schema.types import FunctionSchema, ListType, OptionalType
 
 
@@ -27,9 +27,8 @@ def plan_layout(function: NativeFunction, kind: str) -> LayoutPlan | None:
     schema = function.schema
     if kind != "kernel" or schema.is_view or not all(is_tensor_like(plain_type(r.type)) for r in schema.returns):
         return None
-    given = function.layout
-    default = "iterated" if "pointwise" in function.tags else "contiguous"
-    layout, names = (default, None) if given is None else (given.kind, given.names)
+    rule = layout_rule(function)
+    layout, names = rule.kind, rule.names
     every = tuple(range(len(schema.returns)))
     if layout == "own":
         return None
@@ -38,6 +37,12 @@ def plan_layout(function: NativeFunction, kind: str) -> LayoutPlan | None:
     if layout == "columns":
         return LayoutPlan(layout, (), every if names is None else tuple(i for i in every if _name(schema, i) in names))
     return LayoutPlan(layout, tensor_arguments(schema) if names is None else names, every)
+
+
+def layout_rule(function: NativeFunction) -> Layout:
+    """The rule that the entry names, or what follows from its schema."""
+    default = "iterated" if "pointwise" in function.tags else "contiguous"
+    return function.layout or Layout(default, None, function.text.span(0, 1))
 
 
 def tensor_arguments(schema: FunctionSchema) -> tuple[str, ...]:

@@ -60,7 +60,7 @@ def choose(base: str, candidates: Candidates, args: tuple[Any, ...], kwargs: dic
     if known is not None:
         return known(*args, **kwargs)
     misfit: TypeError | None = None
-    for values, named, strict in _readings(base, args, kwargs):
+    for values, named, strict in _readings(base, candidates, args, kwargs):
         for operator, function in candidates:
             if strict and not operator.signature.tensors_match(values, named):
                 continue
@@ -92,14 +92,15 @@ def choose(base: str, candidates: Candidates, args: tuple[Any, ...], kwargs: dic
 
 
 def _readings(
-    base: str, args: tuple[Any, ...], kwargs: dict[str, Any]
+    base: str, candidates: Candidates, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Iterator[tuple[tuple[Any, ...], dict[str, Any], bool]]:
     """The ways to understand arguments, best first; the last part says whether Tensors stand for Tensors alone."""
     yield args, kwargs, True
     yield args, kwargs, False
     for named in old_orders.readings(base, args, kwargs):
         yield (), named, False
-    if (values := _numbers_as_tensors(base, args, kwargs)) is not None:
+    takes_numbers = _has_argument(candidates, "other")  # of the operators with two operands
+    if takes_numbers and (values := _numbers_as_tensors(base, args, kwargs)) is not None:
         yield values, kwargs, False
 
 

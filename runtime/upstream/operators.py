@@ -13,6 +13,7 @@ from runtime import ops
 from runtime.helpers import activation, indexing, linalg, nn, reduction
 from runtime.tensor import Tensor, wrap
 from runtime.types import Scalar
+from runtime.upstream._common import check_floating
 
 # -- reductions and scans
 
@@ -175,16 +176,19 @@ def elu_backward(
 
 def silu_backward(grad_output: Tensor, self: Tensor) -> Tensor:
     """The gradient of x sigmoid(x)."""
+    check_floating("silu_backward", grad_output, self)
     return grad_output * activation.silu_slope(self)
 
 
 def mish_backward(grad_output: Tensor, self: Tensor) -> Tensor:
     """The gradient of x tanh(softplus(x))."""
+    check_floating("mish_backward", grad_output, self)
     return grad_output * activation.mish_slope(self)
 
 
 def logit_backward(grad_output: Tensor, self: Tensor, eps: float | None = None) -> Tensor:
     """The gradient of log(x / (1 - x))."""
+    check_floating("logit_backward", grad_output, self)
     return activation.logit_backward(grad_output, self, eps)
 
 

@@ -14,7 +14,14 @@ from generated import operators
 from generated.registry import OPERATORS
 from runtime.registry import OperatorInfo
 from runtime.testing import Sample, sample_inputs
-from tests.parity.test_gradients_by_operator import Side, mapped, to_numpy, to_torch, torch_operator
+from tests.parity.test_gradients_by_operator import (
+    ON_PYTORCHS_FORMULAS,
+    Side,
+    mapped,
+    to_numpy,
+    to_torch,
+    torch_operator,
+)
 
 pytestmark = pytest.mark.parity
 
@@ -92,6 +99,10 @@ def test_the_tangent_through_one_input(info: OperatorInfo) -> None:
                 found = through_one(ours, number, way)
                 wanted = through_one(theirs, number, way) if theirs_function is not None else []
                 other = from_backward(ours, number, way, info.name)
+                # Of PyTorch's formulas, some refuse numbers or shapes backward that they take forward.
+                assert ON_PYTORCHS_FORMULAS or len(other) == len(found), (sample.text, number)
+                if not other:
+                    continue
                 for place_of_result, tangent in enumerate(found):
                     like = next(
                         (to_numpy(t[place_of_result]) for t in (found, other) if t and t[place_of_result] is not None),
