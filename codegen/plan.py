@@ -188,7 +188,7 @@ class ParameterPlan:
 class FactoryDtype:
     """The dtype of a factory that is not told one.
 
-    `default` is a name of runtime.dtypes; without it the dtype is that of `numbers` by a kind of promotion, or the
+    `default` is a name of runtime.base.dtypes; without it the dtype is that of `numbers` by a kind of promotion, or the
     default dtype where there are none.
     """
 

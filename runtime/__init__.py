@@ -24,8 +24,7 @@ from runtime.autograd import (  # noqa: E402
     no_grad,
     set_grad_enabled,
 )
-from runtime.batches import vmap  # noqa: E402
-from runtime.creation import (  # noqa: E402
+from runtime.base.creation import (  # noqa: E402
     as_tensor,
     asarray,
     from_numpy,
@@ -37,7 +36,13 @@ from runtime.creation import (  # noqa: E402
     numel,
     tensor,
 )
-from runtime.dtypes import *  # noqa: E402, F403
+from runtime.base.dtypes import *  # noqa: E402, F403
+from runtime.base.later import load_later as _load_later  # noqa: E402
+from runtime.base.later import load_the_rest_later as _load_the_rest_later  # noqa: E402
+from runtime.base.tags import Tag  # noqa: E402
+from runtime.base.tensor import Tensor  # noqa: E402
+from runtime.base.types import *  # noqa: E402, F403
+from runtime.batches import vmap  # noqa: E402
 from runtime.functional import (  # noqa: E402
     atleast_1d,
     atleast_2d,
@@ -49,11 +54,11 @@ from runtime.functional import (  # noqa: E402
     norm,
     tensordot,
 )
-from runtime.later import load_later as _load_later  # noqa: E402
-from runtime.later import load_the_rest_later as _load_the_rest_later  # noqa: E402
-from runtime.loading import load as _load  # noqa: E402
-from runtime.loading import public_names as _public_names  # noqa: E402
-from runtime.print_options import get_printoptions, printoptions, set_printoptions  # noqa: E402
+from runtime.load.loading import load as _load  # noqa: E402
+from runtime.load.loading import public_names as _public_names  # noqa: E402
+from runtime.methods.print_options import get_printoptions, printoptions, set_printoptions  # noqa: E402
+from runtime.native.reserve import get_memory_reserve, reserved_memory, set_memory_reserve  # noqa: E402
+from runtime.native.threads import get_num_threads, set_num_threads  # noqa: E402
 from runtime.random import (  # noqa: E402
     Generator,
     default_generator,
@@ -64,11 +69,6 @@ from runtime.random import (  # noqa: E402
     seed,
     set_rng_state,
 )
-from runtime.reserve import get_memory_reserve, reserved_memory, set_memory_reserve  # noqa: E402
-from runtime.tags import Tag  # noqa: E402
-from runtime.tensor import Tensor  # noqa: E402
-from runtime.threads import get_num_threads, set_num_threads  # noqa: E402
-from runtime.types import *  # noqa: E402, F403
 
 if TYPE_CHECKING:
     from generated.packets import *  # type: ignore[assignment]  # noqa: F403

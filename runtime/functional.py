@@ -7,8 +7,8 @@ from string import ascii_letters, ascii_lowercase, ascii_uppercase
 from typing import Any
 
 from runtime import ops
-from runtime.tensor import Tensor
-from runtime.types import DType, Scalar
+from runtime.base.tensor import Tensor
+from runtime.base.types import DType, Scalar
 
 
 def _unpacked(tensors: tuple[Any, ...]) -> Sequence[Tensor]:

@@ -1,5 +1,5 @@
 """Operators of PyTorch's `torch.linalg`, put here when the generated code is loaded."""
 
-from runtime.errors import LinAlgError
+from runtime.base.errors import LinAlgError
 
 __all__ = ["LinAlgError"]

@@ -21,7 +21,7 @@ else:
         def __getattr__(name: str) -> Any:
             if name.startswith("__") and name.endswith("__"):
                 raise error(f"module 'runtime.ops' has no attribute '{name}'")
-            from runtime.overloads import namespace
+            from runtime.call.overloads import namespace
 
             # Kept as an attribute, which can be deleted, too; the next look makes it again.
             found = names[name] = namespace(name)

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from runtime.tensor import Tensor, wrap
-from runtime.types import Device
+from runtime.base.tensor import Tensor, wrap
+from runtime.base.types import Device
 
 if TYPE_CHECKING:
     from numpy.random import Generator as NumpyGenerator

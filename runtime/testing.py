@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from runtime import dtypes
 from runtime.autograd import gradcheck, gradgradcheck, is_grad_enabled
-from runtime.registry import OperatorInfo
-from runtime.tensor import Tensor, wrap
+from runtime.base import dtypes
+from runtime.base.tensor import Tensor, wrap
+from runtime.load.registry import OperatorInfo
 
 
 @dataclass(frozen=True, slots=True)

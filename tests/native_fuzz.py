@@ -201,8 +201,8 @@ def make(
 ) -> Any:
     """A Tensor: a leaf with random values, which lies in memory as `layout` says."""
     import runtime
+    from runtime.base.tensor import wrap
     from runtime.kernels.shape import expand
-    from runtime.tensor import wrap
 
     kind = getattr(runtime, dtype)
     source = np.random.default_rng(seed)
@@ -271,7 +271,7 @@ def run(program: Program) -> tuple[Outcome, str]:
 class _Running:
     def __init__(self) -> None:
         import runtime
-        from runtime.node import watch
+        from runtime.graph.node import watch
 
         self.runtime = runtime
         self.values: list[Any] = []

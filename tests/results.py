@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from runtime.memory import owner_of
-from runtime.registry import OperatorInfo
-from runtime.tensor import Tensor
+from runtime.base.memory import owner_of
+from runtime.base.tensor import Tensor
+from runtime.load.registry import OperatorInfo
 from runtime.testing import Sample, sample_inputs
 
 _MAKERS = frozenset("TDIB")

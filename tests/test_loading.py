@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import runtime
-from runtime.loading import load
+from runtime.load.loading import load
 from runtime.native import is_available
 
 ROOT = Path(__file__).parents[1]
@@ -103,8 +103,9 @@ def test_threads_that_load_a_module_at_once_all_find_it_whole() -> None:
         sys.setswitchinterval(1e-6)
         uses = {LATER!r} + ["runtime.nn.utils", "runtime.nn.functional.gelu(runtime.ones(2))"]
         names = ["runtime.nn.functional", "runtime.nn.utils", "runtime.func.rules.families", "runtime.func.vectorize",
-            "runtime.registered", "runtime.autograd.functional", "runtime.optim.sgd", "runtime.printing",
-            "runtime.profiler", "runtime.overloads", "generated.nodes", "generated.registry", "codegen.schema.types"]
+            "runtime.call.registered", "runtime.autograd.functional", "runtime.optim.sgd", "runtime.methods.printing",
+            "runtime.profiler", "runtime.call.overloads", "generated.nodes", "generated.registry",
+            "codegen.schema.types"]
         start, errors = threading.Barrier(16), []
         def use(number):
             todo = [(eval, text) for text in uses] + [(look_into, name) for name in names]
@@ -130,7 +131,7 @@ def test_threads_that_load_a_module_at_once_all_find_it_whole() -> None:
 
 # A package whose parts wait, with code that goes on only when another thread has come as far as it can.
 STAND_IN = """
-    from runtime.later import load_later, load_the_rest_later
+    from runtime.base.later import load_later, load_the_rest_later
     load_later(__name__, ("first", "second"))
     load_the_rest_later(__name__)
     from threading import Event

@@ -13,11 +13,12 @@ import pytest
 import runtime
 from generated import operators, packets
 from generated.registry import OPERATORS
-from runtime import forward, native
+from runtime import native
 from runtime.autograd import forward_ad, gradcheck, gradgradcheck
-from runtime.dispatch import Operator
-from runtime.registry import OperatorInfo
-from runtime.tensor import Tensor, wrap
+from runtime.base.tensor import Tensor, wrap
+from runtime.call.dispatch import Operator
+from runtime.graph import forward
+from runtime.load.registry import OperatorInfo
 from runtime.testing import Sample, as_function, make_sample, operator_function, sample_inputs
 from tests.results import MAY_ALIAS, edge_samples, share_memory
 

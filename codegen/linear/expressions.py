@@ -29,7 +29,7 @@ _CONTAINER_METHODS = frozenset(("copy", "index", "count", "items", "keys", "valu
 _GROWING_METHODS = frozenset(("append", "extend", "insert", "add", "update"))
 _CONSTANT_FUNCTIONS = frozenset(("len", "isinstance", "range", "type", "id", "hasattr"))
 # Modules whose functions look at shapes, strides and dtypes only.
-_FACT_MODULES = ("runtime.dtypes", "runtime.types")
+_FACT_MODULES = ("runtime.base.dtypes", "runtime.base.types")
 
 
 class Expressions(ABC):

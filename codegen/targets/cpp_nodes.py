@@ -248,7 +248,7 @@ def _formula(
     gradient: GradientPlan, node: NodePlan, edges: Sequence[EdgePlan], printer: CppPrinter, out: Statements
 ) -> list[str]:
     if gradient.tree is None:
-        error = printer.needs.name("runtime.recording", "not_implemented_error")
+        error = printer.needs.name("runtime.graph.recording", "not_implemented_error")
         parts = ["node", error, quoted(gradient.names[0]), quoted(gradient.reason or "")]
         out.call("return raise_not_implemented", parts, ";")
         return []

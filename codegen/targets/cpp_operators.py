@@ -117,11 +117,11 @@ class KernelEntry(Entry):
         if fast.dtypes != "float":
             tests += limit_tests(fast.limited, fast.takes, fast.optionals)
         if fast.seeded:
-            tests.append(f"nobody_around({self.needs.name('runtime.modes', 'interest')})")
+            tests.append(f"nobody_around({self.needs.name('runtime.base.modes', 'interest')})")
         self._require(tests)
 
     def _is_dtype(self, test: str, argument: str) -> str:
-        return f"{test}({cpp(argument)}, {self.needs.name('runtime.dtypes', 'dtype')})"
+        return f"{test}({cpp(argument)}, {self.needs.name('runtime.base.dtypes', 'dtype')})"
 
     def _dtype_tests(self) -> list[str]:
         promoted = [cpp(name) for name in self.fast.promoted]
@@ -154,7 +154,7 @@ class KernelEntry(Entry):
             if parameter.name in self.fast.int_lists:
                 name = cpp(parameter.name)
                 function = "int_tuple_or_none" if parameter.name in self.optional else "int_tuple"
-                convert = self.needs.name("runtime.dispatch", "int_tuple")
+                convert = self.needs.name("runtime.call.dispatch", "int_tuple")
                 size = self.needs.constant(str(parameter.size))
                 self.out.assign(f"Ref {name}ints", f"{function}(", [name, convert, size], ");")
                 self.out.add(f"if (!{name}ints) return Ref();")
@@ -178,7 +178,7 @@ class KernelEntry(Entry):
         elif layout.kind == "iterated":
             self.out.assign("result", "lie_iterated(", ["std::move(result)", operands], ");")
         else:
-            rule = self.needs.name("runtime.layouts", layout.kind)
+            rule = self.needs.name("runtime.base.layouts", layout.kind)
             parts = [rule, "std::move(result)", str(len(layout.results)), operands]
             self.out.assign("result", "lie_by(", parts, ");")
         self.out.add("if (!result) return Ref();")
@@ -234,15 +234,15 @@ class KernelEntry(Entry):
 
     def _default_dtype(self, target: str, factory: FactoryDtype) -> None:
         if factory.kind is not None:
-            promote = self.needs.name("runtime.dtypes", "promoted_dtype")
+            promote = self.needs.name("runtime.base.dtypes", "promoted_dtype")
             kind = self.needs.constant(repr(factory.kind))
             numbers = [cpp(number) for number in factory.numbers]
             self.out.assign(target, "dtype_of_numbers(", [promote, kind, *numbers], ");")
         elif factory.default is not None:
-            known = self.needs.name("runtime.dtypes", factory.default)
+            known = self.needs.name("runtime.base.dtypes", factory.default)
             self.out.add(f"{target} = Ref::borrow({known});")
         else:
-            self.out.add(f"{target} = invoke({self.needs.name('runtime.dtypes', 'get_default_dtype')});")
+            self.out.add(f"{target} = invoke({self.needs.name('runtime.base.dtypes', 'get_default_dtype')});")
 
     def _make_lists(self, names: Sequence[str]) -> None:
         for name in names:

@@ -68,8 +68,8 @@ _CALLED = {  # by functions of Python
     "sqrt": ("math", "sqrt"),
     "exp": ("math", "exp"),
     "log": ("math", "log"),
-    "zeros": ("runtime.recording", "zeros_of"),
-    "geometry": ("runtime.recording", "Geometry"),
+    "zeros": ("runtime.graph.recording", "zeros_of"),
+    "geometry": ("runtime.graph.recording", "Geometry"),
 }
 _ABSENT = frozenset(("blocksize", "memory_format"))
 _NUMBERS = {"+": "plus", "-": "minus", "*": "times", "/": "divided", "%": "modulo"}
@@ -110,7 +110,7 @@ class Needs:
         if module.startswith("generated."):
             spelled = cpp(attribute.replace(".", "_"))
         else:
-            known = {"runtime.recording": "", "math": "math_"}
+            known = {"runtime.graph.recording": "", "math": "math_"}
             prefix = known.get(module, f"{module_alias(module)}_")
             spelled = f"{prefix}{attribute}"
         self.names[spelled] = (module, attribute)

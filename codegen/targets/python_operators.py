@@ -594,7 +594,7 @@ def packet_views(plan: Plan) -> list[PacketView]:
     return [_packet_view(base, found, overloads[base], packets.get(base)) for base, found in candidates.items()]
 
 
-# Parameters that have a second name, NumPy's or PyTorch's (`runtime.binding` knows which): `self` is also `input`.
+# Parameters that have a second name, NumPy's or PyTorch's (`runtime.call.binding` knows which): `self` is also `input`.
 _ALIASED_IN_FUNCTIONS = frozenset(("self", "input", "dim", "keepdim", "other"))
 _ALIASED_IN_METHODS = _ALIASED_IN_FUNCTIONS - {"self", "input"}
 
@@ -605,7 +605,7 @@ def _packet_view(
     function, parameters = candidates[0].function, candidates[0].parameters
     spread = spread_position(parameters)
     names = {parameter.name for parameter in parameters}
-    # Where factors are keyword-only, PyTorch's old orders have them by position (`runtime.old_orders`).
+    # Where factors are keyword-only, PyTorch's old orders have them by position (`runtime.call.old_orders`).
     factors = any(parameter.keyword_only and str(parameter.type) == "Scalar" for parameter in parameters)
     alone = len(candidates) == 1 and spread is None and not factors
     respelled = any(python(name) != name for name in names)  # keywords of Python are no parameters

@@ -21,7 +21,7 @@ from runtime.autograd.grad_mode import (
     set_grad_enabled,
 )
 from runtime.autograd.gradcheck import GradcheckError, gradcheck, gradgradcheck
-from runtime.later import load_later
+from runtime.base.later import load_later
 
 if TYPE_CHECKING:
     from runtime.autograd import forward_ad, functional, graph, profiler, profiler_util

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from runtime import modes
-from runtime.node import Node
-from runtime.tensor import Tensor
+from runtime.base import modes
+from runtime.base.tensor import Tensor
+from runtime.graph.node import Node
 
 # Frames of these packages are ours: the user's call is the last one before them.
 _OURS = ("runtime", "generated")

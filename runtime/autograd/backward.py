@@ -8,9 +8,9 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from runtime import engine
-from runtime.node import NOWHERE, AccumulateGrad, GradientEdge, Node, OutputEdge
-from runtime.tensor import Tensor, wrap
+from runtime.base.tensor import Tensor, wrap
+from runtime.graph import engine
+from runtime.graph.node import NOWHERE, AccumulateGrad, GradientEdge, Node, OutputEdge
 
 # A GradientEdge may stand for any Tensor that is to be differentiated.
 Tensors: TypeAlias = "Tensor | GradientEdge | Sequence[Tensor | GradientEdge]"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from runtime.node import AccumulateGrad, Node, accumulator
-from runtime.tensor import Tensor
+from runtime.base.tensor import Tensor
+from runtime.graph.node import AccumulateGrad, Node, accumulator
 
 
 class Dot(str):

@@ -5,8 +5,8 @@ from __future__ import annotations
 from types import TracebackType
 from typing import NamedTuple
 
-from runtime import forward
-from runtime.tensor import Tensor
+from runtime.base.tensor import Tensor
+from runtime.graph import forward
 
 __all__ = ["UnpackedDualTensor", "dual_level", "enter_dual_level", "exit_dual_level", "make_dual", "unpack_dual"]
 

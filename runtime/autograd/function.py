@@ -15,15 +15,15 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from runtime import forward, views
 from runtime.autograd.grad_mode import no_grad
-from runtime.linear import edge_of
-from runtime.modes import grad_mode, tell_recorded
+from runtime.base.modes import grad_mode, tell_recorded
+from runtime.base.sharing import lowest
+from runtime.base.tensor import Tensor, wrap
+from runtime.graph import forward, views
+from runtime.graph.linear import edge_of
+from runtime.graph.node import LEAF, Edge, Node, OutputEdge
+from runtime.graph.saved import SavedTensor, freed_error, save
 from runtime.native import core
-from runtime.node import LEAF, Edge, Node, OutputEdge
-from runtime.saved import SavedTensor, freed_error, save
-from runtime.sharing import lowest
-from runtime.tensor import Tensor, wrap
 
 _TWO_WAYS = (
     "Implementing both 'backward' and 'vjp' for a custom Function is not allowed. You should only implement one of "

@@ -14,15 +14,16 @@ from typing import Any, Final, TypeAlias
 
 import numpy as np
 
-from runtime import engine, forward, ops
+from runtime import ops
 from runtime.autograd import forward_ad
 from runtime.autograd.backward import grad
 from runtime.autograd.grad_mode import enable_grad
+from runtime.base.modes import plain
+from runtime.base.tensor import Tensor, wrap
 from runtime.func.batched import batch
 from runtime.func.calls import whole_batch
 from runtime.func.vmap_calls import vmap_level
-from runtime.modes import plain
-from runtime.tensor import Tensor, wrap
+from runtime.graph import engine, forward
 
 __all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
 

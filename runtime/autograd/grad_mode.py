@@ -13,8 +13,8 @@ import warnings
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
 from typing import Any, TypeVar
 
-from runtime import modes
-from runtime.modes import grad_mode
+from runtime.base import modes
+from runtime.base.modes import grad_mode
 
 F = TypeVar("F", bound=Callable[..., Any])
 

@@ -8,14 +8,15 @@ import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Literal
 
-from runtime import engine, modes, views
 from runtime.autograd.dot import to_dot
-from runtime.dispatch import Operator
-from runtime.node import NOWHERE, GradientEdge, Node, RemovableHandle, accumulator
-from runtime.recording import pack_saved
-from runtime.saved import hook_stack
-from runtime.sharing import counter
-from runtime.tensor import Tensor
+from runtime.base import modes
+from runtime.base.sharing import counter
+from runtime.base.tensor import Tensor
+from runtime.call.dispatch import Operator
+from runtime.graph import engine, views
+from runtime.graph.node import NOWHERE, GradientEdge, Node, RemovableHandle, accumulator
+from runtime.graph.recording import pack_saved
+from runtime.graph.saved import hook_stack
 
 __all__ = [
     "GradientEdge",

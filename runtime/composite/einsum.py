@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
-from runtime.tensor import Tensor
+from runtime.base.tensor import Tensor
 
 Labels = list[str]
 _ELLIPSIS = "..."

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from runtime import ops
+from runtime.base.tensor import Tensor
+from runtime.base.types import Device, DType, Layout, MemoryFormat, lies_in
 from runtime.random import Generator
-from runtime.tensor import Tensor
-from runtime.types import Device, DType, Layout, MemoryFormat, lies_in
 
 # In-place operators whose functional form has another name.
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from runtime import dtypes, ops
-from runtime.tensor import Tensor
+from runtime import ops
+from runtime.base import dtypes
+from runtime.base.tensor import Tensor
 
 
 def take_along_dim(self: Tensor, indices: Tensor, dim: int | None = None) -> Tensor:

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from math import prod
 
 from runtime import ops
+from runtime.base.tensor import Tensor
 from runtime.kernels._common import normalize_dims
 from runtime.kernels.shape import broadcast_sizes
-from runtime.tensor import Tensor
 
 
 def matmul(self: Tensor, other: Tensor) -> Tensor:

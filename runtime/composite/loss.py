@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from runtime import ops
-from runtime.tensor import Tensor
+from runtime.base.tensor import Tensor
 
 
 def _reduced(loss: Tensor, reduction: int) -> Tensor:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from runtime import dtypes, ops
-from runtime.tensor import Tensor
-from runtime.types import DType
+from runtime import ops
+from runtime.base import dtypes
+from runtime.base.tensor import Tensor
+from runtime.base.types import DType
 
 # Softmax.
 

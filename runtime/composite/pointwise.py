@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from runtime import dtypes, ops
-from runtime.tensor import Tensor
-from runtime.types import Scalar
+from runtime import ops
+from runtime.base import dtypes
+from runtime.base.tensor import Tensor
+from runtime.base.types import Scalar
 
 # Arithmetic
 

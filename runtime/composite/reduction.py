@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from math import inf
 
 from runtime import ops
+from runtime.base.tensor import Tensor
+from runtime.base.types import DType, Scalar
 from runtime.kernels._common import normalize_dims
-from runtime.tensor import Tensor
-from runtime.types import DType, Scalar
 
 # -- variance with the argument `unbiased` of old
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from runtime.base.tensor import Tensor
 from runtime.batches import vmap
 from runtime.func.batched import BatchedTensor
 from runtime.func.modules import functional_call, stack_module_state
 from runtime.func.reverse import grad, grad_and_value, jacrev, vjp
 from runtime.func.rules.families import fallback_warnings
 from runtime.func.tangents import hessian, jacfwd, jvp, linearize
-from runtime.tensor import Tensor
 
 __all__ = [
     "debug_unwrap",

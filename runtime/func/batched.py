@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
+from runtime.base.tensor import Tensor, TensorBase
 from runtime.func.levels import VmapLevel
-from runtime.linear import ArrayMap, LinearBackward, apply_linear
-from runtime.tensor import Tensor, TensorBase
-from runtime.views import bump_version
+from runtime.graph.linear import ArrayMap, LinearBackward, apply_linear
+from runtime.graph.views import bump_version
 
 if TYPE_CHECKING:
-    from runtime.node import RemovableHandle
+    from runtime.graph.node import RemovableHandle
 
 _new = object.__new__
 

@@ -6,13 +6,13 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from runtime import ops
+from runtime.base.tensor import Tensor, wrap
 from runtime.func.batched import BatchedTensor, batch, value_at
 from runtime.func.levels import VmapLevel
 from runtime.kernels._common import normalize_dim
-from runtime.tensor import Tensor, wrap
 
 if TYPE_CHECKING:
-    from runtime.dispatch import Operator
+    from runtime.call.dispatch import Operator
 
 _callers: dict[Operator, Callable[[Sequence[Any]], Any]] = {}
 

@@ -8,12 +8,12 @@ from typing import Any
 
 from runtime import ops
 from runtime.autograd.function import Function, FunctionNode, backward_of
+from runtime.base.tensor import Tensor
 from runtime.func.batched import BatchedTensor, batch
 from runtime.func.calls import is_batched, value_of, whole_batch
 from runtime.func.levels import VmapLevel
 from runtime.func.pytree import flatten
 from runtime.func.user_rules import batch_dims, batch_values, by_rule, dressed
-from runtime.tensor import Tensor
 
 
 def apply_batched(function: type[Function], args: tuple[Any, ...]) -> Any:

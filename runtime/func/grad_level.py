@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from runtime import forward
+from runtime.base.modes import grad_mode
+from runtime.base.tensor import LEAF, Tensor
 from runtime.func.batched import BatchedTensor
-from runtime.modes import grad_mode
-from runtime.node import Node, OutputEdge
-from runtime.tensor import LEAF, Tensor
+from runtime.graph import forward
+from runtime.graph.node import Node, OutputEdge
 
 
 class GradLevel:

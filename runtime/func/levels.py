@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, Any, Self
 
-from runtime.modes import Variant, interest
+from runtime.base.modes import Variant, interest
 
 if TYPE_CHECKING:
-    from runtime.dispatch import Operator
+    from runtime.call.dispatch import Operator
 
 
 class _Open(threading.local):

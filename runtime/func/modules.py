@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from runtime import ops
-from runtime.tensor import Tensor
+from runtime.base.tensor import Tensor
 
 
 def functional_call(

@@ -18,7 +18,9 @@ from typing import Any
 
 import numpy as np
 
-from runtime import engine, forward, ops
+from runtime import ops
+from runtime.base.modes import grad_mode
+from runtime.base.tensor import LEAF, Tensor, wrap
 from runtime.func.arguments import ArgNums, check_real, check_tensors, chosen_positions, split_aux, with_chosen
 from runtime.func.batched import batch, dress, peel
 from runtime.func.calls import whole_batch
@@ -26,8 +28,7 @@ from runtime.func.grad_level import GradLevel, without_history
 from runtime.func.levels import open_vmaps
 from runtime.func.pytree import Tree, flatten, tree_map
 from runtime.func.vmap_calls import vmap_level
-from runtime.modes import grad_mode
-from runtime.tensor import LEAF, Tensor, wrap
+from runtime.graph import engine, forward
 
 
 class _Recording:

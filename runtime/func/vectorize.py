@@ -6,13 +6,13 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from runtime import ops
+from runtime.base.tensor import Tensor
 from runtime.func.batched import batch
 from runtime.func.calls import is_batched, whole_batch
 from runtime.func.levels import VmapLevel
 from runtime.func.pytree import Tree, flatten, spread
 from runtime.func.vmap_calls import vmap_level
 from runtime.random import default_generator
-from runtime.tensor import Tensor
 
 
 def run_batches(

@@ -11,14 +11,14 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
+from runtime.base.modes import Variant
 from runtime.func.batched import BatchedTensor
 from runtime.func.functions import apply_batched
 from runtime.func.levels import VmapLevel
 from runtime.func.rules import perform
-from runtime.modes import Variant
 
 if TYPE_CHECKING:
-    from runtime.dispatch import Operator
+    from runtime.call.dispatch import Operator
 
 
 class _PerformingLevel(VmapLevel):

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 
 from runtime import ops
-from runtime.half import in_float32
-from runtime.tensor import Tensor
-from runtime.types import Scalar
+from runtime.base.half import in_float32
+from runtime.base.tensor import Tensor
+from runtime.base.types import Scalar
 
 _SQRT_2_OVER_PI = math.sqrt(2 / math.pi)
 _GELU_CUBIC = 0.044715

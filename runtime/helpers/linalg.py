@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from runtime import ops
-from runtime.tensor import Tensor
+from runtime.base.tensor import Tensor
 
 
 def repeated(grad: Tensor, count: int) -> Tensor:

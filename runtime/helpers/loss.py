@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from runtime import ops
-from runtime.half import in_float32
-from runtime.tensor import Tensor
+from runtime.base.half import in_float32
+from runtime.base.tensor import Tensor
 
 
 def reduced(loss: Tensor, reduction: int) -> Tensor:

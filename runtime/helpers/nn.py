@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from runtime import ops
-from runtime.tensor import Tensor
+from runtime.base.tensor import Tensor
 
 
 def softmax_backward_of_output(grad: Tensor, grad_output: Tensor, output: Tensor, dim: int) -> Tensor:

@@ -10,9 +10,9 @@ import cmath
 import math
 
 from runtime import ops
-from runtime.modes import grad_mode
-from runtime.tensor import Tensor
-from runtime.types import Scalar
+from runtime.base.modes import grad_mode
+from runtime.base.tensor import Tensor
+from runtime.base.types import Scalar
 
 
 def scaled(x: Tensor, factor: Scalar) -> Tensor:

@@ -6,8 +6,8 @@ import math
 from collections.abc import Sequence
 
 from runtime import ops
-from runtime.tensor import Tensor
-from runtime.types import Scalar
+from runtime.base.tensor import Tensor
+from runtime.base.types import Scalar
 
 # -- undoing a reduction
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from runtime import ops
-from runtime.tensor import Tensor
-from runtime.types import DType
+from runtime.base.tensor import Tensor
+from runtime.base.types import DType
 
 
 def permute_back(grad: Tensor, dims: Sequence[int]) -> Tensor:

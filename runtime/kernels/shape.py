@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.lib.stride_tricks import as_strided as _strided
 
+from runtime.base.memory import owner_of
 from runtime.kernels._common import Array, nearest_diagonal, normalize_dim, normalize_dims
-from runtime.memory import owner_of
 
 
 def inferred_size(sizes: Sequence[int], numel: int) -> tuple[int, ...]:

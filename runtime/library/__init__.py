@@ -6,7 +6,7 @@ also for the built-in operators, whose namespace is `aten`. A kernel is a functi
 
 from __future__ import annotations
 
-from runtime.kernel_table import fallthrough_kernel
+from runtime.call.kernel_table import fallthrough_kernel
 from runtime.library.check import opcheck
 from runtime.library.custom import CustomOpDef, custom_op
 from runtime.library.functions import (

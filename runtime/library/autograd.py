@@ -6,15 +6,15 @@ import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from runtime import forward
-from runtime.dispatch import Operator
-from runtime.kernel_table import backend_of, call_arguments, flat_tensors
-from runtime.linear import edge_of
-from runtime.modes import grad_mode, interest
-from runtime.node import Edge, Node, OutputEdge
-from runtime.recording import freed_error, modified_error, unpack_result, zeros_for
-from runtime.sharing import counter
-from runtime.tensor import Tensor
+from runtime.base.modes import grad_mode, interest
+from runtime.base.sharing import counter
+from runtime.base.tensor import Tensor
+from runtime.call.dispatch import Operator
+from runtime.call.kernel_table import backend_of, call_arguments, flat_tensors
+from runtime.graph import forward
+from runtime.graph.linear import edge_of
+from runtime.graph.node import Edge, Node, OutputEdge
+from runtime.graph.recording import freed_error, modified_error, unpack_result, zeros_for
 
 _new_node: Callable[[type[FormulaBackward]], FormulaBackward] = object.__new__
 

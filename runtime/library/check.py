@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from codegen.schema.types import Alias
-from runtime.kernel_table import backend_of, check_results, flat_tensors, resolve
-from runtime.keys import COMPOSITE_IMPLICIT, CPU
+from runtime.base.keys import COMPOSITE_IMPLICIT, CPU
+from runtime.base.tensor import LEAF, Tensor, wrap
+from runtime.call.kernel_table import backend_of, check_results, flat_tensors, resolve
+from runtime.call.overloads import OpOverload, OpOverloadPacket
 from runtime.library.custom import CustomOpDef, memory_of
-from runtime.overloads import OpOverload, OpOverloadPacket
-from runtime.tensor import LEAF, Tensor, wrap
 
 
 class OpCheckError(Exception):

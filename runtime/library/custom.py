@@ -10,16 +10,17 @@ from typing import Any, overload
 import numpy as np
 
 from codegen.schema.types import base_type
-from runtime import registered, views
-from runtime.dispatch import Operator
-from runtime.kernel_table import TensorKernel, flat_tensors
-from runtime.keys import AUTOGRAD, COMPOSITE_EXPLICIT, key_of_device
+from runtime.base.keys import AUTOGRAD, COMPOSITE_EXPLICIT, key_of_device
+from runtime.base.tags import Tag, as_tags
+from runtime.base.tensor import Tensor
+from runtime.call import registered
+from runtime.call.dispatch import Operator
+from runtime.call.kernel_table import TensorKernel, flat_tensors
+from runtime.call.overloads import OpOverload, overload_of
+from runtime.graph import views
 from runtime.library.autograd import AutogradFormula
 from runtime.library.libraries import Library, read_schema
 from runtime.library.schemas import infer_schema
-from runtime.overloads import OpOverload, overload_of
-from runtime.tags import Tag, as_tags
-from runtime.tensor import Tensor
 
 _log = logging.getLogger(__name__)
 

@@ -6,15 +6,15 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from runtime import registered
-from runtime.dispatch import Operator
-from runtime.kernel_table import Kernel, autograd_kernel, backend_of, is_fallthrough, resolve
-from runtime.keys import AUTOGRAD, COMPOSITE_EXPLICIT, KEYS, DispatchKeySet, check_key, key_of_device
+from runtime.base.keys import AUTOGRAD, COMPOSITE_EXPLICIT, KEYS, DispatchKeySet, check_key, key_of_device
+from runtime.base.tags import Tag
+from runtime.call import registered
+from runtime.call.dispatch import Operator
+from runtime.call.kernel_table import Kernel, autograd_kernel, backend_of, is_fallthrough, resolve
+from runtime.call.overloads import OpOverload, overload_of
 from runtime.library.autograd import AutogradFormula
 from runtime.library.custom import CustomOpDef, DeviceTypes, check_differentiable, find_definition
 from runtime.library.libraries import Library, lasting_library
-from runtime.overloads import OpOverload, overload_of
-from runtime.tags import Tag
 
 Op = str | OpOverload | CustomOpDef
 

@@ -15,13 +15,13 @@ from codegen.report import source_lines
 from codegen.schema.parser import parse_schema
 from codegen.schema.types import FunctionSchema, OperatorName, base_type
 from codegen.source import ParseError, Text
-from runtime import registered
-from runtime.binding import full_signature
-from runtime.dispatch import Operator
-from runtime.kernel_table import FallbackKernel, Kernel, TensorKernel, fallbacks
-from runtime.keys import COMPOSITE_IMPLICIT, check_key
-from runtime.overloads import OpOverload
-from runtime.tags import Tag, as_tags
+from runtime.base.keys import COMPOSITE_IMPLICIT, check_key
+from runtime.base.tags import Tag, as_tags
+from runtime.call import registered
+from runtime.call.binding import full_signature
+from runtime.call.dispatch import Operator
+from runtime.call.kernel_table import FallbackKernel, Kernel, TensorKernel, fallbacks
+from runtime.call.overloads import OpOverload
 
 _KINDS = ("DEF", "IMPL", "FRAGMENT")
 _RESERVED = ("prim",)

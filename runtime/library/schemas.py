@@ -9,11 +9,11 @@ import typing
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NoReturn, Union, get_args, get_origin
 
-from runtime.dtypes import dtype
+from runtime.base.dtypes import dtype
+from runtime.base.tags import Tag, as_tags
+from runtime.base.tensor import Tensor
+from runtime.base.types import Device
 from runtime.random import Generator
-from runtime.tags import Tag, as_tags
-from runtime.tensor import Tensor
-from runtime.types import Device
 
 _BASES: Mapping[Any, str] = {
     Tensor: "Tensor",

@@ -270,8 +270,8 @@ def _dtype_name(value: Any) -> str:
 
 
 def _not_plain(given: _Given) -> str:
-    from runtime import modes
-    from runtime.binding import describe
+    from runtime.base import modes
+    from runtime.call.binding import describe
 
     name, value = given
     if not modes.plain:
@@ -280,7 +280,7 @@ def _not_plain(given: _Given) -> str:
 
 
 def _not_all_plain(given: _Given) -> str:
-    from runtime.modes import plain
+    from runtime.base.modes import plain
 
     name, value = given
     if type(value) in (list, tuple):
@@ -297,7 +297,7 @@ def _not_all_plain_or_none(given: _Given) -> str:
 
 
 def _not_a_number(given: _Given) -> str:
-    from runtime.binding import describe
+    from runtime.call.binding import describe
 
     return f"{given[0]} is {describe(given[1])}, neither int nor float"
 
@@ -360,7 +360,8 @@ class _Observer:
         self.handlers = self._find_handlers()
 
     def _find_handlers(self) -> dict[CodeType, Callable[[FrameType], None]]:
-        from runtime import dispatch, engine
+        from runtime.call import dispatch
+        from runtime.graph import engine
 
         found: dict[CodeType, Callable[[FrameType], None]] = dict.fromkeys(_functions(), self._function)
         found |= dict.fromkeys(_packets(), self._packet)
@@ -459,7 +460,7 @@ class _Observer:
         self.chosen = frame
 
     def _node(self, frame: FrameType) -> None:
-        from runtime.node import Node
+        from runtime.graph.node import Node
 
         node = frame.f_locals.get("self")
         if not isinstance(node, Node):
@@ -502,8 +503,8 @@ def _why_python_node(cls: type) -> str:
 
 
 def _why_python_engine(run: Any) -> str:
-    from runtime.modes import everywhere, interest
-    from runtime.node import watch
+    from runtime.base.modes import everywhere, interest
+    from runtime.graph.node import watch
 
     if not _native_names():
         return NOT_IN_USE

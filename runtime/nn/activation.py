@@ -6,12 +6,12 @@ import warnings
 from dataclasses import InitVar
 
 from runtime import ops
+from runtime.base.tensor import Tensor
+from runtime.base.types import Device, DType
 from runtime.nn import functional as F
 from runtime.nn.module import Module
 from runtime.nn.options import FunctionModule, options
 from runtime.nn.parameter import Parameter
-from runtime.tensor import Tensor
-from runtime.types import Device, DType
 
 
 @options

@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple, TypeVar
 
 from runtime.autograd import no_grad
+from runtime.base.tensor import Tensor
 from runtime.nn.hooks import HookHandle
 from runtime.nn.members import Members
 from runtime.nn.parameter import Parameter
-from runtime.tensor import Tensor
 
 Child = TypeVar("Child", bound="Checkpoints[Any]")
 

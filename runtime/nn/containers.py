@@ -8,10 +8,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
 from typing import Any, Self, overload
 
+from runtime.base.tensor import Tensor
 from runtime.nn.module import Module, bracketed, indented
 from runtime.nn.naming import typename
 from runtime.nn.parameter import Parameter
-from runtime.tensor import Tensor
 
 
 def _position(index: Any, size: int) -> int:

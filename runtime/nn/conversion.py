@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Self, TypeVar
 
-from runtime import dtypes
 from runtime.autograd import no_grad
-from runtime.conversion import read_arguments
+from runtime.base import dtypes
+from runtime.base.tensor import Tensor
+from runtime.base.types import DType
+from runtime.methods.conversion import read_arguments
 from runtime.nn.members import Members
-from runtime.tensor import Tensor
-from runtime.types import DType
 
 Child = TypeVar("Child", bound="Conversions[Any]")
 

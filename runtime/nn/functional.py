@@ -10,8 +10,8 @@ from collections.abc import Sequence
 
 from runtime import ops
 from runtime.autograd import no_grad
-from runtime.tensor import Tensor
-from runtime.types import DType, Scalar
+from runtime.base.tensor import Tensor
+from runtime.base.types import DType, Scalar
 
 # Reductions as operators count them.
 _REDUCTIONS = {"none": 0, "mean": 1, "elementwise_mean": 1, "sum": 2}

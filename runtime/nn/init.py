@@ -13,8 +13,8 @@ import warnings
 import numpy as np
 
 from runtime.autograd import no_grad
+from runtime.base.tensor import Tensor, wrap
 from runtime.random import Generator, default_generator
-from runtime.tensor import Tensor, wrap
 
 _LINEAR = frozenset(("linear", *(f"conv{kind}{dims}d" for kind in ("", "_transpose") for dims in (1, 2, 3)), "sigmoid"))
 

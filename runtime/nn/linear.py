@@ -6,12 +6,12 @@ import math
 from typing import Any, Self
 
 from runtime import ops
+from runtime.base.tensor import Tensor
+from runtime.base.types import Device, DType
 from runtime.nn import functional as F
 from runtime.nn import init
 from runtime.nn.module import Module
 from runtime.nn.parameter import Parameter
-from runtime.tensor import Tensor
-from runtime.types import Device, DType
 
 
 class Identity(Module):

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import ClassVar
 
+from runtime.base.tensor import Tensor
 from runtime.nn import functional as F
 from runtime.nn.module import Module
-from runtime.tensor import Tensor
 
 
 class _Loss(Module):

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import Any, Generic, TypeVar, cast
 
+from runtime.base.tensor import Tensor
 from runtime.nn.naming import typename
 from runtime.nn.parameter import Buffer, Parameter
-from runtime.tensor import Tensor
 
 # The class of the Modules in a Module. It is `Module` itself, which is defined on top of these base classes.
 ModuleT = TypeVar("ModuleT", bound="Members[Any]")

@@ -10,12 +10,12 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any, ClassVar, Self
 
+from runtime.base.tensor import Tensor
 from runtime.nn.checkpoint import Checkpoints
 from runtime.nn.conversion import Conversions
 from runtime.nn.hooks import ForwardHook, HookHandle, Passage
 from runtime.nn.members import KINDS
 from runtime.nn.tree import ModuleTree
-from runtime.tensor import Tensor
 
 
 class Module(ModuleTree["Module"], Checkpoints["Module"], Conversions["Module"]):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from runtime.tensor import Tensor
+from runtime.base.tensor import Tensor
 
 
 def typename(obj: object) -> str:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from runtime import ops
+from runtime.base.tensor import Tensor
+from runtime.base.types import Device, DType
 from runtime.nn import functional as F
 from runtime.nn import init
 from runtime.nn.module import Module
 from runtime.nn.options import FunctionModule, options
 from runtime.nn.parameter import Parameter
-from runtime.tensor import Tensor
-from runtime.types import Device, DType
 
 
 class _Affine(Module):

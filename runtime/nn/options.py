@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar, TypeVar, dataclass_transform
 
+from runtime.base.tensor import Tensor
 from runtime.nn.module import Module
-from runtime.tensor import Tensor
 
 Class = TypeVar("Class", bound="type[FunctionModule]")
 

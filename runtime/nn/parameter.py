@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any, cast
 
-from runtime.modes import register_plain
-from runtime.sharing import share
-from runtime.tensor import Tensor
+from runtime.base.modes import register_plain
+from runtime.base.sharing import share
+from runtime.base.tensor import Tensor
 
 
 def _over(cls: type[Tensor], data: Tensor, requires_grad: bool) -> Tensor:

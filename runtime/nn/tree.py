@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Self, TypeVar, cast
 
+from runtime.base.tensor import Tensor
 from runtime.nn.members import Members, ModuleT
 from runtime.nn.parameter import Parameter
-from runtime.tensor import Tensor
 
 Member = TypeVar("Member")
 

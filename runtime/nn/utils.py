@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from runtime import ops
 from runtime.autograd import no_grad
-from runtime.tensor import Tensor
+from runtime.base.tensor import Tensor
 
 Tensors = Tensor | Iterable[Tensor]
 

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from runtime.base.tensor import Tensor, wrap
+from runtime.graph.views import bump_version, check_inplace
 from runtime.optim import arrays
 from runtime.optim.optimizer import Group, GroupOptimizer, Parameters, check_lr, check_range
-from runtime.tensor import Tensor, wrap
-from runtime.views import bump_version, check_inplace
 
 
 class Adam(GroupOptimizer):

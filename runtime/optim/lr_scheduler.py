@@ -13,8 +13,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from runtime.base.tensor import Tensor
 from runtime.optim.optimizer import Optimizer
-from runtime.tensor import Tensor
 
 
 class LRScheduler:

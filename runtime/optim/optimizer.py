@@ -11,10 +11,10 @@ from itertools import chain
 from typing import Any, ClassVar
 
 from runtime.autograd import enable_grad, no_grad
+from runtime.base.tensor import Tensor
 from runtime.nn.hooks import HookHandle
 from runtime.nn.module import clear_grad
 from runtime.nn.naming import typename
-from runtime.tensor import Tensor
 
 Parameters = Iterable[Tensor] | Iterable[dict[str, Any]] | Iterable[tuple[str, Tensor]]
 Group = dict[str, Any]

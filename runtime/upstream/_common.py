@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from runtime import ops
-from runtime.tensor import Tensor
+from runtime.base.tensor import Tensor
 
 
 def or_zeros(tangent: Tensor | None, like: Tensor) -> Tensor:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from runtime import ops
+from runtime.base.tensor import Tensor
+from runtime.base.types import Scalar
 from runtime.helpers import activation
-from runtime.tensor import Tensor
-from runtime.types import Scalar
 
 
 def gelu_double_backward(ggI: Tensor, gO: Tensor, input: Tensor, approximate: str) -> Tensor:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from runtime.base.tensor import Tensor
 from runtime.helpers import indexing
-from runtime.tensor import Tensor
 
 
 def index_backward(zeros_like_self: Tensor, indices: Sequence[Tensor | None], grad: Tensor) -> Tensor:

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from runtime import ops
+from runtime.base.tensor import Tensor, wrap
+from runtime.base.types import Scalar
 from runtime.helpers import linalg, pointwise
-from runtime.tensor import Tensor, wrap
-from runtime.types import Scalar
 from runtime.upstream._common import or_zeros
 
 # -- products

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from runtime import ops
+from runtime.base.tensor import Tensor
 from runtime.helpers import loss
-from runtime.tensor import Tensor
 
 
 def apply_loss_reduction(unreduced: Tensor, reduction: int) -> Tensor:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from runtime.base.tensor import Tensor
 from runtime.helpers import nn
-from runtime.tensor import Tensor
 from runtime.upstream._common import or_zeros
 
 

@@ -10,9 +10,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from runtime import ops
+from runtime.base.tensor import Tensor, wrap
+from runtime.base.types import Scalar
 from runtime.helpers import activation, indexing, linalg, nn, reduction
-from runtime.tensor import Tensor, wrap
-from runtime.types import Scalar
 from runtime.upstream._common import check_floating
 
 # -- reductions and scans

@@ -6,9 +6,9 @@ import math
 from collections.abc import Sequence
 
 from runtime import ops
+from runtime.base.tensor import Tensor
+from runtime.base.types import DType, Scalar
 from runtime.helpers import pointwise
-from runtime.tensor import Tensor
-from runtime.types import DType, Scalar
 from runtime.upstream._common import or_zeros
 
 # -- dtypes

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from runtime import ops
+from runtime.base.tensor import Tensor
+from runtime.base.types import Scalar
 from runtime.helpers import reduction
-from runtime.tensor import Tensor
-from runtime.types import Scalar
 from runtime.upstream._common import or_zeros
 
 # -- sums and means

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol, cast
 
-from runtime import forward, ops
+from runtime import ops
+from runtime.base.tensor import Tensor
+from runtime.base.types import DType
+from runtime.graph import forward
 from runtime.helpers import shape
-from runtime.tensor import Tensor
-from runtime.types import DType
 from runtime.upstream._common import or_zeros
 from runtime.upstream.pointwise import handle_r_to_c
 

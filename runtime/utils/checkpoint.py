@@ -16,13 +16,14 @@ import weakref
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from runtime import engine, random
+from runtime import random
 from runtime.autograd.backward import backward
 from runtime.autograd.function import Function
 from runtime.autograd.grad_mode import enable_grad, no_grad
 from runtime.autograd.graph import saved_tensors_hooks
-from runtime.saved import hook_stack
-from runtime.tensor import Tensor
+from runtime.base.tensor import Tensor
+from runtime.graph import engine
+from runtime.graph.saved import hook_stack
 
 __all__ = [
     "CheckpointError",

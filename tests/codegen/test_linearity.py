@@ -112,7 +112,7 @@ def sin(self): ...
 HEAD = """
 from collections.abc import Sequence
 from runtime import ops
-from runtime.tensor import Tensor
+from runtime.base.tensor import Tensor
 
 def _second(pair: tuple[Tensor, Tensor]) -> Tensor:
     return pair[1]

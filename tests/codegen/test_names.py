@@ -28,7 +28,7 @@ from codegen.schema.parser import parse_schema
 from codegen.schema.types import OperatorName
 from documents import copy_tree
 from runtime import ops
-from runtime.node import Node
+from runtime.graph.node import Node
 
 ROOT = Path(__file__).parents[2]
 CPP = re.findall(

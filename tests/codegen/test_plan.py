@@ -13,8 +13,8 @@ from codegen.pipeline import Result, emit
 from codegen.plan import NodePlan, Plan
 from codegen.vocabulary import COMPOSITE_KEYS, CPU_ORDER
 from runtime import ones
-from runtime.dispatch import Operator
-from runtime.keys import COMPOSITES, CPU, KEYS
+from runtime.base.keys import COMPOSITES, CPU, KEYS
+from runtime.call.dispatch import Operator
 
 KERNELS = """\
 def one(self): return self

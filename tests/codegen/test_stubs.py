@@ -32,7 +32,7 @@ def test_every_method_is_in_the_stubs() -> None:
 
 PROGRAM = """\
 import runtime
-from runtime.tensor import Tensor
+from runtime.base.tensor import Tensor
 
 x: Tensor = runtime.randn(2, 3, requires_grad=True)
 y: Tensor = runtime.add(x, 2.0, alpha=3) @ x.t()

@@ -14,9 +14,9 @@ import pytest
 import runtime
 from documents import ROOT
 from runtime import native
+from runtime.graph.node import watch
 from runtime.native import explaining
 from runtime.native.explaining import Call, Explanation
-from runtime.node import watch
 
 needs_core = pytest.mark.skipif(not native.is_available(), reason="the native core is not built, or switched off")
 

@@ -12,9 +12,10 @@ import pytest
 from numpy.typing import NDArray
 
 import runtime
-from runtime import layouts, native, ops
+from runtime import native, ops
+from runtime.base import layouts
+from runtime.base.tensor import Tensor, wrap
 from runtime.kernels import linalg, rearrange
-from runtime.tensor import Tensor, wrap
 
 pytestmark = pytest.mark.skipif(not native.is_available(), reason="the native core is not built, or switched off")
 

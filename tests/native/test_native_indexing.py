@@ -15,8 +15,8 @@ import pytest
 import runtime
 from generated import operators
 from runtime import native
-from runtime.indexing import getitem, setitem
-from runtime.tensor import Tensor, wrap
+from runtime.base.tensor import Tensor, wrap
+from runtime.methods.indexing import getitem, setitem
 
 pytestmark = pytest.mark.skipif(not native.is_available(), reason="the native core is not built, or switched off")
 

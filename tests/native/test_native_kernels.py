@@ -22,8 +22,9 @@ from codegen.pipeline import analyze
 from codegen.plan import OperatorPlan
 from codegen.targets.cpp_fusion import fuse
 from codegen.targets.cpp_operators import NativeKernels, has_entry, native_kernel
-from runtime import layouts, native
-from runtime.tensor import wrap
+from runtime import native
+from runtime.base import layouts
+from runtime.base.tensor import wrap
 
 if not native.is_available():
     pytest.skip("the native core is not built, or switched off", allow_module_level=True)

@@ -13,7 +13,7 @@ from numpy._core import multiarray
 
 import runtime
 from runtime import native
-from runtime.tensor import Tensor
+from runtime.base.tensor import Tensor
 
 needs_core = pytest.mark.skipif(not native.is_available(), reason="the native core is not built, or switched off")
 

@@ -12,7 +12,7 @@ import pytest
 import runtime
 from generated import operators
 from runtime import native
-from runtime.tensor import Tensor, wrap
+from runtime.base.tensor import Tensor, wrap
 
 pytestmark = pytest.mark.skipif(not native.is_available(), reason="the native core is not built, or switched off")
 

@@ -13,8 +13,8 @@ import pytest
 import runtime
 from generated import operators
 from runtime import native
+from runtime.base.tensor import Tensor, wrap
 from runtime.optim import arrays
-from runtime.tensor import Tensor, wrap
 
 needs_core = pytest.mark.skipif(not native.is_available(), reason="the native core is not built, or switched off")
 

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 import runtime
 from runtime import ops
+from runtime.base.tensor import wrap
 from runtime.kernels import loss, nn, reduction
-from runtime.tensor import wrap
 
 Array = NDArray[Any]
 

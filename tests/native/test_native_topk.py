@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 import runtime
 from runtime import native, ops
+from runtime.base.tensor import wrap
 from runtime.kernels import ordering
-from runtime.tensor import wrap
 
 pytestmark = pytest.mark.skipif(not native.is_available(), reason="the native core is not built, or switched off")
 

@@ -16,8 +16,8 @@ from programs import run
 import runtime
 from generated import operators
 from runtime import native
-from runtime.sharing import views_over
-from runtime.tensor import Tensor, wrap
+from runtime.base.sharing import views_over
+from runtime.base.tensor import Tensor, wrap
 
 pytestmark = pytest.mark.skipif(not native.is_available(), reason="the native core is not built, or switched off")
 
@@ -236,7 +236,7 @@ INDICES: list[Any] = [
 
 @pytest.mark.parametrize("index", INDICES, ids=repr)
 def test_subscripts(index: Any) -> None:
-    from runtime.indexing import getitem
+    from runtime.methods.indexing import getitem
 
     for shape in ((2, 3, 4), (3,), (), (0, 2)):
         x = runtime.arange(float(np.prod(shape))).reshape(shape)
@@ -441,7 +441,7 @@ def test_kernels_registered_for_composites_are_called() -> None:
 
 
 def test_composites_are_seen_by_handlers() -> None:
-    from runtime.modes import around
+    from runtime.base.modes import around
 
     seen = []
 

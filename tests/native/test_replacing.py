@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import FunctionType, ModuleType
 from typing import Any
 
-from runtime.native.replacing import replace
+from runtime.load.replacing import replace
 
 
 def module(name: str, **values: Any) -> ModuleType:

@@ -11,8 +11,8 @@ import torch
 
 import runtime
 from generated.registry import OPERATORS
-from runtime import dtypes
-from runtime.registry import OperatorInfo
+from runtime.base import dtypes
+from runtime.load.registry import OperatorInfo
 from runtime.testing import make_sample, operator_function
 
 pytestmark = pytest.mark.parity

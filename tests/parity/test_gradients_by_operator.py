@@ -22,8 +22,8 @@ from codegen.paths import project_paths
 from codegen.source import Diagnostics
 from generated import operators
 from generated.registry import OPERATORS
-from runtime.registry import OperatorInfo
-from runtime.tensor import Tensor
+from runtime.base.tensor import Tensor
+from runtime.load.registry import OperatorInfo
 from runtime.testing import Sample, sample_inputs
 
 # PyTorch's own out= kernels, in second derivatives of losses.

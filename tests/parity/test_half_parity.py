@@ -13,8 +13,8 @@ import torch
 import runtime
 from generated import operators
 from generated.registry import OPERATORS
-from runtime.registry import OperatorInfo
-from runtime.tensor import Tensor
+from runtime.base.tensor import Tensor
+from runtime.load.registry import OperatorInfo
 from runtime.testing import sample_inputs
 
 pytestmark = pytest.mark.parity

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import runtime
-from runtime.indexing import getitem, setitem
+from runtime.methods.indexing import getitem, setitem
 
 pytestmark = pytest.mark.parity
 

@@ -15,7 +15,7 @@ import torch
 
 import runtime
 import runtime.nn.functional
-from runtime import conversion
+from runtime.methods import conversion
 
 pytestmark = pytest.mark.parity
 

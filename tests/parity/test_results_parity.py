@@ -13,9 +13,9 @@ import pytest
 import torch
 
 from generated.registry import OPERATORS
-from runtime.dtypes import dtype as DType
-from runtime.registry import OperatorInfo
-from runtime.tensor import Tensor, wrap
+from runtime.base.dtypes import dtype as DType
+from runtime.base.tensor import Tensor, wrap
+from runtime.load.registry import OperatorInfo
 from runtime.testing import Sample, operator_function, sample_inputs
 from tests.results import edge_samples, share_memory, tensors_in
 

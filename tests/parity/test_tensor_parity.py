@@ -9,9 +9,8 @@ import pytest
 import torch
 
 import runtime
-import runtime.creation
-from runtime import dtypes
-from runtime.types import Size
+from runtime.base import creation, dtypes
+from runtime.base.types import Size
 
 pytestmark = pytest.mark.parity
 
@@ -50,7 +49,7 @@ def test_result_types(left):
 
     for right in OPERANDS:
         expected = answer(torch.result_type, make(torch.tensor, left, torch), make(torch.tensor, right, torch))
-        tensor = runtime.creation.tensor
+        tensor = creation.tensor
         got = answer(dtypes.result_type, make(tensor, left, dtypes), make(tensor, right, dtypes))
         assert got == ("runtime.complex64" if expected == "runtime.complex32" else expected), (left, right)
 
@@ -107,7 +106,7 @@ def test_printing(shape, options):
                     array = array.real
                 array = np.asarray(np.abs(array) % 100 if dtype[0] == "u" else array).astype(dtype)
                 expected = repr(torch.from_numpy(array)).replace("torch.", "runtime.")
-                got = repr(runtime.creation.from_numpy(array))
+                got = repr(creation.from_numpy(array))
                 if "dtype" in expected:  # our prefix is longer, so the line may be broken elsewhere
                     expected, got = ("".join(text.split()) for text in (expected, got))
                 assert got == expected, (dtype, scale)
@@ -137,7 +136,7 @@ def test_tensor(data, name):
     expected = answer(make, torch.tensor, torch)
     if expected is TypeError and name is not None and not getattr(dtypes, name).is_floating_point and is_real(data):
         return  # PyTorch refuses some NumPy numbers here, and for uint64 floats, that it takes everywhere else
-    assert answer(make, runtime.creation.tensor, dtypes) == expected
+    assert answer(make, creation.tensor, dtypes) == expected
 
 
 @pytest.mark.parametrize("name", ["uint8", "int8", "int16", "uint16", "int32", "uint32"])
@@ -146,7 +145,7 @@ def test_integers_at_the_limits(name):
     limits = (info.min, info.max)
     for value in {limit + offset for limit in (*limits, -info.max, -info.min) for offset in (-1, 0, 1)}:
         expected = answer(lambda v: torch.tensor([v], dtype=getattr(torch, name)), value)
-        assert answer(lambda v: runtime.creation.tensor([v], dtype=getattr(dtypes, name)), value) == expected, value
+        assert answer(lambda v: creation.tensor([v], dtype=getattr(dtypes, name)), value) == expected, value
 
 
 @pytest.mark.parametrize("sizes", [(), (2, 3), [1], [1.5], ["a"]], ids=str)

@@ -127,11 +127,11 @@ def test_what_is_not_implemented_is_bound_late(output: Path) -> None:
     code = (
         "import runtime\n"
         "for call in (lambda: runtime.ops._ctc_loss(runtime.ones(1, 1, 1), runtime.ones(1), [1], [1]),"
-        " lambda: runtime.recording.missing_helper('nothing_backward')):\n"
+        " lambda: runtime.graph.recording.missing_helper('nothing_backward')):\n"
         "    try: call()\n"
         "    except NotImplementedError as error: print(str(error).splitlines()[0])\n"
     )
-    done = python(output, "import runtime.recording\n" + code)
+    done = python(output, "import runtime.graph.recording\n" + code)
     assert done.stdout.splitlines() == [
         "'_ctc_loss' has no kernel for the CPU",
         "the helper 'nothing_backward' is declared, but the runtime does not implement it",

@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from runtime import views
 from runtime.autograd import Function
-from runtime.linear import edge_of
-from runtime.modes import grad_mode
-from runtime.node import LEAF, Node, next_sequence_nr
-from runtime.recording import freed_error, modified_error, set_edges, unpack_result
-from runtime.tensor import Tensor, wrap
+from runtime.base.modes import grad_mode
+from runtime.base.tensor import Tensor, wrap
+from runtime.graph import views
+from runtime.graph.linear import edge_of
+from runtime.graph.node import LEAF, Node, next_sequence_nr
+from runtime.graph.recording import freed_error, modified_error, set_edges, unpack_result
 
 
 def leaf(*values: Any, dtype: str = "float64", shape: tuple[int, ...] | None = None) -> Tensor:

@@ -5,9 +5,18 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from runtime import dtypes
-from runtime.creation import as_tensor, asarray, from_numpy, frombuffer, is_complex, is_floating_point, is_tensor, numel
-from runtime.creation import tensor as make
+from runtime.base import dtypes
+from runtime.base.creation import (
+    as_tensor,
+    asarray,
+    from_numpy,
+    frombuffer,
+    is_complex,
+    is_floating_point,
+    is_tensor,
+    numel,
+)
+from runtime.base.creation import tensor as make
 
 
 @pytest.mark.parametrize(

@@ -12,11 +12,12 @@ import pytest
 from handmade import Kept
 
 import runtime
-from runtime import Tensor, engine
+from runtime import Tensor
 from runtime.autograd import grad
 from runtime.autograd.graph import register_multi_grad_hook, saved_tensors_hooks
-from runtime.node import Node, OutputEdge, accumulator
-from runtime.tensor import Extra
+from runtime.base.tensor import Extra
+from runtime.graph import engine
+from runtime.graph.node import Node, OutputEdge, accumulator
 
 
 class Held:

@@ -10,7 +10,7 @@ import pytest
 
 import runtime as torch
 from generated import operators
-from runtime.dispatch import Operator
+from runtime.call.dispatch import Operator
 from runtime.native import core
 
 

@@ -11,10 +11,10 @@ import sys
 import numpy as np
 import pytest
 
-from runtime import dtypes, modes
-from runtime.creation import tensor
-from runtime.dtypes import ALL_DTYPES, can_cast, common_dtype, finfo, iinfo, promote_types, result_type
-from runtime.types import Size, device, named_result, strided
+from runtime.base import dtypes, modes
+from runtime.base.creation import tensor
+from runtime.base.dtypes import ALL_DTYPES, can_cast, common_dtype, finfo, iinfo, promote_types, result_type
+from runtime.base.types import Size, device, named_result, strided
 
 
 @pytest.fixture

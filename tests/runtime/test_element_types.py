@@ -10,10 +10,10 @@ import runtime
 from codegen.model import DTYPE_KINDS
 from generated import operators
 from generated.registry import OPERATORS
-from runtime import dtypes
-from runtime.dispatch import Operator
-from runtime.registry import OperatorInfo
-from runtime.tensor import Tensor
+from runtime.base import dtypes
+from runtime.base.tensor import Tensor
+from runtime.call.dispatch import Operator
+from runtime.load.registry import OperatorInfo
 from runtime.testing import make_sample, operator_function
 
 ONE_OF_A_KIND = {

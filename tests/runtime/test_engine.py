@@ -12,8 +12,8 @@ import pytest
 from handmade import add, constant, expand, leaf, mul, mul_, sum_all, take, tanh, unbind
 
 from runtime.autograd import backward, enable_grad, grad, no_grad
-from runtime.node import AccumulateGrad, Node, OutputEdge, next_sequence_nr
-from runtime.tensor import LEAF, Tensor, wrap
+from runtime.base.tensor import LEAF, Tensor, wrap
+from runtime.graph.node import AccumulateGrad, Node, OutputEdge, next_sequence_nr
 
 
 class Pass(Node):
@@ -475,7 +475,7 @@ def test_grad_mode_comes_back_after_an_error() -> None:
         def apply(self, grad: Any) -> tuple[Tensor | None, ...]:
             raise ValueError("no")
 
-    from runtime.modes import grad_mode
+    from runtime.base.modes import grad_mode
 
     out = wrap(np.ones(()))
     out._edge = Fails((leaf(1.0),), (), np.dtype("float64"))

@@ -14,9 +14,10 @@ import pytest
 from handmade import Kept
 
 import runtime
-from runtime import Tensor, engine, native
+from runtime import Tensor, native
 from runtime.autograd import Function, grad
-from runtime.node import Node
+from runtime.graph import engine
+from runtime.graph.node import Node
 
 # Long enough for signals and other threads to come in between.
 CHAIN = 300_000 if native.is_available() else 40_000

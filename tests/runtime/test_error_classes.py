@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 import runtime
-from runtime import errors, linalg, tensor
-from runtime.errors import LinAlgError, translated
+from runtime import linalg, tensor
+from runtime.base import errors
+from runtime.base.errors import LinAlgError, translated
 
 SINGULAR = [[1.0, 2.0], [0.0, 0.0]]
 

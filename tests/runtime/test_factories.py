@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import runtime
-from runtime import dtypes, modes
-from runtime.dispatch import Operator
+from runtime.base import dtypes, modes
+from runtime.call.dispatch import Operator
 
 FACTORIES = pytest.mark.parametrize("factory", [runtime.zeros, runtime.ones, runtime.empty])
 

@@ -16,11 +16,12 @@ import pytest
 import runtime
 from generated import operators
 from generated.registry import OPERATORS
-from runtime import forward, modes
 from runtime.autograd import forward_ad, grad
-from runtime.dispatch import Operator
-from runtime.node import Node
-from runtime.tensor import Tensor
+from runtime.base import modes
+from runtime.base.tensor import Tensor
+from runtime.call.dispatch import Operator
+from runtime.graph import forward
+from runtime.graph.node import Node
 from runtime.testing import sample_inputs
 
 Function = Callable[..., Any]

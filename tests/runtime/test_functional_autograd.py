@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import runtime as torch
-from runtime import engine
 from runtime.autograd import functional
 from runtime.autograd.functional import hessian, hvp, jacobian, jvp, vhp, vjp
+from runtime.graph import engine
 
 A = np.array([[1.0, 2.0, -1.0], [0.5, -3.0, 4.0]])
 X = np.array([0.5, -1.0, 2.0])

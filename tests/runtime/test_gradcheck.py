@@ -9,8 +9,8 @@ import pytest
 
 import runtime
 from runtime.autograd import GradcheckError, gradcheck, gradgradcheck
-from runtime.node import Node
-from runtime.tensor import LEAF, Tensor, wrap
+from runtime.base.tensor import LEAF, Tensor, wrap
+from runtime.graph.node import Node
 
 MODES = pytest.mark.parametrize("fast_mode", [False, True])
 
@@ -137,7 +137,7 @@ class Pair(Node):
 
 
 def pair(a: Tensor, right: bool) -> tuple[Tensor, Tensor]:
-    from runtime.recording import set_edges
+    from runtime.graph.recording import set_edges
 
     outs = (wrap(a._array.copy()), wrap(a._array.copy()))
     node = Pair((a,), (a._array.shape,) * 2, (a._array.dtype,) * 2)
@@ -263,7 +263,7 @@ class First(Node):
 
 
 def test_one_missing_gradient_of_three() -> None:
-    from runtime.recording import set_edges
+    from runtime.graph.recording import set_edges
 
     def function(a: Tensor) -> tuple[Tensor, ...]:
         outs = tuple([wrap(a._array.copy()) for _ in range(3)])
@@ -278,7 +278,7 @@ def test_one_missing_gradient_of_three() -> None:
 def test_missing_tangents(monkeypatch: pytest.MonkeyPatch) -> None:
     """A formula that is wrong only where a tangent is zeros that somebody gave."""
     from generated import operators
-    from runtime import zero_tensors
+    from runtime.graph import zero_tensors
 
     formula = operators.mul_Tensor_op.jvp
     assert formula is not None

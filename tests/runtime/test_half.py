@@ -11,9 +11,9 @@ import runtime
 from generated import operators
 from generated.registry import OPERATORS
 from runtime import nn
-from runtime.dispatch import Operator
-from runtime.registry import OperatorInfo
-from runtime.tensor import Tensor
+from runtime.base.tensor import Tensor
+from runtime.call.dispatch import Operator
+from runtime.load.registry import OperatorInfo
 from runtime.testing import sample_inputs
 
 F = nn.functional

@@ -9,7 +9,7 @@ import pytest
 
 import runtime
 from runtime.autograd import forward_ad
-from runtime.tensor import Tensor
+from runtime.base.tensor import Tensor
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ import runtime
 from generated import operators
 from generated.registry import OPERATORS
 from runtime import ops, tensor
-from runtime.tensor import Tensor
+from runtime.base.tensor import Tensor
 from runtime.testing import sample_inputs
 
 

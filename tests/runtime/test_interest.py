@@ -6,9 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 import runtime
-from runtime import modes
-from runtime.dispatch import Operator
-from runtime.node import Node
+from runtime.base import modes
+from runtime.call.dispatch import Operator
+from runtime.graph.node import Node
 
 
 def test_handlers_see_calls_of_every_variant_from_the_newest_to_the_oldest() -> None:

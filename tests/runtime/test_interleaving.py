@@ -19,10 +19,12 @@ import pytest
 
 import generated
 import runtime
-from runtime import Tensor, modes, registered
+from runtime import Tensor
 from runtime.autograd import Function, grad
+from runtime.base import modes
+from runtime.call import registered
+from runtime.graph.node import accumulator
 from runtime.native import is_available
-from runtime.node import accumulator
 
 OURS = (str(Path(runtime.__file__).parent), str(Path(generated.__file__).parent))
 State = dict[str, Any]

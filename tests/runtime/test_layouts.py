@@ -10,9 +10,10 @@ import pytest
 
 import runtime
 from generated import operators
-from runtime import layouts, modes, native
-from runtime.dispatch import Operator
-from runtime.tensor import Tensor, wrap
+from runtime import native
+from runtime.base import layouts, modes
+from runtime.base.tensor import Tensor, wrap
+from runtime.call.dispatch import Operator
 
 Array = np.ndarray[Any, Any]
 X = runtime.arange(24.0).reshape(2, 3, 4)

@@ -12,11 +12,11 @@ import pytest
 
 import runtime as torch_module
 from generated import operators
-from runtime import modes
-from runtime.dispatch import Operator
-from runtime.kernel_table import TensorKernel
+from runtime.base import modes
+from runtime.base.tensor import Tensor
+from runtime.call.dispatch import Operator
+from runtime.call.kernel_table import TensorKernel
 from runtime.library import Library, _scoped_library, custom_op, get_kernel
-from runtime.tensor import Tensor
 
 torch: Any = torch_module
 _numbers = itertools.count()

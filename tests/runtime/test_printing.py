@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from runtime import dtypes
-from runtime.creation import from_numpy
-from runtime.creation import tensor as make
-from runtime.node import Node
-from runtime.print_options import get_printoptions, printoptions, set_printoptions
+from runtime.base import dtypes
+from runtime.base.creation import from_numpy
+from runtime.base.creation import tensor as make
+from runtime.graph.node import Node
+from runtime.methods.print_options import get_printoptions, printoptions, set_printoptions
 
 
 @pytest.fixture(autouse=True)

@@ -17,11 +17,11 @@ import pytest
 
 import runtime
 from generated import operators
-from runtime import modes
 from runtime.autograd import profiler
 from runtime.autograd.profiler import EventList, FunctionEvent, profile, record_function
-from runtime.dispatch import Operator
-from runtime.node import peek_sequence_nr
+from runtime.base import modes
+from runtime.call.dispatch import Operator
+from runtime.graph.node import peek_sequence_nr
 from runtime.profiler import ProfilerAction, ProfilerActivity
 
 EVALUATE = "autograd::engine::evaluate_function: "

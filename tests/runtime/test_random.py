@@ -7,8 +7,9 @@ import pickle
 
 import pytest
 
-from runtime import dtypes, random
-from runtime.creation import tensor
+from runtime import random
+from runtime.base import dtypes
+from runtime.base.creation import tensor
 from runtime.random import Generator
 
 

@@ -14,13 +14,13 @@ import pytest
 import runtime
 from generated import operators
 from generated.registry import OPERATORS
-from runtime import forward
 from runtime.autograd import forward_ad
-from runtime.dispatch import Operator
-from runtime.kernel_table import TensorKernel, flat_tensors, resolve
+from runtime.base.tensor import Tensor
+from runtime.call.dispatch import Operator
+from runtime.call.kernel_table import TensorKernel, flat_tensors, resolve
+from runtime.graph import forward
 from runtime.library import _scoped_library
-from runtime.registry import OperatorInfo
-from runtime.tensor import Tensor
+from runtime.load.registry import OperatorInfo
 from runtime.testing import as_function, operator_function, sample_inputs
 
 torch: Any = runtime

@@ -9,13 +9,13 @@ import pickle
 import numpy as np
 import pytest
 
-from runtime import dtypes
-from runtime.creation import from_numpy
-from runtime.creation import tensor as make
-from runtime.node import Node, OutputEdge
-from runtime.sharing import counter, shares
-from runtime.tensor import LEAF, Tensor, wrap
-from runtime.types import channels_last, channels_last_3d
+from runtime.base import dtypes
+from runtime.base.creation import from_numpy
+from runtime.base.creation import tensor as make
+from runtime.base.sharing import counter, shares
+from runtime.base.tensor import LEAF, Tensor, wrap
+from runtime.base.types import channels_last, channels_last_3d
+from runtime.graph.node import Node, OutputEdge
 
 
 class Made(Node):

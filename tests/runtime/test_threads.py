@@ -14,7 +14,7 @@ import pytest
 from compiling import loaded
 
 import runtime
-from runtime import threads
+from runtime.native import threads
 
 PROGRAM = r"""
 #include "parallel.hpp"

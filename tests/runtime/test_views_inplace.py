@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 from handmade import add, constant, expand, leaf, mul, mul_, sum_all, take, unbind
 
-from runtime import views
 from runtime.autograd import backward, grad, no_grad
+from runtime.base.sharing import counter, views_over
+from runtime.base.tensor import LEAF, Tensor, wrap
+from runtime.graph import views
+from runtime.graph.node import Node
+from runtime.graph.views import Region
 from runtime.native import core
-from runtime.node import Node
-from runtime.sharing import counter, views_over
-from runtime.tensor import LEAF, Tensor, wrap
-from runtime.views import Region
 
 
 def twice(tensor: Tensor) -> Tensor:

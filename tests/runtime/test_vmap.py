@@ -14,10 +14,10 @@ import pytest
 
 import runtime as torch
 from runtime import func, ops
+from runtime.base.modes import interest, plain
+from runtime.base.tensor import Tensor
 from runtime.func import vmap
 from runtime.func.batched import BatchedTensor
-from runtime.modes import interest, plain
-from runtime.tensor import Tensor
 
 
 def values(*shape: int, seed: int = 0) -> Tensor:

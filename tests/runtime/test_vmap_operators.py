@@ -10,8 +10,8 @@ import pytest
 
 import runtime as torch
 from generated.registry import OPERATORS
-from runtime.registry import OperatorInfo
-from runtime.tensor import Tensor, wrap
+from runtime.base.tensor import Tensor, wrap
+from runtime.load.registry import OperatorInfo
 from runtime.testing import Sample, operator_function, sample_inputs
 
 SIZE = 3

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from runtime.autograd.backward import grad as autograd_grad
 from runtime.autograd.grad_mode import enable_grad
 from runtime.autograd.gradcheck.error import GradcheckError
-from runtime.tensor import Tensor
+from runtime.base.tensor import Tensor
 
 if TYPE_CHECKING:
     from runtime.autograd.gradcheck.problem import Function

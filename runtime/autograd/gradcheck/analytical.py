@@ -6,14 +6,14 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from runtime import forward
 from runtime.autograd import forward_ad
 from runtime.autograd.backward import grad as autograd_grad
 from runtime.autograd.gradcheck.problem import Problem, Unit, directions
+from runtime.base.tensor import Tensor, wrap
 from runtime.func.batched import batch
 from runtime.func.calls import whole_batch
 from runtime.func.vmap_calls import vmap_level
-from runtime.tensor import Tensor, wrap
+from runtime.graph import forward
 
 
 def gradients(problem: Problem, starts: Mapping[int, np.ndarray]) -> list[np.ndarray]:

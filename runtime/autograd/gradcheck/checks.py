@@ -9,9 +9,9 @@ import numpy as np
 from runtime.autograd.gradcheck import analytical, numerical
 from runtime.autograd.gradcheck.error import GradcheckError
 from runtime.autograd.gradcheck.problem import Problem, random_values, units
-from runtime.engine import reachable, run_without_gradients
-from runtime.node import Node
-from runtime.tensor import Tensor
+from runtime.base.tensor import Tensor
+from runtime.graph.engine import reachable, run_without_gradients
+from runtime.graph.node import Node
 
 # A linear map from an array to several.
 _LinearMap = Callable[[np.ndarray], Sequence[np.ndarray]]

@@ -10,7 +10,7 @@ import numpy as np
 from runtime.autograd.gradcheck import analytical, numerical
 from runtime.autograd.gradcheck.error import GradcheckError
 from runtime.autograd.gradcheck.problem import Problem, Unit, random_values, units
-from runtime.tensor import wrap
+from runtime.base.tensor import wrap
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from runtime.autograd.gradcheck.problem import Problem, Unit, directions, units
-from runtime.tensor import Tensor, wrap
+from runtime.base.tensor import Tensor, wrap
 
 
 def difference(problem: Problem, number: int, direction: np.ndarray) -> list[np.ndarray]:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from runtime.tensor import Tensor, wrap
+from runtime.base.tensor import Tensor, wrap
 
 Function = Callable[..., Any]
 

@@ -10,8 +10,8 @@ from typing import Any
 
 from runtime.autograd.profiler.events import Scope
 from runtime.autograd.profiler.observing import Call, observing
-from runtime.modes import grad_mode
-from runtime.node import Node, peek_sequence_nr
+from runtime.base.modes import grad_mode
+from runtime.graph.node import Node, peek_sequence_nr
 
 
 class _Ranges:

@@ -1,6 +1,6 @@
 """Those who want to know when operators, Nodes and named blocks begin and end: profiles, and tools outside of Python.
 
-All of it rests on the handlers of `runtime.modes`, so it costs nothing while nobody observes. As in PyTorch, an
+All of it rests on the handlers of `runtime.base.modes`, so it costs nothing while nobody observes. As in PyTorch, an
 observer sees the thread that it was started in.
 """
 
@@ -12,14 +12,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
-from runtime import modes
 from runtime.autograd.profiler.events import Scope
-from runtime.node import AccumulateGrad, Node
-from runtime.tensor import Tensor
-from runtime.views import CopySlices
+from runtime.base import modes
+from runtime.base.tensor import Tensor
+from runtime.graph.node import AccumulateGrad, Node
+from runtime.graph.views import CopySlices
 
 if TYPE_CHECKING:
-    from runtime.dispatch import Operator
+    from runtime.call.dispatch import Operator
 
 
 @dataclass(slots=True)

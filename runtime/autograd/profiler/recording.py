@@ -18,9 +18,9 @@ import numpy as np
 from runtime.autograd.profiler.event_list import EventList
 from runtime.autograd.profiler.events import MEMORY_EVENT_NAME, FunctionEvent, Scope
 from runtime.autograd.profiler.observing import Call
-from runtime.memory import owner_of
-from runtime.node import Node
-from runtime.tensor import Tensor
+from runtime.base.memory import owner_of
+from runtime.base.tensor import Tensor
+from runtime.graph.node import Node
 
 _OWN_PACKAGES = frozenset(("generated", "runtime"))
 _STEP_NAME = "ProfilerStep#"

@@ -13,16 +13,16 @@ from types import FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any
 
 from runtime import ops
+from runtime.base.modes import Variant, grad_mode
+from runtime.base.tensor import Tensor
 from runtime.func.batched import BatchedTensor
 from runtime.func.calls import call, is_batched
 from runtime.func.levels import VmapLevel
 from runtime.func.rules import families, indexing, nn, products, random, shapes
 from runtime.func.user_rules import by_rule
-from runtime.modes import Variant, grad_mode
-from runtime.tensor import Tensor
 
 if TYPE_CHECKING:
-    from runtime.dispatch import Operator
+    from runtime.call.dispatch import Operator
 
 __all__ = ["RULES", "perform"]
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import warnings
 from typing import TYPE_CHECKING, Any
 
-from runtime import forward, ops
-from runtime.dtypes import common_dtype, from_numpy
+from runtime import ops
+from runtime.base.dtypes import common_dtype, from_numpy
+from runtime.base.tensor import Tensor
 from runtime.func.batched import BatchedTensor, batch
 from runtime.func.calls import (
     call,
@@ -20,10 +21,10 @@ from runtime.func.calls import (
     wrapped,
 )
 from runtime.func.levels import VmapLevel
-from runtime.tensor import Tensor
+from runtime.graph import forward
 
 if TYPE_CHECKING:
-    from runtime.dispatch import Operator
+    from runtime.call.dispatch import Operator
 
 __all__ = ["along", "along_new", "dynamic", "loop", "pointwise", "reduction", "traced", "truth", "undefined", "whole"]
 

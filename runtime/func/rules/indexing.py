@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from runtime import ops
-from runtime.dtypes import from_numpy
+from runtime.base.dtypes import from_numpy
+from runtime.base.tensor import Tensor, wrap
 from runtime.func.batched import BatchedTensor, batch
 from runtime.func.calls import call, is_batched, refuse, shifted, whole_batch, with_rank
 from runtime.func.levels import VmapLevel
 from runtime.func.rules.families import aligned, dynamic, loop
-from runtime.tensor import Tensor, wrap
 
 if TYPE_CHECKING:
-    from runtime.dispatch import Operator
+    from runtime.call.dispatch import Operator
 
 _MASK = (
     "vmap: We do not support batching operators that can support dynamic shape. Attempting to batch over indexing with "

@@ -6,14 +6,14 @@ from math import prod
 from typing import TYPE_CHECKING, Any
 
 from runtime import ops
+from runtime.base.tensor import Tensor
 from runtime.func.batched import batch
 from runtime.func.calls import call, is_batched, refuse, whole_batch
 from runtime.func.levels import VmapLevel
 from runtime.func.rules.families import aligned, loop
-from runtime.tensor import Tensor
 
 if TYPE_CHECKING:
-    from runtime.dispatch import Operator
+    from runtime.call.dispatch import Operator
 
 # -- normalization
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from runtime import ops
+from runtime.base.tensor import Tensor
 from runtime.func.batched import batch
 from runtime.func.calls import call, is_batched, refuse, whole_batch, wrapped
 from runtime.func.levels import VmapLevel
-from runtime.tensor import Tensor
 
 if TYPE_CHECKING:
-    from runtime.dispatch import Operator
+    from runtime.call.dispatch import Operator
 
 
 def _check_ranks(level: VmapLevel, operator: Operator, values: list[Any], *ranks: int) -> None:

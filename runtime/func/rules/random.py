@@ -6,14 +6,14 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from runtime import ops
+from runtime.base.modes import Variant
+from runtime.base.tensor import Tensor
 from runtime.func.batched import batch
 from runtime.func.calls import is_batched, whole_batch, with_rank
 from runtime.func.levels import VmapLevel
-from runtime.modes import Variant
-from runtime.tensor import Tensor
 
 if TYPE_CHECKING:
-    from runtime.dispatch import Operator
+    from runtime.call.dispatch import Operator
 
 # These take nothing of their Tensor but the shape and the dtype.
 _SHAPE_ONLY = frozenset((

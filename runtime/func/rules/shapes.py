@@ -12,7 +12,7 @@ from runtime.func.rules.families import loop
 from runtime.kernels.shape import inferred_size
 
 if TYPE_CHECKING:
-    from runtime.dispatch import Operator
+    from runtime.call.dispatch import Operator
 
 # -- sizes
 

@@ -226,8 +226,8 @@ int consumed(PyObject* index) {
   return type == NPY_BOOL || type == NPY_UINT8 ? detail::ndim_of(index) : 1;
 }
 
-// An index as runtime/indexing.py reads it: the view that its simple parts make, and a list of index Tensors and None for
-// the dimensions of this view; null where there are none.
+// An index as runtime/methods/indexing.py reads it: the view that its simple parts make, and a list of index Tensors and
+// None for the dimensions of this view; null where there are none.
 struct Subscript {
   Ref view, indices;
 
@@ -305,9 +305,9 @@ struct Subscript {
   }
 };
 
-// A function of runtime.indexing.
+// A function of runtime.methods.indexing.
 PyObject* python_function(const char* name) {
-  Ref module(PyImport_ImportModule("runtime.indexing"));
+  Ref module(PyImport_ImportModule("runtime.methods.indexing"));
   return module ? PyObject_GetAttrString(module.get(), name) : nullptr;
 }
 

@@ -18,7 +18,7 @@ namespace gradwright {
 
 namespace {
 
-// An overload that runtime.packets.choose took for arguments of these types: it would take it again.
+// An overload that runtime.call.packets.choose took for arguments of these types: it would take it again.
 struct Choice {
   static constexpr Py_ssize_t kMostArguments = 8;
   const Function* function;
@@ -284,7 +284,7 @@ const Function* function_or_null(const char* name) {
   return name == nullptr ? nullptr : find_function(name);
 }
 
-// Packets by the names that runtime.packets.choose knows them by.
+// Packets by the names that runtime.call.packets.choose knows them by.
 std::unordered_map<std::string, Callable*> known_packets;
 constexpr size_t kMostChoices = 32;
 

@@ -51,8 +51,8 @@ class Ref {
   PyObject* object_ = nullptr;
 };
 
-// The C part of runtime.Tensor; see runtime/tensor.py for what the members mean. They hold None, as Python code put it
-// there, so that Python reads them as quickly as slots of its own.
+// The C part of runtime.Tensor; see runtime/base/tensor.py for what the members mean. They hold None, as Python code put
+// it there, so that Python reads them as quickly as slots of its own.
 struct Tensor {
   PyObject_HEAD
   PyObject* weakrefs;
@@ -81,7 +81,7 @@ constexpr int kInlineDims = 6;
 // The most edges of a generated Node.
 constexpr int kMostEdges = 16;
 
-// The C part of runtime.node.Node. Nodes of Python classes have cls == nullptr and keep shape and dtype as objects;
+// The C part of runtime.graph.node.Node. Nodes of Python classes have cls == nullptr and keep shape and dtype as objects;
 // those of generated classes have one output and describe it in place.
 struct Node {
   PyObject_HEAD
@@ -112,7 +112,7 @@ struct NodeClass {
   // Drop the saved Tensors; what else was saved too where it is `all`.
   void (*release)(Node* self, bool all);
   int (*traverse)(Node* self, visitproc visit, void* arg);  // all that was saved
-  PyGetSetDef* saved;  // `_saved_NAME`, ended by an empty one; the setters are for runtime.recording alone
+  PyGetSetDef* saved;  // `_saved_NAME`, ended by an empty one; the setters are for runtime.graph.recording alone
   mutable PyTypeObject* type = nullptr;  // the Python class, once it is made
 };
 
@@ -130,20 +130,20 @@ inline PyObject** edges_of(Node* node) { return reinterpret_cast<PyObject**>(nod
 // Python objects that the core needs, set by `install`.
 struct Python {
   PyTypeObject* tensor_type;  // runtime.Tensor
-  PyTypeObject* node_type;    // runtime.node.Node
+  PyTypeObject* node_type;    // runtime.graph.node.Node
   PyTypeObject* output_edge_type;
-  PyObject* leaf;       // runtime.tensor.LEAF
-  PyObject* nowhere;    // runtime.node.NOWHERE
-  PyObject* untracked;  // runtime.tensor.UNTRACKED
-  PyObject* guard;      // runtime.sharing.GUARD
-  PyObject* marks;      // runtime.tensor.MARKS
-  PyObject* freed_error;     // runtime.saved.freed_error(node)
-  PyObject* modified_error;  // runtime.saved.modified_error(node, name, tensor, version)
-  PyObject* detached_error;  // runtime.saved.detached_error(node)
+  PyObject* leaf;       // runtime.base.tensor.LEAF
+  PyObject* nowhere;    // runtime.graph.node.NOWHERE
+  PyObject* untracked;  // runtime.base.tensor.UNTRACKED
+  PyObject* guard;      // runtime.base.sharing.GUARD
+  PyObject* marks;      // runtime.base.tensor.MARKS
+  PyObject* freed_error;     // runtime.graph.saved.freed_error(node)
+  PyObject* modified_error;  // runtime.graph.saved.modified_error(node, name, tensor, version)
+  PyObject* detached_error;  // runtime.graph.saved.detached_error(node)
 };
 extern Python python;
 
-// How many unusual things are open in the process (runtime.modes): 0 allows the straight way.
+// How many unusual things are open in the process (runtime.base.modes): 0 allows the straight way.
 extern int unusual;
 // Whether this thread records.
 extern thread_local bool grad_enabled;

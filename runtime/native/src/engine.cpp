@@ -1,7 +1,7 @@
 // The engine's loop.
 //
-// runtime/engine.py describes the method: a Node is numbered after everything it points at, so the waiting Node with
-// the highest number has all of its gradients. Hooks, and what is rare, are done there, by the functions that `install`
+// runtime/graph/engine.py describes the method: a Node is numbered after everything it points at, so the waiting Node
+// with the highest number has all of its gradients. Hooks, and what is rare, are done there, by the functions that `install`
 // names.
 
 #include "engine.hpp"

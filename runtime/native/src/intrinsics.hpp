@@ -181,7 +181,7 @@ inline bool all_ints(PyObject* list) {
   return true;
 }
 
-// A list of ints as kernels take it: a tuple. `convert` is runtime.dispatch.int_tuple.
+// A list of ints as kernels take it: a tuple. `convert` is runtime.call.dispatch.int_tuple.
 inline Ref int_tuple(PyObject* value, PyObject* convert, PyObject* size) {
   if (PyTuple_CheckExact(value)) return Ref::borrow(value);
   int overflow = 0;
@@ -262,7 +262,7 @@ inline Ref method(PyObject* object, const char* name) {
 inline Ref numpy_dtype(PyObject* dtype) {
   return dtype == Py_None ? Ref::borrow(dtype) : attribute(dtype, "numpy");
 }
-// runtime.dtypes.promoted_dtype of Python's ints and floats.
+// runtime.base.dtypes.promoted_dtype of Python's ints and floats.
 template <class... Numbers>
 Ref dtype_of_numbers(PyObject* promote, PyObject* kind, Numbers... numbers) {
   Ref operands(PyTuple_Pack(sizeof...(numbers), numbers...));
@@ -518,7 +518,7 @@ PyObject* get_saved(PyObject* self, void* name) {
 }
 
 // Keep another Tensor, or None, in a slot, or leave it as if it were released. Not for users, to whom these attributes are read-only: for
-// runtime.recording, which takes saved Tensors out of a Node when hooks ask for them.
+// runtime.graph.recording, which takes saved Tensors out of a Node when hooks ask for them.
 template <auto member>
 int set_saved(PyObject* self, PyObject* value, void*) {
   auto& slot = detail::node_of(self, member)->*member;

@@ -1,4 +1,4 @@
-// How results lie in memory: the rules of runtime/layouts.py for what kernels gave, an array or several of them.
+// How results lie in memory: the rules of runtime/base/layouts.py for what kernels gave, an array or several of them.
 
 #pragma once
 

@@ -1,4 +1,4 @@
-// The gradients of leaves: runtime/engine.py's accumulate_into_leaf for plain Tensors with nothing recorded.
+// The gradients of leaves: runtime/graph/engine.py's accumulate_into_leaf for plain Tensors with nothing recorded.
 
 #include "copies.hpp"
 #include "engine.hpp"

@@ -1,5 +1,5 @@
-// The extension module: types for runtime/tensor.py and runtime/node.py, the state of runtime/modes.py, the engine,
-// and the generated operators.
+// The extension module: types for runtime/base/tensor.py and runtime/graph/node.py, the state of runtime/base/modes.py,
+// the engine, and the generated operators.
 
 #define GRADWRIGHT_IMPORTS_NUMPY
 #include "core.hpp"
@@ -187,7 +187,7 @@ PyObject* set_replaced(PyObject* name, bool replaced) {
 PyObject* kernel_replaced(PyObject*, PyObject* name) { return set_replaced(name, true); }
 PyObject* kernel_restored(PyObject*, PyObject* name) { return set_replaced(name, false); }
 
-// set_num_threads(count): an int from 1 on; runtime.threads has looked at it.
+// set_num_threads(count): an int from 1 on; runtime.native.threads has looked at it.
 PyObject* set_threads(PyObject*, PyObject* count) {
   const long value = PyLong_AsLong(count);
   if (value == -1 && PyErr_Occurred()) return nullptr;
@@ -233,7 +233,7 @@ PyMethodDef methods[] = {
     {"adam", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(adam_step)), METH_FASTCALL,
      "A step of Adam: whether it was done."},
     {"view_of", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(view_of)), METH_FASTCALL,
-     "view_of(array, base, kind='single'): see runtime/views.py"},
+     "view_of(array, base, kind='single'): see runtime/graph/views.py"},
     {"share", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(share)), METH_FASTCALL,
      "share(new, old): let a new Tensor share the count of writes of another."},
     {"counter", counter, METH_O, "The count of writes of a Tensor, as a list that all over its memory share."},

@@ -1,4 +1,4 @@
-// NodeBase: the members of runtime.node.Node as a C struct; the Python classes of generated Nodes; saved state.
+// NodeBase: the members of runtime.graph.node.Node as a C struct; the Python classes of generated Nodes; saved state.
 
 #include "core.hpp"
 #include "sharing.hpp"
@@ -65,7 +65,7 @@ void dealloc_base(PyObject* self) {
 }
 
 PyType_Slot base_slots[] = {
-    {Py_tp_doc, const_cast<char*>("The state of a Node, as runtime/node.py describes it.")},
+    {Py_tp_doc, const_cast<char*>("The state of a Node, as runtime/graph/node.py describes it.")},
     {Py_tp_members, members},
     {Py_tp_traverse, reinterpret_cast<void*>(traverse_base)},
     {Py_tp_clear, reinterpret_cast<void*>(clear_base)},

@@ -37,7 +37,7 @@ inline Ref of_operators(Ref out) {
   return out;
 }
 
-// Whether nobody stands around the operator calls of this thread; `interest` is that of runtime.modes.
+// Whether nobody stands around the operator calls of this thread; `interest` is that of runtime.base.modes.
 bool nobody_around(PyObject* interest);
 
 // An entry that leaves a call to Python while somebody watches comes here: for all calls, before its tests are looked

@@ -1,4 +1,4 @@
-// Walking a graph before a backward; runtime/engine.py says what is looked for.
+// Walking a graph before a backward; runtime/graph/engine.py says what is looked for.
 
 #include "search.hpp"
 

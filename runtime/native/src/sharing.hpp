@@ -1,5 +1,5 @@
 // Tensors over the same memory: the ring they stand in, the count of writes they share, and how views are made. What
-// runtime/sharing.py and runtime/views.py do without a core is done here.
+// runtime/base/sharing.py and runtime/graph/views.py do without a core is done here.
 
 #pragma once
 
@@ -28,7 +28,7 @@ void share_memory(Tensor* tensor, Tensor* other);
 // A tuple of views of `base` over a list or tuple of arrays.
 Ref view_tuple(PyObject* arrays, PyObject* base);
 
-// Find the marks of views in runtime.tensor.MARKS, which is installed by then.
+// Find the marks of views in runtime.base.tensor.MARKS, which is installed by then.
 bool load_marks();
 
 // The functions of the module.

@@ -76,7 +76,7 @@ void dealloc(PyObject* self) {
 }
 
 const PyType_Slot own_slots[] = {
-    {Py_tp_doc, const_cast<char*>("The state of a Tensor, as runtime/tensor.py describes it.")},
+    {Py_tp_doc, const_cast<char*>("The state of a Tensor, as runtime/base/tensor.py describes it.")},
     {Py_tp_members, members},
     {Py_tp_getset, properties},
     {Py_tp_traverse, reinterpret_cast<void*>(traverse)},

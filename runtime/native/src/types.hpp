@@ -12,7 +12,7 @@ PyObject* make_grad_mode(PyObject* module);
 
 // Takes over how exact objects of runtime.Tensor are freed.
 void adopt_tensor_type(PyTypeObject* type);
-// Makes the Python class of a generated Node class, below runtime.node.Node. A new reference.
+// Makes the Python class of a generated Node class, below runtime.graph.node.Node. A new reference.
 PyObject* make_node_class(PyObject* module, const NodeClass* cls);
 
 // For Python: what the collector of cycles is to follow; see node.cpp.

@@ -82,10 +82,10 @@ const NodeClass TotalBackward0::table = {
 // total(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor
 Ref total_default_(PyObject* self_, PyObject* dim_, PyObject* keepdim_, PyObject* dtype_) {
   if (!(!entries::total_default_.replaced && is_plain(self_) &&
-        is_instance_or_none(dtype_, py::dtypes_runtime_dtype) && is_not_half(self_))) {
+        is_instance_or_none(dtype_, py::dtypes_base_dtype) && is_not_half(self_))) {
     return fall_back(entries::total_default_, self_, dim_, keepdim_, dtype_);
   }
-  Ref dim_ints = int_tuple_or_none(dim_, py::dispatch_runtime_int_tuple, py::constant_1);
+  Ref dim_ints = int_tuple_or_none(dim_, py::dispatch_call_int_tuple, py::constant_1);
   if (!dim_ints) return Ref();
   dim_ = dim_ints.get();
   Ref dtype_numpy = numpy_dtype(dtype_);

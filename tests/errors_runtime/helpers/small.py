@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from runtime.tensor import Tensor
+from runtime.base.tensor import Tensor
 
 
 def scaled(grad: Tensor, factor: float, dim: Sequence[int]) -> Tensor:

@@ -1,0 +1,1 @@
+"""What everything rests on: arrays, dtypes, Tensors, modes. It knows no graph and no operator."""

@@ -1,0 +1,378 @@
+"""Element types: the dtype objects, how two of them combine, and what they can hold.
+
+Each dtype stands for one NumPy dtype. Promotion follows PyTorch, not NumPy: a tensor with dimensions outweighs a 0-dim
+tensor, which outweighs a Python number, as long as they are of one kind (bool < integer < floating < complex).
+"""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from runtime.kernels._common import check_int
+
+if TYPE_CHECKING:
+    from runtime.base.tensor import Tensor
+
+__all__ = [
+    "bfloat16",
+    "bool",
+    "can_cast",
+    "cdouble",
+    "cfloat",
+    "complex64",
+    "complex128",
+    "double",
+    "dtype",
+    "finfo",
+    "float",
+    "float16",
+    "float32",
+    "float64",
+    "get_default_dtype",
+    "half",
+    "iinfo",
+    "int",
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "long",
+    "promote_types",
+    "result_type",
+    "set_default_dtype",
+    "short",
+    "uint8",
+    "uint16",
+    "uint32",
+    "uint64",
+]
+
+_BOOL, _INTEGER, _FLOATING, _COMPLEX = range(4)
+_KIND_NAMES = ("bool", "integer", "float", "complex")
+
+
+class dtype:
+    """The type of a tensor's elements. There is one object for each; compare them with `is` or `==`."""
+
+    __slots__ = ("_numpy", "is_complex", "is_floating_point", "is_signed", "itemsize", "kind", "name", "scalar_name")
+
+    def __init__(
+        self, name: str, scalar_name: str, kind: builtins.int, itemsize: builtins.int, *, signed: builtins.bool = True
+    ) -> None:
+        self.name = name
+        self.scalar_name = scalar_name
+        self.kind = kind
+        self.itemsize = itemsize
+        self.is_floating_point = kind == _FLOATING
+        self.is_complex = kind == _COMPLEX
+        self.is_signed = signed
+        self._numpy: np.dtype[Any] | None = None if name == "bfloat16" else np.dtype(name)
+
+    @property
+    def kind_name(self) -> str:
+        """The kind of element types, as `dtypes` in native_functions.yaml names it."""
+        if self.kind == _FLOATING:
+            return "half" if self.itemsize == 2 else "float"
+        return _KIND_NAMES[self.kind]
+
+    @property
+    def numpy(self) -> np.dtype[Any]:
+        """The NumPy dtype of the arrays that hold such elements."""
+        if self._numpy is None:
+            import ml_dtypes  # NumPy has no bfloat16 of its own; most programs never need it
+
+            self._numpy = np.dtype(ml_dtypes.bfloat16)
+            _from_numpy[self._numpy] = self
+        return self._numpy
+
+    def to_real(self) -> dtype:
+        """The dtype of the real part."""
+        return _TO_REAL.get(self, self)
+
+    def to_complex(self) -> dtype:
+        """The complex dtype whose parts hold such elements; float16 and bfloat16 give complex64."""
+        if self.kind < _FLOATING:
+            raise RuntimeError(f"Unknown Complex ScalarType for {self.scalar_name}")
+        return self if self.is_complex else _complex_of(self)
+
+    def __repr__(self) -> str:
+        return f"runtime.{self.name}"
+
+    def __reduce__(self) -> str:
+        return self.name
+
+    def __copy__(self) -> dtype:
+        return self
+
+    def __deepcopy__(self, memo: object) -> dtype:
+        return self
+
+
+uint8 = dtype("uint8", "Byte", _INTEGER, 1, signed=False)
+int8 = dtype("int8", "Char", _INTEGER, 1)
+int16 = short = dtype("int16", "Short", _INTEGER, 2)
+int32 = dtype("int32", "Int", _INTEGER, 4)
+int64 = long = dtype("int64", "Long", _INTEGER, 8)
+uint16 = dtype("uint16", "UInt16", _INTEGER, 2, signed=False)
+uint32 = dtype("uint32", "UInt32", _INTEGER, 4, signed=False)
+uint64 = dtype("uint64", "UInt64", _INTEGER, 8, signed=False)
+float16 = half = dtype("float16", "Half", _FLOATING, 2)
+bfloat16 = dtype("bfloat16", "BFloat16", _FLOATING, 2)
+float32 = dtype("float32", "Float", _FLOATING, 4)
+float64 = double = dtype("float64", "Double", _FLOATING, 8)
+complex64 = cfloat = dtype("complex64", "ComplexFloat", _COMPLEX, 8)
+complex128 = cdouble = dtype("complex128", "ComplexDouble", _COMPLEX, 16)
+bool = dtype("bool", "Bool", _BOOL, 1, signed=False)
+int = int32
+float = float32
+
+ALL_DTYPES: tuple[dtype, ...] = (
+    *(uint8, int8, int16, int32, int64, uint16, uint32, uint64),
+    *(float16, bfloat16, float32, float64, complex64, complex128, bool),
+)
+
+_TO_REAL = {complex64: float32, complex128: float64}
+# PyTorch has these unsigned types for storage and conversion; it combines them with floating types only.
+_STORAGE_ONLY = frozenset((uint16, uint32, uint64))
+_PYTHON_TYPES: dict[type, dtype] = {
+    builtins.bool: bool,
+    builtins.int: int64,
+    builtins.float: float64,
+    complex: complex128,
+}
+_from_numpy: dict[np.dtype[Any], dtype] = {d._numpy: d for d in ALL_DTYPES if d._numpy is not None}
+_default = float32
+_promotions: dict[tuple[dtype, dtype], dtype] = {}
+
+
+def from_numpy(given: np.dtype[Any]) -> dtype:
+    """The dtype for a NumPy dtype; TypeError when there is none."""
+    found = _from_numpy.get(given)
+    if found is not None:
+        return found
+    if given.name == "bfloat16" and given == bfloat16.numpy:
+        return bfloat16
+    raise TypeError(
+        f"can't convert np.ndarray of type {given}. The only supported types are: "
+        f"{', '.join(d.name for d in ALL_DTYPES)}."
+    )
+
+
+def as_dtype(given: object, where: str = "dtype") -> dtype:
+    """The dtype that an argument means: a dtype, or one of Python's bool, int, float and complex."""
+    if isinstance(given, dtype):
+        return given
+    if isinstance(given, type) and given in _PYTHON_TYPES:
+        return _PYTHON_TYPES[given]
+    raise TypeError(f"{where} must be runtime.dtype, not {type(given).__name__}")
+
+
+def get_default_dtype() -> dtype:
+    """The dtype that Python floats take; float32 at start."""
+    return _default
+
+
+def set_default_dtype(d: dtype) -> None:
+    """Make `d`, a floating dtype, the one that Python floats take."""
+    global _default
+    if not isinstance(d, dtype):
+        raise TypeError("invalid dtype object: only floating-point types are supported as the default type")
+    if not d.is_floating_point:
+        raise TypeError("only floating-point types are supported as the default type")
+    _default = d
+
+
+def dtype_of_number(value: object) -> dtype:
+    """The dtype that a Python number takes on its own."""
+    if isinstance(value, builtins.bool | np.bool_):
+        return bool
+    if isinstance(value, builtins.int | np.integer):
+        if -(2**63) <= value < 2**63:
+            return int64
+        check_int(builtins.int(value))
+        return uint64
+    if isinstance(value, builtins.float | np.floating):
+        return _default
+    if isinstance(value, complex | np.complexfloating):
+        return _default.to_complex()
+    raise TypeError(f"expected a number or a tensor, but got {type(value).__name__}")
+
+
+def promote_types(type1: dtype, type2: dtype) -> dtype:
+    """The smallest dtype of the larger kind that both convert to without loss of kind."""
+    if type1 is type2 and isinstance(type1, dtype):
+        return type1
+    found = _promotions.get((type1, type2))
+    if found is None:
+        first, second = as_dtype(type1, "promote_types(): argument 'type1'"), as_dtype(type2, "'type2'")
+        found = _promotions[type1, type2] = first if first is second else _promote(first, second)
+    return found
+
+
+def _promote(a: dtype, b: dtype) -> dtype:
+    if a.kind > b.kind:
+        a, b = b, a
+    if a in _STORAGE_ONLY or b in _STORAGE_ONLY:
+        if b.is_floating_point:
+            return b
+        raise RuntimeError(
+            "Promotion for uint16, uint32, uint64 types is not supported, "
+            f"attempted to promote {a.scalar_name} and {b.scalar_name}"
+        )
+    if a.kind == _BOOL:
+        return b
+    if a.kind != b.kind:
+        if b.is_complex and a.is_floating_point:
+            return promote_types(_complex_of(a), b)
+        return b
+    if a.itemsize > b.itemsize:
+        a, b = b, a
+    if a.kind == _INTEGER:
+        # uint8 is the only unsigned type left here: with int8 the first signed type that holds both is int16.
+        return int16 if a.itemsize == b.itemsize else b
+    return float32 if a.itemsize == b.itemsize else b
+
+
+def _complex_of(d: dtype) -> dtype:
+    """`to_complex` where NumPy has the type: it has no complex number of two 16-bit floats."""
+    return complex128 if d is float64 else complex64
+
+
+def can_cast(from_: dtype, to: dtype) -> builtins.bool:
+    """Whether promotion's rules let `from_` become `to`: never to a smaller kind (from_ complex to a float, say)."""
+    return as_dtype(from_, "can_cast(): argument 'from_'").kind <= as_dtype(to, "can_cast(): argument 'to'").kind
+
+
+def _combine(higher: dtype | None, lower: dtype | None) -> dtype | None:
+    """Let operands of a weaker category (`lower`) raise the kind of the result, but not its width."""
+    if higher is None or lower is None:
+        return lower if higher is None else higher
+    if higher.is_complex:
+        return higher
+    if lower.is_complex:
+        return _complex_of(higher) if higher.is_floating_point else lower
+    if higher.is_floating_point:
+        return higher
+    if higher.kind == _BOOL or lower.kind >= _FLOATING:
+        return promote_types(higher, lower)
+    return higher
+
+
+def common(operands: Iterable[object]) -> dtype:
+    """The dtype that tensors, arrays and Python numbers have in common."""
+    dimensioned: dtype | None = None
+    zero_dim: dtype | None = None
+    number: dtype | None = None
+    for operand in operands:
+        array = getattr(operand, "_array", operand)
+        if isinstance(array, np.ndarray):
+            found = from_numpy(array.dtype)
+            if array.ndim:
+                dimensioned = found if dimensioned is None else promote_types(dimensioned, found)
+            else:
+                zero_dim = found if zero_dim is None else promote_types(zero_dim, found)
+        else:
+            found = dtype_of_number(operand)
+            number = found if number is None else promote_types(number, found)
+    result = _combine(dimensioned, _combine(zero_dim, number))
+    if result is None:
+        raise ValueError("no operand to take a dtype from")
+    return result
+
+
+def promoted_dtype(kind: str, operands: Sequence[object]) -> dtype:
+    """The dtype that `promotion: kind` in native_functions.yaml gives to operands."""
+    wanted = common(operands)
+    if wanted is uint64 and not any(hasattr(operand, "_array") for operand in operands):
+        wanted = int64  # a factory makes integers of that, and numbers that it cannot hold are refused
+    if kind == "int_to_float" and wanted.numpy.kind in "biu":
+        return get_default_dtype()
+    return int64 if kind == "bool_to_int" and wanted is bool else wanted
+
+
+def common_dtype(operands: Iterable[object]) -> np.dtype[Any]:
+    """`common`, as the NumPy dtype."""
+    return common(operands).numpy
+
+
+def result_type(tensor1: Tensor | complex, tensor2: Tensor | complex) -> dtype:
+    """The dtype of an arithmetic operation on two tensors or numbers."""
+    return common((tensor1, tensor2))
+
+
+def _type_argument(function: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dtype:
+    """The only argument of `finfo` and `iinfo`: a dtype, or the Python type that stands for one."""
+    if len(args) + len(kwargs) != 1 or not kwargs.keys() <= {"type"}:
+        raise TypeError(f"{function}() takes one argument, 'type'")
+    return as_dtype(args[0] if args else kwargs["type"], f"{function}(): argument 'type'")
+
+
+class finfo:
+    """The limits of a floating dtype; of a complex dtype, those of its parts."""
+
+    __slots__ = ("bits", "dtype", "eps", "max", "min", "resolution", "smallest_normal", "tiny")
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        given = _type_argument("finfo", args, kwargs) if args or kwargs else _default
+        if given.kind < _FLOATING:
+            raise TypeError(f"finfo() requires a floating point input type, but got {given!r}; use iinfo for integers")
+        real = given.to_real()
+        info: Any
+        if real is bfloat16:
+            import ml_dtypes
+
+            limits: Any = ml_dtypes.finfo
+            info = limits(real.numpy)
+        else:
+            info = np.finfo(real.numpy)
+        self.bits = real.itemsize * 8
+        self.eps = builtins.float(info.eps)
+        self.max = builtins.float(info.max)
+        self.min = builtins.float(info.min)
+        self.tiny = builtins.float(info.smallest_normal)
+        self.smallest_normal = self.tiny
+        self.resolution = 10.0**-info.precision
+        self.dtype = real.name
+
+    def __eq__(self, other: object) -> builtins.bool:
+        return isinstance(other, finfo) and self.dtype == other.dtype
+
+    def __hash__(self) -> builtins.int:
+        return hash(("finfo", self.dtype))
+
+    def __repr__(self) -> str:
+        return (
+            f"finfo(resolution={self.resolution:g}, min={self.min:g}, max={self.max:g}, eps={self.eps:g}, "
+            f"smallest_normal={self.smallest_normal:g}, tiny={self.tiny:g}, dtype={self.dtype})"
+        )
+
+
+class iinfo:
+    """The limits of an integer dtype."""
+
+    __slots__ = ("bits", "dtype", "max", "min")
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        given = _type_argument("iinfo", args, kwargs)
+        if given.kind >= _FLOATING:
+            raise TypeError(f"iinfo() requires an integer input type, but got {given!r}; use finfo for floating types")
+        if given is bool:
+            raise TypeError("runtime.bool is not supported by iinfo()")
+        info = np.iinfo(given.numpy)
+        self.bits = given.itemsize * 8
+        self.min = builtins.int(info.min)
+        self.max = builtins.int(info.max)
+        self.dtype = given.name
+
+    def __eq__(self, other: object) -> builtins.bool:
+        return isinstance(other, iinfo) and self.dtype == other.dtype
+
+    def __hash__(self) -> builtins.int:
+        return hash(("iinfo", self.dtype))
+
+    def __repr__(self) -> str:
+        return f"iinfo(min={self.min:g}, max={self.max:g}, dtype={self.dtype})"

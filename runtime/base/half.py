@@ -1,0 +1,86 @@
+"""Half precision: float16 and bfloat16 are computed in float32, and what comes out is rounded once.
+
+Which operators compute is planned from native_functions.yaml (the key `half`). The others get their arguments as they
+are: they move or compare elements, or are made of operators that each round.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from functools import wraps
+from typing import Any, ParamSpec, TypeVar
+
+import numpy as np
+
+from runtime import ops
+from runtime.base import dtypes
+from runtime.base.tensor import Tensor, wrap
+
+P = ParamSpec("P")
+R = TypeVar("R")
+FLOAT32 = np.dtype(np.float32)
+
+
+def is_half(dtype: np.dtype[Any]) -> bool:
+    """Whether this is float16 or bfloat16, which is a type that NumPy does not know."""
+    return dtype.itemsize == 2 and dtype.kind in "fV"
+
+
+def shared_half(arrays: Iterable[np.ndarray]) -> np.dtype[Any] | None:
+    """The half precision that all floating and complex arrays have; None where there is another type among them."""
+    found = {array.dtype for array in arrays if array.dtype.kind in "fcV"}
+    return next((dtype for dtype in found if is_half(dtype)), None) if len(found) == 1 else None
+
+
+def computable(value: Any) -> Any:
+    """An argument for a kernel that computes: half precision in float32."""
+    if isinstance(value, Tensor):
+        return wrap(value._array.astype(FLOAT32)) if is_half(value._array.dtype) else value
+    return [computable(item) for item in value] if isinstance(value, list) else value
+
+
+def rounded(result: Any, dtype: np.dtype[Any]) -> Any:
+    """What a kernel gave, with `dtype` in place of float32."""
+    if isinstance(result, tuple | list):
+        return type(result)([rounded(item, dtype) for item in result])
+    if isinstance(result, np.ndarray | np.generic) and result.dtype == FLOAT32:
+        return result.astype(dtype)
+    return result
+
+
+def in_float32(composite: Callable[P, R]) -> Callable[P, R]:
+    """A function on Tensors that computes half precision in float32 as a whole: a composite, or a part of a formula."""
+
+    @wraps(composite)
+    def function(*args: P.args, **kwargs: P.kwargs) -> R:
+        for value in (*args, *kwargs.values()) if kwargs else args:
+            if isinstance(value, Tensor) and value._array.dtype.itemsize == 2:
+                return computed(args, kwargs)  # type: ignore[no-any-return]
+        return composite(*args, **kwargs)
+
+    def computed(args: Any, kwargs: Any) -> Any:
+        half = _shared_half([*args, *kwargs.values()])
+        if half is None:
+            return composite(*args, **kwargs)
+        args = tuple([_cast(value, half, dtypes.float32) for value in args])
+        kwargs = {name: _cast(value, half, dtypes.float32) for name, value in kwargs.items()}
+        asked = any(isinstance(value, dtypes.dtype) for value in (*args, *kwargs.values()))
+        result = composite(*args, **kwargs)
+        return result if asked else _cast(result, dtypes.float32, half)
+
+    return function
+
+
+def _shared_half(values: Sequence[Any]) -> dtypes.dtype | None:
+    found = {value.dtype for value in values if isinstance(value, Tensor)}
+    found = {dtype for dtype in found if dtype.is_floating_point or dtype.is_complex}
+    return found.pop() if found in ({dtypes.float16}, {dtypes.bfloat16}) else None
+
+
+def _cast(value: Any, given: dtypes.dtype, wanted: dtypes.dtype) -> Any:
+    """The Tensors of a dtype in another one, as a recorded operator makes them."""
+    if isinstance(value, Tensor):
+        return ops._to_copy(value, dtype=wanted) if value.dtype is given else value
+    if isinstance(value, tuple | list) and any(isinstance(item, Tensor) for item in value):
+        return type(value)([_cast(item, given, wanted) for item in value])
+    return value

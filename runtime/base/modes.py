@@ -1,0 +1,175 @@
+"""Thread-local and process-wide switches that decide how an operator call runs.
+
+Generated operators ask one question, `type(x) in plain`, before they take their straight-line path. Whoever turns on
+something that path does not know (forward AD, profiling, function modes) empties `plain` for as long as it lasts, so
+that the path itself never has to look at modes.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
+
+from runtime.native import core
+
+if TYPE_CHECKING:
+    from runtime.base.tensor import Tensor
+    from runtime.call.dispatch import Operator
+    from runtime.graph.node import Node
+
+Variant: TypeAlias = Literal["call", "inplace", "out"]
+
+
+class GradMode(threading.local):
+    """Whether operators record a graph, for each thread on its own; on when a thread starts."""
+
+    enabled: bool = True
+    inference: bool = False  # nothing is recorded, whatever is asked for, and results are inference tensors
+    asked: bool = False  # what was asked for inside of inference mode
+
+
+grad_mode: GradMode = GradMode() if core is None else core.GradMode()
+
+# The Tensor types the straight-line path may handle. The set object itself never changes: generated code holds it.
+plain: set[type] = set()
+
+# Those that are in it while nothing is unusual.
+plain_types: set[type] = set()
+_unusual = 0
+_lock = threading.Lock()
+
+
+def register_plain(cls: type) -> None:
+    """Let the straight-line path handle `cls`: a Tensor class that changes nothing about how operators run."""
+    with _lock:
+        plain_types.add(cls)
+        if _unusual == 0:
+            plain.add(cls)
+        if core is not None:
+            core.add_plain_type(cls)
+
+
+def enter_unusual() -> None:
+    """Send all operator calls of the process through the general path until `leave_unusual`; calls nest."""
+    global _unusual
+    with _lock:
+        _unusual += 1
+        plain.clear()
+        if core is not None:
+            core.set_unusual(_unusual)
+
+
+def leave_unusual() -> None:
+    """Undo one `enter_unusual`."""
+    global _unusual
+    with _lock:
+        if _unusual == 0:
+            raise RuntimeError("leave_unusual() was called more often than enter_unusual()")
+        _unusual -= 1
+        if _unusual == 0:
+            plain.update(plain_types)
+        if core is not None:
+            core.set_unusual(_unusual)
+
+
+@contextmanager
+def unusual() -> Iterator[None]:
+    """`enter_unusual` for the length of a `with` block."""
+    enter_unusual()
+    try:
+        yield
+    finally:
+        leave_unusual()
+
+
+class Handler(Protocol):
+    """Stands around operator calls.
+
+    `values` are the arguments as the schema orders them; for the variant "out" the list of Tensors to write comes
+    first. `proceed(values)` goes on to the handlers that were added earlier and then to the operator.
+    """
+
+    def __call__(
+        self, operator: Operator, variant: Variant, values: list[Any], proceed: Callable[[list[Any]], Any]
+    ) -> Any: ...
+
+
+class NodeHandler(Protocol):
+    """Stands around the running of Nodes in a backward, their hooks included.
+
+    `proceed()` goes on to the handlers that were added earlier and then runs the Node; it returns the gradients of its
+    inputs. Leaves that accumulate are seen as their AccumulateGrad, with no gradients of inputs; a Node where the
+    backward only picks up a gradient for the caller does not run and is not seen.
+    """
+
+    def __call__(self, node: Node, proceed: Callable[[], Sequence[Tensor | None]]) -> Sequence[Tensor | None]: ...
+
+
+class Interest(threading.local):
+    """Who wants to see the operator calls of this thread, the Nodes that they record and those that run.
+
+    The newest is the last.
+    """
+
+    around: tuple[Handler, ...] = ()
+    nodes: tuple[NodeHandler, ...] = ()
+    recorded: tuple[Callable[[Node], None], ...] = ()
+
+
+class Everywhere:
+    """The same for all threads of the process."""
+
+    recorded: tuple[Callable[[Node], None], ...] = ()
+    nodes: tuple[NodeHandler, ...] = ()
+
+
+interest = Interest()
+everywhere = Everywhere()
+
+
+@contextmanager
+def around(handler: Handler) -> Iterator[None]:
+    """Let `handler` stand around the operator calls of this thread; the newest handler is called first."""
+    from runtime.call.dispatch import composites_called
+
+    before = interest.around
+    with unusual(), composites_called():
+        interest.around = (*before, handler)
+        try:
+            yield
+        finally:
+            interest.around = before
+
+
+@contextmanager
+def around_nodes(handler: NodeHandler) -> Iterator[None]:
+    """Let `handler` stand around the Nodes that run in this thread; the newest handler is called first.
+
+    A backward asks for the handlers when it begins.
+    """
+    before = interest.nodes
+    interest.nodes = (*before, handler)
+    try:
+        yield
+    finally:
+        interest.nodes = before
+
+
+@contextmanager
+def recorded(callback: Callable[[Node], None]) -> Iterator[None]:
+    """Let `callback` see each Node that this thread records, as soon as it is complete."""
+    before = interest.recorded
+    with unusual():
+        interest.recorded = (*before, callback)
+        try:
+            yield
+        finally:
+            interest.recorded = before
+
+
+def tell_recorded(node: Node) -> None:
+    """Show a Node that was just recorded to those who asked."""
+    for callback in (*everywhere.recorded, *interest.recorded):
+        callback(node)

@@ -1,0 +1,116 @@
+"""Which Tensors lie over the same memory: the count of writes that they share, and the views among them.
+
+Without a native core, Tensors share the list `_writes` from the moment when the second of them is made, and behind the
+count stand weak references to the views. With it they stand in a ring, which costs a few assignments when a view is
+made and nothing when it is freed, and the list is made for all of them when somebody first asks for the count.
+"""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from typing import TYPE_CHECKING, Any
+
+from runtime.base.once import publish
+from runtime.native import core
+
+if TYPE_CHECKING:
+    from runtime.base.tensor import Tensor
+
+_reference = weakref.ref
+_sweeping = threading.Lock()
+
+
+class LiveViews:
+    """What stands behind the count in a list `_writes`: weak references to views.
+
+    Attributes:
+        guarded: whether there may be views among them that must not be written.
+    """
+
+    __slots__ = ("_limit", "guarded", "references")
+
+    def __init__(self) -> None:
+        self.guarded = False
+        self.references: list[weakref.ref[Tensor]] = []
+        self._limit = 32
+
+    def add(self, view: Tensor) -> None:
+        """Remember one more."""
+        references = self.references
+        references.append(_reference(view))
+        if len(references) > self._limit and _sweeping.acquire(blocking=False):
+            try:
+                # The dead are swept when there are twice as many as were alive: cheaper than a callback at each death.
+                # Other threads add behind those that are looked at.
+                count = len(references)
+                references[:count] = [reference for reference in references[:count] if reference() is not None]
+                self._limit = 2 * len(references) + 32
+            finally:
+                _sweeping.release()
+
+
+# What the native core puts behind the count where there are views that must not be written.
+GUARD = LiveViews()
+GUARD.guarded = True
+
+
+def share(new: Tensor, old: Tensor) -> None:
+    """Let `new`, just made over the memory of `old`, count writes together with it."""
+    writes = new._writes = counter(old)
+    if new._base is not None and type(writes) is list:  # that of inference tensors is none, and nobody writes to it
+        if len(writes) == 1:
+            writes.append(LiveViews())  # where two threads do, all use the first
+        writes[1].add(new)
+
+
+def guard(view: Tensor) -> None:
+    """Tell those who write that `view`, just made, must not change."""
+    counter(view)[1].guarded = True
+
+
+def counter(tensor: Tensor) -> list[Any]:
+    """The count of writes to the memory of `tensor`, as the first item of the list that all over this memory share."""
+    writes = tensor._writes
+    return publish(tensor, "_writes", [0]) if writes is None else writes
+
+
+def views_over(tensor: Tensor) -> list[Tensor]:
+    """The living views over the memory of `tensor`, those of one base in the order in which they were made."""
+    writes = tensor._writes
+    if writes is None or len(writes) < 2:
+        return []
+    return [view for reference in writes[1].references if (view := reference()) is not None]
+
+
+def shares(one: Tensor, other: Tensor) -> bool:
+    """Whether writes to one of the Tensors count for the other."""
+    return one is other or (one._writes is not None and one._writes is other._writes)
+
+
+def lowest(tensor: Tensor) -> Tensor:
+    """The Tensor that the state is kept in: below a BatchedTensor, the batch."""
+    while tensor._opaque:
+        tensor = tensor.value  # type: ignore[attr-defined]
+    return tensor
+
+
+def _share(new: Tensor, old: Tensor) -> None:
+    core.share(new, lowest(old))
+
+
+def _counter(tensor: Tensor) -> list[Any]:
+    return tensor._writes or core.counter(lowest(tensor))
+
+
+def _views_over(tensor: Tensor) -> list[Tensor]:
+    found: list[Tensor] = core.views_over(lowest(tensor))
+    return found
+
+
+def _shares(one: Tensor, other: Tensor) -> bool:
+    return bool(core.shares(lowest(one), lowest(other)))
+
+
+if core is not None:
+    share, counter, views_over, shares = _share, _counter, _views_over, _shares

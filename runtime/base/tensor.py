@@ -1,0 +1,602 @@
+"""Tensor: one NumPy array and what automatic differentiation knows about it.
+
+Operators are not here. Generated code puts them on the class when it is loaded, so this file holds only what no schema
+describes: access to the data, conversion to Python and NumPy, and the autograd state.
+
+The state is five slots, because an operator call makes a Tensor each time and every slot costs. `_array` is an ndarray,
+also for zero dimensions; a view holds its `_base`. `_edge` says where the gradient goes: None (nowhere), LEAF (into
+this Tensor), a Node, or an OutputEdge for the second and later outputs of a Node. `_writes` is None until somebody may
+look at it, then a list that all Tensors over the same memory share, with the number of writes in it. `_extra` holds the
+rest, which most Tensors never have.  Users may put attributes on any Tensor; its dictionary is made for the first one.
+"""
+
+from __future__ import annotations
+
+import builtins
+import warnings
+import weakref
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, SupportsIndex, TypeAlias
+
+import numpy as np
+
+from runtime.base import dtypes
+from runtime.base.array_access import ArrayAccess
+from runtime.base.casts import Casts
+from runtime.base.modes import grad_mode, register_plain
+from runtime.base.once import publish
+from runtime.base.sharing import share, views_over
+from runtime.base.types import Device, DType
+from runtime.native import core
+
+if TYPE_CHECKING:
+    from generated._methods import TensorMethods
+    from runtime.graph.node import Node, OutputEdge, RemovableHandle
+else:
+
+    class TensorMethods:
+        """Holds the place of the generated methods, which type checkers see."""
+
+        __slots__ = ()
+
+
+class Leaf:
+    """The type of LEAF, the mark in `Tensor._edge` of a leaf that requires a gradient."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "LEAF"
+
+
+LEAF: Final = Leaf()
+
+# What stands in `Tensor._edge` of leaves; `runtime.graph.node` adds the type of NOWHERE.
+LEAF_EDGES: Final[set[type]] = {type(None), Leaf}
+
+_new = object.__new__
+
+
+ViewKind: TypeAlias = Literal["single", "multi", "no_grad", "inference", "function"]
+
+
+class Untracked(list[Any]):
+    """The type of UNTRACKED, which stands in `Tensor._writes` of inference tensors: nobody counts their writes."""
+
+    __slots__ = ()
+
+    def __getitem__(self, index: Any) -> Any:
+        # Whoever reads the count wants to compare it later.
+        raise RuntimeError(
+            "Inference tensors cannot be saved for backward. Please do not use Tensors created in inference mode in "
+            "computation tracked by autograd. To work around this, you can make a clone to get a normal tensor and use "
+            "it in autograd, or use `no_grad()` instead of `inference_mode()`."
+        )
+
+    def __bool__(self) -> bool:
+        return True
+
+
+UNTRACKED: Final = Untracked()
+
+
+class Extra:
+    """The rare parts of a Tensor's state; made on first use."""
+
+    # Most of these are never set on most Tensors that have one, so the class holds what they start as.
+    grad: Tensor | None = None
+    # Hooks of a leaf; those of other Tensors belong to the Node, which stays when the Tensor is written in place.
+    hooks: dict[int, Callable[..., Any]] | None = None
+    post_accumulate_hooks: dict[int, Callable[..., Any]] | None = None
+    retains_grad: builtins.bool = False
+    # Kept by runtime.graph.views, runtime.graph.node and runtime.graph.forward.
+    view: ViewKind = "single"
+    accumulate_node: Any = None
+    tangent: Any = None
+    level: Any = None  # the transform of runtime.func whose input this is
+
+
+class Mark(Extra):
+    """The rare parts of a view that must not be written, and has no others: one object for all views of a kind."""
+
+    def __init__(self, view: ViewKind) -> None:
+        vars(self)["view"] = view
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise AttributeError(f"many Tensors share these parts: '{name}' is to be set on Tensor.extra")
+
+
+MARKS: Final[dict[str, Mark | None]] = {
+    "single": None,
+    "multi": Mark("multi"),
+    "no_grad": Mark("no_grad"),
+    "inference": Mark("inference"),
+    "function": Mark("function"),
+}
+
+
+if TYPE_CHECKING or core is None:
+
+    class TensorBase:
+        """The state of a Tensor where there is no native core."""
+
+        __slots__ = ("__dict__", "__weakref__", "_array", "_base", "_edge", "_extra", "_writes")
+
+else:
+    TensorBase = core.TensorBase
+
+
+class Tensor(TensorBase, ArrayAccess, Casts, TensorMethods):
+    """An array of numbers that operators can be applied to and differentiated with respect to.
+
+    `Tensor(2, 3)` makes one of that shape with arbitrary contents, `Tensor([1, 2])` one of the default dtype; prefer
+    `runtime.tensor` and the factory functions.
+    """
+
+    __slots__ = ()
+
+    # NumPy's operators hand over to ours when a Tensor stands on their right.
+    __array_priority__ = 1000
+
+    _array: np.ndarray[Any, Any]
+    _base: Tensor | None  # what this one is a view of, never itself a view
+    _edge: Leaf | Node | OutputEdge | None
+    _extra: Extra | None
+    _opaque: ClassVar[builtins.bool] = False  # whether one must not ask for the values: there may be several
+    _writes: list[Any] | None  # how often the memory was written; perhaps the views that a write makes stale
+
+    def __new__(cls, *args: Any) -> Tensor:
+        if len(args) == 1 and isinstance(args[0], Tensor):
+            array = args[0].numpy() if args[0]._opaque else args[0]._array
+        elif len(args) == 1 and not isinstance(args[0], int):
+            from runtime.base.creation import array_of
+
+            array = array_of(args[0], dtypes.get_default_dtype())
+        else:
+            array = np.empty(args if args else (0,), dtypes.get_default_dtype().numpy)
+        return cls._make_subclass(cls, wrap(array))
+
+    @staticmethod
+    def _make_subclass(cls: builtins.type[Tensor], data: Tensor, require_grad: bool = False) -> Tensor:
+        """A Tensor of class `cls` over the memory of `data`, with no history."""
+        out = _new(cls)
+        out._array = data._array
+        out._base = out._edge = out._writes = out._extra = None
+        if require_grad:
+            out.requires_grad_()
+        return out
+
+    # Conversion to Python.
+
+    def type(self, dtype: DType | str | None = None) -> str | Tensor:
+        """The name of the Tensor type, such as `runtime.FloatTensor`; with a dtype, the Tensor converted to it."""
+        if dtype is None:
+            return f"runtime.{self.dtype.scalar_name}Tensor"
+        if isinstance(dtype, str):
+            found = [d for d in dtypes.ALL_DTYPES if dtype == f"runtime.{d.scalar_name}Tensor"]
+            if not found:
+                raise ValueError(f"invalid type: '{dtype}'")
+            dtype = found[0]
+        return self._cast(dtypes.as_dtype(dtype))
+
+    def _cast(self, dtype: DType) -> Tensor:
+        return self if self.dtype is dtype else self.to(dtype)
+
+    def __iter__(self) -> Iterator[Tensor]:
+        if self._array.ndim == 0:
+            raise TypeError("iteration over a 0-d tensor")
+        return iter(self.unbind(0))
+
+    def __reversed__(self) -> Tensor:
+        return self if self._array.ndim == 0 else self.flip(0)
+
+    def __contains__(self, element: Any) -> bool:
+        if isinstance(element, Tensor):
+            element = element._array
+        elif not isinstance(element, bool | int | float | complex | np.generic):
+            raise RuntimeError(
+                f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(element)}."
+            )
+        return bool(np.any(self._array == element))
+
+    __hash__ = object.__hash__
+
+    def __repr__(self) -> str:
+        from runtime.methods.printing import tensor_text
+
+        return tensor_text(self)
+
+    def __format__(self, spec: str) -> str:
+        if self._array.ndim == 0 and type(self) is Tensor:
+            return self.item().__format__(spec)
+        return object.__format__(self, spec)
+
+    # Conversion to NumPy.
+
+    def numpy(self, *, force: bool = False) -> np.ndarray[Any, Any]:
+        """The data as an array over the same memory; `force` also takes it from a Tensor that requires a gradient."""
+        if self._edge is not None and grad_mode.enabled and not force:
+            raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
+        if self._array.dtype.kind == "V":
+            raise TypeError(f"Got unsupported ScalarType {self.dtype.scalar_name}")
+        # Another array object, so that assigning to its shape does not change this Tensor.
+        view: np.ndarray[Any, Any] = self._array.view()
+        return view
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
+        array = self.numpy()
+        if dtype is None or np.dtype(dtype) == array.dtype:
+            return array.copy() if copy else array
+        if copy is False:
+            raise ValueError("Unable to avoid copy while creating an array as requested.")
+        return array.astype(dtype)
+
+    def __array_wrap__(
+        self, array: np.ndarray[Any, Any], context: object = None, return_scalar: bool = False
+    ) -> Tensor:
+        return wrap(np.asarray(array))
+
+    def __dlpack__(self, **options: Any) -> Any:
+        """The data as a DLPack capsule, for other array libraries."""
+        if self._edge is not None:
+            raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
+        return self._array.__dlpack__(**options)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return self._array.__dlpack_device__()
+
+    # Copies.
+
+    def __reduce_ex__(self, protocol: SupportsIndex) -> tuple[Any, ...]:
+        return _rebuild, (type(self), self._array, self._edge is not None), self.__dict__ or None
+
+    def __deepcopy__(self, memo: dict[Any, Any]) -> Tensor:
+        if not self.is_leaf:
+            raise RuntimeError(
+                "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol; "
+                "use .detach().clone() for a copy without history"
+            )
+        done: Tensor | None = memo.get(id(self))
+        if done is not None:
+            return done
+        from runtime.base.memory import copy_with_memory
+
+        out = _rebuild(type(self), copy_with_memory(self._array, memo), self._edge is not None)
+        memo[id(self)] = out
+        if self._extra is not None and self._extra.grad is not None:
+            out.extra.grad = self._extra.grad.__deepcopy__(memo)
+        if self.__dict__:
+            from copy import deepcopy
+
+            out.__dict__.update(deepcopy(self.__dict__, memo))
+        return out
+
+    def new_tensor(
+        self,
+        data: Any,
+        *,
+        dtype: DType | None = None,
+        device: Device | str | None = None,
+        requires_grad: bool = False,
+    ) -> Tensor:
+        """A Tensor with the given data, of this one's dtype unless another is given."""
+        from runtime.base.creation import tensor
+
+        return tensor(data, dtype=dtype or self.dtype, device=device, requires_grad=requires_grad)
+
+    # Gradients.
+
+    @property
+    def extra(self) -> Extra:
+        """The rare parts of the state, made on first use."""
+        extra = self._extra
+        if extra is not None and type(extra) is not Mark:
+            return extra
+        own = Extra()
+        if extra is not None:
+            own.view = extra.view
+        return publish(self, "_extra", own, extra)  # type: ignore[no-any-return]
+
+    @property
+    def requires_grad(self) -> bool:
+        """Whether operators on this Tensor are recorded, so that a gradient can reach it."""
+        return self._edge is not None
+
+    @requires_grad.setter
+    def requires_grad(self, value: bool) -> None:
+        if not isinstance(value, bool):
+            raise RuntimeError("requires_grad must be a bool")
+        if not self.is_leaf:
+            hint = (
+                ""
+                if value
+                else " If you want to use a computed variable in a subgraph that doesn't require differentiation use "
+                "var_no_grad = var.detach()."
+            )
+            raise RuntimeError(f"you can only change requires_grad flags of leaf variables.{hint}")
+        self.requires_grad_(value)
+
+    def requires_grad_(self, requires_grad: bool = True) -> Tensor:
+        """Set `requires_grad` of a leaf, and return this Tensor."""
+        edge = self._edge
+        leaf = type(edge) in LEAF_EDGES
+        if requires_grad and self._writes is UNTRACKED and not grad_mode.inference:
+            raise RuntimeError("Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.")
+        if leaf and requires_grad:
+            if edge is None and not self.dtype.is_floating_point and not self.dtype.is_complex:
+                raise RuntimeError("only Tensors of floating point and complex dtype can require gradients")
+            self._edge = LEAF
+        elif not requires_grad:
+            if not leaf:
+                raise RuntimeError(
+                    "you can only change requires_grad flags of leaf variables. If you want to use a computed variable "
+                    "in a subgraph that doesn't require differentiation use var_no_grad = var.detach()."
+                )
+            self._edge = None
+        if self._base is not None or views_over(self):
+            from runtime.graph.views import share_requires_grad
+
+            share_requires_grad(self)
+        return self
+
+    @property
+    def is_leaf(self) -> bool:
+        """Whether no recorded operator made this Tensor."""
+        return type(self._edge) in LEAF_EDGES
+
+    @property
+    def grad_fn(self) -> Node | None:
+        """The Node of the operator that made this Tensor; None for a leaf.
+
+        Raises:
+            RuntimeError: a write to what this is a view of took the meaning of its history away.
+        """
+        if self.is_leaf:
+            return None
+        node = self._node_and_output()[0]
+        node.check_meaning()
+        return node
+
+    @property
+    def output_nr(self) -> int:
+        """Which output of its Node this Tensor is."""
+        return 0 if self.is_leaf else self._node_and_output()[1]
+
+    def _node_and_output(self) -> tuple[Node, int]:
+        """Where the gradient of a non-leaf goes."""
+        edge: Any = self._edge
+        number = getattr(edge, "output_nr", None)
+        return (edge, 0) if number is None else (edge.node, number)
+
+    @property
+    def grad(self) -> Tensor | None:
+        """The gradient that `backward` accumulated here."""
+        extra = self._extra
+        if not self.is_leaf and (extra is None or (extra.grad is None and not extra.retains_grad)):
+            warnings.warn(
+                "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute "
+                "won't be populated during backward(). Call .retain_grad() on it first if you want its gradient.",
+                UserWarning,
+                stacklevel=2,
+            )
+        return None if extra is None else extra.grad
+
+    @grad.setter
+    def grad(self, value: Tensor | None) -> None:
+        if value is None:
+            del self.grad
+            return
+        if not isinstance(value, Tensor):
+            given = builtins.type(value).__name__
+            raise TypeError(f"assigned grad expected to be a Tensor or None but got grad of type {given}")
+        if value is self:
+            raise RuntimeError("can't assign Variable as its own grad")
+        if value._array.dtype != self._array.dtype:
+            raise RuntimeError(
+                f"attempting to assign a gradient with dtype '{value.dtype}' to a tensor with dtype '{self.dtype}'. "
+                "Please ensure that the gradient and the tensor are of the same dtype"
+            )
+        if value._array.shape != self._array.shape:
+            raise RuntimeError(
+                f"attempting to assign a gradient of size '{list(value.shape)}' to a tensor of size "
+                f"'{list(self.shape)}'. Please ensure that the gradient and the tensor are the same size"
+            )
+        if core is not None and value._edge is not None:
+            core.expect_cycles()
+        self.extra.grad = value
+
+    @grad.deleter
+    def grad(self) -> None:
+        extra = self._extra
+        if extra is not None and extra.grad is not None:
+            extra.grad = None
+
+    def backward(
+        self,
+        gradient: Tensor | None = None,
+        retain_graph: bool | None = None,
+        create_graph: bool = False,
+        inputs: Tensor | Sequence[Tensor] | None = None,
+    ) -> None:
+        """Accumulate the gradients of this Tensor in the leaves it was made of; see `runtime.autograd.backward`."""
+        from runtime.autograd import backward
+
+        backward(self, gradient, retain_graph, create_graph, inputs=inputs)
+
+    @property
+    def retains_grad(self) -> bool:
+        """Whether this non-leaf Tensor keeps its gradient in `grad`."""
+        extra = self._extra
+        return extra is not None and extra.retains_grad
+
+    def retain_grad(self) -> None:
+        """Keep the gradient of this non-leaf Tensor in `grad`; leaves keep theirs anyway."""
+        if self._edge is None:
+            raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
+        if self.is_leaf or self.retains_grad:
+            return
+        node, number = self._node_and_output()
+        node.extra.retained[number] = weakref.ref(self)
+        self.extra.retains_grad = True
+
+    def register_hook(self, hook: Callable[[Tensor], Tensor | None]) -> RemovableHandle:
+        """Call `hook(grad)` when the gradient of this Tensor is known; what it returns replaces the gradient."""
+        from runtime.graph.node import RemovableHandle
+
+        if self._edge is None:
+            raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
+        if self.is_leaf:
+            hooks = self.extra.hooks
+            return RemovableHandle(publish(self.extra, "hooks", {}) if hooks is None else hooks, hook)
+        node, number = self._node_and_output()
+        return RemovableHandle(node.extra.tensor_hooks.setdefault(number, {}), hook)
+
+    def register_post_accumulate_grad_hook(self, hook: Callable[[Tensor], None]) -> RemovableHandle:
+        """Call `hook(tensor)` each time a gradient was added to this leaf's `grad`."""
+        from runtime.graph.node import RemovableHandle
+
+        if self._edge is None:
+            raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
+        if not self.is_leaf:
+            raise RuntimeError("post accumulate grad hooks cannot be registered on non-leaf tensors")
+        hooks = self.extra.post_accumulate_hooks
+        return RemovableHandle(publish(self.extra, "post_accumulate_hooks", {}) if hooks is None else hooks, hook)
+
+    def detach(self) -> Tensor:
+        """A Tensor over the same memory that requires no gradient; writing to either is seen, and counted, by both."""
+        out = _new(Tensor)
+        out._array = self._array
+        out._base = out._edge = out._writes = out._extra = None
+        share(out, self)
+        return out
+
+    def detach_(self) -> Tensor:
+        """Make this Tensor a leaf that requires no gradient."""
+        if self._is_view():
+            raise RuntimeError("Can't detach views in-place. Use detach() instead.")
+        self._edge = None
+        if self.retains_grad:
+            self.extra.retains_grad = False
+        if views_over(self):
+            from runtime.graph.views import share_requires_grad
+
+            share_requires_grad(self)
+        return self
+
+    @property
+    def data(self) -> Tensor:
+        """A Tensor over the same memory whose writes autograd does not notice."""
+        return wrap(self._array)
+
+    @data.setter
+    def data(self, value: Tensor) -> None:
+        if not isinstance(value, Tensor):
+            raise TypeError(f"Variable data has to be a tensor, but got {type(value).__name__}")
+        if self._edge is not None and not (value.dtype.is_floating_point or value.dtype.is_complex):
+            raise RuntimeError("data set to a tensor that requires gradients must be floating point or complex dtype")
+        extra = self._extra
+        same = (value._array.shape, value.dtype) == (self._array.shape, self.dtype)
+        if not same and extra is not None and extra.accumulate_node is not None:
+            extra.accumulate_node = None  # made for the old shape and dtype
+        self._array = value._array
+
+    if TYPE_CHECKING:  # set by runtime.load.loading: they are made of operators
+
+        def __getitem__(self, index: Any) -> Tensor: ...
+        def __setitem__(self, index: Any, value: Any) -> None: ...
+        def to(self, *args: Any, **kwargs: Any) -> Tensor: ...
+        def cpu(self, memory_format: Any = None) -> Tensor: ...
+
+    @property
+    def _version(self) -> int:
+        """How often the memory was written in place, through this Tensor or any that shares it."""
+        if self._writes is UNTRACKED:
+            raise RuntimeError("Inference tensors do not track version counter.")
+        return 0 if self._writes is None else self._writes[0]
+
+    def is_inference(self) -> bool:
+        """Whether this Tensor was made in inference mode, so that it cannot be saved for a backward."""
+        return self._writes is UNTRACKED
+
+    def _is_view(self) -> bool:
+        return self._base is not None
+
+    # Properties that are operators.
+
+    @property
+    def T(self) -> Tensor:
+        """The Tensor with its dimensions in reverse order."""
+        return self.permute(tuple(range(self._array.ndim))[::-1])
+
+    @property
+    def mT(self) -> Tensor:
+        """The Tensor with its last two dimensions exchanged."""
+        if self._array.ndim < 2:
+            raise RuntimeError(
+                f"tensor.mT is only supported on matrices or batches of matrices. Got {self._array.ndim}-D tensor."
+            )
+        return self.transpose(-2, -1)
+
+    @property
+    def H(self) -> Tensor:
+        """The conjugate transpose of a matrix."""
+        if self._array.ndim not in (0, 2):
+            raise RuntimeError(
+                f"tensor.H is only supported on matrices (2-D tensors). Got {self._array.ndim}-D tensor."
+            )
+        return self.mH if self._array.ndim else self.conj()
+
+    @property
+    def mH(self) -> Tensor:
+        """The conjugate of `mT`."""
+        if self._array.ndim < 2:
+            raise RuntimeError(
+                f"tensor.mH is only supported on matrices or batches of matrices. Got {self._array.ndim}-D tensor."
+            )
+        return self.transpose(-2, -1).conj()
+
+    @property
+    def real(self) -> Tensor:
+        """The real parts, as a view; of a real Tensor, the Tensor itself."""
+        from runtime import ops
+
+        return ops.real(self)
+
+    @real.setter
+    def real(self, value: Any) -> None:
+        self.real.copy_(_as_tensor(value))
+
+    @property
+    def imag(self) -> Tensor:
+        """The imaginary parts, as a view."""
+        from runtime import ops
+
+        return ops.imag(self)
+
+    @imag.setter
+    def imag(self, value: Any) -> None:
+        self.imag.copy_(_as_tensor(value))
+
+
+def wrap(array: np.ndarray[Any, Any]) -> Tensor:
+    """A new Tensor over `array` that requires no gradient."""
+    out = _new(Tensor)
+    out._array = array
+    out._base = out._edge = out._writes = out._extra = None
+    return out
+
+
+def _as_tensor(value: Any) -> Tensor:
+    return value if isinstance(value, Tensor) else wrap(np.asarray(value))
+
+
+def _rebuild(cls: type[Tensor], array: np.ndarray[Any, Any], requires_grad: bool) -> Tensor:
+    """Make a Tensor again from what `__reduce_ex__` stored."""
+    known = dtypes.from_numpy(array.dtype).numpy
+    # A dtype object that comes out of a pickle equals NumPy's own and is another object; operators compare by identity.
+    out = Tensor._make_subclass(cls, wrap(array if array.dtype is known else array.view(known)))
+    out._edge = LEAF if requires_grad else None
+    return out
+
+
+register_plain(Tensor)

@@ -1,0 +1,256 @@
+"""The small value types of the public API: Size, device, layout and memory formats, and names for annotations."""
+
+from __future__ import annotations
+
+import operator
+import threading
+from collections.abc import Iterable
+from functools import cache
+from typing import TYPE_CHECKING, Any, SupportsIndex, TypeAlias, overload
+
+from runtime.base.dtypes import dtype
+
+if TYPE_CHECKING:
+    from runtime.base.tensor import Tensor
+
+__all__ = [
+    "Size",
+    "channels_last",
+    "channels_last_3d",
+    "contiguous_format",
+    "device",
+    "get_default_device",
+    "layout",
+    "memory_format",
+    "preserve_format",
+    "set_default_device",
+    "strided",
+]
+
+Scalar: TypeAlias = bool | int | float | complex
+DType: TypeAlias = dtype
+
+
+class Size(tuple[int, ...]):
+    """A shape: a tuple of integers that knows its number of elements."""
+
+    __slots__ = ()
+
+    def __new__(cls, sizes: Iterable[SupportsIndex] = ()) -> Size:
+        if type(sizes) is not tuple:
+            sizes = tuple(sizes)
+        for position, size in enumerate(sizes):
+            if type(size) is not int:
+                return super().__new__(cls, _integers(sizes, position))
+        return super().__new__(cls, sizes)  # type: ignore[arg-type]
+
+    def numel(self) -> int:
+        """The number of elements of a tensor of this shape."""
+        count = 1
+        for size in self:
+            count *= size
+        return count
+
+    @overload
+    def __getitem__(self, index: SupportsIndex) -> int: ...
+    @overload
+    def __getitem__(self, index: slice[Any, Any, Any]) -> Size: ...
+    def __getitem__(self, index: Any) -> Any:
+        found = super().__getitem__(index)
+        return Size(found) if isinstance(index, slice) else found
+
+    def __add__(self, other: Any) -> Size:
+        return Size(super().__add__(other))
+
+    def __radd__(self, other: tuple[int, ...]) -> Size:
+        return Size(other + tuple(self))
+
+    def __mul__(self, count: SupportsIndex) -> Size:
+        return Size(super().__mul__(count))
+
+    __rmul__ = __mul__
+
+    def __reduce__(self) -> tuple[type[Size], tuple[tuple[int, ...]]]:
+        return Size, (tuple(self),)
+
+    def __repr__(self) -> str:
+        return f"runtime.Size({list(self)})"
+
+
+def _integers(sizes: Iterable[Any], first: int) -> list[int]:
+    """The sizes as Python ints; anything with `__index__` will do."""
+    found = []
+    for position, size in enumerate(sizes):
+        try:
+            found.append(operator.index(size))
+        except TypeError:
+            raise TypeError(
+                f"Size() takes an iterable of 'int' (item {max(position, first)} is '{type(size).__name__}')"
+            ) from None
+    return found
+
+
+_DEVICE_TYPES = ("cpu", "meta")
+
+
+class device:
+    """Where a tensor lives: `cpu`, or `meta` for tensors with a shape and no data."""
+
+    __slots__ = ("index", "type")
+
+    type: str
+    index: int | None
+
+    def __init__(self, type: str | device, index: int | None = None) -> None:
+        if isinstance(type, device):
+            self.type, self.index = type.type, type.index
+            return
+        if not isinstance(type, str):
+            raise TypeError(f"device(): argument 'type' must be str, not {type.__class__.__name__}")
+        name, colon, number = type.partition(":")
+        if colon:
+            if index is not None:
+                raise RuntimeError(f"type (string) must not include an index because index was passed: {type}")
+            if not number.isascii() or not number.isdigit() or (len(number) > 1 and number[0] == "0"):
+                raise RuntimeError(f"Invalid device string: '{type}'")
+            index = int(number)
+        if name not in _DEVICE_TYPES:
+            raise RuntimeError(f"Expected one of {', '.join(_DEVICE_TYPES)} device type, but got: {type}")
+        self.type, self.index = name, index
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, device) and self.type == other.type and self.index == other.index
+
+    def __hash__(self) -> int:
+        return hash((self.type, self.index))
+
+    def __str__(self) -> str:
+        return self.type if self.index is None else f"{self.type}:{self.index}"
+
+    def __repr__(self) -> str:
+        index = "" if self.index is None else f", index={self.index}"
+        return f"device(type='{self.type}'{index})"
+
+    def __reduce__(self) -> tuple[Any, tuple[str, int | None]]:
+        return device, (self.type, self.index)
+
+    def __enter__(self) -> device:
+        check_device(self)
+        _defaults.blocks = (*_defaults.blocks, self)
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        _defaults.blocks = _defaults.blocks[:-1]
+
+
+Device: TypeAlias = device  # for annotations in classes that have a member called `device`
+
+CPU = device("cpu")
+
+
+class _Defaults(threading.local):
+    """Where factories of this thread put what is not asked for elsewhere; there is one place that has data."""
+
+    blocks: tuple[device, ...] = ()
+    device = CPU
+
+
+_defaults = _Defaults()
+
+
+def check_device(place: device | str | None) -> None:
+    """Raise unless this is where data can be.
+
+    Raises:
+        RuntimeError: it is not.
+    """
+    if place is not None and device(place).type != "cpu":
+        raise RuntimeError(f"data lives on device cpu only, but got: {place}")
+
+
+def get_default_device() -> device:
+    """The device of the innermost `with device(...)` block of this thread, or that of `set_default_device`."""
+    return _defaults.blocks[-1] if _defaults.blocks else _defaults.device
+
+
+def set_default_device(device: Device | str | None) -> None:
+    """Let factories of this thread make Tensors on `device`; None is where they are made at the start.
+
+    Raises:
+        RuntimeError: there is no data on that device.
+    """
+    check_device(device)
+    _defaults.device = CPU if device is None else Device(device)
+
+
+class _Named:
+    """A value that is nothing but its name; there is one object for each."""
+
+    __slots__ = ("name",)
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __repr__(self) -> str:
+        return f"runtime.{self.name}"
+
+    def __reduce__(self) -> str:
+        return self.name
+
+    def __copy__(self) -> _Named:
+        return self
+
+    def __deepcopy__(self, memo: object) -> _Named:
+        return self
+
+
+class layout(_Named):
+    """How the elements lie in memory; tensors here are always strided."""
+
+    __slots__ = ()
+
+
+class memory_format(_Named):
+    """The order of dimensions in memory that a copy is asked for."""
+
+    __slots__ = ()
+
+
+Layout: TypeAlias = layout
+MemoryFormat: TypeAlias = memory_format
+
+strided = layout("strided")
+contiguous_format = memory_format("contiguous_format")
+preserve_format = memory_format("preserve_format")
+channels_last = memory_format("channels_last")
+channels_last_3d = memory_format("channels_last_3d")
+
+
+def lies_in(self: Tensor, memory_format: MemoryFormat | None) -> bool:
+    """Whether the elements lie in memory in the order that is asked for."""
+    return memory_format is None or memory_format is preserve_format or self.is_contiguous(memory_format)
+
+
+class NamedResult(tuple[Any, ...]):
+    """The results of an operator that returns several, by position and by name."""
+
+    __slots__ = ()
+    _fields: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        parts = (f"{name}={value!r}" for name, value in zip(self._fields, self, strict=True))
+        return f"runtime.return_types.{type(self).__name__}(\n" + ",\n".join(parts) + ")"
+
+    def __reduce__(self) -> tuple[Any, tuple[Any, ...]]:
+        return _make_named_result, (type(self).__name__, self._fields, tuple(self))
+
+
+@cache
+def named_result(name: str, fields: tuple[str, ...]) -> type[NamedResult]:
+    """The class of the results of operator `name`; made from an iterable, as a tuple is."""
+    members: dict[str, Any] = {field: property(operator.itemgetter(i)) for i, field in enumerate(fields)}
+    return type(name, (NamedResult,), {"__slots__": (), "_fields": fields, **members})
+
+
+def _make_named_result(name: str, fields: tuple[str, ...], values: tuple[Any, ...]) -> NamedResult:
+    return named_result(name, fields)(values)

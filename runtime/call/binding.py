@@ -1,0 +1,371 @@
+"""Arguments of an operator call, checked and converted by its schema.
+
+The straight way of generated code does not come here: this is for everything that needs a conversion or an error.
+"""
+
+from __future__ import annotations
+
+import builtins
+import operator as _operator
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from codegen.names import python
+from codegen.schema.defaults import EnumDefault, default_value
+from codegen.schema.parser import parse_schema
+from codegen.schema.types import Argument, FunctionSchema, ListType, OptionalType
+from runtime.base import dtypes
+from runtime.base.dtypes import dtype as DType
+from runtime.base.tensor import Tensor
+from runtime.base.types import Device, check_device
+from runtime.call.dispatch import NotInts
+from runtime.random import Generator
+
+_ENUMS: Mapping[str, object] = {"Mean": 1, "Sum": 2}
+
+
+class _Mismatch(Exception):
+    """A value does not fit the type of its argument; the text says more, where there is more to say."""
+
+
+# What an int argument holds.
+_LEAST, _MOST = -(2**63), 2**63 - 1
+_OVERFLOW = "Overflow when unpacking long long"
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """One argument of a schema, ready for binding.
+
+    `spelled` is its name as a parameter of Python functions, which can not be called `from`; it may be given as that,
+    too. Values of the types `as_is` need no conversion.
+    """
+
+    name: str
+    spelled: str
+    type: str
+    convert: Callable[[Any], Any]
+    required: bool
+    default: Any
+    keyword_only: bool
+    as_is: tuple[builtins.type, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """All arguments of a schema, and how many of them may be given by position."""
+
+    name: str
+    schema: FunctionSchema
+    parameters: tuple[Parameter, ...]
+    positional: int
+    spread: int | None  # where ints may stand without brackets: x.permute(0, 1)
+    names: frozenset[str]
+
+    def bind(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[Any]:
+        """The values of all arguments in the schema's order.
+
+        Raises:
+            TypeError: an argument is missing, unknown, given twice, or of a type that does not fit.
+        """
+        if self.spread is not None and len(args) > self.spread and not isinstance(args[self.spread], list | tuple):
+            spread = args[self.spread :]
+            if all(_is_int(value) for value in spread):
+                args = (*args[: self.spread], tuple(spread))
+        if len(args) > self.positional:
+            raise self.error(f"takes {self.positional} positional arguments but {len(args)} were given")
+        if kwargs and not kwargs.keys() <= self.names:
+            kwargs = self._under_own_names(kwargs)
+        values = []
+        given = len(args)
+        for position, parameter in enumerate(self.parameters):
+            if position < given:
+                if kwargs and parameter.name in kwargs:
+                    raise self.error(f"got multiple values for argument '{parameter.name}'")
+                value = args[position]
+            elif kwargs and parameter.name in kwargs:
+                value = kwargs[parameter.name]
+            elif parameter.required:
+                raise self.error(f"missing required argument '{parameter.name}'")
+            else:
+                values.append(parameter.default)
+                continue
+            values.append(
+                value if isinstance(value, parameter.as_is) else self._converted(parameter, value, position, given)
+            )
+        return values
+
+    def _under_own_names(self, kwargs: Mapping[str, Any]) -> dict[str, Any]:
+        """Keyword arguments by the schema's names, of which some are given by their second names."""
+        named = {}
+        for name, value in kwargs.items():
+            own = name if name in self.names else self._own_name(name)
+            if own in named:
+                raise self.error(f"got argument '{own}' under two names")
+            named[own] = value
+        return named
+
+    def _own_name(self, alias: str) -> str:
+        for name, aliases in _ALIASES.items():
+            if alias in aliases and name in self.names:
+                return name
+        for parameter in self.parameters:
+            if parameter.spelled == alias:
+                return parameter.name
+        raise self.error(f"got an unexpected keyword argument '{alias}'")
+
+    def _converted(self, parameter: Parameter, value: Any, position: int, given: int) -> Any:
+        if value is None and parameter.default is None and not parameter.required:
+            return None
+        if type(value) is NotInts:  # the straight way has tried it
+            value = value.given
+        try:
+            return parameter.convert(value)
+        except _Mismatch as misfit:
+            place = f" (position {position + 1})" if position < given else ""
+            what = str(misfit) or f"must be {parameter.type}, not {describe(value)}"
+            raise self.error(f"argument '{parameter.name}'{place} {what}") from None
+
+    def tensors_match(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
+        """Whether every Tensor among the arguments stands where the schema has a Tensor."""
+        for parameter, value in zip(self.parameters, args, strict=False):
+            if isinstance(value, Tensor) and not parameter.type.startswith("Tensor"):
+                return False
+        for parameter in self.parameters:
+            if isinstance(kwargs.get(parameter.name), Tensor) and not parameter.type.startswith("Tensor"):
+                return False
+        return True
+
+    def error(self, message: str) -> TypeError:
+        return TypeError(f"{self.name}(): {message}\n  schema: {self.schema}")
+
+
+# NumPy's and PyTorch's second names of common arguments.
+_ALIASES: Mapping[str, tuple[str, ...]] = {
+    "self": ("input", "x", "a", "x1"),
+    "input": ("x", "a", "x1"),
+    "dim": ("axis",),
+    "keepdim": ("keepdims",),
+    "other": ("x2",),
+}
+
+
+def describe(value: object) -> str:
+    """What was given, as an error shows it: the type, for Tensors also the dtype, for lists their elements' types."""
+    if isinstance(value, Tensor):
+        return f"Tensor of {value.dtype}"
+    if isinstance(value, list | tuple) and value:
+        kinds = sorted({describe(item) for item in value})
+        return f"{type(value).__name__} of {', '.join(kinds[:3])}"
+    return type(value).__name__
+
+
+def signature_of(text: str) -> Signature:
+    """The signature of an operator, from the text of its schema."""
+    schema = parse_schema(text)
+    parameters = [_parameter(argument, False) for argument in schema.positional]
+    spread = None
+    start = 1 if parameters and parameters[0].type == "Tensor" else 0
+    if len(parameters) == start + 1 and parameters[start].type.startswith(("int[]", "SymInt[]")):
+        spread = start
+    parameters += [_parameter(argument, True) for argument in schema.kwarg_only]
+    return _signature(schema, parameters, spread)
+
+
+def full_signature(schema: FunctionSchema) -> Signature:
+    """The signature of an operator that was defined at run time: its out arguments are arguments like others."""
+    parameters = [_exact_parameter(argument, False) for argument in schema.positional]
+    parameters += [_exact_parameter(argument, True) for argument in (*schema.kwarg_only, *schema.out)]
+    return _signature(schema, parameters, None)
+
+
+def _signature(schema: FunctionSchema, parameters: Sequence[Parameter], spread: int | None) -> Signature:
+    names = frozenset(parameter.name for parameter in parameters)
+    return Signature(str(schema.name.base), schema, tuple(parameters), len(schema.positional), spread, names)
+
+
+def _exact_parameter(argument: Argument, keyword_only: bool) -> Parameter:
+    """A parameter for functions of users, who get a device where one is asked for, and not its name."""
+    parameter = _parameter(argument, keyword_only)
+    if parameter.type == "Device":
+        default = parameter.default if parameter.required else _to_device(parameter.default)
+        return replace(parameter, convert=_to_device, default=default)
+    if parameter.type == "Device?":
+        return replace(parameter, convert=lambda value: None if value is None else _to_device(value))
+    return parameter
+
+
+def _parameter(argument: Argument, keyword_only: bool) -> Parameter:
+    required = argument.default is None
+    default: Any = None if required else default_value(argument)
+    if isinstance(default, EnumDefault):
+        named = str(argument.type).rstrip("?") == "ScalarType"
+        default = getattr(dtypes, default.name) if named else _ENUMS.get(default.name)
+    convert = _converter(argument.type)
+    if not required and default is not None:
+        default = convert(default)
+    type = argument.type.elem if isinstance(argument.type, OptionalType) else argument.type
+    as_is = _AS_IS.get(str(type), ())
+    name = argument.name
+    return Parameter(name, python(name), str(argument.type), convert, required, default, keyword_only, as_is)
+
+
+def _converter(type: object) -> Callable[[Any], Any]:
+    if isinstance(type, OptionalType):
+        inner = _converter(type.elem)
+        return lambda value: None if value is None else inner(value)
+    if isinstance(type, ListType):
+        return _list_converter(type)
+    return _CONVERTERS.get(str(type), lambda value: value)
+
+
+def _list_converter(schema: ListType) -> Callable[[Any], Any]:
+    elem = _converter(schema.elem)
+    size = schema.size
+    tensors = "Tensor" in str(schema.elem)
+    exact = _EXACT.get(str(schema.elem))
+
+    def convert(value: Any) -> Any:
+        if not tensors and size is not None and _is_int(value):
+            return (elem(value),) * size
+        if isinstance(value, np.ndarray) or not isinstance(value, list | tuple):
+            raise _Mismatch
+        if exact is not None and type(value) is tuple:
+            for item in value:
+                if type(item) is not exact or not _fits(item):
+                    break
+            else:
+                return value
+        items = []
+        for position, item in enumerate(value):
+            try:
+                items.append(elem(item))
+            except ValueError as error:
+                text = f'failed to unpack the object at pos {position + 1} with error "{error}"'
+                raise _Mismatch(text) from None
+        return items if tensors else tuple(items)
+
+    return convert
+
+
+def _fits(number: Any) -> bool:
+    return bool(_LEAST <= number <= _MOST)
+
+
+def _is_int(value: object) -> bool:
+    if type(value) is int:
+        return True
+    if isinstance(value, bool):
+        return False
+    return isinstance(value, int | np.integer) or (
+        isinstance(value, Tensor) and value._array.ndim == 0 and value._array.dtype.kind in "iu"
+    )
+
+
+def _to_tensor(value: Any) -> Any:
+    if isinstance(value, Tensor):
+        return value
+    raise _Mismatch
+
+
+def _to_int(value: Any) -> int:
+    if type(value) is not int:
+        if not _is_int(value):
+            raise _Mismatch
+        value = int(value) if isinstance(value, Tensor) else _operator.index(value)
+    if not _fits(value):
+        raise ValueError(_OVERFLOW)
+    return value  # type: ignore[no-any-return]
+
+
+def _to_float(value: Any) -> float:
+    if type(value) is float:
+        return value
+    number = _to_scalar(value)
+    if isinstance(number, complex):
+        raise _Mismatch
+    return float(number)
+
+
+def _to_bool(value: Any) -> bool:
+    if type(value) is bool:
+        return value
+    if isinstance(value, bool | np.bool_):
+        return bool(value)
+    if isinstance(value, Tensor) and value._array.ndim == 0 and value._array.dtype.kind == "b":
+        return bool(value)
+    raise _Mismatch
+
+
+def _to_scalar(value: Any) -> Any:
+    if type(value) is float or type(value) is int:
+        return value
+    if isinstance(value, Tensor):
+        if value._array.ndim == 0 and value._edge is None:
+            return value.item()
+        raise _Mismatch
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, bool | int | float | complex):
+        return value
+    raise _Mismatch
+
+
+def _to_str(value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    raise _Mismatch
+
+
+def _to_dtype(value: Any) -> DType:
+    try:
+        return dtypes.as_dtype(value)
+    except TypeError:
+        raise _Mismatch from None
+
+
+def _to_device(value: Any) -> Device:
+    if isinstance(value, str | Device):
+        return Device(value)
+    raise _Mismatch
+
+
+def _to_place(value: Any) -> Device:
+    """The device of data."""
+    place = _to_device(value)
+    check_device(place)
+    return place
+
+
+def _to_generator(value: Any) -> Generator:
+    if isinstance(value, Generator):
+        return value
+    raise _Mismatch
+
+
+# Elements of lists that need no conversion.
+_EXACT: Mapping[str, type] = {"int": int, "SymInt": int, "bool": bool}
+
+# Types whose values converters give back. Numbers are not among them: bools are ints, and NumPy's floats are floats.
+_AS_IS: Mapping[str, tuple[type, ...]] = {
+    "Tensor": (Tensor,),
+    "str": (str,),
+    "ScalarType": (DType,),
+    "Generator": (Generator,),
+}
+
+_CONVERTERS: Mapping[str, Callable[[Any], Any]] = {
+    "Tensor": _to_tensor,
+    "int": _to_int,
+    "SymInt": _to_int,
+    "float": _to_float,
+    "bool": _to_bool,
+    "Scalar": _to_scalar,
+    "str": _to_str,
+    "ScalarType": _to_dtype,
+    "Generator": _to_generator,
+    "Device": _to_place,
+}

@@ -1,0 +1,332 @@
+"""Kernels registered at run time: functions on Tensors by dispatch key, and how a call picks among them.
+
+A call takes the kernel of its backend, else CompositeExplicitAutograd, else CompositeImplicitAutograd. A kernel for the
+Autograd key stands before that choice; without one, an operator's own derivative is recorded, and a function that is
+CompositeImplicitAutograd is traced through. Generated operators come here only once a kernel was registered for them,
+or when an argument is of another backend.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
+
+from runtime.base.keys import AUTOGRAD, COMPOSITE_IMPLICIT, COMPOSITES, CPU, DispatchKeySet
+from runtime.base.tensor import Tensor
+from runtime.graph.linear import edge_of
+from runtime.graph.node import Node
+
+if TYPE_CHECKING:
+    from codegen.schema.types import Type
+    from runtime.call.dispatch import Operator
+
+
+class Kernel(Protocol):
+    """What stands in a table: `run` takes the values of all arguments, in the schema's order."""
+
+    def run(self, operator: Operator, values: list[Any]) -> Any: ...
+
+
+class KernelTable:
+    """The kernels of one operator, by key; the newest of a key counts, and the one before it when that is removed."""
+
+    __slots__ = ("_stacks",)
+
+    def __init__(self) -> None:
+        self._stacks: dict[str, tuple[Kernel, ...]] = {}  # replaced and not changed: calls look without a lock
+
+    def add(self, key: str, kernel: Kernel) -> None:
+        """Put a kernel on top of those of its key."""
+        self._stacks[key] = (*self._stacks.get(key, ()), kernel)
+
+    def remove(self, key: str, kernel: Kernel) -> None:
+        """Take one kernel away."""
+        stack = list(self._stacks[key])
+        stack.remove(kernel)
+        if stack:
+            self._stacks[key] = tuple(stack)
+        else:
+            del self._stacks[key]
+
+    def get(self, key: str) -> Kernel | None:
+        """The kernel that counts for a key."""
+        stack = self._stacks.get(key)
+        return stack[-1] if stack else None
+
+    def __iter__(self) -> Iterator[tuple[str, Kernel]]:
+        """All kernels with their keys, those that do not count included."""
+        return iter([(key, kernel) for key, stack in list(self._stacks.items()) for kernel in stack])
+
+    def keys(self) -> list[str]:
+        """The keys that have a kernel."""
+        return list(self._stacks)
+
+
+def fallthrough_kernel() -> None:
+    """Stands in the place of a kernel where a call is to go on as if there were none."""
+    raise NotImplementedError("fallthrough_kernel() says that there is no kernel; it is not called")
+
+
+class TensorKernel:
+    """A kernel that a user registered: a function on Tensors, called as the operator is.
+
+    Args:
+        function: takes the arguments, without those that have their default value.
+        key: what it is registered for.
+        with_keyset: whether it takes a DispatchKeySet before the arguments.
+    """
+
+    __slots__ = ("function", "key", "with_keyset")
+
+    def __init__(self, function: Callable[..., Any], key: str, with_keyset: bool = False) -> None:
+        self.function = function
+        self.key = key
+        self.with_keyset = with_keyset
+
+    def run(self, operator: Operator, values: list[Any]) -> Any:
+        """Call the function, and check that it returns what the schema says."""
+        args, kwargs = call_arguments(operator, values)
+        if self.with_keyset:
+            args.insert(0, DispatchKeySet(self.key))
+        return check_results(operator, self.function(*args, **kwargs))
+
+
+class FallbackKernel(TensorKernel):
+    """A kernel for all operators that have none for a backend: takes the overload before the arguments."""
+
+    __slots__ = ()
+
+    def run(self, operator: Operator, values: list[Any]) -> Any:
+        """Call the function with the overload of `operator`."""
+        from runtime.call.overloads import overload_of
+
+        args, kwargs = call_arguments(operator, values)
+        keyset = [DispatchKeySet(self.key)] if self.with_keyset else []
+        return check_results(operator, self.function(*keyset, overload_of(operator), *args, **kwargs))
+
+
+class ArrayKernel:
+    """A built-in kernel: a function on arrays."""
+
+    __slots__ = ("function",)
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.function = function
+
+    def run(self, operator: Operator, values: list[Any]) -> Any:
+        """Unwrap, promote, call, wrap."""
+        return operator._wrap(operator._laid_out(operator.run_kernel(self.function, values), values))
+
+
+class CompositeKernel(ArrayKernel):
+    """A built-in kernel that is made of operators."""
+
+    __slots__ = ()
+
+    def run(self, operator: Operator, values: list[Any]) -> Any:
+        """Call the function with all arguments."""
+        return operator._call_composite(self.function, values)
+
+
+# Kernels for a backend that stand in for any operator; filled by `Library.fallback`.
+fallbacks = KernelTable()
+
+
+def backend_of(values: Sequence[Any]) -> str:
+    """The key of the first Tensor that names a backend in `_dispatch_key` of its class; CPU where none does."""
+    for value in values:
+        kind = type(value)
+        if kind is list:
+            found = backend_of(value)
+            if found is not CPU:
+                return found
+        elif kind is not Tensor and isinstance(value, Tensor):
+            key: str | None = getattr(kind, "_dispatch_key", None)
+            if key is not None and key != CPU:
+                return key
+    return CPU
+
+
+# -- choosing
+
+
+def resolve(operator: Operator, backend: str) -> tuple[str, Kernel] | None:
+    """The kernel that calls with arguments of a backend take, and the key it stands under; None if there is none."""
+    for key in (backend, *COMPOSITES):
+        kernel = operator.table.get(key) if operator.table is not None else None
+        kernel = kernel or _built_in(operator, key)
+        if kernel is not None:
+            return None if is_fallthrough(kernel) else (key, kernel)
+    fallback = fallbacks.get(backend)
+    return None if fallback is None or is_fallthrough(fallback) else (backend, fallback)
+
+
+def _built_in(operator: Operator, key: str) -> Kernel | None:
+    function = operator.built_in.get(key)
+    if function is None:
+        return None
+    return CompositeKernel(function) if key in COMPOSITES else ArrayKernel(function)
+
+
+def autograd_kernel(operator: Operator, backend: str) -> Kernel | None:
+    """The kernel that stands before the backend's; None where the operator's own derivative counts."""
+    table = operator.table
+    if table is None:
+        return None
+    direct = table.get(AUTOGRAD + backend)
+    if direct is not None:
+        return direct
+    found = resolve(operator, backend)
+    return None if found is not None and found[0] == COMPOSITE_IMPLICIT else table.get(AUTOGRAD)
+
+
+def is_fallthrough(kernel: Kernel) -> bool:
+    """Whether a call goes on as if this kernel were not there."""
+    return getattr(kernel, "function", None) is fallthrough_kernel
+
+
+def available_keys(operator: Operator) -> list[str]:
+    """The keys for which an operator has a kernel of its own."""
+    registered = operator.table.keys() if operator.table is not None else []
+    return list(dict.fromkeys([*operator.built_in, *registered]))
+
+
+# -- what operators without a derivative give
+
+
+class WarnNotImplemented(Node):
+    """Stands behind results of an operator that has no derivative: warns when a gradient arrives, and ends it."""
+
+    __slots__ = ("operator",)
+
+    def __init__(self, operator: str, out: Tensor, inputs: Sequence[Tensor]) -> None:
+        super().__init__(tuple([edge_of(tensor) for tensor in inputs]), out._array.shape, out._array.dtype)
+        self.operator = operator
+
+    def apply(self, grad: Any) -> tuple[Tensor | None, ...]:
+        """No gradients, and a warning that says why."""
+        import warnings
+
+        warnings.warn(
+            f"{self.operator}: an autograd kernel was not registered to the Autograd key(s) but we are trying to "
+            "backprop through it. This may lead to silently incorrect behavior. Give the operator a derivative with "
+            "register_autograd, or register fallthrough_kernel for Autograd if it has none.",
+            UserWarning,
+            stacklevel=2,
+        )
+        return (None,) * len(self.edges)
+
+
+def mark_underived(operator: Operator, out: Any, values: Sequence[Any]) -> None:
+    """Put a warning behind the results of a call whose arguments require grad."""
+    inputs = [tensor for tensor in flat_tensors(values) if tensor._edge is not None]
+    if not inputs:
+        return
+    for tensor in flat_tensors([out]):
+        if tensor._edge is None and tensor._array.dtype.kind in "fcV" and not any(tensor is item for item in inputs):
+            tensor._edge = WarnNotImplemented(operator.qualified_name, tensor, inputs)
+
+
+def flat_tensors(values: Sequence[Any]) -> list[Tensor]:
+    """The Tensors among values and in lists among them."""
+    found: list[Tensor] = []
+    for value in values:
+        if isinstance(value, Tensor):
+            found.append(value)
+        elif isinstance(value, list | tuple):
+            found += flat_tensors(value)
+    return found
+
+
+def no_kernel(operator: Operator, backend: str) -> NotImplementedError:
+    """The error of a call that no kernel takes."""
+    name, keys = operator.qualified_name, available_keys(operator)
+    if not keys and operator.namespace == "aten":
+        return NotImplementedError(f"'{operator.name}' has no kernel for the {backend}\n  schema: {operator.schema}")
+    return NotImplementedError(
+        f"Could not run '{name}' with arguments from the '{backend}' backend. This could be because the operator "
+        f"doesn't exist for this backend. '{name}' is only available for these backends: "
+        f"[{', '.join(keys)}]."
+    )
+
+
+# -- between the schema and functions of users
+
+
+def call_arguments(operator: Operator, values: Sequence[Any]) -> tuple[list[Any], dict[str, Any]]:
+    """Arguments by position and by name, without those at the end that have their default value."""
+    signature = operator.signature
+    given = [list(value) if type(value) is tuple else value for value in values]
+    count = signature.positional
+    while count and _is_default(signature.parameters[count - 1], values[count - 1]):
+        count -= 1
+    kwargs = {
+        parameter.name: value
+        for parameter, original, value in zip(
+            signature.parameters[signature.positional :],
+            values[signature.positional :],
+            given[signature.positional :],
+            strict=True,
+        )
+        if not _is_default(parameter, original)
+    }
+    return given[:count], kwargs
+
+
+def _is_default(parameter: Any, value: Any) -> bool:
+    if parameter.required or isinstance(value, Tensor):
+        return False
+    default = parameter.default
+    return value is default or (type(value) is type(default) and bool(value == default))
+
+
+def check_results(operator: Operator, result: Any) -> Any:
+    """What a kernel returned, as callers get it.
+
+    Raises:
+        RuntimeError: it is not what the schema says.
+    """
+    returns = operator.signature.schema.returns
+    if not returns:
+        if result is not None:
+            raise RuntimeError(
+                f"Expected the kernel of {operator.qualified_name} to return None but it returned something else "
+                "instead."
+            )
+        return None
+    if len(returns) == 1:
+        return _check_result(operator, returns[0].type, result)
+    operator.counted(result)
+    masked = operator.signature.schema.masks_outputs  # then those that are not asked for are None
+    values = [
+        None if item is None and masked else _check_result(operator, value.type, item)
+        for value, item in zip(returns, result, strict=True)
+    ]
+    return operator.results(values) if operator.namespace == "aten" else tuple(values)
+
+
+def _check_result(operator: Operator, type: Type, result: Any) -> Any:
+    from codegen.schema.types import ListType, OptionalType
+
+    if isinstance(type, OptionalType):
+        return None if result is None else _check_result(operator, type.elem, result)
+    if isinstance(type, ListType):
+        if not isinstance(result, list | tuple):
+            raise RuntimeError(f"{operator.qualified_name}: Unable to cast {result!r} to {type}")
+        items = [_check_result(operator, type.elem, item) for item in result]
+        return tuple(items) if operator.namespace == "aten" else items
+    fits = _RESULTS.get(str(type))
+    if fits is not None and not isinstance(result, fits):
+        raise RuntimeError(f"{operator.qualified_name}: Unable to cast {result!r} to {type}")
+    return result
+
+
+_RESULTS: dict[str, Any] = {
+    "Tensor": Tensor,
+    "int": int,
+    "SymInt": int,
+    "float": int | float,
+    "bool": bool,
+    "Scalar": int | float | complex,
+    "str": str,
+}

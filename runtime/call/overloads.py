@@ -1,0 +1,346 @@
+"""Operators as objects: `ops.aten.add.Tensor` is a namespace, a packet of overloads, and an overload.
+
+They look up what is registered when they are asked, so they are right before and after libraries come and go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+from codegen.schema.defaults import EnumDefault, default_value
+from codegen.schema.types import Alias, FunctionSchema, OperatorName, Return, base_type
+from codegen.schema.types import Argument as SchemaArgument
+from runtime import ops
+from runtime.base.keys import check_key
+from runtime.base.modes import Variant
+from runtime.call import registered
+from runtime.call.dispatch import Operator
+from runtime.call.kernel_table import autograd_kernel, available_keys
+from runtime.call.registered import BUILT_IN
+
+
+class OpNamespace:
+    """The operators of one namespace, as attributes."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self._packets: dict[str, OpOverloadPacket] = {}
+
+    def __getattr__(self, name: str) -> OpOverloadPacket:
+        if (name.startswith("__") and name.endswith("__")) or not _overload_names(self.name, name):
+            raise AttributeError(f"'_OpNamespace' '{self.name}' object has no attribute '{name}'")
+        return self._packets.setdefault(name, OpOverloadPacket(self.name, name))
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(registered.names_in(self.name))
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *self]
+
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+        """Raise: what was called is no operator."""
+        raise AttributeError(f"there is no operator '{self.name}'; operators are declared in native_functions.yaml")
+
+    def __repr__(self) -> str:
+        return f"<namespace 'runtime.ops.{self.name}'>"
+
+
+class OpOverloadPacket:
+    """All overloads of one name; a call picks the first that takes the arguments."""
+
+    def __init__(self, namespace: str, name: str) -> None:
+        self._namespace = namespace
+        self._name = name
+        self._overloads: dict[str, OpOverload] = {}
+        self.__name__ = name
+        self.__qualname__ = f"{namespace}::{name}"
+
+    def overloads(self) -> list[str]:
+        """The names of the overloads; that without a name is `default`."""
+        return [name or "default" for name in _overload_names(self._namespace, self._name)]
+
+    def __getattr__(self, name: str) -> OpOverload:
+        if name.startswith("__") and name.endswith("__"):
+            raise AttributeError(f"'{self}' has no attribute '{name}'")
+        operator, function, variant = _find(self._namespace, self._name, name)
+        if operator is None:
+            raise AttributeError(f"The underlying op of '{self}' has no overload name '{name}'")
+        known = self._overloads.get(name)
+        if known is None or known.operator is not operator:
+            known = self._overloads[name] = OpOverload(self, name, operator, function, variant)
+        return known
+
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+        """Call the overload that takes the arguments.
+
+        Raises:
+            RuntimeError: none does.
+        """
+        overloads = [getattr(self, name) for name in self.overloads()]
+        if len(overloads) == 1:
+            return overloads[0](*args, **kwargs)
+        misfits = []
+        for overload in sorted(overloads, key=lambda one: one.accepts_out != ("out" in kwargs)):
+            misfit = overload.misfit(args, kwargs, strict=True)
+            if misfit is None:
+                return overload(*args, **kwargs)
+            misfits.append(str(misfit))
+        if self._namespace == BUILT_IN:
+            # The flat packet also knows what schemas do not say: numbers in the place of Tensors.
+            try:
+                return getattr(ops, self._name)(*args, **kwargs)
+            except TypeError as error:
+                misfits = [str(error)]
+        failures = "\n\n".join(misfits)
+        raise RuntimeError(f"Overloaded torch operator invoked from Python failed to match any schema:\n{failures}")
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.overloads())
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *self.overloads()]
+
+    def __str__(self) -> str:
+        return f"{self._namespace}.{self._name}"
+
+    def __repr__(self) -> str:
+        return f"<OpOverloadPacket(op='{self}')>"
+
+
+class OpOverload:
+    """One overload: callable, with its schema and its place in the registry."""
+
+    def __init__(
+        self,
+        packet: OpOverloadPacket,
+        name: str,
+        operator: Operator,
+        function: Callable[..., Any] | None,
+        variant: Variant,
+    ) -> None:
+        self.operator = operator
+        self.overloadpacket = packet
+        self.namespace = packet._namespace
+        self._opname = packet._name
+        self._overloadname = name
+        self._function = function
+        self._variant = variant
+        self.__name__ = f"{packet._name}.{name}"
+        self.__qualname__ = self.name()
+
+    def name(self) -> str:
+        """`aten::add.Tensor`; without a name of the overload where it is `default`."""
+        suffix = "" if self._overloadname == "default" else f".{self._overloadname}"
+        return f"{self.namespace}::{self._opname}{suffix}"
+
+    @cached_property
+    def _schema(self) -> OperatorSchema:
+        return OperatorSchema(_qualified(_variant_schema(self.operator, self._variant, self.name()), self.namespace))
+
+    @property
+    def tags(self) -> list[Any]:
+        """The marks that the operator was defined with."""
+        return list(self.operator.tags)
+
+    @property
+    def accepts_out(self) -> bool:
+        """Whether this overload writes into given Tensors."""
+        return self._variant == "out"
+
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+        """Call the operator.
+
+        Raises:
+            RuntimeError: the arguments do not fit the schema.
+        """
+        if self._function is None:
+            misfit, values = self._bind(args, kwargs)
+            if misfit is not None:
+                raise misfit
+            return self.operator.call_bound(values)
+        try:
+            return self._function(*args, **kwargs)
+        except TypeError:
+            misfit = self.misfit(args, kwargs)
+            spelled = {parameter.name: parameter.spelled for parameter in self.operator.signature.parameters}
+            respelled = {spelled.get(name, name): value for name, value in kwargs.items()}
+            if misfit is None and respelled.keys() == kwargs.keys():
+                raise
+        if misfit is not None:
+            raise misfit
+        return self._function(*args, **respelled)  # an argument has a keyword of Python for its name
+
+    def misfit(self, args: tuple[Any, ...], kwargs: dict[str, Any], strict: bool = False) -> RuntimeError | None:
+        """Why the operator does not take these arguments; `strict` refuses Tensors in the place of numbers."""
+        rest = dict(kwargs)
+        if self.accepts_out and rest.pop("out", None) is None:
+            return RuntimeError(f"{self.name()}() is missing value for argument 'out'")
+        misfit, _ = self._bind(args, rest)
+        if misfit is None and strict and not self.operator.signature.tensors_match(args, rest):
+            return RuntimeError(f"{self.name()}() has a number where a Tensor was given\n  schema: {self._schema}")
+        return misfit
+
+    def _bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[RuntimeError | None, list[Any]]:
+        try:
+            return None, self.operator.signature.bind(args, kwargs)
+        except TypeError as error:
+            return RuntimeError(str(error)), []
+
+    def has_kernel_for_dispatch_key(self, key: str) -> bool:
+        """Whether a kernel was registered for exactly this key."""
+        return check_key(key) in available_keys(self.operator)
+
+    def has_autograd_kernel(self, backend: str) -> bool:
+        """Whether gradients through calls with arguments of a backend are somebody's business."""
+        return self.operator.has_derivative or autograd_kernel(self.operator, backend) is not None
+
+    def __str__(self) -> str:
+        return f"{self.overloadpacket}.{self._overloadname}"
+
+    def __repr__(self) -> str:
+        return f"<OpOverload(op='{self.overloadpacket}', overload='{self._overloadname}')>"
+
+
+# -- looking up
+
+
+_namespaces: dict[str, OpNamespace] = {}
+
+
+def namespace(name: str) -> OpNamespace:
+    """The namespace of a name; there is one for any name, perhaps with nothing in it."""
+    return _namespaces.setdefault(name, OpNamespace(name))
+
+
+def overload_of(operator: Operator) -> OpOverload:
+    """The overload object of an operator."""
+    base, _, overload = operator.qualified_name.partition("::")[2].partition(".")
+    packet = getattr(namespace(operator.namespace), base)
+    found: OpOverload = getattr(packet, overload or "default")
+    return found
+
+
+def _overload_names(space: str, base: str) -> list[str]:
+    """The overload names of one base name, in the order of their definitions."""
+    prefix = f"{space}::"
+    names = [name.removeprefix(prefix) for name in registered.defined if name.startswith(prefix)]
+    packet = vars(ops).get(base)
+    if space == BUILT_IN and packet is not None and not isinstance(packet, OpNamespace):
+        names = [*(f"{base}.{name}" for name in packet.overloads()), *names]
+    parts = [name.partition(".") for name in names]
+    return ["" if overload == "default" else overload for found, _, overload in parts if found == base]
+
+
+def _find(space: str, base: str, overload: str) -> tuple[Operator | None, Callable[..., Any] | None, Variant]:
+    name = registered.canonical(f"{base}.{overload}")
+    operator = registered.defined.get(f"{space}::{name}")
+    if operator is not None:
+        return operator, None, "call"
+    known = registered.built_ins().get(name) if space == BUILT_IN else None
+    return (None, None, "call") if known is None else (known.operator, known.function, known.variant)
+
+
+# -- schemas
+
+
+@dataclass(frozen=True, slots=True)
+class AliasInfo:
+    """What memory an argument or result shares, and whether it is written."""
+
+    before_set: frozenset[str]
+    is_write: bool
+
+
+class Argument:
+    """An argument or a result of a schema."""
+
+    def __init__(self, given: SchemaArgument | Return, kwarg_only: bool = False) -> None:
+        self.name = given.name or ""
+        self.type = given.type
+        self.kwarg_only = kwarg_only
+        self.alias_info = None if given.alias is None else AliasInfo(frozenset(given.alias.sets), given.alias.is_write)
+        self.default_value: Any = None
+        self._has_default = isinstance(given, SchemaArgument) and given.default is not None
+        if isinstance(given, SchemaArgument) and given.default is not None:
+            value = default_value(given)
+            self.default_value = value.name if isinstance(value, EnumDefault) else value
+
+    def has_default_value(self) -> bool:
+        """Whether a call may leave this argument out."""
+        return self._has_default
+
+    @property
+    def is_out(self) -> bool:
+        """Whether it is keyword-only and written."""
+        return self.kwarg_only and self.is_write
+
+    @property
+    def is_write(self) -> bool:
+        """Whether it is written."""
+        return self.alias_info is not None and self.alias_info.is_write
+
+    def __repr__(self) -> str:
+        return f"<Argument {self.type} {self.name}>"
+
+
+class OperatorSchema:
+    """A schema as callers look at it; `str()` gives its text."""
+
+    def __init__(self, schema: FunctionSchema) -> None:
+        self._parsed = schema
+        self.name = schema.name.base
+        self.overload_name = schema.name.overload
+        self.arguments = [
+            *(Argument(argument) for argument in schema.positional),
+            *(Argument(argument, kwarg_only=True) for argument in (*schema.kwarg_only, *schema.out)),
+        ]
+        self.returns = [Argument(value) for value in schema.returns]
+
+    @property
+    def is_mutable(self) -> bool:
+        """Whether some argument is written."""
+        return any(argument.is_write for argument in self.arguments)
+
+    def __str__(self) -> str:
+        return str(self._parsed)
+
+    __repr__ = __str__
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, OperatorSchema) and self._parsed == other._parsed
+
+    def __hash__(self) -> int:
+        return hash(str(self))
+
+
+def _qualified(schema: FunctionSchema, space: str) -> FunctionSchema:
+    base = schema.name.base
+    if "::" in base:
+        return schema
+    return replace(schema, name=OperatorName(f"{space}::{base}", schema.name.overload), conventional=False)
+
+
+def _variant_schema(operator: Operator, variant: Variant, qualname: str) -> FunctionSchema:
+    """The schema of a generated operator, or of its in-place or out variant."""
+    schema = operator.signature.schema
+    if variant == "call":
+        return schema
+    base, _, overload = qualname.partition("::")[2].partition(".")
+    schema = replace(schema, name=OperatorName(base, overload), conventional=False)
+    if variant == "inplace":
+        written = Alias(("a",), True)
+        positional = tuple(
+            replace(argument, alias=written) if argument.name == "self" else argument for argument in schema.positional
+        )
+        return replace(schema, positional=positional, returns=(replace(schema.returns[0], alias=written),))
+    aliases = [Alias((letter,), True) for letter, _ in zip("abcdefghij", schema.returns, strict=False)]
+    single = len(schema.returns) == 1
+    out = tuple(
+        SchemaArgument("out" if single else value.name or f"out{number}", base_type(value.type), None, alias)
+        for number, (value, alias) in enumerate(zip(schema.returns, aliases, strict=True))
+    )
+    returns = tuple(replace(value, alias=alias) for value, alias in zip(schema.returns, aliases, strict=True))
+    return replace(schema, out=out, returns=returns)

@@ -1,0 +1,175 @@
+"""What is registered in this process: operators by qualified name, and kernels that wait for theirs.
+
+A qualified name is `namespace::name.overload`, without `.default`. Operators of namespace `aten` are the generated
+ones; their in-place and out variants have no kernels of their own and follow the operator that they are variants of.
+"""
+
+from __future__ import annotations
+
+import threading
+from functools import cache
+from typing import TYPE_CHECKING, NamedTuple
+
+from runtime.base.modes import Variant
+from runtime.call.kernel_table import Kernel, KernelTable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from runtime.call.dispatch import Operator
+
+BUILT_IN = "aten"
+
+# Operators that were defined at run time, in the order of their definitions.
+defined: dict[str, Operator] = {}
+_lock = threading.RLock()  # held by whoever changes a table of kernels or this one
+_waiting: dict[str, KernelTable] = {}
+
+
+class BuiltIn(NamedTuple):
+    """A generated callable, and the operator that it is, or is a variant of."""
+
+    function: Callable[..., Any]
+    operator: Operator
+    variant: Variant
+
+
+def canonical(qualname: str) -> str:
+    """`ns::f` for `ns::f.default`."""
+    return qualname.removesuffix(".default")
+
+
+def split_name(qualname: str) -> tuple[str, str]:
+    """Namespace and name.
+
+    Raises:
+        ValueError: the name has none, or several namespaces.
+    """
+    parts = qualname.split("::")
+    if len(parts) != 2 or not all(parts):
+        raise ValueError(
+            f'Expected `qualname` to be of the form "namespace::name", but got {qualname}: names of operators consist '
+            "of a namespace and a name, as in aten::sin"
+        )
+    return parts[0], parts[1]
+
+
+@cache
+def built_ins() -> dict[str, BuiltIn]:
+    """The generated operators and their variants, by name without namespace."""
+    from generated import operators
+    from generated.registry import OPERATORS
+
+    functions = vars(operators)
+    found: dict[str, BuiltIn] = {}
+    for name, info in OPERATORS.items():
+        operator = functions[f"{info.function}_op"]
+        found[name] = BuiltIn(functions[info.function], operator, "call")
+        variants: tuple[tuple[str | None, Variant], ...] = ((info.inplace, "inplace"), (info.out, "out"))
+        for variant, kind in variants:
+            if variant is not None:
+                base, _, overload = variant.partition(".")
+                function = functions.get(f"{base}_{overload or 'default'}")
+                if function is not None:
+                    found.setdefault(variant, BuiltIn(function, operator, kind))
+    return found
+
+
+def find(qualname: str) -> Operator | None:
+    """The operator of a name, if it is there."""
+    qualname = canonical(qualname)
+    operator = defined.get(qualname)
+    if operator is not None:
+        return operator
+    namespace, _, name = qualname.partition("::")
+    known = built_ins().get(name) if namespace == BUILT_IN else None
+    return known.operator if known is not None and known.variant == "call" else None
+
+
+def exists(qualname: str) -> bool:
+    """Whether a name is taken, by an operator or by a variant of one."""
+    namespace, _, name = canonical(qualname).partition("::")
+    return find(qualname) is not None or (namespace == BUILT_IN and name in built_ins())
+
+
+def get(qualname: str) -> Operator:
+    """The operator of a name.
+
+    Raises:
+        RuntimeError: there is none.
+    """
+    operator = find(qualname)
+    if operator is None:
+        raise RuntimeError(f"operator {qualname} does not exist")
+    return operator
+
+
+def define(qualname: str, operator: Operator) -> None:
+    """Add an operator; kernels that were registered for it before come into force."""
+    with _lock:
+        defined[qualname] = operator
+        for key, kernel in _waiting.pop(qualname, ()):
+            operator.add_kernel(key, kernel)
+
+
+def undefine(qualname: str) -> None:
+    """Take an operator away; kernels of other libraries wait for the next one of its name."""
+    with _lock:
+        operator = defined.pop(qualname)
+        if operator.table is not None:
+            _waiting[qualname] = operator.table
+
+
+def add_kernel(qualname: str, key: str, kernel: Kernel) -> None:
+    """Put a kernel in the table of an operator, or keep it until there is one.
+
+    Raises:
+        RuntimeError: the name is that of a variant, which has no kernels.
+    """
+    namespace, _, name = qualname.partition("::")
+    variant = built_ins().get(name) if namespace == BUILT_IN else None
+    with _lock:
+        operator = find(qualname)
+        if operator is not None:
+            operator.add_kernel(key, kernel)
+            return
+        if variant is not None:
+            raise RuntimeError(
+                f"{qualname} has no kernels of its own: it writes what {variant.operator.qualified_name} computes. "
+                f"Register for {variant.operator.qualified_name}."
+            )
+        _waiting.setdefault(qualname, KernelTable()).add(key, kernel)
+
+
+def remove_kernel(qualname: str, key: str, kernel: Kernel) -> None:
+    """Undo `add_kernel`."""
+    with _lock:
+        operator = find(qualname)
+        if operator is not None:
+            operator.remove_kernel(key, kernel)
+            return
+        table = _waiting.get(qualname)
+        if table is not None:
+            table.remove(key, kernel)
+            if not table.keys():
+                del _waiting[qualname]
+
+
+def has_kernel(qualname: str, key: str) -> bool:
+    """Whether a kernel was registered at run time for a key of an operator."""
+    operator = find(qualname)
+    table = _waiting.get(qualname) if operator is None else operator.table
+    return table is not None and table.get(key) is not None
+
+
+def names_in(namespace: str) -> dict[str, list[str]]:
+    """The operators of a namespace: overload names ("" is `default`) by base name."""
+    found: dict[str, list[str]] = {}
+    known = list(built_ins()) if namespace == BUILT_IN else []
+    prefix = f"{namespace}::"
+    known += [name.removeprefix(prefix) for name in defined if name.startswith(prefix)]
+    for name in known:
+        base, _, overload = name.partition(".")
+        found.setdefault(base, []).append(overload)
+    return found

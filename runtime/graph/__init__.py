@@ -1,0 +1,1 @@
+"""Recording and differentiation: Nodes, saved state, views, the engine, forward mode."""

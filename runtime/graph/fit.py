@@ -1,0 +1,100 @@
+"""Fits a gradient to the tensor it belongs to, once and centrally, so that formulas need not."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from runtime.base.dtypes import from_numpy
+from runtime.base.half import FLOAT32, is_half
+from runtime.base.modes import grad_mode, plain
+from runtime.base.tensor import Tensor, wrap
+from runtime.graph.linear import LinearBackward, apply_linear
+
+
+class FitBackward(LinearBackward):
+    """The way back through fitting: broadcast again, in the former element type."""
+
+    __slots__ = ()
+
+
+def fit(grad: Tensor, shape: tuple[int, ...], dtype: np.dtype, node_name: str) -> Tensor:
+    """`grad` with the shape and element type of what it is the gradient of.
+
+    Dimensions that were broadcast are summed, a real tensor takes the real part of a complex gradient, and other
+    element types are cast.
+
+    Args:
+        grad: what a formula returned.
+        shape: the shape it must have.
+        dtype: the element type it must have.
+        node_name: the Node (or operator) that returned it, for the message.
+
+    Raises:
+        RuntimeError: no broadcasting leads from `shape` to the shape of `grad`.
+    """
+    given, source = grad._array.shape, grad._array.dtype
+    if given == shape and source == dtype:
+        return grad
+    summed = _broadcast_dims(shape, given)
+    if summed is None:
+        raise RuntimeError(
+            f"Function {node_name} returned an invalid gradient - got {list(given)} but expected shape compatible "
+            f"with {list(shape)}"
+        )
+    if (grad._edge is None or not grad_mode.enabled) and type(grad) in plain:
+        # Nothing to record and no tangents, as mostly; this is asked for often.
+        return wrap(_reduced(grad._array, summed, shape, dtype))
+    if grad._opaque:
+        return _fitted_by_operators(grad, summed, shape, dtype)
+
+    def reduce(array: np.ndarray) -> np.ndarray:
+        return _reduced(array, summed, shape, dtype)
+
+    def spread(array: np.ndarray) -> np.ndarray:
+        lead = len(given) - len(shape)
+        kept = array.reshape(tuple(1 if lead + i in summed else size for i, size in enumerate(shape)))
+        return convert(np.broadcast_to(kept, given), source)
+
+    return apply_linear(grad, reduce, spread, FitBackward)
+
+
+def _broadcast_dims(shape: tuple[int, ...], given: tuple[int, ...]) -> tuple[int, ...] | None:
+    """The dimensions of `given` that broadcasting from `shape` makes; None where it does not lead there."""
+    lead = len(given) - len(shape)
+    if lead < 0:
+        return None
+    dims = [*range(lead)]
+    for dim, want in enumerate(shape, lead):
+        if want != given[dim]:
+            if want != 1:
+                return None
+            dims.append(dim)
+    return tuple(dims)
+
+
+def _reduced(array: np.ndarray, summed: tuple[int, ...], shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
+    if summed:
+        add_in = FLOAT32 if is_half(array.dtype) else array.dtype
+        with np.errstate(all="ignore"):  # of infinities, as kernels do
+            array = np.asarray(np.add.reduce(array, summed, add_in)).reshape(shape)
+    return array if array.dtype is dtype else convert(array, dtype)
+
+
+def _fitted_by_operators(grad: Tensor, summed: tuple[int, ...], shape: tuple[int, ...], dtype: np.dtype) -> Tensor:
+    """The same for a gradient that is more than an array: a batch of them."""
+    from runtime import ops
+
+    if summed:
+        grad = ops.sum(grad, summed)
+        if grad._array.shape != shape:  # it has lost dimensions of size 1, too
+            grad = ops.reshape(grad, shape)
+    if grad.is_complex() and dtype.kind != "c":
+        grad = ops.real(grad)
+    return grad if grad._array.dtype == dtype else ops._to_copy(grad, dtype=from_numpy(dtype))
+
+
+def convert(array: np.ndarray, dtype: np.dtype) -> np.ndarray:
+    """`array` in another element type; complex to real takes the real part."""
+    if array.dtype.kind == "c" and dtype.kind != "c":
+        array = array.real
+    return array.astype(dtype, copy=False)

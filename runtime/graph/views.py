@@ -1,0 +1,541 @@
+"""Views and in-place writes: which Tensors share memory, and what a write does to their histories.
+
+A view knows its root base (never itself a view); `runtime.base.sharing` finds the live views of a base. After a
+recorded in-place write the base's history ends in the write (for a write through a view, in a CopySlices that replaces
+one slice of the gradient), and every live view gets a new history that starts at the base.
+
+A view is described by where its bytes lie in its base, and not by the chain of operators that made it. That costs
+nothing when the view is made, takes one step however long the chain was, and is also right for views of another element
+type (`real`, `view_as_complex`): the gradient of a complex number lies in memory as the gradients of its parts do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from runtime.base.memory import bounds
+from runtime.base.modes import grad_mode, plain
+from runtime.base.sharing import counter, guard, share, shares, views_over
+from runtime.base.tensor import MARKS, UNTRACKED, Tensor, ViewKind, wrap
+from runtime.graph.fit import convert, fit
+from runtime.graph.linear import LinearBackward, apply_linear, edge_of
+from runtime.graph.node import LEAF, NOWHERE, Leaf, Node, OutputEdge
+from runtime.graph.saved import freed_error
+from runtime.native import core
+
+_new = object.__new__
+
+_AMBIGUOUS = (
+    "Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by moving both "
+    "the view and the inplace either both inside the {mode} block (if you don't want the inplace to be tracked) or "
+    "both outside (if you want the inplace to be tracked)."
+)
+_CUSTOM = (
+    "This view was created inside a custom Function (or because an input was returned as-is) and the autograd logic to "
+    "handle view+inplace would override the custom backward associated with the custom Function, leading to incorrect "
+    "gradients. This behavior is forbidden. You can fix this by cloning the output of the custom Function."
+)
+_SEVERAL = (
+    "This view is the output of a function that returns multiple views. Such functions do not allow the output views "
+    "to be modified inplace. You should replace the inplace operation by an out-of-place one."
+)
+
+
+def _view_of(array: np.ndarray[Any, Any], base: Tensor, kind: ViewKind = "single") -> Tensor:
+    """A new Tensor over `array`, the memory of which is that of `base`: a result of a view operator.
+
+    Args:
+        array: some elements of the array of `base`.
+        base: the argument of the operator, perhaps a view itself.
+        kind: "single", or "multi" for one of several results: those are not to be written, nor are views made while
+            grad mode is off.
+    """
+    out = _new(Tensor)
+    out._array = array
+    out._edge = out._extra = None
+    root = base._base
+    if root is None:
+        root = base
+        if not grad_mode.enabled:
+            kind = "inference" if grad_mode.inference else "no_grad"
+    else:
+        extra = base._extra
+        if extra is not None and extra.view != "single":
+            kind = extra.view
+        elif not grad_mode.enabled:
+            kind = "inference" if grad_mode.inference else "no_grad"
+    out._base = root
+    share(out, base)
+    if kind != "single" and out._writes is not UNTRACKED:
+        if root._edge is not None and array.dtype.kind not in "biu":
+            out._edge = NOWHERE  # until it is recorded, which a view of no_grad mode never is
+        out._extra = MARKS[kind]
+        guard(out)
+    return out
+
+
+view_of: Callable[..., Tensor] = _view_of if core is None else core.view_of
+
+
+def share_requires_grad(tensor: Tensor) -> None:
+    """Let a view require grad if its base does, and the live views of a base; after `tensor` was told to or not to."""
+    base = tensor._base
+    if base is not None:
+        if tensor._edge is None and base._edge is not None:
+            _require_grad(tensor, True)
+        return
+    for view in views_over(tensor):
+        if view._base is tensor:
+            _require_grad(view, tensor._edge is not None)
+
+
+def _require_grad(view: Tensor, value: bool) -> None:
+    if value and view._edge is None and view._array.dtype.kind not in "biu":
+        view._edge = NOWHERE
+    elif not value and view._edge is NOWHERE:
+        view._edge = None
+
+
+def views_of(out: Any, base: Tensor, kind: ViewKind) -> Any:
+    """The results of a view operator, a Tensor or a tuple of them, as views of its argument."""
+    if kind == "single":
+        return view_of(out._array, base)
+    return tuple([view_of(tensor._array, base, kind) for tensor in out])
+
+
+def bump_version(tensor: Tensor) -> None:
+    """Count a write to the memory of `tensor`."""
+    writes = counter(tensor)
+    if writes is UNTRACKED:
+        return
+    writes[0] += 1
+    if len(writes) > 1 and writes[1].guarded:
+        # Whoever wrote, and recorded or not: views that must not change have lost their meaning.
+        for view in views_over(tensor):
+            if _kind(view) != "single":
+                _make_stale(view)
+
+
+def check_tracked(tensor: Tensor) -> None:
+    """Refuse a write to an inference tensor outside of inference mode.
+
+    Raises:
+        RuntimeError: it is one.
+    """
+    if tensor._writes is UNTRACKED and not grad_mode.inference:
+        raise RuntimeError(
+            "Inplace update to inference tensor outside InferenceMode is not allowed. You can make a clone to get a "
+            "normal tensor before doing inplace update."
+        )
+
+
+def _check_overlap(tensor: Tensor) -> None:
+    array = tensor._array
+    if (
+        0 in array.strides
+        and array.size
+        and any(stride == 0 and size > 1 for size, stride in zip(array.shape, array.strides, strict=True))
+    ):
+        raise RuntimeError(
+            "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
+            "Please clone() the tensor before performing the operation."
+        )
+
+
+def check_overlap(target: Tensor, inputs: Sequence[Tensor], exclusive: bool = False) -> None:
+    """Refuse a write to memory that several elements refer to, or an input and the target in different places.
+
+    Raises:
+        RuntimeError: there is such an overlap.
+    """
+    _check_overlap(target)
+    check_partial_overlap(target, inputs, exclusive)
+
+
+def check_partial_overlap(target: Tensor, inputs: Sequence[Tensor], exclusive: bool = False) -> None:
+    """Refuse a write to memory that an input refers to in other places; only dense Tensors can be judged.
+
+    Args:
+        target: what is about to be written.
+        inputs: the other Tensors of the call.
+        exclusive: whether it may not be in the same places, either.
+
+    Raises:
+        RuntimeError: there is such an overlap.
+    """
+    for other in inputs:
+        if (other is target and not exclusive) or not shares(other, target):
+            continue
+        one, two = target._array, other._array
+        if not (_is_dense(one) and _is_dense(two)):
+            continue
+        start, other_start = one.__array_interface__["data"][0], two.__array_interface__["data"][0]
+        if start >= other_start + two.nbytes or other_start >= start + one.nbytes:
+            continue
+        same = start == other_start and one.nbytes == two.nbytes and one.strides == two.strides
+        if same and not exclusive:
+            continue
+        raise RuntimeError(
+            "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single "
+            "memory location. Please clone() the tensor before performing the operation."
+        )
+
+
+def _is_dense(array: np.ndarray) -> bool:
+    """Whether there are elements, each has a place of its own, and there are no gaps between them."""
+    expected = array.itemsize
+    dims = [(stride, size) for size, stride in zip(array.shape, array.strides, strict=True) if size != 1]
+    for stride, size in sorted(dims):
+        if stride != expected:
+            return False
+        expected *= size
+    return bool(array.size)
+
+
+def check_inplace(tensor: Tensor, needs_grad: bool, one_value: bool = False) -> None:
+    """Refuse an in-place write that has no meaning.
+
+    Args:
+        tensor: what is about to be written.
+        needs_grad: whether the write will be recorded.
+        one_value: whether all elements become the same.
+
+    Raises:
+        RuntimeError: a leaf that requires grad, a view of one, a view that must not be written, or memory where several
+            elements of `tensor` are one.
+    """
+    check_tracked(tensor)
+    if not one_value:
+        _check_overlap(tensor)
+    if not grad_mode.enabled:
+        return
+    root = tensor._base
+    # The base may have come to require grad after the view was made.
+    if not needs_grad and (root is None or root._edge is None):
+        return
+    if root is not None:
+        kind = _kind(tensor)
+        if kind != "single":
+            raise RuntimeError(_stale_message(tensor, kind, "is being modified inplace"))
+        if root._edge is LEAF:
+            raise RuntimeError("a view of a leaf Variable that requires grad is being used in an in-place operation.")
+    if tensor._edge is LEAF:
+        raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
+
+
+def _kind(view: Tensor) -> ViewKind:
+    return "single" if view._extra is None else view._extra.view
+
+
+def _stale_message(view: Tensor, kind: ViewKind, event: str) -> str:
+    if kind == "no_grad":
+        mode = _AMBIGUOUS.format(mode="no_grad")
+        return f"A view was created in no_grad mode and {event} with grad mode enabled. {mode}"
+    if kind == "inference":
+        mode = _AMBIGUOUS.format(mode="inference_mode")
+        return f"A view was created in inference mode and {event} in normal mode. {mode}"
+    return f"{_origin(view)} is a view and {event}. {_CUSTOM if kind == 'function' else _SEVERAL}"
+
+
+def _origin(view: Tensor) -> str:
+    edge = view._edge
+    if isinstance(edge, StaleView):
+        return edge.origin
+    if not isinstance(edge, Node | OutputEdge):
+        return "This tensor"
+    node, output_nr = (edge.node, edge.output_nr) if isinstance(edge, OutputEdge) else (edge, 0)
+    return f"Output {output_nr} of {node.name()}"
+
+
+def rebase_history(tensor: Tensor, node: Node) -> None:
+    """Give `tensor` the history `node` after an in-place write, and every Tensor over the same memory its part of it.
+
+    Args:
+        tensor: what was written.
+        node: of the in-place operator, with one output of the shape of `tensor`; its edges lead to the old history.
+    """
+    root = tensor._base
+    if root is None:
+        replace_history(tensor, node)
+    else:
+        replace_history(root, CopySlices(root, tensor, node))
+
+
+def become(tensor: Tensor, view: Tensor, recorded: bool) -> None:
+    """Let `tensor` be `view`, which lies in the same memory.
+
+    Its other views stay where they are. What it was a view of is not written, so no CopySlices is needed: gradients go
+    from the new form of `tensor` to its old one.
+    """
+    tensor._array = view._array
+    extra = tensor._extra
+    if extra is not None and extra.accumulate_node is not None:
+        extra.accumulate_node = None  # made for the old shape
+    bump_version(tensor)
+    if recorded:
+        tensor._edge = view._edge  # what is retained stays what it was, of the old shape
+        _renew_views(tensor)
+    elif tensor._edge is not LEAF:
+        _renew(tensor)  # what it has is the history of a Tensor of the old shape
+
+
+def replace_history(tensor: Tensor, edge: Node | OutputEdge) -> None:
+    """Give `tensor` the history `edge` after an in-place write, and views of it their part of that."""
+    old = tensor._edge
+    tensor._edge = edge
+    _move_retained(tensor, old, edge)
+    _renew_views(tensor)
+
+
+def _renew_views(root: Tensor) -> None:
+    for view in views_over(root):
+        if view._base is root:  # and not of a Tensor that was detached
+            _renew(view)
+
+
+def _renew(view: Tensor) -> None:
+    """Let the history of a view begin at its base; what keeps its gradient goes on keeping it."""
+    root = view._base
+    if root is None or root._edge is None or view._array.dtype.kind in "biu":
+        return
+    if _kind(view) != "single":
+        _make_stale(view)
+        return
+    old = view._edge
+    region = Region(root._array, view._array)
+    view._edge = new = AsStridedBackward0(root, region.gather, region.scatter, view._array)
+    _move_retained(view, old, new)
+
+
+def _make_stale(view: Tensor) -> None:
+    root = view._base
+    if root is None or root._edge is None or view._array.dtype.kind in "biu" or isinstance(view._edge, StaleView):
+        return
+    event = "its base or another view of its base has been modified inplace"
+    view._edge = StaleView(root, view, _stale_message(view, _kind(view), event))
+
+
+def _move_retained(tensor: Tensor, old: Leaf | Node | OutputEdge | None, new: Node | OutputEdge) -> None:
+    """`tensor` keeps the gradient of its new value, no longer that of the old one."""
+    node, output_nr = (old.node, old.output_nr) if isinstance(old, OutputEdge) else (old, 0)
+    new_node, new_output_nr = (new.node, new.output_nr) if isinstance(new, OutputEdge) else (new, 0)
+    if not isinstance(node, Node) or node._extra is None or node is new_node:
+        return
+    known = node._extra.retained.get(output_nr)
+    if known is not None and known() is tensor:
+        del node._extra.retained[output_nr]
+        new_node.extra.retained[new_output_nr] = known
+
+
+class AsStridedBackward0(LinearBackward):
+    """The history of a view after a write to its base: the gradient goes to the view's place in the base."""
+
+    __slots__ = ()
+
+
+class StaleView(Node):
+    """The history of a view that lost its meaning because its base was written; raises when a gradient arrives."""
+
+    __slots__ = ("message", "origin")
+
+    def __init__(self, root: Tensor, view: Tensor, message: str) -> None:
+        # The edge makes a backward towards given inputs come by here.
+        super().__init__((edge_of(root),), view._array.shape, view._array.dtype)
+        self.message = message
+        self.origin = _origin(view)  # what made it, for later messages
+
+    def check_meaning(self) -> None:
+        """Raise."""
+        raise RuntimeError(self.message)
+
+    def apply(self, grad: Tensor) -> tuple[Tensor | None, ...]:
+        """Raise."""
+        raise RuntimeError(self.message)
+
+
+class CopySlices(Node):
+    """An in-place write through a view, as the base sees it: one slice of its gradient goes through the operator."""
+
+    __slots__ = ("_freed", "_recorded", "_written", "inner", "region")
+
+    def __init__(self, root: Tensor, view: Tensor, inner: Node) -> None:
+        self.inner = inner
+        self._freed = self._recorded = False
+        self.region = Region(root._array, view._array)
+        # Which of the operator's edges is the written value's: its gradient goes into the slice, not along the edge.
+        old = view._edge
+        self._written = -1
+        if old is not None:
+            self._written = next((i for i, edge in enumerate(inner.edges) if edge is old), -1)
+        others = list(inner.edges)
+        if self._written >= 0:
+            others[self._written] = None
+        super().__init__((edge_of(root), *others), root._array.shape, root._array.dtype)
+
+    @property
+    def operator(self) -> Any:
+        """The operator that wrote."""
+        return getattr(self.inner, "operator", None)
+
+    def apply(self, grad: Tensor) -> tuple[Tensor | None, ...]:
+        """The slice of `grad` through the operator, the rest as it is."""
+        if self._freed:
+            raise freed_error(self)
+        region = self.region
+        piece = apply_linear(grad, region.gather, region.scatter)
+        self._recorded |= grad_mode.enabled
+        results = list(self.inner.apply(piece if self.inner.num_outputs == 1 else (piece,)))
+        below = None
+        if self._written >= 0:
+            below = results[self._written]
+            results[self._written] = None
+        if self.edges[0] is None:
+            return (None, *results)
+        if below is not None:
+            below = fit(below, region.shape, region.dtype, self.inner.name())
+        if grad_mode.enabled or type(grad) not in plain:
+            rest = apply_linear(grad, region.clear, region.clear)
+            if below is not None:
+                rest = rest + apply_linear(below, region.scatter, region.gather)
+        else:
+            rest = wrap(region.replace(grad._array, None if below is None else below._array))
+        return (rest, *results)
+
+    def release(self) -> None:
+        """Drop the saved state of the operator; as in PyTorch there is no second time, whatever that was."""
+        self._freed = True
+        # A saved result has the inner Node as its history. Once a recorded backward used that, the inner Node is part
+        # of a graph itself, is run after this one, and drops its state then.
+        if not self._recorded:
+            self.inner.release()
+
+
+def part_of(whole: Tensor, base: np.ndarray, view: np.ndarray) -> Tensor:
+    """A view of `whole` that lies in it where `view` lies in `base`; `whole` is laid out as `base` is."""
+    offset = view.__array_interface__["data"][0] - base.__array_interface__["data"][0] if view.size else 0
+    array = np.asarray(_Place(whole._array, offset, view)).view(view.dtype)
+    part = view_of(array, whole)
+    root = part._base
+    assert root is not None
+    if root._edge is not None and grad_mode.enabled:
+        region = Region(root._array, array)
+        part._edge = AsStridedBackward0(root, region.gather, region.scatter, array)
+    return part
+
+
+class _Place:
+    """What NumPy makes an array over the memory of `array` of, laid out as `like` is."""
+
+    def __init__(self, array: np.ndarray, offset: int, like: np.ndarray) -> None:
+        self._array = array  # keeps the memory
+        dtype = like.dtype
+        self.__array_interface__ = {
+            "data": (array.__array_interface__["data"][0] + offset, False),
+            "shape": like.shape,
+            "strides": like.strides,
+            "typestr": dtype.str if dtype.kind in "fc" else f"<u{dtype.itemsize}",
+            "version": 3,
+        }
+
+
+def zeros_as(array: np.ndarray) -> np.ndarray:
+    """Zeros of the shape and dtype of `array`, and with its strides unless elements of it overlap."""
+    out = np.zeros_like(array)
+    if out.strides == array.strides or _may_overlap(array):
+        return out
+    low, high = bounds(array)
+    return np.ndarray(array.shape, array.dtype, np.zeros(high - low, np.uint8), -low, array.strides)
+
+
+class Region:
+    """Where a view lies in its base, in bytes; the linear maps between arrays of the base's shape and of the view's."""
+
+    __slots__ = ("_base", "_dense", "_origin", "_overlaps", "_place", "_span", "dtype", "shape")
+
+    def __init__(self, base: np.ndarray, view: np.ndarray) -> None:
+        self.shape, self.dtype = view.shape, view.dtype
+        low, high = bounds(base)
+        self._span = high - low
+        self._origin = -low  # the first element of the base, from the lowest byte of it
+        self._base = (base.shape, base.dtype, base.strides)
+        self._dense = base.flags.c_contiguous
+        offset = 0
+        if view.size and base.size:
+            offset = view.__array_interface__["data"][0] - base.__array_interface__["data"][0]
+        self._place = (self._origin + offset, view.strides)
+        self._overlaps = _may_overlap(view)
+
+    def gather(self, array: np.ndarray) -> np.ndarray:
+        """From the base's shape: the elements of the view."""
+        if not array.size or 0 in self.shape:
+            return np.zeros(self.shape, self.dtype)
+        if self._dense and array.flags.c_contiguous and array.dtype is self._base[1]:
+            return self._slice(array)
+        return self._slice(self._image(array)[0])
+
+    def scatter(self, array: np.ndarray) -> np.ndarray:
+        """From the view's shape: zeros of the base's shape with `array` added in its place."""
+        memory, image = self._empty()
+        self._add(memory, array)
+        return image
+
+    def clear(self, array: np.ndarray) -> np.ndarray:
+        """`array`, of the base's shape, with zeros in the place of the view."""
+        return self.replace(array, None)
+
+    def replace(self, array: np.ndarray, piece: np.ndarray | None) -> np.ndarray:
+        """`array`, of the base's shape, with `piece` in the place of the view (None: zeros)."""
+        memory, image = self._image(array)
+        if image.size and 0 not in self.shape:
+            self._slice(memory)[...] = 0
+            if piece is not None:
+                self._add(memory, piece)
+        return image
+
+    def _empty(self) -> tuple[np.ndarray, np.ndarray]:
+        shape, dtype, strides = self._base
+        memory = np.zeros(self._span, np.uint8)
+        if not memory.size:
+            return memory, np.zeros(shape, dtype)
+        return memory, np.ndarray(shape, dtype, memory, self._origin, strides)
+
+    def _image(self, array: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """A copy of `array` laid out as the base is."""
+        memory, image = self._empty()
+        image[...] = convert(array, image.dtype)
+        return memory, image
+
+    def _slice(self, memory: np.ndarray) -> np.ndarray:
+        return np.ndarray(self.shape, self.dtype, memory, *self._place)
+
+    def _add(self, memory: np.ndarray, piece: np.ndarray) -> None:
+        if not memory.size or 0 in self.shape:
+            return
+        piece = convert(piece, self.dtype)
+        if not self._overlaps:
+            self._slice(memory)[...] += piece
+            return
+        # Elements of the view that are one element of the base: their gradients add up.
+        start, strides = self._place
+        size = self.dtype.itemsize
+        lead = start % size
+        elements = memory[lead : lead + (memory.size - lead) // size * size].view(self.dtype)
+        index = np.full(self.shape, start // size)
+        for axis, (extent, stride) in enumerate(zip(self.shape, strides, strict=True)):
+            steps = np.arange(extent) * (stride // size)
+            index += steps.reshape((-1,) + (1,) * (len(self.shape) - axis - 1))
+        np.add.at(elements, index, piece)
+
+
+def _may_overlap(array: np.ndarray) -> bool:
+    """Whether two elements could be one; true only if they are, but for rare strides where it makes no difference."""
+    reach = array.itemsize
+    dims = [(abs(stride), size) for size, stride in zip(array.shape, array.strides, strict=True) if size > 1]
+    for stride, size in sorted(dims):
+        if stride < reach:
+            return True
+        reach += stride * (size - 1)
+    return False

@@ -1,0 +1,138 @@
+"""Loading of the generated code: operators into `runtime.ops` and `runtime`, methods onto Tensor."""
+
+from __future__ import annotations
+
+import gc
+import importlib
+import importlib.util
+import os
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from types import ModuleType
+from typing import Any
+
+from codegen.inputs import MANIFEST, OUTPUT_VARIABLE, input_files, is_current, manifest_text
+from runtime import ops
+from runtime.base.tensor import Tensor, TensorBase
+from runtime.graph.node import Node, add_raw_saved
+from runtime.native import core
+
+COMMAND = "python -m codegen"
+# Namespaces of PyTorch that hold operators under shorter names: `linalg_norm` is `linalg.norm`.
+NAMESPACES = ("linalg", "special")
+
+
+def load(package: str, runtime: ModuleType) -> None:
+    """Import the generated package and put its operators where people look for them.
+
+    Raises:
+        ImportError: there is no generated code, or it was made from other YAML; the message names the command to run.
+    """
+    with _without_collector():
+        _load(package, runtime)
+
+
+@contextmanager
+def _without_collector() -> Iterator[None]:
+    """A block in which the garbage collector does not look for cycles: all that generated modules make will stay."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
+def _load(package: str, runtime: ModuleType) -> None:
+    elsewhere = os.environ.get(OUTPUT_VARIABLE)
+    if elsewhere:
+        _import_from(package, elsewhere)
+    else:
+        _check_current(package)
+    packets = importlib.import_module(f"{package}.packets")
+    methods = importlib.import_module(f"{package}.methods")
+    if core is not None:
+        from runtime.load import replacing
+
+        operators = importlib.import_module(f"{package}.operators")
+        replacing.replace(core.load(), sys.modules[package], operators, packets, methods)
+        for cls in Node.__subclasses__():  # native classes are not made by class statements
+            add_raw_saved(cls)
+    kept = {name for name in vars(ops) if name.startswith("__")} | {"aten"}  # that is a namespace
+    vars(ops).update({base: function for base, function in packets.PACKETS.items() if base not in kept})
+    names = vars(runtime)
+    parts = {entry.partition(".")[0] for entry in os.listdir(os.path.dirname(runtime.__file__ or ""))}
+    for base, function in packets.PACKETS.items():
+        module = packets.PYTHON_MODULES.get(base)
+        if module in NAMESPACES:
+            namespace = importlib.import_module(f"runtime.{module}")
+            setattr(namespace, base.removeprefix(f"{module}_"), function)
+        elif module is None and base in packets.FUNCTIONS and base not in parts:
+            names.setdefault(base, function)
+    install_methods({**methods.METHODS, **_written_by_hand()}, signs=core is not None)
+
+
+def public_names(module: ModuleType) -> list[str]:
+    """The names of a module that do not begin with an underscore."""
+    return [name for name in vars(module) if not name.startswith("_")]
+
+
+def _written_by_hand() -> dict[str, Any]:
+    """Methods that are made of operators, but take more than a schema can say."""
+    from runtime import functional
+    from runtime.methods import conversion, indexing
+
+    return {
+        "__getitem__": indexing.getitem,
+        "__setitem__": indexing.setitem,
+        "__delitem__": indexing.delitem,
+        "to": conversion.to,
+        "cpu": conversion.cpu,
+        "nonzero": functional.nonzero,
+        "norm": functional.norm,
+    }
+
+
+def install_methods(methods: Mapping[str, Any], signs: bool = False) -> None:
+    """Put operators on Tensor; a member written by hand stays, and with `signs` what the native base class has."""
+    kept = {name for base in Tensor.__mro__[:-1] if signs or base is not TensorBase for name in vars(base)}
+    for name, function in methods.items():
+        if name in ("__eq__", "__ne__") or name not in kept:
+            setattr(Tensor, name, function)
+
+
+def _import_from(package: str, folder: str) -> None:
+    """Import the output in `folder` as `package`."""
+    file = os.path.join(folder, "__init__.py")
+    if not os.path.exists(os.path.join(folder, MANIFEST)):
+        raise ImportError(f"{OUTPUT_VARIABLE} names {folder}, where there is no generated code")
+    spec = importlib.util.spec_from_file_location(package, file, submodule_search_locations=[folder])
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[package] = module
+    spec.loader.exec_module(module)
+
+
+def _check_current(package: str) -> None:
+    spec = importlib.util.find_spec(package)
+    places = list(spec.submodule_search_locations or ()) if spec is not None else []
+    found = [place for place in places if os.path.exists(os.path.join(place, "packets.py"))]
+    if not found:
+        raise ImportError(f"there is no generated code; run: {COMMAND}")
+    files = input_files()
+    if not all(map(os.path.exists, files)):
+        return
+    try:
+        current = is_current(manifest_text(found[0]), files)
+    except OSError:
+        current = False
+    if not current:
+        from pathlib import Path
+
+        from codegen.paths import project_paths
+
+        shown = project_paths().shown(Path(found[0]))
+        raise ImportError(f"{shown} was made from other YAML; run: {COMMAND}")

@@ -1,0 +1,46 @@
+"""Native callables in the place of generated Python functions, wherever generated code and users find these."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, MutableMapping
+from types import FunctionType, ModuleType
+from typing import Any
+
+Counterparts = Mapping[Callable[..., Any], Callable[..., Any]]
+
+
+def replace(
+    counterparts: Counterparts, package: ModuleType, operators: ModuleType, packets: ModuleType, methods: ModuleType
+) -> None:
+    """Put each native callable where the Python function is that it falls back on.
+
+    To be called before `runtime.load.loading` hands the operators out. What the Operator objects know stays Python's:
+    they are the general path.
+
+    Args:
+        counterparts: native callables by Python function.
+        package: the package `generated`, which has the packets.
+        operators: its module `operators`; formulas of Python Nodes look operators up in it.
+        packets: its module `packets`.
+        methods: its module `methods`.
+    """
+    for native in counterparts.values():
+        _replace_in(vars(native), counterparts)
+    for names in (vars(package), vars(operators), vars(packets), packets.PACKETS, vars(methods), methods.METHODS):
+        _replace_in(names, counterparts)
+    for packet in packets.PACKETS.values():  # those that stay Python's have overloads that do not
+        _replace_in(vars(packet), counterparts)
+    for name, candidates in list(vars(packets).items()):
+        if name.endswith("_overloads"):
+            setattr(packets, name, tuple([(operator, _native(f, counterparts)) for operator, f in candidates]))
+
+
+def _native(value: Any, counterparts: Counterparts) -> Any:
+    return counterparts.get(value, value) if isinstance(value, FunctionType) else value
+
+
+def _replace_in(names: MutableMapping[str, Any], counterparts: Counterparts) -> None:
+    for name, value in list(names.items()):
+        found = _native(value, counterparts)
+        if found is not value:
+            names[name] = found

@@ -1,0 +1,1 @@
+"""Tensor methods written by hand, beside those that are generated."""

@@ -1,0 +1,93 @@
+"""Conversion of a Tensor to another dtype, in the ways that PyTorch's methods spell it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from runtime import ops
+from runtime.base import dtypes
+from runtime.base.tensor import Tensor
+from runtime.base.types import Device, DType, MemoryFormat, check_device, lies_in
+
+_NAMES = ("device", "dtype", "non_blocking", "copy")
+
+
+def cast(self: Tensor, dtype: DType, memory_format: MemoryFormat | None = None) -> Tensor:
+    """The Tensor in another dtype; itself where it has that dtype already."""
+    return self if dtype is self.dtype else ops._to_copy(self, dtype=dtype, memory_format=memory_format)
+
+
+def cpu(self: Tensor, memory_format: MemoryFormat | None = None) -> Tensor:
+    """The Tensor itself: it lies in main memory."""
+    return self
+
+
+def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+    """The Tensor in another dtype.
+
+    `to(dtype)`, `to(device)`, `to(device, dtype)` and `to(other)`, each followed by `non_blocking` and `copy`; every
+    argument may be named. The Tensor itself comes back where nothing changes, unless `copy` is true.
+
+    Raises:
+        TypeError: the arguments are none of these.
+        RuntimeError: there is no such device.
+    """
+    dtype, copy = read_arguments(args, kwargs)
+    memory_format = kwargs.get("memory_format")
+    if not copy and (dtype is None or dtype is self.dtype) and lies_in(self, memory_format):
+        return self
+    return ops._to_copy(self, dtype=self.dtype if dtype is None else dtype, memory_format=memory_format)
+
+
+def read_arguments(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[DType | None, bool]:
+    """The dtype and the flag `copy` that a call of `to` means; errors are those of `to`."""
+    given = dict(kwargs)
+    given.pop("memory_format", None)
+    rest = list(args)
+    if rest and isinstance(rest[0], Tensor):
+        found: dict[str, Any] = {"dtype": rest.pop(0).dtype}
+        names = ["non_blocking", "copy"]
+    elif rest and _is_dtype(rest[0]):
+        found, names = {}, ["dtype", "non_blocking", "copy"]
+    else:
+        found, names = {}, list(_NAMES)
+    if len(rest) > len(names):
+        raise _misfit(args, kwargs)
+    for name, value in zip(names, rest, strict=False):
+        found[name] = value
+    for name, value in given.items():
+        if name in found or name not in _NAMES:
+            raise _misfit(args, kwargs)
+        found[name] = value
+    _check(found, args, kwargs)
+    dtype = found.get("dtype")
+    return None if dtype is None else dtypes.as_dtype(dtype), bool(found.get("copy", False))
+
+
+def _is_dtype(value: object) -> bool:
+    return isinstance(value, DType) or value in (bool, int, float, complex)
+
+
+def _check(found: dict[str, Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    dtype, place = found.get("dtype"), found.get("device")
+    if dtype is not None and not _is_dtype(dtype):
+        raise _misfit(args, kwargs)
+    if any(not isinstance(found.get(flag, False), bool) for flag in ("non_blocking", "copy")):
+        raise _misfit(args, kwargs)
+    if place is None:
+        return
+    if not isinstance(place, str | Device):
+        raise _misfit(args, kwargs)
+    check_device(place)
+
+
+def _misfit(args: tuple[Any, ...], kwargs: dict[str, Any]) -> TypeError:
+    from runtime.call.binding import describe
+
+    given = ", ".join([*map(describe, args), *(f"{name}={describe(value)}" for name, value in kwargs.items())])
+    return TypeError(
+        f"to() received an invalid combination of arguments - got ({given}), but expected one of:\n"
+        " * (Device device=None, ScalarType dtype=None, bool non_blocking=False, bool copy=False)\n"
+        " * (ScalarType dtype, bool non_blocking=False, bool copy=False)\n"
+        " * (Tensor other, bool non_blocking=False, bool copy=False)"
+    )

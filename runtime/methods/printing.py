@@ -1,0 +1,181 @@
+"""How Tensors look as text.
+
+All numbers of a tensor share one notation, chosen from the largest and smallest magnitudes shown: whole numbers as
+`3.`, others with `precision` digits, and exponents once the range is too wide for that.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from runtime.base import dtypes
+from runtime.graph import forward
+from runtime.methods.print_options import PrintOptions, print_options
+
+if TYPE_CHECKING:
+    from runtime.base.tensor import Tensor
+
+_PREFIX = "tensor("
+# Past these, fixed-point text would lose the small numbers or grow too wide.
+_WIDEST_RATIO = 1000.0
+_LARGEST_FIXED = 1.0e8
+_SMALLEST_FIXED = 1.0e-4
+
+
+def tensor_text(tensor: Tensor) -> str:
+    """The `repr` of a Tensor: values, then size, dtype and gradient where they are not evident."""
+    options = print_options()
+    array = tensor._array
+    dtype = tensor.dtype
+    default = dtypes.get_default_dtype()
+    suffixes: list[str] = []
+    if array.size == 0:
+        body = "[]"
+        if array.ndim != 1:
+            suffixes.append(f"size={array.shape}")
+        evident = dtype is default
+    else:
+        body = array_text(array, len(_PREFIX), options)
+        if options.edgeitems == 0:
+            suffixes.append(f"size={array.shape}")
+        evident = dtype in (default, default.to_complex(), dtypes.int64, dtypes.bool)
+    if not evident:
+        suffixes.append(f"dtype={dtype}")
+    try:
+        node = tensor.grad_fn
+        name = None if node is None else node.name()
+    except RuntimeError:  # a view that has lost its history
+        name = "Invalid"
+    if name is not None:
+        suffixes.append(f"grad_fn=<{name}>")
+    elif tensor.requires_grad:
+        suffixes.append("requires_grad=True")
+    tangent = forward.tangent_of(tensor)
+    if tangent is not None:
+        suffixes.append(f"tangent={tangent}")
+    return _with_suffixes(_PREFIX + body, suffixes, options.linewidth)
+
+
+def array_text(array: np.ndarray[Any, Any], indent: int, options: PrintOptions) -> str:
+    """The values in brackets; lines after the first are indented to stand under the first value."""
+    if array.dtype.kind == "V" or array.dtype == np.float16:
+        array = array.astype(np.float32)
+    summarize = array.size > options.threshold
+    shown = _edges(array, options.edgeitems) if summarize else array
+    with np.errstate(all="ignore"):
+        notation = _Complex(shown, options) if array.dtype.kind == "c" else _notation(shown, options)
+    return _nested(array, indent, summarize, notation, options)
+
+
+class _Plain:
+    """Integers and booleans, as Python writes them."""
+
+    def __init__(self, shown: np.ndarray[Any, Any]) -> None:
+        self.width = max((len(str(value)) for value in shown.ravel().tolist()), default=1)
+
+    def text(self, value: Any) -> str:
+        return str(value).rjust(self.width)
+
+
+class _Float:
+    """Floating-point numbers in one notation: whole (`3.`), fixed-point or with an exponent."""
+
+    def __init__(self, shown: np.ndarray[Any, Any], options: PrintOptions) -> None:
+        self.precision = options.precision
+        self.whole = False
+        self.exponent = bool(options.sci_mode)
+        self.width = 1
+        values = shown.astype(np.float64).ravel()
+        values = values[np.isfinite(values) & (values != 0)]
+        if values.size == 0:
+            # Zeros, infinities and NaN settle nothing: `0.` is the only finite number there is to write.
+            self.whole = bool(np.isfinite(shown).any()) or not shown.size
+            self.exponent = False
+            return
+        magnitudes = np.abs(values)
+        smallest, largest = float(magnitudes.min()), float(magnitudes.max())
+        self.whole = bool((values == np.ceil(values)).all())
+        if options.sci_mode is None:
+            self.exponent = largest / smallest > _WIDEST_RATIO or largest > _LARGEST_FIXED
+            if not self.whole:
+                self.exponent = self.exponent or smallest < _SMALLEST_FIXED
+        self.width = max(len(self._unpadded(value)) for value in values.tolist())
+
+    def _unpadded(self, value: float) -> str:
+        if self.exponent:
+            return f"{value:.{self.precision}e}"
+        if self.whole:
+            return f"{value:.0f}." if math.isfinite(value) else f"{value:.0f}"
+        return f"{value:.{self.precision}f}"
+
+    def text(self, value: float) -> str:
+        return self._unpadded(value).rjust(self.width)
+
+
+class _Complex:
+    """Real and imaginary parts, each in its own notation."""
+
+    def __init__(self, shown: np.ndarray[Any, Any], options: PrintOptions) -> None:
+        self.real = _Float(shown.real, options)
+        self.imag = _Float(shown.imag, options)
+        self.width = self.real.width + self.imag.width + 1
+
+    def text(self, value: complex) -> str:
+        imag = self.imag.text(value.imag).lstrip()
+        sign = "" if imag.startswith("-") else "+"
+        return f"{self.real.text(value.real)}{sign}{imag}j"
+
+
+def _notation(shown: np.ndarray[Any, Any], options: PrintOptions) -> _Plain | _Float:
+    return _Float(shown, options) if shown.dtype.kind == "f" else _Plain(shown)
+
+
+def _edges(array: np.ndarray[Any, Any], edgeitems: int) -> np.ndarray[Any, Any]:
+    """The elements that a summary shows, which alone decide the notation."""
+    for axis, size in enumerate(array.shape):
+        if size > 2 * edgeitems:
+            ends = [*range(edgeitems), *range(size - edgeitems, size)]
+            array = array.take(ends, axis=axis)
+    return array
+
+
+def _nested(
+    array: np.ndarray[Any, Any],
+    indent: int,
+    summarize: bool,
+    notation: _Plain | _Float | _Complex,
+    options: PrintOptions,
+) -> str:
+    if array.ndim == 0:
+        return notation.text(array.item())
+    edge = options.edgeitems
+    shorten = summarize and array.shape[0] > 2 * edge
+    if array.ndim > 1:
+        rows = [*array[:edge], None, *array[array.shape[0] - edge :]] if shorten else list(array)
+        texts = ["..." if row is None else _nested(row, indent + 1, summarize, notation, options) for row in rows]
+        separator = "," + "\n" * (array.ndim - 1) + " " * (indent + 1)
+        return f"[{separator.join(texts)}]"
+    if shorten:
+        ends = [array[:edge].tolist(), array[array.shape[0] - edge :].tolist()]
+        texts = [*map(notation.text, ends[0]), " ..." if edge else "...", *map(notation.text, ends[1])]
+    else:
+        texts = [notation.text(value) for value in array.tolist()]
+    in_line = max(1, (options.linewidth - indent) // (notation.width + 2))
+    lines = [", ".join(texts[start : start + in_line]) for start in range(0, len(texts), in_line)]
+    return "[" + (",\n" + " " * (indent + 1)).join(lines) + "]"
+
+
+def _with_suffixes(text: str, suffixes: list[str], linewidth: int) -> str:
+    """Add `, suffix` for each, on a new line where the last one is full, and the closing bracket."""
+    last_line = len(text) - text.rfind("\n") + 1
+    for suffix in suffixes:
+        if last_line + len(suffix) + 2 > linewidth:
+            text += ",\n" + " " * len(_PREFIX) + suffix
+            last_line = len(_PREFIX) + len(suffix)
+        else:
+            text += ", " + suffix
+            last_line += len(suffix) + 2
+    return text + ")"
