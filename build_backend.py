@@ -16,7 +16,8 @@ from pathlib import Path
 from scikit_build_core import build
 from scikit_build_core.build import build_sdist, get_requires_for_build_sdist
 
-from codegen import extension, toolchain
+from codegen import extension
+from codegen.commands import toolchain
 
 # There is no hook that prepares metadata: only the build itself tells whether the wheel belongs to one platform.
 __all__ = [

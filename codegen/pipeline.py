@@ -6,17 +6,24 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from codegen import adopt, batching, check, check_derivatives, judge, manifest, plan, resolve, targets
-from codegen.callables import FunctionIndex
-from codegen.callees import HelperTable, OperatorTable
+from codegen import foreign, targets
+from codegen.bind.call_targets import HelperTable, OperatorTable
+from codegen.bind.entries import ResolvedEntry, resolve_entries
+from codegen.bind.python_source import FunctionIndex
 from codegen.inputs import MANIFEST
-from codegen.linear.formulas import Linearity
-from codegen.model import DerivativeEntry, HelperDeclaration, NativeFunction
+from codegen.output import manifest_text
 from codegen.paths import Paths
-from codegen.read import load, read_derivatives, read_helpers, read_native_functions, read_tags
+from codegen.plan.plan import Plan, make_plan
+from codegen.read.files import load, read_derivatives, read_helpers, read_native_functions, read_tags
+from codegen.read.model import DerivativeEntry, HelperDeclaration, NativeFunction
+from codegen.rules.batching import check_batching
+from codegen.rules.derivatives import check_entries
+from codegen.rules.judge import judge
+from codegen.rules.linear.formulas import Linearity
+from codegen.rules.operators import check_kernels, check_samples, check_variants
 from codegen.source import Diagnostics
-from codegen.targets import docs
-from codegen.vocabulary import TAGS
+from codegen.targets.docs import target as docs
+from codegen.words import TAGS
 
 
 @dataclass(frozen=True, slots=True, repr=False)  # its trees are larger than anybody would want to see
@@ -28,10 +35,10 @@ class Result:
 
     functions: Sequence[NativeFunction]
     entries: Sequence[DerivativeEntry]
-    plan: plan.Plan | None
+    plan: Plan | None
     diagnostics: Diagnostics
     findings: Diagnostics
-    resolved: Sequence[resolve.ResolvedEntry] = ()
+    resolved: Sequence[ResolvedEntry] = ()
     table: OperatorTable | None = None
     linear: Linearity | None = None
 
@@ -52,29 +59,29 @@ def analyze(paths: Paths) -> Result:
     read = functions
     if paths.library is not None:
         own_functions, own_entries = read_operators(*paths.library, paths, diagnostics)
-        library = adopt.Library(own_functions or (), own_entries or (), composites)
-        functions, entries, own_formulas = adopt.adopt(functions, entries, library)
+        library = foreign.Library(own_functions or (), own_entries or (), composites)
+        functions, entries, own_formulas = foreign.adopt(functions, entries, library)
     table = OperatorTable(functions, HelperTable(helpers, declarations))
-    resolved = resolve.resolve_entries(entries, table, diagnostics)
+    resolved = resolve_entries(entries, table, diagnostics)
     if library is not None:
         # Its formulas mean its own helpers, whatever others declare under the same names.
         own_helpers = FunctionIndex([paths.runtime / part for part in _FOLDERS[-1]], diagnostics)
         own_table = OperatorTable(functions, HelperTable(own_helpers))
-        resolved = (*resolved, *adopt.resolved_here(own_formulas, own_table))
+        resolved = (*resolved, *foreign.resolved_here(own_formulas, own_table))
     if paths.library is None:
-        check.check_kernels(functions, kernels, composites, diagnostics)
+        check_kernels(functions, kernels, composites, diagnostics)
         if any(function.batching is not None for function in functions):
             rules = FunctionIndex([paths.runtime / "func" / "rules"], diagnostics)
-            batching.check_batching(functions, rules, diagnostics)
+            check_batching(functions, rules, diagnostics)
     earlier = Diagnostics(list(diagnostics.items))
-    check.check_variants(functions, diagnostics)
-    check.check_samples(read, diagnostics)  # not those that come with the library
+    check_variants(functions, diagnostics)
+    check_samples(read, diagnostics)  # not those that come with the library
     linear = Linearity({str(entry.function.name): entry for entry in resolved}, table, composites, helpers)
-    check_derivatives.check_entries(resolved, linear, findings, earlier)
+    check_entries(resolved, linear, findings, earlier)
     if diagnostics:
         return Result(functions, entries, None, diagnostics, findings)
-    planned = resolved if library is None else adopt.with_forward_formulas(resolved, library, own_table)
-    made = plan.make_plan(functions, planned, table, kernels, composites, linear)
+    planned = resolved if library is None else foreign.with_forward_formulas(resolved, library, own_table)
+    made = make_plan(functions, planned, table, kernels, composites, linear)
     return Result(functions, entries, made, diagnostics, findings, resolved, table, linear)
 
 
@@ -104,14 +111,14 @@ def _read_helpers(paths: Paths, diagnostics: Diagnostics) -> Sequence[HelperDecl
     return None if file is None else read_helpers(file, diagnostics)
 
 
-def emit(paths: Paths, made: plan.Plan, target: str = "python") -> Mapping[str, str]:
+def emit(paths: Paths, made: Plan, target: str = "python") -> Mapping[str, str]:
     """The text of every output file of a target, by its path below the target's output folder."""
     files = dict(targets.TARGETS[target](made, paths))
-    files[MANIFEST] = manifest.manifest_text(paths, target, summary(made), files)
+    files[MANIFEST] = manifest_text(paths, target, summary(made), files)
     return files
 
 
-def summary(made: plan.Plan) -> str:
+def summary(made: Plan) -> str:
     """What was made, in numbers."""
     return f"{len(made.operators)} operators, {len(made.nodes)} Nodes, {made.formulas} formulas"
 
@@ -122,34 +129,4 @@ def judgement(paths: Paths, result: Result) -> str:
     assert result.linear is not None
     written = {entry.schema.name for entry in result.entries if entry.text.file.path == paths.shown(paths.derivatives)}
     mine = [entry for entry in result.resolved if entry.function.name in written]
-    return docs.judgement_text(judge.judge(mine, result.linear, result.table), paths, len(mine))
-
-
-def differences(files: Mapping[str, str], output: Path) -> list[str]:
-    """Files that are missing, differ, or are no longer generated."""
-    found = [name for name, text in files.items() if _read(output / name) != text]
-    return sorted(found + manifest.stale_files(files, output))
-
-
-def write(files: Mapping[str, str], output: Path) -> int:
-    """Write what changed, remove what is stale, and give the number of files touched.
-
-    The manifest goes last: an interrupted run leaves output that says it is of other YAML.
-    """
-    output.mkdir(parents=True, exist_ok=True)
-    changed = differences(files, output)
-    for name in manifest.stale_files(files, output):
-        (output / name).unlink()
-    for name in sorted(changed, key=lambda name: name == MANIFEST):
-        if name in files:
-            path = output / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(files[name], encoding="utf-8", newline="\n")
-    return len(changed)
-
-
-def _read(path: Path) -> str | None:
-    try:
-        return path.read_text(encoding="utf-8")
-    except OSError:
-        return None
+    return docs.judgement_text(judge(mine, result.linear, result.table), paths, len(mine))

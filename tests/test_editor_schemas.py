@@ -10,9 +10,9 @@ import jsonschema
 import pytest
 import yaml
 
-from codegen.model import DTYPE_GROUPS, DTYPE_KINDS, PROMOTION_KINDS
-from codegen.read_functions import KEYS
-from codegen.vocabulary import AUTOGRAD_KEYS, KERNEL_KEYS, TAGS
+from codegen.read.functions import KEYS
+from codegen.read.model import DTYPE_GROUPS, DTYPE_KINDS, PROMOTION_KINDS
+from codegen.words import AUTOGRAD_KEYS, KERNEL_KEYS, TAGS
 
 ROOT = Path(__file__).resolve().parent.parent
 

@@ -15,10 +15,10 @@ from pathlib import Path
 
 import pytest
 
+from codegen.commands.diagnostics import print_diagnostics
 from codegen.paths import Paths
 from codegen.pipeline import analyze
-from codegen.read import load, read_derivatives, read_native_functions
-from codegen.report import print_diagnostics
+from codegen.read.files import load, read_derivatives, read_native_functions
 from codegen.source import Diagnostics, SourceFile
 
 ROOT = Path(__file__).parents[1]

@@ -7,8 +7,8 @@ import io
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from codegen.read import read_derivatives, read_native_functions, read_tags
-from codegen.report import print_diagnostics
+from codegen.commands.diagnostics import print_diagnostics
+from codegen.read.files import read_derivatives, read_native_functions, read_tags
 from codegen.source import Diagnostics, SourceFile
 
 FUNCTIONS = """\

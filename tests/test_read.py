@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 import yaml
 
-from codegen.model import DerivativeEntry, FormulaKind, NativeFunction
-from codegen.read import load, read_derivatives, read_native_functions, read_tags
-from codegen.report import MAX_WIDTH, print_diagnostics
+from codegen.commands.diagnostics import MAX_WIDTH, print_diagnostics
+from codegen.read.files import load, read_derivatives, read_native_functions, read_tags
+from codegen.read.model import DerivativeEntry, FormulaKind, NativeFunction
+from codegen.read.yaml_text import YamlFile
 from codegen.source import Diagnostics, SourceFile, Span, Text
-from codegen.yaml_text import YamlFile
 
 
 def functions(text: str) -> tuple[NativeFunction, ...]:
@@ -354,16 +354,16 @@ def test_report_as_json() -> None:
 def test_the_python_loader_reads_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     import importlib
 
-    import codegen.yaml_text
+    import codegen.read.yaml_text
 
     source = "\ufeff- key: 'é\n    b'\n"
     with monkeypatch.context() as patch:
         patch.delattr(yaml, "CSafeLoader", raising=False)
-        importlib.reload(codegen.yaml_text)
-        file = codegen.yaml_text.YamlFile(SourceFile("test.yaml", source), Diagnostics())
+        importlib.reload(codegen.read.yaml_text)
+        file = codegen.read.yaml_text.YamlFile(SourceFile("test.yaml", source), Diagnostics())
         fields = file.mapping(file.entries()[0], "an entry")
         assert fields is not None
         text = file.scalar(fields["key"][1], "the value")
-    importlib.reload(codegen.yaml_text)
+    importlib.reload(codegen.read.yaml_text)
     assert text is not None
     assert (text.value, characters(text)) == ("é b", "é\nb")

@@ -23,9 +23,9 @@ if str(ROOT) not in sys.path:  # run as a script, of a checkout that is not inst
     sys.path.insert(0, str(ROOT))
 
 from codegen import pipeline  # noqa: E402
+from codegen.bind.entries import ResolvedEntry, ResolvedFormula  # noqa: E402
 from codegen.formula.typed import Helper, HelperCall, walk  # noqa: E402
 from codegen.paths import Paths, project_paths  # noqa: E402
-from codegen.resolve import ResolvedEntry, ResolvedFormula  # noqa: E402
 
 REPORT = ROOT / "docs/upstream-report.md"
 # These are about the generator, or generate for themselves.

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 
 from codegen.paths import Paths
-from codegen.plan import Plan
-from codegen.targets import python
+from codegen.plan.plan import Plan
+from codegen.targets.python import target as python
 
 
 def _cpp(plan: Plan, paths: Paths) -> Iterable[tuple[str, str]]:
-    from codegen.targets import cpp  # here, because a run for Python alone need not load it
+    from codegen.targets.cpp import target as cpp  # here, because a run for Python alone need not load it
 
     return cpp.emit(plan, paths)
 

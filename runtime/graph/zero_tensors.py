@@ -3,7 +3,7 @@
 A tangent that is missing takes no part in a result; numbers that are zero do, because they make nan of an infinite
 derivative. So a formula gets Tensors of a class of its own, and a call of which one is a factor gives such a Tensor
 again. Where they are added to something they are the numbers. Which arguments are factors was read off the derivatives
-(`codegen.linear`).
+(`codegen.rules.linear`).
 """
 
 from __future__ import annotations

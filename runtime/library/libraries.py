@@ -11,7 +11,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from codegen.report import source_lines
+from codegen.commands.diagnostics import source_lines
 from codegen.schema.parser import parse_schema
 from codegen.schema.types import FunctionSchema, OperatorName, base_type
 from codegen.source import ParseError, Text

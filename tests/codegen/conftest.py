@@ -9,7 +9,7 @@ import pytest
 
 from codegen.paths import Paths
 from codegen.pipeline import Result, analyze, emit
-from codegen.plan import Plan
+from codegen.plan.plan import Plan
 
 ROOT = Path(__file__).parents[2]
 Planner = Callable[..., Plan]

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from codegen.batching import rule_names
-from codegen.callables import FunctionIndex
+from codegen.bind.python_source import FunctionIndex
 from codegen.paths import Paths, project_paths
 from codegen.pipeline import Result
-from codegen.plan import Plan
+from codegen.plan.plan import Plan
+from codegen.rules.batching import rule_names
 from codegen.source import Diagnostics
 from runtime.func.rules import RULES
 

@@ -6,10 +6,10 @@ import pytest
 
 from codegen.paths import project_paths
 from codegen.pipeline import analyze
-from codegen.plan import OperatorPlan
-from codegen.targets.cpp import operator_text
-from codegen.targets.cpp_fusion import MOST_TEMPORARIES, FusedFormula, Step, fuse
-from codegen.targets.cpp_operators import NativeKernels
+from codegen.plan.plan import OperatorPlan
+from codegen.targets.cpp.fusion import MOST_TEMPORARIES, FusedFormula, Step, fuse
+from codegen.targets.cpp.operators import NativeKernels
+from codegen.targets.cpp.target import operator_text
 
 PATHS = project_paths()
 KERNELS = NativeKernels.read(*PATHS.native_kernels).functors

@@ -10,9 +10,9 @@ from pathlib import Path
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from codegen.commands.diagnostics import print_diagnostics
 from codegen.paths import Paths
 from codegen.pipeline import analyze, emit
-from codegen.report import print_diagnostics
 
 ROOT = Path(__file__).parents[2]
 TOKEN = re.compile(r"\w+|\s+|.")

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from codegen.formula.typed import TypedExpr
-from codegen.linear.degree import Degree, either, flat
-from codegen.linear.formulas import Given, Linearity
 from codegen.paths import project_paths
 from codegen.pipeline import Result, analyze
+from codegen.rules.linear.degree import Degree, either, flat
+from codegen.rules.linear.formulas import Given, Linearity
 
 GRADIENT, TANGENTS = Given(gradient=Degree.LINEAR), Given(tangent=Degree.LINEAR)
 

@@ -23,7 +23,7 @@ from codegen import names
 from codegen.names import FunctionNames
 from codegen.paths import Paths
 from codegen.pipeline import Result, emit
-from codegen.plan import Plan
+from codegen.plan.plan import Plan
 from codegen.schema.parser import parse_schema
 from codegen.schema.types import OperatorName
 from documents import copy_tree

@@ -10,8 +10,8 @@ import pytest
 from codegen.formula.typed import Variable, VariableKind, walk
 from codegen.paths import Paths
 from codegen.pipeline import Result, emit
-from codegen.plan import NodePlan, Plan
-from codegen.vocabulary import COMPOSITE_KEYS, CPU_ORDER
+from codegen.plan.plan import NodePlan, Plan
+from codegen.words import COMPOSITE_KEYS, CPU_ORDER
 from runtime import ones
 from runtime.base.keys import COMPOSITES, CPU, KEYS
 from runtime.call.dispatch import Operator

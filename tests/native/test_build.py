@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from codegen import extension, toolchain
+from codegen import extension
+from codegen.commands import toolchain
 from documents import copy_tree
 
 

@@ -19,9 +19,9 @@ import runtime
 from codegen.formula.typed import SCALAR, TENSOR
 from codegen.paths import project_paths
 from codegen.pipeline import analyze
-from codegen.plan import OperatorPlan
-from codegen.targets.cpp_fusion import fuse
-from codegen.targets.cpp_operators import NativeKernels, has_entry, native_kernel
+from codegen.plan.plan import OperatorPlan
+from codegen.targets.cpp.fusion import fuse
+from codegen.targets.cpp.operators import NativeKernels, has_entry, native_kernel
 from runtime import native
 from runtime.base import layouts
 from runtime.base.tensor import wrap

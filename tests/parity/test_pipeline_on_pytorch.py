@@ -17,7 +17,7 @@ from upstream import paths_of
 
 from codegen.paths import Paths
 from codegen.pipeline import analyze
-from codegen.read import load, read_derivatives
+from codegen.read.files import load, read_derivatives
 from codegen.source import Diagnostics
 
 pytestmark = pytest.mark.parity

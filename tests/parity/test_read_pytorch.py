@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from codegen.read import load, read_derivatives, read_native_functions, read_tags
+from codegen.read.files import load, read_derivatives, read_native_functions, read_tags
 from codegen.source import Diagnostics, SourceFile
-from codegen.vocabulary import TAGS
+from codegen.words import TAGS
 
 pytestmark = pytest.mark.parity
 

@@ -28,7 +28,7 @@ from upstream import (
 
 from codegen import pipeline
 from codegen.formula.typed import HelperCall, OperatorCall, walk
-from codegen.targets import cpp
+from codegen.targets.cpp import target as cpp
 
 pytestmark = pytest.mark.parity
 ROOT = Path(__file__).parents[2]

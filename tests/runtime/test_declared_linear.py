@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import runtime
-from codegen.model import NativeFunction
 from codegen.paths import project_paths
 from codegen.pipeline import analyze
+from codegen.read.model import NativeFunction
 from generated.registry import OPERATORS
 from runtime.testing import operator_function, sample_inputs
 

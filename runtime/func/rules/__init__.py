@@ -2,8 +2,8 @@
 
 A rule takes the level of vmap, the operator, and the arguments in the schema's order, of which some Tensor is batched
 at this level. What it returns is batched. It is found by its name, which the generator chose for the operator (see
-`codegen/batching.py` and the key `batching` in docs/yaml.md). Most rules call the operator on the batch, with the first
-dimension taken into account; the others say it with other operators.
+`codegen/plan/batching.py` and the key `batching` in docs/yaml.md). Most rules call the operator on the batch, with the
+first dimension taken into account; the others say it with other operators.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ __all__ = ["RULES", "perform"]
 
 Rule = Callable[["VmapLevel", "Operator", list[Any]], Any]
 
-# By these parameters rules are known, to the generator, too (`codegen.batching.rule_names`).
+# By these parameters rules are known, to the generator, too (`codegen.rules.batching.rule_names`).
 _PARAMETERS = ("level", "operator", "values")
 
 

@@ -1,0 +1,208 @@
+"""`python -m codegen build`: compiles the native core, as far as something has changed.
+
+CMake works in `build/native` of the checkout, or in `build/native` below another output folder.  The module goes into
+the output folder, where the runtime looks for it.
+"""
+
+from __future__ import annotations
+
+import filecmp
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from codegen import extension
+from codegen.commands import toolchain
+from codegen.commands.toolchain import MissingError, Toolchain
+from codegen.paths import Paths, project_paths
+
+# What CMake calls the module in its own folder; `codegen.extension` says what it is called where it is loaded from.
+_BUILT = "_native.so"
+# The arguments that the folder was configured with.
+_RECORD = "configured.json"
+# `[3/24] Building ...` of Ninja, `[ 12%] Building ...` of make.
+_STEP = re.compile(r"\[\s*(?P<done>\d+)(?:/(?P<total>\d+)|%)\] ")
+
+Report = Callable[[int, int], None]
+
+
+class BuildError(Exception):
+    """CMake or the compiler failed.  `output` is what they printed."""
+
+    def __init__(self, message: str, output: str) -> None:
+        super().__init__(message)
+        self.output = output
+
+
+class ConfigureError(BuildError):
+    """CMake does not get along with the machine: its compiler, its Python, its own version."""
+
+
+def build(paths: Paths, sanitize: str | None = None, optional: bool = False) -> int:
+    """Build the native core of the generated code in `paths.output`, and say on standard output what was done.
+
+    Args:
+        paths: Where things lie; the output is that of a generation which has just been run.
+        sanitize: Build into a folder of its own, with AddressSanitizer and UndefinedBehaviorSanitizer ("address", in
+            `build/sanitize`) or with ThreadSanitizer ("thread", in `build/sanitize-thread`).
+        optional: Where this machine can not build an extension at all, that is no error.
+
+    Returns:
+        The exit status: 0, or 1 with the reason on standard error.
+    """
+    started = time.time()
+    try:
+        tools = _toolchain(paths)
+        folder = _folder(paths, sanitize)
+        name = extension.file_name(paths.output, paths.root)
+        assert name is not None, "a generation leaves a manifest"
+        _configure(paths, tools, folder, sanitize)
+        steps = _compile(tools, folder)
+        place = (folder if sanitize else paths.output) / name
+        _put(folder / _BUILT, place, started)
+    except MissingError as error:
+        if optional:
+            print(f"native core: not built, which only makes things slower: {error}")
+            return 0
+        print(f"error: the native core can not be built: {error}", file=sys.stderr)
+        return 1
+    except BuildError as error:
+        if optional and isinstance(error, ConfigureError):
+            print(f"native core: not built, which only makes things slower: {error} (see {extension.COMMAND})")
+            return 0
+        print(error.output, end="" if error.output.endswith("\n") else "\n", file=sys.stderr)
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    done = f"{steps} steps in {time.time() - started:.1f} s" if steps else "nothing to do"
+    print(f"native core: {done}: {paths.shown(place)}")
+    return 0
+
+
+def _toolchain(paths: Paths) -> Toolchain:
+    if not extension.core_files(paths.root):
+        raise MissingError("its sources are not there; it is built from a checkout, or by pip when it installs")
+    return toolchain.find()
+
+
+def _folder(paths: Paths, sanitize: str | None) -> Path:
+    own = paths.output.resolve() == project_paths().output
+    base = paths.root / "build" if own else paths.output.resolve() / "build"
+    return base / {None: "native", "address": "sanitize"}.get(sanitize, f"sanitize-{sanitize}")
+
+
+def _configure(paths: Paths, tools: Toolchain, folder: Path, sanitize: str | None) -> None:
+    """Run CMake where the folder is new or was configured otherwise; for all else it looks after itself."""
+    import numpy
+
+    arguments = [
+        f"-DPython_EXECUTABLE={sys.executable}",
+        f"-DPython_NumPy_INCLUDE_DIR={numpy.get_include()}",
+        f"-DGRADWRIGHT_OUTPUT={paths.output.resolve()}",
+        f"-DGRADWRIGHT_MODULE={_BUILT}",
+        f"-DSANITIZE={sanitize or 'OFF'}",
+        *(["-GNinja", f"-DCMAKE_MAKE_PROGRAM={tools.ninja}"] if tools.ninja else ["-GUnix Makefiles"]),
+    ]
+    record = json.dumps([tools.cmake, tools.compiler, os.environ.get("CXXFLAGS", ""), sys.version, *arguments])
+    if _text(folder / _RECORD) == record:
+        return
+    shutil.rmtree(folder, ignore_errors=True)  # CMake keeps what it has once found, such as another Python
+    folder.mkdir(parents=True)
+    environment = {**os.environ, "CXX": tools.compiler}
+    command = [tools.cmake, "-S", str(paths.root), "-B", str(folder), *arguments]
+    finished = subprocess.run(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    if finished.returncode != 0:
+        raise ConfigureError("CMake can not configure the native core", finished.stdout)
+    (folder / _RECORD).write_text(record, encoding="utf-8")
+
+
+def _compile(tools: Toolchain, folder: Path) -> int:
+    """Run what is to be run, and give the number of steps that were; compiler warnings go to standard error."""
+    command = [tools.cmake, "--build", str(folder), *([] if tools.ninja else ["--parallel", str(os.cpu_count() or 1)])]
+    environment = {**os.environ, "NINJA_STATUS": "[%f/%t] "}
+    printed: list[str] = []
+    steps = 0
+    with (
+        _progress() as report,
+        subprocess.Popen(
+            command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace"
+        ) as process,
+    ):
+        assert process.stdout is not None
+        for line in process.stdout:
+            step = _STEP.match(line)
+            if step is None:
+                printed.append(line)
+                continue
+            # Looking for files that came or went, and configuring anew, is no work of the compiler.
+            if "Re-checking globbed" not in line and "Re-running CMake" not in line:
+                steps += "Built target" not in line
+                report(int(step["done"]), int(step["total"] or 100))
+    output = "".join(_without_noise(printed))
+    if process.returncode != 0:
+        raise BuildError("the native core does not compile", output)
+    if output:
+        sys.stderr.write(output)
+    return steps
+
+
+def _without_noise(lines: Sequence[str]) -> Iterator[str]:
+    """What the compiler says, without the command lines that Ninja repeats and the remarks of CMake."""
+    failed = False
+    for line in lines:
+        if failed:
+            failed = False
+        elif line.startswith("FAILED: "):
+            failed = True  # the next line is the command
+        elif not line.startswith(("ninja: ", "-- ", "make", "gmake", "Consolidate ", "Scanning dependencies")):
+            yield line
+
+
+@contextmanager
+def _progress() -> Iterator[Report]:
+    """A bar on a terminal; else one line, once there is something to do."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        said = False
+
+        def say(done: int, total: int) -> None:
+            nonlocal said
+            if not said:
+                print("native core: compiling", flush=True)
+            said = True
+
+        yield say
+        return
+    columns = (TextColumn("native core"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=console, transient=True) as bar:
+        task = bar.add_task("", total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+def _put(built: Path, place: Path, started: float) -> None:
+    """Copy the module to where it is loaded from, in one instant, and remove those that it takes the place of."""
+    if not place.exists() or not filecmp.cmp(built, place, shallow=False):
+        copy = place.with_name(f".{place.name}.{os.getpid()}")
+        shutil.copyfile(built, copy)
+        os.replace(copy, place)
+    # Its time is that of the sources which its name speaks of: one that is edited while it compiles is younger.
+    os.utime(place, (started, started))
+    for name in extension.present(place.parent):
+        if name != place.name:
+            (place.parent / name).unlink()
+
+
+def _text(path: Path) -> str | None:
+    try:
+        return path.read_text(encoding="utf-8")
+    except OSError:
+        return None

@@ -1,0 +1,258 @@
+"""`python -m codegen`: generate, check, build, list, explain."""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import json
+import os
+import shlex
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from codegen import output
+from codegen.paths import Paths, project_paths
+
+if TYPE_CHECKING:
+    from codegen.plan.plan import Plan
+
+TARGETS = ("python", "cpp")
+
+OK, ERRORS, USAGE = 0, 1, 2
+PIPE_CLOSED = 141  # as shells say it
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run a command and give the exit status: 0, 1 (errors in the YAML, stale output, no build), 2 (wrong usage).
+
+    A reader that goes away (`list | head`) ends it as it ends other programs; a file that can not be written, or is
+    where a folder should be, is wrong usage.
+    """
+    try:
+        status = _main(argv)
+        sys.stdout.flush()
+        return status
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is still to be flushed goes nowhere
+        return PIPE_CLOSED
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        place = getattr(error, "filename", None)
+        if place is None and "null byte" not in reason:
+            raise  # it is not about a path
+        print(f"error: {reason}" + (f": {place}" if place is not None else ""), file=sys.stderr)
+        return USAGE
+
+
+def _main(argv: Sequence[str] | None) -> int:
+    started = time.perf_counter()
+    parser = _parser()
+    arguments = parser.parse_args(argv)
+    if arguments.command != "explain" and arguments.operator is not None:
+        parser.error(f"'{arguments.command}' takes no operator")
+    if arguments.command == "explain" and arguments.operator is None:
+        parser.error("explain needs the name of an operator, such as mul.Tensor")
+    if arguments.command == "build" and (arguments.check or arguments.json or arguments.target):
+        parser.error("build takes none of --check, --json and --target")
+    if arguments.command != "build" and (arguments.sanitize or arguments.optional):
+        parser.error("only build takes --sanitize and --optional")
+    paths = _paths(arguments)
+    everything = TARGETS[:1] if arguments.command == "explain" else TARGETS
+    arguments.target = list(dict.fromkeys(arguments.target or everything))
+    status = _carry_out(arguments, paths, sys.argv[1:] if argv is None else argv, started)
+    if arguments.command != "build" or status != OK:
+        return status
+    from codegen.commands.build import build
+
+    return build(paths, arguments.sanitize, arguments.optional)
+
+
+def _carry_out(arguments: argparse.Namespace, paths: Paths, argv: Sequence[str], started: float) -> int:
+    if arguments.command in ("generate", "build") and not arguments.check and not arguments.json:
+        known = [output.unchanged(paths.for_target(target), target) for target in arguments.target]
+        found = [each for each in known if each is not None]
+        if len(found) == len(known):
+            _done(paths, found[0][0], 0, sum(count + 1 for _, count in found), started)
+            return OK
+    return _run(arguments, paths, argv, started)
+
+
+def _run(arguments: argparse.Namespace, paths: Paths, argv: Sequence[str], started: float) -> int:
+    # Imported here, so that a run that finds nothing to do is done before these are loaded.
+    from codegen import pipeline
+    from codegen.commands.diagnostics import print_diagnostics
+
+    gc.disable()  # the trees of a whole YAML have no cycles, and live until the process ends
+    result = pipeline.analyze(paths)
+    if result.plan is None:
+        if arguments.json:
+            print_diagnostics(result.diagnostics, sys.stdout, as_json=True)
+        else:
+            print_diagnostics(result.diagnostics, sys.stderr)
+        return ERRORS
+    if arguments.command == "list":
+        if arguments.native:
+            return _native(result.plan, paths)
+        return _missing(result.plan) if arguments.missing else _list(result.plan, arguments.json)
+    if arguments.command == "report":
+        print(pipeline.judgement(paths, result), end="")
+        return OK
+    if arguments.command == "explain":
+        return _explain(result.plan, paths, arguments.operator, arguments.target)
+    emitted = [(paths.for_target(target), pipeline.emit(paths, result.plan, target)) for target in arguments.target]
+    if arguments.check:
+        return _check(emitted, paths, argv, arguments.json)
+    # Python last: its manifest is what the runtime trusts.
+    touched = sum(output.write(files, place.output) for place, files in reversed(emitted))
+    if arguments.json:
+        print_diagnostics(result.findings, sys.stdout, as_json=True, severity="warning")
+        return OK
+    _done(paths, pipeline.summary(result.plan), touched, sum(len(files) for _, files in emitted), started)
+    if result.findings:
+        print(f"{len(result.findings.items)} findings, no errors: 'report' instead of 'generate' shows them")
+    return OK
+
+
+def _done(paths: Paths, summary: str, touched: int, count: int, started: float) -> None:
+    seconds = time.perf_counter() - started
+    print(f"{summary}: {touched} of {count} files written to {paths.shown(paths.output)} in {seconds:.2f} s")
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m codegen",
+        description="Makes a differentiable library out of native_functions.yaml and derivatives.yaml.",
+    )
+    parser.add_argument(
+        "command", nargs="?", default="generate", choices=("generate", "build", "list", "explain", "report"),
+        help="generate (default) writes the output; build compiles the native core, too; list shows the operators; "
+        "explain OP shows all about one; report judges the formulas",
+    )  # fmt: skip
+    parser.add_argument("operator", nargs="?", help="an operator such as mul.Tensor, for explain")
+    parser.add_argument("--native-functions", type=Path, metavar="FILE", help="operator signatures and dispatch")
+    parser.add_argument("--derivatives", type=Path, metavar="FILE", help="derivative formulas")
+    parser.add_argument("--tags", type=Path, metavar="FILE", help="the tags that operators may have")
+    parser.add_argument(
+        "--helpers", type=Path, metavar="FILE",
+        help="signatures of helpers that formulas call (default with foreign operators: those of PyTorch)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--strict", action="store_true",
+        help="with --native-functions: a kernel that does not exist is an error; else it is bound late",
+    )  # fmt: skip
+    parser.add_argument("--out", type=Path, metavar="DIR", help="where the output goes (default: generated/)")
+    parser.add_argument(
+        "--target",
+        choices=TARGETS,
+        action="append",
+        help="what to emit, or explain to show; may be given again (default: everything; explain: python)",
+    )
+    parser.add_argument(
+        "--check", action="store_true", help="write nothing; fail if the output is missing or not what would be written"
+    )
+    parser.add_argument("--missing", action="store_true", help="with list: only what is declared and not implemented")
+    parser.add_argument("--native", action="store_true", help="with list: what is left to Python by C++, and why")
+    parser.add_argument(
+        "--sanitize",
+        nargs="?",
+        const="address",
+        choices=("address", "thread"),
+        help="with build: under AddressSanitizer, in build/sanitize; or ThreadSanitizer, in build/sanitize-thread",
+    )
+    parser.add_argument(
+        "--optional", action="store_true", help="with build: a machine that has no compiler or CMake is no error"
+    )
+    parser.add_argument("--json", action="store_true", help="diagnostics, or the list, as JSON on standard output")
+    return parser
+
+
+def _paths(arguments: argparse.Namespace) -> Paths:
+    paths = project_paths()
+    given = arguments.native_functions
+    if given is not None and not arguments.strict and given.resolve() != paths.native_functions.resolve():
+        paths = paths.foreign(given, arguments.helpers)
+    return replace(
+        paths,
+        native_functions=given or paths.native_functions,
+        derivatives=arguments.derivatives or paths.derivatives,
+        output=arguments.out or paths.output,
+        tags=arguments.tags,
+        helpers=arguments.helpers or paths.helpers,
+    )
+
+
+def _check(emitted: Sequence[tuple[Paths, Mapping[str, str]]], paths: Paths, argv: Sequence[str], as_json: bool) -> int:
+    stale = [
+        (place.output / name).relative_to(paths.output).as_posix()
+        for place, files in emitted
+        for name in output.differences(files, place.output)
+    ]
+    if as_json:
+        print(json.dumps(stale))
+    elif stale:
+        given = [word for word in argv if word != "--check"]
+        command = shlex.join(["python", "-m", "codegen", *given])
+        print(f"{paths.shown(paths.output)} is not what the YAML gives: {', '.join(stale)}", file=sys.stderr)
+        print(f"run: {command}", file=sys.stderr)
+    return ERRORS if stale else OK
+
+
+def _list(plan: Plan, as_json: bool) -> int:
+    from rich.console import Console
+    from rich.table import Table
+
+    from codegen.commands.describe import operator_rows
+
+    rows = operator_rows(plan)
+    if as_json:
+        print(json.dumps(rows, indent=1))
+        return OK
+    console = Console()
+    if not console.is_terminal:
+        for row in rows:
+            print("\t".join(str(row[key]) for key in ("name", "kind", "node", "forward", "variants")))
+        return OK
+    table = Table("operator", "kind", "Node", "forward mode", "variants")
+    for row in rows:
+        table.add_row(*(str(row[key]) for key in ("name", "kind", "node", "forward", "variants")))
+    console.print(table)
+    return OK
+
+
+def _missing(plan: Plan) -> int:
+    operators = [str(operator.name) for operator in plan.operators if not operator.implementations]
+    helpers = sorted({helper.name for helper in plan.helpers if helper.function is None})
+    for kind, names, total in (("operator", operators, len(plan.operators)), ("helper", helpers, len(plan.helpers))):
+        for name in names:
+            print(f"{kind}\t{name}")
+        print(f"{len(names)} of {total} {kind}s are bound late", file=sys.stderr)
+    return OK
+
+
+def _native(plan: Plan, paths: Paths) -> int:
+    from codegen.targets.cpp import target as cpp
+
+    found = cpp.coverage(plan, paths)
+    for kind, reasons in (("operator", found.operators), ("Node", found.nodes)):
+        for name, reason in reasons.items():
+            if reason is not None:
+                print(f"{kind}\t{name}\t{reason}")
+    print(found, file=sys.stderr)
+    return OK
+
+
+def _explain(plan: Plan, paths: Paths, name: str, targets: Sequence[str]) -> int:
+    from codegen.commands.describe import explain
+    from codegen.words import did_you_mean
+
+    found = [operator for operator in plan.operators if name in (str(operator.name), operator.name.base)]
+    if not found:
+        hint = did_you_mean(name, [str(operator.name) for operator in plan.operators])
+        print(f"error: no operator '{name}'" + (f"\nhint: {hint}" if hint else ""), file=sys.stderr)
+        return USAGE
+    print("\n\n".join(explain(operator, plan, paths, targets) for operator in found))
+    return OK

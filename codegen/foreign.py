@@ -1,0 +1,234 @@
+"""YAML of somebody else over the kernels of this project.
+
+PyTorch's native_functions.yaml names kernels in C++.  An operator that this project has under the same name and with
+the same arguments is implemented by the project's own kernel or composite function; the rest is declared, and bound
+late: it raises NotImplementedError when it is called.  Operators that only this project has are added, because its
+composite functions call them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from codegen.bind.call_targets import OperatorTable
+from codegen.bind.entries import ResolvedEntry, ResolvedFormula, resolve_entries
+from codegen.bind.python_source import FunctionIndex
+from codegen.formula.typed import Variable, VariableKind, plain_type, walk
+from codegen.plan.layout import layout_rule
+from codegen.read.model import DerivativeEntry, DispatchEntry, FormulaKind, NativeFunction
+from codegen.read.sampling import samples_of
+from codegen.schema.types import Argument, FunctionSchema, OperatorName, Return, SchemaKind
+from codegen.source import Diagnostics, Text
+
+# A factory's out= variant has these from its out argument.
+_TENSOR_OPTIONS = frozenset(("dtype", "layout", "device", "pin_memory"))
+
+
+@dataclass(frozen=True, slots=True)
+class Library:
+    """The project's own operators and derivative entries, and its composite functions."""
+
+    functions: Sequence[NativeFunction]
+    entries: Sequence[DerivativeEntry]
+    composites: FunctionIndex
+
+
+def adopt(
+    functions: Sequence[NativeFunction], entries: Sequence[DerivativeEntry], library: Library
+) -> tuple[tuple[NativeFunction, ...], tuple[DerivativeEntry, ...], tuple[DerivativeEntry, ...]]:
+    """Foreign operators, implemented by what the library has, and entries: foreign ones, and the library's own."""
+    own = {str(function.name): function for function in library.functions}
+    formulas = {str(entry.schema.name) for entry in entries}
+    # Formulas of an operator that its author traces through (`chunk`) are for other backends.
+    differentiated = formulas - {str(function.name) for function in functions if function.is_composite_implicit}
+    functions = _with_functional_variants(functions)
+    declared = {
+        str(name) for function in functions for name in (function.name, *(made for made, _ in function.autogen))
+    }
+    added = {name: function for name, function in own.items() if name not in declared}
+    # A variant that they declare may be one of an operator that only the library has.
+    functions = _with_declared_variants((*functions, *added.values()), own.keys())
+    adopted = []
+    implemented = set(added)
+    for function in functions:
+        if function.variant_of is not None or str(function.name) in added:
+            adopted.append(function)
+            continue
+        mine = own.get(str(function.name))
+        if mine is not None and _arguments(mine.schema) == _arguments(function.schema):
+            implemented.add(str(function.name))
+            adopted.append(_implemented(function, mine, str(function.name) in differentiated))
+        elif library.composites.get(_composite_name(function).value) is not None:
+            adopted.append(_implemented(function, function, str(function.name) in differentiated))
+        else:
+            adopted.append(replace(function, late_bound=True))
+    own_entries = [
+        entry
+        for entry in library.entries
+        if str(entry.schema.name) in implemented and str(entry.schema.name) not in formulas
+    ]
+    return tuple(adopted), tuple(entries), tuple(own_entries)
+
+
+def resolved_here(entries: Iterable[DerivativeEntry], table: OperatorTable) -> tuple[ResolvedEntry, ...]:
+    """Those of the library's entries that resolve over the foreign operators.
+
+    What does not, because an operator has other arguments there, is no error of theirs: there is no derivative then.
+    """
+    found: list[ResolvedEntry] = []
+    for entry in entries:
+        diagnostics = Diagnostics()
+        resolved = resolve_entries([entry], table, diagnostics)
+        if not diagnostics:
+            found += resolved
+    return tuple(found)
+
+
+def with_forward_formulas(
+    resolved: Sequence[ResolvedEntry], library: Library, table: OperatorTable
+) -> tuple[ResolvedEntry, ...]:
+    """Entries without forward formulas, with the library's own for the same operator.
+
+    PyTorch differentiates some operators forward by decomposing them, and says nothing of it in its YAML.
+    """
+    lacking = {str(e.function.name) for e in resolved if not e.forward and not e.function.late_bound}
+    candidates = [entry for entry in library.entries if str(entry.schema.name) in lacking]
+    # What does not resolve over the foreign operators and helpers is left out, and is no error of theirs.
+    supplied = {str(e.function.name): e.forward for e in resolve_entries(candidates, table, Diagnostics())}
+    completed = []
+    for entry in resolved:
+        forward = supplied.get(str(entry.function.name), ())
+        completed.append(replace(entry, forward=forward) if _fits_forward(forward, entry) else entry)
+    return tuple(completed)
+
+
+def _fits_forward(forward: Sequence[ResolvedFormula], entry: ResolvedEntry) -> bool:
+    """Whether there are formulas, and all need tangents only of what the entry differentiates."""
+    known = {name for f in entry.backward if f.kind is FormulaKind.EXPRESSION for name in f.names}
+    trees = [formula.tree for formula in forward]
+    if not trees or any(tree is None for tree in trees):
+        return False
+    parts = (part for tree in trees if tree is not None for part in walk(tree))
+    return all(p.name in known for p in parts if isinstance(p, Variable) and p.kind is VariableKind.TANGENT)
+
+
+def _arguments(schema: FunctionSchema) -> list[tuple[str, str]]:
+    return [(argument.name, str(plain_type(argument.type))) for argument in schema.arguments]
+
+
+def _implemented(function: NativeFunction, mine: NativeFunction, differentiated: bool) -> NativeFunction:
+    dispatch = () if function is mine else mine.dispatch
+    if differentiated and not any(line.key != "CompositeImplicitAutograd" for line in dispatch):
+        # It has a formula here, which a composite function that is traced through would never come to use.
+        name = dispatch[0].kernel if dispatch else _composite_name(mine)
+        dispatch = (DispatchEntry("CompositeExplicitAutograd", name, function.text.span(0, 1)),)
+    return replace(
+        function,
+        dispatch=dispatch,
+        structured_delegate=None,
+        promotion=mine.promotion,
+        dtypes=mine.dtypes,
+        samples=tuple(_made_text(sample, mine) for sample in samples_of(mine)),
+        domain=mine.domain,
+        batching=mine.batching,
+        layout=layout_rule(mine),
+        out_dtype=mine.out_dtype,
+        linear=mine.linear,
+        numbers=mine.numbers,
+        half=mine.half,
+    )
+
+
+def _composite_name(function: NativeFunction) -> Text:
+    return _made_text(function.name.python_name, function)
+
+
+def _made_text(text: str, function: NativeFunction) -> Text:
+    """Text that stands in no file, for an operator that does."""
+    return Text(text, function.text.file, (0,) * (len(text) + 1))
+
+
+def _with_functional_variants(functions: Sequence[NativeFunction]) -> tuple[NativeFunction, ...]:
+    """With the functional variants that `autogen` asks for and no entry declares."""
+    declared = {str(function.name) for function in functions}
+    made = []
+    for function in functions:
+        explicit = DispatchEntry("CompositeExplicitAutograd", _composite_name(function), function.text.span(0, 1))
+        for name, _ in function.autogen:
+            variant = name.is_inplace or name.overload.endswith("out")
+            if str(name) not in declared and function.schema.writes and not variant:
+                declared.add(str(name))
+                made.append(
+                    replace(
+                        function, schema=_functional(function.schema, name), dispatch=(explicit,), autogen=(),
+                        variants=frozenset(("function",)), structured_delegate=None,
+                    )
+                )  # fmt: skip
+    return (*functions, *made)
+
+
+def _functional(schema: FunctionSchema, name: OperatorName) -> FunctionSchema:
+    """The variant of an operator that gives back, new, what the operator writes."""
+
+    def bare(arguments: Iterable[Argument]) -> tuple[Argument, ...]:
+        return tuple(replace(a, alias=None) if a.is_write else a for a in arguments)
+
+    returned = [value.alias for value in schema.returns if value.alias is not None]
+    given_back = [
+        Return(f"{argument.name}_out", argument.type)
+        for argument in schema.arguments
+        if argument.is_write and argument.alias not in returned
+    ]
+    returns = tuple(Return(None, value.type) if value.is_write else value for value in schema.returns)
+    return FunctionSchema(name, bare(schema.positional), bare(schema.kwarg_only), (), (*returns, *given_back))
+
+
+def _variant_key(schema: FunctionSchema) -> object:
+    """What the variants of one operator have in common; a cheaper `FunctionSchema.signature`."""
+    arguments = [(a.name, a.type) for a in schema.positional] + [
+        (a.name, a.type) for a in schema.kwarg_only if a.name not in _TENSOR_OPTIONS
+    ]
+    if arguments:  # `dropout(input)` is `dropout_(self)`
+        arguments[0] = ("", arguments[0][1])
+    return schema.name.functional_name.base.removesuffix("_functional"), tuple(arguments)
+
+
+def _with_declared_variants(functions: Sequence[NativeFunction], own: Collection[str]) -> tuple[NativeFunction, ...]:
+    """In-place and out variants that have entries of their own, as variants of the functional operator.
+
+    Those that the library implements itself, under their own names in `own`, stay what they are.  The in-place variant
+    of a view (`t_`) makes a Tensor a view of itself.
+    """
+    functional: dict[object, list[NativeFunction]] = {}
+    writing: dict[object, list[NativeFunction]] = {}  # some argument, but not for the result
+    for function in functions:
+        if function.schema.kind is SchemaKind.FUNCTIONAL:
+            functional.setdefault(_variant_key(function.schema), []).append(function)
+        elif function.schema.kind is SchemaKind.MUTABLE:
+            writing.setdefault(_variant_key(function.schema), []).append(function)
+    found: dict[str, dict[SchemaKind, NativeFunction]] = {}
+    for function in functions:
+        kind = function.schema.kind
+        if kind in (SchemaKind.INPLACE, SchemaKind.OUT) and str(function.name) not in own:
+            candidates = functional.get(_variant_key(function.schema), [])
+            if kind is SchemaKind.OUT:
+                candidates = [f for f in candidates if not f.schema.is_view]
+            elif any(len(f.schema.returns) > 1 for f in candidates):  # `self` becomes the one result of the other
+                candidates = writing.get(_variant_key(function.schema), candidates)
+            same = [f for f in candidates if f.name.overload == function.name.overload] or candidates
+            if same:
+                found.setdefault(str(same[0].name), {}).setdefault(kind, function)
+    taken = {str(v.name): name for name, variants in found.items() for v in variants.values()}
+    names = {str(function.name): function.name for function in functions}
+    result = []
+    for function in functions:
+        variants = found.get(str(function.name))
+        if variants is not None:
+            made = [(variant.name, variant.text.span(0, 1)) for variant in variants.values()]
+            autogen = [item for item in function.autogen if str(item[0]) not in taken]
+            function = replace(function, autogen=(*made, *autogen))
+        if str(function.name) in taken:
+            function = replace(function, variant_of=names[taken[str(function.name)]])
+        result.append(function)
+    return tuple(result)

@@ -1,0 +1,125 @@
+"""The note that generated code carries about what it was made from.
+
+Imported by a run of the generator that finds nothing to do, so it imports next to nothing.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import json
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from pathlib import Path
+
+from codegen.inputs import FORMAT, MANIFEST, checksum
+from codegen.paths import Paths
+
+
+def input_hash(paths: Iterable[Path]) -> str:
+    """A hash over the contents of the input files, in order."""
+    digest = hashlib.sha256()
+    for path in paths:
+        digest.update(path.read_bytes())
+        digest.update(b"\0")
+    return digest.hexdigest()
+
+
+def manifest_text(paths: Paths, target: str, summary: str, files: Mapping[str, str]) -> str:
+    """The text of the manifest: what the output was made from, and what it is."""
+    inputs = (paths.native_functions, paths.derivatives)
+    contents = {
+        "checksum": checksum(inputs),
+        "format": FORMAT,
+        "inputs": input_hash(inputs),
+        "sources": source_hash(paths, target),
+        "summary": summary,
+        "files": {name: _hash(text.encode()) for name, text in sorted(files.items())},
+    }
+    return json.dumps(contents, indent=1, sort_keys=True) + "\n"
+
+
+def unchanged(paths: Paths, target: str) -> tuple[str, int] | None:
+    """The summary of the output and its number of files, if a run of the generator would make just what is there."""
+    known = _read(paths.output)
+    try:
+        if known is None or known["sources"] != source_hash(paths, target):
+            return None
+        files = known["files"]
+        assert isinstance(files, dict)
+        if stale_files(files, paths.output):
+            return None
+        if any(_hash((paths.output / name).read_bytes()) != content for name, content in files.items()):
+            return None
+        return str(known["summary"]), len(files)
+    except (OSError, KeyError, AttributeError):
+        return None
+
+
+@functools.cache
+def source_hash(paths: Paths, target: str) -> str:
+    """A hash over everything that the output depends on: the YAML, the generator, templates, signatures of kernels."""
+    digest = hashlib.sha256(target.encode())
+    for path in _sources(paths):
+        digest.update(f"\0{path.name}\0".encode())
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+def stale_files(files: Collection[str], output: Path) -> list[str]:
+    """Files of an earlier generation that this one, which makes `files`, does not make."""
+    kinds = (".py", ".pyi", ".json", ".cpp", ".hpp")
+    present = (path.name for path in output.glob("*") if path.is_file() and path.suffix in kinds)
+    return sorted(name for name in present if name not in files and name != MANIFEST)
+
+
+def _sources(paths: Paths) -> Iterator[Path]:
+    yield paths.native_functions
+    yield paths.derivatives
+    yield from (path for path in (paths.tags, paths.helpers, *(paths.library or ())) if path is not None)
+    yield from sorted(Path(__file__).parent.rglob("*.py"))
+    yield from sorted(path for path in paths.templates.rglob("*.j2"))
+    yield from (path for path in (*paths.native_kernels, paths.native_helpers) if path.exists())
+    for part in ("kernels", "composite", "helpers", "upstream", "func/rules"):
+        yield from sorted((paths.runtime / part).glob("*.py"))
+
+
+def _hash(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+def _read(output: Path) -> dict[str, str | dict[str, str]] | None:
+    try:
+        known = json.loads((output / MANIFEST).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    return known if isinstance(known, dict) and known.get("format") == FORMAT and "inputs" in known else None
+
+
+def differences(files: Mapping[str, str], output: Path) -> list[str]:
+    """Files that are missing, differ, or are no longer generated."""
+    found = [name for name, text in files.items() if _text(output / name) != text]
+    return sorted(found + stale_files(files, output))
+
+
+def write(files: Mapping[str, str], output: Path) -> int:
+    """Write what changed, remove what is stale, and give the number of files touched.
+
+    The manifest goes last: an interrupted run leaves output that says it is of other YAML.
+    """
+    output.mkdir(parents=True, exist_ok=True)
+    changed = differences(files, output)
+    for name in stale_files(files, output):
+        (output / name).unlink()
+    for name in sorted(changed, key=lambda name: name == MANIFEST):
+        if name in files:
+            path = output / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(files[name], encoding="utf-8", newline="\n")
+    return len(changed)
+
+
+def _text(path: Path) -> str | None:
+    try:
+        return path.read_text(encoding="utf-8")
+    except OSError:
+        return None

@@ -1,0 +1,60 @@
+"""How results lie in memory: a rule of each operator, which both targets apply where results are made.
+
+An entry names its rule with `layout:`; for the others the schema tells: element-wise operators lay results out as their
+operands lie, views have no memory of their own, and all other results are contiguous.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from codegen.formula.typed import is_tensor_like, plain_type
+from codegen.read.model import Layout, NativeFunction
+from codegen.schema.types import FunctionSchema, ListType, OptionalType
+
+
+@dataclass(frozen=True, slots=True)
+class LayoutPlan:
+    """The rule, the arguments by which it goes, and the results that follow it; the others are contiguous."""
+
+    kind: str
+    arguments: tuple[str, ...]
+    results: tuple[int, ...]
+
+
+def plan_layout(function: NativeFunction, kind: str) -> LayoutPlan | None:
+    """The rule of an operator; None where no kernel makes its results, or they are views."""
+    schema = function.schema
+    if kind != "kernel" or schema.is_view or not all(is_tensor_like(plain_type(r.type)) for r in schema.returns):
+        return None
+    rule = layout_rule(function)
+    layout, names = rule.kind, rule.names
+    every = tuple(range(len(schema.returns)))
+    if layout == "own":
+        return None
+    if layout == "contiguous":
+        return LayoutPlan(layout, (), every)
+    if layout == "columns":
+        return LayoutPlan(layout, (), every if names is None else tuple(i for i in every if _name(schema, i) in names))
+    return LayoutPlan(layout, tensor_arguments(schema) if names is None else names, every)
+
+
+def layout_rule(function: NativeFunction) -> Layout:
+    """The rule that the entry names, or what follows from its schema."""
+    default = "iterated" if "pointwise" in function.tags else "contiguous"
+    return function.layout or Layout(default, None, function.text.span(0, 1))
+
+
+def tensor_arguments(schema: FunctionSchema) -> tuple[str, ...]:
+    """The names of the arguments that are Tensors, or lists of them."""
+    found = []
+    for argument in schema.arguments:
+        type = plain_type(argument.type)
+        inner = type.elem if isinstance(type, OptionalType) else type
+        if is_tensor_like(inner.elem if isinstance(inner, ListType) else inner):
+            found.append(argument.name)
+    return tuple(found)
+
+
+def _name(schema: FunctionSchema, index: int) -> str | None:
+    return schema.returns[index].name

@@ -1,0 +1,43 @@
+"""The samples an operator is tested with: those its entry lists, or, for a pointwise one, a few that suit all such."""
+
+from __future__ import annotations
+
+from codegen.formula.typed import TENSOR, plain_type
+from codegen.read.model import NativeFunction
+from codegen.schema.types import OptionalType
+
+# Shapes per number of tensor arguments: plain, broadcast, 0-dim, zero-size.
+_SHAPES = {
+    1: (((3, 4),), ((),), ((0, 2),)),
+    2: (((3, 4), (3, 4)), ((2, 1, 3), (4, 1)), ((), (3,)), ((), ()), ((0, 2), (2,))),
+    3: (((3, 4), (3, 4), (3, 4)), ((2, 1, 3), (4, 1), (3,)), ((), (), ()), ((0, 2), (2,), ())),
+}
+
+
+def samples_of(function: NativeFunction) -> tuple[str, ...]:
+    """The calls to test `function` with; none for an operator that is not pointwise and lists none."""
+    if function.samples:
+        return tuple(str(sample) for sample in function.samples)
+    if "pointwise" not in function.tags:
+        return ()
+    tensors = 0
+    rest = []
+    for argument in function.schema.positional:
+        type = plain_type(argument.type)
+        if type == TENSOR:
+            tensors += 1
+        elif argument.default is None and str(type) == "Scalar":
+            rest.append("1.5")
+        elif argument.default is None and not isinstance(type, OptionalType):
+            return ()
+    if any(argument.default is None for argument in function.schema.kwarg_only):
+        return ()
+    limits = ""
+    if function.domain is not None:
+        low, high = function.domain
+        limits = f", low={low}, high={high}"
+    calls = []
+    for shapes in _SHAPES.get(tensors, ()):
+        parts = [f"T({', '.join(map(str, shape))}{limits})".replace("(, ", "(") for shape in shapes]
+        calls.append(", ".join([*parts, *rest]))
+    return tuple(calls)

@@ -1,0 +1,33 @@
+"""The rules of vmap that entries name exist."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from codegen.bind.python_source import FunctionIndex
+from codegen.read.model import NativeFunction
+from codegen.source import Diagnostics
+from codegen.words import did_you_mean
+
+# The parameters of a rule.
+_RULE = ("level", "operator", "values")
+
+
+def check_batching(functions: Iterable[NativeFunction], rules: FunctionIndex, diagnostics: Diagnostics) -> None:
+    """Every rule that a `batching` names exists."""
+    known = rule_names(rules)
+    for function in functions:
+        name = function.batching
+        if name is not None and str(name) not in known:
+            diagnostics.error(name.span(), f"no rule '{name}' in runtime/func/rules", did_you_mean(str(name), known))
+
+
+def rule_names(functions: FunctionIndex) -> set[str]:
+    """The rules among the functions of runtime/func/rules: those that take what a rule is given."""
+    return {
+        function.name
+        for function in functions
+        if not function.name.startswith("_")
+        and function.parameters is not None
+        and tuple(parameter.name for parameter in function.parameters) == _RULE
+    }

@@ -1,0 +1,414 @@
+"""How formulas and operators depend on what comes in: on the gradient, or on the tangents.
+
+Which operators are linear in what is read off their own derivatives.  An operator is linear in some arguments when
+their formulas depend neither on those nor on the result, and when the formulas of the other arguments vanish with them.
+Composite operators and helpers are Python functions: their source is followed, call by call (`python.py`).
+
+The method is the abstract interpretation of P. Cousot and R. Cousot, "Abstract interpretation: a unified lattice model
+for static analysis of programs", POPL 1977, over the five degrees of `codegen.rules.linear.degree`.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+
+from codegen.bind.call_targets import OperatorTable, takes_options
+from codegen.bind.entries import ResolvedEntry, ResolvedFormula
+from codegen.bind.python_source import FunctionIndex, PythonFunction, PythonModule
+from codegen.formula.typed import (
+    Arithmetic,
+    Conditional,
+    Element,
+    HelperCall,
+    Intrinsic,
+    ListDisplay,
+    Literal,
+    Mapped,
+    OperatorCall,
+    TupleDisplay,
+    TypedExpr,
+    Variable,
+    VariableKind,
+    is_tensor_like,
+    plain_type,
+    variables,
+)
+from codegen.read.model import FormulaKind, NativeFunction
+from codegen.rules.linear.calls import Argument
+from codegen.rules.linear.conclusions import Conclusions
+from codegen.rules.linear.degree import Degree, Value, either, either_value, flat, opaque, varies
+from codegen.rules.linear.python import PythonDegrees
+from codegen.schema.types import FunctionSchema, OptionalType, Type
+from codegen.words import COMPOSITE_KEYS
+
+# Operators whose result is zero in any case.
+ZERO_OPERATORS = frozenset(("zeros", "zeros_like", "new_zeros", "zero"))
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """The degrees of the names in a formula.
+
+    `gradient` is that of the incoming gradients; `tangent` that of tangents; `inputs` those of arguments by name, and
+    `outputs` those of results by index.  What is not named is constant.
+    """
+
+    gradient: Degree = Degree.CONSTANT
+    tangent: Degree = Degree.CONSTANT
+    inputs: Mapping[str, Degree] | None = None
+    outputs: Sequence[Degree] = ()
+
+    def of(self, variable: Variable) -> Degree:
+        match variable.kind:
+            case VariableKind.GRAD | VariableKind.GRADS:
+                return self.gradient
+            case VariableKind.TANGENT:
+                return self.tangent
+            case VariableKind.INPUT if self.inputs is not None:
+                return self.inputs.get(variable.name, Degree.CONSTANT)
+            case VariableKind.OUTPUT if self.outputs:
+                return self.outputs[variable.index]
+        return Degree.CONSTANT
+
+
+class Linearity:
+    """The degrees of all formulas and operators of one run.
+
+    Args:
+        entries: the derivative entries, by the name of their operator.
+        table: all operators, by name and by base name.
+        composites: the functions that implement composite operators.
+        helpers: the functions that formulas call.
+    """
+
+    def __init__(
+        self,
+        entries: Mapping[str, ResolvedEntry],
+        table: OperatorTable,
+        composites: FunctionIndex,
+        helpers: FunctionIndex,
+    ) -> None:
+        self.entries = entries
+        self.table = table
+        self.composites = composites
+        self.helpers = helpers
+        modules: dict[str, PythonModule] = {**composites.modules, **helpers.modules}
+        self._concluded: dict[tuple[str, frozenset[str]], bool | None] = {}
+        self._proving: set[tuple[str, frozenset[str]]] = set()
+        self._vanishing: dict[tuple[str, str], bool] = {}
+        self._calls_known: dict[object, Value] = {}
+        self._conclusions = Conclusions()
+        self.python = PythonDegrees(modules, self, self._conclusions)
+
+    # -- formulas
+
+    def of(self, expr: TypedExpr, given: Given) -> Value:
+        """The degree of an expression, where names have the degrees of `given`."""
+        match expr:
+            case Literal():
+                return Degree.ZERO if expr.value is None or expr.value == 0 else Degree.CONSTANT
+            case Variable():
+                return given.of(expr)
+            case Element(receiver=receiver, index=index):
+                value = self.of(receiver, given)
+                if isinstance(value, tuple) and isinstance(index, Literal) and isinstance(index.value, int):
+                    return value[index.value]
+                return flat(value)
+            case ListDisplay():
+                return either(*(flat(self.of(item, given)) for item in expr.items))
+            case TupleDisplay():
+                return tuple(self.of(item, given) for item in expr.items)
+            case Mapped():
+                return flat(self.of(expr.body, given))
+            case Intrinsic(name="zeros"):
+                return Degree.ZERO
+            case Intrinsic(name="repeat"):
+                return flat(self.of(expr.args[0], given))
+            case Intrinsic() | Arithmetic():
+                return Degree.CONSTANT  # a fact of a Tensor's shape or dtype, or a number
+            case Conditional():
+                if varies(flat(self.of(expr.test, given))):
+                    return Degree.NONLINEAR
+                return either_value(self.of(expr.then, given), self.of(expr.orelse, given))
+            case HelperCall():
+                return self._of_helper(expr, given)
+            case OperatorCall():
+                return self.of_call(self.function_of(expr), self._degrees(expr, given))
+
+    def _degrees(self, expr: OperatorCall, given: Given) -> dict[str, Degree]:
+        return {name: flat(self.of(value, given)) for name, value in expr.args}
+
+    def function_of(self, expr: OperatorCall) -> NativeFunction:
+        """The operator that a call is bound to."""
+        return self.table.functions[str(expr.schema.name)]
+
+    def _of_helper(self, expr: HelperCall, given: Given) -> Value:
+        values = {name: self.of(value, given) for name, value in expr.args}
+        if expr.helper.function is None:  # declared only
+            return opaque(map(flat, values.values()))
+        return self.python.of_function(expr.helper.function, values)
+
+    # -- operators
+
+    def of_call(self, function: NativeFunction, degrees: Mapping[str, Degree]) -> Value:
+        """The degree of a call of an operator with arguments of these degrees, by name.
+
+        Arguments that are left at their defaults are not among them.
+        """
+        if str(function.name) not in self.entries and function.variant_of is not None:
+            function = self.table.functions[str(function.variant_of)]
+        name = str(function.name)
+        if function.name.functional_name.base in ZERO_OPERATORS:
+            return Degree.ZERO
+        if takes_options(function) and name not in self._differentiable and not function.is_composite_implicit:
+            return Degree.ZERO if _filled_with_zero(function, degrees) else Degree.CONSTANT
+        if all(degree is Degree.CONSTANT for degree in degrees.values()):
+            return Degree.CONSTANT
+        composite = composite_of(function, self.composites)
+        if composite is not None:
+            value = self.python.of_function(composite, by_parameter(function, composite, degrees))
+            if flat(value) is not Degree.UNKNOWN:
+                return value
+        entry = self.entries.get(name)
+        if entry is not None and (name in self._differentiable or not entry.differentiable_outputs):
+            return self._by_derivatives(entry, degrees)
+        given = frozenset(argument for argument, degree in degrees.items() if degree is not Degree.CONSTANT)
+        return either(*degrees.values()) if given in function.linear else opaque(degrees.values())
+
+    # -- operators as Python functions name them
+
+    def has_base(self, base: str) -> bool:
+        """Whether there is an operator of this base name."""
+        return base in self.table.by_base
+
+    def of_base(
+        self, base: str, overload: str | None, args: Sequence[Argument], keywords: Mapping[str, Argument]
+    ) -> Value:
+        """The degree of a call of one of the overloads of a base name that take such arguments."""
+        key = base, overload, tuple(args), tuple(keywords.items())
+        known = self._calls_known.get(key)
+        if known is None:
+            found = {self.of_call(*call) for call in self.calls(base, overload, args, keywords)}
+            if not found:
+                known = opaque(argument.degree for argument in (*args, *keywords.values()))
+            else:
+                known = found.pop() if len(found) == 1 else _one_of(map(flat, found))
+            self._calls_known[key] = known
+            self._conclusions.add(self._calls_known, key)
+        return known
+
+    def calls(
+        self, base: str, overload: str | None, args: Sequence[Argument], keywords: Mapping[str, Argument]
+    ) -> Iterator[tuple[NativeFunction, Mapping[str, Degree]]]:
+        """The overloads that take such arguments, with the degrees by name."""
+        for function in self.table.overloads(base):
+            if overload is not None and (function.name.overload or "default") != overload:
+                continue
+            schema = function.schema
+            if len(args) > len(schema.positional):
+                continue
+            given = {a.name: value for a, value in zip(schema.positional, args, strict=False)} | dict(keywords)
+            types, required = _types(schema)
+            if not required <= given.keys() <= types.keys():
+                continue
+            if all(value.fits(types[name]) for name, value in given.items()):
+                yield function, {name: value.degree for name, value in given.items()}
+
+    @functools.cached_property
+    def _differentiable(self) -> frozenset[str]:
+        """The names of the operators that are differentiable in an argument."""
+        return frozenset(
+            name
+            for name, entry in self.entries.items()
+            if any(formula.kind is not FormulaKind.NON_DIFFERENTIABLE for formula in entry.backward)
+        )
+
+    def _by_derivatives(self, entry: ResolvedEntry, degrees: Mapping[str, Degree]) -> Degree:
+        present = degrees.values()
+        if Degree.NONLINEAR in present:
+            return Degree.NONLINEAR
+        if Degree.UNKNOWN in present:
+            return Degree.UNKNOWN
+        name = str(entry.function.name)
+        linear = frozenset(argument for argument, degree in degrees.items() if degree is Degree.LINEAR)
+        zero = frozenset(n for n, degree in degrees.items() if degree is Degree.ZERO and n in self._formulas(name))
+        if any(self.is_factor(name, frozenset((argument,))) for argument in zero):
+            return Degree.ZERO  # one of the factors is
+        constant = name in self._differentiable and _filled_with_zero(entry.function, degrees)
+        if constant and all(self.vanishes(name, argument) for argument in self._formulas(name)):
+            return Degree.ZERO
+        if not linear:
+            return Degree.ZERO if zero and self.is_linear(name, zero) else Degree.CONSTANT
+        if self.added_number(entry, degrees) is not None:
+            return Degree.NONLINEAR
+        answers = [self.is_linear(name, together) for together in dict.fromkeys((linear | zero, linear))]
+        if True in answers:
+            return Degree.LINEAR
+        return Degree.UNKNOWN if None in answers else Degree.NONLINEAR
+
+    @functools.cache  # noqa: B019 (both live as long as the run)
+    def _formulas(self, name: str) -> Mapping[str, tuple[ResolvedFormula, int]]:
+        """The formulas of an operator by argument, with the place of the argument among the names of the formula."""
+        entry = self.entries[name]
+        tensors = {a.name for a in entry.function.schema.arguments if is_tensor_like(plain_type(a.type))}
+        found: dict[str, tuple[ResolvedFormula, int]] = {}
+        for formula in entry.backward:
+            if formula.kind is not FormulaKind.NON_DIFFERENTIABLE:
+                found |= {n: (formula, place) for place, n in enumerate(formula.names) if n in tensors}
+        return found
+
+    def _of_formula(self, found: tuple[ResolvedFormula, int], given: Given) -> Degree:
+        """The degree of the derivative in one argument."""
+        formula, place = found
+        if formula.tree is None:  # it has errors of its own, or is not implemented
+            return Degree.UNKNOWN
+        value = self.of(formula.tree, given)
+        if len(formula.names) > 1 and isinstance(value, tuple):
+            return flat(value[place])
+        return flat(value)
+
+    def is_linear(self, name: str, arguments: frozenset[str]) -> bool | None:
+        """Whether an operator with formulas is linear in these arguments together; None where nobody can tell.
+
+        A derivative is often made of calls of the operator itself.  So what is being proven counts as true while it is,
+        and if it turns out not to be, all that was concluded meanwhile is forgotten.
+        """
+        key = name, arguments
+        if key in self._concluded:
+            return self._concluded[key]
+        function = self.table.functions[name]
+        if arguments in function.linear or function.name.functional_name.base in ZERO_OPERATORS:
+            return True
+        self._concluded[key] = True
+        self._conclusions.add(self._concluded, key)
+        before = len(self._conclusions)
+        self._proving.add(key)
+        answer = self._prove(name, arguments)
+        self._proving.remove(key)
+        if answer is not True:
+            self._conclusions.forget(before)
+            self._concluded[key] = answer
+        return answer
+
+    def is_factor(self, name: str, arguments: frozenset[str]) -> bool:
+        """Whether the results of an operator are zero where these arguments are, whatever the others are."""
+        # What is being proven is no reason: what adds something would prove by itself that it adds nothing.
+        if (name, arguments) in self._proving or not self.is_linear(name, arguments):
+            return False
+        # A step function of another argument has the derivative zero, and may be added.
+        others = self.differentiable_arguments(name) - arguments
+        return not any(self.vanishes(name, argument) for argument in others)
+
+    def factors(self, name: str) -> tuple[tuple[str, ...], ...]:
+        """The smallest groups of arguments that make the only result of an operator zero by being zero."""
+        entry = self.entries[name]
+        schema = entry.function.schema
+        given = dict.fromkeys(_types(schema)[0], Degree.CONSTANT)
+        if len(schema.returns) != 1 or self.added_number(entry, given) is not None:
+            return ()
+        names = [argument.name for argument in schema.arguments if argument.name in self._formulas(name)]
+        found: list[tuple[str, ...]] = []
+        for count in range(1, len(names) + 1):
+            for group in itertools.combinations(names, count):
+                known = any(set(smaller) <= set(group) for smaller in found)
+                if not known and self.is_factor(name, frozenset(group)):
+                    found.append(group)
+        return tuple(found)
+
+    def _prove(self, name: str, arguments: frozenset[str]) -> bool | None:
+        if not arguments <= self.differentiable_arguments(name):
+            return False
+        # An operator that is constant almost everywhere has the derivative zero, and is not linear.
+        if all(self.vanishes(name, argument) for argument in arguments):
+            return False
+        certain = True
+        for argument, degree in self.derivatives(name, arguments).items():
+            if degree is Degree.UNKNOWN:
+                certain = False
+            elif degree not in (_INDEPENDENT if argument in arguments else _VANISHING):
+                return False
+        return True if certain else None
+
+    def differentiable_arguments(self, name: str) -> AbstractSet[str]:
+        """The arguments of an operator that have formulas."""
+        return self._formulas(name).keys()
+
+    def derivatives(self, name: str, linear: frozenset[str]) -> Mapping[str, Degree]:
+        """How the derivatives of an operator, by argument, depend on some arguments in which it is assumed linear."""
+        entry = self.entries[name]
+        differentiable = [i in entry.differentiable_outputs for i in range(len(entry.function.schema.returns))]
+        outputs = tuple(Degree.LINEAR if does else Degree.NONLINEAR for does in differentiable)
+        given = Given(inputs=dict.fromkeys(linear, Degree.LINEAR), outputs=outputs)
+        return {argument: self._of_formula(found, given) for argument, found in self._formulas(name).items()}
+
+    def vanishes(self, name: str, argument: str) -> bool:
+        """Whether the derivative in an argument is zero everywhere."""
+        key = name, argument
+        if key not in self._vanishing:
+            self._vanishing[key] = False  # of a formula that calls the operator itself
+            self._conclusions.add(self._vanishing, key)
+            self._vanishing[key] = self._of_formula(self._formulas(name)[argument], Given()) is Degree.ZERO
+        return self._vanishing[key]
+
+    def added_number(self, entry: ResolvedEntry, degrees: Mapping[str, Degree]) -> str | None:
+        """The argument that is a number, is not zero, and that no formula knows: it is added to the rest."""
+        for argument in entry.function.schema.arguments:
+            type = plain_type(argument.type)
+            inner = type.elem if isinstance(type, OptionalType) else type
+            if str(inner) != "Scalar" or degrees.get(argument.name, Degree.ZERO) is Degree.ZERO:
+                continue
+            if argument.name not in self._mentioned(str(entry.function.name)):
+                return argument.name
+        return None
+
+    @functools.cache  # noqa: B019
+    def _mentioned(self, name: str) -> frozenset[str]:
+        """The arguments that formulas of an operator name."""
+        trees = (formula.tree for formula in self.entries[name].backward if formula.tree is not None)
+        return frozenset(part.name for tree in trees for part in variables(tree))
+
+
+_INDEPENDENT = frozenset((Degree.CONSTANT, Degree.ZERO))
+_VANISHING = frozenset((Degree.LINEAR, Degree.ZERO))
+
+
+def composite_of(function: NativeFunction, composites: FunctionIndex) -> PythonFunction | None:
+    """The Python function over operators that implements an operator; None if kernels on arrays do."""
+    if function.late_bound:
+        return None
+    if not function.dispatch:
+        return composites.get(function.name.python_name)
+    found = [composites.get(str(line.kernel)) for line in function.dispatch if line.key in COMPOSITE_KEYS]
+    return found[0] if len(found) == len(function.dispatch) else None
+
+
+def by_parameter(
+    function: NativeFunction, python: PythonFunction, degrees: Mapping[str, Degree]
+) -> Mapping[str, Degree]:
+    """Degrees by argument of an operator as degrees by parameter of the Python function behind it."""
+    pairs = zip(function.schema.arguments, python.parameters or (), strict=False)
+    return {parameter.name: degrees[a.name] for a, parameter in pairs if a.name in degrees}
+
+
+def _filled_with_zero(function: NativeFunction, degrees: Mapping[str, Degree]) -> bool:
+    """Whether an operator whose result holds nothing but the numbers it is given is given zeros."""
+    numbers = [degrees[a.name] for a in function.schema.arguments if str(a.type) == "Scalar" and a.name in degrees]
+    return bool(numbers) and all(degree is Degree.ZERO for degree in numbers)
+
+
+@functools.cache
+def _types(schema: FunctionSchema) -> tuple[Mapping[str, Type], frozenset[str]]:
+    """The types of the arguments, and the names of those that have no default."""
+    arguments = schema.arguments
+    types = {argument.name: plain_type(argument.type) for argument in arguments}
+    return types, frozenset(argument.name for argument in arguments if argument.default is None)
+
+
+def _one_of(degrees: Iterable[Degree]) -> Degree:
+    """What is certain of a call, where its overloads differ."""
+    present = set(degrees) - {Degree.ZERO}
+    return present.pop() if len(present) == 1 else Degree.UNKNOWN

@@ -1,0 +1,178 @@
+"""Element-wise formulas as one loop: every step is the loop of a kernel on a block that stays in the cache.
+
+The statements of the formula remain beside it: the loop declines where it would have to broadcast, record or promote.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
+
+from codegen.formula.typed import (
+    BOOL,
+    FLOAT,
+    INT,
+    SCALAR,
+    TENSOR,
+    HelperCall,
+    Literal,
+    OperatorCall,
+    Typed,
+    TypedExpr,
+    Variable,
+    VariableKind,
+    walk,
+)
+from codegen.plan.plan import OperatorPlan, ParameterPlan
+from codegen.schema.types import OperatorName
+
+# As in kernels.hpp: what a loop has room for.
+MOST_STEPS = 16
+MOST_SLOTS = 16
+MOST_TEMPORARIES = 6
+
+_NUMBERS = frozenset((INT, FLOAT, SCALAR))
+_Key = tuple[object, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One kernel: its name, the slots of its operands, and the slot of its result."""
+
+    kernel: str
+    operands: tuple[int, ...]
+    result: int
+
+
+@dataclass(frozen=True, slots=True)
+class FusedFormula:
+    """A formula as steps, the last of which makes the result. Slots: the Tensors, the numbers, and temporaries."""
+
+    steps: tuple[Step, ...]
+    tensors: tuple[Variable, ...]
+    numbers: tuple[TypedExpr | ParameterPlan, ...]  # expressions, and parameters left at their defaults
+
+    @property
+    def gradient(self) -> int:
+        """The slot of the gradient; -1 where the formula does not read it."""
+        kinds = [tensor.kind for tensor in self.tensors]
+        return kinds.index(VariableKind.GRAD) if VariableKind.GRAD in kinds else -1
+
+
+def fuse(
+    tree: TypedExpr, operators: Mapping[OperatorName, OperatorPlan], kernels: Mapping[str, int]
+) -> FusedFormula | None:
+    """The steps of a formula that is made of element-wise kernels and of nothing else.
+
+    Args:
+        tree: the formula.
+        operators: the operators by name.
+        kernels: the native loops by the names of Python kernels and helpers, with their numbers of operands.
+    """
+    found = _Formula(operators, kernels)
+    last = found.visit(tree)
+    if last is None or not found.calls:
+        return None
+    return found.fused()
+
+
+@dataclass
+class _Formula:
+    operators: Mapping[OperatorName, OperatorPlan]
+    kernels: Mapping[str, int]
+    tensors: dict[_Key, Variable] = field(default_factory=dict)
+    numbers: dict[_Key, TypedExpr | ParameterPlan] = field(default_factory=dict)
+    calls: dict[_Key, tuple[str, tuple[_Key, ...]]] = field(default_factory=dict)  # in the order of computation
+
+    def visit(self, expr: TypedExpr) -> _Key | None:
+        """What stands for the value of a part; None if it cannot be in such a loop."""
+        if expr.type in _NUMBERS:
+            return self._number(expr)
+        if isinstance(expr, Variable) and expr.type == TENSOR:
+            key: _Key = ("tensor", expr.kind, expr.name, expr.index)
+            self.tensors.setdefault(key, expr)
+            return key
+        if isinstance(expr, HelperCall):
+            function = expr.helper.function
+            if function is None or not function.module.startswith("runtime.helpers."):
+                return None
+            operands = [value for _, value in expr.args]
+            return self._call(function.name, operands) if self.kernels.get(function.name) == len(operands) else None
+        if isinstance(expr, OperatorCall):
+            return self._operator(expr)
+        return None
+
+    def _number(self, expr: TypedExpr) -> _Key | None:
+        if any(part.type == TENSOR or part.type == BOOL for part in walk(expr)):
+            return None
+        key: _Key = ("number", _without_place(expr))
+        self.numbers.setdefault(key, expr)
+        return key
+
+    def _operator(self, expr: OperatorCall) -> _Key | None:
+        if str(expr.schema.name) == "conj":  # of real numbers, and only these come here
+            return self.visit(expr.args[0][1])
+        operator = self.operators.get(expr.schema.name)
+        if operator is None or operator.fast is None or len(operator.schema.returns) != 1:
+            return None
+        name = operator.implementation.name
+        count = self.kernels.get(name)
+        given = dict(expr.args)
+        parameters = operator.parameters
+        if count is None or any(parameter.name in given for parameter in parameters[count:]):
+            return None
+        operands: list[TypedExpr | ParameterPlan] = []
+        for parameter in parameters[:count]:
+            if parameter.type not in (TENSOR, SCALAR) or (parameter.name not in given and parameter.default is None):
+                return None
+            operands.append(given.get(parameter.name, parameter))
+        return self._call(name, operands)
+
+    def _call(self, kernel: str, operands: Sequence[TypedExpr | ParameterPlan]) -> _Key | None:
+        keys = []
+        for operand in operands:
+            if isinstance(operand, ParameterPlan):
+                key: _Key | None = ("default", operand.default)
+                self.numbers.setdefault(("default", operand.default), operand)
+            else:
+                key = self.visit(operand)
+            if key is None:
+                return None
+            keys.append(key)
+        if all(key in self.numbers for key in keys):
+            return None
+        call: _Key = ("call", kernel, *keys)
+        self.calls.setdefault(call, (kernel, tuple(keys)))
+        return call
+
+    def fused(self) -> FusedFormula | None:
+        """Slots for all values; a temporary that nobody reads any more makes room for another."""
+        slots = {key: slot for slot, key in enumerate((*self.tensors, *self.numbers))}
+        first = len(slots)
+        last_use = {key: index for index, (_, keys) in enumerate(self.calls.values()) for key in keys}
+        free: list[int] = []
+        most = first
+        steps = []
+        for index, (call, (kernel, keys)) in enumerate(self.calls.items()):
+            if free:
+                slots[call] = free.pop()
+            else:
+                slots[call] = most
+                most += 1
+            steps.append(Step(kernel, tuple(slots[key] for key in keys), slots[call]))
+            free += {slots[key] for key in keys if key in self.calls and last_use[key] == index}
+        if len(steps) > MOST_STEPS or most > MOST_SLOTS or most - first > MOST_TEMPORARIES:
+            return None
+        return FusedFormula(tuple(steps), tuple(self.tensors.values()), tuple(self.numbers.values()))
+
+
+def _without_place(part: object) -> object:
+    """An expression without its places in the text, to compare it with others."""
+    if isinstance(part, tuple):
+        return tuple(_without_place(item) for item in part)
+    if isinstance(part, Literal):
+        return type(part.value).__name__, repr(part.value)
+    if isinstance(part, Typed):
+        names = [f.name for f in fields(part) if f.name not in ("start", "end")]
+        return (type(part).__name__, *(_without_place(getattr(part, name)) for name in names))
+    return part

@@ -1,0 +1,160 @@
+"""The C++ target: entries of operators, backward Nodes, and the tables that the native core finds them by.
+
+Operators are spread over files by a hash of their base name, so that an edited entry changes one file.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from codegen.paths import Paths
+from codegen.plan.plan import OperatorPlan, Plan
+from codegen.targets.cpp.entries import EntryView
+from codegen.targets.cpp.inplace import inplace_function, inplace_view
+from codegen.targets.cpp.nodes import NodeView, node_view, why_python
+from codegen.targets.cpp.operators import NativeKernels, entry_view, has_entry
+from codegen.targets.cpp.packets import packet_choices, sign_fields
+from codegen.targets.cpp.text import LINE_HERE, Library, Needs, UnprintableError, functions_in
+from codegen.targets.environment import environment, quoted
+
+SHARDS = 16
+FOLDER = "generated/cpp"
+
+
+@dataclass
+class Shard:
+    """The contents of one file."""
+
+    needs: Needs = field(default_factory=Needs)
+    nodes: dict[str, NodeView] = field(default_factory=dict)  # by the operator's function
+    entries: list[EntryView] = field(default_factory=list)
+    left_to_python: list[tuple[str, str]] = field(default_factory=list)  # operators and Node classes, with reasons
+
+
+@dataclass
+class Coverage:
+    """What is native, and why the rest is not: reasons by the names of operators and Node classes."""
+
+    operators: dict[str, str | None] = field(default_factory=dict)
+    nodes: dict[str, str | None] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        def count(reasons: Mapping[str, str | None]) -> str:
+            return f"{sum(reason is None for reason in reasons.values())} of {len(reasons)}"
+
+        return f"{count(self.operators)} operators and {count(self.nodes)} Nodes are native"
+
+
+def emit(plan: Plan, paths: Paths) -> Iterator[tuple[str, str]]:
+    """The generated files: path below the output folder of this target, and text."""
+    env = environment(paths.templates, "cpp")
+    shards, _ = _plan_shards(plan, paths)
+    template = env.get_template("shard.cpp.j2")
+    for number, shard in enumerate(shards):
+        name = f"shard_{number:02}.cpp"
+        values = _values(shard)
+        yield name, _numbered(template.render(number=f"{number:02}", **values), name)
+    entries = sorted((entry for shard in shards for entry in shard.entries), key=lambda entry: entry.function)
+    yield "operators.hpp", env.get_template("operators.hpp.j2").render(entries=entries)
+    native = {entry.function for entry in entries}
+    yield (
+        "packets.cpp",
+        env.get_template("packets.cpp.j2").render(
+            packets=list(packet_choices(plan, native)), signs=list(sign_fields(plan, native))
+        ),
+    )
+    numbers = [f"{number:02}" for number in range(SHARDS)]
+    yield "shards.cpp", env.get_template("shards.cpp.j2").render(numbers=numbers)
+
+
+def coverage(plan: Plan, paths: Paths) -> Coverage:
+    """What of a plan is native."""
+    return _plan_shards(plan, paths)[1]
+
+
+def operator_text(operator: OperatorPlan, plan: Plan, paths: Paths) -> str:
+    """The C++ of one operator, as `explain` shows it: its Node and its entry; why there is none where there is none."""
+    shards, found = _plan_shards(plan, paths)
+    shard = shards[shard_of(operator)]
+    macros = environment(paths.templates, "cpp").get_template("parts.cpp.j2").module
+    parts = []
+    for node in operator.nodes:
+        reason = found.nodes[node.class_name]
+        if reason is not None:
+            parts.append(f"// {node.class_name} is in Python: {reason}")
+    if operator.function in shard.nodes:
+        parts.append(str(macros.node_struct(shard.nodes[operator.function])))  # type: ignore[attr-defined]
+    reason = found.operators[str(operator.name)]
+    if reason is not None:
+        parts.append(f"// {operator.name} has no entry: {reason}")
+    functions = (operator.function, inplace_function(operator))
+    parts += [str(macros.entry_function(e)) for e in shard.entries if e.function in functions]  # type: ignore[attr-defined]
+    text = "\n\n".join(part.strip("\n") for part in parts)
+    return "\n".join(line for line in text.split("\n") if line != LINE_HERE and not line.startswith("// clang-format"))
+
+
+def shard_of(operator: OperatorPlan) -> int:
+    """The number of the file that an operator goes to."""
+    return zlib.crc32(operator.name.base.encode()) % SHARDS
+
+
+def _plan_shards(plan: Plan, paths: Paths) -> tuple[Sequence[Shard], Coverage]:
+    kernels = NativeKernels.read(*paths.native_kernels)
+    helpers = functions_in(paths.native_helpers, "gradwright::helpers")
+    found = Coverage()
+    shards = [Shard() for _ in range(SHARDS)]
+    operators = {operator.name: operator for operator in plan.operators}
+    entries = frozenset(operator.function for operator in plan.operators if has_entry(operator, kernels))
+    library = Library(plan.functions, operators, entries, helpers, kernels.functors)
+    for operator in plan.operators:
+        shard = shards[shard_of(operator)]
+        for node in operator.nodes:
+            reason = why_python(operator, node)
+            if reason is None:
+                try:
+                    shard.nodes[operator.function] = node_view(operator, node, library, shard.needs)
+                except UnprintableError as error:
+                    reason = str(error)
+            found.nodes[node.class_name] = reason
+            if reason is not None:
+                shard.left_to_python.append((node.class_name, reason))
+        if operator.function in library.entries:
+            own = shard.nodes.get(operator.function)
+            shard.entries.append(entry_view(operator, own, kernels, shard.needs))
+            function = inplace_function(operator)
+            if function is not None:
+                shard.entries.append(inplace_view(operator, function, own, kernels, shard.needs))
+        reason = found.operators[str(operator.name)] = _why_no_entry(operator, library)
+        if reason is not None:
+            shard.left_to_python.append((str(operator.name), reason))
+    return shards, found
+
+
+def _why_no_entry(operator: OperatorPlan, library: Library) -> str | None:
+    if operator.function in library.entries:
+        return None
+    if operator.kind != "kernel":
+        return {"implicit": "traced through", "explicit": "made of operators"}.get(operator.kind, "bound late")
+    return "its arguments take the general path"
+
+
+def _values(shard: Shard) -> Mapping[str, object]:
+    names = sorted(shard.needs.names.items())
+    return {
+        "nodes": shard.nodes,
+        "entries": shard.entries,
+        "left_to_python": [(quoted(name), quoted(reason)) for name, reason in shard.left_to_python],
+        "names": [(name, quoted(module), quoted(attribute)) for name, (module, attribute) in names],
+        "constants": [(name, quoted(text)) for name, text in sorted(shard.needs.constants.items())],
+    }
+
+
+def _numbered(text: str, name: str) -> str:
+    """The text with the marks that lead back into the file itself filled in."""
+    lines = text.split("\n")
+    for index, line in enumerate(lines):
+        if line == LINE_HERE:
+            lines[index] = f"#line {index + 2} {quoted(f'{FOLDER}/{name}')}"
+    return "\n".join(lines)

@@ -1,0 +1,177 @@
+"""Type stubs: the packets, and the methods that generation adds to Tensor."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from jinja2 import Environment
+
+from codegen.formula.typed import plain_type
+from codegen.names import python
+from codegen.plan.plan import OperatorPlan, ParameterPlan, Plan
+from codegen.schema.types import FunctionSchema, ListType, OptionalType, Type
+from codegen.targets.python.operators import sign_views
+from codegen.targets.python.text import default_text
+
+_TYPES = {
+    "Tensor": "Tensor",
+    "int": "int",
+    "float": "float",
+    "bool": "bool",
+    "str": "str",
+    "Scalar": "Scalar",
+    "ScalarType": "DType | type",
+    "Generator": "Generator",
+    "Device": "Device | str",
+    "Layout": "Layout",
+    "MemoryFormat": "MemoryFormat",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionStub:
+    """One signature of a packet or method; `overload` says that there are several."""
+
+    name: str
+    parameters: str
+    returns: str
+    overload: bool
+
+
+@dataclass(frozen=True, slots=True)
+class SignStub:
+    """A Python sign."""
+
+    name: str
+    parameters: str
+    ignore: str
+
+
+def emit(plan: Plan, env: Environment) -> Iterator[tuple[str, str]]:
+    """packets.pyi and _methods.pyi."""
+    functions = _function_stubs(plan)
+    methods = _method_stubs(plan)
+    yield (
+        "packets.pyi",
+        env.get_template("packets.pyi.j2").render(functions=functions, names=sorted({f.name for f in functions})),
+    )
+    yield "_methods.pyi", env.get_template("methods.pyi.j2").render(methods=methods, signs=_sign_stubs(plan))
+
+
+def python_type(type: Type, argument: bool = True) -> str:
+    """A schema type as a Python annotation."""
+    if isinstance(type, OptionalType):
+        return f"{python_type(type.elem, argument)} | None"
+    if isinstance(type, ListType):
+        if not argument:
+            return f"tuple[{python_type(type.elem, argument)}, ...]"
+        elem = python_type(type.elem)
+        return f"int | Sequence[{elem}]" if elem == "int" else f"Sequence[{elem}]"
+    return _TYPES.get(str(type), "object")
+
+
+def _returns(schema: FunctionSchema) -> str:
+    types = [python_type(plain_type(result.type), argument=False) for result in schema.returns]
+    if not types:
+        return "None"
+    if len(types) == 1:
+        return types[0]
+    names = [result.name for result in schema.returns]
+    return f"tuple[{', '.join(types)}]" if None in names else "Any"
+
+
+def _parameter(parameter: ParameterPlan) -> str:
+    text = f"{python(parameter.name)}: {python_type(parameter.type)}"
+    return text if parameter.default is None else f"{text} = {_shown_default(parameter)}"
+
+
+def _shown_default(parameter: ParameterPlan) -> str:
+    text = default_text(parameter)
+    named = text.startswith("dtypes.") or (text == "None" and parameter.default != "None")
+    return "..." if named or len(text) > 20 else text
+
+
+def _parameters(parameters: Sequence[ParameterPlan], extra: Sequence[str]) -> str:
+    parts = [_parameter(parameter) for parameter in parameters if not parameter.keyword_only]
+    keywords = [*(_parameter(parameter) for parameter in parameters if parameter.keyword_only), *extra]
+    if keywords:
+        parts += ["*", *keywords]
+    return ", ".join(parts)
+
+
+def _spread_parameters(parameters: Sequence[ParameterPlan], extra: Sequence[str]) -> str | None:
+    """`view(self, *size: int)`, where a packet takes ints without brackets."""
+    positional = [p for p in parameters if not p.keyword_only]
+    start = 1 if positional and str(positional[0].type) == "Tensor" else 0
+    if len(positional) != start + 1 or str(positional[start].type).rstrip("?") != "int[]":
+        return None
+    head = [_parameter(parameter) for parameter in positional[:start]]
+    keywords = [*(_parameter(parameter) for parameter in parameters if parameter.keyword_only), *extra]
+    return ", ".join([*head, f"*{python(positional[start].name)}: int", *keywords])
+
+
+def _extra(operator: OperatorPlan) -> list[str]:
+    extra = []
+    if operator.out is not None:
+        out = "Tensor" if len(operator.schema.returns) == 1 else "Sequence[Tensor]"
+        extra.append(f"out: {out} | None = None")
+    if operator.schema.is_factory:
+        extra.append("requires_grad: bool = False")
+    return extra
+
+
+def _signatures(operator: OperatorPlan, functional: bool) -> list[str]:
+    extra = _extra(operator) if functional else []
+    found = [_parameters(operator.parameters, extra)]
+    spread = _spread_parameters(operator.parameters, extra)
+    return found if spread is None else [*found, spread]
+
+
+def _function_stubs(plan: Plan) -> list[FunctionStub]:
+    grouped: dict[str, list[tuple[str, str]]] = {}
+    for operator in plan.operators:
+        for parameters in _signatures(operator, functional=True):
+            grouped.setdefault(python(operator.name.base), []).append((parameters, _returns(operator.schema)))
+    for operator in plan.operators:
+        if operator.inplace is not None:
+            for parameters in _signatures(operator, functional=False):
+                grouped.setdefault(operator.inplace.base, []).append((parameters, "Tensor"))
+    return _stubs(grouped)
+
+
+def _method_stubs(plan: Plan) -> list[FunctionStub]:
+    grouped: dict[str, list[tuple[str, str]]] = {}
+
+    def add(name: str, operator: OperatorPlan, returns: str, functional: bool) -> None:
+        for parameters in _signatures(operator, functional):
+            parts = parameters.split(", ")
+            if "self: Tensor" in parts:
+                parts.remove("self: Tensor")
+                grouped.setdefault(python(name), []).append((", ".join(["self", *parts]), returns))
+
+    methods = {packet.base for packet in plan.packets if packet.is_method}
+    for operator in plan.operators:
+        if operator.name.base in methods:
+            add(operator.name.base, operator, _returns(operator.schema), functional=True)
+    for operator in plan.operators:
+        if operator.inplace is not None:
+            add(operator.inplace.base, operator, "Tensor", functional=False)
+    return _stubs(grouped)
+
+
+def _stubs(grouped: dict[str, list[tuple[str, str]]]) -> list[FunctionStub]:
+    stubs = []
+    for name, signatures in sorted(grouped.items()):
+        distinct = list(dict.fromkeys(signatures))
+        stubs += [FunctionStub(name, parameters, returns, len(distinct) > 1) for parameters, returns in distinct]
+    return stubs
+
+
+def _sign_stubs(plan: Plan) -> list[SignStub]:
+    stubs = []
+    for sign in sign_views(plan):
+        ignore = "  # type: ignore[override]" if sign.dunder in ("__eq__", "__ne__") else ""
+        parameters = "self" if sign.kind in ("unary", "inverted") else "self, other: Tensor | Scalar"
+        stubs.append(SignStub(sign.dunder, parameters, ignore))
+    return stubs

@@ -1,0 +1,136 @@
+"""The Python target: Node classes, operators, packets, methods, the registry."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+from codegen.names import FunctionNames
+from codegen.plan.plan import OperatorPlan, Plan
+from codegen.read.model import DTYPE_KINDS
+from codegen.targets.docs import target as docs
+from codegen.targets.environment import environment
+from codegen.targets.python import stubs
+from codegen.targets.python.nodes import NodeView, node_view
+from codegen.targets.python.operators import SignView, operator_view, packet_views, sign_views
+from codegen.targets.python.text import PythonPrinter, import_lines, module_alias
+
+
+def emit(plan: Plan, templates: Path) -> Iterator[tuple[str, str]]:
+    """The generated files: path below the output folder, and text."""
+    env = environment(templates, "python")
+
+    def render(template: str, **values: Any) -> str:
+        return env.get_template(template).render(**values)
+
+    node_printer, forward_printer = PythonPrinter(plan.functions), PythonPrinter(plan.functions, in_method=False)
+    nodes = [view for operator in plan.operators for view in _nodes(operator, node_printer)]
+    signs = sign_views(plan)
+    operators = [
+        _operator(operator, forward_printer, [sign for sign in signs if sign.tensor == operator.function])
+        for operator in plan.operators
+    ]
+    packets = packet_views(plan)
+    names = {packet.base: packet.identifier for packet in packets}
+    yield "nodes.py", render("nodes.py.j2", nodes=nodes, imports=import_lines(node_printer.modules))
+    yield (
+        "operators.py",
+        render(
+            "operators.py.j2",
+            operators=operators,
+            imports=import_lines(_modules(plan) | forward_printer.modules),
+        ),
+    )
+    yield "packets.py", render("packets.py.j2", packets=packets)
+    sign_fields = [
+        {
+            **_fields(sign),
+            "packet": names[sign.packet],
+            "general": "swapped" if sign.kind == "swapped" else "foreign_operand",
+        }
+        for sign in signs
+    ]
+    texts = {packet.base: packet for packet in packets}
+    positions = _self_positions(plan)
+    methods = [
+        (base, names[base], positions.get(base, 0), texts[base].method) for base in _method_names(plan) if base in texts
+    ]
+    yield "methods.py", render("methods.py.j2", signs=sign_fields, methods=methods)
+    yield "registry.py", render("registry.py.j2", operators=[_registry_entry(operator) for operator in plan.operators])
+    yield "__init__.py", render("init.py.j2")
+    yield from stubs.emit(plan, env)
+    yield from docs.emit(plan, templates)
+
+
+def _fields(view: Any) -> Mapping[str, Any]:
+    return {name: getattr(view, name) for name in view.__slots__}
+
+
+def _nodes(operator: OperatorPlan, printer: PythonPrinter) -> Iterator[NodeView]:
+    if operator.node is not None:
+        yield node_view(operator, operator.node, operator.function, printer)
+    if operator.inplace_node is not None and operator.inplace_function is not None:
+        yield node_view(operator, operator.inplace_node, operator.inplace_function, printer)
+    for key, node in operator.keyed_nodes:
+        yield node_view(operator, node, f"{operator.function}_{key}", printer)
+
+
+def _modules(plan: Plan) -> set[str]:
+    return {function.module for operator in plan.operators for _, function in operator.implementations}
+
+
+def _operator(operator: OperatorPlan, printer: PythonPrinter, signs: Sequence[SignView] = ()) -> SimpleNamespace:
+    view = operator_view(operator, printer, signs)
+    kernel = None
+    if operator.fast is not None:
+        function = operator.implementation
+        kernel = f"{module_alias(function.module)}.{function.name}"
+    return SimpleNamespace(**_fields(view), kernel=kernel)
+
+
+def _method_names(plan: Plan) -> list[str]:
+    names = [packet.base for packet in plan.packets if packet.is_method]
+    names += [o.inplace.base for o in plan.operators if o.inplace is not None and o.parameters[0].name == "self"]
+    return list(dict.fromkeys(names))
+
+
+def _self_positions(plan: Plan) -> dict[str, int]:
+    """Where `self` stands among the arguments: `x.where(condition, y)` is `where(condition, x, y)`."""
+    positions: dict[str, int] = {}
+    for operator in plan.operators:
+        names = [parameter.name for parameter in operator.parameters]
+        if "method" in operator.source.variants and "self" in names:
+            positions.setdefault(operator.name.base, names.index("self"))
+    return positions
+
+
+def _registry_entry(operator: OperatorPlan) -> SimpleNamespace:
+    source = operator.source
+    return SimpleNamespace(
+        name=str(operator.name),
+        schema=str(operator.schema),
+        function=operator.function,
+        differentiable=operator.differentiable,
+        composite=operator.kind == "implicit",
+        node=None if operator.node is None else repr(operator.node.class_name),
+        inplace=None if operator.inplace is None else repr(str(operator.inplace)),
+        out=None if operator.out is None else repr(str(operator.out)),
+        forward=operator.forward is not None,
+        pointwise="pointwise" in source.tags,
+        random="nondeterministic_seeded" in source.tags,
+        dtypes=DTYPE_KINDS if source.dtypes is None else source.dtypes.kinds,
+        samples=[repr(sample) for sample in operator.samples],
+    )
+
+
+def operator_text(operator: OperatorPlan, functions: FunctionNames, templates: Path) -> str:
+    """The generated code of one operator, as `explain` shows it: its Node and its callable."""
+    env = environment(templates, "python")
+    macros = env.get_template("parts.py.j2").module
+    nodes = _nodes(operator, PythonPrinter(functions))
+    parts = [str(macros.node_class(node)) for node in nodes]  # type: ignore[attr-defined]
+    view = _operator(operator, PythonPrinter(functions, in_method=False))
+    parts.append(str(macros.operator(view)))  # type: ignore[attr-defined]
+    return "\n\n\n".join(part.strip("\n") for part in parts)

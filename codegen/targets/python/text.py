@@ -1,0 +1,263 @@
+"""How Python spells formulas, defaults and parameter lists."""
+
+from __future__ import annotations
+
+import ast
+import functools
+from collections.abc import Callable, Iterable
+
+from codegen.formula.typed import (
+    BOOL,
+    INT,
+    TENSOR,
+    Arithmetic,
+    Conditional,
+    Element,
+    HelperCall,
+    Intrinsic,
+    ListDisplay,
+    Literal,
+    Mapped,
+    OperatorCall,
+    TupleDisplay,
+    TypedExpr,
+    Variable,
+    VariableKind,
+)
+from codegen.names import FunctionNames, argument, local, python
+from codegen.plan.plan import ParameterPlan
+
+_INTRINSICS = {
+    "sizes": "{0}._array.shape",
+    "strides": "{0}.stride()",
+    "storage_offset": "{0}.storage_offset()",
+    "dim": "{0}._array.ndim",
+    "numel": "{0}._array.size",
+    "scalar_type": "{0}.dtype",
+    "options": "{0}.dtype",
+    "is_complex": "({0}._array.dtype.kind == 'c')",
+    "is_contiguous": "{0}._array.flags.c_contiguous",
+    "is_floating_point": "{0}.is_floating_point()",
+    "defined": "({0} is not None)",
+    "length": "len({0})",
+    "to_float": "float({0})",
+    "to_int": "int({0})",
+    "number_is_complex": "isinstance({0}, complex)",
+    "number_is_float": "isinstance({0}, float)",
+    "conjugate": "{0}.conjugate()",
+    "to_complex": "complex({0})",
+    "layout": "{0}.layout",
+    "device": "{0}.device",
+    "blocksize": "None",
+    "memory_format": "None",
+    "geometry": "Geometry({0})",
+    "info": "({0}._array.shape, {0}._array.dtype)",
+    "zeros": "zeros_of({0})",
+    "requires_grad": "{0}.requires_grad",
+    "list_sizes": "[each._array.shape for each in {0}]",
+    "list_dtypes": "[each.dtype for each in {0}]",
+    "repeat": "(({0},) * {1})",
+    "grad_enabled": "grad_mode.enabled",
+    "sqrt": "math.sqrt({0})",
+    "exp": "math.exp({0})",
+    "log": "math.log({0})",
+}
+_OPERATORS = {"&&": "and", "||": "or"}
+_ENUMS = {"Mean": "1", "Sum": "2", "None": "None", "contiguous_format": "None"}
+
+
+def import_lines(modules: Iterable[str]) -> list[str]:
+    """Imports of modules under the names that generated code has for them."""
+    return [f"from {m.rpartition('.')[0]} import {m.rpartition('.')[2]} as {module_alias(m)}" for m in sorted(modules)]
+
+
+def module_alias(module: str) -> str:
+    """`runtime.kernels.arithmetic` is `arithmetic_kernels` in generated code."""
+    package, _, name = module.rpartition(".")
+    return f"{name}_{package.rpartition('.')[2]}"
+
+
+class PythonPrinter:
+    """Prints typed trees.
+
+    Args:
+        functions: the names of operators' functions.
+        in_method: arguments have other names there.
+        result: gives the text of a result, which is a variable under its own name otherwise.
+    """
+
+    def __init__(
+        self, functions: FunctionNames, in_method: bool = True, result: Callable[[int], str] | None = None
+    ) -> None:
+        self.rename = local if in_method else argument
+        self.functions = functions
+        self.result = result
+        self.modules: set[str] = set()
+
+    def print(self, expr: TypedExpr) -> str:
+        match expr:
+            case Variable():
+                return self.variable(expr)
+            case Literal():
+                return repr(expr.value)
+            case OperatorCall() if str(expr.schema.name) == "conj" and isinstance(expr.args[0][1], Variable):
+                # Most Tensors are real, and for these it is nothing: not even a call.
+                name = self.print(expr.args[0][1])
+                conj = self.functions[expr.schema.name]
+                return f"({name} if {name}._array.dtype.kind != 'c' else ops.{conj}({name}))"
+            case OperatorCall():
+                return f"ops.{self.functions[expr.schema.name]}({self.arguments(expr)})"
+            case HelperCall():
+                values = ", ".join(self.print(value) for _, value in expr.args)
+                function = expr.helper.function
+                if function is None:
+                    return f"missing_helper({str(expr.helper.name)!r}{', ' if values else ''}{values})"
+                self.modules.add(function.module)
+                return f"{module_alias(function.module)}.{function.name}({values})"
+            case Intrinsic(name="device_is"):
+                return f"({self.print(expr.args[0])}.type == {expr.spelling!r})"
+            case Intrinsic():
+                return _INTRINSICS[expr.name].format(*(self.print(arg) for arg in expr.args))
+            case Arithmetic():
+                return self.arithmetic(expr)
+            case Conditional():
+                return f"({self.print(expr.then)} if {self.print(expr.test)} else {self.print(expr.orelse)})"
+            case ListDisplay():
+                inside = ", ".join(self.print(item) for item in expr.items)
+                tensors = any(item.type == TENSOR for item in expr.items)
+                return f"[{inside}]" if tensors else f"({inside}{',' if len(expr.items) == 1 else ''})"
+            case TupleDisplay():
+                return f"({', '.join(self.print(item) for item in expr.items)},)"
+            case Mapped():
+                return self.mapped(expr)
+            case Element():
+                return f"{self.print(expr.receiver)}[{self.print(expr.index)}]"
+
+    def variable(self, expr: Variable) -> str:
+        match expr.kind:
+            case VariableKind.GRAD:
+                return f"grad_{expr.index}"
+            case VariableKind.GRADS:
+                return "grads"
+            case VariableKind.MASK:
+                return "mask"
+            case VariableKind.RETAIN:
+                return "True"
+            case VariableKind.TANGENT:
+                return f"{self.rename(expr.name)}_t"
+            case VariableKind.OUTPUT if self.result is not None:
+                return self.result(expr.index)
+            case _:
+                return self.rename(expr.name)
+
+    def mapped(self, expr: Mapped) -> str:
+        source, body = self.print(expr.source), self.print(expr.body)
+        parameter = self.rename(expr.parameter)
+        if not expr.by_index:
+            return f"tuple([{body} for {parameter} in {source}])"
+        # What comes in for an element may be undefined: its gradient is, then, too.
+        return f"[None if each is None else {body} for {parameter}, each in enumerate({source})]"
+
+    def arguments(self, expr: OperatorCall) -> str:
+        positional = [argument.name for argument in expr.schema.positional]
+        parts = []
+        for number, (name, value) in enumerate(expr.args):
+            text = self.print(value)
+            in_place = number < len(positional) and positional[number] == name
+            parts.append(text if in_place else f"{python(name)}={text}")
+        return ", ".join(parts)
+
+    def arithmetic(self, expr: Arithmetic) -> str:
+        parts = [self.print(operand) for operand in expr.operands]
+        if len(parts) == 1:
+            return f"(not {parts[0]})" if expr.op == "!" else f"(-{parts[0]})"
+        op = _OPERATORS.get(expr.op, expr.op)
+        if op == "/" and all(operand.type in (INT, BOOL) for operand in expr.operands):
+            op = "//"
+        return f"({parts[0]} {op} {parts[1]})"
+
+
+@functools.cache
+def _literal(text: str) -> object:
+    """The value of a literal; None for a name."""
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, SyntaxError):
+        return None
+
+
+def default_text(parameter: ParameterPlan) -> str:
+    """A schema's default as Python: `[0, 1]` is a tuple, `0` for an `int[2]` is `(0, 0)`."""
+    text = parameter.default
+    assert text is not None
+    if str(parameter.type).rstrip("?") == "ScalarType" and text != "None":
+        return f"dtypes.{text}"
+    if text in _ENUMS:
+        return _ENUMS[text]
+    if text in ("True", "False"):
+        return text
+    value = _literal(text)
+    if value is None:
+        return repr(text)
+    if isinstance(value, list):
+        return repr(tuple(value))
+    if str(parameter.type).startswith("int[") and isinstance(value, int):
+        return repr((value,) * (parameter.size or 1))
+    return repr(value)
+
+
+def signature(
+    parameters: tuple[ParameterPlan, ...],
+    out: str | None = None,
+    required: bool = True,
+    spelled: Callable[[str], str] = argument,
+    absent: frozenset[str] = frozenset(),
+) -> str:
+    """A parameter list; `out` names a last keyword-only parameter, with its default.
+
+    `required`: whether parameters without a default have to be given; else they are None where they are not.
+    `spelled` gives the names; `absent`: parameters with a default that are `absent` where they are not given.
+    """
+    parts = []
+    starred = False
+    for parameter in parameters:
+        if parameter.keyword_only and not starred:
+            parts.append("*")
+            starred = True
+        name = spelled(parameter.name)
+        if parameter.default is None:
+            parts.append(name if required else f"{name}=None")
+        elif parameter.name in absent:
+            parts.append(f"{name}=absent")
+        else:
+            parts.append(f"{name}={default_text(parameter)}")
+    if out is not None:
+        parts += [out] if starred else ["*", out]
+    return ", ".join(parts)
+
+
+def forwarded(parameters: tuple[ParameterPlan, ...], absent: frozenset[str] = frozenset(), exact: bool = False) -> str:
+    """The arguments that pass parameters on, keyword-only ones under their names in Python.
+
+    Those that may be `absent` are passed by their default. `exact`: under the names of the schema, which may be no
+    Python names.
+    """
+    parts = []
+    for parameter in parameters:
+        name, text = parameter.name, argument(parameter.name)
+        if name in absent and parameter.default is not None:
+            text = f"{default_text(parameter)} if {text} is absent else {text}"
+        if parameter.keyword_only:
+            text = f"**{{{name!r}: {text}}}" if exact and python(name) != name else f"{python(name)}={text}"
+        parts.append(text)
+    return ", ".join(parts)
+
+
+def plain(parameters: tuple[ParameterPlan, ...]) -> str:
+    """The parameters' values, in the schema's order."""
+    return ", ".join(argument(parameter.name) for parameter in parameters)
+
+
+def tuple_of(parts: list[str]) -> str:
+    """A tuple display."""
+    return f"({', '.join(parts)}{',' if len(parts) == 1 else ''})"
