@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from codegen.paths import Paths
-from codegen.plan.plan import OperatorPlan, Plan, SavedVariable
+from codegen.plan.operator import OperatorPlan
+from codegen.plan.plan import Plan
+from codegen.plan.saved import SavedVariable
 from codegen.targets.cpp import target as cpp
 from codegen.targets.python import target as python
 

@@ -42,7 +42,7 @@ def plan_layout(function: NativeFunction, kind: str) -> LayoutPlan | None:
 def layout_rule(function: NativeFunction) -> Layout:
     """The rule that the entry names, or what follows from its schema."""
     default = "iterated" if "pointwise" in function.tags else "contiguous"
-    return function.layout or Layout(default, None, function.text.span(0, 1))
+    return function.layout or Layout(default, None, function.text)
 
 
 def tensor_arguments(schema: FunctionSchema) -> tuple[str, ...]:

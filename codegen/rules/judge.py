@@ -25,7 +25,7 @@ from codegen.formula.typed import (
     plain_type,
     walk,
 )
-from codegen.plan.plan import saved_names
+from codegen.plan.saved import saved_names
 from codegen.read.model import FormulaKind
 from codegen.rules import derivatives as check_derivatives
 from codegen.rules.linear.formulas import Linearity

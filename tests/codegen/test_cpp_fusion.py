@@ -6,7 +6,7 @@ import pytest
 
 from codegen.paths import project_paths
 from codegen.pipeline import analyze
-from codegen.plan.plan import OperatorPlan
+from codegen.plan.operator import OperatorPlan
 from codegen.targets.cpp.fusion import MOST_TEMPORARIES, FusedFormula, Step, fuse
 from codegen.targets.cpp.operators import NativeKernels
 from codegen.targets.cpp.target import operator_text

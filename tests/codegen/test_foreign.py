@@ -10,7 +10,7 @@ import pytest
 from codegen.formula.typed import HelperCall, walk
 from codegen.paths import Paths
 from codegen.pipeline import Result, analyze, judgement
-from codegen.plan.plan import OperatorPlan
+from codegen.plan.operator import OperatorPlan
 
 OWN = """\
 - func: neg(Tensor self) -> Tensor

@@ -10,7 +10,8 @@ import pytest
 from codegen.formula.typed import Variable, VariableKind, walk
 from codegen.paths import Paths
 from codegen.pipeline import Result, emit
-from codegen.plan.plan import NodePlan, Plan
+from codegen.plan.node import NodePlan
+from codegen.plan.plan import Plan
 from codegen.words import COMPOSITE_KEYS, CPU_ORDER
 from runtime import ones
 from runtime.base.keys import COMPOSITES, CPU, KEYS

@@ -19,7 +19,7 @@ import runtime
 from codegen.formula.typed import SCALAR, TENSOR
 from codegen.paths import project_paths
 from codegen.pipeline import analyze
-from codegen.plan.plan import OperatorPlan
+from codegen.plan.operator import OperatorPlan
 from codegen.targets.cpp.fusion import fuse
 from codegen.targets.cpp.operators import NativeKernels, has_entry, native_kernel
 from runtime import native

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from codegen.names import cpp, python
-from codegen.plan.plan import OperatorPlan
+from codegen.plan.operator import OperatorPlan
 from codegen.targets.cpp.text import Statements, wrapped
 from codegen.targets.environment import quoted
 

@@ -23,7 +23,7 @@ from codegen.formula.typed import (
     VariableKind,
     walk,
 )
-from codegen.plan.plan import OperatorPlan, ParameterPlan
+from codegen.plan.operator import OperatorPlan, ParameterPlan
 from codegen.schema.types import OperatorName
 
 # As in kernels.hpp: what a loop has room for.

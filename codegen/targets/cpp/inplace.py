@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from codegen.names import cpp
-from codegen.plan.plan import OperatorPlan
+from codegen.plan.operator import OperatorPlan
 from codegen.targets.cpp.entries import EntryView
 from codegen.targets.cpp.nodes import NodeView
 from codegen.targets.cpp.operators import KernelEntry, NativeKernels, loop_template

@@ -9,7 +9,8 @@ from pathlib import Path
 
 from codegen.formula.typed import SCALAR
 from codegen.names import cpp
-from codegen.plan.plan import FactoryDtype, FastPath, OperatorPlan, ParameterPlan
+from codegen.plan.operator import OperatorPlan, ParameterPlan
+from codegen.plan.straight import FactoryDtype, FastPath
 from codegen.targets.cpp.entries import PLAIN_TESTS, CompositeEntry, Entry, EntryView, limit_tests
 from codegen.targets.cpp.nodes import NodeView
 from codegen.targets.cpp.text import Functions, Needs, functions_in, inside

@@ -10,7 +10,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from codegen.paths import Paths
-from codegen.plan.plan import OperatorPlan, Plan
+from codegen.plan.operator import OperatorPlan
+from codegen.plan.plan import Plan
 from codegen.targets.cpp.entries import EntryView
 from codegen.targets.cpp.inplace import inplace_function, inplace_view
 from codegen.targets.cpp.nodes import NodeView, node_view, why_python

@@ -28,7 +28,7 @@ from codegen.formula.typed import (
     VariableKind,
 )
 from codegen.names import FunctionNames, cpp, python
-from codegen.plan.plan import OperatorPlan, ParameterPlan
+from codegen.plan.operator import OperatorPlan, ParameterPlan
 from codegen.schema.types import OperatorName
 from codegen.source import Text
 from codegen.targets.environment import quoted

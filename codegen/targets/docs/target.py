@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from codegen.paths import Paths
-from codegen.plan.plan import OperatorPlan, Plan
+from codegen.plan.operator import OperatorPlan
+from codegen.plan.plan import Plan
 from codegen.rules.judge import Section
 from codegen.targets.environment import environment
 

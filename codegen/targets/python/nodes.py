@@ -6,7 +6,9 @@ from dataclasses import dataclass
 
 from codegen.formula.typed import VariableKind, walk
 from codegen.names import FunctionNames, argument, local, slot
-from codegen.plan.plan import EdgePlan, GradientPlan, NodePlan, OperatorPlan, ParameterPlan, SavedVariable
+from codegen.plan.node import EdgePlan, GradientPlan, NodePlan
+from codegen.plan.operator import OperatorPlan, ParameterPlan
+from codegen.plan.saved import SavedVariable
 from codegen.targets.python.text import PythonPrinter, plain, tuple_of
 
 

@@ -8,16 +8,12 @@ from dataclasses import dataclass
 from codegen.formula.typed import Variable, VariableKind, walk
 from codegen.names import argument, python
 from codegen.names import packet as packet_name
+from codegen.plan.forward import ForwardPlan
 from codegen.plan.layout import LayoutPlan
-from codegen.plan.plan import (
-    FactoryDtype,
-    FastPath,
-    ForwardPlan,
-    OperatorPlan,
-    PacketPlan,
-    ParameterPlan,
-    Plan,
-)
+from codegen.plan.operator import OperatorPlan, ParameterPlan
+from codegen.plan.packet import PacketPlan
+from codegen.plan.plan import Plan
+from codegen.plan.straight import FactoryDtype, FastPath
 from codegen.schema.types import OperatorName
 from codegen.targets.python.nodes import differentiable, record_lines
 from codegen.targets.python.text import (

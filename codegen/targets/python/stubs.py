@@ -9,7 +9,8 @@ from jinja2 import Environment
 
 from codegen.formula.typed import plain_type
 from codegen.names import python
-from codegen.plan.plan import OperatorPlan, ParameterPlan, Plan
+from codegen.plan.operator import OperatorPlan, ParameterPlan
+from codegen.plan.plan import Plan
 from codegen.schema.types import FunctionSchema, ListType, OptionalType, Type
 from codegen.targets.python.operators import sign_views
 from codegen.targets.python.text import default_text

@@ -8,7 +8,8 @@ from types import SimpleNamespace
 from typing import Any
 
 from codegen.names import FunctionNames
-from codegen.plan.plan import OperatorPlan, Plan
+from codegen.plan.operator import OperatorPlan
+from codegen.plan.plan import Plan
 from codegen.read.model import DTYPE_KINDS
 from codegen.targets.docs import target as docs
 from codegen.targets.environment import environment

@@ -25,7 +25,7 @@ from codegen.formula.typed import (
     VariableKind,
 )
 from codegen.names import FunctionNames, argument, local, python
-from codegen.plan.plan import ParameterPlan
+from codegen.plan.operator import ParameterPlan
 
 _INTRINSICS = {
     "sizes": "{0}._array.shape",

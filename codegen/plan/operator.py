@@ -1,0 +1,239 @@
+"""Plans of operators: everything a target needs to know about one overload, in no target's language."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from codegen.bind.entries import ResolvedEntry
+from codegen.bind.python_source import FunctionIndex, PythonFunction
+from codegen.formula.typed import (
+    is_tensor_like,
+    plain_type,
+)
+from codegen.names import FunctionNames
+from codegen.plan.batching import BatchingPlan, plan_batching
+from codegen.plan.forward import ForwardPlan
+from codegen.plan.layout import LayoutPlan, plan_layout
+from codegen.plan.node import NodePlan
+from codegen.plan.straight import FastPath, plan_fast_path
+from codegen.read.model import FormulaKind, NativeFunction, Promotion
+from codegen.read.sampling import samples_of
+from codegen.rules.operators import values_used
+from codegen.schema.types import (
+    Argument,
+    FunctionSchema,
+    ListType,
+    OperatorName,
+    OptionalType,
+    Type,
+)
+from codegen.words import COMPOSITE_KEYS, CPU_ORDER
+
+
+@dataclass(frozen=True, slots=True)
+class ParameterPlan:
+    """A parameter of an operator's callable; `default` is the schema's text or None."""
+
+    name: str
+    type: Type
+    size: int | None
+    default: str | None
+    keyword_only: bool
+    is_placement: bool
+
+
+@dataclass(frozen=True, slots=True)
+class OperatorPlan:
+    """One overload.  `kind`: `kernel` (function on arrays), `implicit`, `explicit` (composite functions on
+    Tensors), `declared` (none: a call fails).  Of the implementations the first one serves the CPU, where one does.
+    """
+
+    name: OperatorName
+    schema: FunctionSchema
+    function: str
+    parameters: tuple[ParameterPlan, ...]
+    kind: str
+    implementations: tuple[tuple[str, PythonFunction], ...]
+    promotion: Promotion | None
+    fast: FastPath | None
+    node: NodePlan | None
+    inplace_node: NodePlan | None  # where the in-place variant has formulas of its own
+    forward: ForwardPlan | None
+    view: str | None  # "single", "multi"
+    inplace: OperatorName | None
+    out: OperatorName | None
+    inplace_function: str | None
+    out_function: str | None
+    returns_list: bool
+    saves_self: bool
+    never_differentiable: bool  # its entry says so: results simply have no gradient
+    samples: tuple[str, ...]
+    formula_texts: tuple[str, ...]
+    source: NativeFunction
+    batching: BatchingPlan | None = None
+    in_float32: bool = False  # half precision is computed in float32, and the results are rounded once
+    numbers: tuple[tuple[str, str], ...] = ()  # its Scalars and what becomes of them, one of NUMBER_KINDS
+    exclusive: bool = False  # what is written may lie in the memory of no argument, not even in the same places
+    out_dtype: str = "exact"  # which dtypes `out=` may have: one of OUT_DTYPES
+    layout: LayoutPlan | None = None  # how results lie in memory; None where no kernel makes memory for them
+    keyed_nodes: tuple[tuple[str, NodePlan], ...] = ()  # of autograd keys that have formulas of their own
+    unimplemented: tuple[tuple[str, str], ...] = ()  # arguments whose derivative is not implemented, and what it is of
+    factors: tuple[tuple[str, ...], ...] = ()  # groups of arguments that make the result zero by being zero
+
+    @property
+    def nodes(self) -> tuple[NodePlan, ...]:
+        """All of its Nodes."""
+        own = (node for node in (self.node, self.inplace_node) if node is not None)
+        return (*own, *(node for _, node in self.keyed_nodes))
+
+    def may_lack_gradient(self, node: NodePlan) -> bool:
+        """Whether a result may have a dtype without gradients though an argument has them.
+
+        A call may have asked for it; or elements of several Tensors move into what has the dtype of the first one.
+        """
+        if any(str(parameter.type).startswith("ScalarType") for parameter in self.parameters):
+            return True
+        moves = self.kind == "kernel" and self.promotion is None and not self.in_float32
+        return moves and sum(not edge.is_list for edge in node.edges) > 1
+
+    @property
+    def differentiable(self) -> bool:
+        return self.node is not None
+
+    @property
+    def implementation(self) -> PythonFunction:
+        return self.implementations[0][1]
+
+
+def plan_operator(
+    function: NativeFunction,
+    entry: ResolvedEntry | None,
+    node: NodePlan | None,
+    inplace_node: NodePlan | None,
+    forward: ForwardPlan | None,
+    names: FunctionNames,
+    kernels: FunctionIndex,
+    composites: FunctionIndex,
+) -> OperatorPlan:
+    schema = function.schema
+    implementations = []
+    for line in () if function.late_bound else function.dispatch:
+        index = composites if line.key in COMPOSITE_KEYS else kernels
+        found = index.get(str(line.kernel))
+        if found is not None:
+            implementations.append((line.key, found))
+    if not function.dispatch and not function.late_bound:
+        found = composites.get(schema.name.python_name)
+        if found is not None:
+            implementations.append(("CompositeImplicitAutograd", found))
+    # What serves the CPU comes first: the straight way runs it, and the general path finds the same.
+    implementations.sort(key=lambda item: CPU_ORDER.index(item[0]) if item[0] in CPU_ORDER else len(CPU_ORDER))
+    kind = _KINDS.get(implementations[0][0], "declared") if implementations else "declared"
+    inplace, out = _variants(function)
+    in_float32 = _computes_in_float32(function, kind)
+    returns_list = len(schema.returns) == 1 and isinstance(schema.returns[0].type, ListType)
+    view = None
+    if schema.is_view:
+        view = "multi" if returns_list or len(schema.returns) > 1 else "single"
+    recorded = inplace_node or node
+    saves_self = recorded is not None and any(s.name == "self" and s.shape == "tensor" for s in recorded.saved)
+    if forward is not None:
+        saves_self = saves_self or any("self" in values_used(tree) for _, tree in forward.formulas)
+    return OperatorPlan(
+        schema.name, schema, names[schema.name], _parameters(schema), kind, tuple(implementations),
+        function.promotion, plan_fast_path(function, kind, in_float32), node, inplace_node, forward, view, inplace,
+        out, None if inplace is None else names[inplace], None if out is None else names[out], returns_list,
+        saves_self,
+        entry is not None and node is None, () if function.late_bound else samples_of(function),
+        _formula_texts(entry) if entry is not None else (),
+        function, None if kind == "implicit" else plan_batching(function), in_float32,
+        numbers=_numbers(function, kind),
+        exclusive=schema.name.base in _EXCLUSIVE,
+        out_dtype=_out_dtype(function),
+        layout=plan_layout(function, kind),
+    )  # fmt: skip
+
+
+_KINDS = {
+    "CPU": "kernel",
+    "CompositeExplicitAutogradNonFunctional": "explicit",
+    "CompositeExplicitAutograd": "explicit",
+    "CompositeImplicitAutograd": "implicit",
+}
+
+
+def unimplemented(entry: ResolvedEntry) -> tuple[tuple[str, str], ...]:
+    return tuple(
+        (name, formula.source.reason or str(entry.function.name))
+        for formula in entry.backward
+        if formula.kind is FormulaKind.NOT_IMPLEMENTED
+        for name in formula.names
+    )
+
+
+def _numbers(function: NativeFunction, kind: str) -> tuple[tuple[str, str], ...]:
+    """What becomes of Python ints where a kernel promotes to an integer dtype; without promotion it looks itself."""
+    promotion, said = function.promotion, function.numbers
+    if promotion is None or kind != "kernel":
+        return ()
+    found = []
+    for argument in function.schema.arguments:
+        if str(plain_type(argument.type)).rstrip("?") == "Scalar":
+            takes_part = promotion.arguments is None or argument.name in promotion.arguments
+            own = said.kind if said is not None and argument.name in said.arguments else None
+            found.append((argument.name, own or ("wrap" if takes_part else "fit")))
+    return tuple(found)
+
+
+def _computes_in_float32(function: NativeFunction, kind: str) -> bool:
+    """Whether half precision is computed in float32 and rounded once.
+
+    Kernels do, unless they say otherwise or make views; a composite does where it says so, because each operator that
+    it calls rounds by itself.
+    """
+    schema = function.schema
+    takes_tensors = any(is_tensor_like(plain_type(argument.type)) for argument in schema.arguments)
+    if not takes_tensors or schema.is_view or kind == "declared":
+        return False
+    return function.half == "float32" if function.half is not None else kind == "kernel"
+
+
+def _variants(function: NativeFunction) -> tuple[OperatorName | None, OperatorName | None]:
+    inplace = out = None
+    one = len(function.schema.returns) == 1 and not isinstance(function.schema.returns[0].type, ListType)
+    for name, _ in function.autogen:
+        if name.is_inplace:
+            inplace = name if one else None  # of several results none is what `self` becomes
+        elif name.base == function.name.base:
+            out = name
+    return inplace, out
+
+
+# Operators that read arguments in other places than those that they write meanwhile.
+_EXCLUSIVE = frozenset(("cat", "gather", "index_add", "index_copy", "index_select", "scatter", "scatter_add"))
+
+
+def _out_dtype(function: NativeFunction) -> str:
+    """As its entry says; else factories compute in the dtype of `out=`, and element-wise operators cast to it."""
+    if function.out_dtype is not None:
+        return function.out_dtype
+    if function.schema.is_factory:
+        return "given"
+    return "cast" if "pointwise" in function.tags else "exact"
+
+
+def _parameters(schema: FunctionSchema) -> tuple[ParameterPlan, ...]:
+    def plan(argument: Argument, keyword_only: bool) -> ParameterPlan:
+        type = argument.type.elem if isinstance(argument.type, OptionalType) else argument.type
+        size = type.size if isinstance(type, ListType) else None
+        value = plain_type(argument.type)
+        return ParameterPlan(argument.name, value, size, argument.default, keyword_only, argument.is_placement)
+
+    return (
+        *(plan(argument, False) for argument in schema.positional),
+        *(plan(argument, True) for argument in schema.kwarg_only),
+    )
+
+
+def _formula_texts(entry: ResolvedEntry) -> tuple[str, ...]:
+    return tuple(f"{', '.join(f.names)}: {f.source.text}" for f in (*entry.backward, *entry.forward))

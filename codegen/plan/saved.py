@@ -1,0 +1,185 @@
+"""What a Node keeps for its formulas: computed from them, not declared."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from codegen.formula.intrinsics import METADATA
+from codegen.formula.typed import (
+    BOOL,
+    DTYPE,
+    INT,
+    INT_LIST,
+    OPTIONS,
+    TENSOR,
+    Arithmetic,
+    Element,
+    Intrinsic,
+    Literal,
+    OperatorCall,
+    TypedExpr,
+    Variable,
+    VariableKind,
+    is_tensor_like,
+    plain_type,
+    rewrite,
+)
+from codegen.names import unused
+from codegen.schema.types import (
+    FunctionSchema,
+    ListType,
+    OptionalType,
+    Type,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class SavedVariable:
+    """Something that a Node keeps for its formulas.
+
+    `name` is what formulas call it; `expr` what it is at recording.  `shape` is one of `tensor`, `optional`, `list`
+    (of tensors, some of which may be absent), `result` (an output of the operator itself) and `value` (no tensor).
+    `needed_by` holds indexes of the Node's gradients; empty: always kept.
+    """
+
+    name: str
+    shape: str
+    expr: TypedExpr
+    needed_by: tuple[int, ...]
+
+    @property
+    def result_index(self) -> int:
+        """Which result of the operator a saved result is."""
+        assert isinstance(self.expr, Variable)
+        return self.expr.index
+
+    @property
+    def is_freed(self) -> bool:
+        """Whether a backward drops it: a Node that saved no Tensor can be run again."""
+        return self.shape != "value"
+
+    @property
+    def is_hidden(self) -> bool:
+        """Whether it is a value for the formulas alone; PyTorch shows numbers and strings, and lists of them."""
+        if self.shape != "value":
+            return False
+        type = self.expr.type
+        if isinstance(self.expr, Intrinsic):
+            inner = type.elem if isinstance(type, OptionalType) else type
+            return inner not in (INT, INT_LIST)
+        return type in (DTYPE, OptionalType(BOOL))
+
+
+def plan_saved(
+    trees: list[TypedExpr | None], schema: FunctionSchema
+) -> tuple[tuple[SavedVariable, ...], list[TypedExpr | None]]:
+    """What the formulas need from the forward pass, and the formulas over the names it is saved under.
+
+    A tensor that a formula asks for metadata only gives a saved value (`self_sizes`), not a saved tensor.
+    """
+    whole: dict[tuple[VariableKind, str, int], list[int]] = {}
+    values: dict[tuple[str, str], tuple[str, TypedExpr, list[int]]] = {}
+    taken = {argument.name for argument in schema.arguments} | {result.name for result in schema.returns if result.name}
+
+    def change(expr: TypedExpr, gradient: int) -> TypedExpr | None:
+        found = _metadata(expr)
+        if found is not None:
+            tensor, suffix, value = found
+            if (tensor, suffix) not in values:
+                name = unused(f"{tensor}_{suffix}", taken)
+                taken.add(name)
+                values[tensor, suffix] = name, value, []
+            name, _, users = values[tensor, suffix]
+            users.append(gradient)
+            variable = Variable(value.type, expr.start, expr.end, VariableKind.INPUT, name)
+            zeros = isinstance(expr, OperatorCall)
+            return Intrinsic(expr.type, expr.start, expr.end, "zeros", (variable,)) if zeros else variable
+        if isinstance(expr, Variable) and expr.kind in (VariableKind.INPUT, VariableKind.OUTPUT):
+            whole.setdefault((expr.kind, expr.name, expr.index), []).append(gradient)
+        return None
+
+    def visit(expr: TypedExpr, gradient: int) -> TypedExpr:
+        return rewrite(expr, lambda part: change(part, gradient))
+
+    rewritten = [None if tree is None else visit(tree, index) for index, tree in enumerate(trees)]
+    saved = []
+    every = tuple(range(len(trees)))
+    for (kind, name, index), users in whole.items():
+        needed = tuple(sorted(set(users)))
+        type = _type_of(kind, name, index, schema)
+        variable = Variable(type, 0, 0, kind, name, index)
+        if kind is VariableKind.OUTPUT and is_tensor_like(type):
+            shape = "result"
+        elif not is_tensor_like(type):
+            shape = "value"
+        elif isinstance(type, OptionalType) and not isinstance(type.elem, ListType):
+            shape = "optional"
+        else:
+            shape = "list" if type != TENSOR else "tensor"
+        saved.append(SavedVariable(name, shape, variable, () if needed == every else needed))
+    for name, expr, users in values.values():
+        needed = tuple(sorted(set(users)))
+        saved.append(SavedVariable(name, "value", expr, () if needed == every else needed))
+    return tuple(saved), rewritten
+
+
+def saved_names(trees: Iterable[TypedExpr]) -> set[str]:
+    """Names of the arguments and results that formulas need whole, and not only the shape or dtype of."""
+    names: set[str] = set()
+
+    def change(expr: TypedExpr) -> TypedExpr | None:
+        if _metadata(expr) is not None:
+            return expr
+        if isinstance(expr, Variable) and _is_saved(expr):
+            names.add(expr.name)
+        return None
+
+    for tree in trees:
+        rewrite(tree, change)
+    return names
+
+
+def _metadata(expr: TypedExpr) -> tuple[str, str, TypedExpr] | None:
+    """What a formula asks of a Tensor besides its values: its name, a word for what is asked, the expression to save.
+
+    It is saved under PyTorch's names: `self_sym_sizes`, `self_sym_argsize_0`, `self_info`, of which `zeros_like` is
+    made.
+    """
+    match expr:
+        case Element(receiver=Intrinsic(name="sizes", spelling="sym_sizes", args=(Variable() as tensor,)), index=index):
+            number = _index_text(index)
+            if _is_saved(tensor) and number is not None:
+                return tensor.name, f"sym_argsize_{number}", expr
+        case Intrinsic(args=(Variable() as tensor,)) if expr.name in METADATA and _is_saved(tensor):
+            suffix = (expr.spelling or expr.name).removeprefix("to_")
+            if expr.name == "blocksize" or (suffix == "sym_sizes" and isinstance(tensor.type, OptionalType)):
+                suffix += "_opt"
+            if expr.name == "blocksize":
+                suffix = f"self_{suffix}"  # PyTorch repeats the name
+            return tensor.name, suffix, expr
+        case OperatorCall(args=((_, Variable() as tensor),)) if str(expr.schema.name) == "zeros_like":
+            if _is_saved(tensor) and tensor.type == TENSOR:
+                return tensor.name, "info", Intrinsic(OPTIONS, expr.start, expr.end, "info", (tensor,))
+    return None
+
+
+def _index_text(index: TypedExpr) -> str | None:
+    match index:
+        case Literal(value=int() as value):
+            return str(value).replace("-", "minus_")
+        case Arithmetic(op="-", operands=(Literal(value=int() as value),)):
+            return f"minus_{value}"
+        case Variable(kind=VariableKind.INPUT):
+            return index.name
+    return None
+
+
+def _is_saved(variable: Variable) -> bool:
+    return variable.kind in (VariableKind.INPUT, VariableKind.OUTPUT)
+
+
+def _type_of(kind: VariableKind, name: str, index: int, schema: FunctionSchema) -> Type:
+    if kind is VariableKind.OUTPUT:
+        return plain_type(schema.returns[index].type)
+    return plain_type(next(argument.type for argument in schema.arguments if argument.name == name))
