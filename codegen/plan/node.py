@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -55,6 +56,14 @@ class GradientPlan:
     materialize: tuple[int, ...]
     reason: str | None = None
     text: Text | None = None  # as it stands in the file
+
+    @property
+    def source(self) -> str:
+        """Where the formula stands, and what it says: `derivatives.yaml:32  self: grad * other.conj()`."""
+        assert self.text is not None
+        span = self.text.span()
+        formula = " ".join(self.text.value.split())
+        return f"{posixpath.basename(span.file.path)}:{span.line}  {', '.join(self.names)}: {formula}"
 
 
 @dataclass(frozen=True, slots=True)

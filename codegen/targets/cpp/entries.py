@@ -39,7 +39,7 @@ class EntryView:
     body: tuple[str, ...]
     unpack: tuple[str, ...]  # of `why`: the parameters that tests look at
     tests: tuple[tuple[str, str], ...]  # what has to hold, and the same as a string literal
-    parameters: str  # their names, as string literals
+    parameters: tuple[str, ...]  # the array of their names
     count: int
     positional: int
 
@@ -67,6 +67,7 @@ class Entry(ABC):
             for index, name in enumerate(self.arguments)
             if any(re.search(rf"\b{name}\b", test) for test in self.tests)
         ]
+        names = [quoted(python(parameter.name)) for parameter in parameters]
         return EntryView(
             function,
             cpp(function),
@@ -76,7 +77,7 @@ class Entry(ABC):
             tuple(body),
             tuple(tested),
             tuple((test, quoted(test)) for test in self.tests),
-            ", ".join(quoted(python(parameter.name)) for parameter in parameters),
+            tuple(wrapped(f"const char* const {function}_parameters[] = {{", names, "};")),
             len(parameters),
             sum(not parameter.keyword_only for parameter in parameters),
         )

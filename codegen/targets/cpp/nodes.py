@@ -20,9 +20,10 @@ from codegen.targets.cpp.text import (
     Needs,
     Statements,
     UnprintableError,
+    quoted_lines,
     wrapped,
 )
-from codegen.targets.environment import quoted
+from codegen.targets.environment import commented, quoted
 
 # kMostEdges of the core.
 MOST_EDGES = 16
@@ -112,7 +113,7 @@ def node_view(operator: OperatorPlan, node: NodePlan, library: Library, needs: N
 
 
 def _uses(lines: Sequence[str], name: str) -> bool:
-    return any(re.search(rf"\b{name}\b", line) for line in lines)
+    return any(re.search(rf"\b{name}\b", line) for line in lines if not line.lstrip().startswith("//"))
 
 
 def _several(node: NodePlan) -> bool:
@@ -136,9 +137,10 @@ def _table(node: NodePlan) -> list[str]:
     name = node.class_name
     slots = ["release", "traverse"] if node.saved else ["drop_nothing", "visit_nothing"]
     properties = any(not variable.is_hidden for variable in node.saved)
-    fields = [quoted(name), quoted(str(node.schema)), quoted(node.operator), f"sizeof({name})", str(len(node.edges))]
-    fields += ["apply", *slots, "properties" if properties else "nullptr"]
-    return [f"    {field}," for field in fields]
+    fields = [quoted(node.operator), f"sizeof({name})", str(len(node.edges)), "apply", *slots]
+    fields.append("properties" if properties else "nullptr")
+    lines = [*quoted_lines(name), *quoted_lines(str(node.schema))]
+    return [*lines, *(f"    {field}," for field in fields)]
 
 
 def _property_lines(variable: SavedVariable, node: NodePlan) -> list[str]:
@@ -236,6 +238,8 @@ def _grad_name(edge: EdgePlan) -> str:
 def _gradient(gradient: GradientPlan, node: NodePlan, printer: CppPrinter, out: Statements) -> list[str]:
     """Statements for one formula; the table of it where it is one loop."""
     edges = [node.edges[index] for index in gradient.edges]
+    for line in commented(gradient.source, COLUMNS - 2):
+        out.add(line)
     if gradient.tree is not None or len(node.edges) > len(edges):
         for edge in edges:
             out.add(f"Ref {_grad_name(edge)};")

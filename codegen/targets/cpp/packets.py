@@ -6,6 +6,7 @@ from collections.abc import Iterator, Set
 from dataclasses import dataclass
 
 from codegen.plan.plan import Plan
+from codegen.targets.cpp.text import wrapped
 from codegen.targets.environment import quoted
 from codegen.targets.python.operators import (
     PacketView,
@@ -30,10 +31,10 @@ class PacketChoice:
     sizes_at: int = 0  # where the ints of `spread` begin
 
     @property
-    def fields(self) -> str:
+    def lines(self) -> list[str]:
         """As C++ initializes it."""
-        names = _fields(self.name, self.single, self.unary, self.tensor, self.number, self.spread)
-        return f"{names}, {self.sizes_at}"
+        fields = _fields(self.name, self.single, self.unary, self.tensor, self.number, self.spread)
+        return wrapped("    {", [*fields, str(self.sizes_at)], "},")
 
 
 def packet_choices(plan: Plan, entries: Set[str]) -> Iterator[PacketChoice]:
@@ -60,7 +61,7 @@ def _choice(packet: PacketView, entries: Set[str]) -> PacketChoice:
     )
 
 
-def sign_fields(plan: Plan, entries: Set[str]) -> Iterator[str]:
+def sign_lines(plan: Plan, entries: Set[str]) -> Iterator[list[str]]:
     """The signs that have an overload with an entry, as C++ initializes them."""
     packets = {packet.base: packet for packet in plan.packets}
     candidates = {packet.base: packet.candidates for packet in packet_views(plan)}
@@ -73,8 +74,8 @@ def sign_fields(plan: Plan, entries: Set[str]) -> Iterator[str]:
         native = [name if name in entries else None for name in (unary, tensor, number)]
         if sign.kind != "swapped" and any(native):
             place = ("generated.operators", sign.function) if sign.function else ("generated.methods", sign.dunder)
-            yield _fields(sign.dunder, *place, *native)
+            yield wrapped("    {", _fields(sign.dunder, *place, *native), "},")
 
 
-def _fields(*names: str | None) -> str:
-    return ", ".join("nullptr" if name is None else quoted(name) for name in names)
+def _fields(*names: str | None) -> list[str]:
+    return ["nullptr" if name is None else quoted(name) for name in names]

@@ -16,8 +16,8 @@ from codegen.targets.cpp.entries import EntryView
 from codegen.targets.cpp.inplace import inplace_function, inplace_view
 from codegen.targets.cpp.nodes import NodeView, node_view, why_python
 from codegen.targets.cpp.operators import NativeKernels, entry_view, has_entry
-from codegen.targets.cpp.packets import packet_choices, sign_fields
-from codegen.targets.cpp.text import LINE_HERE, Library, Needs, UnprintableError, functions_in
+from codegen.targets.cpp.packets import packet_choices, sign_lines
+from codegen.targets.cpp.text import LINE_HERE, Library, Needs, UnprintableError, functions_in, wrapped
 from codegen.targets.environment import environment, quoted
 
 SHARDS = 16
@@ -63,7 +63,7 @@ def emit(plan: Plan, paths: Paths) -> Iterator[tuple[str, str]]:
     yield (
         "packets.cpp",
         env.get_template("packets.cpp.j2").render(
-            packets=list(packet_choices(plan, native)), signs=list(sign_fields(plan, native))
+            packets=list(packet_choices(plan, native)), signs=list(sign_lines(plan, native))
         ),
     )
     numbers = [f"{number:02}" for number in range(SHARDS)]
@@ -147,9 +147,14 @@ def _values(shard: Shard) -> Mapping[str, object]:
         "nodes": shard.nodes,
         "entries": shard.entries,
         "left_to_python": [(quoted(name), quoted(reason)) for name, reason in shard.left_to_python],
-        "names": [(name, quoted(module), quoted(attribute)) for name, (module, attribute) in names],
+        "names": [(name, name_lines(name, module, attribute)) for name, (module, attribute) in names],
         "constants": [(name, quoted(text)) for name, text in sorted(shard.needs.constants.items())],
     }
+
+
+def name_lines(name: str, module: str, attribute: str) -> list[str]:
+    """The row of the table of what a file calls of Python."""
+    return wrapped("    {", [quoted(module), quoted(attribute), f"&py::{name}"], "},")
 
 
 def _numbered(text: str, name: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import textwrap
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -32,7 +33,7 @@ from codegen.plan.operator import OperatorPlan, ParameterPlan
 from codegen.schema.types import OperatorName
 from codegen.source import Text
 from codegen.targets.environment import quoted
-from codegen.targets.python.text import default_text, module_alias
+from codegen.targets.python.text import default_text, literal, module_alias
 
 COLUMNS = 100
 # Put in the place of the `#line` that leads back into the generated file itself, whose number is known at the end.
@@ -98,6 +99,14 @@ def wrapped(head: str, parts: Sequence[str], tail: str, separator: str = ",") ->
     return [*lines, current]
 
 
+def quoted_lines(text: str, indent: str = "    ") -> list[str]:
+    """A string literal and a comma; of long text, literals that follow each other."""
+    room = COLUMNS - len(indent) - 3
+    pieces = textwrap.wrap(text, room, break_on_hyphens=False) if len(quoted(text)) > room + 2 else [text]
+    lines = [f"{indent}{quoted(f'{piece} ')}" for piece in pieces[:-1]]
+    return [*lines, f"{indent}{quoted(pieces[-1])},"]
+
+
 @dataclass
 class Needs:
     """What one generated file needs of Python: callables by their place, and constants by their text."""
@@ -136,7 +145,7 @@ def _word(text: str) -> str:
     if number is not None:
         sign, whole, rest = number.groups()
         return f"{'minus_' if sign else ''}{whole}{f'_point_{rest}' if rest else ''}"
-    string = re.fullmatch(r"'([A-Za-z]\w*(?<!_))'", text)
+    string = re.fullmatch(r'"([A-Za-z]\w*(?<!_))"', text)
     if string is not None:
         return f"text_{string[1]}"
     return f"{re.sub(r'[^0-9A-Za-z]+', '_', text).strip('_')}_{zlib.crc32(text.encode()):08x}"
@@ -307,7 +316,7 @@ class CppPrinter:
             case Variable():
                 return self._variable(expr)
             case Literal():
-                return self.needs.constant(repr(expr.value))
+                return self.needs.constant(literal(expr.value))
             case Intrinsic() if expr.name in _ABSENT:
                 return "Py_None"
             case Arithmetic(op="-", operands=(Literal(value=int() | float() as number),)):

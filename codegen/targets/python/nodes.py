@@ -9,7 +9,7 @@ from codegen.names import FunctionNames, argument, local, slot
 from codegen.plan.node import EdgePlan, GradientPlan, NodePlan
 from codegen.plan.operator import OperatorPlan, ParameterPlan
 from codegen.plan.saved import SavedVariable
-from codegen.targets.python.text import PythonPrinter, plain, tuple_of
+from codegen.targets.python.text import PythonPrinter, literal, plain, tuple_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +20,7 @@ class NodeView:
     operator: str
     schema: str
     function: str
-    slots: tuple[str, ...]
+    slots: str
     edges: str
     num_outputs: str
     apply_parameter: str
@@ -41,7 +41,7 @@ def node_view(operator: OperatorPlan, node: NodePlan, function: str, printer: Py
         node.operator,
         str(node.schema),
         function,
-        tuple(edges + attributes),
+        literal((*edges, *attributes)),
         tuple_of([f"{'*' if edge.is_list else ''}self.{_edge_slot(edge)}" for edge in node.edges]),
         "None" if node.dynamic else str(len(node.outputs)),
         "grad_0" if node.single else "grads",
@@ -126,7 +126,7 @@ def differentiable(operator: OperatorPlan, node: NodePlan, is_: str = "in") -> s
     """The test of the result for a dtype that has derivatives, or `not in` those; None where it has to have one."""
     if not node.single or not operator.may_lack_gradient(node):
         return None
-    return f"{_result(node, node.outputs[0])}._array.dtype.kind {is_} 'fcV'"
+    return f'{_result(node, node.outputs[0])}._array.dtype.kind {is_} "fcV"'
 
 
 def _check_lines(operator: OperatorPlan, node: NodePlan) -> list[str]:
@@ -167,7 +167,7 @@ def _save_lines(variable: SavedVariable, node: NodePlan, printer: PythonPrinter)
             f"node.{name}_version = {result}._writes = {result}._writes or [0]",
             f"node.{name}_at = node.{name}_version[0]",
         ]
-    value = printer.print(variable.expr)
+    value = printer.bare(variable.expr)
     if variable.shape == "value":
         return [f"node.{name} = {value}"]
     condition = _condition(variable, node)
@@ -210,22 +210,23 @@ def _grad_name(edge: EdgePlan) -> str:
 
 
 def _edge_lines(node: NodePlan) -> list[str]:
-    """Which gradients are asked for; with a single edge it is that one."""
+    """Which gradients of lists are asked for; with a single edge it is that one."""
     if len(node.edges) == 1:
         return []
-    lines = []
-    for edge in node.edges:
-        lines.append(f"{_edge_name(edge)} = self.{_edge_slot(edge)}")
-        if edge.is_list:
-            lines.append(f"{_is_needed(edge)} = any(edge is not None for edge in {_edge_name(edge)})")
-    return lines
+    lists = [edge for edge in node.edges if edge.is_list]
+    return [f"{_is_wanted(edge)} = any(edge is not None for edge in self.{_edge_slot(edge)})" for edge in lists]
+
+
+def _is_wanted(edge: EdgePlan) -> str:
+    """The test in `apply` for an edge whose gradient is asked for."""
+    return _is_needed(edge) if edge.is_list else f"self.{_edge_slot(edge)} is not None"
 
 
 def _unpack_lines(variable: SavedVariable, node: NodePlan) -> list[str]:
     name, attribute = local(variable.name), f"self.{slot(variable.name)}"
     if variable.shape in ("tensor", "optional"):
         version = f"{name}._writes is not None and {name}._writes[0] != {attribute}_version"
-        modified = f"raise modified_error(self, {variable.name!r}, {name}, {attribute}_version)"
+        modified = f"raise modified_error(self, {literal(variable.name)}, {name}, {attribute}_version)"
         edge = next((f"self.{_edge_slot(e)}" for e in node.edges if e.name == variable.name), None)
         if edge is None:
             return [f"if {name} is not None and {version}:", f"    {modified}"]
@@ -237,12 +238,10 @@ def _unpack_lines(variable: SavedVariable, node: NodePlan) -> list[str]:
             f"        check_attached(self, {edge})",
         ]
     if variable.shape == "list":
-        return [f"check_versions(self, {variable.name!r}, {name}, {attribute}_version)"]
+        return [f"check_versions(self, {literal(variable.name)}, {name}, {attribute}_version)"]
     if variable.shape == "result":
-        index = node.output_nr(variable)
-        return [
-            f"{name} = unpack_result(self, {variable.name!r}, {name}, {attribute}_version, {attribute}_at, {index})"
-        ]
+        values = [name, f"{attribute}_version", f"{attribute}_at", str(node.output_nr(variable))]
+        return [f"{name} = unpack_result(self, {literal(variable.name)}, {', '.join(values)})"]
     return []
 
 
@@ -252,25 +251,27 @@ def _gradient_lines(gradient: GradientPlan, node: NodePlan, printer: PythonPrint
     absent = ["()" if edge.is_list else "None" for edge in edges]
     conditions = []
     if len(node.edges) > len(edges):
-        conditions.append(" or ".join(_is_needed(edge) for edge in edges))
+        conditions.append(" or ".join(map(_is_wanted, edges)))
     if gradient.reads and not node.single and not node.dynamic:
         conditions.append(" or ".join(f"grad_{index} is not None" for index in gradient.reads))
     body = []
     if gradient.tree is None:
-        body.append(f"raise not_implemented_error(self, {gradient.names[0]!r}, {gradient.reason!r})")
+        body.append(f"raise not_implemented_error(self, {literal(gradient.names[0])}, {literal(gradient.reason)})")
     else:
         if len(gradient.reads) > 1:
             for index in gradient.materialize:
                 body += [f"if grad_{index} is None:", f"    grad_{index} = zeros_for(self, {index})"]
         uses = {part.kind for part in walk(gradient.tree) if hasattr(part, "kind")}
         if VariableKind.MASK in uses:
-            body.append(f"mask = {tuple_of([_is_needed(edge) if len(node.edges) > 1 else 'True' for edge in edges])}")
-        body.append(f"{', '.join(names)} = {printer.print(gradient.tree)}")
+            body.append(f"mask = {tuple_of([_is_wanted(edge) if len(node.edges) > 1 else 'True' for edge in edges])}")
+        body.append(f"{', '.join(names)} = {printer.bare(gradient.tree)}")
+    comment = [f"# {gradient.source}"]
     if not conditions:
-        return body
+        return comment + body
     test = conditions[0] if len(conditions) == 1 else " and ".join(f"({condition})" for condition in conditions)
-    otherwise = f"{', '.join(names)} = {', '.join(absent)}"
-    return [f"if {test}:", *(f"    {line}" for line in body), "else:", f"    {otherwise}"]
+    same = len(set(absent)) == 1
+    otherwise = " = ".join((*names, absent[0])) if same else f"{', '.join(names)} = {', '.join(absent)}"
+    return [*comment, f"if {test}:", *(f"    {line}" for line in body), "else:", f"    {otherwise}"]
 
 
 def _properties(node: NodePlan) -> list[tuple[str, str]]:
@@ -287,11 +288,11 @@ def _properties(node: NodePlan) -> list[tuple[str, str]]:
             "value": "saved_value",
         }
         kept = slot(variable.name)
-        parts = [repr(variable.name)]
+        parts = [literal(variable.name)]
         if variable.shape == "result":
             parts.append(str(node.output_nr(variable)))
         if kept != f"_{variable.name}":
-            parts.append(repr(kept))
+            parts.append(literal(kept))
         text = f"{maker[variable.shape]}({', '.join(parts)})"
         found.append((f"_saved_{variable.name}", text))
     return found

@@ -12,6 +12,7 @@ from codegen.names import python
 from codegen.plan.operator import OperatorPlan, ParameterPlan
 from codegen.plan.plan import Plan
 from codegen.schema.types import FunctionSchema, ListType, OptionalType, Type
+from codegen.targets.python.folding import folded
 from codegen.targets.python.operators import sign_views
 from codegen.targets.python.text import default_text
 
@@ -52,12 +53,11 @@ class SignStub:
 def emit(plan: Plan, env: Environment) -> Iterator[tuple[str, str]]:
     """packets.pyi and _methods.pyi."""
     functions = _function_stubs(plan)
-    methods = _method_stubs(plan)
-    yield (
-        "packets.pyi",
-        env.get_template("packets.pyi.j2").render(functions=functions, names=sorted({f.name for f in functions})),
-    )
-    yield "_methods.pyi", env.get_template("methods.pyi.j2").render(methods=methods, signs=_sign_stubs(plan))
+    names = sorted({function.name for function in functions})
+    packets = env.get_template("packets.pyi.j2").render(functions=functions, names=names)
+    yield "packets.pyi", folded(packets)
+    methods = env.get_template("methods.pyi.j2").render(methods=_method_stubs(plan), signs=_sign_stubs(plan))
+    yield "_methods.pyi", folded(methods)
 
 
 def python_type(type: Type, argument: bool = True) -> str:

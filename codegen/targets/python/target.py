@@ -14,9 +14,10 @@ from codegen.read.model import DTYPE_KINDS
 from codegen.targets.docs import target as docs
 from codegen.targets.environment import environment
 from codegen.targets.python import stubs
+from codegen.targets.python.folding import folded
 from codegen.targets.python.nodes import NodeView, node_view
 from codegen.targets.python.operators import SignView, operator_view, packet_views, sign_views
-from codegen.targets.python.text import PythonPrinter, import_lines, module_alias
+from codegen.targets.python.text import PythonPrinter, import_lines, literal, module_alias
 
 
 def emit(plan: Plan, templates: Path) -> Iterator[tuple[str, str]]:
@@ -24,7 +25,7 @@ def emit(plan: Plan, templates: Path) -> Iterator[tuple[str, str]]:
     env = environment(templates, "python")
 
     def render(template: str, **values: Any) -> str:
-        return env.get_template(template).render(**values)
+        return folded(env.get_template(template).render(**values))
 
     node_printer, forward_printer = PythonPrinter(plan.functions), PythonPrinter(plan.functions, in_method=False)
     nodes = [view for operator in plan.operators for view in _nodes(operator, node_printer)]
@@ -115,14 +116,14 @@ def _registry_entry(operator: OperatorPlan) -> SimpleNamespace:
         function=operator.function,
         differentiable=operator.differentiable,
         composite=operator.kind == "implicit",
-        node=None if operator.node is None else repr(operator.node.class_name),
-        inplace=None if operator.inplace is None else repr(str(operator.inplace)),
-        out=None if operator.out is None else repr(str(operator.out)),
+        node=None if operator.node is None else literal(operator.node.class_name),
+        inplace=None if operator.inplace is None else literal(str(operator.inplace)),
+        out=None if operator.out is None else literal(str(operator.out)),
         forward=operator.forward is not None,
         pointwise="pointwise" in source.tags,
         random="nondeterministic_seeded" in source.tags,
-        dtypes=DTYPE_KINDS if source.dtypes is None else source.dtypes.kinds,
-        samples=[repr(sample) for sample in operator.samples],
+        dtypes=literal(DTYPE_KINDS if source.dtypes is None else source.dtypes.kinds),
+        samples=literal(operator.samples),
     )
 
 
@@ -134,4 +135,4 @@ def operator_text(operator: OperatorPlan, functions: FunctionNames, templates: P
     parts = [str(macros.node_class(node)) for node in nodes]  # type: ignore[attr-defined]
     view = _operator(operator, PythonPrinter(functions, in_method=False))
     parts.append(str(macros.operator(view)))  # type: ignore[attr-defined]
-    return "\n\n\n".join(part.strip("\n") for part in parts)
+    return folded("\n\n\n".join(part.strip("\n") for part in parts))

@@ -35,7 +35,7 @@ _INTRINSICS = {
     "numel": "{0}._array.size",
     "scalar_type": "{0}.dtype",
     "options": "{0}.dtype",
-    "is_complex": "({0}._array.dtype.kind == 'c')",
+    "is_complex": '({0}._array.dtype.kind == "c")',
     "is_contiguous": "{0}._array.flags.c_contiguous",
     "is_floating_point": "{0}.is_floating_point()",
     "defined": "({0} is not None)",
@@ -95,43 +95,55 @@ class PythonPrinter:
         self.modules: set[str] = set()
 
     def print(self, expr: TypedExpr) -> str:
+        """An expression that can stand among operators."""
+        text = self.bare(expr)
+        return f"({text})" if isinstance(expr, Arithmetic | Conditional) or self._is_choice(expr) else text
+
+    def bare(self, expr: TypedExpr) -> str:
+        """An expression without brackets around it: a whole value, an argument, an element."""
         match expr:
             case Variable():
                 return self.variable(expr)
             case Literal():
-                return repr(expr.value)
-            case OperatorCall() if str(expr.schema.name) == "conj" and isinstance(expr.args[0][1], Variable):
-                # Most Tensors are real, and for these it is nothing: not even a call.
+                return literal(expr.value)
+            case OperatorCall() if self._is_choice(expr):
+                # A real Tensor is its own conjugate: the test saves the call.
                 name = self.print(expr.args[0][1])
-                conj = self.functions[expr.schema.name]
-                return f"({name} if {name}._array.dtype.kind != 'c' else ops.{conj}({name}))"
+                return f'{name} if {name}._array.dtype.kind != "c" else ops.{self.functions[expr.schema.name]}({name})'
             case OperatorCall():
                 return f"ops.{self.functions[expr.schema.name]}({self.arguments(expr)})"
             case HelperCall():
-                values = ", ".join(self.print(value) for _, value in expr.args)
+                values = ", ".join(self.bare(value) for _, value in expr.args)
                 function = expr.helper.function
                 if function is None:
-                    return f"missing_helper({str(expr.helper.name)!r}{', ' if values else ''}{values})"
+                    return f"missing_helper({literal(str(expr.helper.name))}{', ' if values else ''}{values})"
                 self.modules.add(function.module)
                 return f"{module_alias(function.module)}.{function.name}({values})"
             case Intrinsic(name="device_is"):
-                return f"({self.print(expr.args[0])}.type == {expr.spelling!r})"
+                return f"({self.print(expr.args[0])}.type == {literal(expr.spelling)})"
             case Intrinsic():
                 return _INTRINSICS[expr.name].format(*(self.print(arg) for arg in expr.args))
             case Arithmetic():
                 return self.arithmetic(expr)
             case Conditional():
-                return f"({self.print(expr.then)} if {self.print(expr.test)} else {self.print(expr.orelse)})"
+                return f"{self.print(expr.then)} if {self.print(expr.test)} else {self.print(expr.orelse)}"
             case ListDisplay():
-                inside = ", ".join(self.print(item) for item in expr.items)
+                inside = ", ".join(self.bare(item) for item in expr.items)
                 tensors = any(item.type == TENSOR for item in expr.items)
                 return f"[{inside}]" if tensors else f"({inside}{',' if len(expr.items) == 1 else ''})"
             case TupleDisplay():
-                return f"({', '.join(self.print(item) for item in expr.items)},)"
+                return tuple_of([self.bare(item) for item in expr.items])
             case Mapped():
                 return self.mapped(expr)
             case Element():
-                return f"{self.print(expr.receiver)}[{self.print(expr.index)}]"
+                return f"{self.print(expr.receiver)}[{self.bare(expr.index)}]"
+
+    @staticmethod
+    def _is_choice(expr: TypedExpr) -> bool:
+        """Whether it is the conjugate of a variable, which is printed as a choice."""
+        return (
+            isinstance(expr, OperatorCall) and str(expr.schema.name) == "conj" and isinstance(expr.args[0][1], Variable)
+        )
 
     def variable(self, expr: Variable) -> str:
         match expr.kind:
@@ -162,7 +174,7 @@ class PythonPrinter:
         positional = [argument.name for argument in expr.schema.positional]
         parts = []
         for number, (name, value) in enumerate(expr.args):
-            text = self.print(value)
+            text = self.bare(value)
             in_place = number < len(positional) and positional[number] == name
             parts.append(text if in_place else f"{python(name)}={text}")
         return ", ".join(parts)
@@ -170,15 +182,31 @@ class PythonPrinter:
     def arithmetic(self, expr: Arithmetic) -> str:
         parts = [self.print(operand) for operand in expr.operands]
         if len(parts) == 1:
-            return f"(not {parts[0]})" if expr.op == "!" else f"(-{parts[0]})"
+            return f"not {parts[0]}" if expr.op == "!" else f"-{parts[0]}"
         op = _OPERATORS.get(expr.op, expr.op)
         if op == "/" and all(operand.type in (INT, BOOL) for operand in expr.operands):
             op = "//"
-        return f"({parts[0]} {op} {parts[1]})"
+        return f"{parts[0]} {op} {parts[1]}"
+
+
+def literal(value: object) -> str:
+    """A value as Python prints it, with double quotes around strings."""
+    match value:
+        case str():
+            text = repr(value)
+            return text if text.startswith('"') or '"' in value else f'"{text[1:-1]}"'
+        case tuple():
+            return tuple_of([literal(item) for item in value])
+        case list():
+            return f"[{', '.join(map(literal, value))}]"
+        case dict():
+            return f"{{{', '.join(f'{literal(key)}: {literal(item)}' for key, item in value.items())}}}"
+        case _:
+            return repr(value)
 
 
 @functools.cache
-def _literal(text: str) -> object:
+def _value(text: str) -> object:
     """The value of a literal; None for a name."""
     try:
         return ast.literal_eval(text)
@@ -196,14 +224,14 @@ def default_text(parameter: ParameterPlan) -> str:
         return _ENUMS[text]
     if text in ("True", "False"):
         return text
-    value = _literal(text)
+    value = _value(text)
     if value is None:
-        return repr(text)
+        return literal(text)
     if isinstance(value, list):
-        return repr(tuple(value))
+        return literal(tuple(value))
     if str(parameter.type).startswith("int[") and isinstance(value, int):
-        return repr((value,) * (parameter.size or 1))
-    return repr(value)
+        return literal((value,) * (parameter.size or 1))
+    return literal(value)
 
 
 def signature(
@@ -248,7 +276,7 @@ def forwarded(parameters: tuple[ParameterPlan, ...], absent: frozenset[str] = fr
         if name in absent and parameter.default is not None:
             text = f"{default_text(parameter)} if {text} is absent else {text}"
         if parameter.keyword_only:
-            text = f"**{{{name!r}: {text}}}" if exact and python(name) != name else f"{python(name)}={text}"
+            text = f"**{{{literal(name)}: {text}}}" if exact and python(name) != name else f"{python(name)}={text}"
         parts.append(text)
     return ", ".join(parts)
 

@@ -19,6 +19,7 @@ bool ExpandBackward0::record(PyObject* out, PyObject* self_) {
 }
 
 bool ExpandBackward0::apply(Node*, PyObject* grad, PyObject** results) {
+  // derivatives.yaml:10  self: grad
   Ref self_gradient;
 #line 10 "derivatives.yaml"
   self_gradient = Ref::borrow(grad);

@@ -36,6 +36,7 @@ bool HighestBackward0::apply(Node* base, PyObject* grad, PyObject** results) {
   if (!indices_) return false;
   Ref self_sym_sizes_ = saved(node, "self_sym_sizes", node->saved_self_sym_sizes);
   if (!self_sym_sizes_) return false;
+  // derivatives.yaml:16  self: spread_backward(grad, dim, indices, self.sym_sizes())
   Ref self_gradient;
 #line 16 "derivatives.yaml"
   self_gradient = invoke(py::small_helpers_spread_backward, grad, dim_.get(), indices_.get(),

@@ -32,6 +32,7 @@ bool MulBackward1::apply(Node* base, PyObject* grad, PyObject** results) {
   auto* node = static_cast<MulBackward1*>(base);
   Ref other_ = saved(node, "other", node->saved_other);
   if (!other_) return false;
+  // derivatives.yaml:6  self: grad * other.conj()
   Ref self_gradient;
 #line 6 "derivatives.yaml"
   Ref t0 = conjugate_number(other_.get());

@@ -40,6 +40,7 @@ bool MulBackward0::apply(Node* base, PyObject* grad, PyObject** results) {
   if (!other_) return false;
   Ref self_ = saved(node, "self", node->saved_self);
   if (!self_) return false;
+  // derivatives.yaml:3  self: grad * other.conj()
   Ref self_gradient;
   if (has_edge(node, 0)) {
     self_gradient = fused<2>(MulBackward0_self, has_edge(node, 1) ? -1 : 0, grad, other_.get());
@@ -53,6 +54,7 @@ bool MulBackward0::apply(Node* base, PyObject* grad, PyObject** results) {
       if (!self_gradient) return false;
     }
   }
+  // derivatives.yaml:4  other: grad * self.conj()
   Ref other_gradient;
   if (has_edge(node, 1)) {
     other_gradient = fused<2>(MulBackward0_other, 0, grad, self_.get());

@@ -33,6 +33,7 @@ bool NormOfBackward0::apply(Node* base, PyObject* grad, PyObject** results) {
   if (!input_) return false;
   Ref weight_ = saved(node, "weight", node->saved_weight);
   if (!weight_) return false;
+  // derivatives.yaml:18  input, weight: both_backward(grad, input, weight, grad_input_mask)
   Ref input_gradient;
   Ref weight_gradient;
   Ref mask = make_tuple(boolean(has_edge(node, 0)), boolean(has_edge(node, 1)));

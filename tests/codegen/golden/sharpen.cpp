@@ -28,6 +28,7 @@ bool SharpenBackward0::apply(Node* base, PyObject* grad, PyObject** results) {
   auto* node = static_cast<SharpenBackward0*>(base);
   Ref by_ = saved(node, "by", node->saved_by);
   if (!by_) return false;
+  // derivatives.yaml:28  self: sharpened(grad, by.conj())
   Ref self_gradient;
 #line 28 "derivatives.yaml"
   Ref t0 = conjugate_number(by_.get());

@@ -36,6 +36,7 @@ bool ShrinkBackward0::apply(Node* base, PyObject* grad, PyObject** results) {
   if (!lambd_) return false;
   Ref mode_ = saved(node, "mode", node->saved_mode);
   if (!mode_) return false;
+  // derivatives.yaml:14  self: shrink_backward(grad, result, lambd * 2 - 1, mode)
   Ref self_gradient;
 #line 14 "derivatives.yaml"
   Ref t1 = times(lambd_.get(), py::constant_2);

@@ -33,6 +33,7 @@ bool TotalBackward0::apply(Node* base, PyObject* grad, PyObject** results) {
   if (!keepdim_) return false;
   Ref self_sym_sizes_ = saved(node, "self_sym_sizes", node->saved_self_sym_sizes);
   if (!self_sym_sizes_) return false;
+  // derivatives.yaml:12  self: keepdim ? grad : grad.expand(self.sym_sizes(), true)
   Ref self_gradient;
   const int t0 = is_true(keepdim_.get());
   if (t0 < 0) return false;
