@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from runtime import ops
-from runtime.autograd.function import Function, FunctionNode, backward_of
+from runtime.autograd.function import Function, FunctionNode
 from runtime.base.tensor import Tensor
 from runtime.func.batched import BatchedTensor, batch
 from runtime.func.calls import is_batched, value_of, whole_batch
@@ -90,7 +90,8 @@ class _Generated(Function):
         inner.needs_input_grad = ctx.needs_input_grad[1:]
         with call.level.another() as level:
             inner._to_save = _redressed(ctx.saved_tensors, ctx.saved_batched, level)
-            results = backward_of(call.function)(inner, *_redressed(grads, [dim == 0 for dim in ctx.batched], level))
+            cotangents = _redressed(grads, [dim == 0 for dim in ctx.batched], level)
+            results = call.function._backward_method()(inner, *cotangents)
             inner._to_save = ()
             listed = results if isinstance(results, tuple) else (results,)
             gradients: list[Any] = [None]
