@@ -1,4 +1,4 @@
-"""Softmax, normalization and dropout."""
+"""Softmax, normalization, dropout and embeddings."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from runtime.kernels._common import Array, normalize_dim, type_name
+from runtime.kernels._indices import accumulate_at, check_integer, check_range
 
 DType = np.dtype[Any]
 
@@ -201,3 +202,54 @@ def _halves(self: Array, dim: int) -> tuple[Array, Array]:
         raise RuntimeError(f"Halving dimension must be even, but dimension {place} is size {size}")
     before = (slice(None),) * place
     return self[(*before, slice(0, size // 2))], self[(*before, slice(size // 2, size))]
+
+
+# -- rows of a table
+
+
+def embedding(
+    weight: Array, indices: Array, padding_idx: int = -1, scale_grad_by_freq: bool = False, sparse: bool = False
+) -> Array:
+    """The rows of `weight` that `indices` name.  The flags only speak of the gradient."""
+    if weight.ndim != 2:
+        raise RuntimeError("'weight' must be 2-D")
+    if sparse:
+        raise RuntimeError("embedding(): sparse gradients are not supported, use sparse=False")
+    _check_table_index(indices)
+    check_range(indices, weight.shape[0], "index out of range in self", IndexError)
+    return weight.take(indices, axis=0)
+
+
+def _check_table_index(indices: Array) -> None:
+    check_integer(
+        indices,
+        "Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but got "
+        f"{type_name(indices.dtype)}Tensor instead (while checking arguments for embedding)",
+    )
+
+
+def embedding_dense_backward(
+    grad_output: Array, indices: Array, num_weights: int, padding_idx: int, scale_grad_by_freq: bool
+) -> Array:
+    """The gradient of the table: the rows of `grad_output` added up by their index; none arrives at `padding_idx`."""
+    _check_table_index(indices)
+    flat = indices.reshape(-1)
+    if grad_output.ndim == 0:
+        raise IndexError("Dimension specified as -1 but tensor has no dimensions")
+    if grad_output.shape[:-1] != indices.shape:
+        raise RuntimeError(
+            f"embedding_dense_backward: expected a gradient of shape {[*indices.shape, '*']}, but got "
+            f"{list(grad_output.shape)}"
+        )
+    width = grad_output.shape[-1]
+    rows = grad_output.reshape(flat.size, width)
+    if padding_idx >= 0:
+        kept = flat != padding_idx
+        if not kept.all():
+            flat, rows = flat[kept], rows[kept]
+    if scale_grad_by_freq:
+        rows = rows / np.bincount(flat, minlength=num_weights)[flat][:, None].astype(rows.dtype)
+    out = np.zeros((num_weights, width), grad_output.dtype)
+    if rows.size:
+        accumulate_at(out, flat[:, None] * np.int64(width) + np.arange(width), rows)
+    return out

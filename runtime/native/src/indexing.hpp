@@ -1,5 +1,5 @@
-// Elements picked, written and added up by index tensors and masks: native loops for what runtime/kernels/indexing.py does,
-// under the same names.
+// Elements picked, written and added up by index tensors and masks: native loops for kernels of indexing.py,
+// along_dimension.py, masking.py and nn.py in runtime/kernels/, under the same names.
 //
 // They decline (null, no exception) whatever is unusual or wrong: indices out of range above all, of which Python says what
 // is wrong. Elements of any type that is 1, 2, 4, 8 or 16 bytes wide are moved as they are; sums are those of float32,
