@@ -13,9 +13,11 @@ from codegen.formula.typed import (
 from codegen.names import FunctionNames
 from codegen.plan.batching import BatchingPlan, plan_batching
 from codegen.plan.forward import ForwardPlan
+from codegen.plan.inplace import InplacePlan, plan_inplace
 from codegen.plan.layout import LayoutPlan, plan_layout
 from codegen.plan.node import NodePlan
-from codegen.plan.straight import FastPath, plan_fast_path
+from codegen.plan.steps import ResultKind, ResultPlan, StraightPlan, TracedPlan
+from codegen.plan.straight import plan_straight, plan_traced
 from codegen.read.model import FormulaKind, NativeFunction, Promotion
 from codegen.read.sampling import samples_of
 from codegen.rules.operators import values_used
@@ -25,6 +27,7 @@ from codegen.schema.types import (
     ListType,
     OperatorName,
     OptionalType,
+    SchemaKind,
     Type,
 )
 from codegen.words import COMPOSITE_KEYS, CPU_ORDER
@@ -55,7 +58,8 @@ class OperatorPlan:
     kind: str
     implementations: tuple[tuple[str, PythonFunction], ...]
     promotion: Promotion | None
-    fast: FastPath | None
+    straight: StraightPlan | None  # through a kernel
+    traced: TracedPlan | None  # of an implicit one
     node: NodePlan | None
     inplace_node: NodePlan | None  # where the in-place variant has formulas of its own
     forward: ForwardPlan | None
@@ -63,6 +67,7 @@ class OperatorPlan:
     inplace: OperatorName | None
     out: OperatorName | None
     inplace_function: str | None
+    written: InplacePlan | None  # the in-place variant, where the straight way takes it
     out_function: str | None
     returns_list: bool
     saves_self: bool
@@ -139,19 +144,51 @@ def plan_operator(
     saves_self = recorded is not None and any(s.name == "self" and s.shape == "tensor" for s in recorded.saved)
     if forward is not None:
         saves_self = saves_self or any("self" in values_used(tree) for _, tree in forward.formulas)
+    never_differentiable = entry is not None and node is None
+    layout = plan_layout(function, kind)
+    exclusive = schema.name.base in _EXCLUSIVE
+    straight = written = None
+    if kind == "kernel" and schema.kind is SchemaKind.FUNCTIONAL and _returns_tensors(schema):
+        edges = None if node is None else [edge.name for edge in node.edges]
+        results = _results(schema, view, layout)
+        straight = plan_straight(function, implementations[0], in_float32, results, edges, not never_differentiable)
+    inplace_function = None if inplace is None else names[inplace]
+    if straight is not None and inplace_function is not None:
+        written = plan_inplace(straight, inplace_function, exclusive, saves_self, node is not None and not inplace_node)
     return OperatorPlan(
         schema.name, schema, names[schema.name], _parameters(schema), kind, tuple(implementations),
-        function.promotion, plan_fast_path(function, kind, in_float32), node, inplace_node, forward, view, inplace,
-        out, None if inplace is None else names[inplace], None if out is None else names[out], returns_list,
+        function.promotion, straight, plan_traced(function, in_float32) if kind == "implicit" else None,
+        node, inplace_node, forward, view, inplace,
+        out, inplace_function, written, None if out is None else names[out], returns_list,
         saves_self,
-        entry is not None and node is None, () if function.late_bound else samples_of(function),
+        never_differentiable, () if function.late_bound else samples_of(function),
         _formula_texts(entry) if entry is not None else (),
         function, None if kind == "implicit" else plan_batching(function), in_float32,
         numbers=_numbers(function, kind),
-        exclusive=schema.name.base in _EXCLUSIVE,
+        exclusive=exclusive,
         out_dtype=_out_dtype(function),
-        layout=plan_layout(function, kind),
+        layout=layout,
     )  # fmt: skip
+
+
+def _returns_tensors(schema: FunctionSchema) -> bool:
+    return all(is_tensor_like(plain_type(result.type)) for result in schema.returns)
+
+
+def _results(schema: FunctionSchema, view: str | None, layout: LayoutPlan | None) -> ResultPlan:
+    """What the straight way makes of what the kernel gives."""
+    count = len(schema.returns)
+    base = next((argument.name for argument in schema.arguments if argument.alias is not None), None)
+    is_list = count == 1 and isinstance(schema.returns[0].type, ListType)
+    if view == "single":
+        return ResultPlan(ResultKind.VIEW, base=base)
+    if view == "multi":
+        return ResultPlan(ResultKind.VIEWS, None if is_list else count, base)
+    if is_list:
+        return ResultPlan(ResultKind.LIST, layout=layout)
+    if count > 1:
+        return ResultPlan(ResultKind.SEVERAL, count, layout=layout, masked=schema.masks_outputs)
+    return ResultPlan(ResultKind.ARRAY, layout=layout)
 
 
 _KINDS = {

@@ -1,196 +1,269 @@
-"""The straight way through an operator: which calls it takes, decided once for all targets."""
+"""The straight way of an operator is planned here: which calls it takes, and what it does with them."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
-from codegen.formula.typed import (
-    TENSOR,
-    is_tensor_like,
-    plain_type,
+from codegen.bind.python_source import PythonFunction
+from codegen.formula.typed import BOOL, DTYPE, FLOAT, INT, SCALAR, TENSOR, is_tensor_like, plain_type
+from codegen.plan.steps import (
+    INT_LISTS,
+    LISTS,
+    TENSOR_KINDS,
+    Asked,
+    Conversion,
+    ConversionKind,
+    DefaultNumber,
+    FactoryDtype,
+    Guard,
+    GuardKind,
+    HistoryKind,
+    HistoryPlan,
+    KernelCall,
+    ResultPlan,
+    StraightArgument,
+    StraightPlan,
+    TracedPlan,
+    in_order,
 )
-from codegen.read.model import NativeFunction
+from codegen.read.model import NativeFunction, Promotion
 from codegen.schema.defaults import EnumDefault, default_value
-from codegen.schema.types import (
-    Argument,
-    ListType,
-    OptionalType,
-    SchemaKind,
-    base_type,
-)
+from codegen.schema.types import Argument, BaseType, FunctionSchema, ListType, OptionalType, Type
 
-
-@dataclass(frozen=True, slots=True)
-class FactoryDtype:
-    """The dtype of a factory that is not told one.
-
-    `default` is a name of runtime.base.dtypes; without it the dtype is that of `numbers` by a kind of promotion, or the
-    default dtype where there are none.
-    """
-
-    default: str | None
-    kind: str | None
-    numbers: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class FastPath:
-    """The straight way through an operator: plain Tensors, no mode, dtypes that need no promotion.
-
-    `dtypes`: `any`, `same` (all promoted arguments have one dtype), `float` (one dtype, float32 or float64),
-    `number` (as float, or int64), `weak` (as float, beside Scalars).  Scalars are Python's ints and floats.  `absent`
-    names the arguments that have to be None; `optional_dtypes` those that may be a dtype or None. The Tensors in
-    `limited` are of one of the kinds of element types in `takes` (`DTYPE_KINDS`). In `optional_lists` there
-    may be None beside Tensors. `integers` are Python's ints. A factory takes no Tensor, and its kernel gets a
-    dtype in any case. What is `seeded` draws random numbers, which those who stand around the calls of a thread may
-    want to do otherwise. `in_float32`: float16 and bfloat16 are computed in float32, by the general path (and no
-    `takes` has told them apart already).
-    """
-
-    tensors: tuple[str, ...] = ()
-    optionals: tuple[str, ...] = ()
-    lists: tuple[str, ...] = ()
-    optional_lists: tuple[str, ...] = ()
-    promoted: tuple[str, ...] = ()
-    dtypes: str = "any"
-    scalars: tuple[str, ...] = ()
-    int_lists: tuple[str, ...] = ()
-    bool_lists: tuple[str, ...] = ()
-    dtype_arguments: tuple[str, ...] = ()
-    absent: tuple[str, ...] = ()
-    optional_dtypes: tuple[str, ...] = ()
-    seeded: bool = False
-    factory: FactoryDtype | None = None
-    integers: tuple[str, ...] = ()
-    limited: tuple[str, ...] = ()
-    takes: tuple[str, ...] = ()
-    in_float32: bool = False
-
-    def without(self, names: frozenset[str]) -> FastPath:
-        """The straight way of a call that leaves the Scalars `names` at their defaults."""
-        scalars = tuple(name for name in self.scalars if name not in names)
-        return replace(self, scalars=scalars, dtypes=self.dtypes if scalars or self.dtypes != "weak" else "same")
-
-
-_DTYPE_RULES = {
-    "default": "same",
-    "always_bool": "same",
-    "int_to_float": "float",
-    "complex_to_float": "float",
-    "bool_to_int": "number",
+# What is asked of arguments one by one; the other kinds are asked of nothing.
+_GUARDS: Mapping[Asked, GuardKind] = {
+    Asked.TENSOR: GuardKind.PLAIN,
+    Asked.OPTIONAL_TENSOR: GuardKind.PLAIN_OR_NONE,
+    Asked.TENSORS: GuardKind.ALL_PLAIN,
+    Asked.OPTIONAL_TENSORS: GuardKind.ALL_PLAIN_OR_NONE,
+    Asked.NUMBER: GuardKind.NUMBER,
+    Asked.OPTIONAL_NUMBER: GuardKind.NUMBER_OR_NONE,
+    Asked.INTEGER: GuardKind.INTEGER,
+    Asked.FLAGS: GuardKind.TUPLE,
+    Asked.DTYPE: GuardKind.DTYPE,
+    Asked.OPTIONAL_DTYPE: GuardKind.DTYPE_OR_NONE,
+    Asked.ABSENT: GuardKind.ABSENT,
+    Asked.PLACEMENT: GuardKind.ABSENT,
 }
 
 
-_GENERAL_ONLY = frozenset(("Stream", "Storage", "Dimname"))
+def plan_straight(
+    function: NativeFunction,
+    implementation: tuple[str, PythonFunction],
+    in_float32: bool,
+    results: ResultPlan,
+    edges: Sequence[str] | None,
+    undifferentiable: bool,
+) -> StraightPlan | None:
+    """The straight way of an operator on arrays; None where only the general path takes its arguments.
 
-
-def plan_fast_path(function: NativeFunction, kind: str, in_float32: bool) -> FastPath | None:
-    """The straight way, for operators on arrays whose arguments are of the kinds that it knows."""
-    if kind != "kernel" or function.schema.kind is not SchemaKind.FUNCTIONAL:
+    Args:
+        function: the operator.
+        implementation: the kernel that serves the CPU, and its key.
+        in_float32: whether half precision is computed in float32.
+        results: what becomes of what the kernel gives.
+        edges: the differentiable arguments; None where no Node is recorded.
+        undifferentiable: whether results have to say that there is no derivative.
+    """
+    schema = function.schema
+    asked = [_asked(argument) for argument in schema.arguments]
+    if None in asked:
         return None
-    if not all(is_tensor_like(plain_type(result.type)) for result in function.schema.returns):
-        return None
-    found: dict[str, list[str]] = {}
-    for argument in function.schema.arguments:
-        kind_of_argument = _fast_kind(argument)
-        if kind_of_argument is None:
-            return None
-        found.setdefault(kind_of_argument, []).append(argument.name)
-    names = {kind: tuple(found.get(kind, ())) for kind in _FAST_KINDS}
-    optional = {argument.name for argument in function.schema.arguments if isinstance(argument.type, OptionalType)}
-    integers = tuple(name for name in names["integers"] if name not in optional)
-    seeded = "nondeterministic_seeded" in function.tags
-    tensors, scalars, dtypes = names["tensors"], names["scalars"], names["optional_dtypes"]
-    if not tensors and not names["lists"]:
-        if len(dtypes) != 1 or not found.keys() <= _OF_FACTORIES:
-            return None
-        return FastPath(
-            scalars=(*scalars, *names["floats"]), int_lists=names["int_lists"], absent=names["absent"],
-            optional_dtypes=dtypes, seeded=seeded, factory=_factory_dtype(function, dtypes[0]),
-            integers=integers,
-        )  # fmt: skip
-    limited = _limited(function, (*tensors, *names["optionals"]))
+    arguments = tuple(
+        StraightArgument(argument.name, kind, _size(argument) if kind in INT_LISTS else None)
+        for argument, kind in zip(schema.arguments, asked, strict=True)
+        if kind is not None
+    )
+    if not any(argument.asked in (Asked.TENSOR, Asked.TENSORS) for argument in arguments):
+        return _plan_factory(function, arguments, implementation, results)
+    limited = _limited(function, arguments)
     if limited is None:
         return None
+    promotion = function.promotion
+    if limited or promotion is not None:  # what a call asks for decides which dtypes there are
+        arguments = _with(arguments, Asked.OPTIONAL_DTYPE, Asked.ABSENT)
     takes = function.dtypes.kinds if function.dtypes is not None else ()
     if in_float32:
         takes = tuple(kind for kind in takes if kind != "half")
-    path = FastPath(
-        tensors=tensors, optionals=names["optionals"], scalars=scalars, int_lists=names["int_lists"],
-        dtype_arguments=names["dtype_arguments"], seeded=seeded, integers=integers, limited=limited, takes=takes,
-        in_float32=in_float32 and not limited,
-    )  # fmt: skip
-    if limited and dtypes:  # what a call asks for decides
-        path, dtypes = replace(path, absent=dtypes), ()
-    promotion = function.promotion
+    not_half = in_float32 and not limited  # what is taken tells it already
     if promotion is None:
-        return replace(
-            path, lists=names["lists"], optional_lists=names["optional_lists"],
-            bool_lists=names["bool_lists"], absent=(*path.absent, *names["absent"]), optional_dtypes=dtypes,
-        )  # fmt: skip
-    operands = (*tensors, *names["optionals"])
-    promoted = tuple(name for name in operands if promotion.arguments is None or name in promotion.arguments)
-    if found.keys() & _UNPROMOTED or not promoted or promoted[0] not in tensors:
+        dtypes: tuple[Guard, ...] = _taken(limited, takes, arguments)
+        first = next((argument.name for argument in arguments if argument.asked is Asked.TENSOR), None)
+        if not_half and first is not None:
+            dtypes = (Guard(GuardKind.NOT_HALF, (first,)),)
+        at_default = None
+    else:
+        known = _plan_promoted(schema, promotion, arguments, limited, takes, not_half)
+        if known is None:
+            return None
+        dtypes, at_default = known
+    watched = tuple(edges) if edges is not None else ()
+    if edges is None and undifferentiable:
+        watched = tuple(argument.name for argument in arguments if argument.asked is Asked.TENSOR)
+    kind = HistoryKind.UNDIFFERENTIABLE if edges is None else HistoryKind.NODE
+    return StraightPlan(
+        arguments,
+        _guards(function, arguments),
+        dtypes,
+        _conversions(arguments),
+        KernelCall(*implementation, _passed(arguments)),
+        results,
+        HistoryPlan(kind, watched) if watched else None,
+        at_default,
+    )
+
+
+def _plan_factory(
+    function: NativeFunction,
+    arguments: tuple[StraightArgument, ...],
+    implementation: tuple[str, PythonFunction],
+    results: ResultPlan,
+) -> StraightPlan | None:
+    """That of an operator which takes no Tensor, and has a dtype."""
+    names = [argument.name for argument in arguments if argument.asked is Asked.OPTIONAL_DTYPE]
+    others = [argument.name for argument in arguments if argument.asked is Asked.NOTHING]
+    types = {argument.name: plain_type(argument.type) for argument in function.schema.arguments}
+    floats = [name for name in others if _inner(types[name]) == FLOAT]
+    unknown = {argument.asked for argument in arguments} - _OF_FACTORIES
+    if len(names) != 1 or unknown or any(_inner(types[name]) not in (FLOAT, INT) for name in others):
         return None
-    kind_of_dtypes = "weak" if scalars else _DTYPE_RULES[promotion.kind]
-    if limited and kind_of_dtypes in ("weak", "float") and "float" not in path.takes:
+    given = tuple(replace(a, asked=Asked.NUMBER) if a.name in floats else a for a in arguments)
+    return StraightPlan(
+        given,
+        in_order((Guard(GuardKind.NO_MODE), *_guards(function, given))),
+        (),
+        _conversions(given, ConversionKind.SIZES),
+        KernelCall(*implementation, _passed(given), _factory_dtype(function, names[0])),
+        replace(results, layout=None),
+        None,
+    )
+
+
+def _plan_promoted(
+    schema: FunctionSchema,
+    promotion: Promotion,
+    arguments: tuple[StraightArgument, ...],
+    limited: Sequence[str],
+    takes: tuple[str, ...],
+    not_half: bool,
+) -> tuple[tuple[Guard, ...], DefaultNumber | None] | None:
+    """The guards of dtypes where arguments are promoted: they have one dtype already, and the result has it as well."""
+    operands = [a.name for kind in (Asked.TENSOR, Asked.OPTIONAL_TENSOR) for a in arguments if a.asked is kind]
+    promoted = [name for name in operands if promotion.arguments is None or name in promotion.arguments]
+    asked = {argument.name: argument.asked for argument in arguments}
+    if set(asked.values()) & (LISTS | {Asked.FLAGS}) or not promoted or asked[promoted[0]] is not Asked.TENSOR:
         return None
-    return replace(
-        path, promoted=promoted, dtypes=kind_of_dtypes, absent=(*path.absent, *names["absent"], *dtypes),
-        limited=promoted[:1] if limited else (),
-    )  # fmt: skip
+    first, *rest = promoted
+    numbers = [argument for argument in schema.arguments if asked[argument.name] in _NUMBERS]
+    known = GuardKind.FLOAT_DTYPE if numbers else _PROMOTED_DTYPES[promotion.kind]
+    if limited and known is GuardKind.FLOAT_DTYPE and "float" not in takes:
+        return None
+    same = []
+    for other in rest:
+        optional = asked[other] is Asked.OPTIONAL_TENSOR
+        same.append(Guard(GuardKind.SAME_DTYPE_OR_NONE if optional else GuardKind.SAME_DTYPE, (first, other)))
+    taken = _taken([first] if limited else [], takes, arguments)
+    of_any = in_order((*([Guard(GuardKind.NOT_HALF, (first,))] if not_half else []), *same, *taken))
+    if known is None:
+        return of_any, None
+    some = in_order((Guard(known, (first,)), *same, *(taken if known is GuardKind.NUMBER_DTYPE else ())))
+    if len(numbers) != 1 or numbers[0].default is None or not rest:
+        return some, None
+    return some, DefaultNumber(numbers[0].name, of_any)
 
 
-def _limited(function: NativeFunction, tensors: Sequence[str]) -> tuple[str, ...] | None:
-    """The Tensors whose element types have to be looked at; None where some stand in lists."""
-    if function.dtypes is None:
-        return ()
-    found = []
-    for argument in function.schema.arguments:
-        if base_type(argument.type).name != "Tensor":
-            continue
-        if function.dtypes.arguments is None or argument.name in function.dtypes.arguments:
-            if argument.name not in tensors:
-                return None
-            found.append(argument.name)
-    return tuple(found)
+# Which dtypes the kernels of a kind of promotion compute in without being told; None: all.
+_PROMOTED_DTYPES: Mapping[str, GuardKind | None] = {
+    "default": None,
+    "always_bool": None,
+    "int_to_float": GuardKind.FLOAT_DTYPE,
+    "complex_to_float": GuardKind.FLOAT_DTYPE,
+    "bool_to_int": GuardKind.NUMBER_DTYPE,
+}
+_NUMBERS = frozenset((Asked.NUMBER, Asked.OPTIONAL_NUMBER))
+_OF_FACTORIES = (
+    _NUMBERS | INT_LISTS | {Asked.OPTIONAL_DTYPE, Asked.ABSENT, Asked.PLACEMENT, Asked.INTEGER, Asked.NOTHING}
+)
+_GENERAL_ONLY = frozenset(("Stream", "Storage", "Dimname"))
 
 
-# The kinds of arguments that the straight way knows; those that a factory may have, and those that do not go together
-# with promotion.
-_FAST_KINDS = (
-    "tensors", "optionals", "lists", "optional_lists", "scalars", "int_lists", "bool_lists", "dtype_arguments",
-    "optional_dtypes", "absent", "integers", "floats", "others",
-)  # fmt: skip
+def _inner(type: Type) -> Type:
+    return type.elem if isinstance(type, OptionalType) else type
 
 
-_OF_FACTORIES = frozenset(("scalars", "int_lists", "optional_dtypes", "absent", "integers", "floats"))
+def _size(argument: Argument) -> int | None:
+    type = _inner(argument.type)
+    return type.size if isinstance(type, ListType) else None
 
 
-_UNPROMOTED = frozenset(("lists", "optional_lists", "bool_lists"))
-
-
-def _fast_kind(argument: Argument) -> str | None:
-    """One of the kinds; None for an argument that only the general path takes."""
+def _asked(argument: Argument) -> Asked | None:
+    """What is asked of an argument; None for one that only the general path takes."""
     type = plain_type(argument.type)
-    optional = isinstance(type, OptionalType)
-    inner = type.elem if isinstance(type, OptionalType) else type
-    name = str(inner)
+    optional, inner = isinstance(type, OptionalType), _inner(type)
     if inner == TENSOR:
-        return "optionals" if optional else "tensors"
-    if isinstance(inner, ListType) and inner.elem == TENSOR:
-        return "lists"
+        return Asked.OPTIONAL_TENSOR if optional else Asked.TENSOR
+    if inner == ListType(TENSOR):
+        return Asked.TENSORS
     if inner == ListType(OptionalType(TENSOR)):
-        return "optional_lists"
-    if is_tensor_like(inner) or name in _GENERAL_ONLY:
+        return Asked.OPTIONAL_TENSORS
+    if is_tensor_like(inner) or str(inner) in _GENERAL_ONLY:
         return None
-    if name == "ScalarType":
-        return "optional_dtypes" if optional else "dtype_arguments"
-    if argument.is_placement or name == "Generator":
-        return "absent"
-    kinds = {"Scalar": "scalars", "int[]": "int_lists", "bool[]": "bool_lists", "int": "integers", "float": "floats"}
-    return kinds.get(name, None if isinstance(inner, ListType) else "others")
+    if inner == DTYPE:
+        return Asked.OPTIONAL_DTYPE if optional else Asked.DTYPE
+    if argument.is_placement:
+        return Asked.PLACEMENT
+    if inner == BaseType("Generator"):
+        return Asked.ABSENT
+    if inner == SCALAR:
+        return Asked.OPTIONAL_NUMBER if optional else Asked.NUMBER
+    if inner == INT and not optional:
+        return Asked.INTEGER
+    if inner == ListType(INT):
+        return Asked.OPTIONAL_INTS if optional else Asked.INTS
+    if inner == ListType(BOOL):
+        return Asked.FLAGS
+    return None if isinstance(inner, ListType) else Asked.NOTHING
+
+
+def _with(arguments: Sequence[StraightArgument], old: Asked, new: Asked) -> tuple[StraightArgument, ...]:
+    return tuple(replace(argument, asked=new) if argument.asked is old else argument for argument in arguments)
+
+
+def _passed(arguments: Sequence[StraightArgument]) -> tuple[StraightArgument, ...]:
+    return tuple(argument for argument in arguments if argument.asked is not Asked.PLACEMENT)
+
+
+def _guards(function: NativeFunction, arguments: Sequence[StraightArgument]) -> tuple[Guard, ...]:
+    guards = [Guard(_GUARDS[argument.asked], (argument.name,)) for argument in arguments if argument.asked in _GUARDS]
+    if "nondeterministic_seeded" in function.tags:
+        guards.append(Guard(GuardKind.NOBODY_AROUND))
+    return in_order(guards)
+
+
+def _conversions(arguments: Sequence[StraightArgument], always: ConversionKind | None = None) -> tuple[Conversion, ...]:
+    kinds = {Asked.INTS: ConversionKind.INTS, Asked.OPTIONAL_INTS: ConversionKind.OPTIONAL_INTS}
+    return tuple(
+        Conversion(always or kinds[argument.asked], argument.name, argument.size)
+        for argument in arguments
+        if argument.asked in kinds
+    )
+
+
+def _limited(function: NativeFunction, arguments: Sequence[StraightArgument]) -> tuple[str, ...] | None:
+    """The Tensors whose dtypes have to be looked at; None where some stand in lists."""
+    dtypes = function.dtypes
+    if dtypes is None:
+        return ()
+    tensors = [argument for argument in arguments if argument.asked in TENSOR_KINDS]
+    limited = [argument for argument in tensors if dtypes.arguments is None or argument.name in dtypes.arguments]
+    return None if any(a.asked in LISTS for a in limited) else tuple(argument.name for argument in limited)
+
+
+def _taken(names: Sequence[str], takes: tuple[str, ...], arguments: Sequence[StraightArgument]) -> tuple[Guard, ...]:
+    optional = {argument.name for argument in arguments if argument.asked is Asked.OPTIONAL_TENSOR}
+    kinds = {name: GuardKind.TAKEN_OR_NONE if name in optional else GuardKind.TAKEN for name in names}
+    return in_order([Guard(kind, (name,), takes) for name, kind in kinds.items()])
 
 
 def _factory_dtype(function: NativeFunction, name: str) -> FactoryDtype:
@@ -200,3 +273,41 @@ def _factory_dtype(function: NativeFunction, name: str) -> FactoryDtype:
     if function.promotion is None:
         return FactoryDtype(named, None, ())
     return FactoryDtype(named, function.promotion.kind, function.promotion.arguments or ())
+
+
+# -- operators that are traced through
+
+
+def plan_traced(function: NativeFunction, in_float32: bool) -> TracedPlan:
+    """The way of an operator that is traced through."""
+    schema, dtypes = function.schema, function.dtypes
+    types = {argument.name: plain_type(argument.type) for argument in schema.arguments}
+    ints = []
+    for argument in schema.arguments:
+        inner, optional = _inner(types[argument.name]), isinstance(argument.type, OptionalType)
+        if inner == INT:
+            ints.append(StraightArgument(argument.name, Asked.OPTIONAL_INTEGER if optional else Asked.INTEGER))
+        elif inner == ListType(INT):
+            kind = Asked.OPTIONAL_INTS if optional else Asked.INTS
+            ints.append(StraightArgument(argument.name, kind, _size(argument)))
+    guards = [Guard(_PLAIN[type], (name,)) for name, type in types.items() if type in _PLAIN]
+    limited = [name for name in types if dtypes is not None and (dtypes.arguments is None or name in dtypes.arguments)]
+    limited = [name for name in limited if is_tensor_like(types[name])]
+    usual: list[Guard] = []
+    if dtypes is not None:
+        taken = {TENSOR: GuardKind.TAKEN, OptionalType(TENSOR): GuardKind.TAKEN_OR_NONE}
+        guards += [Guard(taken[types[name]], (name,), dtypes.kinds) for name in limited if types[name] in taken]
+        if "float" in dtypes.kinds and all(types[name] == TENSOR for name in limited):
+            usual += [Guard(GuardKind.ABSENT, (name,)) for name, type in types.items() if _inner(type) == DTYPE]
+            usual += [Guard(kind, (name,)) for name in limited for kind in (GuardKind.PLAIN, GuardKind.FLOAT_DTYPE)]
+    if in_float32:
+        guards += [Guard(GuardKind.NOT_HALF, (name,)) for name, type in types.items() if type == TENSOR]
+    return TracedPlan(tuple(ints), in_order(guards), dtypes is not None, tuple(usual))
+
+
+_PLAIN: Mapping[Type, GuardKind] = {
+    TENSOR: GuardKind.PLAIN,
+    OptionalType(TENSOR): GuardKind.PLAIN_OR_NONE,
+    ListType(TENSOR): GuardKind.ALL_PLAIN,
+    ListType(OptionalType(TENSOR)): GuardKind.ALL_PLAIN_OR_NONE,
+}

@@ -2,29 +2,44 @@
 
 from __future__ import annotations
 
-import re
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from codegen.names import cpp, python
 from codegen.plan.operator import OperatorPlan
-from codegen.targets.cpp.text import Statements, wrapped
+from codegen.plan.steps import Guard, GuardKind
+from codegen.targets.cpp.text import Needs, Statements, wrapped
 from codegen.targets.environment import quoted
 
-# What has to hold for Tensors among the arguments, by type.
-PLAIN_TESTS = {
-    "Tensor": "is_plain",
-    "Tensor?": "is_plain_or_none",
-    "Tensor[]": "all_plain",
-    "Tensor?[]": "all_plain_or_none",
+# The test of a guard; {0} and {1} are its arguments, {takes} the kinds of dtypes, {needed} what it needs of Python.
+_GUARDS: Mapping[GuardKind, str] = {
+    GuardKind.PLAIN: "is_plain({0})",
+    GuardKind.PLAIN_OR_NONE: "is_plain_or_none({0})",
+    GuardKind.ALL_PLAIN: "all_plain({0})",
+    GuardKind.ALL_PLAIN_OR_NONE: "all_plain_or_none({0})",
+    GuardKind.NO_MODE: "nothing_unusual()",
+    GuardKind.ABSENT: "{0} == Py_None",
+    GuardKind.TUPLE: "PyTuple_CheckExact({0})",
+    GuardKind.DTYPE: "is_instance({0}, {needed})",
+    GuardKind.DTYPE_OR_NONE: "is_instance_or_none({0}, {needed})",
+    GuardKind.INTEGER: "PyLong_CheckExact({0})",
+    GuardKind.NUMBER: "is_real_number({0})",
+    GuardKind.NUMBER_OR_NONE: "is_real_number_or_none({0})",
+    GuardKind.NOBODY_AROUND: "nobody_around({needed})",
+    GuardKind.FLOAT_DTYPE: "has_float_dtype({0})",
+    GuardKind.NUMBER_DTYPE: "has_number_dtype({0})",
+    GuardKind.NOT_HALF: "is_not_half({0})",
+    GuardKind.SAME_DTYPE: "same_dtype({0}, {1})",
+    GuardKind.SAME_DTYPE_OR_NONE: "same_dtype_or_none({0}, {1})",
+    GuardKind.TAKEN: "is_taken({0}, {takes})",
+    GuardKind.TAKEN_OR_NONE: "is_taken_or_none({0}, {takes})",
 }
-
-
-def limit_tests(limited: Sequence[str], kinds: Sequence[str], optional: Sequence[str]) -> list[str]:
-    """What asks whether Tensors have element types of these kinds."""
-    mask = " | ".join(f"k{kind.title()}" for kind in kinds)
-    return [f"is_taken{'_or_none' * (name in optional)}({cpp(name)}, {mask})" for name in limited]
+_NEEDED: Mapping[GuardKind, tuple[str, str]] = {
+    GuardKind.DTYPE: ("runtime.base.dtypes", "dtype"),
+    GuardKind.DTYPE_OR_NONE: ("runtime.base.dtypes", "dtype"),
+    GuardKind.NOBODY_AROUND: ("runtime.base.modes", "interest"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +52,8 @@ class EntryView:
     declaration: tuple[str, ...]
     head: tuple[str, ...]
     body: tuple[str, ...]
-    unpack: tuple[str, ...]  # of `why`: the parameters that tests look at
-    tests: tuple[tuple[str, str], ...]  # what has to hold, and the same as a string literal
+    unpack: tuple[str, ...]  # of `failing`: the parameters that tests look at
+    tests: tuple[str, ...]  # what has to hold, in the order of the plan's guards
     parameters: tuple[str, ...]  # the array of their names
     count: int
     positional: int
@@ -47,12 +62,14 @@ class EntryView:
 class Entry(ABC):
     """Writes one entry: `function` is the name of the Python function that it falls back on."""
 
-    def __init__(self, operator: OperatorPlan, function: str) -> None:
+    def __init__(self, operator: OperatorPlan, function: str, guards: Sequence[Guard], needs: Needs) -> None:
         self.operator = operator
         self.function = function
+        self.guards = guards
+        self.needs = needs
         self.out = Statements()
-        self.tests: Sequence[str] = ()  # of the arguments: what has to hold
         self.arguments = [cpp(parameter.name) for parameter in operator.parameters]
+        self.tests = [self._test(guard) for guard in guards]
 
     @abstractmethod
     def lines(self) -> list[str]:
@@ -62,10 +79,11 @@ class Entry(ABC):
         """What the template prints."""
         parameters, function, body = self.operator.parameters, self.function, self.lines()
         head = [f"PyObject* {name}" for name in self.arguments]
-        tested = [
-            f"PyObject* {name} = given[{index}];"
-            for index, name in enumerate(self.arguments)
-            if any(re.search(rf"\b{name}\b", test) for test in self.tests)
+        asked = {name for guard in self.guards for name in (*guard.arguments, guard.unless_default)}
+        unpack = [
+            f"PyObject* {cpp(parameter.name)} = given[{index}];"
+            for index, parameter in enumerate(parameters)
+            if parameter.name in asked
         ]
         names = [quoted(python(parameter.name)) for parameter in parameters]
         return EntryView(
@@ -75,20 +93,29 @@ class Entry(ABC):
             tuple(wrapped(f"Ref {cpp(function)}(", head, ");")),
             tuple(wrapped(f"Ref {cpp(function)}(", head, ") {")),
             tuple(body),
-            tuple(tested),
-            tuple((test, quoted(test)) for test in self.tests),
+            tuple(unpack),
+            tuple(self.tests),
             tuple(wrapped(f"const char* const {function}_parameters[] = {{", names, "};")),
             len(parameters),
             sum(not parameter.keyword_only for parameter in parameters),
         )
 
-    def _require(self, tests: Sequence[str]) -> None:
-        """Leave calls to Python for which one of the tests does not hold."""
-        self.tests = tests
+    def _test(self, guard: Guard) -> str:
+        needed = self.needs.name(*_NEEDED[guard.kind]) if guard.kind in _NEEDED else ""
+        takes = " | ".join(f"k{kind.title()}" for kind in guard.takes)
+        test = _GUARDS[guard.kind].format(*map(cpp, guard.arguments), takes=takes, needed=needed)
+        if guard.unless_default is None:
+            return test
+        position = [parameter.name for parameter in self.operator.parameters].index(guard.unless_default)
+        entry = f"entries::{cpp(self.operator.function)}"
+        return f"({test} || is_default({entry}, {position}, {cpp(guard.unless_default)}))"
+
+    def _check(self) -> None:
+        """Leave calls to Python for which one of the guards does not hold."""
         open_ = [f"!entries::{cpp(self.function)}.replaced"]
         if self.function != self.operator.function:  # its kernel computes what a variant writes
             open_.append(f"!(entries::{cpp(self.operator.function)}.replaced & kByKernel)")
-        self.out.lines += wrapped("  if (!(", [*open_, *tests], ")) {", " &&")
+        self.out.lines += wrapped("  if (!(", [*open_, *self.tests], ")) {", " &&")
         with self.out.block():
             self._return_fall_back()
 
@@ -100,17 +127,7 @@ class CompositeEntry(Entry):
     """Writes the entry of an operator that is traced through, by a function in C++."""
 
     def lines(self) -> list[str]:
-        types = [str(parameter.type) for parameter in self.operator.parameters]
-        tests = [f"{PLAIN_TESTS[t]}({name})" for name, t in zip(self.arguments, types, strict=True) if t in PLAIN_TESTS]
-        dtypes = self.operator.source.dtypes
-        if dtypes is not None:
-            tensors = {p.name: str(p.type) for p in self.operator.parameters if str(p.type) in ("Tensor", "Tensor?")}
-            limited = [name for name in tensors if dtypes.arguments is None or name in dtypes.arguments]
-            tests += limit_tests(limited, dtypes.kinds, [name for name in limited if tensors[name] == "Tensor?"])
-        if self.operator.in_float32:
-            given = zip(self.arguments, types, strict=True)
-            tests += [f"is_not_half({name})" for name, type in given if type == "Tensor"]
-        self._require(tests)
+        self._check()
         self.out.assign("Ref out", f"composites::{self.operator.implementation.name}(", self.arguments, ");")
         self.out.add("if (out) return of_operators(std::move(out));")
         self.out.add("forget_error();")

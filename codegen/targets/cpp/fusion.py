@@ -113,7 +113,7 @@ class _Formula:
         if str(expr.schema.name) == "conj":  # of real numbers, and only these come here
             return self.visit(expr.args[0][1])
         operator = self.operators.get(expr.schema.name)
-        if operator is None or operator.fast is None or len(operator.schema.returns) != 1:
+        if operator is None or operator.straight is None or len(operator.schema.returns) != 1:
             return None
         name = operator.implementation.name
         count = self.kernels.get(name)

@@ -64,7 +64,7 @@ def why_python(operator: OperatorPlan, node: NodePlan) -> str | None:
         return "it saves a list"
     if len(node.edges) > MOST_EDGES:
         return "it has too many inputs"
-    if operator.fast is None or operator.node is not node:
+    if operator.straight is None or operator.node is not node:
         return "only the general path records it"
     return None
 
@@ -195,7 +195,7 @@ def _save(variable: SavedVariable, node: NodePlan, printer: CppPrinter, out: Sta
     needed = [f"has_edge(base, {node.edges.index(edge)})" for edge in node.edges_needing(variable)]
     if needed and variable.shape in ("tensor", "optional"):
         asked = f"({' || '.join(needed)})" if len(needed) > 1 else needed[0]
-        out.when(f"{asked} && !{save}({slot}, {value})", lambda: out.add("return false;"))
+        out.when([asked, f"!{save}({slot}, {value})"], lambda: out.add("return false;"))
     else:
         out.unless(f"!{save}", (slot, value), "return false;")
 

@@ -7,11 +7,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from codegen.formula.typed import SCALAR
 from codegen.names import cpp
-from codegen.plan.operator import OperatorPlan, ParameterPlan
-from codegen.plan.straight import FactoryDtype, FastPath
-from codegen.targets.cpp.entries import PLAIN_TESTS, CompositeEntry, Entry, EntryView, limit_tests
+from codegen.plan.operator import OperatorPlan
+from codegen.plan.steps import (
+    LISTS,
+    Asked,
+    Conversion,
+    ConversionKind,
+    FactoryDtype,
+    HistoryKind,
+    ResultKind,
+    StraightPlan,
+)
+from codegen.targets.cpp.entries import CompositeEntry, Entry, EntryView
 from codegen.targets.cpp.nodes import NodeView
 from codegen.targets.cpp.text import Functions, Needs, functions_in, inside
 
@@ -58,177 +66,120 @@ def _operands(body: str) -> int | None:
 
 def has_entry(operator: OperatorPlan, kernels: NativeKernels) -> bool:
     """Whether an operator has a straight way, or a composite function in C++."""
-    return operator.fast is not None or is_composite(operator, kernels)
+    return operator.straight is not None or is_composite(operator, kernels)
 
 
 def is_composite(operator: OperatorPlan, kernels: NativeKernels) -> bool:
     """Whether the function that an operator is traced through is written in C++, too."""
-    if operator.kind != "implicit" or not any(str(p.type) in PLAIN_TESTS for p in operator.parameters):
+    if operator.traced is None or not operator.traced.guards:
         return False
     return len(operator.parameters) in kernels.composites.get(operator.implementation.name, ())
 
 
 def entry_view(operator: OperatorPlan, node: NodeView | None, kernels: NativeKernels, needs: Needs) -> EntryView:
     """The entry of an operator; `node` is None where Python records."""
-    if is_composite(operator, kernels):
-        return CompositeEntry(operator, operator.function).view(str(operator.schema))
-    return KernelEntry(operator, operator.function, node, kernels, needs).view(str(operator.schema))
+    if operator.straight is not None:
+        return KernelEntry(operator, operator.straight, operator.function, node, kernels, needs).view(
+            str(operator.schema)
+        )
+    assert operator.traced is not None
+    return CompositeEntry(operator, operator.function, operator.traced.guards, needs).view(str(operator.schema))
+
+
+_CONVERSIONS: Mapping[ConversionKind, str] = {
+    ConversionKind.INTS: "int_tuple",
+    ConversionKind.OPTIONAL_INTS: "int_tuple_or_none",
+    ConversionKind.SIZES: "int_tuple",
+}
+# What the kernel in Python gets of an argument; the others it gets as they are.
+_PASSED: Mapping[Asked, str] = {
+    Asked.TENSOR: "array_object({0})",
+    Asked.OPTIONAL_TENSOR: "array_or_none({0})",
+    Asked.TENSORS: "{0}arrays.get()",
+    Asked.OPTIONAL_TENSORS: "{0}arrays.get()",
+    Asked.DTYPE: "{0}numpy.get()",
+    Asked.OPTIONAL_DTYPE: "{0}numpy.get()",
+}
+# What a kernel of the core gets: Tensors, and NumPy's dtypes.
+_PASSED_TENSORS: Mapping[Asked, str] = {asked: _PASSED[asked] for asked in (Asked.DTYPE, Asked.OPTIONAL_DTYPE)}
+# Whether an argument requires grad.
+_WATCHED: Mapping[Asked, str] = {
+    Asked.TENSOR: "requires_grad({0})",
+    Asked.OPTIONAL_TENSOR: "requires_grad_or_none({0})",
+    Asked.TENSORS: "any_requires_grad({0})",
+    Asked.OPTIONAL_TENSORS: "any_requires_grad({0})",
+}
 
 
 class KernelEntry(Entry):
-    """Writes the entry of an operator that has a straight way."""
+    """Writes the entry of an operator that has a straight way: a statement or two for each of its steps."""
 
     def __init__(
-        self, operator: OperatorPlan, function: str, node: NodeView | None, kernels: NativeKernels, needs: Needs
+        self,
+        operator: OperatorPlan,
+        straight: StraightPlan,
+        function: str,
+        node: NodeView | None,
+        kernels: NativeKernels,
+        needs: Needs,
     ) -> None:
-        assert operator.fast is not None
-        super().__init__(operator, function)
-        self.fast: FastPath = operator.fast
+        super().__init__(operator, function, straight.all_guards, needs)
+        self.straight = straight
         self.node = node
         self.kernels = kernels
-        self.needs = needs
-        self.optional = {p.name for p in operator.parameters if str(p.type).endswith("?")}
 
     def lines(self) -> list[str]:
         self._check()
-        self._convert_ints()
-        self._compute()
+        for conversion in self.straight.conversions:
+            self._convert(conversion)
+        self._run_kernel()
+        self.out.when(["!result"], self._return_fall_back)
+        self._lay_out()
         self._wrap()
         self._record()
         self.out.add("return out;")
         return self.out.lines
 
-    def _check(self) -> None:
-        fast, name = self.fast, cpp
-        tests = [f"is_plain({name(tensor)})" for tensor in fast.tensors]
-        tests += [f"is_plain_or_none({name(tensor)})" for tensor in fast.optionals]
-        tests += [f"all_plain({name(tensors)})" for tensors in fast.lists]
-        tests += [f"all_plain_or_none({name(tensors)})" for tensors in fast.optional_lists]
-        if fast.factory is not None:
-            tests.append("nothing_unusual()")
-        tests += [f"{name(absent)} == Py_None" for absent in fast.absent]
-        tests += [f"PyTuple_CheckExact({name(flags)})" for flags in fast.bool_lists]
-        tests += [self._is_dtype("is_instance", argument) for argument in fast.dtype_arguments]
-        tests += [self._is_dtype("is_instance_or_none", argument) for argument in fast.optional_dtypes]
-        tests += [f"PyLong_CheckExact({name(integer)})" for integer in fast.integers]
-        tests += [
-            f"is_real_number{'_or_none' if scalar in self.optional else ''}({name(scalar)})" for scalar in fast.scalars
-        ]
-        tests += self._dtype_tests()
-        if fast.dtypes != "float":
-            tests += limit_tests(fast.limited, fast.takes, fast.optionals)
-        if fast.seeded:
-            tests.append(f"nobody_around({self.needs.name('runtime.base.modes', 'interest')})")
-        self._require(tests)
-
-    def _is_dtype(self, test: str, argument: str) -> str:
-        return f"{test}({cpp(argument)}, {self.needs.name('runtime.base.dtypes', 'dtype')})"
-
-    def _dtype_tests(self) -> list[str]:
-        promoted = [cpp(name) for name in self.fast.promoted]
-        if self.fast.dtypes == "any" or not promoted:
-            first = next((cpp(name) for name in self.fast.tensors), None)
-            return [f"is_not_half({first})"] if self.fast.in_float32 and first is not None else []
-        first, *rest = promoted
-        kinds = {"float": "has_float_dtype", "weak": "has_float_dtype", "number": "has_number_dtype"}
-        known = kinds.get(self.fast.dtypes)
-        tests = [f"{known}({first})"] if known else []
-        default = self._number_at_its_default()
-        if default is not None and rest:
-            tests = [f"({tests[0]} || {default})"]
-            known = None
-        if self.fast.in_float32 and known is None:
-            tests.append(f"is_not_half({first})")
-        optional = {cpp(name) for name in self.fast.optionals}
-        return [*tests, *(f"same_dtype{'_or_none' * (other in optional)}({first}, {other})" for other in rest)]
-
-    def _number_at_its_default(self) -> str | None:
-        """The test that the only Scalar is not given, where any dtype may go the straight way then."""
-        given = [(index, p) for index, p in enumerate(self.operator.parameters) if p.name in self.fast.scalars]
-        if self.fast.dtypes != "weak" or len(given) != 1 or given[0][1].default is None:
-            return None
-        index, parameter = given[0]
-        return f"is_default(entries::{cpp(self.operator.function)}, {index}, {cpp(parameter.name)})"
-
-    def _convert_ints(self) -> None:
-        for parameter in self.operator.parameters:
-            if parameter.name in self.fast.int_lists:
-                name = cpp(parameter.name)
-                function = "int_tuple_or_none" if parameter.name in self.optional else "int_tuple"
-                convert = self.needs.name("runtime.call.dispatch", "int_tuple")
-                size = self.needs.constant(str(parameter.size))
-                self.out.assign(f"Ref {name}ints", f"{function}(", [name, convert, size], ");")
-                self.out.add(f"if (!{name}ints) return Ref();")
-                self.out.add(f"{name} = {name}ints.get();")
+    def _convert(self, conversion: Conversion) -> None:
+        name = cpp(conversion.argument)
+        parts = [name, self.needs.name("runtime.call.dispatch", "int_tuple"), self.needs.constant(str(conversion.size))]
+        self.out.assign(f"Ref {name}ints", f"{_CONVERSIONS[conversion.kind]}(", parts, ");")
+        self.out.add(f"if (!{name}ints) return Ref();")
+        self.out.add(f"{name} = {name}ints.get();")
 
     # -- the kernel
 
-    def _compute(self) -> None:
-        self._run_kernel()
-        self.out.when("!result", self._return_fall_back)
-        self._lay_out()
-
-    def _lay_out(self) -> None:
-        """Let the result lie in memory as the operator's rule says."""
-        layout = self.operator.layout
-        if layout is None or self.fast.factory is not None:
-            return
-        operands = f"{{{', '.join(map(cpp, layout.arguments))}}}"
-        if layout.kind == "contiguous":
-            self.out.add("result = lie_contiguous(std::move(result));")
-        elif layout.kind == "iterated":
-            self.out.assign("result", "lie_iterated(", ["std::move(result)", operands], ");")
-        else:
-            rule = self.needs.name("runtime.base.layouts", layout.kind)
-            parts = [rule, "std::move(result)", str(len(layout.results)), operands]
-            self.out.assign("result", "lie_by(", parts, ");")
-        self.out.add("if (!result) return Ref();")
-
     def _run_kernel(self) -> None:
         """Declare `result`, and let a native kernel or the one in Python give it."""
-        operator, fast = self.operator, self.fast
-        parameters = [p for p in operator.parameters if not p.is_placement]
-        parts = []
-        lists = []  # of arrays, which the kernel in Python takes
-        for parameter in parameters:
-            name = cpp(parameter.name)
-            if parameter.name in fast.tensors:
-                parts.append(f"array_object({name})")
-            elif parameter.name in fast.optionals:
-                parts.append(f"array_or_none({name})")
-            elif parameter.name in (*fast.dtype_arguments, *fast.optional_dtypes):
-                self._convert_dtype(name)
-                parts.append(f"{name}numpy.get()")
-            elif parameter.name in (*fast.lists, *fast.optional_lists):
-                lists.append(name)
-                parts.append(f"{name}arrays.get()")
-            else:
-                parts.append(name)
-        kernel = self.needs.name("generated.operators", f"{operator.function}_kernel")
-        run = "run_for_array" if self._is_one_array() else "run"
-        native = native_kernel(operator, parameters, self.kernels)
-        if native is not None:
-            head, _, arguments = native.removesuffix(")").partition("(")
-            self.out.assign("Ref result", f"{head}(", arguments.split(", "), ");")
-        if native is not None and lists:
+        given, lists = self.straight.kernel.arguments, self.straight.those(*LISTS)
+        for argument in given:
+            if argument.asked in (Asked.DTYPE, Asked.OPTIONAL_DTYPE):
+                self._convert_dtype(cpp(argument.name))
+        parts = [_PASSED.get(argument.asked, "{0}").format(cpp(argument.name)) for argument in given]
+        kernel = self.needs.name("generated.operators", f"{self.operator.function}_kernel")
+        run = "run_for_array" if self.straight.results.kind is ResultKind.ARRAY else "run"
+        native = native_kernel(self.operator, self.straight, self.kernels)
+        if native is None:
+            self._make_lists(lists)
+            self.out.assign("Ref result", f"{run}(", [kernel, *parts], ");")
+            return
+        self.out.assign("Ref result", f"{native.function}(", native.values, ");")
+        if lists:
             self.out.add("if (!result) {")
             with self.out.block():
                 self._make_lists(lists)
                 self.out.assign("result", f"{run}(", [kernel, *parts], ");")
-        elif native is not None:
-            self.out.when("!result", lambda: self.out.assign("result", f"{run}(", [kernel, *parts], ");"))
         else:
-            self._make_lists(lists)
-            self.out.assign("Ref result", f"{run}(", [kernel, *parts], ");")
+            self.out.when(["!result"], lambda: self.out.assign("result", f"{run}(", [kernel, *parts], ");"))
 
     def _convert_dtype(self, name: str) -> None:
         """Declare the NumPy dtype of an argument; None stays None, but for a factory."""
-        factory = self.fast.factory
+        factory = self.straight.kernel.dtype
         if factory is None:
             self.out.add(f"Ref {name}numpy = numpy_dtype({name});")
         else:
             self.out.add(f"Ref {name}known = Ref::borrow({name});")
-            self.out.when(f"{name} == Py_None", lambda: self._default_dtype(f"{name}known", factory))
+            self.out.when([f"{name} == Py_None"], lambda: self._default_dtype(f"{name}known", factory))
             self.out.add(f"if (!{name}known) return Ref();")
             self.out.add(f"Ref {name}numpy = numpy_dtype({name}known.get());")
         self.out.add(f"if (!{name}numpy) return Ref();")
@@ -246,95 +197,100 @@ class KernelEntry(Entry):
             self.out.add(f"{target} = invoke({self.needs.name('runtime.base.dtypes', 'get_default_dtype')});")
 
     def _make_lists(self, names: Sequence[str]) -> None:
-        for name in names:
+        for name in map(cpp, names):
             self.out.add(f"Ref {name}arrays = array_list({name});")
             self.out.add(f"if (!{name}arrays) return Ref();")
 
-    def _is_one_array(self) -> bool:
-        return not self.operator.returns_list and len(self.operator.schema.returns) == 1 and self.operator.view is None
-
     # -- the result
 
-    def _wrap(self) -> None:
-        operator, out = self.operator, self.out
-        if operator.returns_list or len(operator.schema.returns) > 1:
-            count = -1 if operator.returns_list else len(operator.schema.returns)
-            out.when(f"!has_results(result.get(), {count})", self._return_fall_back)
-        if operator.view is not None:
-            base = next(cpp(a.name) for a in operator.schema.arguments if a.alias is not None)
-            if operator.view == "multi":
-                out.add(f"Ref out = view_tuple(result.get(), {base});")
-            else:
-                out.add(f"Ref out = new_view(std::move(result), {base});")
-        elif operator.returns_list:
-            out.add("Ref out = tensor_tuple(result.get());")
-        elif len(operator.schema.returns) > 1:
-            results = self.needs.name("generated.operators", f"{operator.function}_op.results")
-            out.add("Ref tensors = tensor_list(result.get());")
-            out.add("if (!tensors) return Ref();")
-            out.add(f"Ref out = invoke({results}, tensors.get());")
+    def _lay_out(self) -> None:
+        """Let the result lie in memory as the operator's rule says."""
+        layout = self.straight.results.layout
+        if layout is None:
+            return
+        operands = f"{{{', '.join(map(cpp, layout.arguments))}}}"
+        if layout.kind == "contiguous":
+            self.out.add("result = lie_contiguous(std::move(result));")
+        elif layout.kind == "iterated":
+            self.out.assign("result", "lie_iterated(", ["std::move(result)", operands], ");")
         else:
-            out.add("Ref out = new_tensor(std::move(result));")
+            rule = self.needs.name("runtime.base.layouts", layout.kind)
+            parts = [rule, "std::move(result)", str(len(layout.results)), operands]
+            self.out.assign("result", "lie_by(", parts, ");")
+        self.out.add("if (!result) return Ref();")
+
+    def _wrap(self) -> None:
+        out, results = self.out, self.straight.results
+        if results.is_sequence:
+            count = -1 if results.count is None else results.count
+            out.when([f"!has_results(result.get(), {count})"], self._return_fall_back)
+        base = results.base or ""
+        match results.kind:
+            case ResultKind.ARRAY:
+                out.add("Ref out = new_tensor(std::move(result));")
+            case ResultKind.VIEW:
+                out.add(f"Ref out = new_view(std::move(result), {cpp(base)});")
+            case ResultKind.VIEWS:
+                out.add(f"Ref out = view_tuple(result.get(), {cpp(base)});")
+            case ResultKind.LIST:
+                out.add("Ref out = tensor_tuple(result.get());")
+            case ResultKind.SEVERAL:
+                several = self.needs.name("generated.operators", f"{self.operator.function}_op.results")
+                out.add("Ref tensors = tensor_list(result.get());")
+                out.add("if (!tensors) return Ref();")
+                out.add(f"Ref out = invoke({several}, tensors.get());")
         out.add("if (!out) return Ref();")
 
     # -- the history
 
     def _record(self) -> None:
-        operator = self.operator
-        plan = operator.node
-        if plan is None:
-            if self.fast.tensors and not operator.never_differentiable:
-                mark = self.needs.name("generated.operators", f"{operator.function}_op.undifferentiable")
-                self._if_recorded(self.fast.tensors, "invoke", [mark, "out.get()"])
+        history, function = self.straight.history, self.operator.function
+        if history is None:
             return
-        edges = [edge.name for edge in plan.edges]
-        if self.node is None:
-            record = self.needs.name("generated.nodes", f"record_{operator.function}")
-            self._if_recorded(edges, "invoke", [record, "out.get()", *self.arguments])
+        if history.kind is HistoryKind.UNDIFFERENTIABLE:
+            call = "invoke"
+            parts = [self.needs.name("generated.operators", f"{function}_op.undifferentiable"), "out.get()"]
+        elif self.node is None:
+            call = "invoke"
+            parts = [self.needs.name("generated.nodes", f"record_{function}"), "out.get()", *self.arguments]
         else:
-            several = len(operator.schema.returns) > 1
+            several = self.straight.results.kind is ResultKind.SEVERAL
             given = "reinterpret_cast<PyTupleObject*>(out.get())->ob_item" if several else "out.get()"
             call = f"{self.node.class_name}::record"
-            self._if_recorded(edges, call, [given, *map(cpp, self.node.arguments)])
-
-    def _if_recorded(self, names: Sequence[str], call: str, parts: Sequence[str]) -> None:
-        """`call`, if one of the Tensors requires grad; what it gives is false where it fails."""
-        tests = []
-        for name in names:
-            text = cpp(name)
-            if name in (*self.fast.lists, *self.fast.optional_lists):
-                tests.append(f"any_requires_grad({text})")
-            elif name in self.fast.optionals:
-                tests.append(f"requires_grad_or_none({text})")
-            else:
-                tests.append(f"requires_grad({text})")
+            parts = [given, *map(cpp, self.node.arguments)]
+        tests = [_WATCHED[self.straight.asked(name)].format(cpp(name)) for name in history.watched]
         self.out.when_both("grad_enabled", tests, " {")
         with self.out.block():
             self.out.unless(f"!{call}", parts, "return Ref();")
 
 
-def native_kernel(operator: OperatorPlan, parameters: Sequence[ParameterPlan], kernels: NativeKernels) -> str | None:
+@dataclass(frozen=True, slots=True)
+class NativeCall:
+    """The call of a function of the core, in pieces that can be broken over lines."""
+
+    function: str
+    values: tuple[str, ...]
+
+
+def native_kernel(operator: OperatorPlan, straight: StraightPlan, kernels: NativeKernels) -> NativeCall | None:
     """The call of a native kernel, which takes Tensors and gives an array or nothing."""
-    fast = operator.fast
-    assert fast is not None
-    name = operator.implementation.name
-    values = [cpp(parameter.name) for parameter in parameters]
-    numpy = [
-        f"{name}numpy.get()" if p.name in (*fast.dtype_arguments, *fast.optional_dtypes) else name
-        for p, name in zip(parameters, values, strict=True)
-    ]
-    if len(values) in kernels.functions.get(name, ()):
-        return f"kernels::{name}({', '.join(numpy)})"
-    if kernels.functors.get(name) != len(parameters) or len(operator.schema.returns) > 1:
+    name, given = operator.implementation.name, straight.kernel.arguments
+    values = tuple(_PASSED_TENSORS.get(argument.asked, "{0}").format(cpp(argument.name)) for argument in given)
+    if len(given) in kernels.functions.get(name, ()):
+        return NativeCall(f"kernels::{name}", values)
+    if kernels.functors.get(name) != len(given) or len(operator.schema.returns) > 1:
         return None
-    loop = loop_template(fast, parameters)
-    return None if loop is None else f"{loop.format(f'kernels::{name}')}({', '.join(values)})"
+    loop = native_loop(straight, f"kernels::{name}")
+    return None if loop is None else NativeCall(loop, values)
 
 
-def loop_template(fast: FastPath, parameters: Sequence[ParameterPlan]) -> str | None:
-    """Which template makes a loop over arguments like these out of a functor, the name of which is left open."""
-    kinds = "".join("T" if p.name in fast.tensors else "S" if p.type == SCALAR else "?" for p in parameters)
-    if re.fullmatch("T+S*", kinds) is None:
+_LOOPS = {(1, 0): "unary<{}>", (2, 0): "binary<{}>", (1, 1): "binary_scalar<{}>"}  # by Tensors and numbers
+
+
+def native_loop(straight: StraightPlan, functor: str) -> str | None:
+    """The loop over arguments like these that a template makes of a functor; Tensors come first, then numbers."""
+    asked = [argument.asked for argument in straight.kernel.arguments]
+    tensors = asked.count(Asked.TENSOR)
+    if not tensors or asked != [Asked.TENSOR] * tensors + [Asked.NUMBER] * (len(asked) - tensors):
         return None
-    loop = {"T": "unary", "TT": "binary", "TS": "binary_scalar"}.get(kinds)
-    return f"{loop}<{{}}>" if loop else f"elementwise<{{}}, {kinds.count('T')}>"
+    return _LOOPS.get((tensors, len(asked) - tensors), f"elementwise<{{}}, {tensors}>").format(functor)

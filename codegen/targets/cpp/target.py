@@ -13,7 +13,7 @@ from codegen.paths import Paths
 from codegen.plan.operator import OperatorPlan
 from codegen.plan.plan import Plan
 from codegen.targets.cpp.entries import EntryView
-from codegen.targets.cpp.inplace import inplace_function, inplace_view
+from codegen.targets.cpp.inplace import inplace_view
 from codegen.targets.cpp.nodes import NodeView, node_view, why_python
 from codegen.targets.cpp.operators import NativeKernels, entry_view, has_entry
 from codegen.targets.cpp.packets import packet_choices, sign_lines
@@ -90,7 +90,7 @@ def operator_text(operator: OperatorPlan, plan: Plan, paths: Paths) -> str:
     reason = found.operators[str(operator.name)]
     if reason is not None:
         parts.append(f"// {operator.name} has no entry: {reason}")
-    functions = (operator.function, inplace_function(operator))
+    functions = {operator.function} | ({operator.written.function} if operator.written is not None else set())
     parts += [str(macros.entry_function(e)) for e in shard.entries if e.function in functions]  # type: ignore[attr-defined]
     text = "\n\n".join(part.strip("\n") for part in parts)
     return "\n".join(line for line in text.split("\n") if line != LINE_HERE and not line.startswith("// clang-format"))
@@ -124,9 +124,8 @@ def _plan_shards(plan: Plan, paths: Paths) -> tuple[Sequence[Shard], Coverage]:
         if operator.function in library.entries:
             own = shard.nodes.get(operator.function)
             shard.entries.append(entry_view(operator, own, kernels, shard.needs))
-            function = inplace_function(operator)
-            if function is not None:
-                shard.entries.append(inplace_view(operator, function, own, kernels, shard.needs))
+            if operator.written is not None:
+                shard.entries.append(inplace_view(operator, operator.written, own, kernels, shard.needs))
         reason = found.operators[str(operator.name)] = _why_no_entry(operator, library)
         if reason is not None:
             shard.left_to_python.append((str(operator.name), reason))

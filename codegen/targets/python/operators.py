@@ -9,21 +9,19 @@ from codegen.formula.typed import Variable, VariableKind, walk
 from codegen.names import argument, python
 from codegen.names import packet as packet_name
 from codegen.plan.forward import ForwardPlan
-from codegen.plan.layout import LayoutPlan
 from codegen.plan.operator import OperatorPlan, ParameterPlan
 from codegen.plan.packet import PacketPlan
 from codegen.plan.plan import Plan
-from codegen.plan.straight import FactoryDtype, FastPath
+from codegen.plan.steps import Asked
 from codegen.schema.types import OperatorName
-from codegen.targets.python.nodes import differentiable, record_lines
+from codegen.targets.python.lines import Lines
+from codegen.targets.python.straight import write_straight, write_traced
 from codegen.targets.python.text import (
     PythonPrinter,
-    default_text,
     forwarded,
     module_alias,
     plain,
     signature,
-    tuple_of,
 )
 
 # Python's signs and the packets behind them.
@@ -112,32 +110,14 @@ class SignView:
 
 
 def operator_view(operator: OperatorPlan, printer: PythonPrinter, signs: Sequence[SignView] = ()) -> OperatorView:
-    out = "out=None" if operator.out is not None else None
-    body: list[str] = []
-    if operator.out is not None:
-        body += ["if out is not None:", f"    return {operator.function}_op.out(out, {plain(operator.parameters)})"]
-    handle = f"{operator.function}_op({forwarded(operator.parameters, exact=True)})"
-    if operator.kind == "implicit":
-        call = f"{operator.function}_op.composite({forwarded(operator.parameters)})"
-        if len(operator.schema.returns) > 1:
-            call = f"{operator.function}_op.counted({call})"
-        body += [
-            *_int_lines(operator, f"return {handle}"),
-            *_limit_lines(operator),
-            "try:",
-            f"    return {f'tuple({call})' if operator.returns_list else call}",
-            "except Exception as error:",
-            f"    raise {operator.function}_op.explained(error, ({forwarded_tuple(operator.parameters)}))",
-        ]
-    elif operator.fast is not None:
-        body += [*_fast_lines(operator, operator.fast, f"return {handle}"), f"return {handle}"]
-    else:
-        body.append(f"return {handle}")
+    """The callable of an operator, and what stands beside it."""
     return OperatorView(
         str(operator.name),
         str(operator.schema),
         operator.function,
-        _functions(operator.function, operator.parameters, out, body),
+        _functions(
+            operator.function, operator.parameters, "out=None" if operator.out is not None else None, _body(operator)
+        ),
         tuple(_options(operator)),
         _jvp(operator, printer),
         tuple(_variants(operator)),
@@ -145,20 +125,19 @@ def operator_view(operator: OperatorPlan, printer: PythonPrinter, signs: Sequenc
     )
 
 
-def _limit_lines(operator: OperatorPlan) -> list[str]:
-    """What lets an operator that is traced through look at element types, unless all is as it mostly is."""
-    dtypes = operator.source.dtypes
-    if dtypes is None:
-        return []
-    check = f"{operator.function}_op.check_dtypes(({forwarded_tuple(operator.parameters)}))"
-    limited = [p for p in operator.parameters if dtypes.arguments is None or p.name in dtypes.arguments]
-    limited = [p for p in limited if str(p.type).startswith("Tensor")]
-    if "float" not in dtypes.kinds or any(str(p.type) != "Tensor" for p in limited):
-        return [check]
-    usual = [f"{argument(p.name)} is None" for p in operator.parameters if str(p.type).startswith("ScalarType")]
-    names = [argument(p.name) for p in limited]
-    usual += [f"type({name}) in plain and {_is_float(f'{name}._array')}" for name in names]
-    return [f"if not ({' and '.join(usual)}):", f"    {check}"]
+def _body(operator: OperatorPlan) -> list[str]:
+    out = Lines()
+    if operator.out is not None:
+        with out.when(["out is not None"]):
+            out.add(f"return {operator.function}_op.out(out, {plain(operator.parameters)})")
+    general = f"return {operator.function}_op({forwarded(operator.parameters, exact=True)})"
+    if operator.traced is not None:
+        write_traced(operator, operator.traced, general, out)
+        return out.lines
+    if operator.straight is not None:
+        write_straight(operator, operator.straight, general, out)
+    out.add(general)
+    return out.lines
 
 
 def _functions(
@@ -178,10 +157,6 @@ def _functions(
         FunctionView(name, public, (call,)),
         FunctionView(f"{name}_straight", signature(parameters, out), tuple(body)),
     )
-
-
-def forwarded_tuple(parameters: tuple[ParameterPlan, ...]) -> str:
-    return "".join(f"{argument(parameter.name)}, " for parameter in parameters).rstrip()
 
 
 def _options(operator: OperatorPlan) -> list[str]:
@@ -233,288 +208,9 @@ def _options(operator: OperatorPlan) -> list[str]:
     return options
 
 
-def _int_lines(operator: OperatorPlan, decline: str) -> list[str]:
-    """Lists of ints as tuples, for a composite function, which gets its arguments as they are given otherwise.
-
-    `decline` is the line that leaves what is no int to the general path.
-    """
-    lines: list[str] = []
-    tests: list[str] = []
-    for parameter in operator.parameters:
-        name, type_ = argument(parameter.name), str(parameter.type)
-        optional = f"{name} is not None and " if type_.endswith("?") else ""
-        if type_.rstrip("?") == "int[]":
-            lines += [f"if {optional}type({name}) is not tuple:", f"    {name} = int_tuple({name}, {parameter.size})"]
-        if type_.rstrip("?") in ("int", "int[]"):
-            kind = "int" if type_.rstrip("?") == "int" else "tuple"
-            tests.append(f"{optional}type({name}) is not {kind}")
-    if len(tests) > 1:
-        tests = [f"({test})" if " and " in test else test for test in tests]
-    return [*lines, f"if {' or '.join(tests)}:", f"    {decline}"] if tests else []
-
-
 def _numbers(operator: OperatorPlan) -> tuple[tuple[str, bool], ...]:
     """The numbers that become elements of integer dtypes before the kernel sees them, and whether they wrap around."""
     return tuple((name, kind == "wrap") for name, kind in operator.numbers if kind != "as_is")
-
-
-# -- the straight way
-
-
-def _fast_lines(operator: OperatorPlan, fast: FastPath, decline: str, given: int | None = None) -> list[str]:
-    """The straight way.  `decline` is the line that leaves it; `given`: only so many arguments are passed."""
-    name = argument
-    tests = [f"type({name(tensor)}) in plain" for tensor in fast.tensors]
-    if fast.factory is not None:
-        tests.append("plain")
-    if fast.seeded:
-        tests.append("not interest.around")
-    tests += [f"({name(tensor)} is None or type({name(tensor)}) in plain)" for tensor in fast.optionals]
-    tests += [f"all_plain({name(tensors)})" for tensors in fast.lists]
-    tests += [f"all_plain_or_none({name(tensors)})" for tensors in fast.optional_lists]
-    if given is None:
-        tests += [f"{name(absent)} is None" for absent in fast.absent]
-        tests += [f"type({name(flags)}) is tuple" for flags in fast.bool_lists]
-        tests += [f"type({name(argument)}) is dtypes.dtype" for argument in fast.dtype_arguments]
-        tests += [f"({name(dtype)} is None or type({name(dtype)}) is dtypes.dtype)" for dtype in fast.optional_dtypes]
-        tests += [f"type({name(integer)}) is int" for integer in fast.integers]
-    optional = {p.name for p in operator.parameters if str(p.type).endswith("?")}
-    tests += [
-        f"type({name(scalar)}) in {'optional_real_numbers' if scalar in optional else 'real_numbers'}"
-        for scalar in fast.scalars
-    ]
-    lines = [f"if {' and '.join(tests)}:"]
-    arrays = {tensor: f"{name(tensor)}_array" for tensor in fast.tensors}
-    inner = [f"{arrays[tensor]} = {name(tensor)}._array" for tensor in fast.tensors]
-    inner += _int_list_lines(operator, fast)
-    call = [
-        "try:",
-        f"    result = {_call(operator, fast, arrays, operator.parameters[:given])}",
-        "except Exception:",
-        f"    {decline}",
-        *_wrap_lines(operator, fast, arrays, decline),
-        *_record_lines(operator, fast, given),
-        "return out",
-    ]
-    test = _dtype_test(fast, arrays)
-    if test:
-        inner += [f"if {test}:", *(f"    {line}" for line in call)]
-    else:
-        inner += call
-    return lines + [f"    {line}" for line in inner]
-
-
-def _int_list_lines(operator: OperatorPlan, fast: FastPath) -> list[str]:
-    lines = []
-    for parameter in operator.parameters:
-        if parameter.name in fast.int_lists:
-            name = argument(parameter.name)
-            optional = f"{name} is not None and " if str(parameter.type).endswith("?") else ""
-            if fast.factory is None:
-                lines.append(f"if {optional}type({name}) is not tuple:")
-                lines.append(f"    {name} = int_tuple({name}, {parameter.size})")
-            else:  # NumPy makes arrays of sizes that are bools
-                lines.append(f"{name} = int_tuple({name}, {parameter.size})")
-    return lines
-
-
-def _not_half(array: str) -> str:
-    """Half precision is declined, and with it int16, whose elements have the same size: quick to ask in every call."""
-    return f"(common := {array}.dtype) is float32 or common is float64 or common.itemsize != 2"
-
-
-def _dtype_test(fast: FastPath, arrays: dict[str, str]) -> str:
-    limits = _limit_tests(fast, arrays)
-    promoted = [arrays[name] for name in fast.promoted if name in arrays]
-    if fast.dtypes == "any" or not promoted:
-        first = next(iter(arrays.values()), None)
-        if fast.in_float32 and first is not None:
-            return _not_half(first)
-        return " and ".join(limits)
-    optional = [argument(name) for name in fast.promoted if name in fast.optionals]
-    tests = [f"({name} is None or {name}._array.dtype is {promoted[0]}.dtype)" for name in optional]
-    return " and ".join(filter(None, (_dtype_test_of_arrays(fast, promoted), *tests, *limits)))
-
-
-def _is_float(array: str, *others: str) -> str:
-    """Whether an array has one of the dtypes that are mostly met, or something else holds."""
-    return f"({' or '.join([f'{array}.dtype is float32', f'{array}.dtype is float64', *others])})"
-
-
-_NUMPY_KINDS = {"bool": "b", "integer": "iu", "half": "fV", "float": "", "complex": "c"}  # V: bfloat16
-
-
-def _limit_tests(fast: FastPath, arrays: dict[str, str]) -> list[str]:
-    """What asks whether Tensors have element types that the operator takes."""
-    if fast.dtypes in ("float", "weak"):
-        return []  # the other test lets float32 and float64 through, and nothing else
-    tests = []
-    kinds = "".join(_NUMPY_KINDS[kind] for kind in fast.takes)
-    for name in fast.limited:
-        array = arrays.get(name, f"{argument(name)}._array")
-        some = [f"{array}.dtype.kind in {kinds!r}"] if kinds else []
-        test = _is_float(array, *some) if "float" in fast.takes else some[0]
-        tests.append(test if name in arrays else f"({argument(name)} is None or {test})")
-    return tests
-
-
-def _dtype_test_of_arrays(fast: FastPath, promoted: list[str]) -> str:
-    tests = []
-    if len(promoted) > 1 or fast.dtypes in ("float", "weak", "number"):
-        first, *rest = promoted
-        tests = [f"{other}.dtype is common" for other in rest]
-        if fast.dtypes == "same" and fast.in_float32:
-            return " and ".join([f"({_not_half(first)})", *tests])
-        if fast.dtypes == "same":
-            return " and ".join([f"(common := {first}.dtype) is {rest[0]}.dtype", *tests[1:]])
-        known = "is float32 or common is float64" + (" or common is int64" if fast.dtypes == "number" else "")
-        head = f"(common := {first}.dtype) {known}"
-        return " and ".join([f"({head})", *tests]) if tests else head
-    return _not_half(promoted[0]) if fast.in_float32 else ""
-
-
-def _call(operator: OperatorPlan, fast: FastPath, arrays: dict[str, str], parameters: tuple[ParameterPlan, ...]) -> str:
-    parts = []
-    for parameter in parameters:
-        name = argument(parameter.name)
-        if parameter.is_placement:
-            continue
-        if parameter.name in fast.tensors:
-            text = arrays[parameter.name]
-        elif parameter.name in fast.optionals:
-            text = f"None if {name} is None else {name}._array"
-        elif parameter.name in fast.dtype_arguments:
-            text = f"{name}.numpy"
-        elif parameter.name in fast.optional_dtypes:
-            text = (
-                f"{name} and {name}.numpy" if fast.factory is None else f"({name} or {_dtype_of(fast.factory)}).numpy"
-            )
-        elif parameter.name in fast.lists:
-            text = f"[each._array for each in {name}]"
-        elif parameter.name in fast.optional_lists:
-            text = f"[None if each is None else each._array for each in {name}]"
-        else:
-            text = name
-        parts.append(text)
-    return f"{operator.function}_kernel({', '.join(parts)})"
-
-
-def _dtype_of(factory: FactoryDtype) -> str:
-    """The dtype of a factory that is not told one."""
-    if factory.kind is not None:
-        return f"dtypes.promoted_dtype({factory.kind!r}, {tuple_of([argument(name) for name in factory.numbers])})"
-    return "dtypes.get_default_dtype()" if factory.default is None else f"dtypes.{factory.default}"
-
-
-def _wrap_lines(operator: OperatorPlan, fast: FastPath, arrays: dict[str, str], decline: str) -> list[str]:
-    """`out` of `result`; a result that is not as many as the operator has is left to the general path to refuse."""
-    base = _base(operator) if operator.view is not None else None
-    count = len(operator.schema.returns)
-    several = "isinstance(result, (tuple, list))"
-    if operator.returns_list or count > 1:
-        misfit = f"not {several}" + ("" if operator.returns_list else f" or len(result) != {count}")
-        return [f"if {misfit}:", f"    {decline}", *_wrap_several_lines(operator, base, fast, arrays)]
-    if base is not None:
-        return [f"out = view_of(result, {base})"]
-    return [
-        "if type(result) is not ndarray:",
-        f"    if {several}:",
-        f"        {decline}",
-        "    result = asarray(result)",
-        *_layout_lines(operator.layout, fast, arrays),
-        "out = new(Tensor)",
-        "out._array = result",
-        "out._base = out._edge = out._writes = out._extra = None",
-    ]
-
-
-def _wrap_several_lines(operator: OperatorPlan, base: str | None, fast: FastPath, arrays: dict[str, str]) -> list[str]:
-    if operator.view == "multi":
-        return [f"out = tuple([view_of(array, {base}, 'multi') for array in result])"]
-    layout = operator.layout
-    own = f"wrap({_laid_out(layout, 'asarray(array)', fast, arrays)})"
-    if operator.returns_list:
-        return [f"out = tuple([{own} for array in result])"]
-    if layout is not None and len(layout.results) != len(operator.schema.returns):
-        first = len(layout.results)
-        assert layout.results == tuple(range(first))
-        rest = f"wrap({_laid_out(LayoutPlan('contiguous', (), ()), 'asarray(array)', fast, arrays)})"
-        parts = f"*[{own} for array in result[:{first}]], *[{rest} for array in result[{first}:]]"
-        return [f"out = {operator.function}_op.results([{parts}])"]
-    if operator.schema.masks_outputs:
-        own = f"None if array is None else {own}"
-    return [f"out = {operator.function}_op.results([{own} for array in result])"]
-
-
-def _laid_out(layout: LayoutPlan | None, array: str, fast: FastPath, arrays: dict[str, str]) -> str:
-    """An array as it is to lie in memory."""
-    if layout is None:
-        return array
-    return f"layouts.{layout.kind}({', '.join([array, *_operands(layout, fast, arrays)])})"
-
-
-def _operands(layout: LayoutPlan, fast: FastPath, arrays: dict[str, str]) -> list[str]:
-    found = []
-    for name in layout.arguments:
-        text = argument(name)
-        if name in fast.lists:
-            found.append(f"*[each._array for each in {text}]")
-        elif name in fast.optional_lists:
-            found.append(f"*[None if each is None else each._array for each in {text}]")
-        elif name in fast.optionals:
-            found.append(f"None if {text} is None else {text}._array")
-        else:
-            found.append(arrays[name])
-    return found
-
-
-def _layout_lines(layout: LayoutPlan | None, fast: FastPath, arrays: dict[str, str]) -> list[str]:
-    """The layout of `result`. In the common case everything is contiguous, and only that is asked for."""
-    if layout is None or fast.factory is not None:
-        return []
-    if layout.kind == "contiguous":
-        return ["if not result.flags.c_contiguous:", "    result = layouts.contiguous(result)"]
-    line = f"result = {_laid_out(layout, 'result', fast, arrays)}"
-    if layout.kind != "iterated" or any(name not in arrays for name in layout.arguments):
-        return [line]
-    tests = [f"{arrays[name]}.flags.c_contiguous" for name in layout.arguments]
-    return [f"if not ({' and '.join(tests)}):" if len(tests) > 1 else f"if not {tests[0]}:", f"    {line}"]
-
-
-def _base(operator: OperatorPlan) -> str:
-    return next(argument(a.name) for a in operator.schema.arguments if a.alias is not None)
-
-
-def _record_lines(operator: OperatorPlan, fast: FastPath, given: int | None) -> list[str]:
-    node = operator.node
-    if node is None:
-        if not fast.tensors or operator.never_differentiable:
-            return []
-        return [f"if {_any_edge(fast, fast.tensors)}:", f"    {operator.function}_op.undifferentiable(out)"]
-    test = _any_edge(fast, [edge.name for edge in node.edges])
-    tests = [f"({test})" if " or " in test else test, "grad_mode.enabled"]
-    left_out = operator.parameters[given:] if given is not None else ()
-    if node.plain:
-        tests += [differentiable(operator, node) or ""]
-        body = [f"{argument(p.name)} = {default_text(p)}" for p in left_out]
-        body += record_lines(operator.parameters, node, f"nodes.{node.class_name}")
-    else:
-        values = [argument(p.name) for p in operator.parameters[:given]] + [default_text(p) for p in left_out]
-        body = [f"nodes.record_{operator.function}(out, {', '.join(values)})"]
-    return [f"if {' and '.join(filter(None, tests))}:", *(f"    {line}" for line in body)]
-
-
-def _any_edge(fast: FastPath, names: tuple[str, ...] | list[str]) -> str:
-    tests = []
-    for name in names:
-        text = argument(name)
-        if name in (*fast.lists, *fast.optional_lists):
-            tests.append(f"any_edge({text})")
-        elif name in fast.optionals:
-            tests.append(f"({text} is not None and {text}._edge is not None)")
-        else:
-            tests.append(f"{text}._edge is not None")
-    return " or ".join(tests)
 
 
 # -- forward mode
@@ -717,13 +413,18 @@ def binary_overloads(candidates: list[tuple[str, tuple[ParameterPlan, ...]]]) ->
 
 
 def _sign_lines(operator: OperatorPlan, sign: SignView) -> tuple[str, ...]:
-    assert operator.fast is not None
-    left_out = frozenset(parameter.name for parameter in operator.parameters[2:])
-    lines = _fast_lines(operator, operator.fast.without(left_out), f"return {operator.function}_op(self, other)", 2)
-    lines += ["kind = type(other)", "if kind in plain:", f"    return {operator.function}_op(self, other)"]
+    assert operator.straight is not None
+    out = Lines()
+    general = f"return {operator.function}_op(self, other)"
+    write_straight(operator, operator.straight.of_first(2), general, out)
+    out.add("kind = type(other)")
+    with out.when(["kind in plain"]):
+        out.add(general)
     if sign.number is not None:
-        lines += ["if kind in numbers:", f"    return {sign.number}(self, other)"]
-    return (*lines, f"return foreign_operand({sign.packet!r}, self, other)")
+        with out.when(["kind in numbers"]):
+            out.add(f"return {sign.number}(self, other)")
+    out.add(f"return foreign_operand({sign.packet!r}, self, other)")
+    return tuple(out.lines)
 
 
 def sign_views(plan: Plan) -> list[SignView]:
@@ -752,5 +453,6 @@ def _binary_sign(sign: str, packet: PacketPlan, kind: str, operators: Mapping[st
     if kind == "swapped":
         return SignView(f"__{sign}__", packet.base, None, None, kind)
     operator = operators.get(tensor or "")
-    inlined = operator is not None and operator.fast is not None and operator.fast.tensors == ("self", "other")
+    straight = operator.straight if operator is not None else None
+    inlined = straight is not None and straight.those(Asked.TENSOR) == ("self", "other")
     return SignView(f"__{sign}__", packet.base, tensor, number, kind, f"{sign}_sign" if inlined else None)

@@ -86,7 +86,7 @@ def _modules(plan: Plan) -> set[str]:
 def _operator(operator: OperatorPlan, printer: PythonPrinter, signs: Sequence[SignView] = ()) -> SimpleNamespace:
     view = operator_view(operator, printer, signs)
     kernel = None
-    if operator.fast is not None:
+    if operator.straight is not None:
         function = operator.implementation
         kernel = f"{module_alias(function.module)}.{function.name}"
     return SimpleNamespace(**_fields(view), kernel=kernel)

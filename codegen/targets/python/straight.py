@@ -1,0 +1,314 @@
+"""The straight way in Python: a table from each step of the plan to its text."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from codegen.names import argument
+from codegen.plan.layout import LayoutPlan
+from codegen.plan.operator import OperatorPlan
+from codegen.plan.steps import (
+    INT_LISTS,
+    LISTS,
+    Asked,
+    Conversion,
+    ConversionKind,
+    FactoryDtype,
+    Guard,
+    GuardKind,
+    HistoryKind,
+    ResultKind,
+    StraightPlan,
+    TracedPlan,
+)
+from codegen.targets.python.lines import Lines
+from codegen.targets.python.nodes import differentiable, record_lines
+from codegen.targets.python.text import default_text, forwarded, tuple_of
+
+# What is asked of arguments; {0} is the argument.
+_GUARDS: Mapping[GuardKind, str] = {
+    GuardKind.PLAIN: "type({0}) in plain",
+    GuardKind.PLAIN_OR_NONE: "({0} is None or type({0}) in plain)",
+    GuardKind.ALL_PLAIN: "all_plain({0})",
+    GuardKind.ALL_PLAIN_OR_NONE: "all_plain_or_none({0})",
+    GuardKind.NO_MODE: "plain",
+    GuardKind.ABSENT: "{0} is None",
+    GuardKind.TUPLE: "type({0}) is tuple",
+    GuardKind.DTYPE: "type({0}) is dtypes.dtype",
+    GuardKind.DTYPE_OR_NONE: "({0} is None or type({0}) is dtypes.dtype)",
+    GuardKind.INTEGER: "type({0}) is int",
+    GuardKind.NUMBER: "type({0}) in real_numbers",
+    GuardKind.NUMBER_OR_NONE: "type({0}) in optional_real_numbers",
+    GuardKind.NOBODY_AROUND: "not interest.around",
+}
+# What is asked of NumPy's dtype of a Tensor: one of these holds. {0} is the dtype.
+_DTYPES: Mapping[GuardKind, tuple[str, ...]] = {
+    GuardKind.FLOAT_DTYPE: ("{0} is float32", "{0} is float64"),
+    GuardKind.NUMBER_DTYPE: ("{0} is float32", "{0} is float64", "{0} is int64"),
+    # With half precision int16 is declined, whose elements have the same size: quick to ask in every call.
+    GuardKind.NOT_HALF: ("{0} is float32", "{0} is float64", "{0}.itemsize != 2"),
+}
+_USUAL = ("{0} is float32", "{0} is float64")  # first among those that are taken
+_NUMPY_KINDS = {"bool": "b", "integer": "iu", "half": "fV", "float": "", "complex": "c"}  # V: bfloat16
+_CONVERSIONS: Mapping[ConversionKind, str | None] = {
+    ConversionKind.INTS: "type({0}) is not tuple",
+    ConversionKind.OPTIONAL_INTS: "{0} is not None and type({0}) is not tuple",
+    ConversionKind.SIZES: None,
+}
+# What the kernel gets of an argument; the others it gets as they are.
+_PASSED: Mapping[Asked, str] = {
+    Asked.TENSOR: "{0}_array",
+    Asked.OPTIONAL_TENSOR: "None if {0} is None else {0}._array",
+    Asked.TENSORS: "[each._array for each in {0}]",
+    Asked.OPTIONAL_TENSORS: "[None if each is None else each._array for each in {0}]",
+    Asked.DTYPE: "{0}.numpy",
+    Asked.OPTIONAL_DTYPE: "{0} and {0}.numpy",
+}
+# Whether an argument requires grad.
+_WATCHED: Mapping[Asked, str] = {
+    Asked.TENSOR: "{0}._edge is not None",
+    Asked.OPTIONAL_TENSOR: "({0} is not None and {0}._edge is not None)",
+    Asked.TENSORS: "any_edge({0})",
+    Asked.OPTIONAL_TENSORS: "any_edge({0})",
+}
+
+
+def write_straight(operator: OperatorPlan, straight: StraightPlan, decline: str, out: Lines) -> None:
+    """The straight way; `decline` is the statement that leaves it for the general path."""
+    _Writer(operator, straight, decline, out).write()
+
+
+def _taken(takes: Sequence[str]) -> list[str]:
+    """The tests of which one holds for a dtype of these kinds."""
+    kinds = "".join(_NUMPY_KINDS[kind] for kind in takes)
+    return [*(_USUAL if "float" in takes else ()), *([f"{{0}}.kind in {kinds!r}"] if kinds else [])]
+
+
+def write_traced(operator: OperatorPlan, traced: TracedPlan, general: str, out: Lines) -> None:
+    """The way of an operator that is traced through; `general` is the statement that leaves it."""
+    tests = []
+    for given in traced.ints:
+        name = argument(given.name)
+        if given.asked in INT_LISTS:
+            test = _CONVERSIONS[ConversionKind.INTS if given.asked is Asked.INTS else ConversionKind.OPTIONAL_INTS]
+            with out.when([(test or "").format(name)]):
+                out.add(f"{name} = int_tuple({name}, {given.size})")
+        tests.append(_NO_INTS[given.asked].format(name))
+    if tests:
+        with out.when([" or ".join(f"({test})" if " and " in test and len(tests) > 1 else test for test in tests)]):
+            out.add(general)
+    values = tuple_of([argument(parameter.name) for parameter in operator.parameters])
+    if traced.checks_dtypes:
+        usual = [_usual(guard) for guard in traced.usual]
+        with out.when([f"not ({' and '.join(usual)})"] if usual else []):
+            out.add(f"{operator.function}_op.check_dtypes({values})")
+    call = f"{operator.function}_op.composite({forwarded(operator.parameters)})"
+    if len(operator.schema.returns) > 1:
+        call = f"{operator.function}_op.counted({call})"
+    with out.block("try:"):
+        out.add(f"return {f'tuple({call})' if operator.returns_list else call}")
+    with out.block("except Exception as error:"):
+        out.add(f"raise {operator.function}_op.explained(error, {values})")
+
+
+_NO_INTS: Mapping[Asked, str] = {
+    Asked.INTEGER: "type({0}) is not int",
+    Asked.OPTIONAL_INTEGER: "{0} is not None and type({0}) is not int",
+    Asked.INTS: "type({0}) is not tuple",
+    Asked.OPTIONAL_INTS: "{0} is not None and type({0}) is not tuple",
+}
+
+
+def _usual(guard: Guard) -> str:
+    name = argument(guard.arguments[0])
+    if guard.kind in _GUARDS:
+        return _GUARDS[guard.kind].format(name)
+    return f"({' or '.join(test.format(f'{name}._array.dtype') for test in _DTYPES[guard.kind])})"
+
+
+class _DtypeTests:
+    """The guards of dtypes as tests. The first dtype that is asked for more than once gets a name."""
+
+    def __init__(self, guards: Sequence[Guard]) -> None:
+        self.left: dict[str, int] = {}  # how often a dtype will still be asked for
+        self.counting = True
+        self.named: str | None = None
+        for guard in guards:
+            self._alternatives(guard)
+        self.counting = False
+        tests = [self._alternatives(guard) for guard in guards]
+        self.tests = [
+            f"({' or '.join(alternatives)})" if len(alternatives) > 1 and len(tests) > 1 else " or ".join(alternatives)
+            for alternatives in tests
+        ]
+
+    def _alternatives(self, guard: Guard) -> list[str]:
+        first, other = guard.arguments[0], argument(guard.arguments[-1])
+        match guard.kind:
+            case GuardKind.SAME_DTYPE:
+                return [f"{self._dtype(first)} is {other}_array.dtype"]
+            case GuardKind.SAME_DTYPE_OR_NONE:
+                return [f"{other} is None", f"{other}._array.dtype is {self._dtype(first, asked_always=False)}"]
+            case GuardKind.TAKEN_OR_NONE:
+                tests = [test.format(f"{other}._array.dtype") for test in _taken(guard.takes)]
+                return [f"{other} is None", *tests]
+            case GuardKind.TAKEN:
+                return [test.format(self._dtype(first)) for test in _taken(guard.takes)]
+        return [test.format(*(self._dtype(first) for _ in range(test.count("{")))) for test in _DTYPES[guard.kind]]
+
+    def _dtype(self, name: str, asked_always: bool = True) -> str:
+        """The dtype of an array; where the test is not always asked, no later one can rely on a name of it."""
+        text = f"{argument(name)}_array.dtype"
+        if self.counting:
+            self.left[name] = self.left.get(name, 0) + 1
+            return text
+        self.left[name] -= 1
+        if self.named is None and asked_always and self.left[name]:
+            self.named = name
+            return f"(common := {text})"
+        return "common" if name == self.named else text
+
+
+class _Writer:
+    def __init__(self, operator: OperatorPlan, straight: StraightPlan, decline: str, out: Lines) -> None:
+        self.operator = operator
+        self.straight = straight
+        self.decline = decline
+        self.out = out
+
+    def write(self) -> None:
+        out, straight = self.out, self.straight
+        with out.when([_GUARDS[guard.kind].format(*map(argument, guard.arguments)) for guard in straight.guards]):
+            for name in straight.those(Asked.TENSOR):
+                out.add(f"{argument(name)}_array = {argument(name)}._array")
+            with out.when(_DtypeTests(straight.dtypes).tests):
+                for conversion in straight.conversions:
+                    self._convert(conversion)
+                self._call()
+                self._results()
+                self._history()
+                out.add("return out")
+
+    def _convert(self, conversion: Conversion) -> None:
+        name, test = argument(conversion.argument), _CONVERSIONS[conversion.kind]
+        with self.out.when([test.format(name)] if test is not None else []):
+            self.out.add(f"{name} = int_tuple({name}, {conversion.size})")
+
+    def _call(self) -> None:
+        kernel, values = self.straight.kernel, []
+        for given in kernel.arguments:
+            name = argument(given.name)
+            if given.asked is Asked.OPTIONAL_DTYPE and kernel.dtype is not None:
+                values.append(f"({name} or {_default_dtype(kernel.dtype)}).numpy")
+            else:
+                values.append(_PASSED.get(given.asked, "{0}").format(name))
+        with self.out.block("try:"):
+            self.out.add(f"result = {self.operator.function}_kernel({', '.join(values)})")
+        with self.out.block("except Exception:"):
+            self.out.add(self.decline)
+
+    # -- results
+
+    def _results(self) -> None:
+        """`out` of `result`; a result that does not fit is left to the general path to refuse."""
+        out, results = self.out, self.straight.results
+        several = "isinstance(result, (tuple, list))"
+        if results.is_sequence:
+            with out.when(
+                [f"not {several}" + ("" if results.count is None else f" or len(result) != {results.count}")]
+            ):
+                out.add(self.decline)
+        base = argument(results.base) if results.base is not None else None
+        match results.kind:
+            case ResultKind.ARRAY:
+                with out.when(["type(result) is not ndarray"]):
+                    with out.when([several]):
+                        out.add(self.decline)
+                    out.add("result = asarray(result)")
+                self._lay_out(results.layout)
+                out.add("out = new(Tensor)", "out._array = result")
+                out.add("out._base = out._edge = out._writes = out._extra = None")
+            case ResultKind.VIEW:
+                out.add(f"out = view_of(result, {base})")
+            case ResultKind.VIEWS:
+                out.add(f"out = tuple([view_of(array, {base}, 'multi') for array in result])")
+            case ResultKind.LIST:
+                out.add(f"out = tuple([{self._wrapped(results.layout)} for array in result])")
+            case ResultKind.SEVERAL:
+                out.add(f"out = {self.operator.function}_op.results([{', '.join(self._several())}])")
+
+    def _several(self) -> list[str]:
+        """The elements of the list of results."""
+        results = self.straight.results
+        own, layout = self._wrapped(results.layout), results.layout
+        if layout is not None and len(layout.results) != results.count:
+            first = len(layout.results)
+            assert layout.results == tuple(range(first))
+            rest = self._wrapped(LayoutPlan("contiguous", (), ()))
+            return [f"*[{own} for array in result[:{first}]]", f"*[{rest} for array in result[{first}:]]"]
+        return [f"{f'None if array is None else {own}' if results.masked else own} for array in result"]
+
+    def _wrapped(self, layout: LayoutPlan | None) -> str:
+        return f"wrap({self._laid_out(layout, 'asarray(array)')})"
+
+    def _lay_out(self, layout: LayoutPlan | None) -> None:
+        """The layout of `result`. In the common case everything is contiguous, and only that is asked for."""
+        if layout is None:
+            return
+        tensors = self.straight.those(Asked.TENSOR)
+        tests = []
+        if layout.kind == "contiguous":
+            tests = ["not result.flags.c_contiguous"]
+        elif layout.kind == "iterated" and all(name in tensors for name in layout.arguments):
+            contiguous = [f"{argument(name)}_array.flags.c_contiguous" for name in layout.arguments]
+            tests = [f"not ({' and '.join(contiguous)})" if len(contiguous) > 1 else f"not {contiguous[0]}"]
+        with self.out.when(tests):
+            self.out.add(f"result = {self._laid_out(layout, 'result')}")
+
+    def _laid_out(self, layout: LayoutPlan | None, array: str) -> str:
+        """An array as it is to lie in memory."""
+        if layout is None:
+            return array
+        operands = []
+        for name in layout.arguments:
+            asked = self.straight.asked(name)
+            operands.append(f"{'*' if asked in LISTS else ''}{_PASSED[asked].format(argument(name))}")
+        return f"layouts.{layout.kind}({', '.join([array, *operands])})"
+
+    # -- history
+
+    def _history(self) -> None:
+        history, function = self.straight.history, self.operator.function
+        if history is None:
+            return
+        watched = [_WATCHED[self.straight.asked(name)].format(argument(name)) for name in history.watched]
+        asked = " or ".join(watched)
+        match history.kind:
+            case HistoryKind.NODE:
+                node = self.operator.node
+                assert node is not None
+                tests = [f"({asked})" if len(watched) > 1 else asked, "grad_mode.enabled"]
+                given = {given.name for given in self.straight.arguments}
+                if node.plain:
+                    tests += filter(None, [differentiable(self.operator, node)])
+                with self.out.when(tests):
+                    if node.plain:
+                        for p in self.operator.parameters:
+                            if p.name not in given:
+                                self.out.add(f"{argument(p.name)} = {default_text(p)}")
+                        self.out.add(*record_lines(self.operator.parameters, node, f"nodes.{node.class_name}"))
+                    else:
+                        values = [
+                            argument(p.name) if p.name in given else default_text(p) for p in self.operator.parameters
+                        ]
+                        self.out.add(f"nodes.record_{function}({', '.join(['out', *values])})")
+            case HistoryKind.UNDIFFERENTIABLE:
+                with self.out.when([asked]):
+                    self.out.add(f"{function}_op.undifferentiable(out)")
+
+
+def _default_dtype(factory: FactoryDtype) -> str:
+    """The dtype of a factory that is not told one."""
+    if factory.kind is not None:
+        return f"dtypes.promoted_dtype({factory.kind!r}, {tuple_of([argument(name) for name in factory.numbers])})"
+    return "dtypes.get_default_dtype()" if factory.default is None else f"dtypes.{factory.default}"
