@@ -271,7 +271,7 @@ def run(program: Program) -> tuple[Outcome, str]:
 class _Running:
     def __init__(self) -> None:
         import runtime
-        from runtime.graph.node import watch
+        from runtime.base.handles import watch
 
         self.runtime = runtime
         self.values: list[Any] = []

@@ -8,9 +8,10 @@ from typing import Any
 
 from runtime.autograd.function_node import FunctionNode
 from runtime.autograd.grad_mode import no_grad
+from runtime.base.state import LEAF
 from runtime.base.tensor import Tensor
 from runtime.graph import views
-from runtime.graph.node import LEAF, OutputEdge
+from runtime.graph.node import OutputEdge
 
 
 class Outputs:

@@ -10,11 +10,12 @@ from typing import Any, Literal
 
 from runtime.autograd.dot import to_dot
 from runtime.base import modes
+from runtime.base.handles import RemovableHandle
 from runtime.base.sharing import counter
 from runtime.base.tensor import Tensor
 from runtime.call.dispatch import Operator
 from runtime.graph import engine, views
-from runtime.graph.node import NOWHERE, GradientEdge, Node, RemovableHandle, accumulator
+from runtime.graph.node import NOWHERE, GradientEdge, Node, accumulator
 from runtime.graph.recording import pack_saved
 from runtime.graph.saved import hook_stack
 

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
+from runtime.base import composites
 from runtime.native import core
 
 if TYPE_CHECKING:
@@ -132,10 +133,8 @@ everywhere = Everywhere()
 @contextmanager
 def around(handler: Handler) -> Iterator[None]:
     """Let `handler` stand around the operator calls of this thread; the newest handler is called first."""
-    from runtime.call.dispatch import composites_called
-
     before = interest.around
-    with unusual(), composites_called():
+    with unusual(), composites.called():
         interest.around = (*before, handler)
         try:
             yield

@@ -14,119 +14,33 @@ from __future__ import annotations
 
 import builtins
 import warnings
-import weakref
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, SupportsIndex, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, SupportsIndex
 
 import numpy as np
 
+from runtime import ops
 from runtime.base import dtypes
 from runtime.base.array_access import ArrayAccess
 from runtime.base.casts import Casts
+from runtime.base.data import array_of
+from runtime.base.handles import RemovableHandle
+from runtime.base.memory import copy_with_memory
 from runtime.base.modes import grad_mode, register_plain
 from runtime.base.once import publish
-from runtime.base.sharing import share, views_over
-from runtime.base.types import Device, DType
+from runtime.base.sharing import share
+from runtime.base.state import LEAF, LEAF_EDGES, UNTRACKED, Extra, Leaf, Mark, TensorBase
+from runtime.base.transposes import Transposes
+from runtime.base.types import DType
 from runtime.native import core
 
 if TYPE_CHECKING:
-    from generated._methods import TensorMethods
-    from runtime.graph.node import Node, OutputEdge, RemovableHandle
-else:
-
-    class TensorMethods:
-        """Holds the place of the generated methods, which type checkers see."""
-
-        __slots__ = ()
-
-
-class Leaf:
-    """The type of LEAF, the mark in `Tensor._edge` of a leaf that requires a gradient."""
-
-    __slots__ = ()
-
-    def __repr__(self) -> str:
-        return "LEAF"
-
-
-LEAF: Final = Leaf()
-
-# What stands in `Tensor._edge` of leaves; `runtime.graph.node` adds the type of NOWHERE.
-LEAF_EDGES: Final[set[type]] = {type(None), Leaf}
+    from runtime.graph.node import Node, OutputEdge
 
 _new = object.__new__
 
 
-ViewKind: TypeAlias = Literal["single", "multi", "no_grad", "inference", "function"]
-
-
-class Untracked(list[Any]):
-    """The type of UNTRACKED, which stands in `Tensor._writes` of inference tensors: nobody counts their writes."""
-
-    __slots__ = ()
-
-    def __getitem__(self, index: Any) -> Any:
-        # Whoever reads the count wants to compare it later.
-        raise RuntimeError(
-            "Inference tensors cannot be saved for backward. Please do not use Tensors created in inference mode in "
-            "computation tracked by autograd. To work around this, you can make a clone to get a normal tensor and use "
-            "it in autograd, or use `no_grad()` instead of `inference_mode()`."
-        )
-
-    def __bool__(self) -> bool:
-        return True
-
-
-UNTRACKED: Final = Untracked()
-
-
-class Extra:
-    """The rare parts of a Tensor's state; made on first use."""
-
-    # Most of these are never set on most Tensors that have one, so the class holds what they start as.
-    grad: Tensor | None = None
-    # Hooks of a leaf; those of other Tensors belong to the Node, which stays when the Tensor is written in place.
-    hooks: dict[int, Callable[..., Any]] | None = None
-    post_accumulate_hooks: dict[int, Callable[..., Any]] | None = None
-    retains_grad: builtins.bool = False
-    # Kept by runtime.graph.views, runtime.graph.node and runtime.graph.forward.
-    view: ViewKind = "single"
-    accumulate_node: Any = None
-    tangent: Any = None
-    level: Any = None  # the transform of runtime.func whose input this is
-
-
-class Mark(Extra):
-    """The rare parts of a view that must not be written, and has no others: one object for all views of a kind."""
-
-    def __init__(self, view: ViewKind) -> None:
-        vars(self)["view"] = view
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        raise AttributeError(f"many Tensors share these parts: '{name}' is to be set on Tensor.extra")
-
-
-MARKS: Final[dict[str, Mark | None]] = {
-    "single": None,
-    "multi": Mark("multi"),
-    "no_grad": Mark("no_grad"),
-    "inference": Mark("inference"),
-    "function": Mark("function"),
-}
-
-
-if TYPE_CHECKING or core is None:
-
-    class TensorBase:
-        """The state of a Tensor where there is no native core."""
-
-        __slots__ = ("__dict__", "__weakref__", "_array", "_base", "_edge", "_extra", "_writes")
-
-else:
-    TensorBase = core.TensorBase
-
-
-class Tensor(TensorBase, ArrayAccess, Casts, TensorMethods):
+class Tensor(TensorBase, ArrayAccess, Casts, Transposes):
     """An array of numbers that operators can be applied to and differentiated with respect to.
 
     `Tensor(2, 3)` makes one of that shape with arbitrary contents, `Tensor([1, 2])` one of the default dtype; prefer
@@ -149,8 +63,6 @@ class Tensor(TensorBase, ArrayAccess, Casts, TensorMethods):
         if len(args) == 1 and isinstance(args[0], Tensor):
             array = args[0].numpy() if args[0]._opaque else args[0]._array
         elif len(args) == 1 and not isinstance(args[0], int):
-            from runtime.base.creation import array_of
-
             array = array_of(args[0], dtypes.get_default_dtype())
         else:
             array = np.empty(args if args else (0,), dtypes.get_default_dtype().numpy)
@@ -200,11 +112,6 @@ class Tensor(TensorBase, ArrayAccess, Casts, TensorMethods):
         return bool(np.any(self._array == element))
 
     __hash__ = object.__hash__
-
-    def __repr__(self) -> str:
-        from runtime.methods.printing import tensor_text
-
-        return tensor_text(self)
 
     def __format__(self, spec: str) -> str:
         if self._array.ndim == 0 and type(self) is Tensor:
@@ -259,8 +166,6 @@ class Tensor(TensorBase, ArrayAccess, Casts, TensorMethods):
         done: Tensor | None = memo.get(id(self))
         if done is not None:
             return done
-        from runtime.base.memory import copy_with_memory
-
         out = _rebuild(type(self), copy_with_memory(self._array, memo), self._edge is not None)
         memo[id(self)] = out
         if self._extra is not None and self._extra.grad is not None:
@@ -270,19 +175,6 @@ class Tensor(TensorBase, ArrayAccess, Casts, TensorMethods):
 
             out.__dict__.update(deepcopy(self.__dict__, memo))
         return out
-
-    def new_tensor(
-        self,
-        data: Any,
-        *,
-        dtype: DType | None = None,
-        device: Device | str | None = None,
-        requires_grad: bool = False,
-    ) -> Tensor:
-        """A Tensor with the given data, of this one's dtype unless another is given."""
-        from runtime.base.creation import tensor
-
-        return tensor(data, dtype=dtype or self.dtype, device=device, requires_grad=requires_grad)
 
     # Gradients.
 
@@ -315,29 +207,6 @@ class Tensor(TensorBase, ArrayAccess, Casts, TensorMethods):
             )
             raise RuntimeError(f"you can only change requires_grad flags of leaf variables.{hint}")
         self.requires_grad_(value)
-
-    def requires_grad_(self, requires_grad: bool = True) -> Tensor:
-        """Set `requires_grad` of a leaf, and return this Tensor."""
-        edge = self._edge
-        leaf = type(edge) in LEAF_EDGES
-        if requires_grad and self._writes is UNTRACKED and not grad_mode.inference:
-            raise RuntimeError("Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.")
-        if leaf and requires_grad:
-            if edge is None and not self.dtype.is_floating_point and not self.dtype.is_complex:
-                raise RuntimeError("only Tensors of floating point and complex dtype can require gradients")
-            self._edge = LEAF
-        elif not requires_grad:
-            if not leaf:
-                raise RuntimeError(
-                    "you can only change requires_grad flags of leaf variables. If you want to use a computed variable "
-                    "in a subgraph that doesn't require differentiation use var_no_grad = var.detach()."
-                )
-            self._edge = None
-        if self._base is not None or views_over(self):
-            from runtime.graph.views import share_requires_grad
-
-            share_requires_grad(self)
-        return self
 
     @property
     def is_leaf(self) -> bool:
@@ -411,56 +280,11 @@ class Tensor(TensorBase, ArrayAccess, Casts, TensorMethods):
         if extra is not None and extra.grad is not None:
             extra.grad = None
 
-    def backward(
-        self,
-        gradient: Tensor | None = None,
-        retain_graph: bool | None = None,
-        create_graph: bool = False,
-        inputs: Tensor | Sequence[Tensor] | None = None,
-    ) -> None:
-        """Accumulate the gradients of this Tensor in the leaves it was made of; see `runtime.autograd.backward`."""
-        from runtime.autograd import backward
-
-        backward(self, gradient, retain_graph, create_graph, inputs=inputs)
-
     @property
     def retains_grad(self) -> bool:
         """Whether this non-leaf Tensor keeps its gradient in `grad`."""
         extra = self._extra
         return extra is not None and extra.retains_grad
-
-    def retain_grad(self) -> None:
-        """Keep the gradient of this non-leaf Tensor in `grad`; leaves keep theirs anyway."""
-        if self._edge is None:
-            raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
-        if self.is_leaf or self.retains_grad:
-            return
-        node, number = self._node_and_output()
-        node.extra.retained[number] = weakref.ref(self)
-        self.extra.retains_grad = True
-
-    def register_hook(self, hook: Callable[[Tensor], Tensor | None]) -> RemovableHandle:
-        """Call `hook(grad)` when the gradient of this Tensor is known; what it returns replaces the gradient."""
-        from runtime.graph.node import RemovableHandle
-
-        if self._edge is None:
-            raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
-        if self.is_leaf:
-            hooks = self.extra.hooks
-            return RemovableHandle(publish(self.extra, "hooks", {}) if hooks is None else hooks, hook)
-        node, number = self._node_and_output()
-        return RemovableHandle(node.extra.tensor_hooks.setdefault(number, {}), hook)
-
-    def register_post_accumulate_grad_hook(self, hook: Callable[[Tensor], None]) -> RemovableHandle:
-        """Call `hook(tensor)` each time a gradient was added to this leaf's `grad`."""
-        from runtime.graph.node import RemovableHandle
-
-        if self._edge is None:
-            raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
-        if not self.is_leaf:
-            raise RuntimeError("post accumulate grad hooks cannot be registered on non-leaf tensors")
-        hooks = self.extra.post_accumulate_hooks
-        return RemovableHandle(publish(self.extra, "post_accumulate_hooks", {}) if hooks is None else hooks, hook)
 
     def detach(self) -> Tensor:
         """A Tensor over the same memory that requires no gradient; writing to either is seen, and counted, by both."""
@@ -469,19 +293,6 @@ class Tensor(TensorBase, ArrayAccess, Casts, TensorMethods):
         out._base = out._edge = out._writes = out._extra = None
         share(out, self)
         return out
-
-    def detach_(self) -> Tensor:
-        """Make this Tensor a leaf that requires no gradient."""
-        if self._is_view():
-            raise RuntimeError("Can't detach views in-place. Use detach() instead.")
-        self._edge = None
-        if self.retains_grad:
-            self.extra.retains_grad = False
-        if views_over(self):
-            from runtime.graph.views import share_requires_grad
-
-            share_requires_grad(self)
-        return self
 
     @property
     def data(self) -> Tensor:
@@ -500,12 +311,27 @@ class Tensor(TensorBase, ArrayAccess, Casts, TensorMethods):
             extra.accumulate_node = None  # made for the old shape and dtype
         self._array = value._array
 
-    if TYPE_CHECKING:  # set by runtime.load.loading: they are made of operators
+    if TYPE_CHECKING:  # set by runtime.load.loading: they need what stands above Tensors
 
         def __getitem__(self, index: Any) -> Tensor: ...
         def __setitem__(self, index: Any, value: Any) -> None: ...
         def to(self, *args: Any, **kwargs: Any) -> Tensor: ...
         def cpu(self, memory_format: Any = None) -> Tensor: ...
+        def new_tensor(
+            self, data: Any, *, dtype: DType | None = ..., device: Any = ..., requires_grad: bool = ...
+        ) -> Tensor: ...
+        def requires_grad_(self, requires_grad: bool = True) -> Tensor: ...
+        def detach_(self) -> Tensor: ...
+        def retain_grad(self) -> None: ...
+        def register_hook(self, hook: Callable[[Tensor], Tensor | None]) -> RemovableHandle: ...
+        def register_post_accumulate_grad_hook(self, hook: Callable[[Tensor], None]) -> RemovableHandle: ...
+        def backward(
+            self,
+            gradient: Tensor | None = None,
+            retain_graph: bool | None = None,
+            create_graph: bool = False,
+            inputs: Tensor | Sequence[Tensor] | None = None,
+        ) -> None: ...
 
     @property
     def _version(self) -> int:
@@ -521,45 +347,9 @@ class Tensor(TensorBase, ArrayAccess, Casts, TensorMethods):
     def _is_view(self) -> bool:
         return self._base is not None
 
-    # Properties that are operators.
-
-    @property
-    def T(self) -> Tensor:
-        """The Tensor with its dimensions in reverse order."""
-        return self.permute(tuple(range(self._array.ndim))[::-1])
-
-    @property
-    def mT(self) -> Tensor:
-        """The Tensor with its last two dimensions exchanged."""
-        if self._array.ndim < 2:
-            raise RuntimeError(
-                f"tensor.mT is only supported on matrices or batches of matrices. Got {self._array.ndim}-D tensor."
-            )
-        return self.transpose(-2, -1)
-
-    @property
-    def H(self) -> Tensor:
-        """The conjugate transpose of a matrix."""
-        if self._array.ndim not in (0, 2):
-            raise RuntimeError(
-                f"tensor.H is only supported on matrices (2-D tensors). Got {self._array.ndim}-D tensor."
-            )
-        return self.mH if self._array.ndim else self.conj()
-
-    @property
-    def mH(self) -> Tensor:
-        """The conjugate of `mT`."""
-        if self._array.ndim < 2:
-            raise RuntimeError(
-                f"tensor.mH is only supported on matrices or batches of matrices. Got {self._array.ndim}-D tensor."
-            )
-        return self.transpose(-2, -1).conj()
-
     @property
     def real(self) -> Tensor:
         """The real parts, as a view; of a real Tensor, the Tensor itself."""
-        from runtime import ops
-
         return ops.real(self)
 
     @real.setter
@@ -569,8 +359,6 @@ class Tensor(TensorBase, ArrayAccess, Casts, TensorMethods):
     @property
     def imag(self) -> Tensor:
         """The imaginary parts, as a view."""
-        from runtime import ops
-
         return ops.imag(self)
 
     @imag.setter

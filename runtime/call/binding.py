@@ -18,10 +18,11 @@ from codegen.schema.defaults import EnumDefault, default_value
 from codegen.schema.parser import parse_schema
 from codegen.schema.types import Argument, FunctionSchema, ListType, OptionalType
 from runtime.base import dtypes
+from runtime.base.describe import describe
 from runtime.base.dtypes import dtype as DType
 from runtime.base.tensor import Tensor
 from runtime.base.types import Device, check_device
-from runtime.call.dispatch import NotInts
+from runtime.call.guards import NotInts
 from runtime.random import Generator
 
 _ENUMS: Mapping[str, object] = {"Mean": 1, "Sum": 2}
@@ -151,16 +152,6 @@ _ALIASES: Mapping[str, tuple[str, ...]] = {
     "keepdim": ("keepdims",),
     "other": ("x2",),
 }
-
-
-def describe(value: object) -> str:
-    """What was given, as an error shows it: the type, for Tensors also the dtype, for lists their elements' types."""
-    if isinstance(value, Tensor):
-        return f"Tensor of {value.dtype}"
-    if isinstance(value, list | tuple) and value:
-        kinds = sorted({describe(item) for item in value})
-        return f"{type(value).__name__} of {', '.join(kinds[:3])}"
-    return type(value).__name__
 
 
 def signature_of(text: str) -> Signature:

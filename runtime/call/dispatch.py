@@ -7,34 +7,33 @@ errors, views, in-place and out variants, forward mode, kernels registered later
 from __future__ import annotations
 
 import importlib
-import threading
 import warnings
-import weakref
-from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, MutableMapping, Sequence
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from runtime import ops
-from runtime.base import layouts, modes
+from runtime.base import composites, layouts, modes
+from runtime.base.describe import describe
 from runtime.base.dtypes import as_dtype, can_cast, from_numpy, get_default_dtype, promoted_dtype
 from runtime.base.errors import translated
 from runtime.base.half import FLOAT32, computable, is_half, rounded, shared_half
 from runtime.base.half import in_float32 as computed_in_float32
 from runtime.base.keys import COMPOSITE_IMPLICIT, COMPOSITES, CPU, ZERO
-from runtime.base.modes import Variant, everywhere, grad_mode, interest, plain, plain_types, tell_recorded
+from runtime.base.modes import Variant, everywhere, grad_mode, interest, plain_types, tell_recorded
 from runtime.base.sharing import shares
-from runtime.base.tensor import UNTRACKED, Tensor, wrap
+from runtime.base.state import UNTRACKED
+from runtime.base.tensor import Tensor, wrap
 from runtime.base.types import DType, MemoryFormat, named_result, preserve_format
 from runtime.call import kernel_table
+from runtime.call.guards import real_numbers
 from runtime.call.inference import straight_copy, untrack
 from runtime.call.kernel_table import ArrayKernel, Kernel, KernelTable, backend_of
 from runtime.graph import forward, views, zero_tensors
 from runtime.graph.linear import edge_of
 from runtime.graph.node import Node, next_sequence_nr
-from runtime.graph.views import view_of
 from runtime.kernels._common import element
 from runtime.native import core
 
@@ -42,8 +41,6 @@ if TYPE_CHECKING:
     from runtime.call.binding import Signature
 
 no_names: Mapping[str, str] = {}
-real_numbers = frozenset((int, float))
-optional_real_numbers = frozenset((int, float, type(None)))
 
 # Operators that write the same value to all elements, so that some of those may be one in memory.
 _ONE_VALUE = frozenset(("fill", "zero"))
@@ -142,12 +139,10 @@ class Operator:
 
     def _set_traced(self) -> None:
         self.traced = self._traced()
-        # What generated code calls for an operator that is traced through; see `composites_called`.
-        self.composite: Callable[..., Any] | None = self.traced
+        # What generated code calls for an operator that is traced through; see `base.composites`.
+        self.composite: Callable[..., Any] | None = None
         if self.traced is not None:
-            _composites.add(self)
-            if _handling:
-                self.composite = self
+            composites.add(self)
 
     def _traced(self) -> Callable[..., Any] | None:
         """The CompositeImplicitAutograd function, where no kernel comes before it."""
@@ -345,7 +340,7 @@ class Operator:
     def _call(self, values: list[Any]) -> Any:
         backend = backend_of(values)
         if backend == ZERO:
-            return zero_tensors.call(self, values)
+            return self._call_with_zeros(values)
         if self.table is not None:
             before = kernel_table.autograd_kernel(self, backend)
             if before is not None:
@@ -353,6 +348,17 @@ class Operator:
                     before = self.choose(backend)[1]
                 return before.run(self, values)
         return self.call_below_autograd(values, backend)
+
+    def _call_with_zeros(self, values: list[Any]) -> Any:
+        """A call that has zeros of forward mode among its arguments."""
+        numbers = [zero_tensors.as_numbers(value) for value in values]
+        key, kernel = self.choose(backend_of(numbers))
+        if key == COMPOSITE_IMPLICIT:
+            return kernel.run(self, list(values))
+        if any(all(zero_tensors.is_zeros(values[i]) for i in group) for group in self.factor_positions):
+            out = self.compute(kernel, numbers)
+            return zero_tensors.like(out) if isinstance(out, Tensor) else type(out)([*map(zero_tensors.like, out)])
+        return self._call(numbers)
 
     def call_below_autograd(self, values: list[Any], backend: str) -> Any:
         """The whole of a call that has no kernel for autograd: choose the kernel, compute, record, carry tangents."""
@@ -772,8 +778,6 @@ class Operator:
         targets = list(out) if isinstance(out, list | tuple) else [out]
         for target in targets:
             if not isinstance(target, Tensor):
-                from runtime.call.binding import describe
-
                 raise TypeError(f"{self.name}(): argument 'out' must be Tensor, not {describe(target)}")
         perform = self._out
         written = self._handled("out", [targets, *values], perform) if interest.around else perform([targets, *values])
@@ -935,31 +939,6 @@ def _results(count: int) -> str:
     return "1 result" if count == 1 else f"{count} results"
 
 
-# Operators that are traced through. Generated code runs their function itself, and nobody would see the call.
-_composites: weakref.WeakSet[Operator] = weakref.WeakSet()
-_handling = 0
-_handling_lock = threading.Lock()
-
-
-@contextmanager
-def composites_called() -> Iterator[None]:
-    """Let generated code call composite operators as operators, so that handlers see them; for all threads."""
-    _handle_composites(1)
-    try:
-        yield
-    finally:
-        _handle_composites(-1)
-
-
-def _handle_composites(change: int) -> None:
-    global _handling
-    with _handling_lock:
-        was, _handling = _handling, _handling + change
-        if bool(was) != bool(_handling):
-            for operator in list(_composites):
-                operator.composite = operator if _handling else operator.traced
-
-
 class NotDifferentiable(Node):
     """Stands behind the result of an operator that has no derivative: raises when a gradient arrives."""
 
@@ -1073,65 +1052,7 @@ def _broadcast_error(tensors: Sequence[Tensor]) -> str | None:
     return None
 
 
-# -- what generated operators call
-
-
-def all_plain(tensors: object) -> bool:
-    """Whether this is a list of plain Tensors."""
-    if type(tensors) is not list and type(tensors) is not tuple:
-        return False
-    for tensor in tensors:  # noqa: SIM110 (a generator would cost more than the loop)
-        if type(tensor) not in plain:
-            return False
-    return True
-
-
-def all_plain_or_none(tensors: object) -> bool:
-    """Whether this is a list of plain Tensors and None."""
-    if type(tensors) is not list and type(tensors) is not tuple:
-        return False
-    for tensor in tensors:
-        if tensor is not None and type(tensor) not in plain:
-            return False
-    return bool(plain)
-
-
-def any_edge(tensors: Sequence[Tensor | None]) -> bool:
-    """Whether one of the Tensors requires grad."""
-    for tensor in tensors:  # noqa: SIM110
-        if tensor is not None and tensor._edge is not None:
-            return True
-    return False
-
-
-def int_tuple(value: Any, size: int | None) -> Any:
-    """A list of ints as kernels take it; other things are left for the general path to convert or to refuse."""
-    if type(value) is int:
-        if size is None:
-            return value
-        return (value,) * size if -(2**63) <= value < 2**63 else NotInts(value)
-    if isinstance(value, list | tuple) and all(type(item) is int for item in value):
-        return tuple(value)
-    return value if value is None or type(value) is NotInts else NotInts(value)
-
-
-class NotInts:
-    """Takes the place of what is no list of Python ints: every kernel fails on it, and the general path unpacks it."""
-
-    __slots__ = ("given",)
-
-    def __init__(self, given: Any) -> None:
-        self.given = given
-
-
 __all__ = [
     "LaterNodes",
     "Operator",
-    "all_plain",
-    "all_plain_or_none",
-    "any_edge",
-    "int_tuple",
-    "optional_real_numbers",
-    "real_numbers",
-    "view_of",
 ]

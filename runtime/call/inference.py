@@ -12,7 +12,8 @@ from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 from runtime.base.modes import plain_types
-from runtime.base.tensor import UNTRACKED, Tensor
+from runtime.base.state import UNTRACKED
+from runtime.base.tensor import Tensor
 
 if TYPE_CHECKING:
     from runtime.call.dispatch import Operator

@@ -91,20 +91,6 @@ class TensorKernel:
         return check_results(operator, self.function(*args, **kwargs))
 
 
-class FallbackKernel(TensorKernel):
-    """A kernel for all operators that have none for a backend: takes the overload before the arguments."""
-
-    __slots__ = ()
-
-    def run(self, operator: Operator, values: list[Any]) -> Any:
-        """Call the function with the overload of `operator`."""
-        from runtime.call.overloads import overload_of
-
-        args, kwargs = call_arguments(operator, values)
-        keyset = [DispatchKeySet(self.key)] if self.with_keyset else []
-        return check_results(operator, self.function(*keyset, overload_of(operator), *args, **kwargs))
-
-
 class ArrayKernel:
     """A built-in kernel: a function on arrays."""
 

@@ -14,11 +14,11 @@ from codegen.schema.defaults import EnumDefault, default_value
 from codegen.schema.types import Alias, FunctionSchema, OperatorName, Return, base_type
 from codegen.schema.types import Argument as SchemaArgument
 from runtime import ops
-from runtime.base.keys import check_key
+from runtime.base.keys import DispatchKeySet, check_key
 from runtime.base.modes import Variant
 from runtime.call import registered
 from runtime.call.dispatch import Operator
-from runtime.call.kernel_table import autograd_kernel, available_keys
+from runtime.call.kernel_table import TensorKernel, autograd_kernel, available_keys, call_arguments, check_results
 from runtime.call.registered import BUILT_IN
 
 
@@ -221,6 +221,18 @@ def overload_of(operator: Operator) -> OpOverload:
     packet = getattr(namespace(operator.namespace), base)
     found: OpOverload = getattr(packet, overload or "default")
     return found
+
+
+class FallbackKernel(TensorKernel):
+    """A kernel for all operators that have none for a backend: takes the overload before the arguments."""
+
+    __slots__ = ()
+
+    def run(self, operator: Operator, values: list[Any]) -> Any:
+        """Call the function with the overload of `operator`."""
+        args, kwargs = call_arguments(operator, values)
+        keyset = [DispatchKeySet(self.key)] if self.with_keyset else []
+        return check_results(operator, self.function(*keyset, overload_of(operator), *args, **kwargs))
 
 
 def _overload_names(space: str, base: str) -> list[str]:

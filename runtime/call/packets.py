@@ -8,6 +8,7 @@ from typing import Any, Final
 import numpy as np
 
 from runtime import ops
+from runtime.base.describe import describe
 from runtime.base.dtypes import common_dtype
 from runtime.base.tensor import Tensor, wrap
 from runtime.call import old_orders
@@ -83,8 +84,6 @@ def choose(base: str, candidates: Candidates, args: tuple[Any, ...], kwargs: dic
             return function(*bound[:positional], **operator.keywords(bound))
     if len(candidates) == 1 and misfit is not None:
         raise misfit from None
-    from runtime.call.binding import describe
-
     given_text = ", ".join([*map(describe, args), *(f"{name}={describe(value)}" for name, value in kwargs.items())])
     choices = "\n".join(f" * {operator.schema}" for operator, _ in candidates)
     raise TypeError(

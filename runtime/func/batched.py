@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from runtime.base.tensor import Tensor, TensorBase
+from runtime.base.state import TensorBase
+from runtime.base.tensor import Tensor
 from runtime.func.levels import VmapLevel
 from runtime.graph.linear import ArrayMap, LinearBackward, apply_linear
 from runtime.graph.views import bump_version
 
 if TYPE_CHECKING:
-    from runtime.graph.node import RemovableHandle
+    from runtime.base.handles import RemovableHandle
 
 _new = object.__new__
 

@@ -20,7 +20,8 @@ import numpy as np
 
 from runtime import ops
 from runtime.base.modes import grad_mode
-from runtime.base.tensor import LEAF, Tensor, wrap
+from runtime.base.state import LEAF
+from runtime.base.tensor import Tensor, wrap
 from runtime.func.arguments import ArgNums, check_real, check_tensors, chosen_positions, split_aux, with_chosen
 from runtime.func.batched import batch, dress, peel
 from runtime.func.calls import whole_batch

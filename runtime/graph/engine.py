@@ -15,24 +15,23 @@ from collections.abc import Callable, Sequence
 from copy import copy
 from functools import partial
 from heapq import heappop, heappush, heappushpop
-from itertools import zip_longest
 from typing import Any, Self
 
 import numpy as np
 
 from runtime.base import dtypes
+from runtime.base.handles import watch
 from runtime.base.modes import NodeHandler, everywhere, grad_mode, interest, plain
 from runtime.base.sharing import GUARD
-from runtime.base.tensor import MARKS, UNTRACKED, Tensor, wrap
+from runtime.base.state import LEAF, MARKS, UNTRACKED
+from runtime.base.tensor import Tensor, wrap
 from runtime.base.types import Size
 from runtime.graph.fit import fit
-from runtime.graph.node import LEAF, NOWHERE, AccumulateGrad, Node, OutputEdge, accumulator, watch
+from runtime.graph.hooks import accumulating, apply_with_hooks, explain, replace_all, run_hooks, run_tensor_hooks
+from runtime.graph.node import NOWHERE, AccumulateGrad, Node, OutputEdge, accumulator
 from runtime.graph.saved import detached_error, freed_error, modified_error
 from runtime.graph.views import bump_version
 from runtime.native import core
-
-# One lock for all leaves: what it guards is short, and threads that share one leaf mostly share all of them.
-_accumulation = threading.RLock()
 
 _getrefcount: Callable[[object], int] | None = getattr(sys, "getrefcount", None)
 
@@ -324,7 +323,7 @@ class _Run(_AnyRun):
                 try:
                     results = node.apply(grad)
                 except Exception as error:
-                    _explain(error, node)
+                    explain(error, node)
                     raise
                 if not keep_graph:
                     node.release()
@@ -432,7 +431,7 @@ class _Run(_AnyRun):
         if runs:  # as in PyTorch hooks only change what is asked for where nothing else is done with it
             self._capture(node, grad)
         if node._extra is not None:
-            grad = _run_tensor_hooks(node, grad)
+            grad = run_tensor_hooks(node, grad)
         if not runs:
             self._capture(node, grad)
             if not self.accumulate:
@@ -440,7 +439,7 @@ class _Run(_AnyRun):
         wanted = None
         if self.needed is not None and (not runs or (node._extra is not None and node._extra.hooks)):
             wanted = [self._is_wanted(edge) for edge in node.edges]
-        results = _apply_with_hooks(node, grad, wanted)
+        results = apply_with_hooks(node, grad, wanted)
         if not self.keep_graph:
             node.release()
         return results
@@ -568,109 +567,11 @@ def run_without_gradients(node: Node) -> Sequence[Tensor | None]:
     return () if node.num_outputs == 1 else node.apply((None,) * node.output_count)
 
 
-def run_node(node: Node, grad: Any) -> Sequence[Tensor | None]:
-    """One Node with its hooks, outside of a backward."""
-    if node._extra is not None:
-        grad = _run_tensor_hooks(node, grad)
-    return _apply_with_hooks(node, grad, None)
-
-
-def _run_tensor_hooks(node: Node, grad: Any) -> Any:
-    """The hooks of the outputs as Tensors; those that keep their gradient come last, whenever they asked for it."""
-    extra = node._extra
-    assert extra is not None
-    if not extra.tensor_hooks and not extra.retained:
-        return grad
-    grads = [grad] if node.num_outputs == 1 else list(grad)
-    for output_nr, hooks in list(extra.tensor_hooks.items()):
-        if grads[output_nr] is not None:
-            grads[output_nr] = _run_hooks(hooks, grads[output_nr])
-    for output_nr, reference in list(extra.retained.items()):
-        tensor = reference()
-        if tensor is not None and grads[output_nr] is not None:
-            _add_retained(tensor, grads[output_nr])
-    return grads[0] if node.num_outputs == 1 else tuple(grads)
-
-
-def _add_retained(tensor: Tensor, grad: Tensor) -> None:
-    extra = tensor.extra
-    if core is not None and grad._edge is not None:
-        core.expect_cycles()
-    with _accumulation:
-        known = extra.grad
-        extra.grad = grad if known is None else known + grad
-
-
-def _run_hooks(hooks: dict[int, Callable[..., Any]], grad: Tensor) -> Tensor:
-    for hook in list(hooks.values()):
-        changed = hook(grad)
-        if changed is not None:
-            _check_hook_result(hook, changed, grad)
-            grad = changed
-    return grad
-
-
-def _check_hook_result(hook: Callable[..., Any], changed: Any, grad: Tensor | None) -> None:
-    name = getattr(hook, "__name__", type(hook).__name__)
-    if not isinstance(changed, Tensor):
-        raise TypeError(f"expected Tensor, but hook '{name}' returned '{type(changed).__name__}'")
-    if grad is None:
-        return
-    if changed._array.dtype != grad._array.dtype:
-        raise RuntimeError(f"hook '{name}' has changed the type of value (was {grad.dtype} got {changed.dtype})")
-    if changed._array.shape != grad._array.shape:
-        raise RuntimeError(f"hook '{name}' has changed the size of value")
-
-
-def _replace_all(hook: Callable[..., Any], changed: Any, values: tuple[Any, ...]) -> tuple[Any, ...]:
-    """What a Node's hook returned, in place of `values`."""
-    if changed is None:
-        return values
-    if not isinstance(changed, tuple):
-        raise TypeError(f"expected tuple, but hook returned '{type(changed).__name__}'")
-    if len(changed) != len(values):
-        name = getattr(hook, "__name__", type(hook).__name__)
-        raise RuntimeError(
-            f"hook '{name}' has returned an incorrect number of values (got {len(changed)}, but expected {len(values)})"
-        )
-    for new, old in zip(changed, values, strict=True):
-        if new is not None:
-            _check_hook_result(hook, new, old)
-    return tuple(changed)
-
-
-def _apply_with_hooks(node: Node, grad: Any, wanted: Sequence[bool] | None) -> Sequence[Tensor | None]:
-    """Run a Node with its hooks, which see the gradients of those edges that are `wanted` (None: all)."""
-    extra = node._extra
-    single = node.num_outputs == 1
-    if extra is not None and extra.prehooks:
-        given = (grad,) if single else tuple(grad)
-        for hook in list(extra.prehooks.values()):
-            given = _replace_all(hook, hook(given), given)
-        grad = given[0] if single else given
-    results: tuple[Tensor | None, ...] = ()
-    if single and grad is None:  # a hook took it away
-        results = (None,) * len(node.edges)
-    elif wanted is None or any(wanted):
-        try:
-            results = node.apply(grad)
-        except Exception as error:
-            _explain(error, node)
-            raise
-    if wanted is not None:
-        results = tuple([result if asked else None for result, asked in zip_longest(results, wanted)])
-    if extra is not None and extra.hooks:
-        given = (grad,) if single else tuple(grad)
-        for hook in list(extra.hooks.values()):
-            results = _replace_all(hook, hook(results, given), results)
-    return results
-
-
 def _finish_with_hooks(leaf: Tensor, grad: Tensor, accumulate: bool, create_graph: bool, private: bool) -> Tensor:
     """Run the hooks of a leaf whose gradient is complete, and add it to `leaf.grad` if it is to be accumulated."""
     extra = leaf._extra
     if extra is not None and extra.hooks:
-        grad = _run_hooks(extra.hooks, grad)
+        grad = run_hooks(extra.hooks, grad)
         private = False  # a hook may have kept it
     if accumulate:
         _accumulate_with_hooks(leaf, grad, create_graph, private)
@@ -684,7 +585,7 @@ def _accumulate_with_hooks(leaf: Tensor, grad: Tensor, create_graph: bool, priva
     if hooked is not None and hooked._extra is not None:
         given: tuple[Any, ...] = (grad,)
         for hook in list(hooked._extra.prehooks.values()):
-            given = _replace_all(hook, hook(given), given)
+            given = replace_all(hook, hook(given), given)
             private = False
         grad = given[0]
     if grad is not None:  # else a hook took it away
@@ -693,7 +594,7 @@ def _accumulate_with_hooks(leaf: Tensor, grad: Tensor, create_graph: bool, priva
             _run_post_accumulate_hooks(leaf, extra.post_accumulate_hooks)
     if hooked is not None and hooked._extra is not None:
         for hook in list(hooked._extra.hooks.values()):
-            _replace_all(hook, hook((), (grad,)), ())
+            replace_all(hook, hook((), (grad,)), ())
 
 
 def _run_post_accumulate_hooks(leaf: Tensor, hooks: dict[int, Callable[..., Any]]) -> None:
@@ -721,7 +622,7 @@ def accumulate_into_leaf(leaf: Tensor, grad: Tensor, create_graph: bool, private
     extra = leaf.extra
     if core is not None and create_graph:
         core.expect_cycles()  # the gradient's history leads to the leaf
-    with _accumulation:
+    with accumulating:
         known = extra.grad
         if known is None:
             if create_graph and grad._edge is not None:
@@ -755,14 +656,7 @@ def _same_layout(grad: np.ndarray, leaf: np.ndarray) -> bool:
     return grad.strides == leaf.strides and grad.flags.writeable and 0 not in grad.strides
 
 
-def _explain(error: Exception, node: Node) -> None:
-    """Say in a note which operator's derivative failed; the error itself stays as it is."""
-    operator = getattr(node, "operator", None)
-    name = f"{operator} ({node._name})" if isinstance(operator, str) else node._name
-    note = f"in the derivative of {name}"
-    if note not in getattr(error, "__notes__", ()):
-        error.add_note(note)
-
+AccumulateGrad.accumulate = accumulate_into_leaf
 
 if core is not None:
     core.install(
@@ -780,10 +674,10 @@ if core is not None:
         fit=_fit,
         fit_output=_fit_output,
         sum=operator.add,
-        run_tensor_hooks=_run_tensor_hooks,
-        apply_with_hooks=_apply_with_hooks,
+        run_tensor_hooks=run_tensor_hooks,
+        apply_with_hooks=apply_with_hooks,
         finish_leaf=_finish_with_hooks,
-        lock=_accumulation,
-        explain=_explain,
+        lock=accumulating,
+        explain=explain,
     )
     core.replace_attributes(Tensor, Size, dtypes._from_numpy)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from runtime import ops
 from runtime.base.dtypes import from_numpy
 from runtime.base.half import FLOAT32, is_half
 from runtime.base.modes import grad_mode, plain
@@ -82,8 +83,6 @@ def _reduced(array: np.ndarray, summed: tuple[int, ...], shape: tuple[int, ...],
 
 def _fitted_by_operators(grad: Tensor, summed: tuple[int, ...], shape: tuple[int, ...], dtype: np.dtype) -> Tensor:
     """The same for a gradient that is more than an array: a batch of them."""
-    from runtime import ops
-
     if summed:
         grad = ops.sum(grad, summed)
         if grad._array.shape != shape:  # it has lost dimensions of size 1, too

@@ -29,11 +29,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
+from runtime import ops
 from runtime.base import modes
 from runtime.base.once import publish
 from runtime.base.tensor import Tensor, wrap
 from runtime.graph import fit, jvp_by_transpose, views, zero_tensors
-from runtime.graph.linear import ArrayMap, LinearBackward, apply_linear
+from runtime.graph.linear import ArrayMap, LinearBackward, apply_linear, carriers
 from runtime.graph.node import Node, OutputEdge
 
 if TYPE_CHECKING:
@@ -234,8 +235,6 @@ def _same_layout(array: np.ndarray, other: np.ndarray) -> bool:
 
 def _copied(tangent: Tensor, like: Tensor) -> Tensor:
     """A tangent in memory of its own that is laid out as `like` is."""
-    from runtime import ops
-
     if tangent._opaque:
         return ops.clone(tangent)
     return ops.copy_(wrap(views.zeros_as(like._array)), tangent)
@@ -464,8 +463,6 @@ def _fitted(tangent: Tensor, tensor: Tensor) -> Tensor:
     """A tangent in the shape and dtype of its Tensor."""
     shape, dtype = tensor._array.shape, tensor._array.dtype
     if tangent._array.shape != shape:
-        from runtime import ops
-
         tangent = ops.expand(tangent, shape)
     return fit.fit(tangent, shape, dtype, "forward mode")
 
@@ -486,8 +483,6 @@ def overwrite(target: Tensor, written: Tensor) -> None:
 
 
 def _overwrite(target: Tensor, tangent: Tensor | None, level: Level) -> None:
-    from runtime import ops
-
     known = _lookup(target, level)
     if tangent is None:
         if known is not None:
@@ -531,7 +526,7 @@ def restore(node: Node, tensor: Tensor, output_nr: int | None) -> None:
         tensor._edge = extra.results[output_nr]
 
 
-def apply_linear_to_tangents(
+def _apply_linear_to_tangents(
     source: Tensor, out: Tensor, function: ArrayMap, adjoint: ArrayMap, kind: type[LinearBackward]
 ) -> None:
     """Give the result of a linear map on arrays its tangents: the map, applied to those of its argument."""
@@ -540,3 +535,6 @@ def apply_linear_to_tangents(
         if tangent is not None:
             found = _outside(number, apply_linear, tangent, function, adjoint, kind)
             level.put(_tangents(out), found)
+
+
+carriers.append(_apply_linear_to_tangents)

@@ -19,10 +19,11 @@ import numpy as np
 
 from runtime.base.modes import grad_mode
 from runtime.base.sharing import share
+from runtime.base.state import LEAF
 from runtime.base.tensor import Tensor, wrap
 from runtime.graph import engine
 from runtime.graph.fit import fit
-from runtime.graph.node import LEAF, Node, OutputEdge
+from runtime.graph.node import Node, OutputEdge
 
 
 def tangents(

@@ -11,8 +11,9 @@ from collections.abc import Callable
 import numpy as np
 
 from runtime.base.modes import grad_mode, plain
+from runtime.base.state import LEAF, Leaf
 from runtime.base.tensor import Tensor, wrap
-from runtime.graph.node import LEAF, Edge, Leaf, Node
+from runtime.graph.node import Edge, Node
 
 ArrayMap = Callable[[np.ndarray], np.ndarray]
 
@@ -32,6 +33,11 @@ class LinearBackward(Node):
         return (apply_linear(grad, self.adjoint, self.forward),)
 
 
+# Who carries something else through each map on a Tensor that is not plain: forward mode, its tangents. It is made of
+# such maps itself, and puts its function here.
+carriers: list[Callable[[Tensor, Tensor, ArrayMap, ArrayMap, type[LinearBackward]], None]] = []
+
+
 def edge_of(tensor: Tensor) -> Edge:
     """Where the gradient of `tensor` goes, as it stands in `Node.edges`."""
     edge = tensor._edge
@@ -49,7 +55,6 @@ def apply_linear(
     if tensor._edge is not None and grad_mode.enabled:
         out._edge = kind(tensor, forward, adjoint, out._array)
     if not plain:
-        from runtime.graph.forward import apply_linear_to_tangents
-
-        apply_linear_to_tangents(tensor, out, forward, adjoint, kind)
+        for carry in carriers:
+            carry(tensor, out, forward, adjoint, kind)
     return out

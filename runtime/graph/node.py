@@ -16,40 +16,33 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, TypeAlias
 
 import numpy as np
 
+from runtime.base.handles import Hooks, RemovableHandle
 from runtime.base.once import publish
-from runtime.base.tensor import LEAF, LEAF_EDGES, Leaf
+from runtime.base.state import LEAF_EDGES
+from runtime.graph.hooks import run_node
 from runtime.native import core
 
 if TYPE_CHECKING:
     from runtime.base.tensor import Tensor
 
 __all__ = [
-    "LEAF",
     "NOWHERE",
     "AccumulateGrad",
     "Edge",
     "GradientEdge",
     "GradientMetadata",
-    "Hooks",
-    "Leaf",
     "Node",
     "NodeExtra",
     "Nowhere",
     "OutputEdge",
-    "RemovableHandle",
     "accumulator",
     "next_sequence_nr",
     "peek_sequence_nr",
-    "watch",
 ]
 
 # One counter for all threads: a Node is numbered after everything it points at, whichever thread made that.
 _sequence_nrs = itertools.count()
 next_sequence_nr: Callable[[], int] = _sequence_nrs.__next__ if core is None else core.next_sequence_nr
-
-_next_hook_id: Callable[[], int] = itertools.count().__next__
-
-Hooks: TypeAlias = "dict[int, Callable[..., Any]]"
 
 
 def peek_sequence_nr() -> int:
@@ -57,41 +50,6 @@ def peek_sequence_nr() -> int:
     if core is not None:
         return core.peek_sequence_nr()  # type: ignore[no-any-return]
     return int(repr(_sequence_nrs).removeprefix("count(").removesuffix(")"))
-
-
-class Watch:
-    """What was ever asked for in this process, so that the engine does no work for what nobody uses."""
-
-    __slots__ = ("hooks",)
-
-    def __init__(self) -> None:
-        self.hooks = False  # a hook can tell when a leaf's gradient is complete
-
-
-# The native engine looks at it once for each leaf.
-watch: Watch = Watch() if core is None else core.Watch()
-
-
-class RemovableHandle:
-    """What registering a hook returns: `remove()` takes the hook away again, also at the end of a `with` block."""
-
-    __slots__ = ("_hooks", "id")
-
-    def __init__(self, hooks: Hooks, hook: Callable[..., Any]) -> None:
-        self._hooks = hooks
-        self.id = _next_hook_id()
-        hooks[self.id] = hook
-        watch.hooks = True
-
-    def remove(self) -> None:
-        """Take the hook away; a second call does nothing."""
-        self._hooks.pop(self.id, None)
-
-    def __enter__(self) -> RemovableHandle:
-        return self
-
-    def __exit__(self, *exc_info: object) -> None:
-        self.remove()
 
 
 class NodeExtra:
@@ -169,6 +127,8 @@ class Node(NodeBase):
 
     num_outputs: ClassVar[int | None] = 1
     _name: ClassVar[str] = "Node"
+    # What the Node saved under a name, as an object; `graph.recording`, which makes these, puts it here.
+    take_out: ClassVar[Callable[[Node, str], Any]]
 
     edges: tuple[Edge, ...]
     sequence_nr: int
@@ -210,8 +170,6 @@ class Node(NodeBase):
 
     def __call__(self, *grads: Tensor | None) -> Any:
         """Run this Node alone, hooks included, on the gradients of its outputs."""
-        from runtime.graph.engine import run_node
-
         if len(grads) != self.output_count:
             raise TypeError(f"{self._name} expected {self.output_count} gradients, but got {len(grads)}")
         results = run_node(self, grads[0] if self.num_outputs == 1 else grads)
@@ -281,9 +239,7 @@ def add_raw_saved(cls: type[Node]) -> None:
 
 
 def _take_out(node: Node, name: str) -> Any:
-    from runtime.graph.recording import take_out
-
-    return take_out(node, name)
+    return node.take_out(name)
 
 
 class AccumulateGrad(Node):
@@ -293,6 +249,8 @@ class AccumulateGrad(Node):
 
     num_outputs = 1
     variable: Tensor
+    # `accumulate_into_leaf` of the engine, which puts it here.
+    accumulate: ClassVar[Callable[[Tensor, Tensor, bool], None]]
 
     def __init__(self, variable: Tensor) -> None:
         super().__init__((), variable._array.shape, variable._array.dtype)
@@ -300,9 +258,7 @@ class AccumulateGrad(Node):
 
     def apply(self, grad: Tensor) -> tuple[Tensor | None, ...]:
         """Add `grad` to the leaf's gradient."""
-        from runtime.graph.engine import accumulate_into_leaf
-
-        accumulate_into_leaf(self.variable, grad, create_graph=False)
+        type(self).accumulate(self.variable, grad, False)
         return ()
 
     def register_hook(self, hook: Callable[..., Any]) -> RemovableHandle:

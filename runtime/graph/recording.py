@@ -351,3 +351,6 @@ def pack_saved(node: Node) -> None:
             shown = one.unpack(node)
             if shown is not None and not one.is_packed:
                 one.pack(shown, hooks)
+
+
+Node.take_out = take_out

@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any
 from runtime.base.modes import grad_mode
 from runtime.base.once import publish
 from runtime.base.sharing import counter
+from runtime.base.state import LEAF
 from runtime.base.tensor import Tensor, wrap
 from runtime.graph.linear import LinearBackward
-from runtime.graph.node import LEAF, Node, OutputEdge
+from runtime.graph.node import Node, OutputEdge
 
 if TYPE_CHECKING:
     import numpy as np

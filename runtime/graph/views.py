@@ -19,10 +19,11 @@ import numpy as np
 from runtime.base.memory import bounds
 from runtime.base.modes import grad_mode, plain
 from runtime.base.sharing import counter, guard, share, shares, views_over
-from runtime.base.tensor import MARKS, UNTRACKED, Tensor, ViewKind, wrap
+from runtime.base.state import LEAF, MARKS, UNTRACKED, Leaf, ViewKind
+from runtime.base.tensor import Tensor, wrap
 from runtime.graph.fit import convert, fit
 from runtime.graph.linear import LinearBackward, apply_linear, edge_of
-from runtime.graph.node import LEAF, NOWHERE, Leaf, Node, OutputEdge
+from runtime.graph.node import NOWHERE, Node, OutputEdge
 from runtime.graph.saved import freed_error
 from runtime.native import core
 

@@ -8,18 +8,13 @@ again. Where they are added to something they are the numbers. Which arguments a
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from runtime.base.keys import COMPOSITE_IMPLICIT, ZERO
+from runtime.base.keys import ZERO
 from runtime.base.sharing import lowest
 from runtime.base.tensor import Tensor, wrap
-from runtime.call.kernel_table import backend_of
-
-if TYPE_CHECKING:
-    from runtime.call.dispatch import Operator
 
 
 class Zeros(Tensor):
@@ -46,18 +41,6 @@ def is_zeros(value: Any) -> bool:
     if isinstance(value, list | tuple):
         return bool(value) and all(map(is_zeros, value))
     return isinstance(value, Tensor) and type(lowest(value)) is Zeros
-
-
-def call(operator: Operator, values: Sequence[Any]) -> Any:
-    """A call that has such Tensors among its arguments."""
-    numbers = [as_numbers(value) for value in values]
-    key, kernel = operator.choose(backend_of(numbers))
-    if key == COMPOSITE_IMPLICIT:
-        return kernel.run(operator, list(values))
-    if any(all(is_zeros(values[i]) for i in group) for group in operator.factor_positions):
-        out = operator.compute(kernel, numbers)
-        return like(out) if isinstance(out, Tensor) else type(out)([like(item) for item in out])
-    return operator._call(numbers)
 
 
 def as_numbers(value: Any) -> Any:

@@ -14,8 +14,11 @@ from typing import Any
 
 from codegen.inputs import MANIFEST, OUTPUT_VARIABLE, input_files, is_current, manifest_text
 from runtime import ops
-from runtime.base.tensor import Tensor, TensorBase
+from runtime.base.state import TensorBase
+from runtime.base.tensor import Tensor
 from runtime.graph.node import Node, add_raw_saved
+from runtime.load import replacing
+from runtime.methods.written import written_by_hand
 from runtime.native import core
 
 COMMAND = "python -m codegen"
@@ -54,8 +57,6 @@ def _load(package: str, runtime: ModuleType) -> None:
     packets = importlib.import_module(f"{package}.packets")
     methods = importlib.import_module(f"{package}.methods")
     if core is not None:
-        from runtime.load import replacing
-
         operators = importlib.import_module(f"{package}.operators")
         replacing.replace(core.load(), sys.modules[package], operators, packets, methods)
         for cls in Node.__subclasses__():  # native classes are not made by class statements
@@ -71,28 +72,12 @@ def _load(package: str, runtime: ModuleType) -> None:
             setattr(namespace, base.removeprefix(f"{module}_"), function)
         elif module is None and base in packets.FUNCTIONS and base not in parts:
             names.setdefault(base, function)
-    install_methods({**methods.METHODS, **_written_by_hand()}, signs=core is not None)
+    install_methods({**methods.METHODS, **written_by_hand()}, signs=core is not None)
 
 
 def public_names(module: ModuleType) -> list[str]:
     """The names of a module that do not begin with an underscore."""
     return [name for name in vars(module) if not name.startswith("_")]
-
-
-def _written_by_hand() -> dict[str, Any]:
-    """Methods that are made of operators, but take more than a schema can say."""
-    from runtime import functional
-    from runtime.methods import conversion, indexing
-
-    return {
-        "__getitem__": indexing.getitem,
-        "__setitem__": indexing.setitem,
-        "__delitem__": indexing.delitem,
-        "to": conversion.to,
-        "cpu": conversion.cpu,
-        "nonzero": functional.nonzero,
-        "norm": functional.norm,
-    }
 
 
 def install_methods(methods: Mapping[str, Any], signs: bool = False) -> None:

@@ -1,11 +1,12 @@
-"""Conversion of a Tensor to another dtype, in the ways that PyTorch's methods spell it."""
+"""Methods that make a Tensor of another dtype, in the ways that PyTorch spells it, or of other data."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from runtime import ops
-from runtime.base import dtypes
+from runtime.base import creation, dtypes
+from runtime.base.describe import describe
 from runtime.base.tensor import Tensor
 from runtime.base.types import Device, DType, MemoryFormat, check_device, lies_in
 
@@ -20,6 +21,18 @@ def cast(self: Tensor, dtype: DType, memory_format: MemoryFormat | None = None) 
 def cpu(self: Tensor, memory_format: MemoryFormat | None = None) -> Tensor:
     """The Tensor itself: it lies in main memory."""
     return self
+
+
+def new_tensor(
+    self: Tensor,
+    data: Any,
+    *,
+    dtype: DType | None = None,
+    device: Device | str | None = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """A Tensor with the given data, of this one's dtype unless another is given."""
+    return creation.tensor(data, dtype=dtype or self.dtype, device=device, requires_grad=requires_grad)
 
 
 def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
@@ -82,8 +95,6 @@ def _check(found: dict[str, Any], args: tuple[Any, ...], kwargs: dict[str, Any])
 
 
 def _misfit(args: tuple[Any, ...], kwargs: dict[str, Any]) -> TypeError:
-    from runtime.call.binding import describe
-
     given = ", ".join([*map(describe, args), *(f"{name}={describe(value)}" for name, value in kwargs.items())])
     return TypeError(
         f"to() received an invalid combination of arguments - got ({given}), but expected one of:\n"

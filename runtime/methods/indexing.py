@@ -15,7 +15,8 @@ import numpy as np
 from runtime import ops
 from runtime.base.modes import plain
 from runtime.base.sharing import shares
-from runtime.base.tensor import UNTRACKED, Tensor, wrap
+from runtime.base.state import UNTRACKED
+from runtime.base.tensor import Tensor, wrap
 from runtime.graph.views import bump_version
 from runtime.kernels._common import element, is_half
 

@@ -15,6 +15,13 @@ from functools import cache
 from types import CodeType, FrameType
 from typing import Any, Literal
 
+from runtime.base import modes
+from runtime.base.describe import describe
+from runtime.base.handles import watch
+from runtime.base.modes import everywhere, interest, plain
+from runtime.call import dispatch
+from runtime.graph import engine
+from runtime.graph.node import Node
 from runtime.native import core
 
 __all__ = ["Call", "Explanation", "Totals", "explain"]
@@ -270,9 +277,6 @@ def _dtype_name(value: Any) -> str:
 
 
 def _not_plain(given: _Given) -> str:
-    from runtime.base import modes
-    from runtime.call.binding import describe
-
     name, value = given
     if not modes.plain:
         return "a mode or a handler is open"
@@ -280,8 +284,6 @@ def _not_plain(given: _Given) -> str:
 
 
 def _not_all_plain(given: _Given) -> str:
-    from runtime.base.modes import plain
-
     name, value = given
     if type(value) in (list, tuple):
         other = next((item for item in value if type(item) not in plain), None)
@@ -297,8 +299,6 @@ def _not_all_plain_or_none(given: _Given) -> str:
 
 
 def _not_a_number(given: _Given) -> str:
-    from runtime.call.binding import describe
-
     return f"{given[0]} is {describe(given[1])}, neither int nor float"
 
 
@@ -360,9 +360,6 @@ class _Observer:
         self.handlers = self._find_handlers()
 
     def _find_handlers(self) -> dict[CodeType, Callable[[FrameType], None]]:
-        from runtime.call import dispatch
-        from runtime.graph import engine
-
         found: dict[CodeType, Callable[[FrameType], None]] = dict.fromkeys(_functions(), self._function)
         found |= dict.fromkeys(_packets(), self._packet)
         for method in ("__call__", "call_bound", "inplace", "out"):
@@ -460,8 +457,6 @@ class _Observer:
         self.chosen = frame
 
     def _node(self, frame: FrameType) -> None:
-        from runtime.graph.node import Node
-
         node = frame.f_locals.get("self")
         if not isinstance(node, Node):
             return
@@ -503,9 +498,6 @@ def _why_python_node(cls: type) -> str:
 
 
 def _why_python_engine(run: Any) -> str:
-    from runtime.base.modes import everywhere, interest
-    from runtime.graph.node import watch
-
     if not _native_names():
         return NOT_IN_USE
     if run.inputs is not None:

@@ -10,10 +10,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from runtime.base.handles import RemovableHandle
 from runtime.base.modes import grad_mode
 from runtime.base.tensor import Tensor, wrap
 from runtime.graph.linear import edge_of
-from runtime.graph.node import Node, OutputEdge, RemovableHandle
+from runtime.graph.node import Node, OutputEdge
 from runtime.graph.views import view_of
 
 Gradients = tuple[Any, ...]  # a Tensor or None for each argument or result

@@ -14,7 +14,7 @@ import pytest
 import runtime
 from documents import ROOT
 from runtime import native
-from runtime.graph.node import watch
+from runtime.base.handles import watch
 from runtime.native import explaining
 from runtime.native.explaining import Call, Explanation
 

@@ -8,10 +8,11 @@ import numpy as np
 
 from runtime.autograd import Function
 from runtime.base.modes import grad_mode
+from runtime.base.state import LEAF
 from runtime.base.tensor import Tensor, wrap
 from runtime.graph import views
 from runtime.graph.linear import edge_of
-from runtime.graph.node import LEAF, Node, next_sequence_nr
+from runtime.graph.node import Node, next_sequence_nr
 from runtime.graph.recording import freed_error, modified_error, set_edges, unpack_result
 
 

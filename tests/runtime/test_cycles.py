@@ -15,7 +15,7 @@ import runtime
 from runtime import Tensor
 from runtime.autograd import grad
 from runtime.autograd.graph import register_multi_grad_hook, saved_tensors_hooks
-from runtime.base.tensor import Extra
+from runtime.base.state import Extra
 from runtime.graph import engine
 from runtime.graph.node import Node, OutputEdge, accumulator
 

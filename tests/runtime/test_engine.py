@@ -12,7 +12,8 @@ import pytest
 from handmade import add, constant, expand, leaf, mul, mul_, sum_all, take, tanh, unbind
 
 from runtime.autograd import backward, enable_grad, grad, no_grad
-from runtime.base.tensor import LEAF, Tensor, wrap
+from runtime.base.state import LEAF
+from runtime.base.tensor import Tensor, wrap
 from runtime.graph.node import AccumulateGrad, Node, OutputEdge, next_sequence_nr
 
 

@@ -9,7 +9,8 @@ import pytest
 
 import runtime
 from runtime.autograd import GradcheckError, gradcheck, gradgradcheck
-from runtime.base.tensor import LEAF, Tensor, wrap
+from runtime.base.state import LEAF
+from runtime.base.tensor import Tensor, wrap
 from runtime.graph.node import Node
 
 MODES = pytest.mark.parametrize("fast_mode", [False, True])

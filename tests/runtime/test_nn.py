@@ -11,8 +11,8 @@ import pytest
 
 import runtime
 from runtime import nn, optim
+from runtime.base.handles import watch
 from runtime.base.modes import plain, unusual
-from runtime.graph.node import watch
 
 
 def test_parameters_and_buffers_stay_on_the_straight_path() -> None:

@@ -13,7 +13,8 @@ from runtime.base import dtypes
 from runtime.base.creation import from_numpy
 from runtime.base.creation import tensor as make
 from runtime.base.sharing import counter, shares
-from runtime.base.tensor import LEAF, Tensor, wrap
+from runtime.base.state import LEAF
+from runtime.base.tensor import Tensor, wrap
 from runtime.base.types import channels_last, channels_last_3d
 from runtime.graph.node import Node, OutputEdge
 

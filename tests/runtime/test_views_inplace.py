@@ -8,7 +8,8 @@ from handmade import add, constant, expand, leaf, mul, mul_, sum_all, take, unbi
 
 from runtime.autograd import backward, grad, no_grad
 from runtime.base.sharing import counter, views_over
-from runtime.base.tensor import LEAF, Tensor, wrap
+from runtime.base.state import LEAF
+from runtime.base.tensor import Tensor, wrap
 from runtime.graph import views
 from runtime.graph.node import Node
 from runtime.graph.views import Region

@@ -142,7 +142,7 @@ class KernelEntry(Entry):
 
     def _convert(self, conversion: Conversion) -> None:
         name = cpp(conversion.argument)
-        parts = [name, self.needs.name("runtime.call.dispatch", "int_tuple"), self.needs.constant(str(conversion.size))]
+        parts = [name, self.needs.name("runtime.call.guards", "int_tuple"), self.needs.constant(str(conversion.size))]
         self.out.assign(f"Ref {name}ints", f"{_CONVERSIONS[conversion.kind]}(", parts, ");")
         self.out.add(f"if (!{name}ints) return Ref();")
         self.out.add(f"{name} = {name}ints.get();")

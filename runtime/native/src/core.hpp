@@ -132,11 +132,11 @@ struct Python {
   PyTypeObject* tensor_type;  // runtime.Tensor
   PyTypeObject* node_type;    // runtime.graph.node.Node
   PyTypeObject* output_edge_type;
-  PyObject* leaf;       // runtime.base.tensor.LEAF
+  PyObject* leaf;       // runtime.base.state.LEAF
   PyObject* nowhere;    // runtime.graph.node.NOWHERE
-  PyObject* untracked;  // runtime.base.tensor.UNTRACKED
+  PyObject* untracked;  // runtime.base.state.UNTRACKED
   PyObject* guard;      // runtime.base.sharing.GUARD
-  PyObject* marks;      // runtime.base.tensor.MARKS
+  PyObject* marks;      // runtime.base.state.MARKS
   PyObject* freed_error;     // runtime.graph.saved.freed_error(node)
   PyObject* modified_error;  // runtime.graph.saved.modified_error(node, name, tensor, version)
   PyObject* detached_error;  // runtime.graph.saved.detached_error(node)

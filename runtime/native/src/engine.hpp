@@ -18,7 +18,7 @@ struct EngineHooks {
 };
 extern EngineHooks engine_hooks;
 
-// Whether anybody has ever registered a hook in this process (runtime.graph.node.watch).
+// Whether anybody has ever registered a hook in this process (runtime.base.handles.watch).
 extern bool hooks_watched;
 
 // Add `grad` to the gradient of a leaf in the usual cases; the others are Python's. -1 with an exception, 0 where it

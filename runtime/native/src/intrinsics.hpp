@@ -181,7 +181,7 @@ inline bool all_ints(PyObject* list) {
   return true;
 }
 
-// A list of ints as kernels take it: a tuple. `convert` is runtime.call.dispatch.int_tuple.
+// A list of ints as kernels take it: a tuple. `convert` is runtime.call.guards.int_tuple.
 inline Ref int_tuple(PyObject* value, PyObject* convert, PyObject* size) {
   if (PyTuple_CheckExact(value)) return Ref::borrow(value);
   int overflow = 0;

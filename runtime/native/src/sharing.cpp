@@ -8,7 +8,7 @@ namespace gradwright {
 
 namespace {
 
-// runtime.base.tensor.MARKS by kind: what stands in `_extra` of views that must not be written.
+// runtime.base.state.MARKS by kind: what stands in `_extra` of views that must not be written.
 struct Marks {
   PyObject* multi;
   PyObject* no_grad;

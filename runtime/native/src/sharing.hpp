@@ -28,7 +28,7 @@ void share_memory(Tensor* tensor, Tensor* other);
 // A tuple of views of `base` over a list or tuple of arrays.
 Ref view_tuple(PyObject* arrays, PyObject* base);
 
-// Find the marks of views in runtime.base.tensor.MARKS, which is installed by then.
+// Find the marks of views in runtime.base.state.MARKS, which is installed by then.
 bool load_marks();
 
 // The functions of the module.

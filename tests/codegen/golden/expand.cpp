@@ -46,7 +46,7 @@ Ref expand_default_(PyObject* self_, PyObject* size_, PyObject* implicit_) {
   if (!(!entries::expand_default_.replaced && is_plain(self_))) {
     return fall_back(entries::expand_default_, self_, size_, implicit_);
   }
-  Ref size_ints = int_tuple(size_, py::dispatch_call_int_tuple, Py_None);
+  Ref size_ints = int_tuple(size_, py::guards_call_int_tuple, Py_None);
   if (!size_ints) return Ref();
   size_ = size_ints.get();
   Ref result = run(py::expand_default_kernel_, array_object(self_), size_, implicit_);

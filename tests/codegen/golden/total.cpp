@@ -86,7 +86,7 @@ Ref total_default_(PyObject* self_, PyObject* dim_, PyObject* keepdim_, PyObject
         is_instance_or_none(dtype_, py::dtypes_base_dtype) && is_not_half(self_))) {
     return fall_back(entries::total_default_, self_, dim_, keepdim_, dtype_);
   }
-  Ref dim_ints = int_tuple_or_none(dim_, py::dispatch_call_int_tuple, py::constant_1);
+  Ref dim_ints = int_tuple_or_none(dim_, py::guards_call_int_tuple, py::constant_1);
   if (!dim_ints) return Ref();
   dim_ = dim_ints.get();
   Ref dtype_numpy = numpy_dtype(dtype_);

@@ -1,0 +1,48 @@
+"""Hooks of Tensors and Nodes by their handles, and whether there ever were any."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+from runtime.native import core
+
+_next_hook_id: Callable[[], int] = itertools.count().__next__
+
+Hooks: TypeAlias = "dict[int, Callable[..., Any]]"
+
+
+class Watch:
+    """What was ever asked for in this process, so that the engine does no work for what nobody uses."""
+
+    __slots__ = ("hooks",)
+
+    def __init__(self) -> None:
+        self.hooks = False  # a hook can tell when a leaf's gradient is complete
+
+
+# The native engine looks at it once for each leaf.
+watch: Watch = Watch() if core is None else core.Watch()
+
+
+class RemovableHandle:
+    """What registering a hook returns: `remove()` takes the hook away again, also at the end of a `with` block."""
+
+    __slots__ = ("_hooks", "id")
+
+    def __init__(self, hooks: Hooks, hook: Callable[..., Any]) -> None:
+        self._hooks = hooks
+        self.id = _next_hook_id()
+        hooks[self.id] = hook
+        watch.hooks = True
+
+    def remove(self) -> None:
+        """Take the hook away; a second call does nothing."""
+        self._hooks.pop(self.id, None)
+
+    def __enter__(self) -> RemovableHandle:
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        self.remove()

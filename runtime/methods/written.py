@@ -1,0 +1,36 @@
+"""The methods of Tensor that are written by hand and stand on more than Tensor itself: on operators, on the graph."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from runtime import functional
+from runtime.base.tensor import Tensor
+from runtime.methods import conversion, gradients, indexing
+
+
+def written_by_hand() -> dict[str, Any]:
+    """Each under its name."""
+    return {
+        "__getitem__": indexing.getitem,
+        "__setitem__": indexing.setitem,
+        "__delitem__": indexing.delitem,
+        "__repr__": _text,
+        "to": conversion.to,
+        "cpu": conversion.cpu,
+        "new_tensor": conversion.new_tensor,
+        "nonzero": functional.nonzero,
+        "norm": functional.norm,
+        "backward": gradients.backward,
+        "requires_grad_": gradients.requires_grad_,
+        "detach_": gradients.detach_,
+        "retain_grad": gradients.retain_grad,
+        "register_hook": gradients.register_hook,
+        "register_post_accumulate_grad_hook": gradients.register_post_accumulate_grad_hook,
+    }
+
+
+def _text(self: Tensor) -> str:
+    from runtime.methods.printing import tensor_text  # few programs print Tensors, and it takes long to import
+
+    return tensor_text(self)
