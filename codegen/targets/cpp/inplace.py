@@ -52,12 +52,12 @@ class _InplaceEntry(KernelEntry):
         node, others = self.operator.node, list(map(cpp, self.written.others))
         if self.written.apart:
             tests = [f"may_overlap(array_of({self.target}), array_of({name}))" for name in others]
-            self.out.when([" || ".join(tests)], self._return_fall_back)
+            self.out.when(tests, self._return_fall_back, "||")
         if self.node is None or node is None:
             lists = [f" || (grad_enabled && any_requires_grad({cpp(name)}))" for name in self.written.lists]
             self.out.assign("const bool recorded", "is_recorded(", [self.target, *others], f"){''.join(lists)};")
             given = ", ".join((self.target, "false", *others))
-            self.out.when([f"recorded || !can_write({given})"], self._return_fall_back)
+            self.out.when(["recorded", f"!can_write({given})"], self._return_fall_back, "||")
             return
         edges = [cpp(edge.name) for edge in node.edges]
         self.out.assign("const bool recorded", "is_recorded(", edges, ");")
@@ -80,7 +80,7 @@ class _InplaceEntry(KernelEntry):
     def _overwrite(self) -> None:
         """Run the kernel of the operator itself, and copy what it gives."""
         self._run_kernel()
-        self.out.when([f"!result || !overwrite({self.target}, result.get())"], self._return_fall_back)
+        self.out.when(["!result", f"!overwrite({self.target}, result.get())"], self._return_fall_back, "||")
 
     def _writer(self) -> NativeCall | None:
         """The call of a loop that writes in place, if there is one."""

@@ -207,19 +207,19 @@ class Statements:
             whole = min(below, whole, hanging, key=len)
         self.lines += whole
 
-    def when(self, tests: Sequence[str], write: Callable[[], None]) -> None:
-        """`if (tests) statement`, the statement being what `write` adds: on a line of its own if it has to be."""
+    def when(self, tests: Sequence[str], write: Callable[[], None], glue: str = "&&") -> None:
+        """`if (a && b) statement`, the statement being what `write` adds: on a line of its own if it has to be."""
         start = len(self.lines)
         self.depth += 1
         write()
         self.depth -= 1
         statement = self.lines[start:]
-        one = f"{self.indent}if ({' && '.join(tests)}) {statement[0].lstrip()}"
+        one = f"{self.indent}if ({f' {glue} '.join(tests)}) {statement[0].lstrip()}"
         if len(statement) == 1 and len(one) <= COLUMNS:
             self.lines[start:] = [one]
         else:
             self.lines[start:] = statement
-            self.lines[start:start] = wrapped(f"{self.indent}if (", tests, ")", " &&")
+            self.lines[start:start] = wrapped(f"{self.indent}if (", tests, ")", f" {glue}")
 
     def unless(self, head: str, parts: Sequence[str], statement: str) -> None:
         """`if (head(parts)) statement`: give up when a call failed."""

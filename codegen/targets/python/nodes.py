@@ -263,12 +263,14 @@ def _gradient_lines(gradient: GradientPlan, node: NodePlan, printer: PythonPrint
                 body += [f"if grad_{index} is None:", f"    grad_{index} = zeros_for(self, {index})"]
         uses = {part.kind for part in walk(gradient.tree) if hasattr(part, "kind")}
         if VariableKind.MASK in uses:
-            body.append(f"mask = {tuple_of([_is_wanted(edge) if len(node.edges) > 1 else 'True' for edge in edges])}")
+            body.append(f"mask = {tuple_of([_is_wanted(edge) if len(edges) > 1 else 'True' for edge in edges])}")
         body.append(f"{', '.join(names)} = {printer.bare(gradient.tree)}")
     comment = [f"# {gradient.source}"]
     if not conditions:
         return comment + body
-    test = conditions[0] if len(conditions) == 1 else " and ".join(f"({condition})" for condition in conditions)
+    if len(conditions) > 1:
+        conditions = [f"({condition})" if " or " in condition else condition for condition in conditions]
+    test = " and ".join(conditions)
     same = len(set(absent)) == 1
     otherwise = " = ".join((*names, absent[0])) if same else f"{', '.join(names)} = {', '.join(absent)}"
     return [*comment, f"if {test}:", *(f"    {line}" for line in body), "else:", f"    {otherwise}"]

@@ -1,0 +1,84 @@
+# - func: f(Tensor self, Tensor other) -> Tensor
+#   dispatch: {CPU: two}
+#
+# - name: f(Tensor self, Tensor other) -> Tensor
+#   self: grad * other
+#   other: grad * self
+#   result: self_t * other_p + other_t * self_p
+
+
+class FBackward0(Node):
+    """f(Tensor self, Tensor other) -> Tensor"""
+
+    __slots__ = ("_self_edge", "_other_edge", "_other", "_other_version", "_self", "_self_version")
+    name = "FBackward0"
+    operator = "f"
+    num_outputs = 1
+
+    @property
+    def edges(self):
+        return (self._self_edge, self._other_edge)
+
+    def apply(self, grad_0):
+        try:
+            other = self._other
+            self_ = self._self
+        except AttributeError:
+            raise freed_error(self) from None
+        if other is not None:
+            if other._writes is not None and other._writes[0] != self._other_version:
+                raise modified_error(self, "other", other, self._other_version)
+            if other._edge is None and self._other_edge is not None:
+                check_attached(self, self._other_edge)
+        if self_ is not None:
+            if self_._writes is not None and self_._writes[0] != self._self_version:
+                raise modified_error(self, "self", self_, self._self_version)
+            if self_._edge is None and self._self_edge is not None:
+                check_attached(self, self._self_edge)
+        # derivatives.yaml:2  self: grad * other
+        if self._self_edge is not None:
+            self_gradient = ops.mul_Tensor(grad_0, other)
+        else:
+            self_gradient = None
+        # derivatives.yaml:3  other: grad * self
+        if self._other_edge is not None:
+            other_gradient = ops.mul_Tensor(grad_0, self_)
+        else:
+            other_gradient = None
+        return (self_gradient, other_gradient)
+
+    def release(self):
+        try:
+            if self._other is not None:
+                del self._other
+            if self._self is not None:
+                del self._self
+        except AttributeError:
+            pass  # another thread was first
+
+    _saved_other = saved_tensor("other")
+    _saved_self = saved_tensor("self")
+
+
+def record_f_default(out, self, other):
+    node = new(FBackward0)
+    self_edge = self._edge
+    node._self_edge = self if self_edge is LEAF else self_edge
+    other_edge = other._edge
+    node._other_edge = other if other_edge is LEAF else other_edge
+    node.sequence_nr = next_sequence_nr()
+    node._extra = None
+    array = out._array
+    node.shape = array.shape
+    node.dtype = array.dtype
+    out._edge = node
+    node._other = other if self_edge is not None else None
+    version = other._writes
+    node._other_version = 0 if version is None else version[0]
+    node._self = self if other_edge is not None else None
+    version = self._writes
+    node._self_version = 0 if version is None else version[0]
+
+
+def jvp_f_default(out, self, other, self_t, other_t):
+    return ops.add_Tensor(ops.mul_Tensor(self_t, other), ops.mul_Tensor(other_t, self))

@@ -1,0 +1,58 @@
+# - func: f(Tensor self, Tensor other) -> Tensor
+#   dispatch: {CPU: two}
+#
+# - name: f(Tensor self, Tensor other) -> Tensor
+#   self, other: of_both(grad, self, grad_input_mask)
+
+
+class FBackward0(Node):
+    """f(Tensor self, Tensor other) -> Tensor"""
+
+    __slots__ = ("_self_edge", "_other_edge", "_self", "_self_version")
+    name = "FBackward0"
+    operator = "f"
+    num_outputs = 1
+
+    @property
+    def edges(self):
+        return (self._self_edge, self._other_edge)
+
+    def apply(self, grad_0):
+        try:
+            self_ = self._self
+        except AttributeError:
+            raise freed_error(self) from None
+        if self_ is not None:
+            if self_._writes is not None and self_._writes[0] != self._self_version:
+                raise modified_error(self, "self", self_, self._self_version)
+            if self_._edge is None and self._self_edge is not None:
+                check_attached(self, self._self_edge)
+        # derivatives.yaml:2  self, other: of_both(grad, self, grad_input_mask)
+        mask = (self._self_edge is not None, self._other_edge is not None)
+        self_gradient, other_gradient = small_helpers.of_both(grad_0, self_, mask)
+        return (self_gradient, other_gradient)
+
+    def release(self):
+        try:
+            del self._self
+        except AttributeError:
+            pass  # another thread was first
+
+    _saved_self = saved_tensor("self")
+
+
+def record_f_default(out, self, other):
+    node = new(FBackward0)
+    self_edge = self._edge
+    node._self_edge = self if self_edge is LEAF else self_edge
+    other_edge = other._edge
+    node._other_edge = other if other_edge is LEAF else other_edge
+    node.sequence_nr = next_sequence_nr()
+    node._extra = None
+    array = out._array
+    node.shape = array.shape
+    node.dtype = array.dtype
+    out._edge = node
+    node._self = self
+    version = self._writes
+    node._self_version = 0 if version is None else version[0]

@@ -1,0 +1,37 @@
+# - func: f(Tensor self, *, ScalarType? dtype=None) -> Tensor
+#   dispatch: {CPU: typed}
+#
+# - name: f(Tensor self, *, ScalarType? dtype=None) -> Tensor
+#   self: grad
+
+
+class FBackward0(Node):
+    """f(Tensor self, *, ScalarType? dtype=None) -> Tensor"""
+
+    __slots__ = ("_self_edge",)
+    name = "FBackward0"
+    operator = "f"
+    num_outputs = 1
+
+    @property
+    def edges(self):
+        return (self._self_edge,)
+
+    def apply(self, grad_0):
+        # derivatives.yaml:2  self: grad
+        self_gradient = grad_0
+        return (self_gradient,)
+
+
+def record_f_default(out, self, dtype):
+    if out._array.dtype.kind not in "fcV":
+        return
+    node = new(FBackward0)
+    self_edge = self._edge
+    node._self_edge = self if self_edge is LEAF else self_edge
+    node.sequence_nr = next_sequence_nr()
+    node._extra = None
+    array = out._array
+    node.shape = array.shape
+    node.dtype = array.dtype
+    out._edge = node

@@ -1,0 +1,91 @@
+"""The Python target: for each rule of the plan the smallest input, and the Nodes and jvps that come of it.
+
+A file of `golden/python` begins with its input as a comment: the entries of native_functions.yaml and, after an empty
+comment line, those of derivatives.yaml. A new rule is such a comment and `pytest --update-goldens`.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+GOLDEN = Path(__file__).parent / "golden" / "python"
+
+# What formulas call.
+FUNCTIONS = """\
+- func: mul.Tensor(Tensor self, Tensor other) -> Tensor
+  dispatch: {CPU: two}
+- func: mul.Scalar(Tensor self, Scalar other) -> Tensor
+  dispatch: {CPU: two}
+- func: add.Tensor(Tensor self, Tensor other) -> Tensor
+  dispatch: {CPU: two}
+- func: neg(Tensor self) -> Tensor
+  dispatch: {CPU: one}
+- func: conj(Tensor(a) self) -> Tensor(a)
+  variants: function, method
+  dispatch: {CPU: one}
+- func: expand(Tensor(a) self, SymInt[] size) -> Tensor(a)
+  variants: method
+  dispatch: {CPU: sized}
+"""
+FORMULAS = """\
+- name: mul.Tensor(Tensor self, Tensor other) -> Tensor
+  self: grad * other
+  other: grad * self
+- name: mul.Scalar(Tensor self, Scalar other) -> Tensor
+  self: grad * other
+- name: add.Tensor(Tensor self, Tensor other) -> Tensor
+  self: grad
+  other: grad
+- name: neg(Tensor self) -> Tensor
+  self: -grad
+- name: conj(Tensor(a) self) -> Tensor(a)
+  self: grad.conj()
+- name: expand(Tensor(a) self, SymInt[] size) -> Tensor(a)
+  self: grad
+"""
+HELPERS = """\
+def of_both(grad: Tensor, self: Tensor, mask: Sequence[bool]) -> tuple[Tensor | None, Tensor | None]: ...
+def of_two(first: Tensor, second: Tensor) -> Tensor: ...
+def of_optional(grad: Tensor, weight: Tensor | None) -> Tensor: ...
+def of_list(grads: Sequence[Tensor | None]) -> Tensor: ...
+def of_each(grad: Tensor, tensors: Sequence[Tensor]) -> list[Tensor]: ...
+def of_result(grad: Tensor, result: Tensor, retain: bool) -> Tensor: ...
+"""
+KERNELS = """\
+def one(self): ...
+def two(self, other): ...
+def three(self, weight): ...
+def sized(self, size): ...
+def typed(self, dtype): ...
+def listed(tensors): ...
+def pair(self): ...
+"""
+
+
+def test_every_rule_has_a_file() -> None:
+    assert len(list(GOLDEN.iterdir())) >= 25
+
+
+@pytest.mark.parametrize("golden", sorted(GOLDEN.iterdir()), ids=lambda golden: golden.stem)
+def test_rule(golden: Path, emitted: Callable[..., dict[str, str]], update_goldens: bool) -> None:
+    header, _, code = golden.read_text(encoding="utf-8").partition("\n\n")
+    functions, formulas = header.replace("# ", "").split("\n#\n")
+    files = emitted(FUNCTIONS + functions + "\n", formulas + "\n" + FORMULAS, HELPERS, KERNELS)
+    found = "\n\n\n".join([*definitions(files["nodes.py"]), *definitions(files["operators.py"], "jvp_")]) + "\n"
+    if update_goldens:
+        golden.write_text(f"{header}\n\n\n{found}", encoding="utf-8")
+    else:
+        assert code.lstrip("\n") == found
+
+
+def definitions(module: str, prefix: str = "") -> Iterator[str]:
+    """The source of the classes and functions that belong to the operator `f`."""
+    for node in ast.parse(module).body:
+        if isinstance(node, ast.ClassDef | ast.FunctionDef) and node.name.startswith(prefix):
+            name = node.name.removeprefix("record_").removeprefix("jvp_")
+            if name.startswith(("FBackward", "f_", "F_Backward")):
+                yield "\n".join(module.splitlines()[node.lineno - 1 : node.end_lineno])
