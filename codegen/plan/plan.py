@@ -23,6 +23,7 @@ from codegen.plan.forward import plan_forward
 from codegen.plan.node import NodePlan, plan_nodes
 from codegen.plan.operator import OperatorPlan, plan_operator, unimplemented
 from codegen.plan.packet import PacketPlan, plan_packets
+from codegen.plan.signs import SignPlan, plan_signs
 from codegen.read.model import NativeFunction
 from codegen.rules.linear.formulas import Linearity
 from codegen.schema.types import (
@@ -35,6 +36,7 @@ class Plan:
     operators: tuple[OperatorPlan, ...]
     nodes: tuple[NodePlan, ...]
     packets: tuple[PacketPlan, ...]
+    signs: tuple[SignPlan, ...]
     formulas: int
     helpers: tuple[Helper, ...]  # that formulas call
     functions: FunctionNames
@@ -74,7 +76,9 @@ def make_plan(
             operators[-1] = replace(operators[-1], keyed_nodes=keyed[function.name])
     formulas = sum(len(entry.backward) + len(entry.forward) for entry in by_name.values())
     every = tuple(node for operator in operators for node in operator.nodes)
-    return Plan(tuple(operators), every, plan_packets(operators), formulas, _helpers(by_name.values()), names)
+    packets = plan_packets(operators)
+    signs = plan_signs(packets, operators)
+    return Plan(tuple(operators), every, packets, signs, formulas, _helpers(by_name.values()), names)
 
 
 def _helpers(entries: Iterable[ResolvedEntry]) -> tuple[Helper, ...]:

@@ -16,7 +16,7 @@ from codegen.targets.cpp.entries import EntryView
 from codegen.targets.cpp.inplace import inplace_view
 from codegen.targets.cpp.nodes import NodeView, node_view, why_python
 from codegen.targets.cpp.operators import NativeKernels, entry_view, has_entry
-from codegen.targets.cpp.packets import packet_choices, sign_lines
+from codegen.targets.cpp.packets import packet_lines, sign_lines
 from codegen.targets.cpp.text import LINE_HERE, Library, Needs, UnprintableError, functions_in, wrapped
 from codegen.targets.environment import environment, quoted
 
@@ -63,7 +63,7 @@ def emit(plan: Plan, paths: Paths) -> Iterator[tuple[str, str]]:
     yield (
         "packets.cpp",
         env.get_template("packets.cpp.j2").render(
-            packets=list(packet_choices(plan, native)), signs=list(sign_lines(plan, native))
+            packets=list(packet_lines(plan.packets, native)), signs=list(sign_lines(plan.signs, native))
         ),
     )
     numbers = [f"{number:02}" for number in range(SHARDS)]

@@ -23,7 +23,7 @@ from codegen.plan.steps import (
 )
 from codegen.targets.python.lines import Lines
 from codegen.targets.python.nodes import differentiable, record_lines
-from codegen.targets.python.text import default_text, forwarded, tuple_of
+from codegen.targets.python.text import default_text, forwarded, literal, tuple_of
 
 # What is asked of arguments; {0} is the argument.
 _GUARDS: Mapping[GuardKind, str] = {
@@ -81,7 +81,7 @@ def write_straight(operator: OperatorPlan, straight: StraightPlan, decline: str,
 def _taken(takes: Sequence[str]) -> list[str]:
     """The tests of which one holds for a dtype of these kinds."""
     kinds = "".join(_NUMPY_KINDS[kind] for kind in takes)
-    return [*(_USUAL if "float" in takes else ()), *([f"{{0}}.kind in {kinds!r}"] if kinds else [])]
+    return [*(_USUAL if "float" in takes else ()), *([f"{{0}}.kind in {literal(kinds)}"] if kinds else [])]
 
 
 def write_traced(operator: OperatorPlan, traced: TracedPlan, general: str, out: Lines) -> None:
@@ -231,7 +231,7 @@ class _Writer:
             case ResultKind.VIEW:
                 out.add(f"out = view_of(result, {base})")
             case ResultKind.VIEWS:
-                out.add(f"out = tuple([view_of(array, {base}, 'multi') for array in result])")
+                out.add(f'out = tuple([view_of(array, {base}, "multi") for array in result])')
             case ResultKind.LIST:
                 out.add(f"out = tuple([{self._wrapped(results.layout)} for array in result])")
             case ResultKind.SEVERAL:
@@ -310,5 +310,7 @@ class _Writer:
 def _default_dtype(factory: FactoryDtype) -> str:
     """The dtype of a factory that is not told one."""
     if factory.kind is not None:
-        return f"dtypes.promoted_dtype({factory.kind!r}, {tuple_of([argument(name) for name in factory.numbers])})"
+        return (
+            f"dtypes.promoted_dtype({literal(factory.kind)}, {tuple_of([argument(name) for name in factory.numbers])})"
+        )
     return "dtypes.get_default_dtype()" if factory.default is None else f"dtypes.{factory.default}"

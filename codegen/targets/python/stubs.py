@@ -10,10 +10,10 @@ from jinja2 import Environment
 from codegen.formula.typed import plain_type
 from codegen.names import python
 from codegen.plan.operator import OperatorPlan, ParameterPlan
+from codegen.plan.packet import spread_position
 from codegen.plan.plan import Plan
 from codegen.schema.types import FunctionSchema, ListType, OptionalType, Type
 from codegen.targets.python.folding import folded
-from codegen.targets.python.operators import sign_views
 from codegen.targets.python.text import default_text
 
 _TYPES = {
@@ -103,10 +103,10 @@ def _parameters(parameters: Sequence[ParameterPlan], extra: Sequence[str]) -> st
 
 def _spread_parameters(parameters: Sequence[ParameterPlan], extra: Sequence[str]) -> str | None:
     """`view(self, *size: int)`, where a packet takes ints without brackets."""
-    positional = [p for p in parameters if not p.keyword_only]
-    start = 1 if positional and str(positional[0].type) == "Tensor" else 0
-    if len(positional) != start + 1 or str(positional[start].type).rstrip("?") != "int[]":
+    start = spread_position(parameters)
+    if start is None:
         return None
+    positional = [p for p in parameters if not p.keyword_only]
     head = [_parameter(parameter) for parameter in positional[:start]]
     keywords = [*(_parameter(parameter) for parameter in parameters if parameter.keyword_only), *extra]
     return ", ".join([*head, f"*{python(positional[start].name)}: int", *keywords])
@@ -171,8 +171,8 @@ def _stubs(grouped: dict[str, list[tuple[str, str]]]) -> list[FunctionStub]:
 
 def _sign_stubs(plan: Plan) -> list[SignStub]:
     stubs = []
-    for sign in sign_views(plan):
+    for sign in plan.signs:
         ignore = "  # type: ignore[override]" if sign.dunder in ("__eq__", "__ne__") else ""
-        parameters = "self" if sign.kind in ("unary", "inverted") else "self, other: Tensor | Scalar"
+        parameters = "self" if sign.has_one_operand else "self, other: Tensor | Scalar"
         stubs.append(SignStub(sign.dunder, parameters, ignore))
     return stubs

@@ -10,13 +10,15 @@ from typing import Any
 from codegen.names import FunctionNames
 from codegen.plan.operator import OperatorPlan
 from codegen.plan.plan import Plan
+from codegen.plan.signs import SignPlan
 from codegen.read.model import DTYPE_KINDS
 from codegen.targets.docs import target as docs
 from codegen.targets.environment import environment
 from codegen.targets.python import stubs
 from codegen.targets.python.folding import folded
 from codegen.targets.python.nodes import NodeView, node_view
-from codegen.targets.python.operators import SignView, operator_view, packet_views, sign_views
+from codegen.targets.python.operators import operator_view
+from codegen.targets.python.packets import packet_view, sign_view
 from codegen.targets.python.text import PythonPrinter, import_lines, literal, module_alias
 
 
@@ -29,13 +31,11 @@ def emit(plan: Plan, templates: Path) -> Iterator[tuple[str, str]]:
 
     node_printer, forward_printer = PythonPrinter(plan.functions), PythonPrinter(plan.functions, in_method=False)
     nodes = [view for operator in plan.operators for view in _nodes(operator, node_printer)]
-    signs = sign_views(plan)
     operators = [
-        _operator(operator, forward_printer, [sign for sign in signs if sign.tensor == operator.function])
+        _operator(operator, forward_printer, [sign for sign in plan.signs if sign.tensor == operator.function])
         for operator in plan.operators
     ]
-    packets = packet_views(plan)
-    names = {packet.base: packet.identifier for packet in packets}
+    packets = [packet_view(packet) for packet in plan.packets]
     yield "nodes.py", render("nodes.py.j2", nodes=nodes, imports=import_lines(node_printer.modules))
     yield (
         "operators.py",
@@ -46,20 +46,13 @@ def emit(plan: Plan, templates: Path) -> Iterator[tuple[str, str]]:
         ),
     )
     yield "packets.py", render("packets.py.j2", packets=packets)
-    sign_fields = [
-        {
-            **_fields(sign),
-            "packet": names[sign.packet],
-            "general": "swapped" if sign.kind == "swapped" else "foreign_operand",
-        }
-        for sign in signs
-    ]
-    texts = {packet.base: packet for packet in packets}
-    positions = _self_positions(plan)
     methods = [
-        (base, names[base], positions.get(base, 0), texts[base].method) for base in _method_names(plan) if base in texts
+        (packet.base, view.identifier, packet.self_at, view.method)
+        for packet, view in zip(plan.packets, packets, strict=True)
+        if packet.is_method
     ]
-    yield "methods.py", render("methods.py.j2", signs=sign_fields, methods=methods)
+    signs = [sign_view(sign) for sign in plan.signs]
+    yield "methods.py", render("methods.py.j2", signs=signs, methods=methods)
     yield "registry.py", render("registry.py.j2", operators=[_registry_entry(operator) for operator in plan.operators])
     yield "__init__.py", render("init.py.j2")
     yield from stubs.emit(plan, env)
@@ -83,29 +76,13 @@ def _modules(plan: Plan) -> set[str]:
     return {function.module for operator in plan.operators for _, function in operator.implementations}
 
 
-def _operator(operator: OperatorPlan, printer: PythonPrinter, signs: Sequence[SignView] = ()) -> SimpleNamespace:
+def _operator(operator: OperatorPlan, printer: PythonPrinter, signs: Sequence[SignPlan] = ()) -> SimpleNamespace:
     view = operator_view(operator, printer, signs)
     kernel = None
     if operator.straight is not None:
         function = operator.implementation
         kernel = f"{module_alias(function.module)}.{function.name}"
     return SimpleNamespace(**_fields(view), kernel=kernel)
-
-
-def _method_names(plan: Plan) -> list[str]:
-    names = [packet.base for packet in plan.packets if packet.is_method]
-    names += [o.inplace.base for o in plan.operators if o.inplace is not None and o.parameters[0].name == "self"]
-    return list(dict.fromkeys(names))
-
-
-def _self_positions(plan: Plan) -> dict[str, int]:
-    """Where `self` stands among the arguments: `x.where(condition, y)` is `where(condition, x, y)`."""
-    positions: dict[str, int] = {}
-    for operator in plan.operators:
-        names = [parameter.name for parameter in operator.parameters]
-        if "method" in operator.source.variants and "self" in names:
-            positions.setdefault(operator.name.base, names.index("self"))
-    return positions
 
 
 def _registry_entry(operator: OperatorPlan) -> SimpleNamespace:
