@@ -13,11 +13,10 @@ from dataclasses import dataclass, replace
 
 from codegen.bind.call_targets import OperatorTable
 from codegen.bind.entries import ResolvedEntry, ResolvedFormula, resolve_entries
-from codegen.bind.python_source import FunctionIndex
 from codegen.formula.typed import Variable, VariableKind, plain_type, walk
-from codegen.plan.layout import layout_rule
+from codegen.python_source import FunctionIndex
+from codegen.read.implied import layout_rule, samples_of
 from codegen.read.model import DerivativeEntry, DispatchEntry, FormulaKind, NativeFunction
-from codegen.read.sampling import samples_of
 from codegen.schema.types import Argument, FunctionSchema, OperatorName, Return, SchemaKind
 from codegen.source import Diagnostics, Text
 

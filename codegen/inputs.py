@@ -35,6 +35,15 @@ def root_folder() -> str:
     return os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
 
 
+def shown_path(path: str | os.PathLike[str], root: str | os.PathLike[str] | None = None) -> str:
+    """`path` as messages name it: relative to the project or to where the user is, if it lies below."""
+    full = os.path.realpath(path)
+    for base in map(os.path.realpath, (root or root_folder(), os.getcwd())):
+        if full == base or full.startswith(os.path.join(base, "")):
+            return os.path.relpath(full, base).replace(os.sep, "/")
+    return os.fspath(path).replace(os.sep, "/")
+
+
 def manifest_text(output: str | os.PathLike[str]) -> str:
     """The manifest of an output folder.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from codegen.inputs import data_folder
+from codegen.inputs import data_folder, shown_path
 
 PYTORCH_HELPERS = "pytorch_helpers.yaml"
 _KERNEL_HEADERS = (
@@ -53,12 +53,7 @@ class Paths:
 
     def shown(self, path: Path) -> str:
         """`path` as messages name it: relative to where the project or the user is, if it lies below."""
-        for base in (self.root, Path.cwd()):
-            try:
-                return path.resolve().relative_to(base.resolve()).as_posix()
-            except ValueError:
-                continue
-        return path.as_posix()
+        return shown_path(path, self.root)
 
     def foreign(self, native_functions: Path, helpers: Path | None) -> Paths:
         """Operators of somebody else's YAML, implemented as far as the project has kernels for them."""

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from codegen import foreign, targets
+from codegen import foreign
 from codegen.bind.call_targets import HelperTable, OperatorTable
 from codegen.bind.entries import ResolvedEntry, resolve_entries
-from codegen.bind.python_source import FunctionIndex
 from codegen.inputs import MANIFEST
 from codegen.output import manifest_text
 from codegen.paths import Paths
+from codegen.plan.operator import OperatorPlan
 from codegen.plan.plan import Plan, make_plan
+from codegen.python_source import FunctionIndex
 from codegen.read.files import load, read_derivatives, read_helpers, read_native_functions, read_tags
 from codegen.read.model import DerivativeEntry, HelperDeclaration, NativeFunction
 from codegen.rules.batching import check_batching
@@ -23,6 +25,7 @@ from codegen.rules.linear.formulas import Linearity
 from codegen.rules.operators import check_kernels, check_samples, check_variants
 from codegen.source import Diagnostics
 from codegen.targets.docs import target as docs
+from codegen.targets.target import Target
 from codegen.words import TAGS
 
 
@@ -113,9 +116,25 @@ def _read_helpers(paths: Paths, diagnostics: Diagnostics) -> Sequence[HelperDecl
 
 def emit(paths: Paths, made: Plan, target: str = "python") -> Mapping[str, str]:
     """The text of every output file of a target, by its path below the target's output folder."""
-    files = dict(targets.TARGETS[target](made, paths))
+    files: dict[str, str] = {}
+    for name in (target, *_BESIDE.get(target, ())):
+        files.update(_target(name).emit(made, paths))
     files[MANIFEST] = manifest_text(paths, target, summary(made), files)
     return files
+
+
+def explain(operator: OperatorPlan, made: Plan, paths: Paths, targets: Sequence[str]) -> str:
+    """All that is known of an operator, and what targets make of it."""
+    return "\n\n".join(_target(name).explain(operator, made, paths).strip() for name in ("docs", *targets))
+
+
+# What goes into the folder of another target.
+_BESIDE = {"python": ("docs",)}
+
+
+def _target(name: str) -> Target:
+    target: Target = importlib.import_module(f"codegen.targets.{name}.target")
+    return target
 
 
 def summary(made: Plan) -> str:

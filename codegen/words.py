@@ -48,6 +48,9 @@ STRUCTURED_KEYS = frozenset(("CPU", "CUDA", "MPS", "XPU", "MTIA"))
 UFUNC_KEYS = frozenset(("CPU", "CUDA"))
 """Backends whose kernel `ufunc_inner_loop` makes."""
 
+TARGETS = ("python", "cpp")
+"""What the generator emits, in the order in which it says so: packages of codegen/targets."""
+
 VARIANTS = ("function", "method")
 
 TAGS = frozenset((

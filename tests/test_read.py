@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from codegen.commands.diagnostics import MAX_WIDTH, print_diagnostics
+from codegen.commands.diagnostics import print_diagnostics
+from codegen.excerpt import MAX_WIDTH
 from codegen.read.files import load, read_derivatives, read_native_functions, read_tags
 from codegen.read.model import DerivativeEntry, FormulaKind, NativeFunction
 from codegen.read.yaml_text import YamlFile

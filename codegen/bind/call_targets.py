@@ -7,7 +7,6 @@ import functools
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from codegen.bind.python_source import FunctionIndex, PythonFunction
 from codegen.formula.typed import (
     BOOL,
     DTYPE,
@@ -23,6 +22,7 @@ from codegen.formula.typed import (
     conversion_cost,
     plain_type,
 )
+from codegen.python_source import FunctionIndex, PythonFunction
 from codegen.read.model import HelperDeclaration, NativeFunction
 from codegen.schema.types import FunctionSchema, ListType, OptionalType, Type
 from codegen.source import Diagnostics

@@ -16,11 +16,10 @@ from typing import TYPE_CHECKING
 
 from codegen import output
 from codegen.paths import Paths, project_paths
+from codegen.words import TARGETS
 
 if TYPE_CHECKING:
     from codegen.plan.plan import Plan
-
-TARGETS = ("python", "cpp")
 
 OK, ERRORS, USAGE = 0, 1, 2
 PIPE_CLOSED = 141  # as shells say it
@@ -246,7 +245,7 @@ def _native(plan: Plan, paths: Paths) -> int:
 
 
 def _explain(plan: Plan, paths: Paths, name: str, targets: Sequence[str]) -> int:
-    from codegen.commands.describe import explain
+    from codegen import pipeline
     from codegen.words import did_you_mean
 
     found = [operator for operator in plan.operators if name in (str(operator.name), operator.name.base)]
@@ -254,5 +253,5 @@ def _explain(plan: Plan, paths: Paths, name: str, targets: Sequence[str]) -> int
         hint = did_you_mean(name, [str(operator.name) for operator in plan.operators])
         print(f"error: no operator '{name}'" + (f"\nhint: {hint}" if hint else ""), file=sys.stderr)
         return USAGE
-    print("\n\n".join(explain(operator, plan, paths, targets) for operator in found))
+    print("\n\n".join(pipeline.explain(operator, plan, paths, targets) for operator in found))
     return OK

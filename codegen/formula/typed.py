@@ -9,7 +9,7 @@ import enum
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
-from codegen.bind.python_source import PythonFunction
+from codegen.python_source import PythonFunction
 from codegen.schema.types import BaseType, FunctionSchema, ListType, OptionalType, Type
 
 

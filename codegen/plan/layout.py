@@ -9,7 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from codegen.formula.typed import is_tensor_like, plain_type
-from codegen.read.model import Layout, NativeFunction
+from codegen.read.implied import layout_rule
+from codegen.read.model import NativeFunction
 from codegen.schema.types import FunctionSchema, ListType, OptionalType
 
 
@@ -37,12 +38,6 @@ def plan_layout(function: NativeFunction, kind: str) -> LayoutPlan | None:
     if layout == "columns":
         return LayoutPlan(layout, (), every if names is None else tuple(i for i in every if _name(schema, i) in names))
     return LayoutPlan(layout, tensor_arguments(schema) if names is None else names, every)
-
-
-def layout_rule(function: NativeFunction) -> Layout:
-    """The rule that the entry names, or what follows from its schema."""
-    default = "iterated" if "pointwise" in function.tags else "contiguous"
-    return function.layout or Layout(default, None, function.text)
 
 
 def tensor_arguments(schema: FunctionSchema) -> tuple[str, ...]:

@@ -5,21 +5,21 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from codegen.bind.entries import ResolvedEntry
-from codegen.bind.python_source import FunctionIndex, PythonFunction
 from codegen.formula.typed import (
     is_tensor_like,
     plain_type,
 )
-from codegen.names import FunctionNames
 from codegen.plan.batching import BatchingPlan, plan_batching
 from codegen.plan.forward import ForwardPlan
 from codegen.plan.inplace import InplacePlan, plan_inplace
 from codegen.plan.layout import LayoutPlan, plan_layout
+from codegen.plan.names import FunctionNames
 from codegen.plan.node import NodePlan
 from codegen.plan.steps import ResultKind, ResultPlan, StraightPlan, TracedPlan
 from codegen.plan.straight import plan_straight, plan_traced
+from codegen.python_source import FunctionIndex, PythonFunction
+from codegen.read.implied import samples_of
 from codegen.read.model import FormulaKind, NativeFunction, Promotion
-from codegen.read.sampling import samples_of
 from codegen.rules.operators import values_used
 from codegen.schema.types import (
     Argument,

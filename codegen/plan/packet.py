@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from enum import Enum
 
 from codegen.formula.typed import INT_LIST, SCALAR, TENSOR
-from codegen.names import python
 from codegen.plan.operator import OperatorPlan, ParameterPlan
+from codegen.schema.names import python
 from codegen.schema.types import OperatorName, OptionalType, Type
 
 

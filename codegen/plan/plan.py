@@ -12,18 +12,18 @@ from dataclasses import dataclass, replace
 
 from codegen.bind.call_targets import OperatorTable
 from codegen.bind.entries import ResolvedEntry
-from codegen.bind.python_source import FunctionIndex
 from codegen.formula.typed import (
     Helper,
     HelperCall,
     walk,
 )
-from codegen.names import FunctionNames
 from codegen.plan.forward import plan_forward
+from codegen.plan.names import FunctionNames
 from codegen.plan.node import NodePlan, plan_nodes
 from codegen.plan.operator import OperatorPlan, plan_operator, unimplemented
 from codegen.plan.packet import PacketPlan, plan_packets
 from codegen.plan.signs import SignPlan, plan_signs
+from codegen.python_source import FunctionIndex
 from codegen.read.model import NativeFunction
 from codegen.rules.linear.formulas import Linearity
 from codegen.schema.types import (

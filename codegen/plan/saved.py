@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
-from codegen.formula.intrinsics import METADATA
+from codegen.formula.needs import metadata
 from codegen.formula.typed import (
     BOOL,
     DTYPE,
     INT,
     INT_LIST,
-    OPTIONS,
     TENSOR,
-    Arithmetic,
-    Element,
     Intrinsic,
-    Literal,
     OperatorCall,
     TypedExpr,
     Variable,
@@ -25,7 +20,7 @@ from codegen.formula.typed import (
     plain_type,
     rewrite,
 )
-from codegen.names import unused
+from codegen.plan.names import unused
 from codegen.schema.types import (
     FunctionSchema,
     ListType,
@@ -83,7 +78,7 @@ def plan_saved(
     taken = {argument.name for argument in schema.arguments} | {result.name for result in schema.returns if result.name}
 
     def change(expr: TypedExpr, gradient: int) -> TypedExpr | None:
-        found = _metadata(expr)
+        found = metadata(expr)
         if found is not None:
             tensor, suffix, value = found
             if (tensor, suffix) not in values:
@@ -122,61 +117,6 @@ def plan_saved(
         needed = tuple(sorted(set(users)))
         saved.append(SavedVariable(name, "value", expr, () if needed == every else needed))
     return tuple(saved), rewritten
-
-
-def saved_names(trees: Iterable[TypedExpr]) -> set[str]:
-    """Names of the arguments and results that formulas need whole, and not only the shape or dtype of."""
-    names: set[str] = set()
-
-    def change(expr: TypedExpr) -> TypedExpr | None:
-        if _metadata(expr) is not None:
-            return expr
-        if isinstance(expr, Variable) and _is_saved(expr):
-            names.add(expr.name)
-        return None
-
-    for tree in trees:
-        rewrite(tree, change)
-    return names
-
-
-def _metadata(expr: TypedExpr) -> tuple[str, str, TypedExpr] | None:
-    """What a formula asks of a Tensor besides its values: its name, a word for what is asked, the expression to save.
-
-    It is saved under PyTorch's names: `self_sym_sizes`, `self_sym_argsize_0`, `self_info`, of which `zeros_like` is
-    made.
-    """
-    match expr:
-        case Element(receiver=Intrinsic(name="sizes", spelling="sym_sizes", args=(Variable() as tensor,)), index=index):
-            number = _index_text(index)
-            if _is_saved(tensor) and number is not None:
-                return tensor.name, f"sym_argsize_{number}", expr
-        case Intrinsic(args=(Variable() as tensor,)) if expr.name in METADATA and _is_saved(tensor):
-            suffix = (expr.spelling or expr.name).removeprefix("to_")
-            if expr.name == "blocksize" or (suffix == "sym_sizes" and isinstance(tensor.type, OptionalType)):
-                suffix += "_opt"
-            if expr.name == "blocksize":
-                suffix = f"self_{suffix}"  # PyTorch repeats the name
-            return tensor.name, suffix, expr
-        case OperatorCall(args=((_, Variable() as tensor),)) if str(expr.schema.name) == "zeros_like":
-            if _is_saved(tensor) and tensor.type == TENSOR:
-                return tensor.name, "info", Intrinsic(OPTIONS, expr.start, expr.end, "info", (tensor,))
-    return None
-
-
-def _index_text(index: TypedExpr) -> str | None:
-    match index:
-        case Literal(value=int() as value):
-            return str(value).replace("-", "minus_")
-        case Arithmetic(op="-", operands=(Literal(value=int() as value),)):
-            return f"minus_{value}"
-        case Variable(kind=VariableKind.INPUT):
-            return index.name
-    return None
-
-
-def _is_saved(variable: Variable) -> bool:
-    return variable.kind in (VariableKind.INPUT, VariableKind.OUTPUT)
 
 
 def _type_of(kind: VariableKind, name: str, index: int, schema: FunctionSchema) -> Type:

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 
-from codegen.bind.python_source import PythonFunction
 from codegen.plan.layout import LayoutPlan
+from codegen.python_source import PythonFunction
 from codegen.read.model import DTYPE_KINDS
 
 # -- arguments

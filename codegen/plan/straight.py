@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from codegen.bind.python_source import PythonFunction
 from codegen.formula.typed import BOOL, DTYPE, FLOAT, INT, SCALAR, TENSOR, is_tensor_like, plain_type
 from codegen.plan.steps import (
     INT_LISTS,
@@ -27,6 +26,7 @@ from codegen.plan.steps import (
     TracedPlan,
     in_order,
 )
+from codegen.python_source import PythonFunction
 from codegen.read.model import NativeFunction, Promotion
 from codegen.schema.defaults import EnumDefault, default_value
 from codegen.schema.types import Argument, BaseType, FunctionSchema, ListType, OptionalType, Type

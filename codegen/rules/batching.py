@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from codegen.bind.python_source import FunctionIndex
+from codegen.python_source import FunctionIndex
 from codegen.read.model import NativeFunction
 from codegen.source import Diagnostics
 from codegen.words import did_you_mean

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from codegen.bind.call_targets import OperatorTable
 from codegen.bind.entries import ResolvedEntry, ResolvedFormula
+from codegen.formula.needs import saved_names
 from codegen.formula.typed import (
     Conditional,
     Intrinsic,
@@ -25,7 +26,6 @@ from codegen.formula.typed import (
     plain_type,
     walk,
 )
-from codegen.plan.saved import saved_names
 from codegen.read.model import FormulaKind
 from codegen.rules import derivatives as check_derivatives
 from codegen.rules.linear.formulas import Linearity

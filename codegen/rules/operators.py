@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable
 
-from codegen.bind.python_source import FunctionIndex, PythonFunction
 from codegen.formula.intrinsics import METADATA
 from codegen.formula.typed import (
     Intrinsic,
@@ -15,10 +14,11 @@ from codegen.formula.typed import (
     VariableKind,
     children,
 )
-from codegen.names import python
+from codegen.python_source import FunctionIndex, PythonFunction
 from codegen.read.model import NativeFunction
 from codegen.read.samples import parse_sample
 from codegen.rules.linear.formulas import ZERO_OPERATORS
+from codegen.schema.names import python
 from codegen.schema.types import SchemaKind
 from codegen.source import Diagnostics, ParseError, Text
 from codegen.words import COMPOSITE_KEYS, did_you_mean

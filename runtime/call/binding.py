@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from codegen.names import python
 from codegen.schema.defaults import EnumDefault, default_value
+from codegen.schema.names import python
 from codegen.schema.parser import parse_schema
 from codegen.schema.types import Argument, FunctionSchema, ListType, OptionalType
 from runtime.base import dtypes

@@ -11,7 +11,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from codegen.commands.diagnostics import source_lines
+from codegen.excerpt import source_lines
 from codegen.schema.parser import parse_schema
 from codegen.schema.types import FunctionSchema, OperatorName, base_type
 from codegen.source import ParseError, Text
@@ -248,9 +248,8 @@ def read_schema(text: str) -> FunctionSchema:
         return parse_schema(text, free_form=True, conventional=False)
     except ParseError as error:
         span = Text.literal(text).span(error.start, error.end)
-        lines = ["".join(part for part, _ in line) for line in source_lines(span, "")]
         hint = [f"hint: {error.hint}"] if error.hint else []
-        raise RuntimeError("\n".join([f"{error.message}:", *lines, *hint])) from None
+        raise RuntimeError("\n".join([f"{error.message}:", *source_lines(span), *hint])) from None
 
 
 def check_tags(schema: FunctionSchema, tags: Sequence[Tag]) -> None:

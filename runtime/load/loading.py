@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from types import ModuleType
 from typing import Any
 
-from codegen.inputs import MANIFEST, OUTPUT_VARIABLE, input_files, is_current, manifest_text
+from codegen.inputs import MANIFEST, OUTPUT_VARIABLE, input_files, is_current, manifest_text, shown_path
 from runtime import ops
 from runtime.base.state import TensorBase
 from runtime.base.tensor import Tensor
@@ -115,9 +115,4 @@ def _check_current(package: str) -> None:
     except OSError:
         current = False
     if not current:
-        from pathlib import Path
-
-        from codegen.paths import project_paths
-
-        shown = project_paths().shown(Path(found[0]))
-        raise ImportError(f"{shown} was made from other YAML; run: {COMMAND}")
+        raise ImportError(f"{shown_path(found[0])} was made from other YAML; run: {COMMAND}")

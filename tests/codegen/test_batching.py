@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from codegen.bind.python_source import FunctionIndex
 from codegen.paths import Paths, project_paths
 from codegen.pipeline import Result
 from codegen.plan.plan import Plan
+from codegen.python_source import FunctionIndex
 from codegen.rules.batching import rule_names
 from codegen.source import Diagnostics
 from runtime.func.rules import RULES

@@ -186,7 +186,7 @@ OPERATORS = (
 @pytest.mark.parametrize("name", OPERATORS)
 def test_operator(name: str, made: Plan, small_paths: Paths, update_goldens: bool) -> None:
     operator = next(operator for operator in made.operators if str(operator.name) == name)
-    text = cpp.operator_text(operator, made, small_paths) + "\n"
+    text = cpp.explain(operator, made, small_paths) + "\n"
     golden = GOLDEN / f"{name}.cpp"
     if update_goldens:
         golden.parent.mkdir(exist_ok=True)
@@ -260,11 +260,11 @@ def test_native_kernels_are_read_from_their_headers(tmp_path: Path) -> None:
 
 def test_composites_are_native_where_a_header_has_them(made: Plan, small_paths: Paths) -> None:
     doubled = next(operator for operator in made.operators if str(operator.name) == "doubled")
-    assert "has no entry: traced through" in cpp.operator_text(doubled, made, small_paths)
+    assert "has no entry: traced through" in cpp.explain(doubled, made, small_paths)
     function = "inline Ref doubled(PyObject* self) { return Ref(); }"
     written = f"\nnamespace composites {{\n\n{function}\n\n}}  // namespace composites\n"
     small_paths.native_kernels[-1].write_text(written, encoding="utf-8")
-    assert cpp.operator_text(doubled, made, small_paths).splitlines() == [
+    assert cpp.explain(doubled, made, small_paths).splitlines() == [
         "// doubled(Tensor self) -> Tensor",
         "Ref doubled_default_(PyObject* self_) {",
         "  if (!(!entries::doubled_default_.replaced && is_plain(self_))) {",

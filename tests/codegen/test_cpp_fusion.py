@@ -9,7 +9,7 @@ from codegen.pipeline import analyze
 from codegen.plan.operator import OperatorPlan
 from codegen.targets.cpp.fusion import MOST_TEMPORARIES, FusedFormula, Step, fuse
 from codegen.targets.cpp.operators import NativeKernels
-from codegen.targets.cpp.target import operator_text
+from codegen.targets.cpp.target import explain
 
 PATHS = project_paths()
 KERNELS = NativeKernels.read(*PATHS.native_kernels).functors
@@ -79,7 +79,7 @@ def test_others_stay_statements(function: str, without: str) -> None:
 
 def apply_of(function: str) -> str:
     assert PLAN is not None
-    return operator_text(OPERATORS[function], PLAN, PATHS).partition("::apply(")[2]
+    return explain(OPERATORS[function], PLAN, PATHS).partition("::apply(")[2]
 
 
 def test_the_last_formula_that_reads_the_gradient_may_take_its_memory() -> None:
@@ -90,7 +90,7 @@ def test_the_last_formula_that_reads_the_gradient_may_take_its_memory() -> None:
 
 def test_the_statements_stand_behind_the_loop() -> None:
     assert PLAN is not None
-    text = operator_text(OPERATORS["sin_default"], PLAN, PATHS)
+    text = explain(OPERATORS["sin_default"], PLAN, PATHS)
     assert "step<struct kernels::cos>(2, 1)," in text
     loop, _, statements = text.partition("self_gradient = fused<2>(SinBackward0_self, 0, grad, self_.get());")
     assert "ops::cos_default_" not in loop

@@ -14,9 +14,9 @@ import pytest
 from codegen.paths import project_paths
 from codegen.pipeline import analyze
 from codegen.plan.plan import Plan
+from codegen.targets.literals import literal
 from codegen.targets.python import folding
 from codegen.targets.python.folding import COLUMNS, folded
-from codegen.targets.python.text import literal
 
 ROOT = Path(__file__).parents[2]
 GENERATED = ROOT / "generated"

@@ -19,13 +19,15 @@ import pytest
 import yaml
 from compiling import compiled, needs_compiler
 
-from codegen import names
-from codegen.names import FunctionNames
 from codegen.paths import Paths
 from codegen.pipeline import Result, emit
+from codegen.plan.names import FunctionNames
 from codegen.plan.plan import Plan
+from codegen.schema.names import python
 from codegen.schema.parser import parse_schema
 from codegen.schema.types import OperatorName
+from codegen.targets.cpp.names import cpp
+from codegen.targets.python import names
 from documents import copy_tree
 from runtime import ops
 from runtime.graph.node import Node
@@ -125,7 +127,7 @@ class Project:
         self.functions.append(f"- func: {func}\n  variants: function\n{made}  dispatch:\n    CPU: {kernel}\n")
         lines = "".join(f'  "{key}": "{value}"\n' for key, value in formulas.items())
         self.formulas.append(f'- name: "{func}"\n{lines}')
-        parameters = ", ".join(map(names.python, arguments))
+        parameters = ", ".join(map(python, arguments))
         self.kernels.append(f"def {kernel}({parameters}):\n    return {body}")
         self.calls.append((kind, base, overload, name))
 
@@ -136,7 +138,7 @@ class Project:
         two = f"{one}_"
         formulas = {one: f"grads[0] * {two}.conj()", two: f"{one}.conj() * grads[0]"}
         formulas["result"] = f"{one}_t * {two}_p + {two}_t * {one}_p"
-        body = f"{names.python(one)} * {names.python(two)}"
+        body = f"{python(one)} * {python(two)}"
         self._add(
             "product",
             one,
@@ -154,7 +156,7 @@ class Project:
             return
         signature = f"(Tensor self, *, float {one}=2.0, int[] {two}=[1, 2]) -> Tensor"
         factor = f"({one} + {two}.size())"
-        body = f"self * ({names.python(one)} + np.size({names.python(two)}))"
+        body = f"self * ({python(one)} + np.size({python(two)}))"
         formulas = {"self": f"grads[0] * {factor}", "result": f"self_t * {factor}"}
         self._add("scaled", one, signature, body, ("self", one, two), formulas)
 
@@ -182,7 +184,7 @@ import numpy as np
 import runtime as torch
 from runtime import ops
 from runtime.autograd import forward_ad
-from codegen.names import python
+from codegen.schema.names import python
 
 failures = []
 
@@ -343,7 +345,7 @@ def test_nodes_use_the_slots_that_they_have(tree: Path) -> None:
 
 def test_names_stay_apart() -> None:
     words = [word + "_" * count for word in hostile() for count in range(4)]
-    for spelled in (names.python, names.argument, names.local, names.slot, names.packet, names.cpp):
+    for spelled in (python, names.argument, names.local, names.slot, names.packet, cpp):
         assert len({spelled(word) for word in words}) == len(set(words)), spelled.__name__
 
 
@@ -392,7 +394,7 @@ def test_a_compiler_takes_the_names(planned: Callable[..., Plan], small_paths: P
         func = f"hostile.{one}(Tensor {one}, Tensor? {one}_, *, float _{one}=1.0) -> Tensor"
         functions += f"- func: {func}\n  variants: function\n  dispatch: {{CPU: k{number}}}\n"
         formulas += f'- name: "{func}"\n  "{one}": grads[0]\n  "{one}_": non_differentiable\n'
-        kernels += f"def k{number}({', '.join(map(names.python, (one, f'{one}_', f'_{one}')))}): ...\n"
+        kernels += f"def k{number}({', '.join(map(python, (one, f'{one}_', f'_{one}')))}): ...\n"
     plan = planned(functions, formulas, "", kernels)
     for name, text in emit(replace(small_paths, runtime=ROOT / "runtime"), plan, "cpp").items():
         (tmp_path / name).write_text(text, encoding="utf-8")

@@ -6,8 +6,8 @@ import ast
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 
-from codegen.bind.python_source import PythonModule
 from codegen.formula.intrinsics import tensor_intrinsic
+from codegen.python_source import PythonModule
 from codegen.rules.linear.calls import Argument, Cause, Operators, Trace, Why
 from codegen.rules.linear.degree import Degree, Value, either, either_value, flat, opaque, varies
 

@@ -18,7 +18,6 @@ from dataclasses import dataclass
 
 from codegen.bind.call_targets import OperatorTable, takes_options
 from codegen.bind.entries import ResolvedEntry, ResolvedFormula
-from codegen.bind.python_source import FunctionIndex, PythonFunction, PythonModule
 from codegen.formula.typed import (
     Arithmetic,
     Conditional,
@@ -37,6 +36,7 @@ from codegen.formula.typed import (
     plain_type,
     variables,
 )
+from codegen.python_source import FunctionIndex, PythonFunction, PythonModule
 from codegen.read.model import FormulaKind, NativeFunction
 from codegen.rules.linear.calls import Argument
 from codegen.rules.linear.conclusions import Conclusions

@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from codegen.bind.python_source import PythonFunction, PythonModule
+from codegen.python_source import PythonFunction, PythonModule
 from codegen.rules.linear.calls import Cause, Explain, Operators, Trace
 from codegen.rules.linear.conclusions import Conclusions
 from codegen.rules.linear.degree import Degree, Value, either_value, flat, opaque, varies

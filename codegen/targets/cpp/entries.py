@@ -6,9 +6,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from codegen.names import cpp, python
 from codegen.plan.operator import OperatorPlan
 from codegen.plan.steps import Guard, GuardKind
+from codegen.schema.names import python
+from codegen.targets.cpp.names import cpp
 from codegen.targets.cpp.text import Needs, Statements, wrapped
 from codegen.targets.environment import quoted
 

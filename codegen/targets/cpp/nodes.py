@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from codegen.formula.typed import Intrinsic, TypedExpr, Variable, VariableKind, walk
-from codegen.names import cpp
 from codegen.plan.node import EdgePlan, GradientPlan, NodePlan
 from codegen.plan.operator import OperatorPlan, ParameterPlan
 from codegen.plan.saved import SavedVariable
 from codegen.targets.cpp.fusion import FusedFormula, fuse
+from codegen.targets.cpp.names import cpp
 from codegen.targets.cpp.text import (
     COLUMNS,
     LINE_HERE,

@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from codegen.names import cpp
 from codegen.plan.operator import OperatorPlan
 from codegen.plan.steps import (
     LISTS,
@@ -20,6 +19,7 @@ from codegen.plan.steps import (
     StraightPlan,
 )
 from codegen.targets.cpp.entries import CompositeEntry, Entry, EntryView
+from codegen.targets.cpp.names import cpp
 from codegen.targets.cpp.nodes import NodeView
 from codegen.targets.cpp.text import Functions, Needs, functions_in, inside
 

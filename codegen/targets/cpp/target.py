@@ -20,6 +20,8 @@ from codegen.targets.cpp.packets import packet_lines, sign_lines
 from codegen.targets.cpp.text import LINE_HERE, Library, Needs, UnprintableError, functions_in, wrapped
 from codegen.targets.environment import environment, quoted
 
+name = "cpp"
+
 SHARDS = 16
 FOLDER = "generated/cpp"
 
@@ -50,13 +52,13 @@ class Coverage:
 
 def emit(plan: Plan, paths: Paths) -> Iterator[tuple[str, str]]:
     """The generated files: path below the output folder of this target, and text."""
-    env = environment(paths.templates, "cpp")
+    env = environment(paths.templates, name)
     shards, _ = _plan_shards(plan, paths)
     template = env.get_template("shard.cpp.j2")
     for number, shard in enumerate(shards):
-        name = f"shard_{number:02}.cpp"
+        file = f"shard_{number:02}.cpp"
         values = _values(shard)
-        yield name, _numbered(template.render(number=f"{number:02}", **values), name)
+        yield file, _numbered(template.render(number=f"{number:02}", **values), file)
     entries = sorted((entry for shard in shards for entry in shard.entries), key=lambda entry: entry.function)
     yield "operators.hpp", env.get_template("operators.hpp.j2").render(entries=entries)
     native = {entry.function for entry in entries}
@@ -75,11 +77,11 @@ def coverage(plan: Plan, paths: Paths) -> Coverage:
     return _plan_shards(plan, paths)[1]
 
 
-def operator_text(operator: OperatorPlan, plan: Plan, paths: Paths) -> str:
-    """The C++ of one operator, as `explain` shows it: its Node and its entry; why there is none where there is none."""
+def explain(operator: OperatorPlan, plan: Plan, paths: Paths) -> str:
+    """The C++ of one operator: its Node and its entry; why there is none where there is none."""
     shards, found = _plan_shards(plan, paths)
     shard = shards[shard_of(operator)]
-    macros = environment(paths.templates, "cpp").get_template("parts.cpp.j2").module
+    macros = environment(paths.templates, name).get_template("parts.cpp.j2").module
     parts = []
     for node in operator.nodes:
         reason = found.nodes[node.class_name]

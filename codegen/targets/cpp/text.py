@@ -28,12 +28,14 @@ from codegen.formula.typed import (
     Variable,
     VariableKind,
 )
-from codegen.names import FunctionNames, cpp, python
+from codegen.plan.names import FunctionNames, module_alias
 from codegen.plan.operator import OperatorPlan, ParameterPlan
+from codegen.schema.names import python
 from codegen.schema.types import OperatorName
 from codegen.source import Text
+from codegen.targets.cpp.names import cpp
 from codegen.targets.environment import quoted
-from codegen.targets.python.text import default_text, literal, module_alias
+from codegen.targets.literals import default_text, literal
 
 COLUMNS = 100
 # Put in the place of the `#line` that leads back into the generated file itself, whose number is known at the end.

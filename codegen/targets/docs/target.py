@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from codegen.paths import Paths
 from codegen.plan.operator import OperatorPlan
 from codegen.plan.plan import Plan
+from codegen.plan.saved import SavedVariable
 from codegen.rules.judge import Section
 from codegen.targets.environment import environment
 
@@ -20,12 +20,15 @@ _ABOUT = {
 }
 
 
-def emit(plan: Plan, templates: Path) -> Iterator[tuple[str, str]]:
+name = "docs"
+
+
+def emit(plan: Plan, paths: Paths) -> Iterator[tuple[str, str]]:
     """reference.md."""
     operators = [_entry(operator) for operator in sorted(plan.operators, key=lambda operator: str(operator.name))]
     yield (
         "reference.md",
-        environment(templates, "docs")
+        environment(paths.templates, name)
         .get_template("reference.md.j2")
         .render(
             operators=operators,
@@ -58,9 +61,51 @@ def _entry(operator: OperatorPlan) -> Mapping[str, Any]:
     }
 
 
+def explain(operator: OperatorPlan, plan: Plan, paths: Paths) -> str:
+    """All that is known of an operator, as text: schema, dispatch table, formulas, saved state."""
+    lines = [str(operator.schema), "", "dispatch"]
+    lines += [f"  {key}: {function}" for key, function in operator.implementations]
+    if operator.promotion is not None:
+        lines.append(f"  dtypes: {operator.promotion.text}")
+    if operator.batching is not None:
+        lines.append(f"  vmap: {operator.batching.rule}")
+    if operator.layout is not None:
+        arguments = f"({', '.join(operator.layout.arguments)})" if operator.layout.arguments else ""
+        lines.append(f"  memory: {operator.layout.kind}{arguments}")
+    if operator.view is not None:
+        lines.append(
+            f"  view: {'each result' if operator.view == 'multi' else 'the result'} shares memory with its input"
+        )
+    if operator.out is not None:
+        lines.append(f"  dtype of out=: {operator.out_dtype}")
+    variants = [str(name) for name in (operator.inplace, operator.out) if name is not None]
+    if variants:
+        lines.append(f"  variants: {', '.join(variants)}")
+    node = operator.node
+    if node is not None:
+        lines += ["", "formulas"]
+        for entry in operator.formula_texts:
+            lines.append(f"  {entry}")
+        lines += ["", f"saved by {node.class_name}"]
+        lines += [f"  {_saved(variable, node.gradients)}" for variable in node.saved] or ["  nothing"]
+    elif operator.kind == "implicit":
+        lines += ["", "no formula: the derivative follows from the operators it calls"]
+    else:
+        lines += ["", "no formula: not differentiable"]
+    return "\n".join(lines)
+
+
+def _saved(variable: SavedVariable, gradients: tuple[object, ...]) -> str:
+    what = {"value": "a value", "result": "an output", "list": "inputs"}.get(variable.shape, "an input")
+    if not variable.needed_by:
+        return f"{variable.name}: {what}"
+    names = sorted({name for index in variable.needed_by for name in getattr(gradients[index], "names", ())})
+    return f"{variable.name}: {what}, for the gradient of {', '.join(names)}"
+
+
 def judgement_text(sections: Sequence[Section], paths: Paths, entries: int) -> str:
     """What the checks find in somebody's derivative formulas, as Markdown."""
-    template = environment(paths.templates, "docs").get_template("judgement.md.j2")
+    template = environment(paths.templates, name).get_template("judgement.md.j2")
     rows = [
         {
             "title": section.title,

@@ -5,11 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from codegen.formula.typed import VariableKind, walk
-from codegen.names import FunctionNames, argument, local, slot
+from codegen.plan.names import FunctionNames
 from codegen.plan.node import EdgePlan, GradientPlan, NodePlan
 from codegen.plan.operator import OperatorPlan, ParameterPlan
 from codegen.plan.saved import SavedVariable
-from codegen.targets.python.text import PythonPrinter, literal, plain, tuple_of
+from codegen.targets.literals import literal, tuple_of
+from codegen.targets.python.names import argument, local, slot
+from codegen.targets.python.text import PythonPrinter, plain
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,21 +6,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from codegen.formula.typed import Variable, VariableKind, walk
-from codegen.names import argument, python
 from codegen.plan.forward import ForwardPlan
+from codegen.plan.names import module_alias
 from codegen.plan.operator import OperatorPlan, ParameterPlan
 from codegen.plan.signs import SignPlan
+from codegen.schema.names import python
+from codegen.targets.literals import literal
 from codegen.targets.python.lines import Lines
+from codegen.targets.python.names import argument
 from codegen.targets.python.packets import sign_lines
 from codegen.targets.python.straight import write_straight, write_traced
-from codegen.targets.python.text import (
-    PythonPrinter,
-    forwarded,
-    literal,
-    module_alias,
-    plain,
-    signature,
-)
+from codegen.targets.python.text import PythonPrinter, forwarded, plain, signature
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,14 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from codegen.formula.typed import TENSOR
-from codegen.names import argument, python
-from codegen.names import packet as packet_name
 from codegen.plan.operator import OperatorPlan
 from codegen.plan.packet import ALIASED, Candidate, PacketForm, PacketPlan
 from codegen.plan.signs import SignKind, SignPlan
+from codegen.schema.names import python
+from codegen.targets.literals import literal
 from codegen.targets.python.lines import Lines
+from codegen.targets.python.names import argument
+from codegen.targets.python.names import packet as packet_name
 from codegen.targets.python.straight import write_straight
-from codegen.targets.python.text import forwarded, literal, signature
+from codegen.targets.python.text import forwarded, signature
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from codegen.names import argument
 from codegen.plan.layout import LayoutPlan
 from codegen.plan.operator import OperatorPlan
 from codegen.plan.steps import (
@@ -21,9 +20,11 @@ from codegen.plan.steps import (
     StraightPlan,
     TracedPlan,
 )
+from codegen.targets.literals import default_text, literal, tuple_of
 from codegen.targets.python.lines import Lines
+from codegen.targets.python.names import argument
 from codegen.targets.python.nodes import differentiable, record_lines
-from codegen.targets.python.text import default_text, forwarded, literal, tuple_of
+from codegen.targets.python.text import forwarded
 
 # What is asked of arguments; {0} is the argument.
 _GUARDS: Mapping[GuardKind, str] = {

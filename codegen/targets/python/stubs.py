@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from jinja2 import Environment
 
 from codegen.formula.typed import plain_type
-from codegen.names import python
 from codegen.plan.operator import OperatorPlan, ParameterPlan
 from codegen.plan.packet import spread_position
 from codegen.plan.plan import Plan
+from codegen.schema.names import python
 from codegen.schema.types import FunctionSchema, ListType, OptionalType, Type
+from codegen.targets.literals import default_text
 from codegen.targets.python.folding import folded
-from codegen.targets.python.text import default_text
 
 _TYPES = {
     "Tensor": "Tensor",

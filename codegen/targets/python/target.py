@@ -3,28 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from codegen.names import FunctionNames
+from codegen.paths import Paths
+from codegen.plan.names import module_alias
 from codegen.plan.operator import OperatorPlan
 from codegen.plan.plan import Plan
 from codegen.plan.signs import SignPlan
 from codegen.read.model import DTYPE_KINDS
-from codegen.targets.docs import target as docs
 from codegen.targets.environment import environment
+from codegen.targets.literals import literal
 from codegen.targets.python import stubs
 from codegen.targets.python.folding import folded
 from codegen.targets.python.nodes import NodeView, node_view
 from codegen.targets.python.operators import operator_view
 from codegen.targets.python.packets import packet_view, sign_view
-from codegen.targets.python.text import PythonPrinter, import_lines, literal, module_alias
+from codegen.targets.python.text import PythonPrinter, import_lines
+
+name = "python"
 
 
-def emit(plan: Plan, templates: Path) -> Iterator[tuple[str, str]]:
+def emit(plan: Plan, paths: Paths) -> Iterator[tuple[str, str]]:
     """The generated files: path below the output folder, and text."""
-    env = environment(templates, "python")
+    env = environment(paths.templates, name)
 
     def render(template: str, **values: Any) -> str:
         return folded(env.get_template(template).render(**values))
@@ -56,7 +58,6 @@ def emit(plan: Plan, templates: Path) -> Iterator[tuple[str, str]]:
     yield "registry.py", render("registry.py.j2", operators=[_registry_entry(operator) for operator in plan.operators])
     yield "__init__.py", render("init.py.j2")
     yield from stubs.emit(plan, env)
-    yield from docs.emit(plan, templates)
 
 
 def _fields(view: Any) -> Mapping[str, Any]:
@@ -104,12 +105,12 @@ def _registry_entry(operator: OperatorPlan) -> SimpleNamespace:
     )
 
 
-def operator_text(operator: OperatorPlan, functions: FunctionNames, templates: Path) -> str:
-    """The generated code of one operator, as `explain` shows it: its Node and its callable."""
-    env = environment(templates, "python")
+def explain(operator: OperatorPlan, plan: Plan, paths: Paths) -> str:
+    """The generated code of one operator: its Node and its callable."""
+    env = environment(paths.templates, name)
     macros = env.get_template("parts.py.j2").module
-    nodes = _nodes(operator, PythonPrinter(functions))
+    nodes = _nodes(operator, PythonPrinter(plan.functions))
     parts = [str(macros.node_class(node)) for node in nodes]  # type: ignore[attr-defined]
-    view = _operator(operator, PythonPrinter(functions, in_method=False))
+    view = _operator(operator, PythonPrinter(plan.functions, in_method=False))
     parts.append(str(macros.operator(view)))  # type: ignore[attr-defined]
     return folded("\n\n\n".join(part.strip("\n") for part in parts))

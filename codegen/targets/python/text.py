@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import ast
-import functools
 from collections.abc import Callable, Iterable
 
 from codegen.formula.typed import (
@@ -24,8 +22,11 @@ from codegen.formula.typed import (
     Variable,
     VariableKind,
 )
-from codegen.names import FunctionNames, argument, local, python
+from codegen.plan.names import FunctionNames, module_alias
 from codegen.plan.operator import ParameterPlan
+from codegen.schema.names import python
+from codegen.targets.literals import default_text, literal, tuple_of
+from codegen.targets.python.names import argument, local
 
 _INTRINSICS = {
     "sizes": "{0}._array.shape",
@@ -63,18 +64,11 @@ _INTRINSICS = {
     "log": "math.log({0})",
 }
 _OPERATORS = {"&&": "and", "||": "or"}
-_ENUMS = {"Mean": "1", "Sum": "2", "None": "None", "contiguous_format": "None"}
 
 
 def import_lines(modules: Iterable[str]) -> list[str]:
     """Imports of modules under the names that generated code has for them."""
     return [f"from {m.rpartition('.')[0]} import {m.rpartition('.')[2]} as {module_alias(m)}" for m in sorted(modules)]
-
-
-def module_alias(module: str) -> str:
-    """`runtime.kernels.arithmetic` is `arithmetic_kernels` in generated code."""
-    package, _, name = module.rpartition(".")
-    return f"{name}_{package.rpartition('.')[2]}"
 
 
 class PythonPrinter:
@@ -189,51 +183,6 @@ class PythonPrinter:
         return f"{parts[0]} {op} {parts[1]}"
 
 
-def literal(value: object) -> str:
-    """A value as Python prints it, with double quotes around strings."""
-    match value:
-        case str():
-            text = repr(value)
-            return text if text.startswith('"') or '"' in value else f'"{text[1:-1]}"'
-        case tuple():
-            return tuple_of([literal(item) for item in value])
-        case list():
-            return f"[{', '.join(map(literal, value))}]"
-        case dict():
-            return f"{{{', '.join(f'{literal(key)}: {literal(item)}' for key, item in value.items())}}}"
-        case _:
-            return repr(value)
-
-
-@functools.cache
-def _value(text: str) -> object:
-    """The value of a literal; None for a name."""
-    try:
-        return ast.literal_eval(text)
-    except (ValueError, SyntaxError):
-        return None
-
-
-def default_text(parameter: ParameterPlan) -> str:
-    """A schema's default as Python: `[0, 1]` is a tuple, `0` for an `int[2]` is `(0, 0)`."""
-    text = parameter.default
-    assert text is not None
-    if str(parameter.type).rstrip("?") == "ScalarType" and text != "None":
-        return f"dtypes.{text}"
-    if text in _ENUMS:
-        return _ENUMS[text]
-    if text in ("True", "False"):
-        return text
-    value = _value(text)
-    if value is None:
-        return literal(text)
-    if isinstance(value, list):
-        return literal(tuple(value))
-    if str(parameter.type).startswith("int[") and isinstance(value, int):
-        return literal((value,) * (parameter.size or 1))
-    return literal(value)
-
-
 def signature(
     parameters: tuple[ParameterPlan, ...],
     out: str | None = None,
@@ -284,8 +233,3 @@ def forwarded(parameters: tuple[ParameterPlan, ...], absent: frozenset[str] = fr
 def plain(parameters: tuple[ParameterPlan, ...]) -> str:
     """The parameters' values, in the schema's order."""
     return ", ".join(argument(parameter.name) for parameter in parameters)
-
-
-def tuple_of(parts: list[str]) -> str:
-    """A tuple display."""
-    return f"({', '.join(parts)}{',' if len(parts) == 1 else ''})"

@@ -1,14 +1,12 @@
-"""Names in generated code: those of the YAML files and those of the generator never meet, whatever the YAML says.
+"""Names of the generated functions of operators: those of the YAML and those of the generator never meet.
 
 An argument may be called `type`, `grad_0` or `errno`. In Python, the words that the generator uses are its own, and an
 argument of such a name gets an underscore at its end, as one does that is a keyword. What is made of a name
-(`self_array`) never ends with an underscore, and is the generator's word as well. In C++ all names of the YAML end with
-an underscore, and none of the core's does: so keywords, macros and functions of headers need no list.
+(`self_array`) never ends with an underscore, and is the generator's word as well.
 """
 
 from __future__ import annotations
 
-import keyword
 import re
 from collections.abc import Iterable
 
@@ -16,7 +14,7 @@ from codegen.schema.types import OperatorName
 
 # What functions of generated Python use that have arguments for parameters or variables: builtins, what their modules
 # import and define, and their own variables.
-_WORDS = frozenset((
+WORDS = frozenset((
     "AttributeError", "Exception", "any", "complex", "enumerate", "float", "int", "isinstance", "len", "list", "tuple",
     "type",
     "Geometry", "LEAF", "Tensor", "all_plain", "all_plain_or_none", "any_edge", "asarray", "check_attached",
@@ -33,57 +31,14 @@ _MADE = re.compile(
     r"_(array|array_dtype|composite|edge|edges|gradient|helpers|kernel|kernels|needed|op|overloads|sign|straight|t)$"
     r"|^(grad|tangent)_\d+$|^(jvp|record)_|Backward"
 )
-# What the methods of Nodes have besides.
-_METHOD = frozenset(("grad", "grads", "mask", "self"))
-# What the modules of operators and of packets define or import, as far as it is no function of an operator; the names
-# of packets become those of the package, too.
+# What the module of operators defines or imports, as far as it is no function of an operator.
 _OF_OPERATORS = frozenset(("LaterNodes", "Operator", "dtype", "inference_names"))
-_OF_PACKETS = frozenset((
-    "FUNCTIONS", "PACKETS", "PYTHON_MODULES", "absent", "annotations", "choose", "frozenset", "given", "int", "len",
-    "list", "methods", "nodes", "numbers", "operators", "packet", "packets", "plain", "registry", "tuple", "type",
-))  # fmt: skip
-# Attributes of Nodes, without the underscore before them.
-_ATTRIBUTES = re.compile(
-    r"^(extra|input_metadata|name|register_hook_dict|sequence_nr)$|^(of|saved|raw_saved)_|^_|_(at|edge|edges|version)$"
-)
 
 
-def python(name: str) -> str:
-    """A name of the YAML as Python's: in functions written by hand, and in calls by keyword."""
-    stem = name.rstrip("_")
-    return f"{name}_" if keyword.iskeyword(stem) or stem == "__debug" or stem.endswith("_straight") else name
-
-
-def argument(name: str) -> str:
-    """An argument or a result as a variable of generated Python."""
-    return _apart(python(name), _WORDS)
-
-
-def local(name: str) -> str:
-    """The same inside a method, where `self` is the Node."""
-    return _apart(python(name), _WORDS | _METHOD)
-
-
-def _apart(name: str, words: frozenset[str]) -> str:
+def apart(name: str, words: frozenset[str]) -> str:
+    """The name, with an underscore at its end where it is one of the generator's words."""
     stem = name.rstrip("_")
     return f"{name}_" if stem in words or _MADE.search(stem) is not None else name
-
-
-def slot(name: str) -> str:
-    """The attribute of a Node for what it saved under a name."""
-    return f"_of_{name}_" if _ATTRIBUTES.search(name) else f"_{name}"
-
-
-def packet(base: str) -> str:
-    """The packet of a base name, in its module."""
-    spelled = python(base)
-    stem = spelled.rstrip("_")
-    return f"{spelled}_" if stem in _OF_PACKETS or stem.endswith("_overloads") else spelled
-
-
-def cpp(name: str) -> str:
-    """A name of the YAML, or a function that is named after one, in C++."""
-    return f"{name}_"
 
 
 def unused(name: str, taken: Iterable[str]) -> str:
@@ -92,6 +47,12 @@ def unused(name: str, taken: Iterable[str]) -> str:
     while name in known:
         name += "_"
     return name
+
+
+def module_alias(module: str) -> str:
+    """`runtime.kernels.arithmetic` is `arithmetic_kernels` in generated code."""
+    package, _, name = module.rpartition(".")
+    return f"{name}_{package.rpartition('.')[2]}"
 
 
 class FunctionNames:
@@ -107,7 +68,7 @@ class FunctionNames:
         known = self._names.get(name)
         if known is not None:
             return known
-        function = _apart(f"{name.base}_{name.overload or 'default'}", _WORDS | _OF_OPERATORS)
+        function = apart(f"{name.base}_{name.overload or 'default'}", WORDS | _OF_OPERATORS)
         while not self._taken.isdisjoint(_made_of(function)):
             function += "_"
         self._taken.update(_made_of(function))

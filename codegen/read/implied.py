@@ -1,9 +1,9 @@
-"""The samples an operator is tested with: those its entry lists, or, for a pointwise one, a few that suit all such."""
+"""What an entry leaves out and its schema implies: the samples it is tested with, the layout of its results."""
 
 from __future__ import annotations
 
 from codegen.formula.typed import TENSOR, plain_type
-from codegen.read.model import NativeFunction
+from codegen.read.model import Layout, NativeFunction
 from codegen.schema.types import OptionalType
 
 # Shapes per number of tensor arguments: plain, broadcast, 0-dim, zero-size.
@@ -41,3 +41,9 @@ def samples_of(function: NativeFunction) -> tuple[str, ...]:
         parts = [f"T({', '.join(map(str, shape))}{limits})".replace("(, ", "(") for shape in shapes]
         calls.append(", ".join([*parts, *rest]))
     return tuple(calls)
+
+
+def layout_rule(function: NativeFunction) -> Layout:
+    """The rule that the entry names, or what follows from its schema."""
+    default = "iterated" if "pointwise" in function.tags else "contiguous"
+    return function.layout or Layout(default, None, function.text)

@@ -1,0 +1,60 @@
+"""Literals of Python, and defaults of parameters, which C++ hands to Python, too."""
+
+from __future__ import annotations
+
+import ast
+import functools
+
+from codegen.plan.operator import ParameterPlan
+
+_ENUMS = {"Mean": "1", "Sum": "2", "None": "None", "contiguous_format": "None"}
+
+
+def literal(value: object) -> str:
+    """A value as Python prints it, with double quotes around strings."""
+    match value:
+        case str():
+            text = repr(value)
+            return text if text.startswith('"') or '"' in value else f'"{text[1:-1]}"'
+        case tuple():
+            return tuple_of([literal(item) for item in value])
+        case list():
+            return f"[{', '.join(map(literal, value))}]"
+        case dict():
+            return f"{{{', '.join(f'{literal(key)}: {literal(item)}' for key, item in value.items())}}}"
+        case _:
+            return repr(value)
+
+
+def tuple_of(parts: list[str]) -> str:
+    """A tuple display."""
+    return f"({', '.join(parts)}{',' if len(parts) == 1 else ''})"
+
+
+@functools.cache
+def _value(text: str) -> object:
+    """The value of a literal; None for a name."""
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, SyntaxError):
+        return None
+
+
+def default_text(parameter: ParameterPlan) -> str:
+    """A schema's default as Python: `[0, 1]` is a tuple, `0` for an `int[2]` is `(0, 0)`."""
+    text = parameter.default
+    assert text is not None
+    if str(parameter.type).rstrip("?") == "ScalarType" and text != "None":
+        return f"dtypes.{text}"
+    if text in _ENUMS:
+        return _ENUMS[text]
+    if text in ("True", "False"):
+        return text
+    value = _value(text)
+    if value is None:
+        return literal(text)
+    if isinstance(value, list):
+        return literal(tuple(value))
+    if str(parameter.type).startswith("int[") and isinstance(value, int):
+        return literal((value,) * (parameter.size or 1))
+    return literal(value)

@@ -1,0 +1,27 @@
+"""What a target is: a package of this folder whose module `target` has these names.
+
+Adding one is adding that package, a folder of templates and a word in `TARGETS` of `codegen/words.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Protocol
+
+from codegen.paths import Paths
+from codegen.plan.operator import OperatorPlan
+from codegen.plan.plan import Plan
+
+
+class Target(Protocol):
+    """Prints plans in one language; it decides nothing."""
+
+    @property
+    def name(self) -> str:
+        """What `--target` calls it, and its folder of templates."""
+
+    def emit(self, plan: Plan, paths: Paths) -> Iterable[tuple[str, str]]:
+        """The files: path below the output folder of the target, and text."""
+
+    def explain(self, operator: OperatorPlan, plan: Plan, paths: Paths) -> str:
+        """What it makes of one operator, as `explain` shows it."""

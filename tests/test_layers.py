@@ -1,0 +1,174 @@
+"""The layers of the packages: imports lead down, and never round, those inside functions included.
+
+For each package a table of layers, lowest first: a module imports from its own layer and from those below it. A name in
+the table stands for a module, or for a package with all that is in it, in which the longest name counts.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from documents import ROOT
+
+LAYERS: Mapping[str, Sequence[Sequence[str]]] = {
+    "codegen": (
+        ("codegen.inputs", "codegen.extension", "codegen.paths"),
+        ("codegen.source", "codegen.excerpt", "codegen.python_source", "codegen.words"),
+        ("codegen.schema",),
+        ("codegen.formula",),
+        ("codegen.read",),
+        ("codegen.bind",),
+        ("codegen.rules", "codegen.foreign"),
+        ("codegen.plan",),
+        ("codegen.targets",),
+        ("codegen.targets.python", "codegen.targets.cpp", "codegen.targets.docs"),
+        ("codegen.output", "codegen.pipeline"),
+        ("codegen.commands",),
+        ("codegen.__main__",),
+    ),
+}
+
+# Packages of one layer that know nothing of each other.
+APART: Sequence[Sequence[str]] = (("codegen.targets.python", "codegen.targets.cpp", "codegen.targets.docs"),)
+# What `runtime` may import of the generator: the grammar of signatures with its places, and what tells whether the
+# generated code is of these sources.
+FOR_THE_RUNTIME = ("codegen.schema", "codegen.source", "codegen.excerpt", "codegen.inputs", "codegen.extension")
+
+
+@cache
+def modules(package: str) -> Mapping[str, Path]:
+    """The files of a package by the names of their modules."""
+    found = {}
+    for path in sorted((ROOT / package).rglob("*.py")):
+        parts = path.relative_to(ROOT).with_suffix("").parts
+        found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    return found
+
+
+@cache
+def imports(package: str) -> Mapping[str, frozenset[str]]:
+    """For each module of a package those that it imports, of all packages that are here."""
+    known = {name for each in ("codegen", "runtime") for name in modules(each)}
+    return {name: frozenset(_imported(path, name, known) - {name}) for name, path in modules(package).items()}
+
+
+def _imported(path: Path, name: str, known: set[str]) -> set[str]:
+    found = set()
+    package = name if path.name == "__init__.py" else name.rpartition(".")[0]
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            above = package.split(".")[: len(package.split(".")) - node.level + 1] if node.level else []
+            module = ".".join([*above, *([node.module] if node.module else [])])
+            found.update(full if (full := f"{module}.{alias.name}") in known else module for alias in node.names)
+    return found & known
+
+
+def layer_of(module: str, package: str) -> int:
+    """The number of a module's layer: that of the longest name in the table that it lies under.
+
+    A package itself, in which there is nothing, is below all that lies in it.
+    """
+    if module == package:
+        return -1
+    listed = [
+        (len(name), number) for number, names in enumerate(LAYERS[package]) for name in names if is_in(module, name)
+    ]
+    assert listed, f"{module} is in no layer: add it to the table"
+    return max(listed)[1]
+
+
+def is_in(module: str, name: str) -> bool:
+    return module == name or module.startswith(f"{name}.")
+
+
+def circles(graph: Mapping[str, Iterable[str]]) -> list[list[str]]:
+    """The groups of modules that reach each other.
+
+    The method is R. Tarjan, "Depth-first search and linear graph algorithms", SIAM Journal on Computing 1, 1972.
+    """
+    order: dict[str, int] = {}
+    low: dict[str, int] = {}
+    stack: list[str] = []
+    found = []
+
+    def visit(name: str) -> None:
+        order[name] = low[name] = len(order)
+        stack.append(name)
+        for other in sorted(graph.get(name, ())):
+            if other not in order:
+                visit(other)
+                low[name] = min(low[name], low[other])
+            elif other in stack:
+                low[name] = min(low[name], order[other])
+        if low[name] == order[name]:
+            start = stack.index(name)
+            group = stack[start:]
+            del stack[start:]
+            if len(group) > 1:
+                found.append(sorted(group))
+
+    for name in sorted(graph):
+        if name not in order:
+            visit(name)
+    return found
+
+
+@pytest.mark.parametrize("package", LAYERS)
+def test_imports_lead_down(package: str) -> None:
+    upward = [
+        f"{name} imports {other}"
+        for name, others in imports(package).items()
+        for other in sorted(others)
+        if is_in(other, package) and layer_of(other, package) > layer_of(name, package)
+    ]
+    assert not upward, "\n".join(upward)
+
+
+@pytest.mark.parametrize("package", LAYERS)
+def test_no_modules_import_each_other(package: str) -> None:
+    assert circles(imports(package)) == []
+
+
+@pytest.mark.parametrize("package", LAYERS)
+def test_the_table_names_what_there_is(package: str) -> None:
+    assert [name for names in LAYERS[package] for name in names if name not in modules(package)] == []
+
+
+def test_packages_that_stand_apart_know_nothing_of_each_other() -> None:
+    crossing = [
+        f"{name} imports {other}"
+        for names in APART
+        for one in names
+        for name, others in imports(one.partition(".")[0]).items()
+        if is_in(name, one)
+        for other in sorted(others)
+        if any(is_in(other, another) for another in names if another != one)
+    ]
+    assert not crossing, "\n".join(crossing)
+
+
+def test_the_generator_imports_nothing_of_the_runtime() -> None:
+    upward = [
+        f"{name} imports {other}"
+        for name, others in imports("codegen").items()
+        for other in others
+        if is_in(other, "runtime")
+    ]
+    assert not upward, "\n".join(upward)
+
+
+def test_the_runtime_imports_the_grammar_of_signatures_alone() -> None:
+    other_parts = [
+        f"{name} imports {other}"
+        for name, others in imports("runtime").items()
+        for other in sorted(others)
+        if is_in(other, "codegen") and not any(is_in(other, allowed) for allowed in FOR_THE_RUNTIME)
+    ]
+    assert not other_parts, "\n".join(other_parts)
