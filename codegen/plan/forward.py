@@ -16,7 +16,7 @@ from codegen.formula.typed import (
     plain_type,
     rewrite,
 )
-from codegen.plan.node import EdgePlan
+from codegen.plan.node import EdgePlan, with_place
 from codegen.read.model import FormulaKind
 from codegen.schema.types import (
     ListType,
@@ -25,11 +25,20 @@ from codegen.schema.types import (
 
 
 @dataclass(frozen=True, slots=True)
+class TangentPlan:
+    """One forward formula: the results whose tangents it gives, and the formula with its place."""
+
+    outputs: tuple[int, ...]
+    tree: TypedExpr
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
 class ForwardPlan:
-    """The forward-mode rule of one operator: a formula for each differentiable result (None: not implemented)."""
+    """The forward-mode rule of one operator: which arguments have tangents, and the formulas that are implemented."""
 
     tangents: tuple[EdgePlan, ...]
-    formulas: tuple[tuple[tuple[int, ...], TypedExpr], ...]
+    formulas: tuple[TangentPlan, ...]
 
 
 def plan_forward(entry: ResolvedEntry, table: OperatorTable) -> ForwardPlan | None:
@@ -49,7 +58,8 @@ def plan_forward(entry: ResolvedEntry, table: OperatorTable) -> ForwardPlan | No
     for formula in entry.forward:
         tree = _forward_tree(formula, entry, tangents, table)
         if tree is not None:
-            formulas.append((tuple(names[name] for name in formula.names), tree))
+            outputs = tuple(names[name] for name in formula.names)
+            formulas.append(TangentPlan(outputs, tree, with_place(formula.names, formula.source.text)))
     return ForwardPlan(tuple(tangents), tuple(formulas)) if formulas else None
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from codegen.bind.entries import ResolvedEntry
@@ -59,11 +59,16 @@ class GradientPlan:
 
     @property
     def source(self) -> str:
-        """Where the formula stands, and what it says: `derivatives.yaml:32  self: grad * other.conj()`."""
+        """The formula with its place, as generated code shows it."""
         assert self.text is not None
-        span = self.text.span()
-        formula = " ".join(self.text.value.split())
-        return f"{posixpath.basename(span.file.path)}:{span.line}  {', '.join(self.names)}: {formula}"
+        return with_place(self.names, self.text)
+
+
+def with_place(names: Sequence[str], formula: Text) -> str:
+    """A formula, the names it is for, and where it stands: `derivatives.yaml:32  self: grad * other.conj()`."""
+    span = formula.span()
+    text = " ".join(formula.value.split())
+    return f"{posixpath.basename(span.file.path)}:{span.line}  {', '.join(names)}: {text}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -143,7 +143,7 @@ def plan_operator(
     recorded = inplace_node or node
     saves_self = recorded is not None and any(s.name == "self" and s.shape == "tensor" for s in recorded.saved)
     if forward is not None:
-        saves_self = saves_self or any("self" in values_used(tree) for _, tree in forward.formulas)
+        saves_self = saves_self or any("self" in values_used(formula.tree) for formula in forward.formulas)
     never_differentiable = entry is not None and node is None
     layout = plan_layout(function, kind)
     exclusive = schema.name.base in _EXCLUSIVE

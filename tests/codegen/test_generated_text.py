@@ -63,6 +63,12 @@ def test_each_gradient_of_python_has_its_formula_above_it(plan: Plan) -> None:
         assert any(word in yaml[number - 1] for number in (int(line), int(line) + 1)), (line, formula)
 
 
+def test_each_jvp_has_its_formula_above_it(plan: Plan) -> None:
+    forwards = [operator.forward for operator in plan.operators if operator.forward is not None]
+    comments = FORMULA.findall((GENERATED / "operators.py").read_text(encoding="utf-8"))
+    assert len(comments) == sum(len(forward.formulas) for forward in forwards) > 200
+
+
 def test_each_gradient_of_cpp_has_its_formula_above_it(plan: Plan) -> None:
     formulas = {gradient.source for node in plan.nodes for gradient in node.gradients}
     structs = gradients = 0

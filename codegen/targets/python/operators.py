@@ -11,7 +11,7 @@ from codegen.plan.names import module_alias
 from codegen.plan.operator import OperatorPlan, ParameterPlan
 from codegen.plan.signs import SignPlan
 from codegen.schema.names import python
-from codegen.targets.literals import literal
+from codegen.targets.literals import literal, tuple_of
 from codegen.targets.python.lines import Lines
 from codegen.targets.python.names import argument
 from codegen.targets.python.packets import sign_lines
@@ -158,22 +158,24 @@ def _jvp(operator: OperatorPlan, printer: PythonPrinter) -> tuple[str, tuple[str
     lines = _result_lines(operator, forward)
     count = len(operator.schema.returns)
     parts = ["None"] * count
-    for outputs, tree in forward.formulas:
-        if len(outputs) > 1:
-            lines.append(f"{', '.join(f'tangent_{index}' for index in outputs)} = {printer.print(tree)}")
-            for index in outputs:
-                parts[index] = f"tangent_{index}"
+    for formula in forward.formulas:
+        lines.append(f"# {formula.source}")
+        if count == 1:
+            parts[0] = printer.bare(formula.tree)
         else:
-            parts[outputs[0]] = printer.print(tree)
-    lines.append(f"return {parts[0] if count == 1 else '(' + ', '.join(parts) + ',)'}")
+            names_of_tangents = [f"tangent_{index}" for index in formula.outputs]
+            lines.append(f"{', '.join(names_of_tangents)} = {printer.bare(formula.tree)}")
+            for index in formula.outputs:
+                parts[index] = f"tangent_{index}"
+    lines.append(f"return {parts[0] if count == 1 else tuple_of(parts)}")
     return f"out, {', '.join(names)}, {', '.join(tangents)}", tuple(lines)
 
 
 def _result_lines(operator: OperatorPlan, forward: ForwardPlan) -> list[str]:
     """Names of results that the formulas use."""
     used = {}
-    for _, tree in forward.formulas:
-        for part in walk(tree):
+    for formula in forward.formulas:
+        for part in walk(formula.tree):
             if isinstance(part, Variable) and part.kind is VariableKind.OUTPUT:
                 used[part.name] = part.index
     single = len(operator.schema.returns) == 1

@@ -311,7 +311,6 @@ class _Writer:
 def _default_dtype(factory: FactoryDtype) -> str:
     """The dtype of a factory that is not told one."""
     if factory.kind is not None:
-        return (
-            f"dtypes.promoted_dtype({literal(factory.kind)}, {tuple_of([argument(name) for name in factory.numbers])})"
-        )
+        numbers = tuple_of([argument(name) for name in factory.numbers])
+        return f"dtypes.promoted_dtype({literal(factory.kind)}, {numbers})"
     return "dtypes.get_default_dtype()" if factory.default is None else f"dtypes.{factory.default}"

@@ -58,6 +58,7 @@ def record_f_default(out, self):
 
 
 def jvp_f_default(out, self, self_t):
+    # derivatives.yaml:3  result: auto_element_wise
     return ops.conj_default(
         ops.mul_Tensor(
             self_t if self_t._array.dtype.kind != "c" else ops.conj_default(self_t),

@@ -37,4 +37,5 @@ def record_f_default(out, self):
 
 
 def jvp_f_default(out, self, self_t):
+    # derivatives.yaml:3  result: auto_linear
     return ops.f_default(self_t)

@@ -81,4 +81,5 @@ def record_f_default(out, self, other):
 
 
 def jvp_f_default(out, self, other, self_t, other_t):
+    # derivatives.yaml:4  result: self_t * other_p + other_t * self_p
     return ops.add_Tensor(ops.mul_Tensor(self_t, other), ops.mul_Tensor(other_t, self))

@@ -45,4 +45,8 @@ def record_f_default(out, self):
 
 
 def jvp_f_default(out, self, self_t):
-    return (self_t, ops.neg_default(self_t),)
+    # derivatives.yaml:3  first: self_t
+    tangent_0 = self_t
+    # derivatives.yaml:4  second: -self_t
+    tangent_1 = ops.neg_default(self_t)
+    return (tangent_0, tangent_1)
