@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from codegen.schema.names import python
 from codegen.schema.types import OperatorName
 
 # What functions of generated Python use that have arguments for parameters or variables: builtins, what their modules
@@ -33,6 +34,11 @@ _MADE = re.compile(
 )
 # What the module of operators defines or imports, as far as it is no function of an operator.
 _OF_OPERATORS = frozenset(("LaterNodes", "Operator", "dtype", "inference_names"))
+# What the module of packets defines or imports; the names of packets become those of the package, too.
+_OF_PACKETS = frozenset((
+    "FUNCTIONS", "PACKETS", "PYTHON_MODULES", "absent", "annotations", "choose", "frozenset", "given", "int", "len",
+    "list", "methods", "nodes", "numbers", "operators", "packet", "packets", "plain", "registry", "tuple", "type",
+))  # fmt: skip
 
 
 def apart(name: str, words: frozenset[str]) -> str:
@@ -47,6 +53,13 @@ def unused(name: str, taken: Iterable[str]) -> str:
     while name in known:
         name += "_"
     return name
+
+
+def packet(base: str) -> str:
+    """The packet of a base name, in its module."""
+    spelled = python(base)
+    stem = spelled.rstrip("_")
+    return f"{spelled}_" if stem in _OF_PACKETS or stem.endswith("_overloads") else spelled
 
 
 def module_alias(module: str) -> str:

@@ -21,7 +21,7 @@ from compiling import compiled, needs_compiler
 
 from codegen.paths import Paths
 from codegen.pipeline import Result, emit
-from codegen.plan.names import FunctionNames
+from codegen.plan.names import FunctionNames, packet
 from codegen.plan.plan import Plan
 from codegen.schema.names import python
 from codegen.schema.parser import parse_schema
@@ -345,7 +345,7 @@ def test_nodes_use_the_slots_that_they_have(tree: Path) -> None:
 
 def test_names_stay_apart() -> None:
     words = [word + "_" * count for word in hostile() for count in range(4)]
-    for spelled in (python, names.argument, names.local, names.slot, names.packet, cpp):
+    for spelled in (python, names.argument, names.local, names.slot, packet, cpp):
         assert len({spelled(word) for word in words}) == len(set(words)), spelled.__name__
 
 

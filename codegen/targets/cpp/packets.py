@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence, Set
 
+from codegen.plan.names import packet as packet_name
 from codegen.plan.packet import PacketPlan
 from codegen.plan.signs import SignKind, SignPlan
 from codegen.targets.cpp.text import wrapped
 from codegen.targets.environment import quoted
-from codegen.targets.python.names import packet as packet_name
 
 
 def packet_lines(packets: Sequence[PacketPlan], entries: Set[str]) -> Iterator[list[str]]:

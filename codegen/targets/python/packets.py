@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from codegen.formula.typed import TENSOR
+from codegen.plan.names import packet as packet_name
 from codegen.plan.operator import OperatorPlan
 from codegen.plan.packet import ALIASED, Candidate, PacketForm, PacketPlan
 from codegen.plan.signs import SignKind, SignPlan
@@ -12,7 +13,6 @@ from codegen.schema.names import python
 from codegen.targets.literals import literal
 from codegen.targets.python.lines import Lines
 from codegen.targets.python.names import argument
-from codegen.targets.python.names import packet as packet_name
 from codegen.targets.python.straight import write_straight
 from codegen.targets.python.text import forwarded, signature
 
