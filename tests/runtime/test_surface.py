@@ -124,6 +124,19 @@ def test_attributes_of_tensors(make) -> None:
             setattr(x, name, 3)
 
 
+def test_attributes_of_one_tensor_are_on_no_other() -> None:
+    x, y = runtime.ones(2), runtime.ones(2) * 1
+    x.mark = 1
+    y.__dict__["mark"] = 2
+    assert x.mark == 1
+    assert y.mark == 2
+    for other in (runtime.ones(2), x * y, x.view(2, 1), runtime.Tensor([1.0])):
+        assert not hasattr(other, "mark")
+        assert vars(other) == {}
+        with pytest.raises(AttributeError, match="mark"):
+            del other.mark
+
+
 def test_attributes_do_not_outlive_their_tensor() -> None:
     """A Tensor that is made in the memory of another has none; a cycle is found."""
     for _ in range(50):

@@ -26,13 +26,11 @@ void collect(PyObject* operand, std::vector<PyArrayObject*>& found) {
 
 bool is_contiguous_operand(PyObject* operand) {
   if (operand == Py_None) return true;
-  if (PyList_CheckExact(operand) || PyTuple_CheckExact(operand)) {
-    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(operand); ++i) {
-      if (!is_contiguous_operand(PySequence_Fast_GET_ITEM(operand, i))) return false;
-    }
-    return true;
+  if (!PyList_CheckExact(operand) && !PyTuple_CheckExact(operand)) return PyArray_IS_C_CONTIGUOUS(array_of(operand));
+  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(operand); ++i) {
+    if (!is_contiguous_operand(PySequence_Fast_GET_ITEM(operand, i))) return false;
   }
-  return PyArray_IS_C_CONTIGUOUS(array_of(operand));
+  return true;
 }
 
 bool are_contiguous(std::initializer_list<PyObject*> operands) {
@@ -111,12 +109,11 @@ Ref each(Ref result, Lay lay) {
 
 }  // namespace
 
-Ref lie_contiguous(Ref result) {
-  if (result && PyArray_CheckExact(result.get())) return contiguous_array(std::move(result));
+Ref made_contiguous(Ref result) {
   return each(std::move(result), [](Ref array, Py_ssize_t) { return contiguous_array(std::move(array)); });
 }
 
-Ref lie_iterated(Ref result, std::initializer_list<PyObject*> operands) {
+Ref made_iterated(Ref result, std::initializer_list<PyObject*> operands) {
   if (!result || are_contiguous(operands)) return lie_contiguous(std::move(result));
   std::vector<PyArrayObject*> arrays;
   for (PyObject* operand : operands) collect(operand, arrays);

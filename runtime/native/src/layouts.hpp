@@ -35,11 +35,29 @@ void sort_dimensions(int ndim, const npy_intp* shape, int count, Step step, int*
   }
 }
 
-// In the order of the indices.
-Ref lie_contiguous(Ref result);
+inline bool is_contiguous_array(PyObject* object) {
+  return PyArray_CheckExact(object) && PyArray_IS_C_CONTIGUOUS(reinterpret_cast<PyArrayObject*>(object));
+}
 
-// As operands lie, which are Tensors, None, or lists of them.
-Ref lie_iterated(Ref result, std::initializer_list<PyObject*> operands);
+Ref made_contiguous(Ref result);
+Ref made_iterated(Ref result, std::initializer_list<PyObject*> operands);
+
+// In the order of the indices.
+inline Ref lie_contiguous(Ref result) {
+  if (result && is_contiguous_array(result.get())) return result;
+  return made_contiguous(std::move(result));
+}
+
+// As operands lie, which are Tensors, None, or lists of them. Asked of every element-wise call, nearly all of which are
+// of contiguous Tensors.
+[[gnu::always_inline]] inline Ref lie_iterated(Ref result, std::initializer_list<PyObject*> operands) {
+  bool contiguous = result && is_contiguous_array(result.get());
+  for (PyObject* operand : operands) {
+    contiguous = contiguous && operand != Py_None && !PyList_CheckExact(operand) && !PyTuple_CheckExact(operand) &&
+                 PyArray_IS_C_CONTIGUOUS(array_of(operand));
+  }
+  return contiguous ? std::move(result) : made_iterated(std::move(result), operands);
+}
 
 // By a rule of Python, for the first `count` results; the others are contiguous. Where all operands are contiguous, so
 // are results.

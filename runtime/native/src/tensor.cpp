@@ -15,6 +15,14 @@ namespace gradwright {
 
 namespace {
 
+// The dictionary of all Tensors without attributes: empty, and never written. Python 3.11 remembers where a method is
+// only for objects whose dictionary exists; later versions, only for those whose dictionary does not exist yet.
+#if PY_VERSION_HEX < 0x030C0000
+PyObject* no_attributes = nullptr;
+#else
+constexpr PyObject* no_attributes = nullptr;
+#endif
+
 PyMemberDef members[] = {
     {"_array", T_OBJECT_EX, offsetof(Tensor, array), 0, nullptr},
     {"_base", T_OBJECT_EX, offsetof(Tensor, base), 0, nullptr},
@@ -26,8 +34,39 @@ PyMemberDef members[] = {
     {nullptr, 0, 0, 0, nullptr},
 };
 
+// Lets Python make a dictionary of its own, if it has to.
+void leave_shared_dict(PyObject* self) {
+  Tensor* tensor = as_tensor(self);
+  if (tensor->dict == no_attributes) Py_CLEAR(tensor->dict);
+}
+
+void return_to_shared_dict(PyObject* self) {
+  Tensor* tensor = as_tensor(self);
+  if (tensor->dict == nullptr) tensor->dict = Py_XNewRef(no_attributes);
+}
+
+PyObject* get_dict(PyObject* self, void* context) {
+  leave_shared_dict(self);
+  return PyObject_GenericGetDict(self, context);
+}
+
+#if PY_VERSION_HEX < 0x030C0000
+int set_attribute(PyObject* self, PyObject* name, PyObject* value) {
+  leave_shared_dict(self);
+  const int status = PyObject_GenericSetAttr(self, name, value);
+  return_to_shared_dict(self);
+  return status;
+}
+
+PyObject* allocate_exact(PyTypeObject* type, Py_ssize_t items) {
+  PyObject* self = PyType_GenericAlloc(type, items);
+  if (self != nullptr) return_to_shared_dict(self);
+  return self;
+}
+#endif
+
 PyGetSetDef properties[] = {
-    {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, "The attributes that users put here.", nullptr},
+    {"__dict__", get_dict, PyObject_GenericSetDict, "The attributes that users put here.", nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr},
 };
 
@@ -82,6 +121,9 @@ const PyType_Slot own_slots[] = {
     {Py_tp_traverse, reinterpret_cast<void*>(traverse)},
     {Py_tp_clear, reinterpret_cast<void*>(clear)},
     {Py_tp_dealloc, reinterpret_cast<void*>(dealloc)},
+#if PY_VERSION_HEX < 0x030C0000
+    {Py_tp_setattro, reinterpret_cast<void*>(set_attribute)},
+#endif
     {Py_mp_subscript, reinterpret_cast<void*>(subscript)},
     {Py_mp_ass_subscript, reinterpret_cast<void*>(assign_subscript)},
     {0, nullptr},
@@ -116,6 +158,10 @@ void free_exact(PyObject* self) {
 }  // namespace
 
 PyObject* make_tensor_base(PyObject* module) {
+#if PY_VERSION_HEX < 0x030C0000
+  if (no_attributes == nullptr) no_attributes = PyDict_New();
+  if (no_attributes == nullptr) return nullptr;
+#endif
   // Python's signs are slots of the type, so that `x * y` comes to its entry without a look-up.
   std::vector<PyType_Slot> slots(number_slots, number_slots + number_slot_count);
   for (const PyType_Slot& slot : own_slots) slots.push_back(slot);
@@ -132,6 +178,9 @@ PyObject* make_tensor_base(PyObject* module) {
 void adopt_tensor_type(PyTypeObject* type) {
   // An exact Tensor is made and freed for each operator call.
   type->tp_dealloc = free_exact;
+#if PY_VERSION_HEX < 0x030C0000
+  type->tp_alloc = allocate_exact;
+#endif
 }
 
 Ref new_tensor(Ref array) {
@@ -143,7 +192,8 @@ Ref new_tensor(Ref array) {
     if (self == nullptr) return Ref();
   }
   Tensor* tensor = as_tensor(self);
-  tensor->weakrefs = tensor->dict = nullptr;
+  tensor->weakrefs = nullptr;
+  tensor->dict = Py_XNewRef(no_attributes);
   tensor->array = array.release();
   tensor->base = Py_NewRef(Py_None);
   tensor->edge = Py_NewRef(Py_None);
