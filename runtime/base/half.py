@@ -6,7 +6,7 @@ are: they move or compare elements, or are made of operators that each round.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from functools import wraps
 from typing import Any, ParamSpec, TypeVar
 
@@ -39,6 +39,11 @@ def computable(value: Any) -> Any:
     return [computable(item) for item in value] if isinstance(value, list) else value
 
 
+def asks_dtype(values: Iterable[Any]) -> bool:
+    """Whether a dtype is among the arguments of a call: results come in that one, and are not rounded."""
+    return any(isinstance(value, dtypes.dtype) for value in values)
+
+
 def rounded(result: Any, dtype: np.dtype[Any]) -> Any:
     """What a kernel gave, with `dtype` in place of float32."""
     if isinstance(result, tuple | list):
@@ -59,22 +64,17 @@ def in_float32(composite: Callable[P, R]) -> Callable[P, R]:
         return composite(*args, **kwargs)
 
     def computed(args: Any, kwargs: Any) -> Any:
-        half = _shared_half([*args, *kwargs.values()])
-        if half is None:
+        values = (*args, *kwargs.values())
+        shared = shared_half([value._array for value in values if isinstance(value, Tensor)])
+        if shared is None:
             return composite(*args, **kwargs)
+        half = dtypes.from_numpy(shared)
         args = tuple([_cast(value, half, dtypes.float32) for value in args])
         kwargs = {name: _cast(value, half, dtypes.float32) for name, value in kwargs.items()}
-        asked = any(isinstance(value, dtypes.dtype) for value in (*args, *kwargs.values()))
         result = composite(*args, **kwargs)
-        return result if asked else _cast(result, dtypes.float32, half)
+        return result if asks_dtype(values) else _cast(result, dtypes.float32, half)
 
     return function
-
-
-def _shared_half(values: Sequence[Any]) -> dtypes.dtype | None:
-    found = {value.dtype for value in values if isinstance(value, Tensor)}
-    found = {dtype for dtype in found if dtype.is_floating_point or dtype.is_complex}
-    return found.pop() if found in ({dtypes.float16}, {dtypes.bfloat16}) else None
 
 
 def _cast(value: Any, given: dtypes.dtype, wanted: dtypes.dtype) -> Any:

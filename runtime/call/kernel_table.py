@@ -8,58 +8,21 @@ or when an argument is of another backend.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
 from runtime.base.keys import AUTOGRAD, COMPOSITE_IMPLICIT, COMPOSITES, CPU, DispatchKeySet
 from runtime.base.tensor import Tensor
+from runtime.call.facts import flat_tensors
+from runtime.call.kernel_stacks import Kernel, KernelTable
+from runtime.call.promote import check_dtypes, run_kernel
+from runtime.call.results import counted, laid_out, wrapped
 from runtime.graph.linear import edge_of
 from runtime.graph.node import Node
 
 if TYPE_CHECKING:
     from codegen.schema.types import Type
     from runtime.call.dispatch import Operator
-
-
-class Kernel(Protocol):
-    """What stands in a table: `run` takes the values of all arguments, in the schema's order."""
-
-    def run(self, operator: Operator, values: list[Any]) -> Any: ...
-
-
-class KernelTable:
-    """The kernels of one operator, by key; the newest of a key counts, and the one before it when that is removed."""
-
-    __slots__ = ("_stacks",)
-
-    def __init__(self) -> None:
-        self._stacks: dict[str, tuple[Kernel, ...]] = {}  # replaced and not changed: calls look without a lock
-
-    def add(self, key: str, kernel: Kernel) -> None:
-        """Put a kernel on top of those of its key."""
-        self._stacks[key] = (*self._stacks.get(key, ()), kernel)
-
-    def remove(self, key: str, kernel: Kernel) -> None:
-        """Take one kernel away."""
-        stack = list(self._stacks[key])
-        stack.remove(kernel)
-        if stack:
-            self._stacks[key] = tuple(stack)
-        else:
-            del self._stacks[key]
-
-    def get(self, key: str) -> Kernel | None:
-        """The kernel that counts for a key."""
-        stack = self._stacks.get(key)
-        return stack[-1] if stack else None
-
-    def __iter__(self) -> Iterator[tuple[str, Kernel]]:
-        """All kernels with their keys, those that do not count included."""
-        return iter([(key, kernel) for key, stack in list(self._stacks.items()) for kernel in stack])
-
-    def keys(self) -> list[str]:
-        """The keys that have a kernel."""
-        return list(self._stacks)
 
 
 def fallthrough_kernel() -> None:
@@ -91,6 +54,13 @@ class TensorKernel:
         return check_results(operator, self.function(*args, **kwargs))
 
 
+def call_composite(operator: Operator, function: Callable[..., Any], values: Sequence[Any]) -> Any:
+    """Call a function on Tensors that an operator is made of."""
+    if operator.dtypes is not None:
+        check_dtypes(operator, values)
+    return counted(operator, function(*values[: operator.signature.positional], **operator.keywords(values)))
+
+
 class ArrayKernel:
     """A built-in kernel: a function on arrays."""
 
@@ -101,7 +71,7 @@ class ArrayKernel:
 
     def run(self, operator: Operator, values: list[Any]) -> Any:
         """Unwrap, promote, call, wrap."""
-        return operator._wrap(operator._laid_out(operator.run_kernel(self.function, values), values))
+        return wrapped(operator, laid_out(operator, run_kernel(operator, self.function, values), values))
 
 
 class CompositeKernel(ArrayKernel):
@@ -111,7 +81,7 @@ class CompositeKernel(ArrayKernel):
 
     def run(self, operator: Operator, values: list[Any]) -> Any:
         """Call the function with all arguments."""
-        return operator._call_composite(self.function, values)
+        return call_composite(operator, self.function, values)
 
 
 # Kernels for a backend that stand in for any operator; filled by `Library.fallback`.
@@ -213,17 +183,6 @@ def mark_underived(operator: Operator, out: Any, values: Sequence[Any]) -> None:
             tensor._edge = WarnNotImplemented(operator.qualified_name, tensor, inputs)
 
 
-def flat_tensors(values: Sequence[Any]) -> list[Tensor]:
-    """The Tensors among values and in lists among them."""
-    found: list[Tensor] = []
-    for value in values:
-        if isinstance(value, Tensor):
-            found.append(value)
-        elif isinstance(value, list | tuple):
-            found += flat_tensors(value)
-    return found
-
-
 def no_kernel(operator: Operator, backend: str) -> NotImplementedError:
     """The error of a call that no kernel takes."""
     name, keys = operator.qualified_name, available_keys(operator)
@@ -282,7 +241,7 @@ def check_results(operator: Operator, result: Any) -> Any:
         return None
     if len(returns) == 1:
         return _check_result(operator, returns[0].type, result)
-    operator.counted(result)
+    counted(operator, result)
     masked = operator.signature.schema.masks_outputs  # then those that are not asked for are None
     values = [
         None if item is None and masked else _check_result(operator, value.type, item)

@@ -149,7 +149,7 @@ def _is_direct(operator: Operator, args: Sequence[Any], kwargs: Mapping[str, Any
     Composite functions do not look at what they get, as straight ways do, so nothing may need a conversion, either.
     """
     signature = operator.signature
-    values = dict(zip(operator._names, bound, strict=True))
+    values = dict(zip(operator.names, bound, strict=True))
     if not kwargs.keys() <= {
         parameter.name for parameter in signature.parameters if parameter.name == parameter.spelled
     }:

@@ -11,7 +11,7 @@ from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from runtime.base.modes import Variant
-from runtime.call.kernel_table import Kernel, KernelTable
+from runtime.call.kernel_stacks import Kernel, KernelTable
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -349,7 +349,7 @@ def _given(operator: Operator, values: Sequence[Any], level: Level) -> _Given | 
     """The tangents of the differentiable arguments, None for those without; None where no argument has one."""
     given: _Given = []
     found = False
-    for position in operator._tangent_positions:
+    for position in operator.tangent_positions:
         value = values[position]
         if isinstance(value, list | tuple):
             item: Any = [_lookup(each, level) if isinstance(each, Tensor) else None for each in value]
@@ -366,7 +366,7 @@ def _flat(item: Any) -> Sequence[Tensor | None]:
 
 
 def _check_implemented(operator: Operator, given: _Given) -> None:
-    for position, item in zip(operator._tangent_positions, given, strict=True):
+    for position, item in zip(operator.tangent_positions, given, strict=True):
         name = operator.signature.schema.arguments[position].name
         if name in operator.unimplemented and any(tangent is not None for tangent in _flat(item)):
             raise NotImplementedError(
@@ -378,7 +378,7 @@ def _check_implemented(operator: Operator, given: _Given) -> None:
 
 def _leave_out(operator: Operator, outputs: Sequence[Tensor | None], values: Sequence[Any], level: Level) -> None:
     """A view of what has no tangent although its base has one has none either."""
-    own = _own(values[operator._base_position])
+    own = _own(values[operator.base_position])
     if own is not None and level in own:
         for tensor in outputs:
             if tensor is not None:
@@ -422,9 +422,9 @@ def _results(
         results = [found] if isinstance(out, Tensor) else list(found)
         depends = [not zero_tensors.is_zeros(result) for result in results]
     elif operator.view is not None:
-        position = operator._base_position  # a view is linear in what it is a view of
-        tangent = given[operator._tangent_positions.index(position)]
-        found = operator._call_composite(operator.function, [*values[:position], tangent, *values[position + 1 :]])
+        position = operator.base_position  # a view is linear in what it is a view of
+        tangent = given[operator.tangent_positions.index(position)]
+        found = operator.call_composite(operator.function, [*values[:position], tangent, *values[position + 1 :]])
         results = [found] if isinstance(out, Tensor) else list(found)
     missing = [
         i
@@ -435,7 +435,7 @@ def _results(
     if not missing:
         return results
     if record is not None:
-        found = jvp_by_transpose.tangents(record, out, outputs, values, operator._tangent_positions, given, missing)
+        found = jvp_by_transpose.tangents(record, out, outputs, values, operator.tangent_positions, given, missing)
         for i in missing:
             results[i] = found[i]
     elif operator.jvp is None and not operator.never_differentiable:
@@ -449,7 +449,7 @@ def _results(
 def _filled(operator: Operator, values: Sequence[Any], given: _Given) -> list[Any]:
     """Tangents as formulas take them: for arguments that have none, zeros that take no part in a product."""
     filled: list[Any] = []
-    for position, item in zip(operator._tangent_positions, given, strict=True):
+    for position, item in zip(operator.tangent_positions, given, strict=True):
         value = values[position]
         if isinstance(value, list | tuple):
             pairs = zip(value, item, strict=True)

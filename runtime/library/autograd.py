@@ -10,7 +10,8 @@ from runtime.base.modes import grad_mode, interest
 from runtime.base.sharing import counter
 from runtime.base.tensor import Tensor
 from runtime.call.dispatch import Operator
-from runtime.call.kernel_table import backend_of, call_arguments, flat_tensors
+from runtime.call.facts import flat_tensors
+from runtime.call.kernel_table import backend_of, call_arguments
 from runtime.graph import forward
 from runtime.graph.linear import edge_of
 from runtime.graph.node import Edge, Node, OutputEdge
@@ -231,7 +232,7 @@ class AutogradFormula:
         context = Context(tuple([_needs_grad(value) for value in given[:passed]]))
         if self.setup_context is not None:
             if len(values) > count:
-                names = operator._names[count:]
+                names = operator.names[count:]
                 keywords = dict(zip(names, given[count:], strict=True))
                 self.setup_context(ctx=context, inputs=tuple(given[:count]), keyword_only_inputs=keywords, output=out)
             else:

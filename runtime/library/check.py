@@ -11,7 +11,8 @@ from codegen.schema.types import Alias
 from runtime.base.keys import COMPOSITE_IMPLICIT, CPU
 from runtime.base.state import LEAF
 from runtime.base.tensor import Tensor, wrap
-from runtime.call.kernel_table import backend_of, check_results, flat_tensors, resolve
+from runtime.call.facts import flat_tensors
+from runtime.call.kernel_table import backend_of, check_results, resolve
 from runtime.call.overloads import OpOverload, OpOverloadPacket
 from runtime.library.custom import CustomOpDef, memory_of
 

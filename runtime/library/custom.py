@@ -15,7 +15,8 @@ from runtime.base.tags import Tag, as_tags
 from runtime.base.tensor import Tensor
 from runtime.call import registered
 from runtime.call.dispatch import Operator
-from runtime.call.kernel_table import TensorKernel, flat_tensors
+from runtime.call.facts import flat_tensors
+from runtime.call.kernel_table import TensorKernel
 from runtime.call.overloads import OpOverload, overload_of
 from runtime.graph import views
 from runtime.library.autograd import AutogradFormula

@@ -10,7 +10,8 @@ from runtime.base.keys import AUTOGRAD, COMPOSITE_EXPLICIT, KEYS, DispatchKeySet
 from runtime.base.tags import Tag
 from runtime.call import registered
 from runtime.call.dispatch import Operator
-from runtime.call.kernel_table import Kernel, autograd_kernel, backend_of, is_fallthrough, resolve
+from runtime.call.kernel_stacks import Kernel
+from runtime.call.kernel_table import autograd_kernel, backend_of, is_fallthrough, resolve
 from runtime.call.overloads import OpOverload, overload_of
 from runtime.library.autograd import AutogradFormula
 from runtime.library.custom import CustomOpDef, DeviceTypes, check_differentiable, find_definition

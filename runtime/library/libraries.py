@@ -20,7 +20,8 @@ from runtime.base.tags import Tag, as_tags
 from runtime.call import registered
 from runtime.call.binding import full_signature
 from runtime.call.dispatch import Operator
-from runtime.call.kernel_table import Kernel, TensorKernel, fallbacks
+from runtime.call.kernel_stacks import Kernel
+from runtime.call.kernel_table import TensorKernel, fallbacks
 from runtime.call.overloads import FallbackKernel, OpOverload
 
 _KINDS = ("DEF", "IMPL", "FRAGMENT")

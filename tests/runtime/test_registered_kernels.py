@@ -17,7 +17,8 @@ from generated.registry import OPERATORS
 from runtime.autograd import forward_ad
 from runtime.base.tensor import Tensor
 from runtime.call.dispatch import Operator
-from runtime.call.kernel_table import TensorKernel, flat_tensors, resolve
+from runtime.call.facts import flat_tensors
+from runtime.call.kernel_table import TensorKernel, resolve
 from runtime.graph import forward
 from runtime.library import _scoped_library
 from runtime.load.registry import OperatorInfo

@@ -97,5 +97,5 @@ def _inplace(level: VmapLevel, operator: Operator, values: list[Any]) -> Tensor:
         # The value that is about to be overwritten may be needed for the gradient.
         values = [ops.clone(target), *values[1:]]
     result = call(operator, values)
-    operator._check_fits(result._array, target)
+    operator.check_fits(result._array, target)
     return ops.copy_(target, result)

@@ -81,8 +81,10 @@ def _promote(operator: Operator, values: list[Any], given: list[Any], written: i
 
     An element without dimensions counts less than one with some, and in the batch both have some.
     """
-    wanted = common_dtype([values[position] for position in operator._promoted if values[position] is not None])
-    for position in operator._promoted:
+    wanted = common_dtype(
+        [values[position] for position in operator.promoted_positions if values[position] is not None]
+    )
+    for position in operator.promoted_positions:
         tensor = given[position]
         if isinstance(tensor, Tensor) and tensor._array.dtype is not wanted and position != written:
             given[position] = ops._to_copy(tensor, dtype=from_numpy(wanted))
@@ -272,4 +274,4 @@ def undefined(level: VmapLevel, operator: Operator, values: list[Any]) -> Any:
 
 def traced(level: VmapLevel, operator: Operator, values: list[Any]) -> Any:
     """By the operators that a composite operator is made of, though it has a derivative of its own."""
-    return operator._call_composite(operator.kernels["CompositeExplicitAutograd"], values)
+    return operator.call_composite(operator.kernels["CompositeExplicitAutograd"], values)

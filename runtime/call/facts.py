@@ -1,0 +1,310 @@
+"""What is known of an operator: the facts that were generated, and what follows from them and the schema.
+
+How a call runs is not here: `general.py` has the general path, `inplace.py` and `out.py` the variants, `promote.py` and
+`results.py` what is done to arguments and results.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal
+
+from runtime.base import composites
+from runtime.base.half import in_float32 as in_float32_whole
+from runtime.base.keys import COMPOSITE_IMPLICIT, COMPOSITES, CPU
+from runtime.base.tensor import Tensor
+from runtime.base.types import named_result
+from runtime.call.kernel_stacks import KernelTable
+
+if TYPE_CHECKING:
+    from runtime.call.binding import Signature
+
+no_names: Mapping[str, str] = {}
+
+
+class OperatorFacts:
+    """One overload of an operator.
+
+    Args:
+        schema: its text, as in native_functions.yaml.
+        function: the generated callable, whose straight way declines into this object.
+        kernels: functions by dispatch key: on arrays for a backend, on Tensors for the composite keys.
+        dtypes: the kinds of element types that the operator takes, the arguments that are looked at where no promotion
+            decides (None: all Tensors), and the class of the error for others; None where it takes all.
+        promotion: how dtypes are brought together, and the arguments that take part (None: all Tensors).
+        record: what follows `record_` in the name of the function that makes the Node of a call; None where there is
+            no derivative.
+        record_inplace: the same for a call in place, where that has formulas of its own.
+        differentiable: names of the arguments that have a derivative.
+        jvp: the forward-mode rule.
+        unimplemented: the arguments whose derivative is not implemented, and what it would be of.
+        factors: groups of arguments that make the result zero where they are.
+        view: "single" or "multi" where results share memory with the first aliased argument.
+        saves_self: whether the derivative needs `self`, so that an in-place variant keeps a copy.
+        never_differentiable: results have no gradient, and that is no mistake.
+        numbers: the Scalars that become elements where the dtype is one of integers, and whether they wrap around.
+        in_float32: half precision is computed in float32, and results are rounded once.
+        batching: the rule by which vmap batches its calls, and the positions of Tensors and of dimensions.
+        layout: how results of its kernels lie in memory (a function of `runtime.base.layouts`), the positions of the
+            arguments by which they do, and the results that follow it; None where the kernel decides.
+        exclusive: what is written may lie in the memory of no argument, not even in the same places.
+        out_dtype: which dtypes `out=` may have: any that the result can be cast to, that of the result, or any, in
+            which the operator computes then.
+
+    Kernels that are registered at run time stand in `table`, which is None as long as there are none.
+    """
+
+    namespace = "aten"
+    table: KernelTable | None = None
+    # What runtime.library keeps here: how the operator is called in a batch, what its results look like, its marks.
+    vmap_rule: Callable[..., Any] | None = None
+    fake: Callable[..., Any] | None = None
+    tags: tuple[Any, ...] = ()
+
+    def __init__(
+        self,
+        schema: str,
+        function: Callable[..., Any],
+        kernels: dict[str, Callable[..., Any]],
+        promotion: tuple[str, tuple[str, ...] | None] | None = None,
+        dtypes: tuple[tuple[str, ...], tuple[str, ...] | None, str] | None = None,
+        record: str | None = None,
+        record_inplace: str | None = None,
+        differentiable: tuple[str, ...] = (),
+        jvp: Callable[..., Any] | None = None,
+        unimplemented: Mapping[str, str] = no_names,
+        factors: tuple[tuple[str, ...], ...] = (),
+        view: Literal["single", "multi"] | None = None,
+        saves_self: bool = False,
+        never_differentiable: bool = False,
+        numbers: tuple[tuple[str, bool], ...] = (),
+        in_float32: bool = False,
+        batching: tuple[str, tuple[int, ...], tuple[int, ...]] | None = None,
+        layout: tuple[str, tuple[int, ...], tuple[int, ...]] | None = None,
+        exclusive: bool = False,
+        out_dtype: Literal["cast", "exact", "given"] = "exact",
+    ) -> None:
+        self.schema = schema
+        self.function = function
+        self.symbol = function.__name__
+        if in_float32:
+            kernels = {k: in_float32_whole(f) if k in COMPOSITES else f for k, f in kernels.items()}
+        self.kernels = self.built_in = kernels
+        self.promotion = promotion
+        self.dtypes = dtypes
+        self.recorder = record
+        self.inplace_recorder = record_inplace or record
+        self.differentiable = differentiable
+        self.jvp = jvp
+        self.unimplemented = unimplemented
+        self.factors = factors
+        self.view = view
+        self.saves_self = saves_self
+        self.never_differentiable = never_differentiable
+        self.numbers = numbers
+        self.in_float32 = in_float32
+        self.batching = batching
+        self.layout = layout
+        self.exclusive = exclusive
+        self.out_dtype = out_dtype
+        self.set_traced()
+
+    def set_traced(self) -> None:
+        """Work out whether the operator is traced through, with the kernels that it has now."""
+        self.traced = self._traced()
+        # What generated code calls for an operator that is traced through; see `base.composites`.
+        self.composite: Callable[..., Any] | None = None
+        if self.traced is not None:
+            composites.add(self)
+
+    def _traced(self) -> Callable[..., Any] | None:
+        """The CompositeImplicitAutograd function, where no kernel comes before it."""
+        before = (CPU, *COMPOSITES[:-1])
+        return None if any(key in self.kernels for key in before) else self.kernels.get(COMPOSITE_IMPLICIT)
+
+    @cached_property
+    def record(self) -> Callable[..., None] | None:
+        """Makes the Node of a call."""
+        return self._record_function(self.recorder)
+
+    @cached_property
+    def record_inplace(self) -> Callable[..., None] | None:
+        """Makes the Node of a call in place."""
+        return self._record_function(self.inplace_recorder)
+
+    def _record_function(self, name: str | None) -> Callable[..., None] | None:
+        if name is None:
+            return None
+        found: Callable[..., None] = getattr(self.function.__globals__["nodes"], f"record_{name}")
+        return found
+
+    @cached_property
+    def name(self) -> str:
+        """`add.Tensor`."""
+        return self.schema.partition("(")[0]
+
+    @cached_property
+    def qualified_name(self) -> str:
+        """`aten::add.Tensor`."""
+        return f"{self.namespace}::{self.name.removeprefix(f'{self.namespace}::')}"
+
+    @property
+    def has_derivative(self) -> bool:
+        """Whether calls are recorded here, and not by the operators that kernels are made of."""
+        return self.recorder is not None or (self.namespace == "aten" and COMPOSITE_IMPLICIT not in self.built_in)
+
+    @cached_property
+    def signature(self) -> Signature:
+        """The schema, ready for binding arguments."""
+        # Here and not above: what reads schemas takes long to import, and the straight way does not need it.
+        from runtime.call.binding import signature_of
+
+        return signature_of(self.schema)
+
+    @cached_property
+    def names(self) -> list[str]:
+        """The names of the arguments in the schema."""
+        return [parameter.name for parameter in self.signature.parameters]
+
+    @cached_property
+    def spelled(self) -> list[str]:
+        """The names of the arguments as parameters of Python functions."""
+        return [parameter.spelled for parameter in self.signature.parameters]
+
+    @cached_property
+    def kernel_positions(self) -> list[int]:
+        """Positions of the arguments that kernels on arrays take."""
+        return [i for i, argument in enumerate(self.signature.schema.arguments) if not argument.is_placement]
+
+    @cached_property
+    def differentiable_positions(self) -> list[int]:
+        """Positions of the arguments that have a derivative."""
+        return [i for i, name in enumerate(self.names) if name in self.differentiable]
+
+    @cached_property
+    def tangent_positions(self) -> list[int]:
+        """The arguments whose tangents matter: the differentiable ones; all, where their absence is a mistake."""
+        if self.record is not None or self.jvp is not None or self.never_differentiable:
+            return self.differentiable_positions
+        return self.tensor_positions
+
+    @cached_property
+    def factor_positions(self) -> list[list[int]]:
+        """`factors` as positions."""
+        names = [argument.name for argument in self.signature.schema.arguments]
+        return [[names.index(name) for name in group] for group in self.factors]
+
+    @cached_property
+    def tensor_positions(self) -> list[int]:
+        """Positions of the Tensors and of the lists of them."""
+        return [i for i, parameter in enumerate(self.signature.parameters) if parameter.type.startswith("Tensor")]
+
+    @cached_property
+    def written_positions(self) -> Sequence[int]:
+        """As `differentiable_positions`, for the in-place variant: all, where it has formulas of its own, or none."""
+        if self.record is None or self.record_inplace is not self.record:
+            return range(len(self.names))
+        return self.differentiable_positions
+
+    @cached_property
+    def promoted_positions(self) -> list[int]:
+        """Positions of the Tensors and Scalars whose dtypes are brought together."""
+        assert self.promotion is not None
+        named = self.promotion[1]
+        found = []
+        for i, parameter in enumerate(self.signature.parameters):
+            if named is not None and parameter.name not in named:
+                continue
+            if parameter.type.startswith(("Tensor", "Scalar")):
+                found.append(i)
+        return found
+
+    @cached_property
+    def limited_positions(self) -> list[int]:
+        """Positions of the Tensors whose element types decide whether the call is taken."""
+        assert self.dtypes is not None
+        named = self.dtypes[1]
+        return [i for i in self.tensor_positions if named is None or self.names[i].removesuffix("_") in named]
+
+    @cached_property
+    def dtype_position(self) -> int | None:
+        """The position of an argument `dtype`, to which Tensors are brought first."""
+        return self.names.index("dtype") if "dtype" in self.names else None
+
+    @cached_property
+    def number_positions(self) -> list[tuple[int, bool]]:
+        """`numbers` as positions."""
+        return [(self.names.index(name), wraps) for name, wraps in self.numbers]
+
+    @cached_property
+    def result_type(self) -> Callable[[Sequence[Any]], Any]:
+        """Makes the result of several outputs: a tuple, with names where the schema names them."""
+        names = [result.name for result in self.signature.schema.returns]
+        known = [name for name in names if name is not None]
+        return named_result(self.signature.name, tuple(known)) if known and len(known) == len(names) else tuple
+
+    @cached_property
+    def factory_positions(self) -> tuple[int | None, int | None]:
+        """Positions of `dtype` and of the Tensor it defaults to the dtype of, in a factory operator."""
+        if not self.signature.schema.is_factory:
+            return None, None
+        first = self.signature.parameters[0].type == "Tensor"
+        return self.names.index("dtype"), 0 if first else None
+
+    @cached_property
+    def base_position(self) -> int:
+        """The position of what results of a view operator are views of."""
+        arguments = self.signature.schema.arguments
+        return next(i for i, argument in enumerate(arguments) if argument.alias is not None)
+
+    @cached_property
+    def result_count(self) -> int | None:
+        """How many results there are; None for a list of them."""
+        returns = self.signature.schema.returns
+        listed = len(returns) == 1 and str(returns[0].type).startswith("Tensor") and "[" in str(returns[0].type)
+        return None if listed else len(returns)
+
+    if TYPE_CHECKING:  # `Operator` can be called
+
+        def __call__(self, /, *args: Any, **kwargs: Any) -> Any: ...
+
+    def results(self, tensors: Sequence[Tensor | None]) -> Any:
+        """Several outputs as callers get them."""
+        return self.result_type(tensors)
+
+    def keywords(self, values: Sequence[Any]) -> dict[str, Any]:
+        """The values of keyword-only arguments, under their names in Python functions."""
+        positional = self.signature.positional
+        return dict(zip(self.spelled[positional:], values[positional:], strict=True))
+
+    def by_name(self, args: Sequence[Any]) -> dict[str, Any]:
+        """The values of keyword-only arguments, under the schema's names; those at the end may be missing."""
+        positional = self.signature.positional
+        return dict(zip(self.names[positional:], args[positional:], strict=False))
+
+    def __repr__(self) -> str:
+        return f"<Operator '{self.schema}'>"
+
+
+def tensors_at(values: Sequence[Any], positions: Sequence[int]) -> list[Tensor]:
+    """The Tensors at some positions, and in lists that stand there."""
+    found = []
+    for i in positions:
+        value = values[i]
+        if isinstance(value, Tensor):
+            found.append(value)
+        elif isinstance(value, list):
+            found += [item for item in value if isinstance(item, Tensor)]
+    return found
+
+
+def flat_tensors(values: Sequence[Any]) -> list[Tensor]:
+    """The Tensors among values and in lists among them."""
+    found: list[Tensor] = []
+    for value in values:
+        if isinstance(value, Tensor):
+            found.append(value)
+        elif isinstance(value, list | tuple):
+            found += flat_tensors(value)
+    return found

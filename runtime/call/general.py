@@ -1,0 +1,204 @@
+"""The general path of a call, for built-in and registered kernels: choose, compute, record, carry tangents."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from runtime.base.keys import COMPOSITE_IMPLICIT, ZERO
+from runtime.base.modes import Variant, everywhere, grad_mode, interest, tell_recorded
+from runtime.base.tensor import Tensor, wrap
+from runtime.call import kernel_table
+from runtime.call.facts import tensors_at
+from runtime.call.inference import untrack
+from runtime.call.kernel_stacks import Kernel
+from runtime.call.kernel_table import ArrayKernel, backend_of
+from runtime.call.results import as_results
+from runtime.graph import forward, views, zero_tensors
+from runtime.graph.linear import edge_of
+from runtime.graph.node import Node, next_sequence_nr
+
+if TYPE_CHECKING:
+    from runtime.call.dispatch import Operator
+
+
+def call(operator: Operator, /, *args: Any, **kwargs: Any) -> Any:
+    """Call the operator with every rule applied.
+
+    Raises:
+        TypeError: the arguments do not fit the schema.
+    """
+    if grad_mode.inference and only_inference_is_unusual(operator) and (copy := operator.inference_copy) is not None:
+        try:
+            out = copy(*args, **kwargs)
+        except TypeError:  # arguments under other names, or wrong ones; the general path says so
+            return call_bound(operator, operator.signature.bind(args, kwargs))
+        if operator.view is None:
+            untrack(out)
+        return out
+    return call_bound(operator, operator.signature.bind(args, kwargs))
+
+
+def call_bound(operator: Operator, values: list[Any]) -> Any:
+    """Call the operator with the values that `signature.bind` gave."""
+    if interest.around:
+        return handled(operator, "call", values, partial(call_values, operator))
+    return call_values(operator, values)
+
+
+def only_inference_is_unusual(operator: Operator) -> bool:
+    """Whether calls are on the general path only because this thread is in inference mode."""
+    return operator.table is None and operator.traced is None and not interest.around and not forward.active()
+
+
+def handled(operator: Operator, variant: Variant, values: list[Any], perform: Callable[[list[Any]], Any]) -> Any:
+    """`perform(values)` with the handlers of this thread around it."""
+    *outer, last = interest.around
+    proceed = perform
+    for handler in outer:
+        proceed = partial(handler, operator, variant, proceed=proceed)
+    return last(operator, variant, values, proceed)
+
+
+def call_values(operator: Operator, values: list[Any]) -> Any:
+    """The call itself, inside of the handlers."""
+    backend = backend_of(values)
+    if backend == ZERO:
+        return _call_with_zeros(operator, values)
+    if operator.table is not None:
+        before = kernel_table.autograd_kernel(operator, backend)
+        if before is not None:
+            if kernel_table.is_fallthrough(before):
+                before = choose(operator, backend)[1]
+            return before.run(operator, values)
+    return call_below_autograd(operator, values, backend)
+
+
+def _call_with_zeros(operator: Operator, values: list[Any]) -> Any:
+    """A call that has zeros of forward mode among its arguments."""
+    numbers = [zero_tensors.as_numbers(value) for value in values]
+    key, kernel = choose(operator, backend_of(numbers))
+    if key == COMPOSITE_IMPLICIT:
+        return kernel.run(operator, list(values))
+    if any(all(zero_tensors.is_zeros(values[i]) for i in group) for group in operator.factor_positions):
+        out = compute(operator, kernel, numbers)
+        return zero_tensors.like(out) if isinstance(out, Tensor) else type(out)([*map(zero_tensors.like, out)])
+    return call_values(operator, numbers)
+
+
+def call_below_autograd(operator: Operator, values: list[Any], backend: str) -> Any:
+    """The whole of a call that has no kernel for autograd: choose the kernel, compute, record, carry tangents."""
+    key, kernel = choose(operator, backend)
+    if key == COMPOSITE_IMPLICIT:
+        return kernel.run(operator, values)
+    if not operator.has_derivative:
+        out = kernel.run(operator, values)
+        if grad_mode.enabled:
+            kernel_table.mark_underived(operator, out, values)
+        return out
+    out = compute(operator, kernel, values)
+    if grad_mode.enabled:
+        _record(operator, out, values)
+    if forward.active():
+        forward.apply(operator, out, values)  # after recording: formulas use the results with their history
+    return out
+
+
+def choose(operator: Operator, backend: str) -> tuple[str, Kernel]:
+    """The kernel that calls with arguments of a backend take, and the key it stands under.
+
+    Raises:
+        NotImplementedError: there is none.
+    """
+    found = kernel_table.resolve(operator, backend)
+    if found is None:
+        raise kernel_table.no_kernel(operator, backend)
+    return found
+
+
+def compute(operator: Operator, kernel: Kernel, values: list[Any]) -> Any:
+    """The results of a kernel, without history and tangents, in the form in which they can be given both."""
+    if type(kernel) is ArrayKernel:
+        out = kernel.run(operator, values)
+        if operator.view is not None:
+            return views.views_of(out, values[operator.base_position], operator.view)
+        if grad_mode.inference:
+            untrack(out)
+        return out
+    with forward.suspended():
+        enabled, grad_mode.enabled = grad_mode.enabled, False
+        try:
+            out = kernel.run(operator, values)
+        finally:
+            grad_mode.enabled = enabled
+        return as_results(operator, out, values)
+
+
+def _record(operator: Operator, out: Any, values: Sequence[Any]) -> None:
+    if operator.record is not None:
+        if any(tensor._edge is not None for tensor in tensors_at(values, operator.differentiable_positions)):
+            operator.record(out, *values)
+            if interest.recorded or everywhere.recorded:
+                show_recorded(out)
+    elif not operator.never_differentiable and any(
+        tensor._edge is not None for tensor in tensors_at(values, operator.tensor_positions)
+    ):
+        undifferentiable(operator, out)
+
+
+def undifferentiable(operator: Operator, out: Any) -> None:
+    """Results of an operator with no derivative say so when a gradient reaches them."""
+    if not grad_mode.enabled:
+        return
+    for tensor in out if isinstance(out, list | tuple) else (out,):
+        if isinstance(tensor, Tensor) and tensor._array.dtype.kind in "fcV":
+            tensor._edge = NotDifferentiable(operator.name, tensor)
+
+
+def show_recorded(out: Any) -> None:
+    """Show the Node of results, just recorded, to those who asked."""
+    for tensor in out if isinstance(out, list | tuple) else (out,):
+        if isinstance(tensor, Tensor) and not tensor.is_leaf:
+            tell_recorded(tensor._node_and_output()[0])
+            return
+
+
+class NotDifferentiable(Node):
+    """Stands behind the result of an operator that has no derivative: raises when a gradient arrives."""
+
+    __slots__ = ("operator",)
+    num_outputs = 1
+
+    def __init__(self, operator: str, tensor: Tensor) -> None:
+        self.operator = operator
+        self.edges = ()
+        self.shape = tensor._array.shape
+        self.dtype = tensor._array.dtype
+        self.sequence_nr = next_sequence_nr()
+        self._extra = None
+
+    def apply(self, grad: Tensor) -> tuple[Tensor | None, ...]:
+        """Raise: there is no derivative to apply."""
+        raise NotImplementedError(
+            f"the derivative of '{self.operator}' is not implemented: derivatives.yaml has no entry for it"
+        )
+
+
+class Constant(Node):
+    """Stands behind a Tensor that an operator without derivatives has overwritten: all gradients are zero."""
+
+    __slots__ = ("_shapes",)
+    num_outputs = 1
+
+    def __init__(self, written: Tensor, inputs: Sequence[Tensor]) -> None:
+        inputs = [tensor for tensor in inputs if tensor._edge is not None]
+        edges = tuple([edge_of(tensor) for tensor in inputs])
+        super().__init__(edges, written._array.shape, written._array.dtype)
+        self._shapes = [(tensor._array.shape, tensor._array.dtype) for tensor in inputs]
+
+    def apply(self, grad: Tensor) -> tuple[Tensor | None, ...]:
+        """Zeros for each input."""
+        return tuple([wrap(np.zeros(shape, dtype)) for shape, dtype in self._shapes])

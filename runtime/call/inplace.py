@@ -1,0 +1,214 @@
+"""In-place variants: a result written over its first argument, and what that does to histories and tangents."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from runtime import ops
+from runtime.base import modes
+from runtime.base.dtypes import from_numpy
+from runtime.base.half import is_half
+from runtime.base.keys import CPU
+from runtime.base.modes import everywhere, grad_mode, interest, plain_types
+from runtime.base.sharing import shares
+from runtime.base.state import UNTRACKED
+from runtime.base.tensor import Tensor, wrap
+from runtime.call.facts import tensors_at
+from runtime.call.general import (
+    Constant,
+    NotDifferentiable,
+    call_values,
+    choose,
+    compute,
+    handled,
+    only_inference_is_unusual,
+    show_recorded,
+)
+from runtime.call.guards import real_numbers
+from runtime.call.kernel_table import backend_of, call_composite
+from runtime.call.promote import check_castable, promoted_dtype_of
+from runtime.graph import forward, views, zero_tensors
+from runtime.graph.node import Node
+
+if TYPE_CHECKING:
+    from runtime.call.dispatch import Operator
+
+# Kinds of promotion whose dtype is that of the result.
+_PROMOTED_RESULTS = frozenset(("default", "int_to_float", "bool_to_int"))
+# Operators that write the same value to all elements, so that some of those may be one in memory.
+_ONE_VALUE = frozenset(("fill", "zero"))
+
+
+def write_inplace(operator: Operator, *args: Any) -> Tensor:
+    """`self` overwritten with the result, as `add_` does; a view operator such as `t_` makes `self` the view.
+
+    Raises:
+        RuntimeError: the result does not fit into `self` by shape or dtype, or `self` must not be written.
+    """
+    if not grad_mode.enabled and _writes_plainly(operator, args):
+        return args[0]  # type: ignore[no-any-return]
+    values = operator.signature.bind(args[: operator.signature.positional], operator.by_name(args))
+    perform = partial(_write if operator.view is None else _become_view, operator)
+    return handled(operator, "inplace", values, perform) if interest.around else perform(values)
+
+
+def _write(operator: Operator, values: list[Any]) -> Tensor:
+    target: Tensor = values[0]
+    zero_tensors.make_numbers(target)
+    values = [target, *map(zero_tensors.as_numbers, values[1:])]
+    # Composite operators do not say in which arguments they are differentiable: all Tensors may be.
+    positions = range(len(values)) if operator.traced is not None else operator.written_positions
+    needs_grad = (
+        grad_mode.enabled
+        and target._array.dtype.kind not in "biu"
+        and any(t._edge is not None for t in tensors_at(values, positions))
+    )
+    views.check_inplace(target, needs_grad, operator.signature.name in _ONE_VALUE)
+    views.check_partial_overlap(target, tensors_at(values, range(1, len(values))), operator.exclusive)
+    if operator.promotion is not None and operator.promotion[0] in _PROMOTED_RESULTS:
+        check_castable(operator, promoted_dtype_of(operator, values), target)
+    if operator.traced is not None:
+        before = _snapshot(target) if needs_grad else target
+        result = call_composite(operator, operator.traced, [before, *values[1:]])
+        check_fits(operator, result._array, target)
+        written = ops.copy_(target, result)
+        if needs_grad and written._edge is None:
+            views.rebase_history(target, Constant(written, [before, *tensors_at(values, range(1, len(values)))]))
+        return written
+    result = compute(operator, choose(operator, backend_of(values))[1], values)._array
+    check_fits(operator, result, target)
+    carried = forward.active() and (forward.carried(operator, values) or forward.any_tangent([target]))
+    others = values[1:]
+    before = written = target
+    if needs_grad or carried:
+        before = _snapshot(target) if operator.saves_self else _alias(target)
+    if carried:
+        if before._extra is None:
+            forward.copy_tangents(target, before)
+        others = [_unshared(value, target) for value in others]
+    np.copyto(target._array, result, casting="unsafe")
+    views.bump_version(target)
+    if needs_grad or carried:
+        written = _alias(target)
+        written._edge = None
+    if needs_grad:
+        _record_write(operator, target, written, before, values)
+    if carried:
+        forward.apply(operator, written, [before, *others], operator.record_inplace)
+        forward.overwrite(target, written)
+    return target
+
+
+def _become_view(operator: Operator, values: list[Any]) -> Tensor:
+    """Let `self` be the view of itself, over the same memory; that counts as a write."""
+    target: Tensor = values[0]
+    needs_grad = grad_mode.enabled and target._edge is not None and target._array.dtype.kind not in "biu"
+    views.check_inplace(target, needs_grad, one_value=True)
+    before = _alias(target)
+    forward.share_tangents(target, before)
+    out = call_values(operator, [before, *values[1:]])
+    views.become(target, out, needs_grad)
+    forward.share_tangents(out, target)
+    return target
+
+
+def _record_write(operator: Operator, target: Tensor, written: Tensor, before: Tensor, values: Sequence[Any]) -> None:
+    """Give `target`, just written, its new history; `before` has the old one, and `written` gets the new Node."""
+    tensors = tensors_at(values, range(1, len(values)))
+    if operator.record_inplace is not None:
+        shared = target._writes
+        assert shared is not None
+        # Arguments over the memory that was just written are saved as they were before: using them must fail.
+        overwritten = [tensor for tensor in tensors if tensor._writes is shared]
+        for tensor in overwritten:
+            tensor._writes = [shared[0] - 1]
+        try:
+            operator.record_inplace(written, before, *values[1:])
+        finally:
+            for tensor in overwritten:
+                tensor._writes = shared
+    elif operator.never_differentiable:
+        written._edge = Constant(written, [before, *tensors])
+    else:
+        written._edge = NotDifferentiable(operator.name, written)
+    node = written._edge
+    if isinstance(node, Node):
+        if interest.recorded or everywhere.recorded:
+            show_recorded(written)
+        views.rebase_history(target, node)
+
+
+def _writes_plainly(operator: Operator, args: Sequence[Any]) -> bool:
+    """The straight way of an in-place write that nobody records, such as an optimizer's: whether it was taken."""
+    target = args[0]
+    promoted = operator.promotion is not None and operator.promotion[0] == "default"
+    plain = plain_types if grad_mode.inference and only_inference_is_unusual(operator) else modes.plain
+    if not promoted or type(target) not in plain or CPU not in operator.kernels:
+        return False
+    array = target._array
+    dtype = array.dtype
+    if dtype.kind != "f" or is_half(dtype) or target._base is not None or 0 in array.strides:
+        return False
+    if operator.dtypes is not None and ("half" if dtype.itemsize == 2 else "float") not in operator.dtypes[0]:
+        return False
+    if target._writes is UNTRACKED and not grad_mode.inference:
+        return False
+    values = [array]
+    for value in args[1:]:
+        if type(value) in plain:
+            if value._array.dtype is not dtype or value._base is target:
+                return False
+            values.append(value._array)
+        elif type(value) in real_numbers:
+            values.append(value)
+        else:
+            return False
+    try:
+        result = operator.kernels[CPU](*values)
+    except Exception:
+        return False  # the general path says what is wrong
+    if type(result) is not np.ndarray or result.dtype is not dtype or result.shape != array.shape:
+        return False
+    np.copyto(array, result)
+    views.bump_version(target)
+    return True
+
+
+def _snapshot(tensor: Tensor) -> Tensor:
+    """`tensor` as it is now, for a derivative that needs the value that is about to be overwritten."""
+    copy = wrap(tensor._array.copy())
+    copy._edge = tensor._edge
+    if forward.active():
+        forward.copy_tangents(tensor, copy)
+    return copy
+
+
+def _unshared(value: Any, target: Tensor) -> Any:
+    """An argument for the forward formula: as it was, where `target` is about to overwrite it."""
+    if isinstance(value, list):
+        return [_unshared(item, target) for item in value]
+    if not isinstance(value, Tensor):
+        return value
+    return _snapshot(value) if shares(value, target) else value
+
+
+def check_fits(operator: Operator, result: np.ndarray, target: Tensor) -> None:
+    """Refuse a result that the Tensor to be written cannot hold, by dtype or shape."""
+    check_castable(operator, from_numpy(result.dtype), target)
+    if result.shape != target._array.shape:
+        raise RuntimeError(
+            f"output with shape {list(target._array.shape)} doesn't match the broadcast shape {list(result.shape)}"
+            f"\n  schema: {operator.schema}"
+        )
+
+
+def _alias(tensor: Tensor) -> Tensor:
+    """Another Tensor over the same memory, version and history."""
+    alias = wrap(tensor._array)
+    alias._writes = tensor._writes
+    alias._edge = tensor._edge
+    return alias

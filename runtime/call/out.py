@@ -1,0 +1,111 @@
+"""Variants with `out=`: the result written into Tensors that are given."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from runtime.base.describe import describe
+from runtime.base.dtypes import from_numpy
+from runtime.base.modes import grad_mode, interest
+from runtime.base.tensor import Tensor
+from runtime.base.types import DType
+from runtime.call.facts import tensors_at
+from runtime.call.general import handled
+from runtime.call.promote import check_castable
+from runtime.graph import forward, views
+
+if TYPE_CHECKING:
+    from runtime.call.dispatch import Operator
+
+
+def write_out(operator: Operator, out: Any, *args: Any) -> Any:
+    """The result written into the given Tensors.
+
+    Raises:
+        RuntimeError: a Tensor requires grad, or the result can not be cast.
+    """
+    values = operator.signature.bind(args[: operator.signature.positional], operator.by_name(args))
+    targets = list(out) if isinstance(out, list | tuple) else [out]
+    for target in targets:
+        if not isinstance(target, Tensor):
+            raise TypeError(f"{operator.name}(): argument 'out' must be Tensor, not {describe(target)}")
+    perform = partial(_write, operator)
+    written = handled(operator, "out", [targets, *values], perform) if interest.around else perform([targets, *values])
+    return out if written is targets else written
+
+
+def _write(operator: Operator, all_values: list[Any]) -> Any:
+    targets: list[Tensor]
+    targets, *values = all_values
+    tensors = [*tensors_at(values, range(len(values))), *targets]
+    if grad_mode.enabled and any(tensor._edge is not None for tensor in tensors):
+        raise RuntimeError(
+            f"{operator.signature.name}(): functions with out=... arguments don't support automatic differentiation, "
+            "but one of the arguments requires grad."
+        )
+    if forward.active() and forward.any_tangent(tensors):
+        raise NotImplementedError(
+            f"Trying to use forward AD with {operator.signature.name}_out that does not support it because it is an "
+            "out= function"
+        )
+    if operator.out_dtype == "given":
+        values = _asked_for(operator, targets[0].dtype, values)
+    results = operator(*values[: operator.signature.positional], **operator.by_name(values))
+    results = list(results) if isinstance(results, list | tuple) else [results]
+    if len(results) != len(targets):
+        raise TypeError(f"{operator.name}(): out has {len(targets)} Tensors, the result {len(results)}")
+    # An output that a mask left out is None.
+    pairs = [(target, out._array) for target, out in zip(targets, results, strict=True) if out is not None]
+    inputs = tensors_at(values, range(len(values)))
+    for target, array in pairs:
+        views.check_tracked(target)
+        _check_out_dtype(operator, array, target)
+        if target._array.shape == array.shape:
+            views.check_overlap(target, inputs, operator.exclusive)
+    for target, array in pairs:
+        if target._array.shape != array.shape:
+            _resize(target, array)
+        np.copyto(target._array, array, casting="unsafe")
+        views.bump_version(target)
+    return targets
+
+
+def _asked_for(operator: Operator, dtype: DType, values: Sequence[Any]) -> list[Any]:
+    """The values, with the dtype of `out=` where none is given."""
+    place = operator.names.index("dtype")
+    given = values[place]
+    if given not in (None, dtype, operator.signature.parameters[place].default):
+        raise RuntimeError(
+            f"{operator.signature.name}(): dtype {given} does not match dtype of out parameter ({dtype})"
+            f"\n  schema: {operator.schema}"
+        )
+    return [*values[:place], dtype, *values[place + 1 :]]
+
+
+def _check_out_dtype(operator: Operator, result: np.ndarray, target: Tensor) -> None:
+    if operator.out_dtype == "cast":
+        check_castable(operator, from_numpy(result.dtype), target)
+    elif result.dtype is not target._array.dtype and result.dtype != target._array.dtype:
+        raise RuntimeError(
+            f"Expected out tensor to have dtype {from_numpy(result.dtype).name}, but got "
+            f"{from_numpy(target._array.dtype).name} instead\n  schema: {operator.schema}"
+        )
+
+
+def _resize(target: Tensor, array: np.ndarray) -> None:
+    """Give a Tensor that is about to be written memory of another shape."""
+    if target._array.size:
+        warnings.warn(
+            f"An output with one or more elements was resized since it had shape {list(target._array.shape)}, which "
+            f"does not match the required output shape {list(array.shape)}. This behavior is deprecated, and in a "
+            "future PyTorch release outputs will not be resized unless they have zero elements. You can explicitly "
+            "reuse an out tensor t by making it one of zero elements.",
+            UserWarning,
+            stacklevel=5,
+        )
+    target._array = np.empty_like(array, target._array.dtype)

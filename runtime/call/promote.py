@@ -1,0 +1,137 @@
+"""Arguments of kernels on arrays: dtypes that are refused, brought together or asked for, half precision, numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from runtime.base.dtypes import as_dtype, can_cast, from_numpy, get_default_dtype, promoted_dtype
+from runtime.base.half import FLOAT32, asks_dtype, computable, is_half, rounded, shared_half
+from runtime.base.tensor import Tensor, wrap
+from runtime.base.types import DType
+from runtime.call.facts import tensors_at
+from runtime.call.failures import explained
+from runtime.kernels._common import element
+
+if TYPE_CHECKING:
+    from runtime.call.dispatch import Operator
+
+
+def run_kernel(operator: Operator, kernel: Callable[..., Any], values: list[Any]) -> Any:
+    """Unwrap, promote, run a kernel on arrays.  Gives what the kernel gives."""
+    values = _with_dtype(operator, values)
+    wanted = _wanted(operator, values)
+    half = _half(operator, values, wanted) if operator.in_float32 else None
+    if half is not None:
+        values, wanted = [computable(value) for value in values], FLOAT32 if wanted is not None else None
+    if wanted is not None:
+        values = _promoted(operator, values, wanted)
+    arrays = [to_array(values[i]) for i in operator.kernel_positions]
+    try:
+        with np.errstate(all="ignore"):
+            result = kernel(*arrays)
+            return result if half is None or asks_dtype(values) else rounded(result, half)
+    except Exception as error:
+        raise explained(operator, error, values) from None
+
+
+def check_dtypes(operator: Operator, values: Sequence[Any]) -> None:
+    """Refuse Tensors of element types that the operator does not take.
+
+    Raises:
+        RuntimeError: there is one; most operators raise NotImplementedError.
+    """
+    at = operator.dtype_position
+    if at is not None and values[at] is not None:
+        _check_dtype(operator, as_dtype(values[at]))
+        return
+    for tensor in tensors_at(values, operator.limited_positions):
+        _check_dtype(operator, from_numpy(tensor._array.dtype))
+
+
+def _check_dtype(operator: Operator, found: DType) -> None:
+    assert operator.dtypes is not None
+    kinds, _, error = operator.dtypes
+    if found.kind_name not in kinds:
+        refused = RuntimeError if error == "RuntimeError" else NotImplementedError
+        raise refused(f"\"{operator.name}\" not implemented for '{found.scalar_name}'\n  schema: {operator.schema}")
+
+
+def check_castable(operator: Operator, result: DType, target: Tensor) -> None:
+    """Refuse to write a result of a dtype that cannot be cast to that of the Tensor."""
+    wanted = target.dtype
+    if result is not wanted and not can_cast(result, wanted):
+        raise RuntimeError(
+            f"result type {result.scalar_name} can't be cast to the desired output type {wanted.scalar_name}"
+            f"\n  schema: {operator.schema}"
+        )
+
+
+def _wanted(operator: Operator, values: Sequence[Any]) -> np.dtype[Any] | None:
+    """The dtype that the arguments are brought to, if the operator takes it; None where they stay as they are."""
+    if operator.promotion is None or operator.factory_positions != (None, None):
+        if operator.dtypes is not None:
+            check_dtypes(operator, values)
+        return None
+    promoted = promoted_dtype_of(operator, values)
+    if operator.dtypes is not None:
+        at = operator.dtype_position
+        _check_dtype(operator, promoted if at is None or values[at] is None else values[at])
+    return promoted.numpy
+
+
+def promoted_dtype_of(operator: Operator, values: Sequence[Any]) -> DType:
+    """The dtype that the arguments are brought to."""
+    assert operator.promotion is not None
+    return promoted_dtype(
+        operator.promotion[0], [values[i] for i in operator.promoted_positions if values[i] is not None]
+    )
+
+
+def _half(operator: Operator, values: Sequence[Any], wanted: np.dtype[Any] | None) -> np.dtype[Any] | None:
+    """The half precision that results are rounded to after they were computed in float32."""
+    if wanted is None:
+        return shared_half([tensor._array for tensor in tensors_at(values, operator.tensor_positions)])
+    return wanted if is_half(wanted) else None
+
+
+def _with_dtype(operator: Operator, values: list[Any]) -> list[Any]:
+    """The values, with the dtype that a factory takes where none is asked for."""
+    dtype_at, like_at = operator.factory_positions
+    if dtype_at is None or values[dtype_at] is not None:
+        return values
+    values = list(values)
+    if like_at is not None:
+        values[dtype_at] = from_numpy(values[like_at]._array.dtype)
+    elif operator.promotion is not None:
+        values[dtype_at] = promoted_dtype(operator.promotion[0], [values[i] for i in operator.promoted_positions])
+    else:
+        values[dtype_at] = operator.signature.parameters[dtype_at].default or get_default_dtype()
+    return values
+
+
+def _promoted(operator: Operator, values: list[Any], wanted: np.dtype[Any]) -> list[Any]:
+    converted = list(values)
+    for i in operator.promoted_positions:
+        value = values[i]
+        if isinstance(value, Tensor):
+            if value._array.dtype is not wanted:
+                converted[i] = wrap(value._array.astype(wanted))
+        elif value is not None and is_half(wanted):
+            converted[i] = element(value, wanted, wraps=True)
+    if wanted.kind in "iu":
+        for i, wraps in operator.number_positions:
+            if type(values[i]) is int:
+                converted[i] = element(values[i], wanted, wraps)
+    return converted
+
+
+def to_array(value: Any) -> Any:
+    """An argument as kernels on arrays take it."""
+    if isinstance(value, Tensor):
+        return value._array
+    if isinstance(value, list):
+        return [to_array(item) for item in value]
+    return getattr(value, "numpy", value)  # dtypes and generators carry what NumPy takes
