@@ -22,11 +22,12 @@ import numpy as np
 from runtime import ops
 from runtime.base import dtypes
 from runtime.base.array_access import ArrayAccess
+from runtime.base.array_exchange import ArrayExchange
 from runtime.base.casts import Casts
 from runtime.base.data import array_of
 from runtime.base.handles import RemovableHandle
 from runtime.base.memory import copy_with_memory
-from runtime.base.modes import grad_mode, register_plain
+from runtime.base.modes import register_plain
 from runtime.base.once import publish
 from runtime.base.sharing import share
 from runtime.base.state import LEAF, LEAF_EDGES, UNTRACKED, Extra, Leaf, Mark, TensorBase
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
 _new = object.__new__
 
 
-class Tensor(TensorBase, ArrayAccess, Casts, Transposes):
+class Tensor(TensorBase, ArrayAccess, ArrayExchange, Casts, Transposes):
     """An array of numbers that operators can be applied to and differentiated with respect to.
 
     `Tensor(2, 3)` makes one of that shape with arbitrary contents, `Tensor([1, 2])` one of the default dtype; prefer
@@ -118,39 +119,10 @@ class Tensor(TensorBase, ArrayAccess, Casts, Transposes):
             return self.item().__format__(spec)
         return object.__format__(self, spec)
 
-    # Conversion to NumPy.
-
-    def numpy(self, *, force: bool = False) -> np.ndarray[Any, Any]:
-        """The data as an array over the same memory; `force` also takes it from a Tensor that requires a gradient."""
-        if self._edge is not None and grad_mode.enabled and not force:
-            raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
-        if self._array.dtype.kind == "V":
-            raise TypeError(f"Got unsupported ScalarType {self.dtype.scalar_name}")
-        # Another array object, so that assigning to its shape does not change this Tensor.
-        view: np.ndarray[Any, Any] = self._array.view()
-        return view
-
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
-        array = self.numpy()
-        if dtype is None or np.dtype(dtype) == array.dtype:
-            return array.copy() if copy else array
-        if copy is False:
-            raise ValueError("Unable to avoid copy while creating an array as requested.")
-        return array.astype(dtype)
-
     def __array_wrap__(
         self, array: np.ndarray[Any, Any], context: object = None, return_scalar: bool = False
     ) -> Tensor:
         return wrap(np.asarray(array))
-
-    def __dlpack__(self, **options: Any) -> Any:
-        """The data as a DLPack capsule, for other array libraries."""
-        if self._edge is not None:
-            raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
-        return self._array.__dlpack__(**options)
-
-    def __dlpack_device__(self) -> tuple[int, int]:
-        return self._array.__dlpack_device__()
 
     # Copies.
 

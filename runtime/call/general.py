@@ -17,7 +17,7 @@ from runtime.call.inference import untrack
 from runtime.call.kernel_stacks import Kernel
 from runtime.call.kernel_table import ArrayKernel, backend_of
 from runtime.call.results import as_results
-from runtime.graph import forward, views, zero_tensors
+from runtime.graph import forward, jvp, views, zero_tensors
 from runtime.graph.linear import edge_of
 from runtime.graph.node import Node, next_sequence_nr
 
@@ -103,7 +103,7 @@ def call_below_autograd(operator: Operator, values: list[Any], backend: str) -> 
     if grad_mode.enabled:
         _record(operator, out, values)
     if forward.active():
-        forward.apply(operator, out, values)  # after recording: formulas use the results with their history
+        jvp.apply(operator, out, values)  # after recording: formulas use the results with their history
     return out
 
 

@@ -31,7 +31,7 @@ from runtime.call.general import (
 from runtime.call.guards import real_numbers
 from runtime.call.kernel_table import backend_of, call_composite
 from runtime.call.promote import check_castable, promoted_dtype_of
-from runtime.graph import forward, views, zero_tensors
+from runtime.graph import forward, jvp, overlap, views, zero_tensors
 from runtime.graph.node import Node
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def _write(operator: Operator, values: list[Any]) -> Tensor:
         and any(t._edge is not None for t in tensors_at(values, positions))
     )
     views.check_inplace(target, needs_grad, operator.signature.name in _ONE_VALUE)
-    views.check_partial_overlap(target, tensors_at(values, range(1, len(values))), operator.exclusive)
+    overlap.check_partial_overlap(target, tensors_at(values, range(1, len(values))), operator.exclusive)
     if operator.promotion is not None and operator.promotion[0] in _PROMOTED_RESULTS:
         check_castable(operator, promoted_dtype_of(operator, values), target)
     if operator.traced is not None:
@@ -81,7 +81,7 @@ def _write(operator: Operator, values: list[Any]) -> Tensor:
         return written
     result = compute(operator, choose(operator, backend_of(values))[1], values)._array
     check_fits(operator, result, target)
-    carried = forward.active() and (forward.carried(operator, values) or forward.any_tangent([target]))
+    carried = forward.active() and (jvp.carried(operator, values) or forward.any_tangent([target]))
     others = values[1:]
     before = written = target
     if needs_grad or carried:
@@ -98,8 +98,8 @@ def _write(operator: Operator, values: list[Any]) -> Tensor:
     if needs_grad:
         _record_write(operator, target, written, before, values)
     if carried:
-        forward.apply(operator, written, [before, *others], operator.record_inplace)
-        forward.overwrite(target, written)
+        jvp.apply(operator, written, [before, *others], operator.record_inplace)
+        jvp.overwrite(target, written)
     return target
 
 

@@ -17,7 +17,7 @@ from runtime.base.types import DType
 from runtime.call.facts import tensors_at
 from runtime.call.general import handled
 from runtime.call.promote import check_castable
-from runtime.graph import forward, views
+from runtime.graph import forward, overlap, views
 
 if TYPE_CHECKING:
     from runtime.call.dispatch import Operator
@@ -66,7 +66,7 @@ def _write(operator: Operator, all_values: list[Any]) -> Any:
         views.check_tracked(target)
         _check_out_dtype(operator, array, target)
         if target._array.shape == array.shape:
-            views.check_overlap(target, inputs, operator.exclusive)
+            overlap.check_overlap(target, inputs, operator.exclusive)
     for target, array in pairs:
         if target._array.shape != array.shape:
             _resize(target, array)

@@ -33,16 +33,14 @@ from runtime import ops
 from runtime.base import modes
 from runtime.base.once import publish
 from runtime.base.tensor import Tensor, wrap
-from runtime.graph import fit, jvp_by_transpose, views, zero_tensors
+from runtime.graph import regions, views
 from runtime.graph.linear import ArrayMap, LinearBackward, apply_linear, carriers
 from runtime.graph.node import Node, OutputEdge
 
 if TYPE_CHECKING:
-    from runtime.call.dispatch import Operator
+    pass
 
 _Result = TypeVar("_Result")
-# The tangents of the differentiable arguments: one for each, for a list of Tensors a list.
-_Given = list[Any]
 
 
 class Tangents(dict["Level", "Tensor | None"]):
@@ -86,6 +84,11 @@ _state = _State()
 
 
 # -- levels
+
+
+def open_levels() -> tuple[Level, ...]:
+    """The levels that calls of this thread take part in, the outermost first."""
+    return _state.levels
 
 
 def active() -> bool:
@@ -136,7 +139,7 @@ def suspended() -> Iterator[None]:
         _state.levels = levels
 
 
-def _outside(number: int, function: Callable[..., _Result], *args: Any) -> _Result:
+def outside(number: int, function: Callable[..., _Result], *args: Any) -> _Result:
     """Call `function` with only those levels open that are outside of level `number`."""
     levels, running = _state.levels, _state.running
     _state.levels, _state.running = levels[:number], levels[number]
@@ -157,9 +160,9 @@ def tangent_of(tensor: Tensor, level: int | None = None) -> Tensor | None:
         level: the number of an open level; by default that whose formula is being computed, else the innermost.
     """
     if level is not None:
-        return _lookup(tensor, _state.levels[level])
+        return tangent_at(tensor, _state.levels[level])
     found = _state.running or (_state.levels[-1] if _state.levels else None)
-    return None if found is None else _lookup(tensor, found)
+    return None if found is None else tangent_at(tensor, found)
 
 
 def set_tangent(tensor: Tensor, tangent: Tensor | None, level: int) -> None:
@@ -171,15 +174,15 @@ def set_tangent(tensor: Tensor, tangent: Tensor | None, level: int) -> None:
             even if what `tensor` is a view of has one.
         level: the number of an open level.
     """
-    _outside(level, _carry, tensor, tangent, _state.levels[level])
+    outside(level, carry, tensor, tangent, _state.levels[level])
 
 
 def map_tangents(source: Tensor, target: Tensor, function: Callable[[Tensor], Tensor]) -> None:
     """Let `target` carry `function` of the tangents of `source`, in all levels."""
     for number, level in enumerate(_state.levels):
-        tangent = _lookup(source, level)
+        tangent = tangent_at(source, level)
         if tangent is not None:
-            level.put(_tangents(target), _outside(number, function, tangent))
+            level.put(tangents_of(target), outside(number, function, tangent))
 
 
 def share_tangents(source: Tensor, target: Tensor) -> None:
@@ -192,36 +195,40 @@ def copy_tangents(source: Tensor, target: Tensor) -> None:
     map_tangents(source, target, lambda tangent: tangent.clone())
 
 
-def _carry(tensor: Tensor, tangent: Tensor | None, level: Level) -> None:
+def carry(tensor: Tensor, tangent: Tensor | None, level: Level) -> None:
+    """Let a Tensor carry a tangent, in memory that is laid out as its own."""
     if tangent is not None and not tangent._opaque and not _same_layout(tensor._array, tangent._array):
-        tangent = _copied(tangent, tensor)
-    level.put(_tangents(tensor), tangent)
+        tangent = copied(tangent, tensor)
+    level.put(tangents_of(tensor), tangent)
 
 
-def _tangents(tensor: Tensor) -> Tangents:
+def tangents_of(tensor: Tensor) -> Tangents:
+    """All tangents of a Tensor, made on first use."""
     extra = tensor.extra
     known = extra.tangent
     return publish(extra, "tangent", Tangents()) if known is None else known  # type: ignore[no-any-return]
 
 
-def _own(tensor: Tensor) -> Tangents | None:
+def own_tangents(tensor: Tensor) -> Tangents | None:
+    """All tangents of a Tensor but for those that its base has; None before the first."""
     return None if tensor._extra is None else tensor._extra.tangent
 
 
-def _lookup(tensor: Tensor, level: Level) -> Tensor | None:
-    own = _own(tensor)
+def tangent_at(tensor: Tensor, level: Level) -> Tensor | None:
+    """The tangent of a Tensor at a level."""
+    own = own_tangents(tensor)
     if own is not None and level in own:
         return own[level]
     base = tensor._base
     if base is None or tensor._array.dtype.kind in "biu":
         return None
-    whole = _own(base)
+    whole = own_tangents(base)
     known = None if whole is None else whole.get(level)
     if known is None:
         return None
     # The base came to have a tangent after the view was made: the part of it where the view lies.
     tangent = views.part_of(known, base._array, tensor._array)
-    level.put(_tangents(tensor), tangent)
+    level.put(tangents_of(tensor), tangent)
     return tangent
 
 
@@ -233,81 +240,11 @@ def _same_layout(array: np.ndarray, other: np.ndarray) -> bool:
     return all(size <= 1 or a in (0, b) for size, a, b in strides)
 
 
-def _copied(tangent: Tensor, like: Tensor) -> Tensor:
+def copied(tangent: Tensor, like: Tensor) -> Tensor:
     """A tangent in memory of its own that is laid out as `like` is."""
     if tangent._opaque:
         return ops.clone(tangent)
-    return ops.copy_(wrap(views.zeros_as(like._array)), tangent)
-
-
-# -- calls
-
-
-def apply(operator: Operator, out: Any, values: Sequence[Any], record: Callable[..., None] | None = None) -> None:
-    """Give the results of a call their tangents.
-
-    Args:
-        operator: what was called.
-        out: its results, recorded already if they are recorded at all.
-        values: its arguments.
-        record: makes the Node of the call, where it is not `operator.record`.
-
-    Raises:
-        NotImplementedError: a result would have a tangent, and the operator has no derivative, or none in an argument.
-    """
-    outputs: tuple[Tensor | None, ...]  # None: what a mask leaves out
-    if isinstance(out, Tensor):
-        outputs = (out,)
-    elif isinstance(out, list | tuple):
-        outputs = tuple(out)
-    else:
-        return
-    remembered = False
-    for number, level in enumerate(_state.levels):
-        given = _given(operator, values, level)
-        if given is None:
-            if operator.view is not None:
-                _leave_out(operator, outputs, values, level)
-            continue
-        if operator.unimplemented:
-            _check_implemented(operator, given)
-        if not remembered:
-            _remember(outputs)
-            remembered = True
-        _outside(number, _propagate, operator, out, outputs, values, given, level, record or operator.record)
-
-
-def apply_function(
-    inputs: Sequence[Any],
-    outputs: Sequence[Any],
-    jvp: Callable[[list[Tensor | None]], Sequence[Tensor | None]],
-    written: set[int],
-) -> None:
-    """Give the results of a custom Function their tangents, by its own rule.
-
-    Args:
-        inputs: what it was called with.
-        outputs: its results, recorded already if they are recorded at all.
-        jvp: the tangents of the results from those of the inputs; those of what was written are written by it.
-        written: the identities of the inputs that the Function wrote in place.
-    """
-    for number, level in enumerate(_state.levels):
-        given = [_lookup(value, level) if isinstance(value, Tensor) else None for value in inputs]
-        if all(tangent is None for tangent in given):
-            continue
-        _remember([out for out in outputs if isinstance(out, Tensor)])
-        taken = {id(tangent) for tangent in given}
-        for out, tangent in zip(outputs, _outside(number, jvp, given), strict=True):
-            if not isinstance(out, Tensor) or tangent is None:
-                continue
-            if id(out) in written:
-                if _lookup(out, level) is not tangent:
-                    _outside(number, _overwrite, out, tangent, level)
-                continue
-            if out._base is None and (id(tangent) in taken or tangent._base is not None):
-                tangent = _outside(number, _copied, tangent, out)
-            taken.add(id(tangent))
-            _outside(number, _carry, out, tangent, level)
+    return ops.copy_(wrap(regions.zeros_as(like._array)), tangent)
 
 
 def check_size(tensor: Tensor, tangent: Tensor) -> None:
@@ -335,175 +272,15 @@ def lies_alike(view: Tensor, tensor: Tensor, part: Tensor, tangent: Tensor) -> b
     return starts[0] - starts[1] == starts[2] - starts[3] and _same_layout(arrays[0], arrays[2])
 
 
-def carried(operator: Operator, values: Sequence[Any]) -> bool:
-    """Whether an argument of a call carries a tangent that its results would have to carry on."""
-    return any(_given(operator, values, level) is not None for level in _state.levels)
-
-
 def any_tangent(tensors: Sequence[Tensor]) -> bool:
     """Whether one of the Tensors carries a tangent."""
-    return any(_lookup(tensor, level) is not None for level in _state.levels for tensor in tensors)
-
-
-def _given(operator: Operator, values: Sequence[Any], level: Level) -> _Given | None:
-    """The tangents of the differentiable arguments, None for those without; None where no argument has one."""
-    given: _Given = []
-    found = False
-    for position in operator.tangent_positions:
-        value = values[position]
-        if isinstance(value, list | tuple):
-            item: Any = [_lookup(each, level) if isinstance(each, Tensor) else None for each in value]
-            found = found or any(tangent is not None for tangent in item)
-        else:
-            item = _lookup(value, level) if isinstance(value, Tensor) else None
-            found = found or item is not None
-        given.append(item)
-    return given if found else None
-
-
-def _flat(item: Any) -> Sequence[Tensor | None]:
-    return item if isinstance(item, list) else (item,)
-
-
-def _check_implemented(operator: Operator, given: _Given) -> None:
-    for position, item in zip(operator.tangent_positions, given, strict=True):
-        name = operator.signature.schema.arguments[position].name
-        if name in operator.unimplemented and any(tangent is not None for tangent in _flat(item)):
-            raise NotImplementedError(
-                f"Trying to use forward AD with {operator.name} that does not support it because it has not been "
-                f"implemented yet: the derivative of '{operator.unimplemented[name]}' for '{name}' is not implemented\n"
-                f"  schema: {operator.schema}"
-            )
-
-
-def _leave_out(operator: Operator, outputs: Sequence[Tensor | None], values: Sequence[Any], level: Level) -> None:
-    """A view of what has no tangent although its base has one has none either."""
-    own = _own(values[operator.base_position])
-    if own is not None and level in own:
-        for tensor in outputs:
-            if tensor is not None:
-                level.put(_tangents(tensor), None)
-
-
-def _propagate(
-    operator: Operator,
-    out: Any,
-    outputs: Sequence[Tensor | None],
-    values: Sequence[Any],
-    given: _Given,
-    level: Level,
-    record: Callable[..., None] | None,
-) -> None:
-    results = _results(operator, out, outputs, values, given, record)
-    taken = {id(tangent) for item in given for tangent in _flat(item)}
-    for tensor, tangent in zip(outputs, results, strict=True):
-        if tangent is None or tensor is None or tensor._array.dtype.kind in "biu":
-            continue
-        tangent = _fitted(tangent, tensor)
-        if operator.view is None and (id(tangent) in taken or tangent._base is not None):
-            tangent = _copied(tangent, tensor)  # a write to the result must not be one to the argument's tangent
-        taken.add(id(tangent))
-        _carry(tensor, tangent, level)
-
-
-def _results(
-    operator: Operator,
-    out: Any,
-    outputs: Sequence[Tensor | None],
-    values: Sequence[Any],
-    given: _Given,
-    record: Callable[..., None] | None,
-) -> list[Tensor | None]:
-    """The tangents of the results: by the formula, and where there is none, by the backward formula."""
-    results: list[Tensor | None] = [None] * len(outputs)
-    depends = [True] * len(outputs)  # on the tangents that are given
-    if operator.jvp is not None:
-        found = operator.jvp(out, *values, *_filled(operator, values, given))
-        results = [found] if isinstance(out, Tensor) else list(found)
-        depends = [not zero_tensors.is_zeros(result) for result in results]
-    elif operator.view is not None:
-        position = operator.base_position  # a view is linear in what it is a view of
-        tangent = given[operator.tangent_positions.index(position)]
-        found = operator.call_composite(operator.function, [*values[:position], tangent, *values[position + 1 :]])
-        results = [found] if isinstance(out, Tensor) else list(found)
-    missing = [
-        i
-        for i, (result, tensor) in enumerate(zip(results, outputs, strict=True))
-        if result is None and tensor is not None and tensor._array.dtype.kind in "fcV"
-    ]
-    results = [result if known else None for result, known in zip(results, depends, strict=True)]
-    if not missing:
-        return results
-    if record is not None:
-        found = jvp_by_transpose.tangents(record, out, outputs, values, operator.tangent_positions, given, missing)
-        for i in missing:
-            results[i] = found[i]
-    elif operator.jvp is None and not operator.never_differentiable:
-        raise NotImplementedError(
-            f"Trying to use forward AD with {operator.name} that does not support it because it has not been "
-            "implemented yet: derivatives.yaml has no entry for it"
-        )
-    return results
-
-
-def _filled(operator: Operator, values: Sequence[Any], given: _Given) -> list[Any]:
-    """Tangents as formulas take them: for arguments that have none, zeros that take no part in a product."""
-    filled: list[Any] = []
-    for position, item in zip(operator.tangent_positions, given, strict=True):
-        value = values[position]
-        if isinstance(value, list | tuple):
-            pairs = zip(value, item, strict=True)
-            filled.append([zero_tensors.like(each) if t is None and each is not None else t for each, t in pairs])
-        else:
-            filled.append(zero_tensors.like(value) if item is None and value is not None else item)
-    return filled
-
-
-def _fitted(tangent: Tensor, tensor: Tensor) -> Tensor:
-    """A tangent in the shape and dtype of its Tensor."""
-    shape, dtype = tensor._array.shape, tensor._array.dtype
-    if tangent._array.shape != shape:
-        tangent = ops.expand(tangent, shape)
-    return fit.fit(tangent, shape, dtype, "forward mode")
-
-
-# -- writes in place
-
-
-def overwrite(target: Tensor, written: Tensor) -> None:
-    """Let `target` carry the tangents of `written`, in the memory of those that it carries already.
-
-    Args:
-        target: what was written in place; perhaps a view, whose base then carries the tangent too.
-        written: a Tensor over the same memory, with the tangents of the new values.
-    """
-    for number, level in enumerate(_state.levels):
-        own = _own(written)
-        _outside(number, _overwrite, target, None if own is None else own.get(level), level)
-
-
-def _overwrite(target: Tensor, tangent: Tensor | None, level: Level) -> None:
-    known = _lookup(target, level)
-    if tangent is None:
-        if known is not None:
-            ops.zero_(known)
-        return
-    own = _own(target)
-    base = target._base
-    if known is None and base is not None and (own is None or level not in own):
-        # The rest of the base has a tangent of zeros now.
-        level.put(_tangents(base), wrap(views.zeros_as(base._array)))
-        known = _lookup(target, level)
-    if known is None:
-        _carry(target, tangent, level)
-    else:
-        ops.copy_(known, tangent)
+    return any(tangent_at(tensor, level) is not None for level in _state.levels for tensor in tensors)
 
 
 # -- on the way back
 
 
-def _remember(outputs: Sequence[Tensor | None]) -> None:
+def remember(outputs: Sequence[Tensor | None]) -> None:
     """Let the Nodes of recorded results know their tangents: a Node holds arrays of its results, and no Tensors."""
     for tensor in outputs:
         if tensor is None:
@@ -511,7 +288,7 @@ def _remember(outputs: Sequence[Tensor | None]) -> None:
         found = tensor._edge
         node, output_nr = (found.node, found.output_nr) if isinstance(found, OutputEdge) else (found, 0)
         if isinstance(node, Node):
-            node.extra.tangents[output_nr] = _tangents(tensor)
+            node.extra.tangents[output_nr] = tangents_of(tensor)
 
 
 def restore(node: Node, tensor: Tensor, output_nr: int | None) -> None:
@@ -531,10 +308,10 @@ def _apply_linear_to_tangents(
 ) -> None:
     """Give the result of a linear map on arrays its tangents: the map, applied to those of its argument."""
     for number, level in enumerate(_state.levels):
-        tangent = _lookup(source, level)
+        tangent = tangent_at(source, level)
         if tangent is not None:
-            found = _outside(number, apply_linear, tangent, function, adjoint, kind)
-            level.put(_tangents(out), found)
+            found = outside(number, apply_linear, tangent, function, adjoint, kind)
+            level.put(tangents_of(out), found)
 
 
 carriers.append(_apply_linear_to_tangents)

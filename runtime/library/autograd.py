@@ -12,7 +12,7 @@ from runtime.base.tensor import Tensor
 from runtime.call.dispatch import Operator
 from runtime.call.facts import flat_tensors
 from runtime.call.kernel_table import backend_of, call_arguments
-from runtime.graph import forward
+from runtime.graph import forward, jvp
 from runtime.graph.linear import edge_of
 from runtime.graph.node import Edge, Node, OutputEdge
 from runtime.graph.recording import freed_error, modified_error, unpack_result, zeros_for
@@ -220,7 +220,7 @@ class AutogradFormula:
                 grad_mode.enabled = True
             _connect(node, outputs)
         if forward.active():
-            forward.apply(operator, out, values)
+            jvp.apply(operator, out, values)
         return out
 
     def _node(self, operator: Operator, values: list[Any], out: Any) -> tuple[FormulaBackward, list[Tensor]]:

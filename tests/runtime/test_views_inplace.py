@@ -12,7 +12,7 @@ from runtime.base.state import LEAF
 from runtime.base.tensor import Tensor, wrap
 from runtime.graph import views
 from runtime.graph.node import Node
-from runtime.graph.views import Region
+from runtime.graph.regions import Region
 from runtime.native import core
 
 
