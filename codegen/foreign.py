@@ -18,10 +18,8 @@ from codegen.python_source import FunctionIndex
 from codegen.read.implied import layout_rule, samples_of
 from codegen.read.model import DerivativeEntry, DispatchEntry, FormulaKind, NativeFunction
 from codegen.schema.types import Argument, FunctionSchema, OperatorName, Return, SchemaKind
+from codegen.schema.variants import variant_key
 from codegen.source import Diagnostics, Text
-
-# A factory's out= variant has these from its out argument.
-_TENSOR_OPTIONS = frozenset(("dtype", "layout", "device", "pin_memory"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,16 +181,6 @@ def _functional(schema: FunctionSchema, name: OperatorName) -> FunctionSchema:
     return FunctionSchema(name, bare(schema.positional), bare(schema.kwarg_only), (), (*returns, *given_back))
 
 
-def _variant_key(schema: FunctionSchema) -> object:
-    """What the variants of one operator have in common; a cheaper `FunctionSchema.signature`."""
-    arguments = [(a.name, a.type) for a in schema.positional] + [
-        (a.name, a.type) for a in schema.kwarg_only if a.name not in _TENSOR_OPTIONS
-    ]
-    if arguments:  # `dropout(input)` is `dropout_(self)`
-        arguments[0] = ("", arguments[0][1])
-    return schema.name.functional_name.base.removesuffix("_functional"), tuple(arguments)
-
-
 def _with_declared_variants(functions: Sequence[NativeFunction], own: Collection[str]) -> tuple[NativeFunction, ...]:
     """In-place and out variants that have entries of their own, as variants of the functional operator.
 
@@ -203,18 +191,18 @@ def _with_declared_variants(functions: Sequence[NativeFunction], own: Collection
     writing: dict[object, list[NativeFunction]] = {}  # some argument, but not for the result
     for function in functions:
         if function.schema.kind is SchemaKind.FUNCTIONAL:
-            functional.setdefault(_variant_key(function.schema), []).append(function)
+            functional.setdefault(variant_key(function.schema), []).append(function)
         elif function.schema.kind is SchemaKind.MUTABLE:
-            writing.setdefault(_variant_key(function.schema), []).append(function)
+            writing.setdefault(variant_key(function.schema), []).append(function)
     found: dict[str, dict[SchemaKind, NativeFunction]] = {}
     for function in functions:
         kind = function.schema.kind
         if kind in (SchemaKind.INPLACE, SchemaKind.OUT) and str(function.name) not in own:
-            candidates = functional.get(_variant_key(function.schema), [])
+            candidates = functional.get(variant_key(function.schema), [])
             if kind is SchemaKind.OUT:
                 candidates = [f for f in candidates if not f.schema.is_view]
             elif any(len(f.schema.returns) > 1 for f in candidates):  # `self` becomes the one result of the other
-                candidates = writing.get(_variant_key(function.schema), candidates)
+                candidates = writing.get(variant_key(function.schema), candidates)
             same = [f for f in candidates if f.name.overload == function.name.overload] or candidates
             if same:
                 found.setdefault(str(same[0].name), {}).setdefault(kind, function)

@@ -1,4 +1,4 @@
-"""The closed sets of words that the YAML files may use: dispatch keys, tags, variants."""
+"""The closed sets of words that the YAML files may use: dispatch keys, tags, variants, kinds of values."""
 
 from __future__ import annotations
 
@@ -59,6 +59,57 @@ TAGS = frozenset((
     "needs_fixed_stride_order", "nondeterministic_bitwise", "nondeterministic_seeded", "out", "out_variant",
     "pointwise", "pt2_compliant_tag", "reduction", "view_copy",
 ))  # fmt: skip
+
+TENSOR_OPTIONS = ("dtype", "layout", "device", "pin_memory")
+"""The arguments that say what kind of tensor a factory makes. An out= variant takes that from its out argument."""
+
+PLACEMENT_TYPES = frozenset(("Device", "Layout", "MemoryFormat"))
+PLACEMENT_FLAGS = frozenset(("pin_memory", "non_blocking"))
+"""Types of arguments that only a dispatcher reads, and flags that are such arguments; kernels take neither."""
+
+# How results lie in memory: the kinds of `layout:`.
+LAYOUT_KINDS = (
+    "contiguous",  # in the order of the indices
+    "iterated",  # dimensions in the order in which they lie in the arguments
+    "columns",  # the last two dimensions swapped, as LAPACK leaves matrices
+    "preserved",  # the very strides of an argument
+    "indexed",  # as iterated, for the dimensions that indices leave and those that they make
+    "own",  # as the kernel leaves it
+)
+
+# Which dtypes `out=` may have.
+OUT_DTYPES = (
+    "cast",  # any that the result can be cast to
+    "exact",  # that of the result
+    "given",  # any: the operator computes in it, as if it were asked for
+)
+
+# Kinds of element types, and groups of them, that `dtypes:` names; the classes of errors for others.
+DTYPE_KINDS = ("bool", "integer", "half", "float", "complex")
+DTYPE_GROUPS = {"real": DTYPE_KINDS[:4], "floating": ("half", "float")}
+DTYPE_ERRORS = ("NotImplementedError", "RuntimeError")
+
+# How `promotion:` brings the dtypes of arguments together.
+PROMOTION_KINDS = (
+    "default",  # the common dtype in, the common dtype out
+    "int_to_float",  # as default, but integers and bools compute in the default float dtype
+    "always_bool",  # the common dtype in, bool out: comparisons (the kernel returns bool itself)
+    "bool_to_int",  # as default, but bool computes in int64: sums, products
+    "complex_to_float",  # common dtype in, kernel returns the real dtype: abs
+)
+
+# How half precision is computed.
+HALF_KINDS = (
+    "float32",  # float16 and bfloat16 are computed in float32, and what comes out is rounded once
+    "as_is",  # the kernel takes them as they are: it moves or compares elements, or looks at the dtype
+)
+
+# What becomes of Python ints beside Tensors of an integer dtype.
+NUMBER_KINDS = (
+    "wrap",  # modulo the size of the dtype
+    "fit",  # an error where the dtype cannot hold them
+    "as_is",  # the kernel looks at them
+)
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str | None:

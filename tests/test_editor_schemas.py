@@ -11,8 +11,7 @@ import pytest
 import yaml
 
 from codegen.read.functions import KEYS
-from codegen.read.model import DTYPE_GROUPS, DTYPE_KINDS, PROMOTION_KINDS
-from codegen.words import AUTOGRAD_KEYS, KERNEL_KEYS, TAGS
+from codegen.words import AUTOGRAD_KEYS, DTYPE_GROUPS, DTYPE_KINDS, KERNEL_KEYS, PROMOTION_KINDS, TAGS
 
 ROOT = Path(__file__).resolve().parent.parent
 

@@ -37,7 +37,9 @@ LAYERS: Mapping[str, Sequence[Sequence[str]]] = {
 APART: Sequence[Sequence[str]] = (("codegen.targets.python", "codegen.targets.cpp", "codegen.targets.docs"),)
 # What `runtime` may import of the generator: the grammar of signatures with its places, and what tells whether the
 # generated code is of these sources.
-FOR_THE_RUNTIME = ("codegen.schema", "codegen.source", "codegen.excerpt", "codegen.inputs", "codegen.extension")
+FOR_THE_RUNTIME = (
+    "codegen.schema", "codegen.source", "codegen.words", "codegen.excerpt", "codegen.inputs", "codegen.extension",
+)  # fmt: skip
 
 
 @cache

@@ -13,7 +13,7 @@ from enum import Enum
 
 from codegen.plan.layout import LayoutPlan
 from codegen.python_source import PythonFunction
-from codegen.read.model import DTYPE_KINDS
+from codegen.words import DTYPE_KINDS
 
 # -- arguments
 

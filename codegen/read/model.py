@@ -19,23 +19,6 @@ class DispatchEntry:
     key_span: Span
 
 
-LAYOUT_KINDS = (
-    "contiguous",  # in the order of the indices
-    "iterated",  # dimensions in the order in which they lie in the arguments
-    "columns",  # the last two dimensions swapped, as LAPACK leaves matrices
-    "preserved",  # the very strides of an argument
-    "indexed",  # as iterated, for the dimensions that indices leave and those that they make
-    "own",  # as the kernel leaves it
-)
-
-
-OUT_DTYPES = (
-    "cast",  # any that the result can be cast to
-    "exact",  # that of the result
-    "given",  # any: the operator computes in it, as if it were asked for
-)
-
-
 @dataclass(frozen=True, slots=True)
 class Layout:
     """Gradwright's `layout:` key: how results lie in memory.
@@ -74,25 +57,6 @@ class ElementTypes:
     text: Text
 
 
-DTYPE_KINDS = ("bool", "integer", "half", "float", "complex")
-DTYPE_GROUPS = {"real": DTYPE_KINDS[:4], "floating": ("half", "float")}
-DTYPE_ERRORS = ("NotImplementedError", "RuntimeError")
-
-PROMOTION_KINDS = (
-    "default",  # the common dtype in, the common dtype out
-    "int_to_float",  # as default, but integers and bools compute in the default float dtype
-    "always_bool",  # the common dtype in, bool out: comparisons (the kernel returns bool itself)
-    "bool_to_int",  # as default, but bool computes in int64: sums, products
-    "complex_to_float",  # common dtype in, kernel returns the real dtype: abs
-)
-
-
-HALF_KINDS = (
-    "float32",  # float16 and bfloat16 are computed in float32, and what comes out is rounded once
-    "as_is",  # the kernel takes them as they are: it moves or compares elements, or looks at the dtype
-)
-
-
 @dataclass(frozen=True, slots=True)
 class Numbers:
     """Gradwright's `numbers:` key: how Python ints among `arguments` become elements of an integer dtype.
@@ -103,13 +67,6 @@ class Numbers:
 
     kind: str
     arguments: tuple[str, ...]
-
-
-NUMBER_KINDS = (
-    "wrap",  # modulo the size of the dtype
-    "fit",  # an error where the dtype cannot hold them
-    "as_is",  # the kernel looks at them
-)
 
 
 @dataclass(frozen=True, slots=True)

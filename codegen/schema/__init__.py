@@ -1,5 +1,5 @@
 """The grammar of operator signatures, and their types, defaults and names.
 
-The only part of the generator that the runtime may import, with `source.py` and `excerpt.py`, on which it stands (and
+The only part of the generator that the runtime may import, with `source.py`, `words.py` and `excerpt.py` (and
 `inputs.py` and `extension.py`, which tell whether the generated code is of these sources). So it imports nothing else.
 """

@@ -10,6 +10,8 @@ import enum
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from codegen.words import PLACEMENT_FLAGS, PLACEMENT_TYPES
+
 # fmt: off
 BASE_TYPES = frozenset((
     "Tensor", "int", "SymInt", "Scalar", "float", "bool", "SymBool", "str", "ScalarType", "Layout", "Device",
@@ -22,16 +24,6 @@ _AUGMENTED = frozenset((
     "add", "sub", "mul", "div", "truediv", "floordiv", "mod", "pow", "matmul", "and", "or", "xor", "lshift", "rshift",
 ))
 # fmt: on
-
-# The arguments that say what kind of tensor a factory makes.  An out= variant takes that from its out argument.
-_TENSOR_OPTIONS = ("dtype", "layout", "device", "pin_memory")
-
-# Types of arguments that only a dispatcher reads, and flags that are such arguments; kernels on arrays take neither.
-_PLACEMENT_TYPES = frozenset(("Device", "Layout", "MemoryFormat"))
-_PLACEMENT_FLAGS = frozenset(("pin_memory", "non_blocking"))
-
-# Where a name is taken by an operator that writes an argument, its functional variant has this at the end of its own.
-_FUNCTIONAL_SUFFIX = "_functional"
 
 
 class SchemaError(ValueError):
@@ -152,7 +144,7 @@ class Argument:
     def is_placement(self) -> bool:
         """Whether it says where and how a Tensor lies in memory, which is nothing to a kernel on arrays."""
         inner = str(self.type.elem if isinstance(self.type, OptionalType) else self.type)
-        return inner in _PLACEMENT_TYPES or (inner == "bool" and self.name in _PLACEMENT_FLAGS)
+        return inner in PLACEMENT_TYPES or (inner == "bool" and self.name in PLACEMENT_FLAGS)
 
     def __str__(self) -> str:
         default = "" if self.default is None else f"={self.default}"
@@ -312,44 +304,9 @@ class FunctionSchema:
         shared = {name for argument in self.arguments for name in _read_sets(argument)}
         return any(name in shared for value in self.returns for name in _read_sets(value))
 
-    def signature(self) -> FunctionSchema:
-        """What the variants of one operator have in common, in functional form: equal for those that belong together.
-
-        Left out are the overload name, aliases, defaults, names of returns, the out arguments, and the tensor
-        options, which an out= variant of a factory does not have.  Written arguments that are not returned become
-        returns at the end, as a functional variant has to give them back.
-        """
-        out = tuple(argument for argument in self.out if not argument.name.startswith("_scratch_"))
-        first = self.self_argument
-        written = (*((first,) if first is not None else ()), *out, *(a for a in self.positional if a is not first))
-        given_back = [value.alias for value in self.returns]
-        kwarg_only = self.kwarg_only
-        if {argument.name for argument in kwarg_only}.issuperset(_TENSOR_OPTIONS):
-            kwarg_only = tuple(argument for argument in kwarg_only if argument.name not in _TENSOR_OPTIONS)
-        return FunctionSchema(
-            name=OperatorName(self.name.functional_name.base.removesuffix(_FUNCTIONAL_SUFFIX)),
-            positional=tuple(_bare(argument) for argument in self.positional),
-            kwarg_only=tuple(_bare(argument) for argument in kwarg_only),
-            out=(),
-            returns=tuple(Return(None, value.type) for value in self.returns)
-            + tuple(
-                Return(None, argument.type)
-                for argument in written
-                if argument.alias is not None and argument.is_write and not _any_same(argument.alias, given_back)
-            ),
-        )
-
-
-def _bare(argument: Argument) -> Argument:
-    return Argument(argument.name, argument.type)
-
 
 def _read_sets(value: Argument | Return) -> tuple[str, ...]:
     return () if value.alias is None or value.alias.is_write else value.alias.sets
-
-
-def _any_same(alias: Alias, others: list[Alias | None]) -> bool:
-    return any(alias.same_memory(other) for other in others)
 
 
 def _check_arguments(schema: FunctionSchema) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import runtime
-from codegen.read.model import DTYPE_KINDS
+from codegen.words import DTYPE_KINDS
 from generated import operators
 from generated.registry import OPERATORS
 from runtime.base import dtypes

@@ -7,6 +7,7 @@ import pytest
 from codegen.schema.defaults import EnumDefault, default_value
 from codegen.schema.parser import parse_schema
 from codegen.schema.types import OperatorName, SchemaKind
+from codegen.schema.variants import signature
 
 
 @pytest.mark.parametrize(
@@ -44,23 +45,23 @@ def test_variants_share_a_signature() -> None:
         "add_.Tensor(Tensor(a!) self, Tensor other, *, Scalar alpha=1) -> Tensor(a!)",
         "add.out(Tensor self, Tensor other, *, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)",
     ]
-    signatures = {parse_schema(text).signature() for text in variants}
-    assert [str(signature) for signature in signatures] == ["add(Tensor self, Tensor other, *, Scalar alpha) -> Tensor"]
+    signatures = {signature(parse_schema(text)) for text in variants}
+    assert [str(each) for each in signatures] == ["add(Tensor self, Tensor other, *, Scalar alpha) -> Tensor"]
 
 
 def test_signature_of_factories() -> None:
     options = "ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None"
     function = parse_schema(f"ones(int[] size, *, {options}) -> Tensor")
     out = parse_schema("ones.out(int[] size, *, Tensor(a!) out) -> Tensor(a!)")
-    assert function.signature() == out.signature()
+    assert signature(function) == signature(out)
 
 
 def test_signature_gives_back_what_is_written() -> None:
     mutable = parse_schema("norm(Tensor x, Tensor(a!) mean) -> Tensor")
     functional = parse_schema("norm(Tensor x, Tensor mean) -> (Tensor, Tensor mean_out)")
     nothing = parse_schema("norm_(Tensor(a!)[] self) -> ()")
-    assert mutable.signature() == functional.signature()
-    assert str(nothing.signature()) == "norm(Tensor[] self) -> Tensor[]"
+    assert signature(mutable) == signature(functional)
+    assert str(signature(nothing)) == "norm(Tensor[] self) -> Tensor[]"
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,6 @@ from codegen.plan.names import module_alias
 from codegen.plan.operator import OperatorPlan
 from codegen.plan.plan import Plan
 from codegen.plan.signs import SignPlan
-from codegen.read.model import DTYPE_KINDS
 from codegen.targets.environment import environment
 from codegen.targets.literals import literal
 from codegen.targets.python import stubs
@@ -20,6 +19,7 @@ from codegen.targets.python.nodes import NodeView, node_view
 from codegen.targets.python.operators import operator_view
 from codegen.targets.python.packets import packet_view, sign_view
 from codegen.targets.python.text import PythonPrinter, import_lines
+from codegen.words import DTYPE_KINDS
 
 name = "python"
 

@@ -1,0 +1,260 @@
+"""Gradwright's own keys of an entry of native_functions.yaml."""
+
+from __future__ import annotations
+
+import math
+import re
+
+import yaml
+
+from codegen.read.model import ElementTypes, Layout, Numbers, Promotion
+from codegen.read.pieces import comma_separated, part, stripped
+from codegen.read.samples import parse_sample
+from codegen.read.values import Values
+from codegen.read.yaml_text import Fields, describe
+from codegen.schema.types import FunctionSchema, base_type
+from codegen.source import ParseError, Text
+from codegen.words import (
+    DTYPE_ERRORS,
+    DTYPE_GROUPS,
+    DTYPE_KINDS,
+    HALF_KINDS,
+    LAYOUT_KINDS,
+    NUMBER_KINDS,
+    OUT_DTYPES,
+    PROMOTION_KINDS,
+    did_you_mean,
+)
+
+_IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z_0-9]*")
+_PROMOTION = re.compile(r"([^\s()]*)\s*(?:(\()([^()]*)\))?")
+_ELEMENT_TYPES = re.compile(r"([^()]*?)\s*(?:(\()([^()]*)\))?\s*(?:\belse\b(.*))?", re.DOTALL)
+
+
+class OwnKeys:
+    """Reads the values of Gradwright's keys."""
+
+    def __init__(self, values: Values) -> None:
+        self.values = values
+        self.yaml = values.yaml
+
+    def promotion(self, fields: Fields, schema: FunctionSchema) -> Promotion | None:
+        if "promotion" not in fields:
+            return None
+        hint = f"the kinds are {', '.join(PROMOTION_KINDS)}; 'default(self, other)' names the arguments that take part"
+        text = self.yaml.scalar(fields["promotion"][1], "'promotion'", hint)
+        if text is None:
+            return None
+        text = stripped(text)
+        match = _PROMOTION.fullmatch(text.value)
+        if match is None:
+            self.yaml.diagnostics.error(text.span(), f"'{text}' is not a promotion", hint)
+            return None
+        kind = match[1]
+        if kind not in PROMOTION_KINDS:
+            close = did_you_mean(kind, PROMOTION_KINDS)
+            self.yaml.diagnostics.error(
+                text.span(0, max(match.end(1), 1)), f"unknown promotion '{kind}'", close or hint
+            )
+            return None
+        if match[2] is None:
+            return Promotion(kind, None, text)
+        names = self.values.arguments(part(text, match.start(3), match.end(3)), schema, ("Tensor", "Scalar"))
+        return Promotion(kind, names, text)
+
+    def dtypes(self, fields: Fields, schema: FunctionSchema) -> ElementTypes | None:
+        if "dtypes" not in fields:
+            return None
+        hint = "write what it takes, as in 'integer, floating' or 'floating, complex(self) else RuntimeError'"
+        text = self.yaml.scalar(fields["dtypes"][1], "'dtypes'", hint)
+        if text is None:
+            return None
+        text = stripped(text)
+        match = _ELEMENT_TYPES.fullmatch(text.value)
+        if match is None:
+            self.yaml.diagnostics.error(text.span(), f"'{text}' is not a list of kinds of element types", hint)
+            return None
+        kinds = self._kinds(part(text, match.start(1), match.end(1)))
+        names = None
+        if match[2] is not None:
+            names = self.values.arguments(part(text, match.start(3), match.end(3)), schema, ("Tensor",))
+            if "promotion" in fields:
+                self.values.conflict(
+                    fields, "dtypes", "the dtype that promotion gives decides, and not that of some arguments",
+                    "promotion", "leave out what is in parentheses",
+                )  # fmt: skip
+        error = DTYPE_ERRORS[0]
+        if match[4] is not None:
+            given = stripped(part(text, match.start(4), match.end(4)))
+            error = given.value
+            if error not in DTYPE_ERRORS:
+                self.yaml.diagnostics.error(
+                    given.span() if error else text.span(),
+                    f"'{given}' is not the class of an error" if error else "the class of the error is missing",
+                    did_you_mean(error, DTYPE_ERRORS) or f"the classes are {' and '.join(DTYPE_ERRORS)}",
+                )
+        if not any(base_type(argument.type).name == "Tensor" for argument in schema.arguments):
+            self.yaml.error(fields["dtypes"][0], f"'{schema.name}' takes no Tensor", "remove 'dtypes'")
+        return ElementTypes(kinds, names, error, text)
+
+    def _kinds(self, text: Text) -> tuple[str, ...]:
+        """The kinds of element types that a list of kinds and groups names, in the order of DTYPE_KINDS."""
+        found: set[str] = set()
+        for word in comma_separated(text):
+            meant = DTYPE_GROUPS.get(word.value, (word.value,))
+            if not word.value:
+                self.yaml.diagnostics.error(
+                    text.span(), "a kind of element types is missing here", f"the kinds are {', '.join(DTYPE_KINDS)}"
+                )
+            elif not set(meant) <= set(DTYPE_KINDS):
+                known = (*DTYPE_KINDS, *DTYPE_GROUPS)
+                self.yaml.diagnostics.error(
+                    word.span(),
+                    f"unknown kind of element types '{word}'",
+                    did_you_mean(word.value, known) or f"the kinds are {', '.join(known)}",
+                )
+            elif found & set(meant):
+                self.yaml.diagnostics.error(word.span(), f"'{word}' is given twice")
+            found.update(meant)
+        return tuple(kind for kind in DTYPE_KINDS if kind in found)
+
+    def layout(self, fields: Fields, schema: FunctionSchema) -> Layout | None:
+        if "layout" not in fields:
+            return None
+        hint = f"the kinds are {', '.join(LAYOUT_KINDS)}; 'iterated(self)' names the arguments by which it goes"
+        text = self.yaml.scalar(fields["layout"][1], "'layout'", hint)
+        if text is None:
+            return None
+        text = stripped(text)
+        match = _PROMOTION.fullmatch(text.value)
+        if match is None:
+            self.yaml.diagnostics.error(text.span(), f"'{text}' is not a layout", hint)
+            return None
+        kind = match[1]
+        if kind not in LAYOUT_KINDS:
+            close = did_you_mean(kind, LAYOUT_KINDS)
+            self.yaml.diagnostics.error(text.span(0, max(match.end(1), 1)), f"unknown layout '{kind}'", close or hint)
+            return None
+        if schema.is_view:
+            self.yaml.diagnostics.error(text.span(), "a view lies in the memory of its argument", "remove 'layout'")
+            return None
+        if match[2] is None:
+            return Layout(kind, None, text)
+        named = part(text, match.start(3), match.end(3))
+        if kind in ("contiguous", "own"):
+            self.yaml.diagnostics.error(named.span(), f"'{kind}' goes by no argument", f"write 'layout: {kind}'")
+            return None
+        if kind == "columns":
+            results = [result.name for result in schema.returns if result.name is not None]
+            return Layout(kind, self.values.named(named, schema, results, "result", "results"), text)
+        return Layout(kind, self.values.arguments(named, schema, ("Tensor",)), text)
+
+    def out_dtype(self, fields: Fields) -> str | None:
+        word = self.values.word(fields, "out_dtype")
+        if word is None or word in OUT_DTYPES:
+            return word
+        hint = did_you_mean(word, OUT_DTYPES) or f"write {', '.join(OUT_DTYPES[:-1])} or {OUT_DTYPES[-1]}"
+        self.yaml.error(fields["out_dtype"][1], f"unknown out_dtype '{word}'", hint)
+        return None
+
+    def linear(self, fields: Fields, schema: FunctionSchema) -> tuple[frozenset[str], ...]:
+        if "linear" not in fields:
+            return ()
+        node = fields["linear"][1]
+        hint = "write the arguments in which it is linear together: 'linear: self'"
+        nodes = self.yaml.sequence(node, "'linear'", hint) or () if isinstance(node, yaml.SequenceNode) else [node]
+        texts = [self.yaml.scalar(item, "'linear'", hint) for item in nodes]
+        return tuple(frozenset(self.values.arguments(stripped(text), schema, ("Tensor",))) for text in texts if text)
+
+    def numbers(self, fields: Fields, schema: FunctionSchema) -> Numbers | None:
+        if "numbers" not in fields:
+            return None
+        hint = f"write 'fit(min, max)'; the kinds are {', '.join(NUMBER_KINDS)}"
+        text = self.yaml.scalar(fields["numbers"][1], "'numbers'", hint)
+        if text is None:
+            return None
+        text = stripped(text)
+        match = _PROMOTION.fullmatch(text.value)
+        if match is None or match[1] not in NUMBER_KINDS or match[2] is None:
+            close = did_you_mean(match[1], NUMBER_KINDS) if match is not None and match[1] not in NUMBER_KINDS else None
+            self.yaml.diagnostics.error(text.span(), f"'{text}' does not say what numbers do", close or hint)
+            return None
+        return Numbers(match[1], self.values.arguments(part(text, match.start(3), match.end(3)), schema, ("Scalar",)))
+
+    def half(self, fields: Fields) -> str | None:
+        if "half" not in fields:
+            return None
+        hint = f"the kinds are {' and '.join(HALF_KINDS)}"
+        text = self.yaml.scalar(fields["half"][1], "'half'", hint)
+        if text is None:
+            return None
+        text = stripped(text)
+        if text.value not in HALF_KINDS:
+            message = f"'half' must be one of {', '.join(HALF_KINDS)}, not '{text}'"
+            self.yaml.diagnostics.error(text.span(), message, did_you_mean(text.value, HALF_KINDS) or hint)
+            return None
+        return text.value
+
+    def batching(self, fields: Fields) -> Text | None:
+        if "batching" not in fields:
+            return None
+        text = self.yaml.scalar(fields["batching"][1], "'batching'", "write the name of a rule: 'batching: pointwise'")
+        if text is None:
+            return None
+        text = stripped(text)
+        if _IDENTIFIER.fullmatch(text.value) is None:
+            self.yaml.diagnostics.error(text.span(), "'batching' must be one word, the name of a rule", "as in 'along'")
+            return None
+        return text
+
+    def samples(self, fields: Fields) -> tuple[Text, ...]:
+        if "samples" not in fields:
+            return ()
+        hint = "write each call on a line of its own: '- T(3, 4), T(4)'"
+        texts: list[Text] = []
+        for node in self.yaml.sequence(fields["samples"][1], "'samples'", hint) or ():
+            if isinstance(node, yaml.SequenceNode | yaml.MappingNode):
+                self.yaml.error(node, f"a sample must be text, not {describe(node)}", "quote the sample")
+                continue
+            text = self.yaml.scalar(node, "a sample", "a call without arguments is written ''")
+            if text is None:
+                continue
+            try:
+                parse_sample(text.value)
+            except ParseError as error:
+                self.yaml.parse_error(text, error)
+                continue
+            texts.append(text)
+        return tuple(texts)
+
+    def domain(self, fields: Fields) -> tuple[float, float] | None:
+        if "domain" not in fields:
+            return None
+        node = fields["domain"][1]
+        hint = "write '[low, high]'; which element types the operator takes is said by 'dtypes'"
+        elements = self.yaml.sequence(node, "'domain'", hint)
+        if elements is None:
+            return None
+        if len(elements) != 2:
+            self.yaml.error(node, f"'domain' must have two numbers, not {len(elements)}", hint)
+            return None
+        texts = [self.yaml.scalar(element, "an element of 'domain'", hint) for element in elements]
+        low, high = (self._number(text, hint) for text in texts)
+        if low is None or high is None:
+            return None
+        if low >= high:
+            self.yaml.error(node, "'domain' must begin with the lower number", f"write '[{texts[1]}, {texts[0]}]'")
+            return None
+        return low, high
+
+    def _number(self, text: Text | None, hint: str) -> float | None:
+        if text is None:
+            return None
+        try:
+            number = float(text.value)
+        except ValueError:
+            number = math.nan
+        if not math.isfinite(number):
+            self.yaml.diagnostics.error(text.span(), f"'{text}' is not a finite number", hint)
+            return None
+        return number

@@ -1,0 +1,230 @@
+"""PyTorch's keys of an entry of native_functions.yaml."""
+
+from __future__ import annotations
+
+import re
+
+import yaml
+
+from codegen.read.model import (
+    DispatchEntry,
+)
+from codegen.read.pieces import comma_separated
+from codegen.read.values import Values
+from codegen.read.yaml_text import Fields
+from codegen.schema.types import FunctionSchema, OperatorName
+from codegen.source import Span, Text
+from codegen.words import (
+    AUTOGRAD_KEYS,
+    COMPOSITE_KEYS,
+    KERNEL_KEYS,
+    VARIANTS,
+    did_you_mean,
+)
+
+_RARE_BOOLEANS = ("device_guard", "manual_kernel_registration", "use_const_ref_for_mutable_tensors")
+_DEVICE_CHECKS = ("NoCheck", "ExactSame")
+_UFUNC_KEYS = (
+    "Generic", "ScalarOnly", "CPUScalar", "CPUVector", "CUDAFunctor", "CUDAFunctorOnOther", "CUDAFunctorOnSelf",
+)  # fmt: skip
+_KERNEL = re.compile(r"(?:[A-Za-z_]\w*::){0,3}[A-Za-z_]\w*", re.ASCII)
+_UFUNC_LOOP = re.compile(r"\w+ ?\([\w, ]+\)", re.ASCII)
+_FUNCTION_ONLY = frozenset(("function",))
+_WRITE_TABLE = "write one line 'key: kernel' for each key, indented below 'dispatch:'"
+
+
+class PytorchKeys:
+    """Reads the values of PyTorch's keys."""
+
+    def __init__(self, values: Values, tags: frozenset[str]) -> None:
+        self.values = values
+        self.yaml = values.yaml
+        self.known_tags = tags
+
+    def variants(self, fields: Fields, schema: FunctionSchema) -> frozenset[str]:
+        if "variants" not in fields:
+            return _FUNCTION_ONLY
+        text = self.yaml.scalar(fields["variants"][1], "'variants'", "write 'function', 'method' or 'function, method'")
+        if text is None:
+            return _FUNCTION_ONLY
+        words: set[str] = set()
+        for word in comma_separated(text):
+            if word.value not in VARIANTS:
+                self.yaml.diagnostics.error(
+                    word.span(),
+                    f"unknown variant '{word}'" if word.value else "a variant is missing here",
+                    did_you_mean(word.value, VARIANTS) or "the variants are 'function' and 'method'",
+                )
+            elif word.value in words:
+                self.yaml.diagnostics.error(word.span(), f"variant '{word}' is given twice")
+            else:
+                words.add(word.value)
+        if "method" in words and schema.out:
+            self.yaml.diagnostics.error(
+                text.span(),
+                "an operator with out arguments cannot be a method",
+                "remove 'variants', or write 'function'",
+            )
+        return frozenset(words) or _FUNCTION_ONLY
+
+    def dispatch(self, fields: Fields) -> tuple[DispatchEntry, ...]:
+        if "dispatch" not in fields:
+            return ()
+        table = self.yaml.mapping(fields["dispatch"][1], "'dispatch'", _WRITE_TABLE)
+        if table is None:
+            return ()
+        entries: list[DispatchEntry] = []
+        seen: dict[str, Span] = {}
+        for key_node, value in table.values():
+            kernel = self.yaml.scalar(value, "a kernel", "write its name: 'CPU: kernel'")
+            if kernel is not None and _KERNEL.fullmatch(kernel.value) is None:
+                self.yaml.diagnostics.error(
+                    kernel.span(),
+                    f"'{kernel}' is not the name of a kernel",
+                    "write a function's name, without arguments",
+                )
+                kernel = None
+            for key in comma_separated(self.yaml.text(key_node)):
+                span = key.span()
+                if not self._is_kernel_key(key):
+                    continue
+                if key.value in seen:
+                    self.yaml.diagnostics.error(
+                        span,
+                        f"dispatch key '{key}' has two kernels",
+                        None,
+                        ((seen[key.value], "the first one is here"),),
+                    )
+                    continue
+                seen[key.value] = span
+                if kernel is not None:
+                    entries.append(DispatchEntry(key.value, kernel, span))
+        composites = [entry for entry in entries if entry.key in COMPOSITE_KEYS]
+        if len(composites) > 1:
+            self._two_composites(composites)
+        return tuple(entries)
+
+    def _is_kernel_key(self, key: Text) -> bool:
+        if key.value in KERNEL_KEYS:
+            return True
+        if not key.value:
+            message, hint = "a dispatch key is missing here", None
+        elif key.value in AUTOGRAD_KEYS or key.value == "Autograd":
+            message = f"dispatch key '{key}' cannot have a kernel"
+            hint = "how an operator is differentiated is written in derivatives.yaml"
+        else:
+            message, hint = f"unknown dispatch key '{key}'", did_you_mean(key.value, KERNEL_KEYS)
+        self.yaml.diagnostics.error(key.span(), message, hint)
+        return False
+
+    def _two_composites(self, composites: list[DispatchEntry]) -> None:
+        keys = {entry.key for entry in composites}
+        nested = "CompositeImplicitAutogradNestedTensor"
+        if len(keys) == 2 and nested in keys and "CompositeExplicitAutogradNonFunctional" not in keys:
+            return
+        first, second = composites[0], composites[1]
+        self.yaml.diagnostics.error(
+            second.key_span,
+            f"{second.key} and {first.key} cannot both be given: each holds for every backend",
+            "with formulas in derivatives.yaml keep CompositeExplicitAutograd, without them CompositeImplicitAutograd",
+            ((first.key_span, f"{first.key} is given here"),),
+        )
+
+    def autogen(self, fields: Fields, schema: FunctionSchema) -> tuple[tuple[OperatorName, Span], ...]:
+        if "autogen" not in fields:
+            return ()
+        text = self.yaml.scalar(
+            fields["autogen"][1], "'autogen'", "write operator names: 'autogen: add_.Tensor, add.out'"
+        )
+        names: dict[OperatorName, Span] = {}
+        for word in comma_separated(text) if text is not None else ():
+            name = self.values.operator_name(word)
+            if name is None:
+                continue
+            if name == schema.name:
+                self.yaml.diagnostics.error(
+                    word.span(), f"'{name}' is this entry itself", "name the operators to be made"
+                )
+            elif name in names:
+                self.yaml.diagnostics.error(
+                    word.span(), f"'{name}' is given twice", None, ((names[name], "the first one is here"),)
+                )
+            else:
+                names[name] = word.span()
+        return tuple(names.items())
+
+    def tags(self, fields: Fields) -> tuple[str, ...]:
+        if "tags" not in fields:
+            return ()
+        node = fields["tags"][1]
+        hint = "write 'tags: pointwise' or 'tags: [pointwise, core]'"
+        if isinstance(node, yaml.ScalarNode):
+            text = self.yaml.scalar(node, "'tags'", hint)
+            texts = [] if text is None else [text]
+        else:
+            texts = self.values.texts(node, "'tags'", "a tag", hint)
+        tags: dict[str, Span] = {}
+        for text in texts:
+            if text.value not in self.known_tags:
+                meant = did_you_mean(text.value, self.known_tags)
+                self.yaml.diagnostics.error(text.span(), f"unknown tag '{text}'", meant)
+            elif text.value in tags:
+                self.yaml.diagnostics.error(
+                    text.span(), f"tag '{text}' is given twice", None, ((tags[text.value], "the first one is here"),)
+                )
+            else:
+                tags[text.value] = text.span()
+        return tuple(tags)
+
+    def structured_delegate(self, fields: Fields) -> Text | None:
+        if "structured_delegate" not in fields:
+            return None
+        text = self.yaml.scalar(
+            fields["structured_delegate"][1], "'structured_delegate'", "name an operator: 'add.out'"
+        )
+        if text is None or self.values.operator_name(text) is None:
+            return None
+        return text
+
+    def rare_keys(self, fields: Fields, schema: FunctionSchema) -> None:
+        """Keys that say something to PyTorch's own build only: their values are checked and not kept."""
+        for key in _RARE_BOOLEANS:
+            self.values.boolean(fields, key)
+        self.values.word(fields, "category_override")
+        self.values.word(fields, "structured_inherits")
+        device_check = self.values.word(fields, "device_check")
+        if device_check is not None and device_check not in _DEVICE_CHECKS:
+            self.yaml.error(
+                fields["device_check"][1],
+                f"unknown device check '{device_check}'",
+                did_you_mean(device_check, _DEVICE_CHECKS) or "write NoCheck or ExactSame",
+            )
+        if "cpp_no_default_args" in fields:
+            defaulted = {argument.name for argument in schema.all_arguments if argument.default is not None}
+            node = fields["cpp_no_default_args"][1]
+            for text in self.values.texts(node, "'cpp_no_default_args'", "an argument's name"):
+                if text.value not in defaulted:
+                    self.yaml.diagnostics.error(
+                        text.span(), f"no argument '{text}' with a default", did_you_mean(text.value, defaulted)
+                    )
+        if "precomputed" in fields:
+            self.values.texts(
+                fields["precomputed"][1], "'precomputed'", "an element of 'precomputed'", "write 'dim -> int dim'"
+            )
+        if "ufunc_inner_loop" in fields:
+            self._ufunc_inner_loop(fields["ufunc_inner_loop"][1])
+
+    def _ufunc_inner_loop(self, node: yaml.Node) -> None:
+        values = [node]
+        if isinstance(node, yaml.MappingNode):
+            table = self.yaml.mapping(node, "'ufunc_inner_loop'") or {}
+            for key, (key_node, _) in table.items():
+                if key not in _UFUNC_KEYS:
+                    self.yaml.error(key_node, f"unknown ufunc key '{key}'", did_you_mean(key, _UFUNC_KEYS))
+            values = [value for _, value in table.values()]
+        for value in values:
+            text = self.yaml.scalar(value, "'ufunc_inner_loop'", "write 'add (AllAndComplex, Half)'")
+            if text is not None and _UFUNC_LOOP.fullmatch(text.value) is None:
+                self.yaml.diagnostics.error(
+                    text.span(), "not an inner loop", "write a function and its types: 'add (AllAndComplex, Half)'"
+                )
