@@ -31,6 +31,38 @@ LAYERS: Mapping[str, Sequence[Sequence[str]]] = {
         ("codegen.commands",),
         ("codegen.__main__",),
     ),
+    "runtime": (
+        ("runtime.native", "runtime.kernels._common", "runtime.ops"),
+        ("runtime.base",),
+        ("runtime.random", "runtime.kernels"),
+        ("runtime.graph",),
+        ("runtime.call",),
+        ("runtime.composite", "runtime.helpers", "runtime.upstream", "runtime.functional"),
+        ("runtime.autograd", "runtime.func", "runtime.library", "runtime.batches"),
+        ("runtime.methods",),
+        ("runtime.nn", "runtime.utils", "runtime.profiler", "runtime.linalg", "runtime.special"),
+        ("runtime.optim",),
+        ("runtime.load", "runtime.native.explaining"),
+        ("runtime.testing",),
+    ),
+}
+
+# Imports inside functions of the runtime, of what not every program needs: by the module that imports, what it imports
+# of ours, and what that is for. Other imports stand at the top.
+LAZY: Mapping[str, tuple[frozenset[str], str]] = {
+    "runtime.ops": (frozenset(("runtime.call.overloads",)), "namespaces, when somebody looks for one"),
+    "runtime.call.facts": (frozenset(("runtime.call.binding",)), "the parser of schemas, with the first general call"),
+    "runtime.call.kernel_table": (frozenset(("codegen.schema.types",)), "the types of results of users' kernels"),
+    "runtime.methods.written": (frozenset(("runtime.methods.printing",)), "the text of Tensors"),
+    "runtime.batches": (frozenset(("runtime.func.vectorize",)), "vmap"),
+    "runtime.autograd.backward": (
+        frozenset(("runtime.func.batched", "runtime.func.calls", "runtime.func.vmap_calls")),
+        "is_grads_batched",
+    ),
+    "runtime.autograd.gradcheck": (
+        frozenset(f"runtime.autograd.gradcheck.{part}" for part in ("checks", "compare", "problem")),
+        "gradcheck",
+    ),
 }
 
 # Packages of one layer that know nothing of each other.
@@ -54,15 +86,32 @@ def modules(package: str) -> Mapping[str, Path]:
 
 @cache
 def imports(package: str) -> Mapping[str, frozenset[str]]:
-    """For each module of a package those that it imports, of all packages that are here."""
+    """For each module of a package those that it imports, of all packages that are here, but for lazy ones."""
     known = {name for each in ("codegen", "runtime") for name in modules(each)}
-    return {name: frozenset(_imported(path, name, known) - {name}) for name, path in modules(package).items()}
+    found = {}
+    for name, path in modules(package).items():
+        lazy = LAZY[name][0] if name in LAZY else frozenset[str]()
+        # What only type checkers see in the runtime may lead up: operators are handed to what lies below them.
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        found[name] = frozenset(_imported(_statements(tree, package == "codegen"), path, name, known) - {name} - lazy)
+    return found
 
 
-def _imported(path: Path, name: str, known: set[str]) -> set[str]:
+def _statements(tree: ast.AST, of_types: bool) -> Iterable[ast.AST]:
+    """All parts of a module; those that only type checkers see on demand."""
+    yield tree
+    for child in ast.iter_child_nodes(tree):
+        if of_types or not (isinstance(child, ast.If) and "TYPE_CHECKING" in ast.unparse(child.test)):
+            yield from _statements(child, of_types)
+        else:
+            for other in child.orelse:
+                yield from _statements(other, of_types)
+
+
+def _imported(statements: Iterable[ast.AST], path: Path, name: str, known: set[str]) -> set[str]:
     found = set()
     package = name if path.name == "__init__.py" else name.rpartition(".")[0]
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in statements:
         if isinstance(node, ast.Import):
             found.update(alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -75,10 +124,10 @@ def _imported(path: Path, name: str, known: set[str]) -> set[str]:
 def layer_of(module: str, package: str) -> int:
     """The number of a module's layer: that of the longest name in the table that it lies under.
 
-    A package itself, in which there is nothing, is below all that lies in it.
+    A package itself is above all that lies in it; below, where there is nothing in it.
     """
     if module == package:
-        return -1
+        return len(LAYERS[package]) if imports(package)[package] else -1
     listed = [
         (len(name), number) for number, names in enumerate(LAYERS[package]) for name in names if is_in(module, name)
     ]
@@ -140,7 +189,18 @@ def test_no_modules_import_each_other(package: str) -> None:
 
 @pytest.mark.parametrize("package", LAYERS)
 def test_the_table_names_what_there_is(package: str) -> None:
-    assert [name for names in LAYERS[package] for name in names if name not in modules(package)] == []
+    listed = [name for names in LAYERS[package] for name in names]
+    assert [name for name in listed if not any(is_in(module, name) for module in modules(package))] == []
+
+
+def test_late_imports_are_lazy_entry_points() -> None:
+    known = {name for each in ("codegen", "runtime") for name in modules(each)}
+    late: dict[str, set[str]] = {}
+    for name, path in modules("runtime").items():
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+                late.setdefault(name, set()).update(_imported(ast.walk(node), path, name, known))
+    assert {name: found for name, found in late.items() if found} == {name: set(of) for name, (of, _) in LAZY.items()}
 
 
 def test_packages_that_stand_apart_know_nothing_of_each_other() -> None:
