@@ -18,11 +18,9 @@ from codegen.plan.plan import Plan, make_plan
 from codegen.python_source import FunctionIndex
 from codegen.read.files import load, read_derivatives, read_helpers, read_native_functions, read_tags
 from codegen.read.model import DerivativeEntry, HelperDeclaration, NativeFunction
-from codegen.rules.batching import check_batching
-from codegen.rules.derivatives import check_entries
-from codegen.rules.judge import judge
+from codegen.rules.checked import Checked
 from codegen.rules.linear.formulas import Linearity
-from codegen.rules.operators import check_kernels, check_samples, check_variants
+from codegen.rules.table import check, report
 from codegen.source import Diagnostics
 from codegen.targets.docs import target as docs
 from codegen.targets.target import Target
@@ -42,8 +40,7 @@ class Result:
     diagnostics: Diagnostics
     findings: Diagnostics
     resolved: Sequence[ResolvedEntry] = ()
-    table: OperatorTable | None = None
-    linear: Linearity | None = None
+    checked: Checked | None = None
 
 
 def analyze(paths: Paths) -> Result:
@@ -71,21 +68,15 @@ def analyze(paths: Paths) -> Result:
         own_helpers = FunctionIndex([paths.runtime / part for part in _FOLDERS[-1]], diagnostics)
         own_table = OperatorTable(functions, HelperTable(own_helpers))
         resolved = (*resolved, *foreign.resolved_here(own_formulas, own_table))
-    if paths.library is None:
-        check_kernels(functions, kernels, composites, diagnostics)
-        if any(function.batching is not None for function in functions):
-            rules = FunctionIndex([paths.runtime / "func" / "rules"], diagnostics)
-            check_batching(functions, rules, diagnostics)
-    earlier = Diagnostics(list(diagnostics.items))
-    check_variants(functions, diagnostics)
-    check_samples(read, diagnostics)  # not those that come with the library
     linear = Linearity({str(entry.function.name): entry for entry in resolved}, table, composites, helpers)
-    check_entries(resolved, linear, findings, earlier)
+    batching = FunctionIndex([paths.runtime / "func" / "rules"], diagnostics)
+    checked = Checked(read, functions, resolved, kernels, composites, batching, table, linear)
+    check(checked, library is not None, diagnostics, findings)
     if diagnostics:
         return Result(functions, entries, None, diagnostics, findings)
     planned = resolved if library is None else foreign.with_forward_formulas(resolved, library, own_table)
     made = make_plan(functions, planned, table, kernels, composites, linear)
-    return Result(functions, entries, made, diagnostics, findings, resolved, table, linear)
+    return Result(functions, entries, made, diagnostics, findings, resolved, checked)
 
 
 # Where kernels, composite functions and helpers lie; of a name that two folders have, the first one's counts.
@@ -144,8 +135,7 @@ def summary(made: Plan) -> str:
 
 def judgement(paths: Paths, result: Result) -> str:
     """The report of all rules on the derivative entries of a file, as Markdown."""
-    assert result.table is not None
-    assert result.linear is not None
+    assert result.checked is not None
     written = {entry.schema.name for entry in result.entries if entry.text.file.path == paths.shown(paths.derivatives)}
     mine = [entry for entry in result.resolved if entry.function.name in written]
-    return docs.judgement_text(judge(mine, result.linear, result.table), paths, len(mine))
+    return docs.judgement_text(report(mine, result.checked), paths, len(mine))

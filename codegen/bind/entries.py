@@ -9,7 +9,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from codegen.bind.call_targets import OperatorTable
-from codegen.bind.formulas import ELEMENT_INDEX, FormulaResolver, Scope
+from codegen.bind.formulas import FormulaResolver
+from codegen.bind.scope import ELEMENT_INDEX, Scope
 from codegen.formula import syntax
 from codegen.formula.typed import (
     NONE,

@@ -43,6 +43,8 @@ GEOMETRY = BaseType("TensorGeometry")
 
 _SYMBOLIC = {BaseType("SymInt"): INT, BaseType("SymBool"): BOOL}
 _NUMBER_RANK = {BOOL: 0, INT: 1, FLOAT: 2, SCALAR: 3}
+# In the order in which one becomes the other.
+NUMBERS = (BOOL, INT, FLOAT, SCALAR)
 
 
 def plain_type(type: Type) -> Type:

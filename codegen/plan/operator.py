@@ -15,12 +15,12 @@ from codegen.plan.inplace import InplacePlan, plan_inplace
 from codegen.plan.layout import LayoutPlan, plan_layout
 from codegen.plan.names import FunctionNames
 from codegen.plan.node import NodePlan
+from codegen.plan.saved import values_used
 from codegen.plan.steps import ResultKind, ResultPlan, StraightPlan, TracedPlan
 from codegen.plan.straight import plan_straight, plan_traced
 from codegen.python_source import FunctionIndex, PythonFunction
 from codegen.read.implied import samples_of
 from codegen.read.model import FormulaKind, NativeFunction, Promotion
-from codegen.rules.operators import values_used
 from codegen.schema.types import (
     Argument,
     FunctionSchema,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from codegen.formula.intrinsics import METADATA
 from codegen.formula.needs import metadata
 from codegen.formula.typed import (
     BOOL,
@@ -16,11 +17,13 @@ from codegen.formula.typed import (
     TypedExpr,
     Variable,
     VariableKind,
+    children,
     is_tensor_like,
     plain_type,
     rewrite,
 )
 from codegen.plan.names import unused
+from codegen.rules.linear.formulas import ZERO_OPERATORS
 from codegen.schema.types import (
     FunctionSchema,
     ListType,
@@ -123,3 +126,21 @@ def _type_of(kind: VariableKind, name: str, index: int, schema: FunctionSchema) 
     if kind is VariableKind.OUTPUT:
         return plain_type(schema.returns[index].type)
     return plain_type(next(argument.type for argument in schema.arguments if argument.name == name))
+
+
+def values_used(expr: TypedExpr) -> set[str]:
+    """Names of the arguments, and `#result`, whose values (not only shapes or dtypes) an expression depends on."""
+    match expr:
+        case Intrinsic() if expr.name in METADATA:
+            return set()
+        case OperatorCall() if expr.schema.name.base in ZERO_OPERATORS:
+            return set()
+        case Variable(kind=VariableKind.INPUT):
+            return {expr.name}
+        case Variable(kind=VariableKind.OUTPUT):
+            return {"#result"}
+        case _:
+            used: set[str] = set()
+            for child in children(expr):
+                used |= values_used(child)
+            return used

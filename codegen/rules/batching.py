@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from codegen.python_source import FunctionIndex
-from codegen.read.model import NativeFunction
+from codegen.rules.checked import Checked
 from codegen.source import Diagnostics
 from codegen.words import did_you_mean
 
@@ -13,10 +11,10 @@ from codegen.words import did_you_mean
 _RULE = ("level", "operator", "values")
 
 
-def check_batching(functions: Iterable[NativeFunction], rules: FunctionIndex, diagnostics: Diagnostics) -> None:
+def check_batching(checked: Checked, diagnostics: Diagnostics) -> None:
     """Every rule that a `batching` names exists."""
-    known = rule_names(rules)
-    for function in functions:
+    known = rule_names(checked.batching)
+    for function in checked.functions:
         name = function.batching
         if name is not None and str(name) not in known:
             diagnostics.error(name.span(), f"no rule '{name}' in runtime/func/rules", did_you_mean(str(name), known))

@@ -31,17 +31,17 @@ def trees(result: Result) -> Iterator[tuple[str, TypedExpr, Given]]:
 
 
 def test_every_formula_of_the_project_is_known_to_be_linear(own: Result) -> None:
-    assert own.linear is not None
-    seen = {text: flat(own.linear.of(tree, given)) for text, tree, given in trees(own)}
+    assert own.checked is not None
+    seen = {text: flat(own.checked.linear.of(tree, given)) for text, tree, given in trees(own)}
     assert len(seen) > 450
     assert {text for text, degree in seen.items() if degree not in (Degree.LINEAR, Degree.ZERO)} == set()
 
 
 def test_the_answers_do_not_depend_on_the_order_of_the_questions(own: Result) -> None:
-    assert own.linear is not None
-    assert own.table is not None
-    asked = own.linear
-    again = Linearity(asked.entries, own.table, asked.composites, asked.helpers)
+    assert own.checked is not None
+    assert own.checked.table is not None
+    asked = own.checked.linear
+    again = Linearity(asked.entries, own.checked.table, asked.composites, asked.helpers)
     for text, tree, given in reversed(list(trees(own))):
         assert again.of(tree, given) == asked.of(tree, given), text
 
@@ -192,10 +192,10 @@ def test_a_helper_that_never_uses_the_values_of_the_gradient(analysed: Callable[
 def test_what_can_not_be_followed_is_no_error(analysed: Callable[..., Result]) -> None:
     result = analysed(FUNCTIONS, FORMULAS, helper("return memoryview(grad) * self"), KERNELS)
     assert result.diagnostics.items == []
-    assert result.linear is not None
+    assert result.checked is not None
     (formula,) = (f for entry in result.resolved if entry.function.name.base == "sin" for f in entry.backward)
     assert formula.tree is not None
-    assert result.linear.of(formula.tree, GRADIENT) is Degree.UNKNOWN
+    assert result.checked.linear.of(formula.tree, GRADIENT) is Degree.UNKNOWN
 
 
 # -- the files of the project, each with one mistake

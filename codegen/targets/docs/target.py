@@ -9,7 +9,7 @@ from codegen.paths import Paths
 from codegen.plan.operator import OperatorPlan
 from codegen.plan.plan import Plan
 from codegen.plan.saved import SavedVariable
-from codegen.rules.judge import Section
+from codegen.rules.table import Section
 from codegen.targets.environment import environment
 
 _ABOUT = {

@@ -1,91 +1,18 @@
-"""Soundness rules for derivative entries, one function each: what can be decided before anything is run."""
+"""Formulas are linear in the gradient or the tangents, and what follows from how they depend on them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from codegen.bind.entries import ResolvedEntry, ResolvedFormula
-from codegen.formula.typed import OperatorCall, TypedExpr, VariableKind, is_tensor_like, plain_type, variables, walk
+from codegen.formula.typed import TypedExpr, VariableKind, variables
 from codegen.read.model import FormulaKind
+from codegen.rules.checked import Checked
 from codegen.rules.linear.blame import Blame
 from codegen.rules.linear.degree import Degree, flat
 from codegen.rules.linear.formulas import Given, Linearity
-from codegen.schema.types import OperatorName
 from codegen.source import Diagnostics
 
 
-def check_entries(
-    entries: Iterable[ResolvedEntry], linearity: Linearity, diagnostics: Diagnostics, earlier: Diagnostics
-) -> None:
-    """All rules about derivative entries.
-
-    In an entry of which something could not be read or resolved (`earlier`), a formula may seem to be missing that is
-    only wrong. So its own rules wait until it is mended, and so do those of entries that call its operator.
-    """
-    entries = tuple(entries)
-    broken = {entry.function.name for entry in entries if earlier.touch(entry.entry.text)} if earlier else set()
-    for entry in entries:
-        check_composite(entry, diagnostics)
-        for _, formulas in (("", entry), *entry.keyed):
-            check_names(formulas, diagnostics)
-            if entry.function.name in broken:
-                continue
-            before = len(diagnostics.items)
-            check_coverage(formulas, diagnostics)
-            if len(diagnostics.items) > before or not broken.isdisjoint(_called(formulas)):
-                continue
-            check_linear(formulas, linearity, diagnostics)
-            check_automatic(formulas, linearity, diagnostics)
-            check_tangents(formulas, linearity, diagnostics)
-            check_differentiable_outputs(formulas, linearity, diagnostics)
-
-
-def _called(entry: ResolvedEntry) -> set[OperatorName]:
-    trees = [formula.tree for formula in (*entry.backward, *entry.forward) if formula.tree is not None]
-    return {part.schema.name for tree in trees for part in walk(tree) if isinstance(part, OperatorCall)}
-
-
-def check_composite(entry: ResolvedEntry, diagnostics: Diagnostics) -> None:
-    """A CompositeImplicitAutograd operator is traced through: a formula for it would never be used."""
-    if entry.function.is_composite_implicit and not entry.entry.dispatch:
-        diagnostics.error(
-            entry.entry.text.span(0, entry.entry.schema.name_end or 1),
-            f"'{entry.function.name}' is CompositeImplicitAutograd: its derivative follows from what it calls",
-            hint="remove this entry, or give the operator a kernel or CompositeExplicitAutograd",
-            notes=((entry.function.text.span(), "declared here"),),
-        )
-
-
-def check_names(entry: ResolvedEntry, diagnostics: Diagnostics) -> None:
-    """Only Tensors have formulas."""
-    types = {argument.name: plain_type(argument.type) for argument in entry.function.schema.arguments}
-    for formula in entry.backward:
-        for name in formula.source.names:
-            type = types[str(name)]
-            if formula.kind is not FormulaKind.NON_DIFFERENTIABLE and not is_tensor_like(type):
-                diagnostics.error(
-                    name.span(),
-                    f"a formula for '{name}' of '{entry.function.name}', which is {type}: only Tensors have gradients",
-                    hint="remove it",
-                )
-
-
-def check_coverage(entry: ResolvedEntry, diagnostics: Diagnostics) -> None:
-    """Every Tensor argument has a formula, or says that it has none."""
-    if not entry.differentiable_outputs:
-        return
-    covered = {name for formula in entry.backward for name in formula.names}
-    for argument in entry.function.schema.arguments:
-        if argument.name not in covered and is_tensor_like(plain_type(argument.type)):
-            diagnostics.error(
-                entry.entry.text.span(argument.start, argument.end),
-                f"no formula for '{argument.name}' of '{entry.function.name}'",
-                hint=f"add '{argument.name}: <formula>', '{argument.name}: non_differentiable' or "
-                f"'{argument.name}: not_implemented(\"...\")'",
-            )
-
-
-def check_linear(entry: ResolvedEntry, linearity: Linearity, diagnostics: Diagnostics) -> None:
+def check_linear(entry: ResolvedEntry, checked: Checked, diagnostics: Diagnostics) -> None:
     """A backward formula is linear in the gradient, a forward formula in the tangents."""
     for formulas, what, given in (
         (entry.backward, "gradient", Given(gradient=Degree.LINEAR)),
@@ -93,7 +20,7 @@ def check_linear(entry: ResolvedEntry, linearity: Linearity, diagnostics: Diagno
     ):
         for formula in formulas:
             if formula.tree is not None:
-                _check_linear(formula, formula.tree, what, given, linearity, diagnostics)
+                _check_linear(formula, formula.tree, what, given, checked.linear, diagnostics)
 
 
 def _check_linear(
@@ -116,14 +43,14 @@ def _check_linear(
         )  # fmt: skip
 
 
-def check_automatic(entry: ResolvedEntry, linearity: Linearity, diagnostics: Diagnostics) -> None:
+def check_automatic(entry: ResolvedEntry, checked: Checked, diagnostics: Diagnostics) -> None:
     """`auto_linear` stands at linear operators, `auto_element_wise` at point-wise ones of one Tensor."""
-    differentiable = linearity.differentiable_arguments(str(entry.function.name))
+    differentiable = checked.linear.differentiable_arguments(str(entry.function.name))
     listed = ", ".join(f"'{name}'" for name in differentiable)
     for formula in entry.forward:
         place = formula.source.text.span()
         if formula.kind is FormulaKind.AUTO_LINEAR:
-            if linearity.is_linear(str(entry.function.name), frozenset(differentiable)) is False:
+            if checked.linear.is_linear(str(entry.function.name), frozenset(differentiable)) is False:
                 diagnostics.error(
                     place, f"auto_linear, and '{entry.function.name}' is not linear in {listed}",
                     hint="its own backward formulas say so: write the formula of the tangents",
@@ -143,7 +70,7 @@ def check_automatic(entry: ResolvedEntry, linearity: Linearity, diagnostics: Dia
                 )  # fmt: skip
 
 
-def check_tangents(entry: ResolvedEntry, linearity: Linearity, diagnostics: Diagnostics) -> None:
+def check_tangents(entry: ResolvedEntry, checked: Checked, diagnostics: Diagnostics) -> None:
     """The forward formulas of an operator use the tangent of each argument on which it depends."""
     trees = [formula.tree for formula in entry.forward if formula.tree is not None]
     if not trees or len(trees) < len(entry.forward):  # the automatic ones use all
@@ -155,7 +82,7 @@ def check_tangents(entry: ResolvedEntry, linearity: Linearity, diagnostics: Diag
         if formula.kind is not FormulaKind.EXPRESSION:
             continue
         for name in formula.names:
-            if name not in used and not linearity.vanishes(str(entry.function.name), name):
+            if name not in used and not checked.linear.vanishes(str(entry.function.name), name):
                 first = entry.forward[0].source.text
                 diagnostics.error(
                     first.span(), f"the tangent of '{name}' is forgotten: '{name}_t' is in no formula of the results",
@@ -163,15 +90,15 @@ def check_tangents(entry: ResolvedEntry, linearity: Linearity, diagnostics: Diag
                 )  # fmt: skip
 
 
-def check_differentiable_outputs(entry: ResolvedEntry, linearity: Linearity, diagnostics: Diagnostics) -> None:
+def check_differentiable_outputs(entry: ResolvedEntry, checked: Checked, diagnostics: Diagnostics) -> None:
     """A result by which formulas index has no gradient."""
     count = len(entry.function.schema.returns)
     for formula in entry.backward:
         for output in entry.differentiable_outputs if formula.tree is not None else ():
             given = Given(outputs=tuple(Degree.LINEAR if i == output else Degree.CONSTANT for i in range(count)))
-            if formula.tree is None or flat(linearity.of(formula.tree, given)) is not Degree.NONLINEAR:
+            if formula.tree is None or flat(checked.linear.of(formula.tree, given)) is not Degree.NONLINEAR:
                 continue
-            why = Blame(linearity).of_formula(formula.tree, given).innermost
+            why = Blame(checked.linear).of_formula(formula.tree, given).innermost
             if why.index is not None:
                 name = entry.function.schema.returns[output].name or f"result{output}"
                 diagnostics.error(

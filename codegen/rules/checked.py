@@ -1,0 +1,26 @@
+"""What rules look at: everything that was read and bound."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from codegen.bind.call_targets import OperatorTable
+from codegen.bind.entries import ResolvedEntry
+from codegen.python_source import FunctionIndex
+from codegen.read.model import NativeFunction
+from codegen.rules.linear.formulas import Linearity
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """`written` are the operators of the file itself, `functions` all that there are; `batching` the rules of vmap."""
+
+    written: Sequence[NativeFunction]
+    functions: Sequence[NativeFunction]
+    entries: Sequence[ResolvedEntry]
+    kernels: FunctionIndex
+    composites: FunctionIndex
+    batching: FunctionIndex
+    table: OperatorTable
+    linear: Linearity

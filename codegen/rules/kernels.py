@@ -1,0 +1,76 @@
+"""Kernels and composite functions that entries name exist, and take the operator's arguments."""
+
+from __future__ import annotations
+
+from codegen.python_source import PythonFunction
+from codegen.read.model import NativeFunction
+from codegen.rules.checked import Checked
+from codegen.schema.names import python
+from codegen.source import Diagnostics, Text
+from codegen.words import COMPOSITE_KEYS, did_you_mean
+
+
+def check_kernels(checked: Checked, diagnostics: Diagnostics) -> None:
+    """Every function that a `dispatch` names exists and takes the operator's arguments."""
+    kernels, composites = checked.kernels, checked.composites
+    for function in checked.functions:
+        if function.late_bound or function.variant_of is not None:
+            continue
+        if function.layout is not None and all(entry.key in COMPOSITE_KEYS for entry in function.dispatch):
+            diagnostics.error(
+                function.layout.text.span(),
+                f"'{function.name}' has no kernel on arrays: the operators that it calls lay its results out",
+                hint="remove 'layout'",
+            )
+        for entry in function.dispatch:
+            composite = entry.key in COMPOSITE_KEYS
+            index = composites if composite else kernels
+            found = index.get(str(entry.kernel))
+            if found is None:
+                other = (kernels if composite else composites).get(str(entry.kernel))
+                if other is not None:
+                    hint: str | None = (
+                        f"'{entry.kernel}' is in {other.module}; {entry.key} names functions in {index.folder}"
+                    )
+                else:
+                    hint = did_you_mean(str(entry.kernel), (candidate.name for candidate in index))
+                diagnostics.error(entry.kernel.span(), f"no function '{entry.kernel}' in {index.folder}", hint)
+            else:
+                _check_parameters(function, found, entry.kernel, composite, diagnostics)
+        if not function.dispatch:
+            name = function.name.python_name
+            found = composites.get(name)
+            if found is None:
+                diagnostics.error(
+                    function.text.span(0, function.schema.name_end or 1),
+                    f"'{function.name}' has no dispatch, and no function '{name}' in {composites.folder}",
+                    hint=did_you_mean(name, (candidate.name for candidate in composites))
+                    or "without dispatch it is CompositeImplicitAutograd: write that function, or name a kernel",
+                )
+            else:
+                _check_parameters(function, found, function.text, True, diagnostics)
+
+
+def _check_parameters(
+    function: NativeFunction, found: PythonFunction, place: Text, composite: bool, diagnostics: Diagnostics
+) -> None:
+    arguments = list(function.schema.arguments)
+    if not composite:
+        arguments = [argument for argument in arguments if not argument.is_placement]
+    names = [python(argument.name) for argument in arguments]
+    note = ((found.span, f"'{found.name}' is defined here"),)
+    if found.parameters is None:
+        arity = found.arity
+        if arity != len(names):
+            diagnostics.error(
+                place.span(), f"'{found.name}' takes {arity or 'no'} arrays, '{function.name}' has {len(names)} "
+                f"argument{'' if len(names) == 1 else 's'}",
+                notes=note,
+            )  # fmt: skip
+        return
+    given = [parameter.name for parameter in found.parameters]
+    if given != names:
+        diagnostics.error(
+            place.span(), f"'{found.name}({', '.join(given)})' does not fit '{function.schema}'",
+            hint=f"its parameters are to be ({', '.join(names)})", notes=note,
+        )  # fmt: skip

@@ -1,0 +1,42 @@
+"""Samples are calls that their operators take."""
+
+from __future__ import annotations
+
+import ast
+
+from codegen.read.samples import parse_sample
+from codegen.rules.checked import Checked
+from codegen.schema.names import python
+from codegen.source import Diagnostics, ParseError
+from codegen.words import did_you_mean
+
+_MAKERS = frozenset(("T", "D", "I", "B", "dtype", "float"))
+
+
+def check_samples(checked: Checked, diagnostics: Diagnostics) -> None:
+    """A sample gives arguments that the operator has, made by the functions that samples know."""
+    for function in checked.written:
+        names = [argument.name for argument in function.schema.positional]
+        keywords = {python(argument.name) for argument in function.schema.arguments}
+        for sample in function.samples:
+            try:
+                call = parse_sample(sample.value)
+            except ParseError:
+                continue  # reported when it was read
+            if len(call.args) > len(names):
+                diagnostics.error(
+                    sample.span(), f"{len(call.args)} positional arguments, '{function.name}' takes {len(names)}"
+                )
+            for keyword_ in call.keywords:
+                if keyword_.arg not in keywords:
+                    diagnostics.error(
+                        sample.span(), f"'{function.name}' has no argument '{keyword_.arg}'",
+                        did_you_mean(str(keyword_.arg), keywords),
+                    )  # fmt: skip
+            for node in ast.walk(call):
+                if isinstance(node, ast.Call) and node is not call:
+                    maker = node.func.id if isinstance(node.func, ast.Name) else ast.unparse(node.func)
+                    if maker not in _MAKERS:
+                        diagnostics.error(
+                            sample.span(), f"samples know no '{maker}'", hint=f"there are: {', '.join(sorted(_MAKERS))}"
+                        )
