@@ -1,7 +1,8 @@
 """What formulas may ask of a value besides calling operators: sizes, dtypes, lengths.
 
-One table: name, the type of the value asked, the result.  `metadata` says that the answer depends on a tensor's
-shape or dtype only, so that a Node saves the answer and not the tensor.
+One table of all that there are, each of which every target prints: name, the type of the value asked, the result.
+`metadata` says that the answer depends on a tensor's shape or dtype only, so that a Node saves the answer and not the
+tensor.
 """
 
 from __future__ import annotations
@@ -30,13 +31,17 @@ TENSORS = ListType(TENSOR)
 
 @dataclass(frozen=True, slots=True)
 class IntrinsicInfo:
-    """`spellings` are the method names in formulas, `name` the one that targets print."""
+    """`spellings` are the names in formulas, of methods or functions, `name` the one that targets print.
+
+    `receiver` is the type of what is asked; `further` those of what follows it.
+    """
 
     name: str
     spellings: tuple[str, ...]
-    receiver: ValueType
+    receiver: ValueType | None
     result: ValueType
     metadata: bool = False
+    further: tuple[ValueType, ...] = ()
 
 
 TENSOR_INTRINSICS = (
@@ -72,6 +77,21 @@ SCALAR_INTRINSICS = (
     IntrinsicInfo("number_is_float", ("isFloatingPoint",), SCALAR, BOOL),
     IntrinsicInfo("conjugate", ("conj",), SCALAR, SCALAR),
 )
+
+# What the binding of formulas and the plan of saved state make, under conditions of their own.
+MADE_INTRINSICS = (
+    IntrinsicInfo("length", ("size", "empty"), TENSORS, INT),
+    IntrinsicInfo("repeat", ("std::vector",), OptionalType(TENSOR), ListType(OptionalType(TENSOR)), further=(INT,)),
+    IntrinsicInfo("device_is", ("is_*",), DEVICE, BOOL),
+    IntrinsicInfo("grad_enabled", ("GradMode::is_enabled",), None, BOOL),
+    IntrinsicInfo("sqrt", ("sqrt", "std::sqrt"), SCALAR, FLOAT),
+    IntrinsicInfo("exp", ("exp", "std::exp"), SCALAR, FLOAT),
+    IntrinsicInfo("log", ("log", "std::log"), SCALAR, FLOAT),
+    IntrinsicInfo("info", (), TENSOR, OPTIONS),  # shape and dtype, of which `zeros` makes `zeros_like`
+    IntrinsicInfo("zeros", (), OPTIONS, TENSOR),
+)
+
+INTRINSICS = {info.name: info for info in (*TENSOR_INTRINSICS, *LIST_INTRINSICS, *SCALAR_INTRINSICS, *MADE_INTRINSICS)}
 
 METADATA = frozenset(info.name for info in (*TENSOR_INTRINSICS, *LIST_INTRINSICS) if info.metadata)
 

@@ -18,8 +18,8 @@ from codegen.paths import Paths, project_paths
 from codegen.pipeline import analyze, emit
 from codegen.plan.plan import Plan
 from codegen.targets.cpp import target as cpp
+from codegen.targets.cpp.needs import Needs
 from codegen.targets.cpp.operators import NativeKernels
-from codegen.targets.cpp.text import Needs
 
 ROOT = Path(__file__).parents[2]
 GOLDEN = Path(__file__).parent / "golden"

@@ -10,7 +10,8 @@ from codegen.plan.operator import OperatorPlan
 from codegen.plan.steps import Guard, GuardKind
 from codegen.schema.names import python
 from codegen.targets.cpp.names import cpp
-from codegen.targets.cpp.text import Needs, Statements, wrapped
+from codegen.targets.cpp.needs import Needs
+from codegen.targets.cpp.statements import Statements, wrapped
 from codegen.targets.environment import quoted
 
 # The test of a guard; {0} and {1} are its arguments, {takes} the kinds of dtypes, {needed} what it needs of Python.

@@ -7,9 +7,9 @@ from codegen.plan.operator import OperatorPlan
 from codegen.plan.steps import StraightPlan
 from codegen.targets.cpp.entries import EntryView
 from codegen.targets.cpp.names import cpp
+from codegen.targets.cpp.needs import Needs
 from codegen.targets.cpp.nodes import NodeView
 from codegen.targets.cpp.operators import KernelEntry, NativeCall, NativeKernels, native_loop
-from codegen.targets.cpp.text import Needs
 
 
 def inplace_view(

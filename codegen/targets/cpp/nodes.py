@@ -12,17 +12,9 @@ from codegen.plan.operator import OperatorPlan, ParameterPlan
 from codegen.plan.saved import SavedVariable
 from codegen.targets.cpp.fusion import FusedFormula, fuse
 from codegen.targets.cpp.names import cpp
-from codegen.targets.cpp.text import (
-    COLUMNS,
-    LINE_HERE,
-    CppPrinter,
-    Library,
-    Needs,
-    Statements,
-    UnprintableError,
-    quoted_lines,
-    wrapped,
-)
+from codegen.targets.cpp.needs import Needs
+from codegen.targets.cpp.statements import COLUMNS, Statements, quoted_lines, wrapped
+from codegen.targets.cpp.text import LINE_HERE, CppPrinter, Library, UnprintableError
 from codegen.targets.environment import commented, quoted
 
 # kMostEdges of the core.

@@ -19,9 +19,10 @@ from codegen.plan.steps import (
     StraightPlan,
 )
 from codegen.targets.cpp.entries import CompositeEntry, Entry, EntryView
+from codegen.targets.cpp.headers import Functions, functions_in, inside
 from codegen.targets.cpp.names import cpp
+from codegen.targets.cpp.needs import Needs
 from codegen.targets.cpp.nodes import NodeView
-from codegen.targets.cpp.text import Functions, Needs, functions_in, inside
 
 
 @dataclass(frozen=True, slots=True)

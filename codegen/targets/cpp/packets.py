@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence, Set
 from codegen.plan.names import packet as packet_name
 from codegen.plan.packet import PacketPlan
 from codegen.plan.signs import SignKind, SignPlan
-from codegen.targets.cpp.text import wrapped
+from codegen.targets.cpp.statements import wrapped
 from codegen.targets.environment import quoted
 
 

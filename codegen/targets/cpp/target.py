@@ -13,11 +13,14 @@ from codegen.paths import Paths
 from codegen.plan.operator import OperatorPlan
 from codegen.plan.plan import Plan
 from codegen.targets.cpp.entries import EntryView
+from codegen.targets.cpp.headers import functions_in
 from codegen.targets.cpp.inplace import inplace_view
+from codegen.targets.cpp.needs import Needs
 from codegen.targets.cpp.nodes import NodeView, node_view, why_python
 from codegen.targets.cpp.operators import NativeKernels, entry_view, has_entry
 from codegen.targets.cpp.packets import packet_lines, sign_lines
-from codegen.targets.cpp.text import LINE_HERE, Library, Needs, UnprintableError, functions_in, wrapped
+from codegen.targets.cpp.statements import wrapped
+from codegen.targets.cpp.text import LINE_HERE, Library, UnprintableError
 from codegen.targets.environment import environment, quoted
 
 name = "cpp"

@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 import re
-import textwrap
-import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field
-from pathlib import Path
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 
 from codegen.formula.typed import (
     BOOL,
@@ -28,151 +24,28 @@ from codegen.formula.typed import (
     Variable,
     VariableKind,
 )
-from codegen.plan.names import FunctionNames, module_alias
+from codegen.plan.names import FunctionNames
 from codegen.plan.operator import OperatorPlan, ParameterPlan
 from codegen.schema.names import python
 from codegen.schema.types import OperatorName
 from codegen.source import Text
+from codegen.targets.cpp.headers import Functions
+from codegen.targets.cpp.intrinsics import ABSENT, ASKED, CALLED, DEVICE_IS, OWNED, TESTS
 from codegen.targets.cpp.names import cpp
+from codegen.targets.cpp.needs import Needs
+from codegen.targets.cpp.statements import Statements
 from codegen.targets.environment import quoted
 from codegen.targets.literals import default_text, literal
 
-COLUMNS = 100
 # Put in the place of the `#line` that leads back into the generated file itself, whose number is known at the end.
 LINE_HERE = "#line here"
 
-_OWNED_INTRINSICS = {
-    "sizes": "sizes_of({0})",
-    "dim": "dim_of({0})",
-    "numel": "numel_of({0})",
-    "length": "length_of({0})",
-    "info": "shape_and_dtype({0})",
-    "conjugate": "conjugate_number({0})",
-    "to_float": "to_float({0})",
-    "to_int": "to_int({0})",
-    "to_complex": "to_complex({0})",
-    "repeat": "repeated({0}, {1})",
-    "scalar_type": 'attribute({0}, "dtype")',
-    "options": 'attribute({0}, "dtype")',
-    "layout": 'attribute({0}, "layout")',
-    "device": 'attribute({0}, "device")',
-    "strides": 'method({0}, "stride")',
-    "storage_offset": 'method({0}, "storage_offset")',
-}
-_TESTS = {
-    "defined": "is_defined({0})",
-    "is_complex": "is_complex({0})",
-    "is_contiguous": "is_contiguous({0})",
-    "number_is_complex": "is_complex_number({0})",
-    "number_is_float": "is_float_number({0})",
-    "grad_enabled": "grad_enabled",
-}
-_CALLED = {  # by functions of Python
-    "sqrt": ("math", "sqrt"),
-    "exp": ("math", "exp"),
-    "log": ("math", "log"),
-    "zeros": ("runtime.graph.recording", "zeros_of"),
-    "geometry": ("runtime.graph.recording", "Geometry"),
-}
-_ABSENT = frozenset(("blocksize", "memory_format"))
 _NUMBERS = {"+": "plus", "-": "minus", "*": "times", "/": "divided", "%": "modulo"}
 _COMPARISONS = {"==": "Py_EQ", "!=": "Py_NE", "<": "Py_LT", "<=": "Py_LE", ">": "Py_GT", ">=": "Py_GE"}
 
 
 class UnprintableError(Exception):
     """A formula has something that this target leaves to Python; the message says what."""
-
-
-def wrapped(head: str, parts: Sequence[str], tail: str, separator: str = ",") -> list[str]:
-    """`head` with an open bracket at its end, the parts and the tail, broken as clang-format breaks it."""
-    whole = f"{head}{f'{separator} '.join(parts)}{tail}"
-    if len(whole) <= COLUMNS or not parts:
-        return [whole]
-    lines = []
-    current = head
-    pad = " " * len(head)
-    for index, part in enumerate(parts):
-        end = tail if index == len(parts) - 1 else separator
-        glue = "" if current in (head, pad) else " "
-        if glue and len(current) + len(glue) + len(part) + len(end) > COLUMNS:
-            lines.append(current)
-            current, glue = pad, ""
-        current += f"{glue}{part}{end}"
-    return [*lines, current]
-
-
-def quoted_lines(text: str, indent: str = "    ") -> list[str]:
-    """A string literal and a comma; of long text, literals that follow each other."""
-    room = COLUMNS - len(indent) - 3
-    pieces = textwrap.wrap(text, room, break_on_hyphens=False) if len(quoted(text)) > room + 2 else [text]
-    lines = [f"{indent}{quoted(f'{piece} ')}" for piece in pieces[:-1]]
-    return [*lines, f"{indent}{quoted(pieces[-1])},"]
-
-
-@dataclass
-class Needs:
-    """What one generated file needs of Python: callables by their place, and constants by their text."""
-
-    names: dict[str, tuple[str, str]] = field(default_factory=dict)  # C++ name: module, attribute
-    constants: dict[str, str] = field(default_factory=dict)  # C++ name: Python text
-
-    def name(self, module: str, attribute: str) -> str:
-        """A callable."""
-        if module.startswith("generated."):
-            spelled = cpp(attribute.replace(".", "_"))
-        else:
-            known = {"runtime.graph.recording": "", "math": "math_"}
-            prefix = known.get(module, f"{module_alias(module)}_")
-            spelled = f"{prefix}{attribute}"
-        self.names[spelled] = (module, attribute)
-        return f"py::{spelled}"
-
-    def constant(self, text: str) -> str:
-        """The value of a Python expression."""
-        if text in ("None", "True", "False"):
-            return f"Py_{text}"
-        spelled = f"constant_{_word(text)}"
-        self.constants[spelled] = text
-        return f"py::{spelled}"
-
-    def update(self, other: Needs) -> None:
-        """Take over what another one needs."""
-        self.names |= other.names
-        self.constants |= other.constants
-
-
-def _word(text: str) -> str:
-    """A part of an identifier for a Python expression; no two expressions have the same."""
-    number = re.fullmatch(r"(-?)(\d+)(?:\.(\d+))?", text)
-    if number is not None:
-        sign, whole, rest = number.groups()
-        return f"{'minus_' if sign else ''}{whole}{f'_point_{rest}' if rest else ''}"
-    string = re.fullmatch(r'"([A-Za-z]\w*(?<!_))"', text)
-    if string is not None:
-        return f"text_{string[1]}"
-    return f"{re.sub(r'[^0-9A-Za-z]+', '_', text).strip('_')}_{zlib.crc32(text.encode()):08x}"
-
-
-Functions = Mapping[str, frozenset[int]]  # names, with the numbers of arguments they take
-
-
-def functions_in(path: Path, namespace: str, result: str = "Ref") -> Functions:
-    """The functions on Python objects that a header of the native core declares; none if there is no such file."""
-    functions: dict[str, set[int]] = {}
-    declared = rf"^(?:inline )?{result} (\w+)\(([^)]*)\)"
-    for name, parameters in re.findall(declared, inside(path, namespace), re.MULTILINE):
-        functions.setdefault(name, set()).add(parameters.count("PyObject*"))
-    return {name: frozenset(arities) for name, arities in functions.items()}
-
-
-def inside(path: Path, namespace: str) -> str:
-    """The text of a namespace in a C++ file, which may be missing."""
-    try:
-        text = path.read_text(encoding="utf-8")
-    except OSError:
-        return ""
-    parts = text.split(f"\nnamespace {namespace} {{\n")[1:]  # it may be opened several times
-    return "\n".join(part.partition(f"\n}}  // namespace {namespace}")[0] for part in parts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,81 +57,6 @@ class Library:
     entries: frozenset[str]
     helpers: Functions  # those of runtime/helpers that are written in C++, too
     loops: Mapping[str, int]  # element-wise kernels with native loops, with their numbers of operands
-
-
-class Statements:
-    """Lines of a function body, at a depth of indentation."""
-
-    def __init__(self, depth: int = 1) -> None:
-        self.lines: list[str] = []
-        self.depth = depth
-
-    def add(self, text: str) -> None:
-        self.lines.append(f"{self.indent}{text}")
-
-    def call(self, head: str, parts: Sequence[str], tail: str) -> None:
-        """A statement with a bracketed list in it, broken where it is too long."""
-        self.lines += wrapped(f"{self.indent}{head}(", parts, f"){tail}")
-
-    def assign(self, target: str, head: str, parts: Sequence[str], tail: str) -> None:
-        """`target = head(parts)tail`: broken after the sign where that takes no more lines."""
-        whole = wrapped(f"{self.indent}{target} = {head}", parts, tail)
-        if len(whole) > 1:
-            below = [f"{self.indent}{target} =", *wrapped(f"{self.indent}    {head}", parts, tail)]
-            hanging = [f"{self.indent}{target} = {head}", *wrapped(f"{self.indent}    ", parts, tail)]
-            whole = min(below, whole, hanging, key=len)
-        self.lines += whole
-
-    def when(self, tests: Sequence[str], write: Callable[[], None], glue: str = "&&") -> None:
-        """`if (a && b) statement`, the statement being what `write` adds: on a line of its own if it has to be."""
-        start = len(self.lines)
-        self.depth += 1
-        write()
-        self.depth -= 1
-        statement = self.lines[start:]
-        one = f"{self.indent}if ({f' {glue} '.join(tests)}) {statement[0].lstrip()}"
-        if len(statement) == 1 and len(one) <= COLUMNS:
-            self.lines[start:] = [one]
-        else:
-            self.lines[start:] = statement
-            self.lines[start:start] = wrapped(f"{self.indent}if (", tests, ")", f" {glue}")
-
-    def unless(self, head: str, parts: Sequence[str], statement: str) -> None:
-        """`if (head(parts)) statement`: give up when a call failed."""
-        whole = f"{self.indent}if ({head}({', '.join(parts)})) {statement}"
-        if len(whole) <= COLUMNS:
-            self.lines.append(whole)
-        else:
-            self.lines += wrapped(f"{self.indent}if ({head}(", parts, "))")
-            self.lines.append(f"{self.indent}  {statement}")
-
-    def test(self, conditions: Sequence[str], glue: str, tail: str) -> None:
-        """`if (a && b)`."""
-        self.lines += wrapped(f"{self.indent}if (", conditions, f"){tail}", f" {glue}")
-
-    def when_both(self, first: str, others: Sequence[str], tail: str) -> None:
-        """`if (first && (a || b))`."""
-        rest = f"({' || '.join(others)})" if len(others) > 1 else others[0]
-        if len(f"{self.indent}if ({first} && {rest}){tail}") <= COLUMNS:
-            self.add(f"if ({first} && {rest}){tail}")
-        elif len(f"{self.indent}    {rest}){tail}") <= COLUMNS:
-            self.add(f"if ({first} &&")
-            self.add(f"    {rest}){tail}")
-        else:
-            below = [f"{self.indent}if ({first} &&", *wrapped(f"{self.indent}    (", others, f")){tail}", " ||")]
-            hanging = wrapped(f"{self.indent}if ({first} && (", others, f")){tail}", " ||")
-            self.lines += hanging if len(hanging) < len(below) else below
-
-    @property
-    def indent(self) -> str:
-        return "  " * self.depth
-
-    @contextmanager
-    def block(self, closing: str = "}") -> Iterator[None]:
-        self.depth += 1
-        yield
-        self.depth -= 1
-        self.add(closing)
 
 
 @dataclass(frozen=True, slots=True)
@@ -319,7 +117,7 @@ class CppPrinter:
                 return self._variable(expr)
             case Literal():
                 return self.needs.constant(literal(expr.value))
-            case Intrinsic() if expr.name in _ABSENT:
+            case Intrinsic() if expr.name in ABSENT:
                 return "Py_None"
             case Arithmetic(op="-", operands=(Literal(value=int() | float() as number),)):
                 return self.needs.constant(repr(-number))
@@ -336,12 +134,12 @@ class CppPrinter:
                 return self._operator(expr)
             case HelperCall():
                 return self._helper(expr)
-            case Intrinsic() if expr.name in _OWNED_INTRINSICS:
-                text = _OWNED_INTRINSICS[expr.name].format(*(self.value(arg) for arg in expr.args))
+            case Intrinsic() if expr.name in OWNED:
+                text = OWNED[expr.name].format(*(self.value(arg) for arg in expr.args))
                 head, _, inside = text.partition("(")
                 return Call(f"{head}(", tuple(inside.removesuffix(")").split(", ")), ")")
-            case Intrinsic() if expr.name in _CALLED:
-                return self._invoke(self.needs.name(*_CALLED[expr.name]), [self.value(arg) for arg in expr.args])
+            case Intrinsic() if expr.name in CALLED:
+                return self._invoke(self.needs.name(*CALLED[expr.name]), [self.value(arg) for arg in expr.args])
             case Arithmetic() if expr.op in _NUMBERS:
                 return self._arithmetic(expr)
             case ListDisplay() | TupleDisplay():
@@ -366,14 +164,13 @@ class CppPrinter:
         match expr:
             case Literal(value=bool() as value):
                 return str(value).lower()
-            case Intrinsic() if expr.name in _TESTS:
-                return _TESTS[expr.name].format(*(self.value(arg) for arg in expr.args))
-            case Intrinsic(name="device_is"):
+            case Intrinsic() if expr.name in TESTS:
+                return TESTS[expr.name].format(*(self.value(arg) for arg in expr.args))
+            case Intrinsic() if expr.name == DEVICE_IS:
                 device = self.value(expr.args[0])
                 return self._checked(f'device_is({device}, "{expr.spelling}")')
-            case Intrinsic(name="is_floating_point" | "requires_grad"):
-                ask = "method" if expr.name == "is_floating_point" else "attribute"
-                asked = f'{ask}({self.value(expr.args[0])}, "{expr.name}")'
+            case Intrinsic() if expr.name in ASKED:
+                asked = f'{ASKED[expr.name]}({self.value(expr.args[0])}, "{expr.name}")'
                 target = self._temporary()
                 self.out.add(f"Ref {target} = {asked};")
                 self.out.add(f"if (!{target}) {self.failure}")
@@ -391,7 +188,7 @@ class CppPrinter:
 
     def _is_test(self, expr: TypedExpr) -> bool:
         if isinstance(expr, Intrinsic):
-            return expr.name in _TESTS or expr.name in ("device_is", "is_floating_point", "requires_grad")
+            return expr.name in TESTS or expr.name in ASKED or expr.name == DEVICE_IS
         return isinstance(expr, Arithmetic) and (expr.op in ("&&", "||", "!") or expr.op in _COMPARISONS)
 
     def _bracketed(self, expr: TypedExpr) -> str:
