@@ -30,9 +30,7 @@ def test_lines_are_not_longer_than_120_columns(path: Path) -> None:
     assert [f"{number}: {line}" for number, line in enumerate(lines, 1) if len(line) > COLUMNS] == []
 
 
-@pytest.mark.parametrize(
-    "path", [path for path in PYTHON if path.name not in ("operators.py", "packets.py")], ids=lambda path: path.name
-)
+@pytest.mark.parametrize("path", PYTHON, ids=lambda path: path.name)
 def test_strings_have_double_quotes(path: Path) -> None:
     """But those that contain some."""
     tokens = tokenize.generate_tokens(io.StringIO(path.read_text(encoding="utf-8")).readline)
