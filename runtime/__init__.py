@@ -9,7 +9,7 @@ import sys
 import warnings
 from typing import TYPE_CHECKING
 
-# Kernels meet zero and infinity as PyTorch's do, without a word.  General calls run under `errstate`; the straight way
+# Kernels meet zero and infinity as PyTorch's do, without a word.  General calls run under `errstate`; the fast path
 # has no time for that, so warnings that NumPy raises from our own modules are filtered, and nobody else's.
 warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"(runtime|generated)\.")
 

@@ -222,7 +222,7 @@ class inference_mode(_ModeContext):
 
     def __enter__(self) -> None:
         self._before.append((grad_mode.enabled, grad_mode.inference, grad_mode.asked))
-        # Fresh results must be told apart, which the straight way of operators does not do.
+        # Fresh results must be told apart, which the fast path of operators does not do.
         if self.mode:
             modes.enter_unusual()
         grad_mode.enabled, grad_mode.inference, grad_mode.asked = not self.mode, self.mode, False

@@ -1,6 +1,6 @@
 """Arguments of an operator call, checked and converted by its schema.
 
-The straight way of generated code does not come here: this is for everything that needs a conversion or an error.
+The fast path of generated code does not come here: this is for everything that needs a conversion or an error.
 """
 
 from __future__ import annotations
@@ -121,7 +121,7 @@ class Signature:
     def _converted(self, parameter: Parameter, value: Any, position: int, given: int) -> Any:
         if value is None and parameter.default is None and not parameter.required:
             return None
-        if type(value) is NotInts:  # the straight way has tried it
+        if type(value) is NotInts:  # the fast path has tried it
             value = value.given
         try:
             return parameter.convert(value)

@@ -1,4 +1,4 @@
-"""What generated operators ask of their arguments before they take the straight way."""
+"""What generated operators ask of their arguments before they take the fast path."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The straight way of operators in inference mode.
+"""The fast path of operators in inference mode.
 
 While a thread is in inference mode `modes.plain` is empty, because fresh results have to be marked, which generated
 code does not do. So calls come to the general path. That need not bind and promote: with nothing else unusual it runs
@@ -38,7 +38,7 @@ class General:
 
 
 def straight_copy(operator: Operator) -> Callable[..., Any] | None:
-    """The generated function of an operator as it runs in inference mode; None where it has no straight way."""
+    """The generated function of an operator as it runs in inference mode; None where it has no fast path."""
     function = operator.function
     if not isinstance(function, FunctionType) or f"{function.__name__}_kernel" not in function.__globals__:
         return None

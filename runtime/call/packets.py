@@ -146,7 +146,7 @@ def _kind_of(value: Any) -> Any:
 def _is_direct(operator: Operator, args: Sequence[Any], kwargs: Mapping[str, Any], bound: Sequence[Any]) -> bool:
     """Whether the overload's callable takes these arguments as they are: no second names, no ints without brackets.
 
-    Composite functions do not look at what they get, as straight ways do, so nothing may need a conversion, either.
+    Composite functions do not look at what they get, as fast paths do, so nothing may need a conversion, either.
     """
     signature = operator.signature
     values = dict(zip(operator.names, bound, strict=True))

@@ -18,7 +18,7 @@ _callers: dict[Operator, Callable[[Sequence[Any]], Any]] = {}
 
 
 def call(operator: Operator, values: Sequence[Any]) -> Any:
-    """Call an operator with its arguments in the schema's order, by its callable: plain Tensors go the straight way."""
+    """Call an operator with its arguments in the schema's order, by its callable: plain Tensors take the fast path."""
     caller = _callers.get(operator)
     if caller is None:
         caller = _callers[operator] = _caller(operator)

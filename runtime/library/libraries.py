@@ -297,7 +297,7 @@ def make_operator(schema: FunctionSchema, namespace: str, tags: Sequence[Tag]) -
 
 
 def _placeholder() -> None:
-    """Stands where generated operators have their straight way."""
+    """Stands where generated operators have their fast path."""
 
 
 def _check_meta(operator: Operator, key: str) -> None:

@@ -196,7 +196,7 @@ def test_clamp_between_tensors(dtype: str) -> None:
             check_equal("clamp", operators.clamp_Tensor(array, *bounds)._array, wanted._array, [array, *bounds])
 
 
-def test_clamp_between_tensors_goes_the_straight_way() -> None:
+def test_clamp_between_tensors_takes_the_fast_path() -> None:
     x, low, high = (runtime.tensor(numbers, requires_grad=True) for numbers in ([1.0, 5.0, -5.0], [0.0] * 3, [2.0] * 3))
     for bounds, kept in (
         ((low, high), [1.0, 0.0, 0.0]),

@@ -1,4 +1,4 @@
-"""Operators that make a Tensor of a size: what their straight way takes, and what it leaves to the general one."""
+"""Operators that make a Tensor of a size: what their fast path takes, and what it leaves to the general one."""
 
 from __future__ import annotations
 

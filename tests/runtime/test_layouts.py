@@ -1,4 +1,4 @@
-"""How results lie in memory: the rule that each operator names, by the straight way and by the general path."""
+"""How results lie in memory: the rule that each operator names, by the fast path and by the general path."""
 
 from __future__ import annotations
 

@@ -78,7 +78,7 @@ def test_two_definers_of_one_namespace_are_both_named(lib: Library) -> None:
 # -- kernels in place of built-in ones
 
 
-def test_the_straight_way_comes_back(aten: Library) -> None:
+def test_the_fast_path_comes_back(aten: Library) -> None:
     straight, x = operators.hypot_default_kernel, torch.ones(1)
     with pytest.warns(UserWarning, match="(?s)Overriding.*operator: hypot.*dispatch key: CPU"):
         aten.impl("hypot", lambda a, b: a * 0, "CPU")

@@ -109,7 +109,7 @@ def test_nothing_stays_open_after_an_error() -> None:
     assert Tensor in plain
 
 
-def test_plain_tensors_keep_their_straight_way() -> None:
+def test_plain_tensors_keep_their_fast_path() -> None:
     inside: list[bool] = []
     vmap(lambda x: [inside.append(Tensor in plain), x][1])(torch.ones(2))
     assert inside == [True]
