@@ -1,4 +1,4 @@
-"""YAML of somebody else over the kernels of this project.
+"""Foreign YAML over the kernels of this project.
 
 PyTorch's native_functions.yaml names kernels in C++.  An operator that this project has under the same name and with
 the same arguments is implemented by the project's own kernel or composite function; the rest is declared, and bound

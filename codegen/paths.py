@@ -56,7 +56,7 @@ class Paths:
         return shown_path(path, self.root)
 
     def foreign(self, native_functions: Path, helpers: Path | None) -> Paths:
-        """Operators of somebody else's YAML, implemented as far as the project has kernels for them."""
+        """Operators of foreign YAML, implemented where the project has kernels for them."""
         return replace(
             self,
             native_functions=native_functions,

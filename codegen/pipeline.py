@@ -31,7 +31,7 @@ from codegen.words import TAGS
 class Result:
     """What a run found.  `plan` is None where there were errors.
 
-    `findings` is what the soundness rules say of foreign YAML: no errors, because whoever wrote it lives with them.
+    `findings` is what the soundness rules report on foreign YAML, where they are no errors.
     """
 
     functions: Sequence[NativeFunction]

@@ -9,8 +9,8 @@ import sys
 import warnings
 from typing import TYPE_CHECKING
 
-# Kernels meet zero and infinity as PyTorch's do, without a word.  General calls run under `errstate`; the fast path
-# has no time for that, so warnings that NumPy raises from our own modules are filtered, and nobody else's.
+# Kernels meet zero and infinity as PyTorch's do, without warnings.  General calls run under `errstate`; the fast path
+# has no time for that, so warnings that NumPy raises from our own modules are filtered, and no others.
 warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"(runtime|generated)\.")
 
 from runtime import autograd, linalg, ops, special  # noqa: E402
@@ -77,7 +77,7 @@ __version__ = "0.1.0"
 
 _load("generated", sys.modules[__name__])
 
-# What not every program uses is loaded when somebody looks into it.
+# Modules that not every program uses are loaded on first access.
 if TYPE_CHECKING:
     from runtime import func, library, nn, optim, profiler, utils
 else:

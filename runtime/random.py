@@ -18,7 +18,7 @@ from runtime.base.types import Device
 if TYPE_CHECKING:
     from numpy.random import Generator as NumpyGenerator
 
-# What a generator starts with when nobody gives a seed, so that a program without one repeats itself.
+# The seed of a generator that gets none, so that a program without a seed is reproducible.
 _FIRST_SEED = 67280421310721
 _LARGEST_SEED = 2**64 - 1
 # State and increment of PCG64, its half-used word and whether there is one, the initial seed.
@@ -57,7 +57,7 @@ class Generator:
         return self
 
     def seed(self) -> int:
-        """Start again from a seed that nobody can foresee, and return it."""
+        """Start again from a random seed, and return it."""
         import secrets
 
         self.manual_seed(secrets.randbits(53))

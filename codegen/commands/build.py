@@ -194,7 +194,7 @@ def _put(built: Path, place: Path, started: float) -> None:
         copy = place.with_name(f".{place.name}.{os.getpid()}")
         shutil.copyfile(built, copy)
         os.replace(copy, place)
-    # Its time is that of the sources which its name speaks of: one that is edited while it compiles is younger.
+    # It gets the time at which the build began: a source that was edited meanwhile is younger.
     os.utime(place, (started, started))
     for name in extension.present(place.parent):
         if name != place.name:

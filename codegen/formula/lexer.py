@@ -1,7 +1,7 @@
 """Formula text -> tokens with places.  Blanks and comments are dropped.
 
 `>>` comes as two tokens `>`, because it closes two template lists as well; the parser puts the operator together.
-`**`, two signs in C++, is one token: whoever writes it means a power, and the parser can say so.
+`**`, two tokens in C++, is one token here: its author means a power, and the parser's error can suggest `pow`.
 """
 
 from __future__ import annotations

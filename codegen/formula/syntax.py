@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-# No tree is deeper than this, so that whoever walks one may recurse.
+# No tree is deeper than this, so functions that walk a tree may recurse.
 MAX_DEPTH = 64
 
 

@@ -1,4 +1,4 @@
-"""In-place variants that write what the straight way of their operator computes."""
+"""In-place variants that write what the fast path of their operator computes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from codegen.plan.steps import Asked, ResultKind, StraightPlan
 
 @dataclass(frozen=True, slots=True)
 class InplacePlan:
-    """A call that writes one of its arguments: the guards, conversions and kernel are those of the straight way.
+    """A call that writes one of its arguments: the guards, conversions and kernel are those of the fast path.
 
     Attributes:
         function: the function of the variant.
@@ -18,7 +18,7 @@ class InplacePlan:
         lists: lists of Tensors; a call that they require grad in is left to the general path.
         apart: whether the others may not lie in the memory of the target.
         keeps_target: whether derivatives read what the target was before.
-        records: whether the straight way records the call by the operator's own Node.
+        records: whether the fast path records the call by the operator's own Node.
     """
 
     function: str
@@ -42,7 +42,7 @@ def plan_inplace(
     """The in-place variant of an operator; None where only the general path writes.
 
     Args:
-        straight: the straight way of the operator.
+        straight: the fast path of the operator.
         function: the function of the variant.
         apart: whether what is written may lie in the memory of no other argument.
         keeps_target: whether derivatives read what the target was.

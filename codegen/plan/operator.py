@@ -67,7 +67,7 @@ class OperatorPlan:
     inplace: OperatorName | None
     out: OperatorName | None
     inplace_function: str | None
-    written: InplacePlan | None  # the in-place variant, where the straight way takes it
+    written: InplacePlan | None  # the in-place variant, where the fast path takes it
     out_function: str | None
     returns_list: bool
     saves_self: bool
@@ -131,7 +131,7 @@ def plan_operator(
         found = composites.get(schema.name.python_name)
         if found is not None:
             implementations.append(("CompositeImplicitAutograd", found))
-    # What serves the CPU comes first: the straight way runs it, and the general path finds the same.
+    # What serves the CPU comes first: the fast path runs it, and the general path finds the same.
     implementations.sort(key=lambda item: CPU_ORDER.index(item[0]) if item[0] in CPU_ORDER else len(CPU_ORDER))
     kind = _KINDS.get(implementations[0][0], "declared") if implementations else "declared"
     inplace, out = _variants(function)
@@ -176,7 +176,7 @@ def _returns_tensors(schema: FunctionSchema) -> bool:
 
 
 def _results(schema: FunctionSchema, view: str | None, layout: LayoutPlan | None) -> ResultPlan:
-    """What the straight way makes of what the kernel gives."""
+    """What the fast path makes of what the kernel gives."""
     count = len(schema.returns)
     base = next((argument.name for argument in schema.arguments if argument.alias is not None), None)
     is_list = count == 1 and isinstance(schema.returns[0].type, ListType)

@@ -1,6 +1,6 @@
 """Packets: which overload a call by base name takes.
 
-A packet tells common calls apart by the types of their arguments; whatever is left over is tried overload by overload.
+A packet tells common calls apart by the types of their arguments; all other calls try one overload after the other.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Plans: everything a target needs to know about an operator or a Node class, in no target's language.
 
 All decisions lie here: what a Node saves and for which gradient, when a gradient is skipped, which outputs are
-differentiable, which dtypes take the straight way, how views and in-place variants are made, which overload a packet
+differentiable, which dtypes take the fast path, how views and in-place variants are made, which overload a packet
 tries first.  A target prints plans; it decides nothing.
 """
 

@@ -47,7 +47,7 @@ class SignKind(Enum):
 class SignPlan:
     """A sign, `__add__`: its packet, and the functions for a Tensor alone, for a second Tensor and for a number.
 
-    `straight`: the straight way of the function for two Tensors where the sign goes it itself, without a call.
+    `straight`: the fast path of the function for two Tensors where the sign goes it itself, without a call.
     """
 
     dunder: str
@@ -63,7 +63,7 @@ class SignPlan:
         if (one and (self.tensor or self.number)) or (not one and self.unary):
             raise ValueError(f"{self.dunder}: functions for other operands than it has")
         if self.straight is not None and self.tensor is None:
-            raise ValueError(f"{self.dunder}: a straight way of no function")
+            raise ValueError(f"{self.dunder}: a fast path of no function")
 
     @property
     def has_one_operand(self) -> bool:
@@ -71,7 +71,7 @@ class SignPlan:
 
     @property
     def function(self) -> str | None:
-        """The name of its function where it has the straight way in it."""
+        """The name of its function where it has the fast path in it."""
         return f"{self.dunder.strip('_')}_sign" if self.straight is not None else None
 
 

@@ -1,6 +1,6 @@
-"""What a straight way is made of: what is asked of a call, the kernel, its results, their history.
+"""What a fast path is made of: what is asked of a call, the kernel, its results, their history.
 
-The straight way serves the common case: plain Tensors, no mode, dtypes that need no promotion. Where a guard fails, the
+The fast path serves the common case: plain Tensors, no mode, dtypes that need no promotion. Where a guard fails, the
 call goes on to the general path, which knows all of the rules. A target prints each step from a table and decides
 nothing; so Python and C++ take the same calls.
 """
@@ -19,7 +19,7 @@ from codegen.words import DTYPE_KINDS
 
 
 class Asked(Enum):
-    """What the straight way asks of an argument, and so what becomes of it in the call of the kernel."""
+    """What the fast path asks of an argument, and so what becomes of it in the call of the kernel."""
 
     TENSOR = "a plain Tensor: its array"
     OPTIONAL_TENSOR = "a plain Tensor or None: its array"
@@ -61,7 +61,7 @@ class StraightArgument:
 
 
 class GuardKind(Enum):
-    """What has to hold for the straight way, in the order in which it is asked.
+    """What has to hold for the fast path, in the order in which it is asked.
 
     The values are what `runtime.native.explain` reads (`generated/guards.py`).
     """
@@ -78,7 +78,7 @@ class GuardKind(Enum):
     INTEGER = "integer"
     NUMBER = "number"
     NUMBER_OR_NONE = "number_or_none"
-    NOBODY_AROUND = "nobody_around"  # what draws random numbers may be wanted otherwise by who stands around calls
+    NOBODY_AROUND = "nobody_around"  # a handler may replace a call that draws random numbers
     # Of the dtypes of Tensors:
     FLOAT_DTYPE = "float_dtype"  # float32 or float64
     NUMBER_DTYPE = "number_dtype"  # these, or int64
@@ -174,7 +174,7 @@ class KernelCall:
 
 
 class ResultKind(Enum):
-    """What the straight way makes of what the kernel gives."""
+    """What the fast path makes of what the kernel gives."""
 
     ARRAY = "a Tensor"
     VIEW = "a view of an argument"
@@ -229,7 +229,7 @@ class HistoryPlan:
             raise ValueError("no argument requires grad")
 
 
-# -- the straight way
+# -- the fast path
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,7 +245,7 @@ class DefaultNumber:
 
 @dataclass(frozen=True, slots=True)
 class StraightPlan:
-    """The straight way: the steps in their order.
+    """The fast path: the steps in their order.
 
     Attributes:
         arguments: all of the operator's, or the first ones where a call gives no more.
@@ -300,7 +300,7 @@ class StraightPlan:
         return tuple(argument.name for argument in self.arguments if argument.asked in kinds)
 
     def of_first(self, count: int) -> StraightPlan:
-        """The straight way of a call that gives only the first arguments; the others are at their defaults."""
+        """The fast path of a call that gives only the first arguments; the others are at their defaults."""
         arguments = self.arguments[:count]
         names = {argument.name for argument in arguments}
         number = self.at_default

@@ -1,4 +1,4 @@
-"""The straight way of an operator is planned here: which calls it takes, and what it does with them."""
+"""The fast path of an operator is planned here: which calls it takes, and what it does with them."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def plan_straight(
     edges: Sequence[str] | None,
     undifferentiable: bool,
 ) -> StraightPlan | None:
-    """The straight way of an operator on arrays; None where only the general path takes its arguments.
+    """The fast path of an operator on arrays; None where only the general path takes its arguments.
 
     Args:
         function: the operator.

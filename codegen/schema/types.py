@@ -142,7 +142,7 @@ class Argument:
 
     @property
     def is_placement(self) -> bool:
-        """Whether it says where and how a Tensor lies in memory, which is nothing to a kernel on arrays."""
+        """Whether it says where and how a Tensor lies in memory, which kernels on arrays do not take."""
         inner = str(self.type.elem if isinstance(self.type, OptionalType) else self.type)
         return inner in PLACEMENT_TYPES or (inner == "bool" and self.name in PLACEMENT_FLAGS)
 

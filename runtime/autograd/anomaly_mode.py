@@ -1,4 +1,4 @@
-"""Anomaly mode: an error on the way back shows the call on the way forward that recorded the Node."""
+"""Anomaly mode: an error in backward shows the forward call that recorded the Node."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def _remember_call(node: Node) -> None:
 
 
 def _user_stack() -> list[str]:
-    import traceback  # only those who look for an error need it
+    import traceback  # needed in anomaly mode only
 
     return traceback.format_list(traceback.extract_stack()[: 1 - _user_level()])
 

@@ -126,7 +126,7 @@ def _run_batch(
     from runtime.func.calls import whole_batch
     from runtime.func.vmap_calls import vmap_level
 
-    # What is computed again on the way back (checkpoints) draws the same random numbers for the whole batch.
+    # What is computed again in backward (checkpoints) draws the same random numbers for the whole batch.
     with vmap_level(_batch_size(starts), "same") as level:
         grads = [batch(start, level) for start in starts]
         found = engine.run(roots, grads, inputs, keep_graph, create_graph, accumulate=False, allow_unused=allow_unused)

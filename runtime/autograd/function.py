@@ -49,7 +49,7 @@ class Function(metaclass=_FunctionType):
     """An operator with a backward of its own: subclass it, define static methods, and call `apply`.
 
     `forward(ctx, *args)` computes the outputs with grad mode off; or `forward(*args)` computes them and
-    `setup_context(ctx, inputs, output)` keeps what the way back needs. `backward(ctx, *grad_outputs)` (or `vjp`) gives
+    `setup_context(ctx, inputs, output)` keeps what backward needs. `backward(ctx, *grad_outputs)` (or `vjp`) gives
     one gradient, or None, for each argument. `jvp(ctx, *grad_inputs)` gives the tangents of the outputs.
     """
 
@@ -77,7 +77,7 @@ class Function(metaclass=_FunctionType):
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> Any:
-        """Keep on `ctx` what the way back needs."""
+        """Keep on `ctx` what backward needs."""
         raise NotImplementedError("setup_context is not implemented.")
 
     @staticmethod
@@ -131,7 +131,7 @@ class Function(metaclass=_FunctionType):
 
     @classmethod
     def forward_with(cls, ctx: Any, args: tuple[Any, ...]) -> Any:
-        """The outputs, with what the way back needs kept on `ctx`, in whichever way the class says it."""
+        """The outputs, with what backward needs kept on `ctx`, by `setup_context` or by `forward` itself."""
         if not cls._has_setup_context():
             return cls.forward(ctx, *args)
         output = cls.forward(*args)

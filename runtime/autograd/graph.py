@@ -65,7 +65,7 @@ def increment_version(tensor: Tensor | Iterable[Tensor]) -> None:
 
 
 class saved_tensors_hooks:
-    """While open, `pack_hook(tensor)` is kept in place of each Tensor that is saved for the way back.
+    """While open, `pack_hook(tensor)` is kept in place of each Tensor that is saved for backward.
 
     `unpack_hook` of that gives the Tensor again: of the same shape and dtype, with the contents that the gradient is to
     be computed with. The innermost pair counts.
@@ -83,7 +83,7 @@ class saved_tensors_hooks:
         if hook_stack.disabled is not None:
             raise RuntimeError(hook_stack.disabled)
         hook_stack.pairs = (*hook_stack.pairs, (self.pack_hook, self.unpack_hook))
-        # One callback is enough, whatever the number of open pairs.
+        # One callback is enough for any number of open pairs.
         context = modes.recorded(pack_saved) if pack_saved not in modes.interest.recorded else contextlib.nullcontext()
         context.__enter__()
         self._open.append(context)
@@ -178,7 +178,7 @@ _mutating = _Mutating()
 
 @contextlib.contextmanager
 def allow_mutation_on_saved_tensors() -> Iterator[_Mutations]:
-    """While open, saved Tensors may be written in place: the way back sees them as they were when they were saved.
+    """While open, saved Tensors may be written in place: backward sees them as they were when they were saved.
 
     The backward must run inside, too.
 

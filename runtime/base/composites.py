@@ -1,6 +1,6 @@
 """Operators that are traced through, and whether their calls are seen.
 
-Generated code runs the function of such an operator itself, so nobody would see the call. While somebody wants to,
+Generated code runs the function of such an operator itself, so no handler would see the call. While there are handlers,
 `composite`, which it calls, is the operator.
 """
 

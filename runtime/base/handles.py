@@ -14,7 +14,7 @@ Hooks: TypeAlias = "dict[int, Callable[..., Any]]"
 
 
 class Watch:
-    """What was ever asked for in this process, so that the engine does no work for what nobody uses."""
+    """What was ever used in this process, so that the engine does no work for unused features."""
 
     __slots__ = ("hooks",)
 

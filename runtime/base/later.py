@@ -1,4 +1,4 @@
-"""Modules that are loaded when somebody looks into them, so that importing the package stays quick.
+"""Modules that are loaded on first access, so that importing the package stays fast.
 
 A module that waits is there as an object, in its package or where an import statement brought it, and its code runs
 when the first of its attributes is asked for. A `__getattr__` of the package (PEP 562) would do the same in fewer
@@ -44,7 +44,7 @@ def load_later(package: str, names: Iterable[str]) -> None:
 
 
 def load_the_rest_later(*packages: str) -> None:
-    """From now on each module of these packages that is imported runs its code when somebody looks into it."""
+    """From now on each module of these packages that is imported runs its code on first access."""
     _finder.packages.update(packages)
 
 
@@ -61,7 +61,7 @@ class _WaitingModule(ModuleType):
     """A module that has not run, or is not loaded wholly. It becomes an ordinary one when it is."""
 
     def __getattribute__(self, name: str) -> Any:
-        # Without a __spec__ the import system has not seen the module, so it is not the one who asks.
+        # Without a __spec__ the import system has not seen the module, so the access does not come from there.
         if name not in _GIVEN or (name not in ("__class__", "__name__") and _get(self, "__spec__") is None):
             _loading.load(self)
         return _get(self, name)
@@ -110,7 +110,7 @@ class _Loading:
         try:
             _get(module, "__loader__").exec_module(module)
         except BaseException:
-            # It waits again, as if nobody had imported it.
+            # It waits again, as if it had not been imported.
             del self._begun[name]
             _finder.known[name] = module
             _set(module, "__spec__", None)
@@ -147,7 +147,7 @@ class _Later(Loader):
         self._loader = loader
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self._loader, name)  # whoever looks for the source or the code
+        return getattr(self._loader, name)  # for readers of the source or the code
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
         module = _finder.known.get(spec.name) or _WaitingModule(spec.name)
@@ -158,7 +158,7 @@ class _Later(Loader):
             given |= {"__file__": spec.origin, "__cached__": spec.cached}
         for name, value in given.items():
             _set(module, name, value)
-        _set(module, "__spec__", spec)  # the last: who finds it there finds the others
+        _set(module, "__spec__", spec)  # set last: a thread that sees it sees the others
         return module
 
     def exec_module(self, module: ModuleType) -> None:

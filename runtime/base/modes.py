@@ -27,7 +27,7 @@ class GradMode(threading.local):
     """Whether operators record a graph, for each thread on its own; on when a thread starts."""
 
     enabled: bool = True
-    inference: bool = False  # nothing is recorded, whatever is asked for, and results are inference tensors
+    inference: bool = False  # nothing is recorded, also under enable_grad, and results are inference tensors
     asked: bool = False  # what was asked for inside of inference mode
 
 
@@ -132,7 +132,7 @@ everywhere = Everywhere()
 
 @contextmanager
 def around(handler: Handler) -> Iterator[None]:
-    """Let `handler` stand around the operator calls of this thread; the newest handler is called first."""
+    """Put `handler` around the operator calls of this thread; the newest handler is called first."""
     before = interest.around
     with unusual(), composites.called():
         interest.around = (*before, handler)
@@ -144,7 +144,7 @@ def around(handler: Handler) -> Iterator[None]:
 
 @contextmanager
 def around_nodes(handler: NodeHandler) -> Iterator[None]:
-    """Let `handler` stand around the Nodes that run in this thread; the newest handler is called first.
+    """Put `handler` around the Nodes that run in this thread; the newest handler is called first.
 
     A backward asks for the handlers when it begins.
     """
@@ -169,6 +169,6 @@ def recorded(callback: Callable[[Node], None]) -> Iterator[None]:
 
 
 def tell_recorded(node: Node) -> None:
-    """Show a Node that was just recorded to those who asked."""
+    """Show a Node that was just recorded to the handlers of `recorded`."""
     for callback in (*everywhere.recorded, *interest.recorded):
         callback(node)

@@ -2,7 +2,7 @@
 
 Without a native core, Tensors share the list `_writes` from the moment when the second of them is made, and behind the
 count stand weak references to the views. With it they stand in a ring, which costs a few assignments when a view is
-made and nothing when it is freed, and the list is made for all of them when somebody first asks for the count.
+made and nothing when it is freed, and the list is made for all of them when the count is first read.
 """
 
 from __future__ import annotations
@@ -58,14 +58,14 @@ GUARD.guarded = True
 def share(new: Tensor, old: Tensor) -> None:
     """Let `new`, just made over the memory of `old`, count writes together with it."""
     writes = new._writes = counter(old)
-    if new._base is not None and type(writes) is list:  # that of inference tensors is none, and nobody writes to it
+    if new._base is not None and type(writes) is list:  # inference tensors have no count, and it is not written
         if len(writes) == 1:
             writes.append(LiveViews())  # where two threads do, all use the first
         writes[1].add(new)
 
 
 def guard(view: Tensor) -> None:
-    """Tell those who write that `view`, just made, must not change."""
+    """Mark `view`, just made, as one that writes must not change."""
     counter(view)[1].guarded = True
 
 

@@ -30,12 +30,12 @@ ViewKind: TypeAlias = Literal["single", "multi", "no_grad", "inference", "functi
 
 
 class Untracked(list[Any]):
-    """The type of UNTRACKED, which stands in `Tensor._writes` of inference tensors: nobody counts their writes."""
+    """The type of UNTRACKED, which stands in `Tensor._writes` of inference tensors: their writes are not counted."""
 
     __slots__ = ()
 
     def __getitem__(self, index: Any) -> Any:
-        # Whoever reads the count wants to compare it later.
+        # A count that is read is compared later.
         raise RuntimeError(
             "Inference tensors cannot be saved for backward. Please do not use Tensors created in inference mode in "
             "computation tracked by autograd. To work around this, you can make a clone to get a normal tensor and use "

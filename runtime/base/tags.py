@@ -10,7 +10,7 @@ class Tag(enum.Enum):
     """What an operator's author promises beyond its schema.
 
     `inplace` and `out` decide how `infer_schema` reads the results of a function that writes its arguments; the others
-    are kept for whoever asks.
+    are kept, and have no effect here.
     """
 
     core = enum.auto()

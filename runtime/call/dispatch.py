@@ -1,6 +1,6 @@
 """Operators at run time: what is known of each, how it is called, and the kernels that are put in place of its own.
 
-The straight way of generated code handles plain Tensors.  Everything else comes here: dtype promotion, Python numbers,
+The fast path of generated code handles plain Tensors.  Everything else comes here: dtype promotion, Python numbers,
 errors, views, in-place and out variants, forward mode, kernels registered later.
 """
 
@@ -24,7 +24,7 @@ from runtime.native import core
 class Operator(OperatorFacts):
     """One overload of an operator: its facts, and as methods the functions of this package that work by them."""
 
-    _straight: Callable[..., Any] | None = None  # the kernel that the straight way calls while there is no table
+    _straight: Callable[..., Any] | None = None  # the kernel that the fast path calls while there is no table
     _registered = False  # whether `register` gave it other kernels than those the native core knows
 
     __call__ = general.call
@@ -48,7 +48,7 @@ class Operator(OperatorFacts):
 
     def register(self, key: str, kernel: Callable[..., Any]) -> None:
         """Give the operator another built-in kernel for a dispatch key: on arrays for a backend, on Tensors for the
-        composite keys.  The straight way stops being used.
+        composite keys.  The fast path stops being used.
         """
         self.built_in[key] = kernel
         self._registered = True
@@ -82,7 +82,7 @@ class Operator(OperatorFacts):
         self._refresh()
 
     def _refresh(self) -> None:
-        """Bring what the straight ways look at in line with the table."""
+        """Bring what the fast paths look at in line with the table."""
         if self.table is None:
             self.kernels = self.built_in
             self.set_traced()

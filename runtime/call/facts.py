@@ -28,7 +28,7 @@ class OperatorFacts:
 
     Args:
         schema: its text, as in native_functions.yaml.
-        function: the generated callable, whose straight way declines into this object.
+        function: the generated callable, whose fast path declines into this object.
         kernels: functions by dispatch key: on arrays for a backend, on Tensors for the composite keys.
         dtypes: the kinds of element types that the operator takes, the arguments that are looked at where no promotion
             decides (None: all Tensors), and the class of the error for others; None where it takes all.
@@ -157,7 +157,7 @@ class OperatorFacts:
     @cached_property
     def signature(self) -> Signature:
         """The schema, ready for binding arguments."""
-        # Here and not above: what reads schemas takes long to import, and the straight way does not need it.
+        # Here and not above: what reads schemas takes long to import, and the fast path does not need it.
         from runtime.call.binding import signature_of
 
         return signature_of(self.schema)

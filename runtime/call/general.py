@@ -159,7 +159,7 @@ def undifferentiable(operator: Operator, out: Any) -> None:
 
 
 def show_recorded(out: Any) -> None:
-    """Show the Node of results, just recorded, to those who asked."""
+    """Show the Node of results, just recorded, to the handlers of `modes.recorded`."""
     for tensor in out if isinstance(out, list | tuple) else (out,):
         if isinstance(tensor, Tensor) and not tensor.is_leaf:
             tell_recorded(tensor._node_and_output()[0])

@@ -143,7 +143,7 @@ def _record_write(operator: Operator, target: Tensor, written: Tensor, before: T
 
 
 def _writes_plainly(operator: Operator, args: Sequence[Any]) -> bool:
-    """The straight way of an in-place write that nobody records, such as an optimizer's: whether it was taken."""
+    """The fast path of an in-place write that is not recorded, such as an optimizer's: whether it was taken."""
     target = args[0]
     promoted = operator.promotion is not None and operator.promotion[0] == "default"
     plain = plain_types if grad_mode.inference and only_inference_is_unusual(operator) else modes.plain

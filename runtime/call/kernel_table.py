@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def fallthrough_kernel() -> None:
-    """Stands in the place of a kernel where a call is to go on as if there were none."""
+    """Registered instead of a kernel: the call goes on as if there were none."""
     raise NotImplementedError("fallthrough_kernel() says that there is no kernel; it is not called")
 
 

@@ -194,7 +194,7 @@ class OpOverload:
         return check_key(key) in available_keys(self.operator)
 
     def has_autograd_kernel(self, backend: str) -> bool:
-        """Whether gradients through calls with arguments of a backend are somebody's business."""
+        """Whether a kernel or a derivative handles gradients of calls with arguments of a backend."""
         return self.operator.has_derivative or autograd_kernel(self.operator, backend) is not None
 
     def __str__(self) -> str:

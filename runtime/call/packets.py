@@ -1,4 +1,4 @@
-"""Packets: what people call, `add(x, y)`.  They pick the overload that takes the arguments."""
+"""Packets: the callables of the public API, `add(x, y)`.  They pick the overload that takes the arguments."""
 
 from __future__ import annotations
 

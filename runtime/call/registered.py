@@ -23,7 +23,7 @@ BUILT_IN = "aten"
 
 # Operators that were defined at run time, in the order of their definitions.
 defined: dict[str, Operator] = {}
-_lock = threading.RLock()  # held by whoever changes a table of kernels or this one
+_lock = threading.RLock()  # held while a table of kernels or this one is changed
 _waiting: dict[str, KernelTable] = {}
 
 

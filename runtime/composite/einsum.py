@@ -160,7 +160,7 @@ def _pairs(path: Sequence[int] | None, count: int) -> list[tuple[int, int]]:
 
 
 def _contract(a: _Operand, b: _Operand, kept: set[str]) -> _Operand:
-    """The product of two operands, summed over the labels that nobody needs later."""
+    """The product of two operands, summed over the labels that are not needed later."""
     a = a.summed_over([label for label in a.labels if label not in kept and label not in b.labels])
     b = b.summed_over([label for label in b.labels if label not in kept and label not in a.labels])
     # Where one side has size 1 it repeats: it can leave the dim to the other side.

@@ -233,7 +233,7 @@ def value_at(tensor: Tensor, level: VmapLevel) -> Tensor | None:
     return None
 
 
-# -- moving the dimension of a level from outside in and back, whatever levels lie above it
+# -- moving the dimension of a level from outside in and back, below any levels above it
 
 
 def peel(tensor: Tensor, level: VmapLevel) -> Tensor:

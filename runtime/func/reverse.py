@@ -223,7 +223,7 @@ class _Pullback:
 def _record(
     func: Callable[..., Any], primals: tuple[Any, ...], has_aux: bool, name: str
 ) -> tuple[list[Tensor], Tree, _Pullback, Any]:
-    """Call a function at `primals`: its outputs as they leave, their structure, the way back, and what came beside."""
+    """Call a function at `primals`: its outputs as they leave, their structure, the vjp, and the auxiliary output."""
     recording = _Recording()
     with recording.running():
         leaves, inputs = flatten(primals)

@@ -14,7 +14,7 @@ from runtime.func.pytree import flatten, spread, tree_map
 
 
 class VmapInfo(NamedTuple):
-    """What a `vmap` method is told about the vmap."""
+    """What a `vmap` method gets to know of the vmap."""
 
     batch_size: int
     randomness: str

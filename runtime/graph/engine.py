@@ -285,7 +285,7 @@ class _Run(_AnyRun):
                     needed[node] = False
         self.needed = needed
 
-    # -- the way back
+    # -- backward
 
     def _loop(self) -> None:
         # This runs once for every Node of every graph: plain statements over locals, calls only where they must be.
@@ -371,7 +371,7 @@ class _Run(_AnyRun):
                         uses[edge] -= 1
                         if not uses[edge]:
                             self._finish_leaf(edge)
-            grad = results = None  # a gradient that nobody else holds can be kept uncopied
+            grad = results = None  # a gradient with no other reference can be kept uncopied
 
     def _deliver(self, targets: Sequence[Any], grads: Sequence[Tensor], source: str) -> None:
         """Hand gradients to the Nodes and leaves where backward starts."""
@@ -468,7 +468,7 @@ class _Run(_AnyRun):
                 self.results[position] = grad
 
     def _is_private(self, leaf: Tensor) -> bool:
-        """Whether nobody else holds the gradient waiting for `leaf`, nor its memory: it may become `leaf.grad`."""
+        """Whether the gradient waiting for `leaf` and its memory have no other reference: it may become `leaf.grad`."""
         if _getrefcount is None:
             return False
         # Each count is of what holds the object there plus the argument of the call.
@@ -485,7 +485,7 @@ class _Run(_AnyRun):
 
 
 class _HandledRun(_Run):
-    """A backward that somebody watches: every Node goes the unusual way, with the handlers around it."""
+    """A backward under handlers: each Node runs with the handlers around it."""
 
     def __init__(self, inputs: Sequence[Tensor] | None, keep_graph: bool, create_graph: bool, accumulate: bool) -> None:
         super().__init__(inputs, keep_graph, create_graph, accumulate)
@@ -615,7 +615,7 @@ def accumulate_into_leaf(leaf: Tensor, grad: Tensor, create_graph: bool, private
         leaf: required grad when it was used.
         grad: of its shape and element type.
         create_graph: keep the history of the sum.
-        private: nobody else can see the memory of `grad`, so it need not be copied.
+        private: the memory of `grad` has no other reference, so it need not be copied.
     """
     if leaf._edge is None:
         return

@@ -236,7 +236,7 @@ def _same_layout(array: np.ndarray, other: np.ndarray) -> bool:
     if array.strides == other.strides or array.dtype != other.dtype:
         return True
     strides = zip(array.shape, array.strides, other.strides, strict=True)
-    # Nobody can write where several elements are one, so it does not matter there.
+    # Memory in which several elements coincide cannot be written, so it does not matter there.
     return all(size <= 1 or a in (0, b) for size, a, b in strides)
 
 

@@ -13,7 +13,7 @@ from runtime.native import core
 if TYPE_CHECKING:
     from runtime.graph.node import Node
 
-# Held by whoever adds to a gradient. One lock for all: what it guards is short, and threads that share one leaf mostly
+# Held while a gradient is added to. One lock for all: what it guards is short, and threads that share one leaf mostly
 # share all of them.
 accumulating = threading.RLock()
 

@@ -1,7 +1,7 @@
 """The recorded graph: a Node for each operator call, edges to where its input gradients go, and hooks.
 
 A Node never refers to the Tensor it made, so a graph has no cycles and disappears with its last user. Leaves stand
-in `edges` as the Tensor itself; the AccumulateGrad that PyTorch shows in their place is made when somebody asks.
+in `edges` as the Tensor itself; the AccumulateGrad that PyTorch shows in their place is made on demand.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class NodeExtra:
         self.retained: dict[int, weakref.ref[Tensor]] = {}  # outputs that keep their gradient, by output number
         self.metadata: dict[Any, Any] = {}
         self.saved: dict[str, Any] = {}  # SavedTensors that stand for the Node's slots, by name
-        self.lock = threading.RLock()  # held by whoever takes them out or puts them back
+        self.lock = threading.RLock()  # held while they are taken out or put back
         # Of the results, by output number: their tangents, and their history where that is another than this Node.
         self.tangents: dict[int, Any] = {}
         self.results: dict[int, Any] | None = None
@@ -117,7 +117,7 @@ else:
 
 
 class Node(NodeBase):
-    """One step of the way back: turns the gradients of an operator's outputs into gradients of its inputs.
+    """One step of a backward: turns the gradients of an operator's outputs into gradients of its inputs.
 
     Subclasses hold the saved state in slots and define `apply` and `release`. `shape` and `dtype` describe the output
     (tuples of them, one per output, where `num_outputs` is not 1; None: `len(shape)` outputs).
@@ -299,7 +299,7 @@ LEAF_EDGES.add(Nowhere)
 
 
 def accumulator(leaf: Tensor) -> AccumulateGrad:
-    """The AccumulateGrad that stands for a leaf: the same object for as long as somebody holds it."""
+    """The AccumulateGrad that stands for a leaf: the same object as long as it is referenced."""
     extra = leaf.extra
     known = extra.accumulate_node
     while (node := known() if isinstance(known, weakref.ref) else known) is None:

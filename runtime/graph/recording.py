@@ -141,7 +141,7 @@ class SavedProperty(property):
         name: under which it is saved.
         read: gives the value out of the Node's slots.
         write: puts a Tensor (or list of them) back into the slots; None for what is no Tensor.
-        delete: leaves nothing there, so that whoever runs the Node without knowing of it gets an error.
+        delete: leaves nothing there, so that running the Node without it is an error.
     """
 
     def __init__(
@@ -297,7 +297,7 @@ def _properties(cls: type) -> dict[str, Any]:
             if name.startswith("_saved_") and isinstance(member, GetSetDescriptorType):  # of a native class
                 short = name.removeprefix("_saved_")
                 found[short] = SavedProperty(short, member.__get__, member.__set__, member.__delete__)
-        _known_properties[cls] = found  # wholly, and the same whoever makes it
+        _known_properties[cls] = found  # complete, and equal in all threads that make it
     return found
 
 

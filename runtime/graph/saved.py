@@ -1,4 +1,4 @@
-"""Tensors saved for the way back: unpacking with the check for writes since, hooks that pack them, the errors.
+"""Tensors saved for backward: unpacking with the check for writes since, hooks that pack them, the errors.
 
 Generated Nodes keep what they save in slots of their own and check it in straight-line code. A SavedTensor is the same
 as an object, for Nodes written by hand and for saved state that hooks have packed.
@@ -85,7 +85,7 @@ class SavedTensor:
         """
         if not callable(pack_hook) or not callable(unpack_hook):
             raise TypeError("register_hooks() takes two functions, pack_hook and unpack_hook")
-        tensor = self._tensor  # before the questions: what takes it away is told first
+        tensor = self._tensor  # read before the flags: the flags are set before it is dropped
         if self._packed is not None:
             raise RuntimeError(_PACKED_ALREADY)
         if self._freed:
@@ -141,7 +141,7 @@ class SavedTensor:
             TypeError: the unpack hook gave something else than a Tensor.
         """
         tensor, packed = self._tensor, self._packed
-        if self._freed:  # asked last, and noted first by who frees: a Tensor that is missing was never there
+        if self._freed:  # read last, and set first by the one that frees: if it is not set, there was no Tensor
             raise freed_error(node)
         if packed is not None:
             return self._unpacked(node, *packed)
@@ -153,7 +153,7 @@ class SavedTensor:
         return out
 
     def free(self) -> None:
-        """Drop the Tensor; where nothing was saved there is nothing to miss."""
+        """Drop the Tensor, if one was saved."""
         self._freed = self._freed or self._tensor is not None or self._packed is not None
         self._tensor = self._packed = None
 
@@ -235,7 +235,7 @@ def describe(tensor: Tensor) -> str:
 
 
 def modified_error(node: Node, name: str, tensor: Tensor, saved_version: int) -> RuntimeError:
-    """A tensor saved for the way back was overwritten after it was saved."""
+    """A tensor saved for backward was overwritten after it was saved."""
     version = 0 if tensor._writes is None else tensor._writes[0]
     error = RuntimeError(
         "one of the variables needed for gradient computation has been modified by an inplace operation: "

@@ -344,7 +344,7 @@ class CopySlices(Node):
         return (rest, *results)
 
     def release(self) -> None:
-        """Drop the saved state of the operator; as in PyTorch there is no second time, whatever that was."""
+        """Drop the saved state of the operator; as in PyTorch a second backward is refused in any case."""
         self._freed = True
         # A saved result has the inner Node as its history. Once a recorded backward used that, the inner Node is part
         # of a graph itself, is run after this one, and drops its state then.

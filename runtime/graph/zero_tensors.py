@@ -18,7 +18,7 @@ from runtime.base.tensor import Tensor, wrap
 
 
 class Zeros(Tensor):
-    """Zeros, whatever they are multiplied by."""
+    """Zeros that stay zeros in every product, also with inf and NaN."""
 
     __slots__ = ()
     _dispatch_key = ZERO

@@ -63,7 +63,7 @@ def unbind_backward(grads: Sequence[Tensor | None], sizes: Sequence[int], dim: i
 
 
 def cat_backward(grad: Tensor, sizes: Sequence[Sequence[int]], dim: int) -> list[Tensor]:
-    """To each Tensor its part.  Empty vectors were left out of the join, whatever its other dims."""
+    """Each Tensor's part of the gradient.  Empty vectors took no part in the join, whatever the other shapes."""
     parts, start = [], 0
     for size in sizes:
         if tuple(size) == (0,):

@@ -25,7 +25,7 @@ def mm(self: Array, mat2: Array) -> Array:
         try:
             return np.asarray(self.dot(mat2))  # for small matrices in a third of the time of matmul
         except ValueError:
-            pass  # the shapes do not fit: what follows says so
+            pass  # the shapes do not fit: the call below raises the error
     if self.ndim != 2:
         raise RuntimeError("self must be a matrix")
     if mat2.ndim != 2:
@@ -257,7 +257,7 @@ def linalg_inv_ex(A: Array, check_errors: bool = False) -> tuple[Array, Array]:
 def linalg_svd(
     A: Array, full_matrices: bool = False, compute_uv: bool = True, driver: str | None = None
 ) -> tuple[Array, Array, Array]:
-    """U, S and V^H with A = U S V^H, S from the largest down; U and V^H are empty where nobody asks for them.
+    """U, S and V^H with A = U S V^H, S from the largest down; U and V^H are empty unless asked for.
 
     S is contiguous, and the matrices lie column by column.
     """

@@ -27,7 +27,7 @@ NAMESPACES = ("linalg", "special")
 
 
 def load(package: str, runtime: ModuleType) -> None:
-    """Import the generated package and put its operators where people look for them.
+    """Import the generated package and put its operators into the namespaces of the public API.
 
     Raises:
         ImportError: there is no generated code, or it was made from other YAML; the message names the command to run.

@@ -256,7 +256,7 @@ def _plain(items: Any) -> Any:
 
 
 def _consumed(part: Any) -> int:
-    """How many dimensions of the Tensor a part of an index speaks of."""
+    """How many dimensions of the Tensor a part of an index covers."""
     if part is None or part is Ellipsis or isinstance(part, bool):
         return 0
     if isinstance(part, Tensor) and part._array.dtype in (np.bool_, np.uint8):

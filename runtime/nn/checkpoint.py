@@ -48,7 +48,7 @@ class Checkpoints(Members[Child]):
     # -- what subclasses may define
 
     def get_extra_state(self) -> Any:
-        """Whatever else belongs into the `state_dict`; a class that defines this defines `set_extra_state` too."""
+        """What else belongs into the `state_dict`; a class that defines this defines `set_extra_state` too."""
         raise RuntimeError(f"{type(self).__name__} has no get_extra_state, which is called where a class defines it")
 
     def set_extra_state(self, state: Any) -> None:

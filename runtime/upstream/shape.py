@@ -110,7 +110,7 @@ def unbind_backward(grads: Sequence[Tensor | None], dim: int) -> Tensor | None:
 def cat_tensors_backward(
     grad: Tensor | None, sizes: Sequence[Sequence[int]], dtypes: Sequence[DType], dim: int
 ) -> list[Tensor]:
-    """To each Tensor its part.  Empty vectors were left out of the join, whatever its other dims."""
+    """Each Tensor's part of the gradient.  Empty vectors took no part in the join, whatever the other shapes."""
     if grad is None:
         return [ops.zeros(size, dtype=dtype) for size, dtype in zip(sizes, dtypes, strict=True)]
     parts, start = [], 0

@@ -1,4 +1,4 @@
-"""Activation checkpointing: what a function saves for the way back is dropped and computed again when it is needed.
+"""Activation checkpointing: what a function saves for backward is dropped and computed again when it is needed.
 
 There are two ways. The re-entrant one runs the function without recording and runs a backward of its own inside of the
 backward. The other one, recommended, records as always but keeps an empty holder in place of each saved Tensor; the
@@ -107,7 +107,7 @@ def checkpoint(
     preserve_rng_state: bool = True,
     **kwargs: Any,
 ) -> Any:
-    """Call `function`, and compute it again on the way back instead of keeping what it saves.
+    """Call `function`, and compute it again in backward instead of keeping what it saves.
 
     Args:
         function: what to call; it must do the same both times.
@@ -123,7 +123,7 @@ def checkpoint(
 
     Raises:
         ValueError: an option that the way does not have.
-        CheckpointError: on the way back, when the second run saved something else.
+        CheckpointError: in backward, when the second run saved something else.
     """
     if use_reentrant is None:
         warnings.warn(

@@ -14,7 +14,7 @@ from codegen.source import Span
 
 @dataclass(frozen=True, slots=True)
 class Argument:
-    """What an operator is given.  `tensor` says whether it is a Tensor, None that nobody knows."""
+    """What an operator is given.  `tensor`: whether it is a Tensor; None where that is unknown."""
 
     degree: Degree
     tensor: bool | None = None

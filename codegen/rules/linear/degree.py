@@ -10,7 +10,7 @@ from typing import TypeAlias
 class Degree(enum.Enum):
     """How a value depends on what comes in."""
 
-    ZERO = "zero"  # it is zero, whatever comes in
+    ZERO = "zero"  # zero for every input
     CONSTANT = "constant"  # it does not depend on it
     LINEAR = "linear"  # it is a linear map of it (over the real numbers: conjugation is linear)
     NONLINEAR = "nonlinear"  # it depends on it in another way; affine maps count here

@@ -272,7 +272,7 @@ class Linearity:
         return flat(value)
 
     def is_linear(self, name: str, arguments: frozenset[str]) -> bool | None:
-        """Whether an operator with formulas is linear in these arguments together; None where nobody can tell.
+        """Whether an operator with formulas is linear in these arguments together; None where it is unknown.
 
         A derivative is often made of calls of the operator itself.  So what is being proven counts as true while it is,
         and if it turns out not to be, all that was concluded meanwhile is forgotten.
@@ -295,7 +295,7 @@ class Linearity:
         return answer
 
     def is_factor(self, name: str, arguments: frozenset[str]) -> bool:
-        """Whether the results of an operator are zero where these arguments are, whatever the others are."""
+        """Whether the results of an operator are zero where these arguments are, for all values of the others."""
         # What is being proven is no reason: what adds something would prove by itself that it adds nothing.
         if (name, arguments) in self._proving or not self.is_linear(name, arguments):
             return False

@@ -48,7 +48,7 @@ class PythonDegrees:
         if key in self._known:
             self._met.add(key)
             return self._known[key]
-        # Of a function that calls itself, by whatever way: the least value that agrees with what it is made of.
+        # Of a recursive function, directly or not: the least fixed point.
         self._known[key] = Degree.ZERO
         self._conclusions.add(self._known, key)
         for _ in range(_MAX_PASSES):

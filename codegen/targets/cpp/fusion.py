@@ -146,7 +146,7 @@ class _Formula:
         return call
 
     def fused(self) -> FusedFormula | None:
-        """Slots for all values; a temporary that nobody reads any more makes room for another."""
+        """Slots for all values; the slot of a temporary is reused after its last read."""
         slots = {key: slot for slot, key in enumerate((*self.tensors, *self.numbers))}
         first = len(slots)
         last_use = {key: index for index, (_, keys) in enumerate(self.calls.values()) for key in keys}

@@ -1,4 +1,4 @@
-"""In-place operators in C++: an entry for each that writes what the straight way of its operator computes."""
+"""In-place operators in C++: an entry for each that writes what the fast path of its operator computes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Backward Nodes in C++: a struct for each, with what it saves, how it records and how it goes back."""
+"""Backward Nodes in C++: a struct for each, with what it saves, how it records and its backward."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class NodeView:
 
 
 def why_python(operator: OperatorPlan, node: NodePlan) -> str | None:
-    """Why a Node is left to Python whatever its formulas say; None if it is not."""
+    """Why a Node is left to Python for other reasons than its formulas; None if it is not."""
     if node.dynamic:
         return "its results are a list"
     if not node.single:
@@ -192,7 +192,7 @@ def _save(variable: SavedVariable, node: NodePlan, printer: CppPrinter, out: Sta
         out.unless(f"!{save}", (slot, value), "return false;")
 
 
-# -- the way back
+# -- backward
 
 
 def _apply_lines(node: NodePlan, library: Library, needs: Needs) -> tuple[list[str], list[str]]:

@@ -1,4 +1,4 @@
-"""Operators in C++: an entry for each that has a straight way."""
+"""Operators in C++: an entry for each that has a fast path."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def _operands(body: str) -> int | None:
 
 
 def has_entry(operator: OperatorPlan, kernels: NativeKernels) -> bool:
-    """Whether an operator has a straight way, or a composite function in C++."""
+    """Whether an operator has a fast path, or a composite function in C++."""
     return operator.straight is not None or is_composite(operator, kernels)
 
 
@@ -113,7 +113,7 @@ _WATCHED: Mapping[Asked, str] = {
 
 
 class KernelEntry(Entry):
-    """Writes the entry of an operator that has a straight way: a statement or two for each of its steps."""
+    """Writes the entry of an operator that has a fast path: a statement or two for each of its steps."""
 
     def __init__(
         self,

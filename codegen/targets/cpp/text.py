@@ -286,7 +286,7 @@ class CppPrinter:
         return Call("invoke_named(", (callee, names, *ordered), ")")
 
     def _conj(self, expr: OperatorCall) -> Call:
-        """Most Tensors are real, and for these it is nothing."""
+        """Most Tensors are real, and are their own conjugates."""
         value = self.value(expr.args[0][1])
         conj = self.library.functions[expr.schema.name]
         return Call("conjugate(", (value, self.needs.name("generated.operators", conj)), ")")

@@ -104,7 +104,7 @@ def _saved(variable: SavedVariable, gradients: tuple[object, ...]) -> str:
 
 
 def judgement_text(sections: Sequence[Section], paths: Paths, entries: int) -> str:
-    """What the checks find in somebody's derivative formulas, as Markdown."""
+    """What the checks find in foreign derivative formulas, as Markdown."""
     template = environment(paths.templates, name).get_template("judgement.md.j2")
     rows = [
         {

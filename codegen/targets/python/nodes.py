@@ -1,4 +1,4 @@
-"""Node classes in Python: what is recorded, and the way back."""
+"""Node classes in Python: what is recorded, and the backward."""
 
 from __future__ import annotations
 
@@ -185,7 +185,7 @@ def _save_lines(variable: SavedVariable, node: NodePlan, printer: PythonPrinter)
     ]
 
 
-# -- the way back
+# -- backward
 
 
 def _apply_lines(node: NodePlan, printer: PythonPrinter) -> list[str]:

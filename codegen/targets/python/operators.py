@@ -39,7 +39,7 @@ class OperatorView:
     options: tuple[str, ...]
     jvp: tuple[str, tuple[str, ...]] | None  # parameters, lines
     variants: tuple[FunctionView, ...]
-    signs: tuple[tuple[str, tuple[str, ...]], ...]  # function, lines: Python signs with this overload's straight way
+    signs: tuple[tuple[str, tuple[str, ...]], ...]  # function, lines: Python signs with this overload's fast path
 
 
 def operator_view(operator: OperatorPlan, printer: PythonPrinter, signs: Sequence[SignPlan] = ()) -> OperatorView:

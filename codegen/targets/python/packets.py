@@ -142,7 +142,7 @@ def _write_operands(kind: str, values: str, tensor: str | None, number: str | No
 
 
 def sign_view(sign: SignPlan) -> SignView:
-    """The function of a sign, where it does not go a straight way itself."""
+    """The function of a sign, where it does not take a fast path itself."""
     out = Lines()
     base = literal(sign.packet.base)
     match sign.kind:
@@ -159,7 +159,7 @@ def sign_view(sign: SignPlan) -> SignView:
 
 
 def sign_lines(operator: OperatorPlan, sign: SignPlan) -> list[str]:
-    """The function of a sign that goes the straight way of an operator, for which it needs no call."""
+    """The function of a sign that takes the fast path of an operator, for which it needs no call."""
     assert sign.straight is not None
     out = Lines()
     general = f"return {operator.function}_op(self, other)"

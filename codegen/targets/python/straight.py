@@ -1,4 +1,4 @@
-"""The straight way in Python: a table from each step of the plan to its text."""
+"""The fast path in Python: a table from each step of the plan to its text."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ _WATCHED: Mapping[Asked, str] = {
 
 
 def write_straight(operator: OperatorPlan, straight: StraightPlan, decline: str, out: Lines) -> None:
-    """The straight way; `decline` is the statement that leaves it for the general path."""
+    """The fast path; `decline` is the statement that leaves it for the general path."""
     _Writer(operator, straight, decline, out).write()
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["GradcheckError", "gradcheck", "gradgradcheck"]
 
 # The modules of this package are loaded by the first check: this one is part of every `import runtime`, because
-# `autograd.gradcheck` has to be the function whoever imports the module of that name.
+# `autograd.gradcheck` has to stay the function after an import of the module of that name.
 
 
 def gradcheck(

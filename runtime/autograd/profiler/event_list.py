@@ -114,7 +114,7 @@ class EventList(list[Any]):
             A list of FunctionEventAvg, in the order in which the names appear.
 
         Raises:
-            AssertionError: nobody has found out yet how the events nest.
+            AssertionError: the nesting of the events is not known yet.
         """
         if not self._tree_built:
             raise AssertionError("Expected tree to be built before calling key_averages")

@@ -53,7 +53,7 @@ class Kernel(NamedTuple):
 
 
 def format_time(time_us: float, time_unit: str | None = None) -> str:
-    """`time_us` as people read it: in s, ms or us, as large as fits unless `time_unit` says which."""
+    """`time_us` in s, ms or us: the largest unit that fits, or `time_unit`."""
     units = {"s": 1e6, "ms": 1e3, "us": 1.0}
     if time_unit not in units:
         time_unit = next((unit for unit, size in units.items() if time_us >= size), "us")
@@ -61,7 +61,7 @@ def format_time(time_us: float, time_unit: str | None = None) -> str:
 
 
 def format_memory(nbytes: int) -> str:
-    """`nbytes` as people read it, in B, KB, MB or GB."""
+    """`nbytes` in B, KB, MB or GB."""
     for unit, size in (("GB", 1 << 30), ("MB", 1 << 20), ("KB", 1 << 10)):
         if abs(nbytes) >= size:
             return f"{nbytes / size:.2f} {unit}"
@@ -114,7 +114,7 @@ class _FormattedTimes:
 
 
 class FunctionEvent(_FormattedTimes):
-    """One call of an operator, one Node that ran, or one block that somebody named.
+    """One call of an operator, one Node that ran, or one named block.
 
     Args:
         id: number of the event in its profile, in the order in which events began.
@@ -142,7 +142,7 @@ class FunctionEvent(_FormattedTimes):
         trace_name: what a trace calls it; without one it is left out of traces.
         concrete_inputs: for each argument its value, None for Tensors.
         kwinputs: arguments by keyword.
-        is_user_annotation: a block that somebody named.
+        is_user_annotation: a named block.
     """
 
     def __init__(
@@ -384,7 +384,7 @@ class FunctionEventAvg(_FormattedTimes):
 
 
 def total(events: Sequence[FunctionEvent | FunctionEventAvg]) -> FunctionEventAvg:
-    """The sum of all events, whatever they are."""
+    """The sum of all events of every kind."""
     result = FunctionEventAvg()
     result.key, result.input_shapes = "Total", ""
     for event in events:

@@ -15,7 +15,7 @@ from runtime.graph.node import Node, peek_sequence_nr
 
 
 class _Ranges:
-    """An observer that begins and ends a range for whatever begins and ends."""
+    """An observer that opens and closes a range for each event."""
 
     def __init__(self, push: Callable[[str], Any], pop: Callable[[], Any], record_shapes: bool) -> None:
         self._push = push

@@ -1,7 +1,7 @@
-"""Those who want to know when operators, Nodes and named blocks begin and end: profiles, and tools outside of Python.
+"""Observers of the beginning and end of operators, Nodes and named blocks: profiles, and tools outside of Python.
 
-All of it rests on the handlers of `runtime.base.modes`, so it costs nothing while nobody observes. As in PyTorch, an
-observer sees the thread that it was started in.
+All of it rests on the handlers of `runtime.base.modes`, so it costs nothing while no profiler is open. As in PyTorch,
+an observer sees the thread that it was started in.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ def begin_block(name: str, args: str | None = None) -> list[tuple[Observer, Any]
 
 
 def end_block(begun: list[tuple[Observer, Any]]) -> None:
-    """Tell those who were told of the beginning that the block has ended."""
+    """Tell the observers of its beginning that the block has ended."""
     for observer, token in reversed(begun):
         observer.end(token, None)
 

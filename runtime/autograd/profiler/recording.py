@@ -75,8 +75,8 @@ class Recorder:
     """An observer that writes everything down.
 
     Memory is that of the arrays that operators return: it counts as allocated by the innermost operator that returns
-    it, unless it is that of an argument, and as freed by whatever runs when NumPy gives it back. Memory that a kernel
-    takes and gives back itself is not seen, nor is what was allocated before.
+    it, unless it is that of an argument, and as freed by the event that is open when NumPy frees it. Memory that a
+    kernel takes and gives back itself is not seen, nor is what was allocated before.
 
     Args:
         record_shapes: keep shapes and values of arguments.
@@ -145,7 +145,7 @@ class Recorder:
                 record.sequence_nr = node.sequence_nr
 
     def finish(self) -> None:
-        """Stop: whatever is still running ends now."""
+        """Stop: events that are still open end now."""
         now = perf_counter_ns()
         for record in self.records:
             if record.end is None:

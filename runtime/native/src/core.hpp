@@ -143,7 +143,7 @@ struct Python {
 };
 extern Python python;
 
-// How many unusual things are open in the process (runtime.base.modes): 0 allows the straight way.
+// How many unusual things are open in the process (runtime.base.modes): 0 allows the fast path.
 extern int unusual;
 // Whether this thread records.
 extern thread_local bool grad_enabled;
@@ -151,7 +151,7 @@ extern thread_local bool grad_enabled;
 extern thread_local bool inference_mode;
 extern long long sequence_nr;
 
-// Whether operators may take `object` the straight way: an exact Tensor (or another class registered as plain) while
+// Whether operators may take `object` on the fast path: an exact Tensor (or another class registered as plain) while
 // nothing unusual is open.
 bool is_plain_type(PyTypeObject* type);
 inline bool is_plain(PyObject* object) {

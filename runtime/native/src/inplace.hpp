@@ -1,4 +1,4 @@
-// Writing in place: when the straight way may do it, and loops that read and write the same memory.
+// Writing in place: when the fast path may do it, and loops that read and write the same memory.
 //
 // What an entry of an in-place operator does is what runtime/call/inplace.py does for the plain case. It declines before
 // anything is written.

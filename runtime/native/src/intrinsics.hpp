@@ -1,4 +1,4 @@
-// The words that generated code is made of, besides operators: the tests of the straight way, what formulas ask of
+// The words that generated code is made of, besides operators: the tests of the fast path, what formulas ask of
 // Tensors and numbers, and what Nodes do with saved state.
 //
 // A function that gives a Ref gives null with an exception set where it fails; PyObject* results are borrowed.
@@ -77,7 +77,7 @@ inline bool has_results(PyObject* result, Py_ssize_t count) {
   return PyList_Check(result) && (count < 0 || PyList_GET_SIZE(result) == count);
 }
 
-// -- the straight way
+// -- the fast path
 
 inline PyObject* array_object(PyObject* tensor) { return as_tensor(tensor)->array; }
 inline PyObject* array_or_none(PyObject* tensor) {

@@ -208,7 +208,7 @@ PyMethodDef methods[] = {
     {"next_sequence_nr", next_sequence_nr, METH_NOARGS, "The number of the next Node."},
     {"peek_sequence_nr", peek_sequence_nr, METH_NOARGS, "The same, without taking it."},
     {"set_unusual", set_unusual, METH_O, "How many unusual things are open."},
-    {"add_plain_type", add_plain_type, METH_O, "Let the straight way handle a Tensor class."},
+    {"add_plain_type", add_plain_type, METH_O, "Let the fast path handle a Tensor class."},
     {"follow_node", follow_node, METH_O, "Let the collector of cycles follow a Node, which may lead to newer ones."},
     {"expect_cycles", expect_cycles, METH_NOARGS, "Something was made that may lead from older objects to newer Nodes."},
     {"before_collection", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(before_collection)),
