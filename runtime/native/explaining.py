@@ -445,10 +445,10 @@ class _Observer:
         return "its arguments do not fit the schema as they are"
 
     def _general_path(self, frame: FrameType) -> None:
-        name = frame.f_locals["self"].name
+        name = frame.f_locals["operator"].name
         if any(opened.operator == name or _operator_of(opened.operator) == name for opened in self.stack[-1:]):
             return  # on the way of a call that is known
-        reasons = {"inplace": "an in-place variant", "out": "an out= variant"}
+        reasons = {"write_inplace": "an in-place variant", "write_out": "an out= variant"}
         reason = reasons.get(frame.f_code.co_name, "its Operator object is called")
         opened = self._push(Call("operator", name, False, reason=reason), name)
         opened.frame = frame
