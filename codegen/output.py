@@ -97,7 +97,7 @@ def _read(output: Path) -> dict[str, str | dict[str, str]] | None:
 
 def differences(files: Mapping[str, str], output: Path) -> list[str]:
     """Files that are missing, differ, or are no longer generated."""
-    found = [name for name, text in files.items() if _text(output / name) != text]
+    found = [name for name, text in files.items() if text_of(output / name) != text]
     return sorted(found + stale_files(files, output))
 
 
@@ -118,7 +118,8 @@ def write(files: Mapping[str, str], output: Path) -> int:
     return len(changed)
 
 
-def _text(path: Path) -> str | None:
+def text_of(path: Path) -> str | None:
+    """The text of a file; None where it cannot be read."""
     try:
         return path.read_text(encoding="utf-8")
     except OSError:

@@ -21,6 +21,7 @@ from pathlib import Path
 from codegen import extension
 from codegen.commands import toolchain
 from codegen.commands.toolchain import MissingError, Toolchain
+from codegen.output import text_of
 from codegen.paths import Paths, project_paths
 
 # What CMake calls the module in its own folder; `codegen.extension` says what it is called where it is loaded from.
@@ -110,7 +111,7 @@ def _configure(paths: Paths, tools: Toolchain, folder: Path, sanitize: str | Non
         *(["-GNinja", f"-DCMAKE_MAKE_PROGRAM={tools.ninja}"] if tools.ninja else ["-GUnix Makefiles"]),
     ]
     record = json.dumps([tools.cmake, tools.compiler, os.environ.get("CXXFLAGS", ""), sys.version, *arguments])
-    if _text(folder / _RECORD) == record:
+    if text_of(folder / _RECORD) == record:
         return
     shutil.rmtree(folder, ignore_errors=True)  # CMake keeps what it has once found, such as another Python
     folder.mkdir(parents=True)
@@ -199,10 +200,3 @@ def _put(built: Path, place: Path, started: float) -> None:
     for name in extension.present(place.parent):
         if name != place.name:
             (place.parent / name).unlink()
-
-
-def _text(path: Path) -> str | None:
-    try:
-        return path.read_text(encoding="utf-8")
-    except OSError:
-        return None
