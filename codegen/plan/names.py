@@ -90,5 +90,5 @@ class FunctionNames:
 
 
 def _made_of(function: str) -> tuple[str, ...]:
-    made = (f"{function}_{end}" for end in ("kernel", "op", "parameters", "straight", "why"))
+    made = (f"{function}_{end}" for end in ("failing", "kernel", "op", "parameters", "straight"))
     return (function, f"jvp_{function}", f"record_{function}", *made)

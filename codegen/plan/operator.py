@@ -16,7 +16,7 @@ from codegen.plan.layout import LayoutPlan, plan_layout
 from codegen.plan.names import FunctionNames
 from codegen.plan.node import NodePlan
 from codegen.plan.saved import values_used
-from codegen.plan.steps import ResultKind, ResultPlan, StraightPlan, TracedPlan
+from codegen.plan.steps import Guard, ResultKind, ResultPlan, StraightPlan, TracedPlan
 from codegen.plan.straight import plan_straight, plan_traced
 from codegen.python_source import FunctionIndex, PythonFunction
 from codegen.read.implied import samples_of
@@ -100,6 +100,13 @@ class OperatorPlan:
             return True
         moves = self.kind == "kernel" and self.promotion is None and not self.in_float32
         return moves and sum(not edge.is_list for edge in node.edges) > 1
+
+    @property
+    def guards(self) -> tuple[Guard, ...]:
+        """What is asked of a call that does not go the general way."""
+        if self.straight is not None:
+            return self.straight.all_guards
+        return self.traced.guards if self.traced is not None else ()
 
     @property
     def differentiable(self) -> bool:

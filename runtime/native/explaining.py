@@ -6,7 +6,6 @@ profile function, which changes nothing about how calls run. Handlers would: the
 
 from __future__ import annotations
 
-import re
 import sys
 from collections import Counter
 from collections.abc import Callable, Mapping
@@ -15,14 +14,13 @@ from functools import cache
 from types import CodeType, FrameType
 from typing import Any, Literal
 
-from runtime.base import modes
-from runtime.base.describe import describe
 from runtime.base.handles import watch
-from runtime.base.modes import everywhere, interest, plain
+from runtime.base.modes import everywhere, interest
 from runtime.call import dispatch
 from runtime.graph import engine
 from runtime.graph.node import Node
 from runtime.native import core
+from runtime.native.guards import Guards, failed
 
 __all__ = ["Call", "Explanation", "Totals", "explain"]
 
@@ -31,7 +29,6 @@ Kind = Literal["operator", "node", "backward"]
 NOT_IN_USE = "the native core is not built, or switched off"
 # More rows than this are counted instead of listed.
 _ROWS = 100
-_TEST = re.compile(r"(\w+)\((.*)\)$")
 
 
 @dataclass(slots=True)
@@ -208,16 +205,26 @@ def _function_name(name: str) -> str:
     return f"{base}_{overload or 'default'}"
 
 
-@cache
-def _names() -> Mapping[str, tuple[str, tuple[str, ...]]]:
-    """Names of operators, as schemas have them, and of their parameters, by the functions of generated.operators."""
-    from generated import operators
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """What is known of a function of generated.operators that has a native entry."""
 
-    names = {_function_name(known.name): known for known in _functions().values()}
-    return {
-        function: (known.name, _parameters(getattr(operators, f"{_function_name(known.operator)}_op")))
-        for function, known in names.items()
-    }
+    name: str  # as schemas have it
+    parameters: tuple[str, ...]
+    guards: Guards
+
+
+@cache
+def _entries() -> Mapping[str, _Entry]:
+    from generated import operators
+    from generated.guards import GUARDS
+
+    found = {}
+    for known in _functions().values():
+        function = _function_name(known.operator)
+        parameters = _parameters(getattr(operators, f"{function}_op"))
+        found[_function_name(known.name)] = _Entry(known.name, parameters, GUARDS.get(function, ()))
+    return found
 
 
 def _parameters(operator: Any) -> tuple[str, ...]:
@@ -245,96 +252,6 @@ def _left_to_python() -> Mapping[str, str]:
     """Why operators and Node classes have no native counterpart."""
     found: dict[str, str] = core.left_to_python()
     return found
-
-
-# -- what a failed test means
-
-
-def _describe(test: str, values: Mapping[str, Any]) -> str:
-    """A test of an entry, as it is written in C++, that these arguments fail."""
-    if test == "replaced":
-        return "a kernel was registered for it"
-    name, _, equals = test.partition(" == ")
-    if equals == "Py_None":
-        return f"{_argument(name)} is given"
-    match = _TEST.match(test.removeprefix("(").partition(" || ")[0])  # of alternatives the usual one
-    words = match and _WORDS.get(match[1])
-    if not match or not words:
-        return f"not {test}"
-    arguments = [_argument(part) for part in match[2].split(", ")]
-    return words(*[(argument, values.get(argument)) for argument in arguments])
-
-
-def _argument(text: str) -> str:
-    return text.removesuffix("_")
-
-
-_Given = tuple[str, Any]  # an argument's name and value
-
-
-def _dtype_name(value: Any) -> str:
-    return str(getattr(value, "dtype", type(value).__name__)).rpartition(".")[2]
-
-
-def _not_plain(given: _Given) -> str:
-    name, value = given
-    if not modes.plain:
-        return "a mode or a handler is open"
-    return f"{name} is {describe(value)}, not a plain Tensor"
-
-
-def _not_all_plain(given: _Given) -> str:
-    name, value = given
-    if type(value) in (list, tuple):
-        other = next((item for item in value if type(item) not in plain), None)
-        return _not_plain((f"an element of {name}", other))
-    return f"{name} is neither a list nor a tuple"
-
-
-def _not_all_plain_or_none(given: _Given) -> str:
-    name, value = given
-    return _not_all_plain(
-        (name, [item for item in value if item is not None] if type(value) in (list, tuple) else value)
-    )
-
-
-def _not_a_number(given: _Given) -> str:
-    return f"{given[0]} is {describe(given[1])}, neither int nor float"
-
-
-def _no_loops(given: _Given) -> str:
-    return f"{given[0]} is {_dtype_name(given[1])}, which has no loops or needs promotion"
-
-
-def _other_dtype(first: _Given, second: _Given) -> str:
-    return f"{first[0]} is {_dtype_name(first[1])} and {second[0]} {_dtype_name(second[1])}: promotion"
-
-
-def _not_taken(given: _Given, _: object) -> str:
-    return f"{given[0]} is {_dtype_name(given[1])}, which is refused or computed in Python"
-
-
-_WORDS: Mapping[str, Callable[..., str]] = {
-    "is_plain": _not_plain,
-    "is_plain_or_none": _not_plain,
-    "all_plain": _not_all_plain,
-    "all_plain_or_none": _not_all_plain_or_none,
-    "is_real_number": _not_a_number,
-    "is_real_number_or_none": _not_a_number,
-    "has_float_dtype": _no_loops,
-    "has_number_dtype": _no_loops,
-    "same_dtype": _other_dtype,
-    "same_dtype_or_none": _other_dtype,
-    "is_taken": _not_taken,
-    "is_not_half": lambda given: f"{given[0]} is {_dtype_name(given[1])}, which is computed in float32",
-    "is_taken_or_none": _not_taken,
-    "PyTuple_CheckExact": lambda given: f"{given[0]} is no tuple",
-    "PyLong_CheckExact": lambda given: f"{given[0]} is no int",
-    "is_instance": lambda given, _: f"{given[0]} is no runtime.dtype",
-    "is_instance_or_none": lambda given, _: f"{given[0]} is no runtime.dtype",
-    "nothing_unusual": lambda _: "a mode or a handler is open",
-    "nobody_around": lambda _: "somebody stands around the calls of this thread",
-}
 
 
 # -- watching
@@ -369,15 +286,15 @@ class _Observer:
 
     # -- told by the core
 
-    def enter(self, kind: Kind, name: str, why: str | None, values: tuple[Any, ...]) -> None:
-        """An entry or a Node begins; `why` is the test that fails."""
+    def enter(self, kind: Kind, name: str, guard: int, values: tuple[Any, ...]) -> None:
+        """An entry or a Node begins; `guard` is the number of the one that fails."""
         if kind == "node":
             self._push(Call("node", name, True), name)
             return
-        shown, parameters = _names()[name]
-        reason = None if why is None else _describe(why, dict(zip(parameters, values, strict=False)))
-        opened = self._push(Call("operator", shown, why is None, reason=reason), shown)
-        if why is not None:
+        entry = _entries()[name]
+        reason = failed(guard, entry.guards, dict(zip(entry.parameters, values, strict=False)))
+        opened = self._push(Call("operator", entry.name, reason is None, reason=reason), entry.name)
+        if reason is not None:
             opened.awaited = self._code(name)
 
     def decline(self, why: str | None) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from codegen.plan.operator import OperatorPlan
@@ -64,14 +64,13 @@ class EntryView:
 class Entry(ABC):
     """Writes one entry: `function` is the name of the Python function that it falls back on."""
 
-    def __init__(self, operator: OperatorPlan, function: str, guards: Sequence[Guard], needs: Needs) -> None:
+    def __init__(self, operator: OperatorPlan, function: str, needs: Needs) -> None:
         self.operator = operator
         self.function = function
-        self.guards = guards
         self.needs = needs
         self.out = Statements()
         self.arguments = [cpp(parameter.name) for parameter in operator.parameters]
-        self.tests = [self._test(guard) for guard in guards]
+        self.tests = [self._test(guard) for guard in operator.guards]
 
     @abstractmethod
     def lines(self) -> list[str]:
@@ -81,7 +80,7 @@ class Entry(ABC):
         """What the template prints."""
         parameters, function, body = self.operator.parameters, self.function, self.lines()
         head = [f"PyObject* {name}" for name in self.arguments]
-        asked = {name for guard in self.guards for name in (*guard.arguments, guard.unless_default)}
+        asked = {name for guard in self.operator.guards for name in (*guard.arguments, guard.unless_default)}
         unpack = [
             f"PyObject* {cpp(parameter.name)} = given[{index}];"
             for index, parameter in enumerate(parameters)

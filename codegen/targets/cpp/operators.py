@@ -84,7 +84,7 @@ def entry_view(operator: OperatorPlan, node: NodeView | None, kernels: NativeKer
             str(operator.schema)
         )
     assert operator.traced is not None
-    return CompositeEntry(operator, operator.function, operator.traced.guards, needs).view(str(operator.schema))
+    return CompositeEntry(operator, operator.function, needs).view(str(operator.schema))
 
 
 _CONVERSIONS: Mapping[ConversionKind, str] = {
@@ -124,7 +124,7 @@ class KernelEntry(Entry):
         kernels: NativeKernels,
         needs: Needs,
     ) -> None:
-        super().__init__(operator, function, straight.all_guards, needs)
+        super().__init__(operator, function, needs)
         self.straight = straight
         self.node = node
         self.kernels = kernels

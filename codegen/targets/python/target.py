@@ -56,6 +56,7 @@ def emit(plan: Plan, paths: Paths) -> Iterator[tuple[str, str]]:
     signs = [sign_view(sign) for sign in plan.signs]
     yield "methods.py", render("methods.py.j2", signs=signs, methods=methods)
     yield "registry.py", render("registry.py.j2", operators=[_registry_entry(operator) for operator in plan.operators])
+    yield "guards.py", render("guards.py.j2", operators=[(o.function, _guards(o)) for o in plan.operators if o.guards])
     yield "__init__.py", render("init.py.j2")
     yield from stubs.emit(plan, env)
 
@@ -84,6 +85,10 @@ def _operator(operator: OperatorPlan, printer: PythonPrinter, signs: Sequence[Si
         function = operator.implementation
         kernel = f"{module_alias(function.module)}.{function.name}"
     return SimpleNamespace(**_fields(view), kernel=kernel)
+
+
+def _guards(operator: OperatorPlan) -> str:
+    return literal(tuple((guard.kind.value, *guard.arguments) for guard in operator.guards))
 
 
 def _registry_entry(operator: OperatorPlan) -> SimpleNamespace:

@@ -35,14 +35,14 @@ void tell(const char* method, Ref args) {
   PyErr_Restore(kind, value, trace);
 }
 
-void tell_enter(const char* kind, const char* name, const char* why, int count,
+void tell_enter(const char* kind, const char* name, int guard, int count,
                 PyObject* const* values) {
   if (!is_watched_here()) return;
   Ref given(PyTuple_New(count));
   for (int i = 0; given && i < count; ++i) {
     PyTuple_SET_ITEM(given.get(), i, Py_NewRef(values[i]));
   }
-  tell("enter", Ref(given ? Py_BuildValue("(sszO)", kind, name, why, given.get()) : nullptr));
+  tell("enter", Ref(given ? Py_BuildValue("(ssiO)", kind, name, guard, given.get()) : nullptr));
 }
 
 void tell_leave(const char* kernel, const char* why) {
@@ -55,7 +55,7 @@ Ref call_python(const Function& function, PyObject* const* values) {
 }
 
 bool watched_apply(Node* self, PyObject* grad, PyObject** results) {
-  tell_enter("node", self->cls->name, nullptr, 0, nullptr);
+  tell_enter("node", self->cls->name, kNoGuard, 0, nullptr);
   const bool done = applies.at(self->cls)(self, grad, results);
   tell_leave(nullptr, nullptr);
   return done;
@@ -85,9 +85,10 @@ Ref watched_call(Function& function, PyObject* const* values) {
     function.replaced |= kByWatcher;
     return call_python(function, values);
   }
-  const char* why = (function.replaced & kByKernel) != 0 ? "replaced" : function.why(values);
-  tell_enter("operator", function.name, why, function.count, values);
-  if (why != nullptr) {
+  const bool replaced = (function.replaced & kByKernel) != 0;
+  const int guard = replaced ? kKernelReplaced : function.failing(values);
+  tell_enter("operator", function.name, guard, function.count, values);
+  if (guard != kNoGuard) {
     Ref out = call_python(function, values);
     tell_leave(nullptr, nullptr);
     return out;

@@ -44,7 +44,11 @@ bool nobody_around(PyObject* interest);
 // at, to have them looked at and told; and again if it still declines when it is let through.
 Ref watched_call(Function& function, PyObject* const* values);
 
-// watch(watcher): while operators and Nodes of this thread run, call `watcher.enter(kind, name, why, values)`,
+// What `enter` is told instead of the number of a guard.
+constexpr int kNoGuard = -1;         // the call takes the fast path
+constexpr int kKernelReplaced = -2;  // a kernel was registered at run time
+
+// watch(watcher): while operators and Nodes of this thread run, call `watcher.enter(kind, name, guard, values)`,
 // `watcher.decline(why)` where an entry gives up later, and `watcher.leave(kernel, why)`. None ends it.
 PyObject* watch(PyObject*, PyObject* watcher);
 // left_to_python(): a dict from operators and Node classes without a native counterpart to the reasons.

@@ -21,8 +21,8 @@ struct Function {
   vectorcallfunc vectorcall;
   PyObject* (*ordered)(
       PyObject* const* values);  // the entry itself, on values that `bind` has put in order
-  // The first of the entry's tests that these values fail, as it is written; null if they pass.
-  const char* (*why)(PyObject* const* values);
+  // The number of the first guard in generated/guards.py that these values fail; kNoGuard if they pass.
+  int (*failing)(PyObject* const* values);
 
   // Set by load_generated().
   PyObject* fallback = nullptr;  // the Python function, which does everything

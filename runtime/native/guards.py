@@ -1,0 +1,100 @@
+"""In words: why a guard of the straight way does not hold for the arguments of a call.
+
+The guards are data of the generator (`generated/guards.py`); here are the words for each kind of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, TypeAlias
+
+from runtime.base import modes
+from runtime.base.describe import describe
+
+__all__ = ["Guards", "failed"]
+
+Guards: TypeAlias = tuple[tuple[str, ...], ...]  # of one operator: the kind of each, and its arguments
+
+# What the core tells instead of the number of a guard.
+_NONE = -1
+_REPLACED = -2
+
+
+def failed(number: int, guards: Guards, values: Mapping[str, Any]) -> str | None:
+    """Why the guard of this number does not hold for these arguments; None where all of them hold."""
+    if number == _NONE:
+        return None
+    if number == _REPLACED:
+        return "a kernel was registered for it"
+    kind, *names = guards[number]
+    return WORDS[kind](*[(name, values.get(name)) for name in names])
+
+
+_Given = tuple[str, Any]  # an argument's name and value
+
+
+def _dtype_name(value: Any) -> str:
+    return str(getattr(value, "dtype", type(value).__name__)).rpartition(".")[2]
+
+
+def _not_plain(given: _Given) -> str:
+    name, value = given
+    if not modes.plain:
+        return "a mode or a handler is open"
+    return f"{name} is {describe(value)}, not a plain Tensor"
+
+
+def _not_all_plain(given: _Given) -> str:
+    name, value = given
+    if type(value) in (list, tuple):
+        other = next((item for item in value if type(item) not in modes.plain), None)
+        return _not_plain((f"an element of {name}", other))
+    return f"{name} is neither a list nor a tuple"
+
+
+def _not_all_plain_or_none(given: _Given) -> str:
+    name, value = given
+    return _not_all_plain(
+        (name, [item for item in value if item is not None] if type(value) in (list, tuple) else value)
+    )
+
+
+def _not_a_number(given: _Given) -> str:
+    return f"{given[0]} is {describe(given[1])}, neither int nor float"
+
+
+def _no_loops(given: _Given) -> str:
+    return f"{given[0]} is {_dtype_name(given[1])}, which has no loops or needs promotion"
+
+
+def _other_dtype(first: _Given, second: _Given) -> str:
+    return f"{first[0]} is {_dtype_name(first[1])} and {second[0]} {_dtype_name(second[1])}: promotion"
+
+
+def _not_taken(given: _Given) -> str:
+    return f"{given[0]} is {_dtype_name(given[1])}, which is refused or computed in Python"
+
+
+# By `codegen.plan.steps.GuardKind`.
+WORDS: Mapping[str, Callable[..., str]] = {
+    "plain": _not_plain,
+    "plain_or_none": _not_plain,
+    "all_plain": _not_all_plain,
+    "all_plain_or_none": _not_all_plain_or_none,
+    "no_mode": lambda: "a mode or a handler is open",
+    "absent": lambda given: f"{given[0]} is given",
+    "tuple": lambda given: f"{given[0]} is no tuple",
+    "dtype": lambda given: f"{given[0]} is no runtime.dtype",
+    "dtype_or_none": lambda given: f"{given[0]} is no runtime.dtype",
+    "integer": lambda given: f"{given[0]} is no int",
+    "number": _not_a_number,
+    "number_or_none": _not_a_number,
+    "nobody_around": lambda: "somebody stands around the calls of this thread",
+    "float_dtype": _no_loops,
+    "number_dtype": _no_loops,
+    "not_half": lambda given: f"{given[0]} is {_dtype_name(given[1])}, which is computed in float32",
+    "same_dtype": _other_dtype,
+    "same_dtype_or_none": _other_dtype,
+    "taken": _not_taken,
+    "taken_or_none": _not_taken,
+}
