@@ -89,12 +89,6 @@ class NodePlan:
         """Whether the Node has exactly one output, so that its gradient comes alone and not in a tuple."""
         return len(self.outputs) == 1 and not self.dynamic
 
-    @property
-    def plain(self) -> bool:
-        """Whether one Tensor comes out and only single Tensors go in: such a Node is made in place, not by a call."""
-        lists = any(edge.is_list for edge in self.edges) or any(saved.shape == "list" for saved in self.saved)
-        return self.single and not lists
-
     def edges_needing(self, variable: SavedVariable) -> tuple[EdgePlan, ...]:
         """The edges of which one has to be asked for if the variable is to be kept; none: it always is."""
         needed = {index for gradient in variable.needed_by for index in self.gradients[gradient].edges}

@@ -35,6 +35,7 @@ __all__ = [
     "NodeExtra",
     "Nowhere",
     "OutputEdge",
+    "RecordedNode",
     "accumulator",
     "next_sequence_nr",
     "peek_sequence_nr",
@@ -240,6 +241,16 @@ def add_raw_saved(cls: type[Node]) -> None:
 
 def _take_out(node: Node, name: str) -> Any:
     return node.take_out(name)
+
+
+class RecordedNode(Node):
+    """A Node of generated code, which is made empty and filled by the function that records a call.
+
+    `__init__` of Node would be a call of Python besides; this one is C's, which makes recording as quick as it can be.
+    """
+
+    __slots__ = ()
+    __init__ = object.__init__
 
 
 class AccumulateGrad(Node):

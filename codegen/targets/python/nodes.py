@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from codegen.formula.typed import VariableKind, walk
 from codegen.plan.names import FunctionNames
 from codegen.plan.node import EdgePlan, GradientPlan, NodePlan
-from codegen.plan.operator import OperatorPlan, ParameterPlan
+from codegen.plan.operator import OperatorPlan
 from codegen.plan.saved import SavedVariable
 from codegen.targets.literals import literal, tuple_of
 from codegen.targets.python.names import argument, local, slot
@@ -51,7 +51,7 @@ def node_view(operator: OperatorPlan, node: NodePlan, function: str, printer: Py
         tuple(_release_lines(node)),
         tuple(_properties(node)),
         plain(parameters),
-        (*_check_lines(operator, node), *record_lines(parameters, node, node.class_name)),
+        (*_check_lines(operator, node), *_record_lines(node)),
     )
 
 
@@ -98,9 +98,9 @@ def _condition(variable: SavedVariable, node: NodePlan) -> str | None:
     return " or ".join(map(_is_needed, node.edges_needing(variable))) or None
 
 
-def record_lines(parameters: tuple[ParameterPlan, ...], node: NodePlan, class_name: str) -> list[str]:
+def _record_lines(node: NodePlan) -> list[str]:
     """Make the Node of the call whose result is `out` and whose arguments are locals under their own names."""
-    lines = [f"node = new({class_name})"]
+    lines = [f"node = {node.class_name}()"]
     for edge in node.edges:
         name, given = _edge_name(edge), argument(edge.name)
         if edge.is_list:
@@ -124,16 +124,11 @@ def _result(node: NodePlan, index: int) -> str:
     return "out" if len(node.schema.returns) == 1 else f"out[{index}]"
 
 
-def differentiable(operator: OperatorPlan, node: NodePlan, is_: str = "in") -> str | None:
-    """The test of the result for a dtype that has derivatives, or `not in` those; None where it has to have one."""
-    if not node.single or not operator.may_lack_gradient(node):
-        return None
-    return f'{_result(node, node.outputs[0])}._array.dtype.kind {is_} "fcV"'
-
-
 def _check_lines(operator: OperatorPlan, node: NodePlan) -> list[str]:
-    test = differentiable(operator, node, "not in")
-    return [] if test is None else [f"if {test}:", "    return"]
+    """Nothing is recorded where the result has a dtype without derivatives."""
+    if not node.single or not operator.may_lack_gradient(node):
+        return []
+    return [f'if {_result(node, node.outputs[0])}._array.dtype.kind not in "fcV":', "    return"]
 
 
 def _output_lines(node: NodePlan) -> list[str]:

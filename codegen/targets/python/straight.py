@@ -23,7 +23,6 @@ from codegen.plan.steps import (
 from codegen.targets.literals import default_text, literal, tuple_of
 from codegen.targets.python.lines import Lines
 from codegen.targets.python.names import argument
-from codegen.targets.python.nodes import differentiable, record_lines
 from codegen.targets.python.text import forwarded
 
 # What is asked of arguments; {0} is the argument.
@@ -286,23 +285,10 @@ class _Writer:
         asked = " or ".join(watched)
         match history.kind:
             case HistoryKind.NODE:
-                node = self.operator.node
-                assert node is not None
-                tests = [f"({asked})" if len(watched) > 1 else asked, "grad_mode.enabled"]
-                given = {given.name for given in self.straight.arguments}
-                if node.plain:
-                    tests += filter(None, [differentiable(self.operator, node)])
-                with self.out.when(tests):
-                    if node.plain:
-                        for p in self.operator.parameters:
-                            if p.name not in given:
-                                self.out.add(f"{argument(p.name)} = {default_text(p)}")
-                        self.out.add(*record_lines(self.operator.parameters, node, f"nodes.{node.class_name}"))
-                    else:
-                        values = [
-                            argument(p.name) if p.name in given else default_text(p) for p in self.operator.parameters
-                        ]
-                        self.out.add(f"nodes.record_{function}({', '.join(['out', *values])})")
+                with self.out.when([f"({asked})" if len(watched) > 1 else asked, "grad_mode.enabled"]):
+                    given, parameters = {given.name for given in self.straight.arguments}, self.operator.parameters
+                    values = [argument(p.name) if p.name in given else default_text(p) for p in parameters]
+                    self.out.add(f"nodes.record_{function}({', '.join(['out', *values])})")
             case HistoryKind.UNDIFFERENTIABLE:
                 with self.out.when([asked]):
                     self.out.add(f"{function}_op.undifferentiable(out)")

@@ -9,7 +9,7 @@
 #       self: -grad
 
 
-class FBackward0(Node):
+class FBackward0(RecordedNode):
     """f(Tensor self) -> Tensor"""
 
     __slots__ = ("_self_edge",)
@@ -28,7 +28,7 @@ class FBackward0(Node):
 
 
 def record_f_default(out, self):
-    node = new(FBackward0)
+    node = FBackward0()
     self_edge = self._edge
     node._self_edge = self if self_edge is LEAF else self_edge
     node.sequence_nr = next_sequence_nr()
@@ -39,7 +39,7 @@ def record_f_default(out, self):
     out._edge = node
 
 
-class FBackwardAutogradCUDA0(Node):
+class FBackwardAutogradCUDA0(RecordedNode):
     """f(Tensor self) -> Tensor"""
 
     __slots__ = ("_self_edge",)
@@ -58,7 +58,7 @@ class FBackwardAutogradCUDA0(Node):
 
 
 def record_f_default_AutogradCUDA(out, self):
-    node = new(FBackwardAutogradCUDA0)
+    node = FBackwardAutogradCUDA0()
     self_edge = self._edge
     node._self_edge = self if self_edge is LEAF else self_edge
     node.sequence_nr = next_sequence_nr()

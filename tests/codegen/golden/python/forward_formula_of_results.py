@@ -7,7 +7,7 @@
 #   second: -self_t
 
 
-class FBackward0(Node):
+class FBackward0(RecordedNode):
     """f(Tensor self) -> (Tensor first, Tensor second)"""
 
     __slots__ = ("_self_edge",)
@@ -34,7 +34,7 @@ class FBackward0(Node):
 
 
 def record_f_default(out, self):
-    node = new(FBackward0)
+    node = FBackward0()
     self_edge = self._edge
     node._self_edge = self if self_edge is LEAF else self_edge
     node.sequence_nr = next_sequence_nr()

@@ -5,7 +5,7 @@
 #   tensors: "fmap(tensors, [](const Tensor& t) { return grad * t; })"
 
 
-class FBackward0(Node):
+class FBackward0(RecordedNode):
     """f(Tensor[] tensors) -> Tensor"""
 
     __slots__ = ("_tensors_edges", "_tensors", "_tensors_version")
@@ -37,7 +37,7 @@ class FBackward0(Node):
 
 
 def record_f_default(out, tensors):
-    node = new(FBackward0)
+    node = FBackward0()
     tensors_edges = [None if t is None else t if t._edge is LEAF else t._edge for t in tensors or ()]
     node._tensors_edges = tuple(tensors_edges)
     node.sequence_nr = next_sequence_nr()

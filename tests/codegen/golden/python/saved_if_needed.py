@@ -6,7 +6,7 @@
 #   other: grad * self
 
 
-class FBackward0(Node):
+class FBackward0(RecordedNode):
     """f(Tensor self, Tensor other) -> Tensor"""
 
     __slots__ = ("_self_edge", "_other_edge", "_other", "_other_version", "_self", "_self_version")
@@ -60,7 +60,7 @@ class FBackward0(Node):
 
 
 def record_f_default(out, self, other):
-    node = new(FBackward0)
+    node = FBackward0()
     self_edge = self._edge
     node._self_edge = self if self_edge is LEAF else self_edge
     other_edge = other._edge

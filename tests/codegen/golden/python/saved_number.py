@@ -5,7 +5,7 @@
 #   self: grad * other.conj()
 
 
-class FBackward0(Node):
+class FBackward0(RecordedNode):
     """f(Tensor self, Scalar other) -> Tensor"""
 
     __slots__ = ("_self_edge", "_other")
@@ -30,7 +30,7 @@ class FBackward0(Node):
 
 
 def record_f_default(out, self, other):
-    node = new(FBackward0)
+    node = FBackward0()
     self_edge = self._edge
     node._self_edge = self if self_edge is LEAF else self_edge
     node.sequence_nr = next_sequence_nr()

@@ -6,7 +6,7 @@
 #   weight: grad
 
 
-class FBackward0(Node):
+class FBackward0(RecordedNode):
     """f(Tensor self, Tensor? weight=None) -> Tensor"""
 
     __slots__ = ("_self_edge", "_weight_edge", "_weight", "_weight_version")
@@ -51,7 +51,7 @@ class FBackward0(Node):
 
 
 def record_f_default(out, self, weight):
-    node = new(FBackward0)
+    node = FBackward0()
     self_edge = self._edge
     node._self_edge = self if self_edge is LEAF else self_edge
     weight_edge = None if weight is None else weight._edge

@@ -6,7 +6,7 @@
 #   other: of_two(grads[0], grads[1])
 
 
-class FBackward0(Node):
+class FBackward0(RecordedNode):
     """f(Tensor self, Tensor other) -> (Tensor first, Tensor second)"""
 
     __slots__ = ("_self_edge", "_other_edge")
@@ -38,7 +38,7 @@ class FBackward0(Node):
 
 
 def record_f_default(out, self, other):
-    node = new(FBackward0)
+    node = FBackward0()
     self_edge = self._edge
     node._self_edge = self if self_edge is LEAF else self_edge
     other_edge = other._edge
