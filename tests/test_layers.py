@@ -42,7 +42,7 @@ LAYERS: Mapping[str, Sequence[Sequence[str]]] = {
         ("runtime.methods",),
         ("runtime.nn", "runtime.utils", "runtime.profiler", "runtime.linalg", "runtime.special"),
         ("runtime.optim",),
-        ("runtime.load", "runtime.native.explaining"),
+        ("runtime.load", "runtime.native.explaining", "runtime.native.guards"),
         ("runtime.testing",),
     ),
 }
