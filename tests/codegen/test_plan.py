@@ -155,7 +155,6 @@ def test_a_list_of_tensors_is_an_edge_of_its_own_kind(planned: Callable[..., Pla
     node = node_of(planned, "f(Tensor[] tensors, int dim=0) -> Tensor", "tensors: each(grad, tensors)")
     assert [(edge.name, edge.is_list) for edge in node.edges] == [("tensors", True)]
     assert saved_of(node) == {"tensors": ("list", ())}
-    assert not node.plain
 
 
 def test_a_list_result_makes_a_node_of_so_many_outputs(planned: Callable[..., Plan]) -> None:

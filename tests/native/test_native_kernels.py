@@ -44,7 +44,7 @@ def element_wise() -> Iterator[OperatorPlan]:
     """The operators with such a kernel whose arguments are Tensors, numbers and what has a default."""
     for operator in PLAN.operators:
         parameters = list(operator.parameters)
-        if not has_entry(operator, KERNELS) or native_kernel(operator, parameters, KERNELS) is None:
+        if operator.straight is None or native_kernel(operator, operator.straight, KERNELS) is None:
             continue
         if all(p.type in (TENSOR, SCALAR) or p.default is not None for p in parameters):
             yield operator
