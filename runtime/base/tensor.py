@@ -338,12 +338,15 @@ class Tensor(TensorBase, ArrayAccess, ArrayExchange, Casts, Transposes):
         self.imag.copy_(_as_tensor(value))
 
 
-def wrap(array: np.ndarray[Any, Any]) -> Tensor:
+def _wrap(array: np.ndarray[Any, Any]) -> Tensor:
     """A new Tensor over `array` that requires no gradient."""
     out = _new(Tensor)
     out._array = array
     out._base = out._edge = out._writes = out._extra = None
     return out
+
+
+wrap: Callable[[np.ndarray[Any, Any]], Tensor] = _wrap if core is None else core.wrap
 
 
 def _as_tensor(value: Any) -> Tensor:

@@ -75,10 +75,13 @@ def _broadcast_dims(shape: tuple[int, ...], given: tuple[int, ...]) -> tuple[int
 
 def _reduced(array: np.ndarray, summed: tuple[int, ...], shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
     if summed:
-        add_in = FLOAT32 if is_half(array.dtype) else array.dtype
-        with np.errstate(all="ignore"):  # of infinities, as kernels do
-            array = np.asarray(np.add.reduce(array, summed, add_in)).reshape(shape)
+        array = _summed(array, summed).reshape(shape)
     return array if array.dtype is dtype else convert(array, dtype)
+
+
+@np.errstate(all="ignore")  # of infinities, as kernels do
+def _summed(array: np.ndarray, dims: tuple[int, ...]) -> np.ndarray:
+    return np.asarray(np.add.reduce(array, dims, FLOAT32 if is_half(array.dtype) else array.dtype))
 
 
 def _fitted_by_operators(grad: Tensor, summed: tuple[int, ...], shape: tuple[int, ...], dtype: np.dtype) -> Tensor:

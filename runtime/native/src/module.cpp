@@ -204,6 +204,18 @@ PyObject* remember(PyObject*, PyObject* args) {
   Py_RETURN_NONE;
 }
 
+PyObject* wrap(PyObject*, PyObject* array) {
+  if (!PyArray_Check(array)) {
+    PyErr_Format(PyExc_TypeError, "wrap() takes an ndarray, not %s", Py_TYPE(array)->tp_name);
+    return nullptr;
+  }
+  if (python.tensor_type == nullptr) {
+    PyErr_SetString(PyExc_RuntimeError, "wrap() was called before the class Tensor was installed");
+    return nullptr;
+  }
+  return new_tensor(Ref::borrow(array)).release();
+}
+
 PyMethodDef methods[] = {
     {"next_sequence_nr", next_sequence_nr, METH_NOARGS, "The number of the next Node."},
     {"peek_sequence_nr", peek_sequence_nr, METH_NOARGS, "The same, without taking it."},
@@ -236,6 +248,7 @@ PyMethodDef methods[] = {
      "view_of(array, base, kind='single'): see runtime/graph/views.py"},
     {"share", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(share)), METH_FASTCALL,
      "share(new, old): let a new Tensor share the count of writes of another."},
+    {"wrap", wrap, METH_O, "A Tensor over an array, as it is."},
     {"counter", counter, METH_O, "The count of writes of a Tensor, as a list that all over its memory share."},
     {"views_over", views_over, METH_O, "The living views over the memory of a Tensor."},
     {"shares", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(shares)), METH_FASTCALL,
