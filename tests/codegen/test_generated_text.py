@@ -214,6 +214,17 @@ x = call(
 )
 """,
 ]
+FOLDED += [
+    """\
+value = [None if each is None else f(i) for i, each in enumerate(all)]
+""",
+    """\
+value = [
+    None if each is None else f(i)
+    for i, each in enumerate(all)
+]
+""",
+]
 PAIRS = list(zip(FOLDED[::2], FOLDED[1::2], strict=True))
 
 

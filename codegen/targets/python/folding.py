@@ -123,6 +123,8 @@ def _bracketed(head: str, inside: str, tail: str, indent: str) -> Iterator[str]:
     outside = _outside(inside)
     if len(deeper) + len(inside) <= COLUMNS:
         yield f"{deeper}{inside}"
+    elif " for " in outside:
+        yield from _expression("", inside, "", deeper)
     elif "," in outside:
         for _, element in _pieces(inside, outside, re.compile(r",\s*")):
             if element:

@@ -268,7 +268,7 @@ def _gradient_lines(gradient: GradientPlan, node: NodePlan, printer: PythonPrint
     if len(conditions) > 1:
         conditions = [f"({condition})" if " or " in condition else condition for condition in conditions]
     test = " and ".join(conditions)
-    same = len(set(absent)) == 1
+    same = len(set(absent)) == 1 and len(absent) <= 3
     otherwise = " = ".join((*names, absent[0])) if same else f"{', '.join(names)} = {', '.join(absent)}"
     return [*comment, f"if {test}:", *(f"    {line}" for line in body), "else:", f"    {otherwise}"]
 
