@@ -94,10 +94,10 @@ def apply_with_hooks(node: Node, grad: Any, wanted: Sequence[bool] | None) -> Se
     extra = node._extra
     single = node.num_outputs == 1
     if extra is not None and extra.prehooks:
-        given = (grad,) if single else tuple(grad)
+        grads = (grad,) if single else tuple(grad)
         for hook in list(extra.prehooks.values()):
-            given = replace_all(hook, hook(given), given)
-        grad = given[0] if single else given
+            grads = replace_all(hook, hook(grads), grads)
+        grad = grads[0] if single else grads
     results: tuple[Tensor | None, ...] = ()
     if single and grad is None:  # a hook took it away
         results = (None,) * len(node.edges)
@@ -110,9 +110,9 @@ def apply_with_hooks(node: Node, grad: Any, wanted: Sequence[bool] | None) -> Se
     if wanted is not None:
         results = tuple([result if asked else None for result, asked in zip_longest(results, wanted)])
     if extra is not None and extra.hooks:
-        given = (grad,) if single else tuple(grad)
+        grads = (grad,) if single else tuple(grad)
         for hook in list(extra.hooks.values()):
-            results = replace_all(hook, hook(results, given), results)
+            results = replace_all(hook, hook(results, grads), results)
     return results
 
 

@@ -260,7 +260,7 @@ class AccumulateGrad(Node):
 
     num_outputs = 1
     variable: Tensor
-    # `accumulate_into_leaf` of the engine, which puts it here.
+    # `graph.leaves.accumulate`, which that module puts here.
     accumulate: ClassVar[Callable[[Tensor, Tensor, bool], None]]
 
     def __init__(self, variable: Tensor) -> None:

@@ -14,8 +14,6 @@ from functools import cache
 from types import CodeType, FrameType
 from typing import Any, Literal
 
-from runtime.base.handles import watch
-from runtime.base.modes import everywhere, interest
 from runtime.call import dispatch
 from runtime.graph import engine
 from runtime.graph.node import Node
@@ -281,7 +279,7 @@ class _Observer:
         found |= dict.fromkeys(_packets(), self._packet)
         for method in ("__call__", "call_bound", "inplace", "out"):
             found[getattr(dispatch.Operator, method).__code__] = self._general_path
-        found[engine._Run.go.__code__] = self._backward
+        found[engine.run_backward.__code__] = self._backward
         return found
 
     # -- told by the core
@@ -334,7 +332,7 @@ class _Observer:
                 self.stack.pop()
             if self.chosen is frame:
                 self.chosen = None
-        elif core is not None and argument is core.backward:
+        elif core is not None and argument is core.run_backward:
             if event == "c_call":
                 self._push(Call("backward", "backward", True), "backward")
             else:
@@ -386,7 +384,7 @@ class _Observer:
         opened.frame = frame
 
     def _backward(self, frame: FrameType) -> None:
-        opened = self._push(Call("backward", "backward", False, reason=_why_python_engine(frame.f_locals["self"])), "")
+        opened = self._push(Call("backward", "backward", False, reason=_why_python_engine()), "")
         opened.frame = frame
 
     def _push(self, call: Call, operator: str) -> _Open:
@@ -414,13 +412,5 @@ def _why_python_node(cls: type) -> str:
     return "a class written in Python"
 
 
-def _why_python_engine(run: Any) -> str:
-    if not _native_names():
-        return NOT_IN_USE
-    if run.inputs is not None:
-        return "it is towards given inputs"
-    if interest.nodes or everywhere.nodes:
-        return "somebody watches Nodes: anomaly mode, a profiler"
-    if watch.hooks:
-        return "hooks have been registered"
-    return "its caller asks for the engine in Python"
+def _why_python_engine() -> str:
+    return "somebody watches Nodes: anomaly mode, a profiler" if _native_names() else NOT_IN_USE

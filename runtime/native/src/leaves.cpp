@@ -1,4 +1,6 @@
-// The gradients of leaves: runtime/graph/engine.py's accumulate_into_leaf for plain Tensors with nothing recorded.
+// The gradients of leaves, as runtime/graph/leaves.py adds them up, for plain Tensors with nothing recorded.
+
+#include "leaves.hpp"
 
 #include "copies.hpp"
 #include "engine.hpp"
@@ -16,8 +18,8 @@ struct Names {
   PyObject* release = PyUnicode_InternFromString("release");
 };
 const Names& names() {
-  static const Names found;
-  return found;
+  static const Names interned;
+  return interned;
 }
 
 bool has_zero_stride(PyArrayObject* array) {
@@ -50,8 +52,8 @@ Ref copy_for(PyArrayObject* leaf, PyArrayObject* grad) {
   return own ? new_tensor(std::move(own)) : Ref();
 }
 
-int store(PyObject* leaf, PyObject* grad, bool is_private) {
-  Ref fresh = is_private && same_layout(array_of(grad), array_of(leaf)) ? Ref::borrow(grad)
+int store(PyObject* leaf, PyObject* grad, bool unshared) {
+  Ref fresh = unshared && same_layout(array_of(grad), array_of(leaf)) ? Ref::borrow(grad)
                                                                        : copy_for(array_of(leaf), array_of(grad));
   if (!fresh) return -1;
   Ref extra(PyObject_GetAttr(leaf, names().extra));  // one of its own: what it has may be a mark that others share
@@ -74,57 +76,48 @@ int add_to(PyObject* known, PyObject* grad) {
   return count_write(known) ? 1 : -1;
 }
 
-int accumulate_locked(PyObject* leaf, PyObject* grad, bool is_private) {
+int accumulate_locked(PyObject* leaf, PyObject* grad, bool unshared) {
   const Ref extra = Ref::borrow(as_tensor(leaf)->extra);  // another thread may replace it
-  if (extra.get() == Py_None) return store(leaf, grad, is_private);
+  if (extra.get() == Py_None) return store(leaf, grad, unshared);
   Ref known(PyObject_GetAttr(extra.get(), names().grad));
   if (!known) return -1;
-  return known.get() == Py_None ? store(leaf, grad, is_private) : add_to(known.get(), grad);
-}
-
-// The sum of the rows, one after the other, which is how NumPy adds them up.
-template <class T>
-void sum_rows(const T* rows, npy_intp count, npy_intp size, T* sum) {
-  std::fill(sum, sum + size, T(0));  // so that -0 and -0 give 0
-  for (npy_intp row = 0; row < count; ++row) {
-    const T* term = rows + row * size;
-    for (npy_intp i = 0; i < size; ++i) sum[i] += term[i];
-  }
+  return known.get() == Py_None ? store(leaf, grad, unshared) : add_to(known.get(), grad);
 }
 
 }  // namespace
 
-Ref sum_leading(PyArrayObject* grad, int ndim, const npy_intp* dims) {
-  const Kind kind = kind_of(grad);
-  const int lead = PyArray_NDIM(grad) - ndim;
-  if (kind == Kind::kNone || lead <= 0 || !is_dense(grad)) return Ref();
-  if (!std::equal(dims, dims + ndim, PyArray_DIMS(grad) + lead)) return Ref();
-  npy_intp size = 1;
-  for (int i = 0; i < ndim; ++i) size *= dims[i];
-  // A single column NumPy adds up in pairs.
-  if (size < 2 || PyArray_SIZE(grad) == 0) return Ref();
-  Ref sum = new_array_of(grad, ndim, dims);
-  if (!sum) return sum;
-  void* out = PyArray_DATA(as_ndarray(sum));
-  const npy_intp count = PyArray_SIZE(grad) / size;
-  if (kind == Kind::kFloat32) {
-    sum_rows(static_cast<const float*>(PyArray_DATA(grad)), count, size, static_cast<float*>(out));
-  } else {
-    sum_rows(static_cast<const double*>(PyArray_DATA(grad)), count, size, static_cast<double*>(out));
-  }
-  return sum;
+bool is_unshared(PyObject* grad) {
+  PyArrayObject* array = array_of(grad);
+  if (Py_REFCNT(grad) != 1 || Py_REFCNT(array) != 1) return false;
+  PyObject* base = PyArray_BASE(array);
+  if (base == nullptr) return PyArray_CHKFLAGS(array, NPY_ARRAY_OWNDATA);
+  if (!PyArray_CheckExact(base) || Py_REFCNT(base) != 1) return false;
+  auto* whole = reinterpret_cast<PyArrayObject*>(base);
+  return PyArray_BASE(whole) == nullptr && PyArray_SIZE(whole) == PyArray_SIZE(array);
 }
 
-int accumulate(PyObject* leaf, PyObject* grad, bool create_graph, bool is_private) {
+Ref without_base(Ref grad) {
+  if (Py_TYPE(grad.get()) != python.tensor_type || Py_REFCNT(grad.get()) != 1) return grad;
+  const Tensor* view = as_tensor(grad.get());
+  PyObject* base = view->base;
+  if (base == Py_None || Py_TYPE(base) != python.tensor_type || Py_REFCNT(base) != 1) return grad;
+  const Tensor* whole = as_tensor(base);
+  const bool unseen = view->weakrefs == nullptr && whole->weakrefs == nullptr && view->edge == Py_None &&
+                      whole->edge == Py_None && view->writes == Py_None;
+  if (!unseen || Py_REFCNT(whole->array) != 2 || PyArray_BASE(array_of(grad.get())) != whole->array) return grad;
+  return new_tensor(Ref::borrow(view->array));
+}
+
+int accumulate(PyObject* leaf, PyObject* grad, bool create_graph, bool unshared) {
   if (create_graph || !is_plain(leaf) || !is_plain(grad)) return 0;
   if (!requires_grad(leaf)) return 1;  // no longer
   // Where another thread is at it, Python waits for its turn.
-  PyObject* lock = engine_hooks.lock;
+  PyObject* lock = engine_callbacks.lock;
   PyObject* args[] = {lock, Py_False};
   Ref taken(PyObject_VectorcallMethod(names().acquire, args, 2, nullptr));
   if (!taken) return -1;
   if (taken.get() != Py_True) return 0;
-  const int done = accumulate_locked(leaf, grad, is_private);
+  const int done = accumulate_locked(leaf, grad, unshared);
   PyObject *kind, *value, *trace;
   PyErr_Fetch(&kind, &value, &trace);
   Ref released(PyObject_VectorcallMethod(names().release, args, 1, nullptr));
@@ -136,6 +129,12 @@ int accumulate(PyObject* leaf, PyObject* grad, bool create_graph, bool is_privat
   }
   PyErr_Restore(kind, value, trace);
   return done;
+}
+
+Ref finish_with_hooks(PyObject* leaf, PyObject* grad, bool accumulate, bool create_graph, bool unshared) {
+  PyObject* args[] = {leaf, grad, accumulate ? Py_True : Py_False, create_graph ? Py_True : Py_False,
+                      unshared ? Py_True : Py_False};
+  return call(engine_callbacks.finish_with_hooks, args, 5);
 }
 
 }  // namespace gradwright

@@ -8,6 +8,7 @@
 #include "attributes.hpp"
 #include "callable.hpp"
 #include "engine.hpp"
+#include "hooks.hpp"
 #include "kernels.hpp"
 #include "memory.hpp"
 #include "parallel.hpp"
@@ -140,14 +141,14 @@ PyObject* install(PyObject*, PyObject*, PyObject* kwargs) {
                      {"freed_error", &python.freed_error},
                      {"modified_error", &python.modified_error},
                      {"detached_error", &python.detached_error},
-                     {"fit", &engine_hooks.fit},
-                     {"fit_output", &engine_hooks.fit_output},
-                     {"sum", &engine_hooks.sum},
-                     {"run_tensor_hooks", &engine_hooks.run_tensor_hooks},
-                     {"apply_with_hooks", &engine_hooks.apply_with_hooks},
-                     {"finish_leaf", &engine_hooks.finish_leaf},
-                     {"lock", &engine_hooks.lock},
-                     {"explain", &engine_hooks.explain}})) {
+                     {"fit", &engine_callbacks.fit},
+                     {"fit_output", &engine_callbacks.fit_output},
+                     {"sum", &engine_callbacks.sum},
+                     {"run_tensor_hooks", &engine_callbacks.run_tensor_hooks},
+                     {"apply_with_hooks", &engine_callbacks.apply_with_hooks},
+                     {"finish_with_hooks", &engine_callbacks.finish_with_hooks},
+                     {"lock", &engine_callbacks.lock},
+                     {"explain", &engine_callbacks.explain}})) {
     return nullptr;
   }
   python.tensor_type = reinterpret_cast<PyTypeObject*>(tensor);
@@ -236,8 +237,8 @@ PyMethodDef methods[] = {
     {"kept_memory", kept_memory, METH_NOARGS, "The bound, and how many bytes are kept now."},
     {"watch", watch, METH_O, "Tell an object of the operators and Nodes that run; None ends it."},
     {"left_to_python", left_to_python, METH_NOARGS, "Why operators and Node classes have no native counterpart."},
-    {"backward", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(run_backward)), METH_FASTCALL,
-     "backward(roots, grads, keep_graph, create_graph, accumulate, search, inputs)"},
+    {"run_backward", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(run_backward)), METH_FASTCALL,
+     "run_backward(roots, grads, keep_graph, create_graph, accumulate, search)"},
     {"replace_attributes", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(replace_attributes)),
      METH_FASTCALL, "replace_attributes(tensor_type, size_type, dtypes)"},
     {"sgd", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(sgd_step)), METH_FASTCALL,

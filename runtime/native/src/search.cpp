@@ -1,4 +1,4 @@
-// Walking a graph before a backward; runtime/graph/engine.py says what is looked for.
+// Walking a graph before a backward; runtime/graph/search.py says what is looked for.
 
 #include "search.hpp"
 
@@ -155,16 +155,35 @@ bool Search::walk(PyObject* first) {
       ++leaf->uses;
       step.needed |= leaf->wanted >= 0;
     } else if (as_node(target)->sequence_nr >= lowest_) {
-      NodeState* found = node_state(target);
-      if (found->seen) {
-        step.needed |= found->needed;
+      NodeState* state = node_state(target);
+      if (state->seen) {
+        step.needed |= state->needed;
         continue;
       }
-      found->seen = true;
+      state->seen = true;
       way.push_back({as_node(target), Ref()});
       if (!open(way.back())) return false;
     }
   }
+}
+
+bool Search::needs(PyObject* node) {
+  const auto* entry = nodes.find(node);
+  return entry != nullptr && entry->value.needed;
+}
+
+bool Search::needs_leaf(PyObject* leaf) {
+  const auto* entry = leaves.find(leaf);
+  return entry != nullptr && entry->value.uses > 0 && (!only_inputs || entry->value.wanted >= 0);
+}
+
+bool Search::wants(PyObject* edge) {
+  if (edge == nullptr || edge == Py_None) return false;
+  if (Py_TYPE(edge) == python.output_edge_type) edge = node_of_output(edge);
+  if (edge == nullptr) return false;
+  if (is_node(edge)) return needs(edge);
+  const auto* leaf = leaves.find(edge);
+  return leaf != nullptr && leaf->value.wanted >= 0;
 }
 
 int Search::traverse(visitproc visit, void* arg) {
@@ -226,17 +245,9 @@ int clear(PyObject* self) {
   return 0;
 }
 
-PyObject* needs(PyObject* self, PyObject* node) {
-  const auto* found = search_of(self)->nodes.find(node);
-  return PyBool_FromLong(found != nullptr && found->value.needed);
-}
+PyObject* needs(PyObject* self, PyObject* node) { return PyBool_FromLong(search_of(self)->needs(node)); }
 
-PyObject* needs_leaf(PyObject* self, PyObject* leaf) {
-  Search* search = search_of(self);
-  const auto* found = search->leaves.find(leaf);
-  return PyBool_FromLong(found != nullptr && found->value.uses > 0 &&
-                         (!search->only_inputs || found->value.wanted >= 0));
-}
+PyObject* needs_leaf(PyObject* self, PyObject* leaf) { return PyBool_FromLong(search_of(self)->needs_leaf(leaf)); }
 
 PyMethodDef methods[] = {
     {"needs", needs, METH_O, "Whether the backward computes the gradient of what a Node made."},

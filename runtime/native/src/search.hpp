@@ -37,6 +37,11 @@ class Search {
 
   // `roots` are Nodes, OutputEdges and leaves; `inputs` Tensors, or None for everything. False: an exception is set.
   bool explore(PyObject* roots, PyObject* inputs);
+  // Whether the backward computes the gradient of what a Node made; that of a leaf.
+  bool needs(PyObject* node);
+  bool needs_leaf(PyObject* leaf);
+  // Whether an edge leads to an input, or on to one; an exception may be set.
+  bool wants(PyObject* edge);
   int traverse(visitproc visit, void* arg);
   void clear();
 
