@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from codegen.plan.kinds import OperatorKind
 from codegen.plan.operator import OperatorPlan
 from codegen.plan.plan import Plan
 
@@ -14,7 +15,7 @@ def operator_rows(plan: Plan) -> list[dict[str, object]]:
             "schema": str(operator.schema),
             "kind": _kind(operator),
             "node": operator.node.class_name if operator.node is not None else "-",
-            "forward": "yes" if operator.forward is not None or operator.kind == "implicit" else "-",
+            "forward": "yes" if operator.forward is not None or operator.kind is OperatorKind.IMPLICIT else "-",
             "variants": ", ".join(str(name) for name in (operator.inplace, operator.out) if name is not None) or "-",
         }
         for operator in plan.operators
@@ -23,8 +24,8 @@ def operator_rows(plan: Plan) -> list[dict[str, object]]:
 
 def _kind(operator: OperatorPlan) -> str:
     return {
-        "kernel": "kernel",
-        "implicit": "composite",
-        "explicit": "composite, own derivative",
-        "declared": "declared",
+        OperatorKind.KERNEL: "kernel",
+        OperatorKind.IMPLICIT: "composite",
+        OperatorKind.EXPLICIT: "composite, own derivative",
+        OperatorKind.DECLARED: "declared",
     }[operator.kind]

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from codegen.formula.typed import is_tensor_like, plain_type
+from codegen.plan.kinds import OperatorKind
 from codegen.read.implied import layout_rule
 from codegen.read.model import NativeFunction
 from codegen.schema.types import FunctionSchema, ListType, OptionalType
@@ -23,10 +24,14 @@ class LayoutPlan:
     results: tuple[int, ...]
 
 
-def plan_layout(function: NativeFunction, kind: str) -> LayoutPlan | None:
+def plan_layout(function: NativeFunction, kind: OperatorKind) -> LayoutPlan | None:
     """The rule of an operator; None where no kernel makes its results, or they are views."""
     schema = function.schema
-    if kind != "kernel" or schema.is_view or not all(is_tensor_like(plain_type(r.type)) for r in schema.returns):
+    if (
+        kind is not OperatorKind.KERNEL
+        or schema.is_view
+        or not all(is_tensor_like(plain_type(r.type)) for r in schema.returns)
+    ):
         return None
     rule = layout_rule(function)
     layout, names = rule.kind, rule.names

@@ -57,6 +57,10 @@ class GradientPlan:
     reason: str | None = None
     text: Text | None = None  # as it stands in the file
 
+    def __post_init__(self) -> None:
+        assert (self.tree is None) == (self.reason is not None), "a formula, or the reason why there is none"
+        assert len(self.names) == len(self.edges), "each name is one of an edge"
+
     @property
     def source(self) -> str:
         """The formula with its place, as generated code shows it."""

@@ -6,12 +6,15 @@ from dataclasses import dataclass
 
 from codegen.bind.entries import ResolvedEntry
 from codegen.formula.typed import (
+    DTYPE,
+    SCALAR,
     is_tensor_like,
     plain_type,
 )
 from codegen.plan.batching import BatchingPlan, plan_batching
 from codegen.plan.forward import ForwardPlan
 from codegen.plan.inplace import InplacePlan, plan_inplace
+from codegen.plan.kinds import OperatorKind, SavedKind, ViewKind
 from codegen.plan.layout import LayoutPlan, plan_layout
 from codegen.plan.names import FunctionNames
 from codegen.plan.node import NodePlan
@@ -29,6 +32,8 @@ from codegen.schema.types import (
     OptionalType,
     SchemaKind,
     Type,
+    base_type,
+    required,
 )
 from codegen.words import COMPOSITE_KEYS, CPU_ORDER
 
@@ -47,15 +52,13 @@ class ParameterPlan:
 
 @dataclass(frozen=True, slots=True)
 class OperatorPlan:
-    """One overload.  `kind`: `kernel` (function on arrays), `implicit`, `explicit` (composite functions on
-    Tensors), `declared` (none: a call fails).  Of the implementations the first one serves the CPU, where one does.
-    """
+    """One overload.  Of the implementations the first one serves the CPU, where one does."""
 
     name: OperatorName
     schema: FunctionSchema
     function: str
     parameters: tuple[ParameterPlan, ...]
-    kind: str
+    kind: OperatorKind
     implementations: tuple[tuple[str, PythonFunction], ...]
     promotion: Promotion | None
     straight: StraightPlan | None  # through a kernel
@@ -63,7 +66,7 @@ class OperatorPlan:
     node: NodePlan | None
     inplace_node: NodePlan | None  # where the in-place variant has formulas of its own
     forward: ForwardPlan | None
-    view: str | None  # "single", "multi"
+    view: ViewKind | None
     inplace: OperatorName | None
     out: OperatorName | None
     inplace_function: str | None
@@ -85,6 +88,14 @@ class OperatorPlan:
     unimplemented: tuple[tuple[str, str], ...] = ()  # arguments whose derivative is not implemented, and what it is of
     factors: tuple[tuple[str, ...], ...] = ()  # groups of arguments that make the result zero by being zero
 
+    def __post_init__(self) -> None:
+        assert bool(self.implementations) or self.kind is OperatorKind.DECLARED, "what is no kernel is only declared"
+        assert self.straight is None or self.kind is OperatorKind.KERNEL, "the fast path runs a kernel"
+        assert self.traced is None or self.kind is OperatorKind.IMPLICIT, "only composite functions are traced through"
+        assert (self.view is not None) == self.schema.is_view, "its schema says whether it is a view"
+        assert (self.inplace is None) == (self.inplace_function is None), "each variant has a function"
+        assert (self.out is None) == (self.out_function is None), "each variant has a function"
+
     @property
     def nodes(self) -> tuple[NodePlan, ...]:
         """All of its Nodes."""
@@ -96,9 +107,9 @@ class OperatorPlan:
 
         A call may have asked for it; or elements of several Tensors move into what has the dtype of the first one.
         """
-        if any(str(parameter.type).startswith("ScalarType") for parameter in self.parameters):
+        if any(base_type(parameter.type) == DTYPE for parameter in self.parameters):
             return True
-        moves = self.kind == "kernel" and self.promotion is None and not self.in_float32
+        moves = self.kind is OperatorKind.KERNEL and self.promotion is None and not self.in_float32
         return moves and sum(not edge.is_list for edge in node.edges) > 1
 
     @property
@@ -140,22 +151,22 @@ def plan_operator(
             implementations.append(("CompositeImplicitAutograd", found))
     # What serves the CPU comes first: the fast path runs it, and the general path finds the same.
     implementations.sort(key=lambda item: CPU_ORDER.index(item[0]) if item[0] in CPU_ORDER else len(CPU_ORDER))
-    kind = _KINDS.get(implementations[0][0], "declared") if implementations else "declared"
+    kind = _KINDS.get(implementations[0][0], OperatorKind.DECLARED) if implementations else OperatorKind.DECLARED
     inplace, out = _variants(function)
     in_float32 = _computes_in_float32(function, kind)
     returns_list = len(schema.returns) == 1 and isinstance(schema.returns[0].type, ListType)
     view = None
     if schema.is_view:
-        view = "multi" if returns_list or len(schema.returns) > 1 else "single"
+        view = ViewKind.MULTI if returns_list or len(schema.returns) > 1 else ViewKind.SINGLE
     recorded = inplace_node or node
-    saves_self = recorded is not None and any(s.name == "self" and s.shape == "tensor" for s in recorded.saved)
+    saves_self = recorded is not None and any(s.name == "self" and s.kind is SavedKind.TENSOR for s in recorded.saved)
     if forward is not None:
         saves_self = saves_self or any("self" in values_used(formula.tree) for formula in forward.formulas)
     never_differentiable = entry is not None and node is None
     layout = plan_layout(function, kind)
     exclusive = schema.name.base in _EXCLUSIVE
     straight = written = None
-    if kind == "kernel" and schema.kind is SchemaKind.FUNCTIONAL and _returns_tensors(schema):
+    if kind is OperatorKind.KERNEL and schema.kind is SchemaKind.FUNCTIONAL and _returns_tensors(schema):
         edges = None if node is None else [edge.name for edge in node.edges]
         results = _results(schema, view, layout)
         straight = plan_straight(function, implementations[0], in_float32, results, edges, not never_differentiable)
@@ -164,13 +175,13 @@ def plan_operator(
         written = plan_inplace(straight, inplace_function, exclusive, saves_self, node is not None and not inplace_node)
     return OperatorPlan(
         schema.name, schema, names[schema.name], _parameters(schema), kind, tuple(implementations),
-        function.promotion, straight, plan_traced(function, in_float32) if kind == "implicit" else None,
+        function.promotion, straight, plan_traced(function, in_float32) if kind is OperatorKind.IMPLICIT else None,
         node, inplace_node, forward, view, inplace,
         out, inplace_function, written, None if out is None else names[out], returns_list,
         saves_self,
         never_differentiable, () if function.late_bound else samples_of(function),
         _formula_texts(entry) if entry is not None else (),
-        function, None if kind == "implicit" else plan_batching(function), in_float32,
+        function, None if kind is OperatorKind.IMPLICIT else plan_batching(function), in_float32,
         numbers=_numbers(function, kind),
         exclusive=exclusive,
         out_dtype=_out_dtype(function),
@@ -182,14 +193,14 @@ def _returns_tensors(schema: FunctionSchema) -> bool:
     return all(is_tensor_like(plain_type(result.type)) for result in schema.returns)
 
 
-def _results(schema: FunctionSchema, view: str | None, layout: LayoutPlan | None) -> ResultPlan:
+def _results(schema: FunctionSchema, view: ViewKind | None, layout: LayoutPlan | None) -> ResultPlan:
     """What the fast path makes of what the kernel gives."""
     count = len(schema.returns)
     base = next((argument.name for argument in schema.arguments if argument.alias is not None), None)
     is_list = count == 1 and isinstance(schema.returns[0].type, ListType)
-    if view == "single":
+    if view is ViewKind.SINGLE:
         return ResultPlan(ResultKind.VIEW, base=base)
-    if view == "multi":
+    if view is ViewKind.MULTI:
         return ResultPlan(ResultKind.VIEWS, None if is_list else count, base)
     if is_list:
         return ResultPlan(ResultKind.LIST, layout=layout)
@@ -199,10 +210,10 @@ def _results(schema: FunctionSchema, view: str | None, layout: LayoutPlan | None
 
 
 _KINDS = {
-    "CPU": "kernel",
-    "CompositeExplicitAutogradNonFunctional": "explicit",
-    "CompositeExplicitAutograd": "explicit",
-    "CompositeImplicitAutograd": "implicit",
+    "CPU": OperatorKind.KERNEL,
+    "CompositeExplicitAutogradNonFunctional": OperatorKind.EXPLICIT,
+    "CompositeExplicitAutograd": OperatorKind.EXPLICIT,
+    "CompositeImplicitAutograd": OperatorKind.IMPLICIT,
 }
 
 
@@ -215,21 +226,21 @@ def unimplemented(entry: ResolvedEntry) -> tuple[tuple[str, str], ...]:
     )
 
 
-def _numbers(function: NativeFunction, kind: str) -> tuple[tuple[str, str], ...]:
+def _numbers(function: NativeFunction, kind: OperatorKind) -> tuple[tuple[str, str], ...]:
     """What becomes of Python ints where a kernel promotes to an integer dtype; without promotion it looks itself."""
     promotion, said = function.promotion, function.numbers
-    if promotion is None or kind != "kernel":
+    if promotion is None or kind is not OperatorKind.KERNEL:
         return ()
     found = []
     for argument in function.schema.arguments:
-        if str(plain_type(argument.type)).rstrip("?") == "Scalar":
+        if required(plain_type(argument.type)) == SCALAR:
             takes_part = promotion.arguments is None or argument.name in promotion.arguments
             own = said.kind if said is not None and argument.name in said.arguments else None
             found.append((argument.name, own or ("wrap" if takes_part else "fit")))
     return tuple(found)
 
 
-def _computes_in_float32(function: NativeFunction, kind: str) -> bool:
+def _computes_in_float32(function: NativeFunction, kind: OperatorKind) -> bool:
     """Whether half precision is computed in float32 and rounded once.
 
     Kernels do, unless they say otherwise or make views; a composite does where it says so, because each operator that
@@ -237,9 +248,9 @@ def _computes_in_float32(function: NativeFunction, kind: str) -> bool:
     """
     schema = function.schema
     takes_tensors = any(is_tensor_like(plain_type(argument.type)) for argument in schema.arguments)
-    if not takes_tensors or schema.is_view or kind == "declared":
+    if not takes_tensors or schema.is_view or kind is OperatorKind.DECLARED:
         return False
-    return function.half == "float32" if function.half is not None else kind == "kernel"
+    return function.half == "float32" if function.half is not None else kind is OperatorKind.KERNEL
 
 
 def _variants(function: NativeFunction) -> tuple[OperatorName | None, OperatorName | None]:

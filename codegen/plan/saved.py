@@ -22,6 +22,7 @@ from codegen.formula.typed import (
     plain_type,
     rewrite,
 )
+from codegen.plan.kinds import SavedKind
 from codegen.plan.names import unused
 from codegen.rules.linear.formulas import ZERO_OPERATORS
 from codegen.schema.types import (
@@ -36,15 +37,19 @@ from codegen.schema.types import (
 class SavedVariable:
     """Something that a Node keeps for its formulas.
 
-    `name` is what formulas call it; `expr` what it is at recording.  `shape` is one of `tensor`, `optional`, `list`
-    (of tensors, some of which may be absent), `result` (an output of the operator itself) and `value` (no tensor).
-    `needed_by` holds indexes of the Node's gradients; empty: always kept.
+    `name` is what formulas call it; `expr` what it is at recording. `needed_by` holds indexes of the Node's gradients;
+    empty: always kept.
     """
 
     name: str
-    shape: str
+    kind: SavedKind
     expr: TypedExpr
     needed_by: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        output = isinstance(self.expr, Variable) and self.expr.kind is VariableKind.OUTPUT
+        assert output or self.kind is not SavedKind.RESULT, "a saved result is a variable of the operator's outputs"
+        assert self.kind is SavedKind.VALUE or isinstance(self.expr, Variable), "a Tensor is saved as it is"
 
     @property
     def result_index(self) -> int:
@@ -55,12 +60,12 @@ class SavedVariable:
     @property
     def is_freed(self) -> bool:
         """Whether a backward drops it: a Node that saved no Tensor can be run again."""
-        return self.shape != "value"
+        return self.kind is not SavedKind.VALUE
 
     @property
     def is_hidden(self) -> bool:
         """Whether it is a value for the formulas alone; PyTorch shows numbers and strings, and lists of them."""
-        if self.shape != "value":
+        if self.kind is not SavedKind.VALUE:
             return False
         type = self.expr.type
         if isinstance(self.expr, Intrinsic):
@@ -108,17 +113,17 @@ def plan_saved(
         type = _type_of(kind, name, index, schema)
         variable = Variable(type, 0, 0, kind, name, index)
         if kind is VariableKind.OUTPUT and is_tensor_like(type):
-            shape = "result"
+            saved_as = SavedKind.RESULT
         elif not is_tensor_like(type):
-            shape = "value"
+            saved_as = SavedKind.VALUE
         elif isinstance(type, OptionalType) and not isinstance(type.elem, ListType):
-            shape = "optional"
+            saved_as = SavedKind.OPTIONAL
         else:
-            shape = "list" if type != TENSOR else "tensor"
-        saved.append(SavedVariable(name, shape, variable, () if needed == every else needed))
+            saved_as = SavedKind.LIST if type != TENSOR else SavedKind.TENSOR
+        saved.append(SavedVariable(name, saved_as, variable, () if needed == every else needed))
     for name, expr, users in values.values():
         needed = tuple(sorted(set(users)))
-        saved.append(SavedVariable(name, "value", expr, () if needed == every else needed))
+        saved.append(SavedVariable(name, SavedKind.VALUE, expr, () if needed == every else needed))
     return tuple(saved), rewritten
 
 

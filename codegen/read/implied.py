@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from codegen.formula.typed import TENSOR, plain_type
+from codegen.formula.typed import SCALAR, TENSOR, plain_type
 from codegen.read.model import Layout, NativeFunction
 from codegen.schema.types import OptionalType
 
@@ -26,7 +26,7 @@ def samples_of(function: NativeFunction) -> tuple[str, ...]:
         type = plain_type(argument.type)
         if type == TENSOR:
             tensors += 1
-        elif argument.default is None and str(type) == "Scalar":
+        elif argument.default is None and type == SCALAR:
             rest.append("1.5")
         elif argument.default is None and not isinstance(type, OptionalType):
             return ()

@@ -75,6 +75,19 @@ class ListType:
 Type = BaseType | OptionalType | ListType
 
 TENSOR = BaseType("Tensor")
+_DTYPE = BaseType("ScalarType")
+_BOOL = BaseType("bool")
+
+
+def required(type: Type) -> Type:
+    """The type of what is given where an optional value is."""
+    return type.elem if isinstance(type, OptionalType) else type
+
+
+def is_list_of(type: Type, elem: BaseType) -> bool:
+    """Whether values, where there are any, are lists of such."""
+    inner = required(type)
+    return isinstance(inner, ListType) and inner.elem == elem
 
 
 def base_type(type: Type) -> BaseType:
@@ -286,12 +299,12 @@ class FunctionSchema:
     def is_factory(self) -> bool:
         """Whether it makes a tensor of the dtype, and in the place, that its arguments say."""
         pinned = any(argument.name == "pin_memory" and argument.is_placement for argument in self.arguments)
-        return pinned and any(a.name == "dtype" and str(a.type).startswith("ScalarType") for a in self.arguments)
+        return pinned and any(a.name == "dtype" and base_type(a.type) == _DTYPE for a in self.arguments)
 
     @property
     def masks_outputs(self) -> bool:
         """Whether an argument says which results are wanted (`bool[3] output_mask`); the others are None."""
-        return len(self.returns) > 1 and any(str(argument.type).startswith("bool[") for argument in self.arguments)
+        return len(self.returns) > 1 and any(is_list_of(argument.type, _BOOL) for argument in self.arguments)
 
     @property
     def writes(self) -> bool:

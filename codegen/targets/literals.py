@@ -5,7 +5,9 @@ from __future__ import annotations
 import ast
 import functools
 
+from codegen.formula.typed import DTYPE, INT
 from codegen.plan.operator import ParameterPlan
+from codegen.schema.types import is_list_of, required
 
 _ENUMS = {"Mean": "1", "Sum": "2", "None": "None", "contiguous_format": "None"}
 
@@ -44,7 +46,7 @@ def default_text(parameter: ParameterPlan) -> str:
     """A schema's default as Python: `[0, 1]` is a tuple, `0` for an `int[2]` is `(0, 0)`."""
     text = parameter.default
     assert text is not None
-    if str(parameter.type).rstrip("?") == "ScalarType" and text != "None":
+    if required(parameter.type) == DTYPE and text != "None":
         return f"dtypes.{text}"
     if text in _ENUMS:
         return _ENUMS[text]
@@ -55,6 +57,6 @@ def default_text(parameter: ParameterPlan) -> str:
         return literal(text)
     if isinstance(value, list):
         return literal(tuple(value))
-    if str(parameter.type).startswith("int[") and isinstance(value, int):
+    if is_list_of(parameter.type, INT) and isinstance(value, int):
         return literal((value,) * (parameter.size or 1))
     return literal(value)

@@ -10,6 +10,7 @@ import pytest
 from codegen.formula.typed import HelperCall, walk
 from codegen.paths import Paths
 from codegen.pipeline import Result, analyze, judgement
+from codegen.plan.kinds import OperatorKind
 from codegen.plan.operator import OperatorPlan
 
 OWN = """\
@@ -63,7 +64,7 @@ def operator(result: Result, name: str) -> OperatorPlan:
 def test_operators_of_the_same_name_are_adopted_and_others_bound_late(foreign: Paths) -> None:
     result = analyze(foreign)
     assert [str(key) for key, _ in operator(result, "neg").implementations] == ["CPU"]
-    assert operator(result, "far").kind == "declared"
+    assert operator(result, "far").kind is OperatorKind.DECLARED
     assert operator(result, "twice").node is not None  # only the project has it
 
 
@@ -142,7 +143,7 @@ def test_inplace_views_are_variants_of_the_view(foreign: Paths) -> None:
     result = analyze(foreign)
     assert str(operator(result, "turn").inplace) == "turn_"
     assert operator(result, "turn").out is None  # a view is in no other memory
-    assert operator(result, "turn.out").kind == "declared"
+    assert operator(result, "turn.out").kind is OperatorKind.DECLARED
 
 
 def test_samples_are_the_projects(foreign: Paths) -> None:

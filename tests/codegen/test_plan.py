@@ -10,6 +10,7 @@ import pytest
 from codegen.formula.typed import Variable, VariableKind, walk
 from codegen.paths import Paths
 from codegen.pipeline import Result, emit
+from codegen.plan.kinds import OperatorKind, SavedKind, ViewKind
 from codegen.plan.node import NodePlan
 from codegen.plan.plan import Plan
 from codegen.words import COMPOSITE_KEYS, CPU_ORDER
@@ -89,8 +90,8 @@ def node_of(planned: Callable[..., Plan], schema: str, *formulas: str) -> NodePl
     return node
 
 
-def saved_of(node: NodePlan) -> dict[str, tuple[str, tuple[int, ...]]]:
-    return {saved.name: (saved.shape, saved.needed_by) for saved in node.saved}
+def saved_of(node: NodePlan) -> dict[str, tuple[SavedKind, tuple[int, ...]]]:
+    return {saved.name: (saved.kind, saved.needed_by) for saved in node.saved}
 
 
 UNARY, BINARY = "f(Tensor self) -> Tensor", "f(Tensor self, Tensor other) -> Tensor"
@@ -101,12 +102,15 @@ UNARY, BINARY = "f(Tensor self) -> Tensor", "f(Tensor self, Tensor other) -> Ten
     [
         ("self: grad", {}),
         ("self: -grad", {}),
-        ("self: grad * self", {"self": ("tensor", ())}),
-        ("self: grad * result", {"result": ("result", ())}),
-        ("self: grad.expand(self.sym_sizes())", {"self_sym_sizes": ("value", ())}),
-        ("self: grad * self.dim()", {"self_dim": ("value", ())}),
-        ("self: grad.expand(self.sizes()) * self", {"self_sizes": ("value", ()), "self": ("tensor", ())}),
-        ("self: grad * self * self", {"self": ("tensor", ())}),
+        ("self: grad * self", {"self": (SavedKind.TENSOR, ())}),
+        ("self: grad * result", {"result": (SavedKind.RESULT, ())}),
+        ("self: grad.expand(self.sym_sizes())", {"self_sym_sizes": (SavedKind.VALUE, ())}),
+        ("self: grad * self.dim()", {"self_dim": (SavedKind.VALUE, ())}),
+        (
+            "self: grad.expand(self.sizes()) * self",
+            {"self_sizes": (SavedKind.VALUE, ()), "self": (SavedKind.TENSOR, ())},
+        ),
+        ("self: grad * self * self", {"self": (SavedKind.TENSOR, ())}),
     ],
 )
 def test_what_is_saved(planned: Callable[..., Plan], formula: str, saved: dict[str, Any]) -> None:
@@ -115,19 +119,19 @@ def test_what_is_saved(planned: Callable[..., Plan], formula: str, saved: dict[s
 
 def test_an_input_is_saved_for_the_gradient_that_needs_it(planned: Callable[..., Plan]) -> None:
     node = node_of(planned, BINARY, "self: grad * other", "other: grad * self")
-    assert saved_of(node) == {"other": ("tensor", (0,)), "self": ("tensor", (1,))}
+    assert saved_of(node) == {"other": (SavedKind.TENSOR, (0,)), "self": (SavedKind.TENSOR, (1,))}
     shared = node_of(planned, BINARY, "self: grad * other", "other: grad * other")
-    assert saved_of(shared) == {"other": ("tensor", ())}
+    assert saved_of(shared) == {"other": (SavedKind.TENSOR, ())}
 
 
 def test_numbers_and_optional_tensors_are_saved_as_such(planned: Callable[..., Plan]) -> None:
     scalar = node_of(planned, "f(Tensor self, Scalar other) -> Tensor", "self: grad * other")
-    assert saved_of(scalar) == {"other": ("value", ())}
+    assert saved_of(scalar) == {"other": (SavedKind.VALUE, ())}
     optional = node_of(
         planned, "f(Tensor self, Tensor other, Tensor? third=None) -> Tensor",
         "self: grad * either(third, other)", "other: grad", "third: grad",
     )  # fmt: skip
-    assert saved_of(optional) == {"third": ("optional", (0,)), "other": ("tensor", (0,))}
+    assert saved_of(optional) == {"third": (SavedKind.OPTIONAL, (0,)), "other": (SavedKind.TENSOR, (0,))}
     assert [edge.is_optional for edge in optional.edges] == [False, False, True]
 
 
@@ -154,7 +158,7 @@ def test_a_joint_formula_is_one_gradient_of_two_edges(planned: Callable[..., Pla
 def test_a_list_of_tensors_is_an_edge_of_its_own_kind(planned: Callable[..., Plan]) -> None:
     node = node_of(planned, "f(Tensor[] tensors, int dim=0) -> Tensor", "tensors: each(grad, tensors)")
     assert [(edge.name, edge.is_list) for edge in node.edges] == [("tensors", True)]
-    assert saved_of(node) == {"tensors": ("list", ())}
+    assert saved_of(node) == {"tensors": (SavedKind.LIST, ())}
 
 
 def test_a_list_result_makes_a_node_of_so_many_outputs(planned: Callable[..., Plan]) -> None:
@@ -202,7 +206,7 @@ def test_views_variants_and_packets(planned: Callable[..., Plan]) -> None:
     functions = BASE.replace("{CPU: one}\n- func: expand", "{CPU: one}\n  autogen: neg_, neg.out\n- func: expand")
     plan = planned(functions, FORMULAS, HELPERS, KERNELS)
     operators = {str(operator.name): operator for operator in plan.operators}
-    assert {name for name, operator in operators.items() if operator.view == "single"} == {"expand", "conj"}
+    assert {name for name, operator in operators.items() if operator.view is ViewKind.SINGLE} == {"expand", "conj"}
     assert (str(operators["neg"].inplace), str(operators["neg"].out)) == ("neg_", "neg.out")
     assert operators["conj"].inplace is None
     packets = {packet.base: packet for packet in plan.packets}
@@ -243,28 +247,28 @@ def test_a_formula_is_linear_in_the_gradient(analysed: Callable[..., Result], fo
 @pytest.mark.parametrize(
     ("dispatch", "kind", "kernel"),
     [
-        ("{Meta: number, CPU: one}", "kernel", "one"),
-        ("{CPU: one, Meta: number}", "kernel", "one"),
-        ("{CompositeExplicitAutogradNonFunctional: made, CPU: one}", "kernel", "one"),
-        ("{CompositeExplicitAutogradNonFunctional: made, Meta: one}", "explicit", "made"),
-        ("{CompositeExplicitAutograd: made, Meta: one}", "explicit", "made"),
-        ("{Meta: one}", "declared", None),
+        ("{Meta: number, CPU: one}", OperatorKind.KERNEL, "one"),
+        ("{CPU: one, Meta: number}", OperatorKind.KERNEL, "one"),
+        ("{CompositeExplicitAutogradNonFunctional: made, CPU: one}", OperatorKind.KERNEL, "one"),
+        ("{CompositeExplicitAutogradNonFunctional: made, Meta: one}", OperatorKind.EXPLICIT, "made"),
+        ("{CompositeExplicitAutograd: made, Meta: one}", OperatorKind.EXPLICIT, "made"),
+        ("{Meta: one}", OperatorKind.DECLARED, None),
     ],
 )
 def test_the_kernel_for_the_cpu_is_chosen_once(
-    planned: Callable[..., Plan], small_paths: Paths, dispatch: str, kind: str, kernel: str | None
+    planned: Callable[..., Plan], small_paths: Paths, dispatch: str, kind: OperatorKind, kernel: str | None
 ) -> None:
     (small_paths.runtime / "composite" / "small.py").write_text("def made(self): ...\n")
     plan = planned(f"- func: f(Tensor self) -> Tensor\n  variants: function\n  dispatch: {dispatch}\n", "[]", "", (
         "def one(self): ...\ndef number(self): ...\n"
     ))  # fmt: skip
     (operator,) = plan.operators
-    assert operator.kind == kind
+    assert operator.kind is kind
     if kernel is not None:
         assert operator.implementation.name == kernel
     files = dict(emit(small_paths, plan))
     straight = [line for line in files["operators.py"].splitlines() if line.startswith("f_default_kernel = ")]
-    assert straight == (["f_default_kernel = small_kernels.one"] if kind == "kernel" else [])
+    assert straight == (["f_default_kernel = small_kernels.one"] if kind is OperatorKind.KERNEL else [])
 
 
 def test_the_general_path_looks_for_kernels_in_the_same_order() -> None:

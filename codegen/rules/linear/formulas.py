@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from codegen.bind.call_targets import OperatorTable, takes_options
 from codegen.bind.entries import ResolvedEntry, ResolvedFormula
 from codegen.formula.typed import (
+    SCALAR,
     Arithmetic,
     Conditional,
     Element,
@@ -359,7 +360,7 @@ class Linearity:
         for argument in entry.function.schema.arguments:
             type = plain_type(argument.type)
             inner = type.elem if isinstance(type, OptionalType) else type
-            if str(inner) != "Scalar" or degrees.get(argument.name, Degree.ZERO) is Degree.ZERO:
+            if inner != SCALAR or degrees.get(argument.name, Degree.ZERO) is Degree.ZERO:
                 continue
             if argument.name not in self._mentioned(str(entry.function.name)):
                 return argument.name
@@ -396,7 +397,7 @@ def by_parameter(
 
 def _filled_with_zero(function: NativeFunction, degrees: Mapping[str, Degree]) -> bool:
     """Whether an operator whose result holds nothing but the numbers it is given is given zeros."""
-    numbers = [degrees[a.name] for a in function.schema.arguments if str(a.type) == "Scalar" and a.name in degrees]
+    numbers = [degrees[a.name] for a in function.schema.arguments if a.type == SCALAR and a.name in degrees]
     return bool(numbers) and all(degree is Degree.ZERO for degree in numbers)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from codegen.formula.typed import Intrinsic, TypedExpr, Variable, VariableKind, walk
+from codegen.plan.kinds import SavedKind
 from codegen.plan.node import EdgePlan, GradientPlan, NodePlan
 from codegen.plan.operator import OperatorPlan, ParameterPlan
 from codegen.plan.saved import SavedVariable
@@ -19,6 +20,11 @@ from codegen.targets.environment import commented, quoted
 
 # kMostEdges of the core.
 MOST_EDGES = 16
+
+# The types of the slots of what is saved.
+_SLOTS = {
+    SavedKind.TENSOR: "SavedInput", SavedKind.OPTIONAL: "SavedInput", SavedKind.RESULT: "SavedResult",
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +58,7 @@ def why_python(operator: OperatorPlan, node: NodePlan) -> str | None:
         return "it has several outputs"
     if any(edge.is_list for edge in node.edges):
         return "one of its inputs is a list"
-    if any(variable.shape == "list" for variable in node.saved):
+    if any(variable.kind is SavedKind.LIST for variable in node.saved):
         return "it saves a list"
     if len(node.edges) > MOST_EDGES:
         return "it has too many inputs"
@@ -113,7 +119,7 @@ def _several(node: NodePlan) -> bool:
 
 
 def _type(variable: SavedVariable) -> str:
-    return {"tensor": "SavedInput", "optional": "SavedInput", "result": "SavedResult"}.get(variable.shape, "PyObject*")
+    return _SLOTS.get(variable.kind, "PyObject*")
 
 
 def _arguments(operator: OperatorPlan, node: NodePlan) -> tuple[str, ...]:
@@ -139,7 +145,7 @@ def _property_lines(variable: SavedVariable, node: NodePlan) -> list[str]:
     """An entry of the table of `_saved_NAME`."""
     if variable.is_hidden:
         return []
-    without = variable.shape == "result" and node.output_nr(variable) is None
+    without = variable.kind is SavedKind.RESULT and node.output_nr(variable) is None
     member = f"&{node.class_name}::saved_{variable.name}{', false' if without else ''}"
     parts = [quoted(f"_saved_{variable.name}"), quoted(variable.name)]
     whole = wrapped(f"    saved_property<{member}>(", parts, "),")
@@ -178,14 +184,14 @@ def _record_lines(operator: OperatorPlan, node: NodePlan, library: Library, need
 
 def _save(variable: SavedVariable, node: NodePlan, printer: CppPrinter, out: Statements) -> None:
     slot = f"node->saved_{variable.name}"
-    if variable.shape == "value" and not isinstance(variable.expr, Variable):
+    if variable.kind is SavedKind.VALUE and not isinstance(variable.expr, Variable):
         call = printer.owned(variable.expr)
         value = f"{call.head}{', '.join(call.parts)}{call.tail}"
     else:
         value = printer.value(variable.expr)
-    save = "save_optional" if variable.shape == "optional" else "save"
+    save = "save_optional" if variable.kind is SavedKind.OPTIONAL else "save"
     needed = [f"has_edge(base, {node.edges.index(edge)})" for edge in node.edges_needing(variable)]
-    if needed and variable.shape in ("tensor", "optional"):
+    if needed and variable.kind in (SavedKind.TENSOR, SavedKind.OPTIONAL):
         asked = f"({' || '.join(needed)})" if len(needed) > 1 else needed[0]
         out.when([asked, f"!{save}({slot}, {value})"], lambda: out.add("return false;"))
     else:
@@ -202,7 +208,7 @@ def _apply_lines(node: NodePlan, library: Library, needs: Needs) -> tuple[list[s
     names: dict[str, str] = {}
     for variable in node.saved:
         name = names[variable.name] = cpp(variable.name)
-        without = variable.shape == "result" and node.output_nr(variable) is None
+        without = variable.kind is SavedKind.RESULT and node.output_nr(variable) is None
         function = "saved_without_history" if without else "saved"
         parts = ["node", quoted(variable.name), f"node->saved_{variable.name}"]
         out.assign(f"Ref {name}", f"{function}(", parts, ");")

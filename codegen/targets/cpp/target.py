@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from codegen.paths import Paths
+from codegen.plan.kinds import OperatorKind
 from codegen.plan.operator import OperatorPlan
 from codegen.plan.plan import Plan
 from codegen.targets.cpp.entries import EntryView
@@ -140,8 +141,10 @@ def _plan_shards(plan: Plan, paths: Paths) -> tuple[Sequence[Shard], Coverage]:
 def _why_no_entry(operator: OperatorPlan, library: Library) -> str | None:
     if operator.function in library.entries:
         return None
-    if operator.kind != "kernel":
-        return {"implicit": "traced through", "explicit": "made of operators"}.get(operator.kind, "bound late")
+    if operator.kind is not OperatorKind.KERNEL:
+        return {OperatorKind.IMPLICIT: "traced through", OperatorKind.EXPLICIT: "made of operators"}.get(
+            operator.kind, "bound late"
+        )
     return "its arguments take the general path"
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from codegen.paths import Paths
+from codegen.plan.kinds import OperatorKind, SavedKind, ViewKind
 from codegen.plan.operator import OperatorPlan
 from codegen.plan.plan import Plan
 from codegen.plan.saved import SavedVariable
@@ -13,10 +14,10 @@ from codegen.rules.table import Section
 from codegen.targets.environment import environment
 
 _ABOUT = {
-    "kernel": "A kernel on arrays.",
-    "implicit": "Composite: made of other operators, and differentiated through them.",
-    "explicit": "Composite, with a derivative of its own.",
-    "declared": "Declared only: a call raises NotImplementedError.",
+    OperatorKind.KERNEL: "A kernel on arrays.",
+    OperatorKind.IMPLICIT: "Composite: made of other operators, and differentiated through them.",
+    OperatorKind.EXPLICIT: "Composite, with a derivative of its own.",
+    OperatorKind.DECLARED: "Declared only: a call raises NotImplementedError.",
 }
 
 
@@ -33,7 +34,7 @@ def emit(plan: Plan, paths: Paths) -> Iterator[tuple[str, str]]:
         .render(
             operators=operators,
             differentiable=len(plan.nodes),
-            composite=sum(operator.kind == "implicit" for operator in plan.operators),
+            composite=sum(operator.kind is OperatorKind.IMPLICIT for operator in plan.operators),
         ),
     )
 
@@ -74,7 +75,7 @@ def explain(operator: OperatorPlan, plan: Plan, paths: Paths) -> str:
         lines.append(f"  memory: {operator.layout.kind}{arguments}")
     if operator.view is not None:
         lines.append(
-            f"  view: {'each result' if operator.view == 'multi' else 'the result'} shares memory with its input"
+            f"  view: {'each result' if operator.view is ViewKind.MULTI else 'the result'} shares memory with its input"
         )
     if operator.out is not None:
         lines.append(f"  dtype of out=: {operator.out_dtype}")
@@ -88,7 +89,7 @@ def explain(operator: OperatorPlan, plan: Plan, paths: Paths) -> str:
             lines.append(f"  {entry}")
         lines += ["", f"saved by {node.class_name}"]
         lines += [f"  {_saved(variable, node.gradients)}" for variable in node.saved] or ["  nothing"]
-    elif operator.kind == "implicit":
+    elif operator.kind is OperatorKind.IMPLICIT:
         lines += ["", "no formula: the derivative follows from the operators it calls"]
     else:
         lines += ["", "no formula: not differentiable"]
@@ -96,7 +97,9 @@ def explain(operator: OperatorPlan, plan: Plan, paths: Paths) -> str:
 
 
 def _saved(variable: SavedVariable, gradients: tuple[object, ...]) -> str:
-    what = {"value": "a value", "result": "an output", "list": "inputs"}.get(variable.shape, "an input")
+    what = {SavedKind.VALUE: "a value", SavedKind.RESULT: "an output", SavedKind.LIST: "inputs"}.get(
+        variable.kind, "an input"
+    )
     if not variable.needed_by:
         return f"{variable.name}: {what}"
     names = sorted({name for index in variable.needed_by for name in getattr(gradients[index], "names", ())})

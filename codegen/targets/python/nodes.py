@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from codegen.formula.typed import VariableKind, walk
+from codegen.plan.kinds import SavedKind
 from codegen.plan.names import FunctionNames
 from codegen.plan.node import EdgePlan, GradientPlan, NodePlan
 from codegen.plan.operator import OperatorPlan
@@ -57,9 +58,9 @@ def node_view(operator: OperatorPlan, node: NodePlan, function: str, printer: Py
 
 def _attributes(variable: SavedVariable) -> list[str]:
     name = slot(variable.name)
-    if variable.shape in ("tensor", "optional", "list"):
+    if variable.kind in (SavedKind.TENSOR, SavedKind.OPTIONAL, SavedKind.LIST):
         return [name, f"{name}_version"]
-    if variable.shape == "result":
+    if variable.kind is SavedKind.RESULT:
         return [name, f"{name}_version", f"{name}_at"]
     return [name]
 
@@ -71,7 +72,7 @@ def _release_lines(node: NodePlan) -> list[str]:
         if not variable.is_freed:
             continue
         attribute = f"self.{slot(variable.name)}"
-        if variable.shape == "optional" or _condition(variable, node) is not None:
+        if variable.kind is SavedKind.OPTIONAL or _condition(variable, node) is not None:
             lines += [f"    if {attribute} is not None:", f"        del {attribute}"]
         else:
             lines.append(f"    del {attribute}")
@@ -156,7 +157,7 @@ def _output_lines(node: NodePlan) -> list[str]:
 
 def _save_lines(variable: SavedVariable, node: NodePlan, printer: PythonPrinter) -> list[str]:
     name = slot(variable.name)
-    if variable.shape == "result":
+    if variable.kind is SavedKind.RESULT:
         result = _result(node, variable.result_index)
         # The result is kept without its history, which would be a cycle; the version list is shared with it.
         return [
@@ -165,14 +166,16 @@ def _save_lines(variable: SavedVariable, node: NodePlan, printer: PythonPrinter)
             f"node.{name}_at = node.{name}_version[0]",
         ]
     value = printer.bare(variable.expr)
-    if variable.shape == "value":
+    if variable.kind is SavedKind.VALUE:
         return [f"node.{name} = {value}"]
     condition = _condition(variable, node)
-    if variable.shape == "list":
+    if variable.kind is SavedKind.LIST:
         kept = f"tuple({value})" if condition is None else f"tuple({value}) if {condition} else None"
         return [f"node.{name} = {kept}", f"node.{name}_version = versions_of({value})"]
     kept = value if condition is None else f"{value} if {condition} else None"
-    version = f"{value}._writes" if variable.shape == "tensor" else f"None if {value} is None else {value}._writes"
+    version = (
+        f"{value}._writes" if variable.kind is SavedKind.TENSOR else f"None if {value} is None else {value}._writes"
+    )
     return [
         f"node.{name} = {kept}",
         f"version = {version}",
@@ -221,7 +224,7 @@ def _is_wanted(edge: EdgePlan) -> str:
 
 def _unpack_lines(variable: SavedVariable, node: NodePlan) -> list[str]:
     name, attribute = local(variable.name), f"self.{slot(variable.name)}"
-    if variable.shape in ("tensor", "optional"):
+    if variable.kind in (SavedKind.TENSOR, SavedKind.OPTIONAL):
         version = f"{name}._writes is not None and {name}._writes[0] != {attribute}_version"
         modified = f"raise modified_error(self, {literal(variable.name)}, {name}, {attribute}_version)"
         edge = next((f"self.{_edge_slot(e)}" for e in node.edges if e.name == variable.name), None)
@@ -234,9 +237,9 @@ def _unpack_lines(variable: SavedVariable, node: NodePlan) -> list[str]:
             f"    if {name}._edge is None and {edge} is not None:",
             f"        check_attached(self, {edge})",
         ]
-    if variable.shape == "list":
+    if variable.kind is SavedKind.LIST:
         return [f"check_versions(self, {literal(variable.name)}, {name}, {attribute}_version)"]
-    if variable.shape == "result":
+    if variable.kind is SavedKind.RESULT:
         values = [name, f"{attribute}_version", f"{attribute}_at", str(node.output_nr(variable))]
         return [f"{name} = unpack_result(self, {literal(variable.name)}, {', '.join(values)})"]
     return []
@@ -280,18 +283,18 @@ def _properties(node: NodePlan) -> list[tuple[str, str]]:
         if variable.is_hidden:
             continue
         maker = {
-            "tensor": "saved_tensor",
-            "optional": "saved_tensor",
-            "list": "saved_list",
-            "result": "saved_result",
-            "value": "saved_value",
+            SavedKind.TENSOR: "saved_tensor",
+            SavedKind.OPTIONAL: "saved_tensor",
+            SavedKind.LIST: "saved_list",
+            SavedKind.RESULT: "saved_result",
+            SavedKind.VALUE: "saved_value",
         }
         kept = slot(variable.name)
         parts = [literal(variable.name)]
-        if variable.shape == "result":
+        if variable.kind is SavedKind.RESULT:
             parts.append(str(node.output_nr(variable)))
         if kept != f"_{variable.name}":
             parts.append(literal(kept))
-        text = f"{maker[variable.shape]}({', '.join(parts)})"
+        text = f"{maker[variable.kind]}({', '.join(parts)})"
         found.append((f"_saved_{variable.name}", text))
     return found

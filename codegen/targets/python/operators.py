@@ -119,7 +119,7 @@ def _options(operator: OperatorPlan) -> list[str]:
     if operator.factors:
         options.append(f"factors={literal(operator.factors)}")
     if operator.view is not None:
-        options.append(f"view={literal(operator.view)}")
+        options.append(f"view={literal(operator.view.value)}")
     if operator.saves_self:
         options.append("saves_self=True")
     numbers = _numbers(operator)

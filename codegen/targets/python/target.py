@@ -7,6 +7,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from codegen.paths import Paths
+from codegen.plan.kinds import OperatorKind
 from codegen.plan.names import module_alias
 from codegen.plan.operator import OperatorPlan
 from codegen.plan.plan import Plan
@@ -98,7 +99,7 @@ def _registry_entry(operator: OperatorPlan) -> SimpleNamespace:
         schema=str(operator.schema),
         function=operator.function,
         differentiable=operator.differentiable,
-        composite=operator.kind == "implicit",
+        composite=operator.kind is OperatorKind.IMPLICIT,
         node=None if operator.node is None else literal(operator.node.class_name),
         inplace=None if operator.inplace is None else literal(str(operator.inplace)),
         out=None if operator.out is None else literal(str(operator.out)),
