@@ -205,16 +205,14 @@ PyObject* remember(PyObject*, PyObject* args) {
   Py_RETURN_NONE;
 }
 
-PyObject* wrap(PyObject*, PyObject* array) {
-  if (!PyArray_Check(array)) {
-    PyErr_Format(PyExc_TypeError, "wrap() takes an ndarray, not %s", Py_TYPE(array)->tp_name);
-    return nullptr;
-  }
+PyObject* wrap(PyObject*, PyObject* given) {
   if (python.tensor_type == nullptr) {
     PyErr_SetString(PyExc_RuntimeError, "wrap() was called before the class Tensor was installed");
     return nullptr;
   }
-  return new_tensor(Ref::borrow(array)).release();
+  // Arithmetic on 0-dim arrays gives NumPy's scalars.
+  Ref array = PyArray_Check(given) ? Ref::borrow(given) : Ref(PyArray_FROM_O(given));
+  return array ? new_tensor(std::move(array)).release() : nullptr;
 }
 
 PyMethodDef methods[] = {
