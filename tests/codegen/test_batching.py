@@ -81,7 +81,7 @@ def test_private_functions_are_no_rules(analysed: Callable[..., Result], small_p
 
 def test_the_rule_goes_into_the_output(emitted: Callable[..., dict[str, str]]) -> None:
     text = "- func: f(Tensor self, int dim) -> Tensor\n  dispatch: {CPU: along}\n"
-    assert "batching=('along', (0,), (1,))," in emitted(text, "[]", "", KERNELS)["operators.py"]
+    assert 'batching=("along", (0,), (1,)),' in emitted(text, "[]", "", KERNELS)["operators.py"]
 
 
 def test_words_are_the_rules_that_vmap_has() -> None:

@@ -62,7 +62,7 @@ def test_generate_writes_the_output_and_says_so(project: Path) -> None:
     assert done.stdout.startswith("2 operators, 1 Nodes, 2 formulas: ")
     files = contents(project / "out")
     assert {"nodes.py", "operators.py", "packets.py", "methods.py", "registry.py", "manifest.json"} <= set(files)
-    assert b"class MulBackward0(Node):" in files["nodes.py"]
+    assert b"class MulBackward0(RecordedNode):" in files["nodes.py"]
 
 
 def test_output_is_reproducible_and_written_only_when_changed(project: Path) -> None:
@@ -137,7 +137,7 @@ def test_list_and_explain(project: Path) -> None:
         "CPU: runtime.kernels.arithmetic.mul",
         "self: grad * other.conj()",
         "other: an input, for the gradient of self",
-        "class MulBackward0(Node):",
+        "class MulBackward0(RecordedNode):",
         "def mul_Tensor(self, other, *, out=None):",
     ):
         assert part in explained
