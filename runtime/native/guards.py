@@ -1,4 +1,4 @@
-"""In words: why a guard of the straight way does not hold for the arguments of a call.
+"""In words: why a guard of the fast path does not hold for the arguments of a call.
 
 The guards are data of the generator (`generated/guards.py`); here are the words for each kind of them.
 """
