@@ -9,8 +9,8 @@ import yaml
 from codegen.formula.parser import parse_formula
 from codegen.read.model import DerivativeEntry, Formula, FormulaKind
 from codegen.read.pieces import comma_separated, stripped
+from codegen.read.schema_text import read_schema
 from codegen.read.yaml_text import Fields, YamlFile, describe
-from codegen.schema.parser import parse_schema
 from codegen.schema.types import FunctionSchema, OperatorName
 from codegen.source import ParseError, Span, Text
 from codegen.words import AUTOGRAD_KEYS, BACKENDS, DEFAULT_KEY, did_you_mean
@@ -66,15 +66,11 @@ class DerivativeReader:
             )
             self.yaml.error(node, "the entry has no 'name'", hint)
             return None
-        text = self.yaml.scalar(fields["name"][1], "'name'", "write the operator's schema as in native_functions.yaml")
-        if text is None:
+        hint = "write the operator's schema as in native_functions.yaml"
+        known = read_schema(self.yaml, fields["name"][1], "name", hint)
+        if known is None:
             return None
-        text = stripped(text)
-        try:
-            schema = parse_schema(text)
-        except ParseError as error:
-            self.yaml.parse_error(text, error)
-            return None
+        text, schema = known
         formulas = self._formulas(fields, schema)
         dispatch: tuple[tuple[Text, tuple[Formula, ...]], ...] = ()
         if "dispatch" in fields:

@@ -8,13 +8,12 @@ from codegen.read.model import (
     NativeFunction,
 )
 from codegen.read.own_keys import OwnKeys
-from codegen.read.pieces import stripped
 from codegen.read.pytorch_keys import PytorchKeys
+from codegen.read.schema_text import read_schema
 from codegen.read.values import Values
 from codegen.read.yaml_text import Fields, YamlFile, is_null
-from codegen.schema.parser import parse_schema
 from codegen.schema.types import OperatorName, SchemaKind
-from codegen.source import ParseError, Text
+from codegen.source import Text
 from codegen.words import (
     STRUCTURED_KEYS,
     UFUNC_KEYS,
@@ -67,15 +66,10 @@ class FunctionReader:
         if "func" not in fields:
             self.yaml.error(node, "the entry has no 'func'", "an entry begins with '- func: name(arguments) -> result'")
             return None
-        text = self.yaml.scalar(fields["func"][1], "'func'", "write a schema: 'name(Tensor self) -> Tensor'")
-        if text is None:
+        known = read_schema(self.yaml, fields["func"][1], "func", "write a schema: 'name(Tensor self) -> Tensor'")
+        if known is None:
             return None
-        text = stripped(text)
-        try:
-            schema = parse_schema(text)
-        except ParseError as error:
-            self.yaml.parse_error(text, error)
-            return None
+        text, schema = known
         function = NativeFunction(
             schema=schema,
             text=text,

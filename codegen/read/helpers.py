@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from codegen.read.model import HelperDeclaration
-from codegen.read.pieces import stripped
+from codegen.read.schema_text import read_schema
 from codegen.read.yaml_text import YamlFile
-from codegen.schema.parser import parse_schema
 from codegen.schema.types import BASE_TYPES, OperatorName
-from codegen.source import ParseError
 
 # Values that only formulas know, besides the types of operator schemas.
 HELPER_TYPES = BASE_TYPES | {"TensorOptions", "TensorGeometry"}
@@ -31,15 +29,11 @@ class HelperReader:
             if "helper" not in fields:
                 self.yaml.error(node, "the entry has no 'helper'")
                 continue
-            text = self.yaml.scalar(fields["helper"][1], "'helper'", "write a signature: 'name(Tensor grad) -> Tensor'")
-            if text is None:
+            hint = "write a signature: 'name(Tensor grad) -> Tensor'"
+            known = read_schema(self.yaml, fields["helper"][1], "helper", hint, HELPER_TYPES)
+            if known is None:
                 continue
-            text = stripped(text)
-            try:
-                schema = parse_schema(text, types=HELPER_TYPES)
-            except ParseError as error:
-                self.yaml.parse_error(text, error)
-                continue
+            text, schema = known
             first = declarations.setdefault(schema.name, HelperDeclaration(schema, text))
             if first.text is not text:
                 self.yaml.diagnostics.error(
