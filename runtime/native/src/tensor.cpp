@@ -40,17 +40,17 @@ void leave_shared_dict(PyObject* self) {
   if (tensor->dict == no_attributes) Py_CLEAR(tensor->dict);
 }
 
-void return_to_shared_dict(PyObject* self) {
-  Tensor* tensor = as_tensor(self);
-  if (tensor->dict == nullptr) tensor->dict = Py_XNewRef(no_attributes);
-}
-
 PyObject* get_dict(PyObject* self, void* context) {
   leave_shared_dict(self);
   return PyObject_GenericGetDict(self, context);
 }
 
 #if PY_VERSION_HEX < 0x030C0000
+void return_to_shared_dict(PyObject* self) {
+  Tensor* tensor = as_tensor(self);
+  if (tensor->dict == nullptr) tensor->dict = Py_NewRef(no_attributes);
+}
+
 int set_attribute(PyObject* self, PyObject* name, PyObject* value) {
   leave_shared_dict(self);
   const int status = PyObject_GenericSetAttr(self, name, value);
