@@ -49,7 +49,11 @@ def adopt(
     adopted = []
     implemented = set(added)
     for function in functions:
-        if function.variant_of is not None or str(function.name) in added:
+        if function.variant_of is not None:
+            functional = own.get(str(function.variant_of))
+            adopted.append(function if functional is None else replace(function, fills=functional.fills))
+            continue
+        if str(function.name) in added:
             adopted.append(function)
             continue
         mine = own.get(str(function.name))
@@ -134,6 +138,11 @@ def _implemented(function: NativeFunction, mine: NativeFunction, differentiated:
         linear=mine.linear,
         numbers=mine.numbers,
         half=mine.half,
+        signs=mine.signs,
+        fills=mine.fills,
+        exclusive=mine.exclusive,
+        old_orders=mine.old_orders,
+        numbers_as_tensors=mine.numbers_as_tensors,
     )
 
 

@@ -18,7 +18,7 @@ from documents import ROOT
 LAYERS: Mapping[str, Sequence[Sequence[str]]] = {
     "codegen": (
         ("codegen.inputs", "codegen.extension", "codegen.paths"),
-        ("codegen.source", "codegen.excerpt", "codegen.python_source", "codegen.words"),
+        ("codegen.source", "codegen.excerpt", "codegen.python_source", "codegen.signs", "codegen.words"),
         ("codegen.schema",),
         ("codegen.formula",),
         ("codegen.read",),

@@ -25,6 +25,7 @@ from codegen.formula.typed import (
 from codegen.python_source import FunctionIndex, PythonFunction
 from codegen.read.model import HelperDeclaration, NativeFunction
 from codegen.schema.types import FunctionSchema, ListType, OptionalType, Type
+from codegen.signs import Form, Sign
 from codegen.source import Diagnostics
 
 _FACTORY_OPTIONS = ("dtype", "layout", "device", "pin_memory")
@@ -137,7 +138,15 @@ class OperatorTable:
         for function in self.functions.values():
             if not function.schema.out:
                 self.by_base.setdefault(function.name.base, []).append(function)
+        self._signs: dict[tuple[Sign, Form], NativeFunction] = {}
+        for function in self.functions.values():
+            for use in function.signs:
+                self._signs.setdefault((use.sign, use.form), function)
         self._targets: dict[str, tuple[Target, ...]] = {}
+
+    def written(self, sign: Sign | None, form: Form = Form.DIRECT) -> NativeFunction | None:
+        """The operator whose calls are written with a sign."""
+        return None if sign is None else self._signs.get((sign, form))
 
     def overloads(self, base: str) -> Sequence[NativeFunction]:
         return self.by_base.get(base, ())

@@ -40,25 +40,10 @@ from codegen.formula.typed import (
     VariableKind,
 )
 from codegen.schema.types import ListType, OptionalType
+from codegen.signs import MULTIPLICATION, Form, Sign, binary_sign, prefix_sign
 from codegen.source import Diagnostics, Text
 from codegen.words import did_you_mean
 
-_BINARY_OPERATORS = {
-    "+": "add", "-": "sub", "*": "mul", "/": "div", "%": "remainder", "==": "eq", "!=": "ne", "<": "lt", "<=": "le",
-    ">": "gt", ">=": "ge", "&": "bitwise_and", "|": "bitwise_or", "^": "bitwise_xor",
-}  # fmt: skip
-_REFLECTED = {
-    "add": "add",
-    "mul": "mul",
-    "sub": "rsub",
-    "eq": "eq",
-    "ne": "ne",
-    "lt": "gt",
-    "le": "ge",
-    "gt": "lt",
-    "ge": "le",
-}
-_UNARY_OPERATORS = {"-": "neg", "!": "logical_not", "~": "bitwise_not"}
 _COMPARISONS = frozenset(("==", "!=", "<", "<=", ">", ">="))
 _NAMESPACES = ("at::", "torch::", "_ops::", "native::")
 _SYMBOLIC_SUFFIX = "_symint"
@@ -276,17 +261,18 @@ class FormulaResolver:
         self.error(node.name_start, name_end, f"{type} has no method '{node.name}'", hint)
         return None
 
-    def operator(
-        self, base: str, args: list[TypedExpr], node: syntax.Unary | syntax.Binary, at: int
+    def sign(
+        self, sign: Sign, form: Form, args: list[TypedExpr], node: syntax.Unary | syntax.Binary, at: int
     ) -> TypedExpr | None:
-        """An operator sign applied to Tensors is a call of the operator it stands for."""
-        targets = self.table.targets(base)
-        if not targets:
-            self.error(
-                at, at + len(node.op), f"'{node.op}' on Tensors needs an operator '{base}', which is not declared"
-            )
+        """A sign applied to Tensors is a call of the operator that is written with it."""
+        function = self.table.written(sign, form)
+        if function is None:
+            operands = ("self", "other")[: len(args)]
+            written = sign.written(*(reversed(operands) if form is Form.REFLECTED else operands))
+            self.error(at, at + len(node.op), f"'{node.op}' on Tensors needs an operator with 'sign: {written}'")
             return None
-        return self.overloads.choose(base, targets, args, at, at + len(node.op), node)
+        base = function.name.base
+        return self.overloads.choose(base, self.table.targets(base), args, at, at + len(node.op), node)
 
     # -- operators
 
@@ -296,8 +282,8 @@ class FormulaResolver:
             return None
         if (node.op == "*" and isinstance(operand.type, OptionalType)) or (node.op == "+" and operand.type in NUMBERS):
             return operand
-        if operand.type == TENSOR and node.op in _UNARY_OPERATORS:
-            return self.operator(_UNARY_OPERATORS[node.op], [operand], node, node.start)
+        if operand.type == TENSOR and (sign := prefix_sign(node.op)) is not None:
+            return self.sign(sign, Form.DIRECT, [operand], node, node.start)
         if operand.type in NUMBERS and node.op in "-!":
             return Arithmetic(BOOL if node.op == "!" else operand.type, node.start, node.end, node.op, (operand,))
         if node.op == "!" and isinstance(operand.type, OptionalType):
@@ -314,15 +300,16 @@ class FormulaResolver:
         if left is None or right is None:
             return None
         types = [t.elem if isinstance(t, OptionalType) and t.elem == TENSOR else t for t in (left.type, right.type)]
-        base = _BINARY_OPERATORS.get(node.op)
-        if base is not None and TENSOR in types:
+        sign = binary_sign(node.op)
+        if sign is not None and TENSOR in types:
             if types[0] == TENSOR:
-                return self.operator(base, [left, right], node, node.op_start)
-            if base == "div":
-                inverse = self.operator("reciprocal", [right], node, node.op_start)
-                return None if inverse is None else self.operator("mul", [inverse, left], node, node.op_start)
-            if base in _REFLECTED:
-                return self.operator(_REFLECTED[base], [right, left], node, node.op_start)
+                return self.sign(sign, Form.DIRECT, [left, right], node, node.op_start)
+            if self.table.written(sign, Form.INVERSE) is not None:
+                inverse = self.sign(sign, Form.INVERSE, [right], node, node.op_start)
+                if inverse is None:
+                    return None
+                return self.sign(MULTIPLICATION, Form.DIRECT, [inverse, left], node, node.op_start)
+            return self.sign(sign, Form.REFLECTED, [right, left], node, node.op_start)
         if all(type in NUMBERS for type in types):
             if not {FLOAT, SCALAR}.isdisjoint(types) and not (
                 self.overloads.fraction(left) and self.overloads.fraction(right)

@@ -108,7 +108,8 @@ class Overloads:
                 arg = ListDisplay(inner, arg.start, arg.end, (arg,))
             pairs.append((name, arg))
         if target.function is not None:
-            return OperatorCall(target.result, start, end, target.function.schema, tuple(pairs))
+            function = target.function
+            return OperatorCall(target.result, start, end, function.schema, tuple(pairs), function.meaning)
         assert target.helper is not None
         return HelperCall(target.result, start, end, target.helper, tuple(pairs))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from codegen.formula.intrinsics import METADATA
+from codegen.formula.meaning import Meaning
 from codegen.formula.typed import (
     OPTIONS,
     TENSOR,
@@ -42,7 +43,7 @@ def saved_names(trees: Iterable[TypedExpr]) -> set[str]:
 def metadata(expr: TypedExpr) -> tuple[str, str, TypedExpr] | None:
     """What a formula asks of a Tensor besides its values: its name, a word for what is asked, the expression to save.
 
-    It is saved under PyTorch's names: `self_sym_sizes`, `self_sym_argsize_0`, `self_info`, of which `zeros_like` is
+    It is saved under PyTorch's names: `self_sym_sizes`, `self_sym_argsize_0`, `self_info`, of which zeros like it are
     made.
     """
     match expr:
@@ -57,7 +58,7 @@ def metadata(expr: TypedExpr) -> tuple[str, str, TypedExpr] | None:
             if expr.name == "blocksize":
                 suffix = f"self_{suffix}"  # PyTorch repeats the name
             return tensor.name, suffix, expr
-        case OperatorCall(args=((_, Variable() as tensor),)) if str(expr.schema.name) == "zeros_like":
+        case OperatorCall(args=((_, Variable() as tensor),), meaning=Meaning.ZEROS):
             if _is_saved(tensor) and tensor.type == TENSOR:
                 return tensor.name, "info", Intrinsic(OPTIONS, expr.start, expr.end, "info", (tensor,))
     return None

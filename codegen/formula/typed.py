@@ -9,6 +9,7 @@ import enum
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
+from codegen.formula.meaning import Meaning
 from codegen.python_source import PythonFunction
 from codegen.schema.types import BaseType, FunctionSchema, ListType, OptionalType, Type
 
@@ -130,6 +131,7 @@ class OperatorCall(Typed):
 
     schema: FunctionSchema
     args: tuple[tuple[str, TypedExpr], ...]
+    meaning: Meaning | None = None
 
 
 @dataclass(frozen=True, slots=True)

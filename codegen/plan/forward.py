@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from codegen.bind.call_targets import OperatorTable
 from codegen.bind.entries import ResolvedEntry, ResolvedFormula
+from codegen.formula.meaning import Meaning
 from codegen.formula.typed import (
     TENSOR,
     OperatorCall,
@@ -22,6 +23,7 @@ from codegen.schema.types import (
     ListType,
     OptionalType,
 )
+from codegen.signs import CONJUGATION
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,13 +84,14 @@ def _forward_tree(
         backward = entry.backward[0].tree
         if backward is None:
             return None
-        conjugate = table.functions.get("conj")
+        conjugate = table.written(CONJUGATION)
         tangent = Variable(TENSOR, 0, 0, VariableKind.TANGENT, tangents[0].name)
 
         def conj(expr: TypedExpr) -> TypedExpr:
             if conjugate is None:
                 return expr
-            return OperatorCall(TENSOR, 0, 0, conjugate.schema, (("self", expr),))
+            name = conjugate.schema.arguments[0].name
+            return OperatorCall(TENSOR, 0, 0, conjugate.schema, ((name, expr),), Meaning.CONJUGATE)
 
         def change(part: TypedExpr) -> TypedExpr | None:
             return conj(tangent) if isinstance(part, Variable) and part.kind is VariableKind.GRAD else None

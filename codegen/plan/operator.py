@@ -82,6 +82,9 @@ class OperatorPlan:
     in_float32: bool = False  # half precision is computed in float32, and the results are rounded once
     numbers: tuple[tuple[str, str], ...] = ()  # its Scalars and what becomes of them, one of NUMBER_KINDS
     exclusive: bool = False  # what is written may lie in the memory of no argument, not even in the same places
+    one_value: bool = False  # its in-place variant gives all elements the same value
+    old_orders: tuple[tuple[str, ...], ...] = ()  # of arguments, that PyTorch still takes
+    numbers_as_tensors: bool = False  # numbers may stand for all of its Tensors
     out_dtype: str = "exact"  # which dtypes `out=` may have: one of OUT_DTYPES
     layout: LayoutPlan | None = None  # how results lie in memory; None where no kernel makes memory for them
     keyed_nodes: tuple[tuple[str, NodePlan], ...] = ()  # of autograd keys that have formulas of their own
@@ -164,7 +167,6 @@ def plan_operator(
         saves_self = saves_self or any("self" in values_used(formula.tree) for formula in forward.formulas)
     never_differentiable = entry is not None and node is None
     layout = plan_layout(function, kind)
-    exclusive = schema.name.base in _EXCLUSIVE
     straight = written = None
     if kind is OperatorKind.KERNEL and schema.kind is SchemaKind.FUNCTIONAL and _returns_tensors(schema):
         edges = None if node is None else [edge.name for edge in node.edges]
@@ -172,7 +174,9 @@ def plan_operator(
         straight = plan_straight(function, implementations[0], in_float32, results, edges, not never_differentiable)
     inplace_function = None if inplace is None else names[inplace]
     if straight is not None and inplace_function is not None:
-        written = plan_inplace(straight, inplace_function, exclusive, saves_self, node is not None and not inplace_node)
+        written = plan_inplace(
+            straight, inplace_function, function.exclusive, saves_self, node is not None and not inplace_node
+        )
     return OperatorPlan(
         schema.name, schema, names[schema.name], _parameters(schema), kind, tuple(implementations),
         function.promotion, straight, plan_traced(function, in_float32) if kind is OperatorKind.IMPLICIT else None,
@@ -183,7 +187,10 @@ def plan_operator(
         _formula_texts(entry) if entry is not None else (),
         function, None if kind is OperatorKind.IMPLICIT else plan_batching(function), in_float32,
         numbers=_numbers(function, kind),
-        exclusive=exclusive,
+        exclusive=function.exclusive,
+        one_value=function.fills is not None and inplace is not None,
+        old_orders=_old_orders(function),
+        numbers_as_tensors=function.numbers_as_tensors,
         out_dtype=_out_dtype(function),
         layout=layout,
     )  # fmt: skip
@@ -264,8 +271,12 @@ def _variants(function: NativeFunction) -> tuple[OperatorName | None, OperatorNa
     return inplace, out
 
 
-# Operators that read arguments in other places than those that they write meanwhile.
-_EXCLUSIVE = frozenset(("cat", "gather", "index_add", "index_copy", "index_select", "scatter", "scatter_add"))
+def _old_orders(function: NativeFunction) -> tuple[tuple[str, ...], ...]:
+    """The old orders of arguments: those of functions, and those of methods, which have `self` first in any case."""
+    orders: list[tuple[str, ...]] = []
+    for order in function.old_orders:
+        orders += [order, tuple(sorted(order, key=lambda name: name != "self"))]
+    return tuple(dict.fromkeys(orders))
 
 
 def _out_dtype(function: NativeFunction) -> str:

@@ -22,6 +22,7 @@ class Candidate:
     function: str
     operator: str
     parameters: tuple[ParameterPlan, ...]
+    has_old_orders: bool
 
 
 class PacketForm(Enum):
@@ -29,7 +30,7 @@ class PacketForm(Enum):
 
     ALONE = "its only overload serves itself"
     RESPELLED = "its only overload; some parameters have second names"
-    FACTORS = "its only overload; its factors may stand elsewhere, in PyTorch's old orders of arguments"
+    OLD_ORDERS = "its only overload; arguments may stand elsewhere, in PyTorch's old orders"
     SPREAD = "its first overload for ints, with or without brackets around them"
     TYPES = "its overloads are told apart by the types of arguments"
 
@@ -79,7 +80,7 @@ class PacketPlan:
             raise ValueError(f"{self.base}: {len(self.candidates)} overloads, of which none is the only one")
 
 
-_OF_ONE = frozenset((PacketForm.ALONE, PacketForm.RESPELLED, PacketForm.FACTORS))
+_OF_ONE = frozenset((PacketForm.ALONE, PacketForm.RESPELLED, PacketForm.OLD_ORDERS))
 # Parameters that have a second name, NumPy's or PyTorch's (`runtime.call.binding` knows which): `self` is also `input`.
 ALIASED = frozenset(("self", "input", "dim", "keepdim", "other"))
 _ALIASED_IN_METHODS = ALIASED - {"self", "input"}
@@ -90,20 +91,22 @@ def plan_packets(operators: Sequence[OperatorPlan]) -> tuple[PacketPlan, ...]:
     functional: dict[str, list[OperatorPlan]] = {}
     for operator in operators:
         functional.setdefault(operator.name.base, []).append(operator)
-    candidates = {
-        base: [Candidate(o.function, o.function, o.parameters) for o in group] for base, group in functional.items()
-    }
+    candidates = {base: [_candidate(o, o.function) for o in group] for base, group in functional.items()}
     overloads = {base: _attributes(group) for base, group in functional.items()}
     for group in list(functional.values()):
         for operator in group:
             if operator.inplace is not None and operator.inplace_function is not None:
                 name, function = operator.inplace, operator.inplace_function
-                candidates.setdefault(name.base, []).append(Candidate(function, operator.function, operator.parameters))
+                candidates.setdefault(name.base, []).append(_candidate(operator, function))
                 overloads.setdefault(name.base, {})[_attribute(name)] = function
     return tuple(
         _plan_packet(base, tuple(found), overloads[base], functional.get(base, ()))
         for base, found in candidates.items()
     )
+
+
+def _candidate(operator: OperatorPlan, function: str) -> Candidate:
+    return Candidate(function, operator.function, operator.parameters, bool(operator.old_orders))
 
 
 def _attributes(group: Sequence[OperatorPlan]) -> dict[str, str]:
@@ -126,11 +129,10 @@ def _plan_packet(
     names = {parameter.name for parameter in parameters}
     spread_at = spread_position(parameters)
     respelled = any(python(name) != name for name in names)  # keywords of Python are no parameters
-    # Where factors are keyword-only, PyTorch's old orders have them by position (`runtime.call.old_orders`).
-    factors = any(parameter.keyword_only and parameter.type == SCALAR for parameter in parameters)
-    alone = len(candidates) == 1 and spread_at is None and not factors
-    if factors and len(candidates) == 1:
-        form = PacketForm.FACTORS
+    old_orders = any(candidate.has_old_orders for candidate in candidates)
+    alone = len(candidates) == 1 and spread_at is None and not old_orders
+    if old_orders and len(candidates) == 1:
+        form = PacketForm.OLD_ORDERS
     elif spread_at is not None:
         form = PacketForm.SPREAD
     elif not alone:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from codegen.formula.intrinsics import METADATA
+from codegen.formula.meaning import Meaning
 from codegen.formula.needs import metadata
 from codegen.formula.typed import (
     BOOL,
@@ -24,7 +25,6 @@ from codegen.formula.typed import (
 )
 from codegen.plan.kinds import SavedKind
 from codegen.plan.names import unused
-from codegen.rules.linear.formulas import ZERO_OPERATORS
 from codegen.schema.types import (
     FunctionSchema,
     ListType,
@@ -138,7 +138,7 @@ def values_used(expr: TypedExpr) -> set[str]:
     match expr:
         case Intrinsic() if expr.name in METADATA:
             return set()
-        case OperatorCall() if expr.schema.name.base in ZERO_OPERATORS:
+        case OperatorCall(meaning=Meaning.ZEROS):
             return set()
         case Variable(kind=VariableKind.INPUT):
             return {expr.name}

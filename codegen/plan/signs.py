@@ -1,4 +1,7 @@
-"""Python's signs: which packet stands behind each, and which overloads take its common operands."""
+"""Python's signs: which packet stands behind each, and which overloads take its common operands.
+
+Which operators are written with signs, their entries say (`sign: self + other`).
+"""
 
 from __future__ import annotations
 
@@ -9,28 +12,7 @@ from enum import Enum
 from codegen.plan.operator import OperatorPlan
 from codegen.plan.packet import PacketPlan
 from codegen.plan.steps import Asked, StraightPlan
-
-# The signs and their packets.
-_BINARY = {
-    "add": "add", "sub": "sub", "mul": "mul", "truediv": "div", "floordiv": "floor_divide", "mod": "remainder",
-    "pow": "pow", "matmul": "matmul", "and": "bitwise_and", "or": "bitwise_or", "xor": "bitwise_xor",
-    "eq": "eq", "ne": "ne", "lt": "lt", "le": "le", "gt": "gt", "ge": "ge",
-    "lshift": "bitwise_left_shift", "rshift": "bitwise_right_shift",
-}  # fmt: skip
-# With the Tensor on the right; of some of these the packet takes the operands the other way round.
-_REFLECTED = {
-    "radd": "add", "rmul": "mul", "rsub": "rsub", "rand": "bitwise_and", "ror": "bitwise_or", "rxor": "bitwise_xor",
-}  # fmt: skip
-_SWAPPED = {
-    "rtruediv": "div", "rpow": "pow", "rfloordiv": "floor_divide", "rmod": "remainder", "rmatmul": "matmul",
-    "rlshift": "bitwise_left_shift", "rrshift": "bitwise_right_shift",
-}  # fmt: skip
-_INPLACE = {
-    "iadd": "add_", "isub": "sub_", "imul": "mul_", "itruediv": "div_", "ifloordiv": "floor_divide_",
-    "imod": "remainder_", "ipow": "pow_", "iand": "bitwise_and_", "ior": "bitwise_or_", "ixor": "bitwise_xor_",
-    "ilshift": "bitwise_left_shift_", "irshift": "bitwise_right_shift_",
-}  # fmt: skip
-_UNARY = {"neg": "neg", "pos": "positive", "abs": "abs", "invert": "bitwise_not"}
+from codegen.signs import EQUALITIES, INVERSION, SIGNS, Form, Notation, Sign
 
 
 class SignKind(Enum):
@@ -48,8 +30,11 @@ class SignPlan:
     """A sign, `__add__`: its packet, and the functions for a Tensor alone, for a second Tensor and for a number.
 
     `straight`: the fast path of the function for two Tensors where the sign goes it itself, without a call.
+    `is_reflected`: it is a method of the right operand.  Of a swapped sign `takes_numbers` says whether numbers may be
+    the left one, and `inverse` is the packet of `1 / self`, by which an array there is multiplied.
     """
 
+    sign: Sign
     dunder: str
     packet: PacketPlan
     kind: SignKind
@@ -57,6 +42,9 @@ class SignPlan:
     tensor: str | None = None
     number: str | None = None
     straight: StraightPlan | None = None
+    is_reflected: bool = False
+    takes_numbers: bool = True
+    inverse: PacketPlan | None = None
 
     def __post_init__(self) -> None:
         one = self.kind in (SignKind.UNARY, SignKind.INVERTED)
@@ -70,44 +58,62 @@ class SignPlan:
         return self.kind in (SignKind.UNARY, SignKind.INVERTED)
 
     @property
+    def is_equality(self) -> bool:
+        """Whether it is `==` or `!=`, of which nothing would come if arrays of NumPy answered first."""
+        return self.sign in EQUALITIES
+
+    @property
     def function(self) -> str | None:
         """The name of its function where it has the fast path in it."""
         return f"{self.dunder.strip('_')}_sign" if self.straight is not None else None
 
 
 def plan_signs(packets: Sequence[PacketPlan], operators: Sequence[OperatorPlan]) -> tuple[SignPlan, ...]:
-    """The signs, as far as their packets exist."""
+    """The methods of all signs that operators are written with."""
     by_base = {packet.base: packet for packet in packets}
     straight = {operator.function: operator.straight for operator in operators}
-    signs = []
-    for table, kind in (
-        (_BINARY, SignKind.BINARY),
-        (_REFLECTED, SignKind.BINARY),
-        (_SWAPPED, SignKind.SWAPPED),
-        (_INPLACE, SignKind.INPLACE),
-        (_UNARY, SignKind.UNARY),
-    ):
-        for name, base in table.items():
-            if base in by_base:
-                own = straight if table is _BINARY else {}
-                signs.append(_plan_sign(name, by_base[base], SignKind.INVERTED if name == "invert" else kind, own))
+    written: dict[tuple[Sign, Form], PacketPlan] = {}
+    for operator in operators:
+        for use in operator.source.signs:
+            written.setdefault((use.sign, use.form), by_base[operator.name.base])
+    direct = {sign: written[sign, Form.DIRECT] for sign in SIGNS if (sign, Form.DIRECT) in written}
+    arithmetic = {sign: packet for sign, packet in direct.items() if sign.notation is Notation.ARITHMETIC}
+    signs = [_binary(sign, packet, straight) for sign, packet in direct.items() if sign.is_binary]
+    for sign, packet in arithmetic.items():
+        reflected = written.get((sign, Form.REFLECTED))
+        inverse = written.get((sign, Form.INVERSE))
+        signs.append(_swapped(sign, packet, inverse) if reflected is None else _reflected(sign, reflected))
+    for sign, packet in arithmetic.items():
+        inplace = by_base.get(f"{packet.base}_")
+        if inplace is not None:
+            tensor, number = inplace.tensor, inplace.number
+            signs.append(SignPlan(sign, f"__i{sign.method}__", inplace, SignKind.INPLACE, tensor=tensor, number=number))
+    for sign, packet in direct.items():
+        if not sign.is_binary and sign.method is not None:
+            kind = SignKind.INVERTED if sign is INVERSION else SignKind.UNARY
+            signs.append(SignPlan(sign, f"__{sign.method}__", packet, kind, unary=packet.unary))
     return tuple(signs)
 
 
-def _plan_sign(name: str, packet: PacketPlan, kind: SignKind, straight: Mapping[str, StraightPlan | None]) -> SignPlan:
-    dunder = f"__{name}__"
-    if kind is SignKind.SWAPPED:
-        return SignPlan(dunder, packet, kind)
-    if kind in (SignKind.UNARY, SignKind.INVERTED):
-        return SignPlan(dunder, packet, kind, unary=packet.unary)
+def _binary(sign: Sign, packet: PacketPlan, straight: Mapping[str, StraightPlan | None]) -> SignPlan:
     own = straight.get(packet.tensor or "")
-    if own is not None and own.those(Asked.TENSOR) != ("self", "other"):
-        own = None
+    if own is not None:
+        own = own.of_first(2) if own.those(Asked.TENSOR) == ("self", "other") else None
+    dunder = f"__{sign.method}__"
+    return SignPlan(sign, dunder, packet, SignKind.BINARY, tensor=packet.tensor, number=packet.number, straight=own)
+
+
+def _reflected(sign: Sign, packet: PacketPlan) -> SignPlan:
+    """The packet has the operands the other way round."""
+    dunder = f"__r{sign.method}__"
     return SignPlan(
-        dunder,
-        packet,
-        kind,
-        tensor=packet.tensor,
-        number=packet.number,
-        straight=None if own is None else own.of_first(2),
+        sign, dunder, packet, SignKind.BINARY, tensor=packet.tensor, number=packet.number, is_reflected=True
+    )
+
+
+def _swapped(sign: Sign, packet: PacketPlan, inverse: PacketPlan | None) -> SignPlan:
+    takes_numbers = packet.number is not None
+    dunder = f"__r{sign.method}__"
+    return SignPlan(
+        sign, dunder, packet, SignKind.SWAPPED, is_reflected=True, takes_numbers=takes_numbers, inverse=inverse
     )

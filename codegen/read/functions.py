@@ -10,6 +10,7 @@ from codegen.read.model import (
 from codegen.read.own_keys import OwnKeys
 from codegen.read.pytorch_keys import PytorchKeys
 from codegen.read.schema_text import read_schema
+from codegen.read.signs import check_signs
 from codegen.read.values import Values
 from codegen.read.yaml_text import Fields, YamlFile, is_null
 from codegen.schema.types import OperatorName, SchemaKind
@@ -25,7 +26,7 @@ KEYS = frozenset((
     "autogen", "tags", "python_module", "category_override", "cpp_no_default_args", "device_check",
     "device_guard", "manual_cpp_binding", "manual_kernel_registration", "ufunc_inner_loop",
     "use_const_ref_for_mutable_tensors", "promotion", "dtypes", "samples", "domain", "batching", "linear", "half",
-    "numbers", "layout", "out_dtype",
+    "numbers", "layout", "out_dtype", "sign", "fills", "exclusive", "old_orders", "numbers_as_tensors",
 ))  # fmt: skip
 
 
@@ -55,6 +56,7 @@ class FunctionReader:
                     "give each overload a name of its own: 'name.overload(...)'",
                     ((first.span(0, function.schema.name_end), "the first one is here"),),
                 )
+        check_signs(functions, self.yaml.diagnostics)
         return tuple(functions)
 
     def _entry(self, node: yaml.Node) -> NativeFunction | None:
@@ -92,6 +94,11 @@ class FunctionReader:
             linear=self.own.linear(fields, schema),
             half=self.own.half(fields),
             numbers=self.own.numbers(fields, schema),
+            signs=self.own.signs(fields, schema),
+            fills=self.own.fills(fields, schema),
+            exclusive=self.values.boolean(fields, "exclusive"),
+            old_orders=self.own.old_orders(fields, schema),
+            numbers_as_tensors=self.values.boolean(fields, "numbers_as_tensors"),
         )
         self.pytorch.rare_keys(fields, schema)
         self._conflicts(fields, function)

@@ -5,8 +5,10 @@ from __future__ import annotations
 import enum
 from dataclasses import dataclass
 
+from codegen.formula.meaning import Meaning
 from codegen.formula.syntax import Expr
 from codegen.schema.types import FunctionSchema, OperatorName
+from codegen.signs import CONJUGATION, SignUse
 from codegen.source import Span, Text
 
 
@@ -94,12 +96,24 @@ class NativeFunction:
     half: str | None = None  # Gradwright: how half precision is computed, one of HALF_KINDS; None: by its kind
     layout: Layout | None = None  # Gradwright: how results lie in memory
     out_dtype: str | None = None  # Gradwright: which dtypes `out=` may have
+    signs: tuple[SignUse, ...] = ()  # Gradwright: how Python and formulas write its calls
+    fills: float | str | None = None  # Gradwright: what all elements of the result are: a number, or an argument
+    exclusive: bool = False  # Gradwright: what is written may lie in the memory of no argument
+    old_orders: tuple[tuple[str, ...], ...] = ()  # Gradwright: orders of arguments that PyTorch still takes
+    numbers_as_tensors: bool = False  # Gradwright: whether numbers may stand for all of its Tensors
     late_bound: bool = False  # declared, and nothing implements it
     variant_of: OperatorName | None = None  # an in-place or out variant that its functional operator implements
 
     @property
     def name(self) -> OperatorName:
         return self.schema.name
+
+    @property
+    def meaning(self) -> Meaning | None:
+        """What a call of it is, where the generator makes use of that."""
+        if self.fills == 0 and not self.schema.writes:
+            return Meaning.ZEROS
+        return Meaning.CONJUGATE if any(use.sign is CONJUGATION for use in self.signs) else None
 
     @property
     def is_composite_implicit(self) -> bool:

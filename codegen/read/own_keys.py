@@ -10,9 +10,11 @@ import yaml
 from codegen.read.model import ElementTypes, Layout, Numbers, Promotion
 from codegen.read.pieces import comma_separated, part, stripped
 from codegen.read.samples import parse_sample
+from codegen.read.signs import read_sign
 from codegen.read.values import Values
 from codegen.read.yaml_text import Fields, describe
 from codegen.schema.types import FunctionSchema, base_type
+from codegen.signs import SignUse
 from codegen.source import ParseError, Text
 from codegen.words import (
     DTYPE_ERRORS,
@@ -156,6 +158,42 @@ class OwnKeys:
         hint = did_you_mean(word, OUT_DTYPES) or f"write {', '.join(OUT_DTYPES[:-1])} or {OUT_DTYPES[-1]}"
         self.yaml.error(fields["out_dtype"][1], f"unknown out_dtype '{word}'", hint)
         return None
+
+    def signs(self, fields: Fields, schema: FunctionSchema) -> tuple[SignUse, ...]:
+        if "sign" not in fields:
+            return ()
+        text = self.yaml.scalar(fields["sign"][1], "'sign'", "write a call as Python does: 'sign: self + other'")
+        words = () if text is None else comma_separated(text)
+        uses = (read_sign(word, schema, self.yaml.diagnostics) for word in words)
+        return tuple(use for use in uses if use is not None)
+
+    def fills(self, fields: Fields, schema: FunctionSchema) -> float | str | None:
+        if "fills" not in fields:
+            return None
+        text = self.yaml.scalar(fields["fills"][1], "'fills'", "write a number or the argument that holds it")
+        if text is None:
+            return None
+        text = stripped(text)
+        try:
+            return float(text.value)
+        except ValueError:
+            return next(iter(self.values.arguments(text, schema, ("Scalar", "Tensor"))), None)
+
+    def old_orders(self, fields: Fields, schema: FunctionSchema) -> tuple[tuple[str, ...], ...]:
+        if "old_orders" not in fields:
+            return ()
+        hint = "write the arguments of each order on a line of its own: '- self, alpha, other'"
+        known = [argument.name for argument in schema.arguments]
+        orders = []
+        for text in self.values.texts(fields["old_orders"][1], "'old_orders'", "an order", hint):
+            order = self.values.named(text, schema, known, "argument", "arguments")
+            missing = [a.name for a in schema.arguments if a.default is None and a.name not in order]
+            if missing and order:
+                self.yaml.diagnostics.error(
+                    text.span(), f"'{schema.name}' can not be called without '{missing[0]}'", "name it in the order"
+                )
+            orders.append(order)
+        return tuple(orders)
 
     def linear(self, fields: Fields, schema: FunctionSchema) -> tuple[frozenset[str], ...]:
         if "linear" not in fields:

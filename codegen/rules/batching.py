@@ -7,8 +7,9 @@ from codegen.rules.checked import Checked
 from codegen.source import Diagnostics
 from codegen.words import did_you_mean
 
-# The parameters of a rule.
+# The parameters of a rule, and of one for operators that draw random numbers.
 _RULE = ("level", "operator", "values")
+_RANDOM_RULE = (*_RULE, "variant", "proceed")
 
 
 def check_batching(checked: Checked, diagnostics: Diagnostics) -> None:
@@ -27,5 +28,5 @@ def rule_names(functions: FunctionIndex) -> set[str]:
         for function in functions
         if not function.name.startswith("_")
         and function.parameters is not None
-        and tuple(parameter.name for parameter in function.parameters) == _RULE
+        and tuple(parameter.name for parameter in function.parameters) in (_RULE, _RANDOM_RULE)
     }

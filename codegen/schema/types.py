@@ -10,6 +10,7 @@ import enum
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from codegen.signs import SIGNS
 from codegen.words import PLACEMENT_FLAGS, PLACEMENT_TYPES
 
 # fmt: off
@@ -19,11 +20,11 @@ BASE_TYPES = frozenset((
     "DimVector", "GraphModule",
 ))
 
-# Operators that Python spells with an augmented assignment: `__iand__` writes in place, `__index__` does not.
-_AUGMENTED = frozenset((
-    "add", "sub", "mul", "div", "truediv", "floordiv", "mod", "pow", "matmul", "and", "or", "xor", "lshift", "rshift",
-))
 # fmt: on
+
+# Operators that Python spells with an augmented assignment: `__iand__` writes in place, `__index__` does not.  Python 2
+# had `__idiv__`.
+_AUGMENTED = frozenset((*(sign.method for sign in SIGNS if sign.is_augmented), "div"))
 
 
 class SchemaError(ValueError):

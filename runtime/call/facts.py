@@ -49,6 +49,9 @@ class OperatorFacts:
         layout: how results of its kernels lie in memory (a function of `runtime.base.layouts`), the positions of the
             arguments by which they do, and the results that follow it; None where the kernel decides.
         exclusive: what is written may lie in the memory of no argument, not even in the same places.
+        one_value: in place it writes the same value to all elements, so that some of those may be one in memory.
+        old_orders: orders of arguments that PyTorch still takes.
+        numbers_as_tensors: whether numbers may stand for all of its Tensors.
         out_dtype: which dtypes `out=` may have: any that the result can be cast to, that of the result, or any, in
             which the operator computes then.
 
@@ -83,6 +86,9 @@ class OperatorFacts:
         batching: tuple[str, tuple[int, ...], tuple[int, ...]] | None = None,
         layout: tuple[str, tuple[int, ...], tuple[int, ...]] | None = None,
         exclusive: bool = False,
+        one_value: bool = False,
+        old_orders: tuple[tuple[str, ...], ...] = (),
+        numbers_as_tensors: bool = False,
         out_dtype: Literal["cast", "exact", "given"] = "exact",
     ) -> None:
         self.schema = schema
@@ -107,6 +113,9 @@ class OperatorFacts:
         self.batching = batching
         self.layout = layout
         self.exclusive = exclusive
+        self.one_value = one_value
+        self.old_orders = old_orders
+        self.numbers_as_tensors = numbers_as_tensors
         self.out_dtype = out_dtype
         self.set_traced()
 

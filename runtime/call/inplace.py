@@ -39,8 +39,6 @@ if TYPE_CHECKING:
 
 # Kinds of promotion whose dtype is that of the result.
 _PROMOTED_RESULTS = frozenset(("default", "int_to_float", "bool_to_int"))
-# Operators that write the same value to all elements, so that some of those may be one in memory.
-_ONE_VALUE = frozenset(("fill", "zero"))
 
 
 def write_inplace(operator: Operator, *args: Any) -> Tensor:
@@ -67,7 +65,7 @@ def _write(operator: Operator, values: list[Any]) -> Tensor:
         and target._array.dtype.kind not in "biu"
         and any(t._edge is not None for t in tensors_at(values, positions))
     )
-    views.check_inplace(target, needs_grad, operator.signature.name in _ONE_VALUE)
+    views.check_inplace(target, needs_grad, operator.one_value)
     overlap.check_partial_overlap(target, tensors_at(values, range(1, len(values))), operator.exclusive)
     if operator.promotion is not None and operator.promotion[0] in _PROMOTED_RESULTS:
         check_castable(operator, promoted_dtype_of(operator, values), target)

@@ -97,10 +97,12 @@ def _readings(
     """The ways to understand arguments, best first; the last part says whether Tensors stand for Tensors alone."""
     yield args, kwargs, True
     yield args, kwargs, False
-    for named in old_orders.readings(base, args, kwargs):
+    orders = dict.fromkeys(order for operator, _ in candidates for order in operator.old_orders)
+    for named in old_orders.readings(orders, args, kwargs):
         yield (), named, False
     takes_numbers = _has_argument(candidates, "other")  # of the operators with two operands
-    if takes_numbers and (values := _numbers_as_tensors(base, args, kwargs)) is not None:
+    alone = any(operator.numbers_as_tensors and operator.signature.name == base for operator, _ in candidates)
+    if takes_numbers and (values := _numbers_as_tensors(args, kwargs, alone)) is not None:
         yield values, kwargs, False
 
 
@@ -170,18 +172,17 @@ def _is_as_given(value: Any, given: Any) -> bool:
     return value is given or (type(value) in numbers and type(given) in numbers)
 
 
-# What takes numbers in the place of all its Tensors.
-_OF_NUMBERS = frozenset(("add", "sub", "subtract", "mul", "multiply", "div", "divide", "true_divide", "floor_divide"))
+def _numbers_as_tensors(args: tuple[Any, ...], kwargs: Mapping[str, Any], alone: bool) -> tuple[Any, ...] | None:
+    """`add(2, x)`: a number in the place of the first Tensor is a Tensor of x's kind; None if it is not that case.
 
-
-def _numbers_as_tensors(base: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[Any, ...] | None:
-    """`add(2, x)`: a number in the place of the first Tensor is a Tensor of x's kind; None if it is not that case."""
+    `alone`: the operator takes numbers in the place of all its Tensors.
+    """
     if not args or not _is_number(args[0]):
         return None
     other = args[1] if len(args) > 1 else kwargs.get("other")
     if isinstance(other, Tensor):
         return (number_like(args[0], other), *args[1:])
-    if base in _OF_NUMBERS and _is_number(other):
+    if alone and _is_number(other):
         return (wrap(np.asarray(args[0], dtype=common_dtype([args[0]]))), *args[1:])
     return None
 
@@ -203,12 +204,9 @@ def foreign_operand(packet: str, self: Tensor, other: Any) -> Any:
     """`self op other` where `other` is neither a plain Tensor nor a Python number.
 
     With an array NumPy computes, and gives a Tensor of what it takes the two to; it knows us by `__array_priority__`.
-    Equality is decided here, since nothing would come of it otherwise.
     """
     if isinstance(other, np.ndarray):
-        if packet not in ("eq", "ne") or not _is_numeric(other):
-            return NotImplemented
-        other = wrap(other)
+        return NotImplemented
     try:
         return getattr(ops, packet)(self, other)
     except TypeError:
@@ -217,16 +215,22 @@ def foreign_operand(packet: str, self: Tensor, other: Any) -> Any:
         return NotImplemented
 
 
-def swapped(packet: str, self: Tensor, other: Any) -> Any:
-    """`other op self` where `other` is no Tensor."""
+def foreign_equality(packet: str, self: Tensor, other: Any) -> Any:
+    """As `foreign_operand`, for `==` and `!=`: of these nothing would come if an array were left to NumPy."""
+    return foreign_operand(packet, self, wrap(other) if _is_numeric(other) else other)
+
+
+def swapped(packet: str, self: Tensor, other: Any, inverse: str | None = None, takes_numbers: bool = True) -> Any:
+    """`other op self` where `other` is no plain Tensor.
+
+    `inverse` is the packet of `1 op self`: an array on the left is multiplied by that.
+    """
     if isinstance(other, Tensor):
         return getattr(ops, packet)(other, self)
-    if packet == "matmul":
-        return NotImplemented
-    if _is_number(other):
+    if takes_numbers and _is_number(other):
         return getattr(ops, packet)(number_like(other, self), self)
-    if packet == "div" and _is_numeric(other):  # the only sign that an array may stand on the left of
-        return ops.reciprocal(self) * other
+    if inverse is not None and _is_numeric(other):
+        return getattr(ops, inverse)(self) * other
     return NotImplemented
 
 

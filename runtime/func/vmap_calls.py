@@ -15,7 +15,7 @@ from runtime.base.modes import Variant
 from runtime.func.batched import BatchedTensor
 from runtime.func.functions import apply_batched
 from runtime.func.levels import VmapLevel
-from runtime.func.rules import perform
+from runtime.func.rules import RANDOM_RULES, perform
 
 if TYPE_CHECKING:
     from runtime.call.dispatch import Operator
@@ -38,7 +38,7 @@ class _PerformingLevel(VmapLevel):
             elif kind is list and self._holds(value):
                 return perform(self, operator, variant, values, proceed)
         batching = operator.batching
-        if batching is not None and batching[0] == "random":
+        if batching is not None and batching[0] in RANDOM_RULES:
             return perform(self, operator, variant, values, proceed)
         return proceed(values)
 

@@ -19,8 +19,10 @@ NATIVE = """\
   promotion: default
   tags: pointwise
   autogen: mul_.Tensor, mul.out
+  sign: self * other, other * self
 - func: conj(Tensor(a) self) -> Tensor(a)
   variants: function, method
+  sign: conj(self)
 """
 DERIVATIVES = """\
 - name: mul.Tensor(Tensor self, Tensor other) -> Tensor

@@ -17,6 +17,7 @@ OWN = """\
 - func: neg(Tensor self) -> Tensor
   variants: function, method
   dispatch: {CPU: one}
+  sign: -self
 - func: twice(Tensor self) -> Tensor
   variants: function, method
   dispatch: {CPU: one}
@@ -37,7 +38,7 @@ FORMULAS = """\
 - name: neg_(Tensor(a!) self) -> Tensor(a!)
   self: "grad.defined() ? grad.neg() : Tensor()"
 - name: far(Tensor self, Tensor other) -> Tensor
-  self: far(grad, other)
+  self: far(-grad, other)
 """
 HELPERS = "- helper: helped(Tensor grad, Tensor self) -> Tensor\n"
 IMPLEMENTED = "def helped(grad: Tensor, self: Tensor) -> Tensor: return grad\n"
@@ -66,6 +67,15 @@ def test_operators_of_the_same_name_are_adopted_and_others_bound_late(foreign: P
     assert [str(key) for key, _ in operator(result, "neg").implementations] == ["CPU"]
     assert operator(result, "far").kind is OperatorKind.DECLARED
     assert operator(result, "twice").node is not None  # only the project has it
+
+
+def test_foreign_operators_keep_the_keys_of_the_projects_own(foreign: Paths) -> None:
+    result = analyze(foreign)
+    assert result.plan is not None
+    assert [(sign.dunder, sign.packet.base) for sign in result.plan.signs] == [("__neg__", "neg")]
+    far = operator(result, "far").node
+    assert far is not None
+    assert far.gradients[0].tree is not None  # `-grad` is a call of theirs
 
 
 def test_an_inplace_variant_with_formulas_has_a_node_of_its_own(foreign: Paths) -> None:

@@ -18,15 +18,19 @@ GOLDEN = Path(__file__).parent / "golden" / "python"
 FUNCTIONS = """\
 - func: mul.Tensor(Tensor self, Tensor other) -> Tensor
   dispatch: {CPU: two}
+  sign: self * other, other * self
 - func: mul.Scalar(Tensor self, Scalar other) -> Tensor
   dispatch: {CPU: two}
 - func: add.Tensor(Tensor self, Tensor other) -> Tensor
   dispatch: {CPU: two}
+  sign: self + other, other + self
 - func: neg(Tensor self) -> Tensor
   dispatch: {CPU: one}
+  sign: -self
 - func: conj(Tensor(a) self) -> Tensor(a)
   variants: function, method
   dispatch: {CPU: one}
+  sign: conj(self)
 - func: expand(Tensor(a) self, SymInt[] size) -> Tensor(a)
   variants: method
   dispatch: {CPU: sized}

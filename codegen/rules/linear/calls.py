@@ -9,6 +9,7 @@ from typing import Protocol, TypeAlias
 from codegen.formula.typed import is_tensor_like
 from codegen.rules.linear.degree import Degree, Value, varies
 from codegen.schema.types import Type
+from codegen.signs import Sign
 from codegen.source import Span
 
 
@@ -60,6 +61,9 @@ class Operators(Protocol):
 
     def has_base(self, base: str) -> bool:
         """Whether there is an operator of this base name."""
+
+    def written(self, sign: Sign | None) -> str | None:
+        """The base name of the operator whose calls are written with a sign."""
 
 
 @dataclass(slots=True)

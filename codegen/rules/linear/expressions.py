@@ -10,14 +10,16 @@ from codegen.formula.intrinsics import tensor_intrinsic
 from codegen.python_source import PythonModule
 from codegen.rules.linear.calls import Argument, Cause, Operators, Trace, Why
 from codegen.rules.linear.degree import Degree, Value, either, either_value, flat, opaque, varies
+from codegen.signs import Sign, binary_sign, prefix_sign
 
-_SIGNS: dict[type[ast.operator | ast.unaryop], str] = {
-    ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "div", ast.Mod: "remainder", ast.Pow: "pow",
-    ast.FloorDiv: "floor_divide", ast.MatMult: "matmul", ast.BitAnd: "bitwise_and", ast.BitOr: "bitwise_or",
-    ast.BitXor: "bitwise_xor", ast.USub: "neg", ast.Invert: "bitwise_not",
+_SIGNS: dict[type[ast.operator | ast.unaryop], Sign | None] = {
+    ast.Add: binary_sign("+"), ast.Sub: binary_sign("-"), ast.Mult: binary_sign("*"), ast.Div: binary_sign("/"),
+    ast.Mod: binary_sign("%"), ast.Pow: binary_sign("**"), ast.FloorDiv: binary_sign("//"),
+    ast.MatMult: binary_sign("@"), ast.BitAnd: binary_sign("&"), ast.BitOr: binary_sign("|"),
+    ast.BitXor: binary_sign("^"), ast.USub: prefix_sign("-"), ast.Invert: prefix_sign("~"),
 }  # fmt: skip
-# Attributes that are operators, and those that are facts of a Tensor.
-_OPERATOR_ATTRIBUTES = {"real": "real", "imag": "imag", "T": "t", "mT": "mT", "mH": "mH", "H": "adjoint"}
+# Attributes that give the elements of a Tensor, conjugated or in another order; those that give facts about it.
+_LINEAR_ATTRIBUTES = frozenset(("T", "mT", "H", "mH"))
 _FACTS = frozenset((
     "shape", "ndim", "dtype", "device", "layout", "requires_grad", "is_leaf", "is_meta", "itemsize", "flags", "size",
     "strides",
@@ -207,8 +209,11 @@ class Expressions(ABC):
             return Degree.CONSTANT
         if node.attr == "_array" or not varies(value):
             return value
-        base = _OPERATOR_ATTRIBUTES.get(node.attr)
-        return Degree.UNKNOWN if base is None else self.operator(node, base, None, [Argument(value, True)], {})
+        if node.attr in _LINEAR_ATTRIBUTES:
+            return value
+        if not self.operators.has_base(node.attr):
+            return Degree.UNKNOWN
+        return self.operator(node, node.attr, None, [Argument(value, True)], {})  # `x.real` is `real(x)`
 
     def subscript(self, node: ast.Subscript) -> Value:
         value = self.value(node.value)
@@ -220,7 +225,7 @@ class Expressions(ABC):
     def sign(self, node: ast.expr, op: ast.operator | ast.unaryop, *operands: ast.expr) -> Degree:
         arguments = [self.argument(operand) for operand in operands]
         degrees = [argument.degree for argument in arguments]
-        base = _SIGNS.get(type(op))
+        base = self.operators.written(_SIGNS.get(type(op)))
         if not any(map(varies, degrees)):
             multiplied = isinstance(op, ast.Mult) and Degree.ZERO in degrees
             return Degree.ZERO if multiplied or set(degrees) == {Degree.ZERO} else Degree.CONSTANT

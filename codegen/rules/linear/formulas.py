@@ -44,10 +44,8 @@ from codegen.rules.linear.conclusions import Conclusions
 from codegen.rules.linear.degree import Degree, Value, either, either_value, flat, opaque, varies
 from codegen.rules.linear.python import PythonDegrees
 from codegen.schema.types import FunctionSchema, OptionalType, Type
+from codegen.signs import Sign
 from codegen.words import COMPOSITE_KEYS
-
-# Operators whose result is zero in any case.
-ZERO_OPERATORS = frozenset(("zeros", "zeros_like", "new_zeros", "zero"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +161,7 @@ class Linearity:
         if str(function.name) not in self.entries and function.variant_of is not None:
             function = self.table.functions[str(function.variant_of)]
         name = str(function.name)
-        if function.name.functional_name.base in ZERO_OPERATORS:
+        if function.fills == 0:
             return Degree.ZERO
         if takes_options(function) and name not in self._differentiable and not function.is_composite_implicit:
             return Degree.ZERO if _filled_with_zero(function, degrees) else Degree.CONSTANT
@@ -185,6 +183,11 @@ class Linearity:
     def has_base(self, base: str) -> bool:
         """Whether there is an operator of this base name."""
         return base in self.table.by_base
+
+    def written(self, sign: Sign | None) -> str | None:
+        """The base name of the operator whose calls are written with a sign."""
+        function = self.table.written(sign)
+        return None if function is None else function.name.base
 
     def of_base(
         self, base: str, overload: str | None, args: Sequence[Argument], keywords: Mapping[str, Argument]
@@ -282,7 +285,7 @@ class Linearity:
         if key in self._concluded:
             return self._concluded[key]
         function = self.table.functions[name]
-        if arguments in function.linear or function.name.functional_name.base in ZERO_OPERATORS:
+        if arguments in function.linear or function.fills == 0:
             return True
         self._concluded[key] = True
         self._conclusions.add(self._concluded, key)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 
+from codegen.formula.meaning import Meaning
 from codegen.formula.typed import (
     BOOL,
     FLOAT,
@@ -110,7 +111,7 @@ class _Formula:
         return key
 
     def _operator(self, expr: OperatorCall) -> _Key | None:
-        if str(expr.schema.name) == "conj":  # of real numbers, and only these come here
+        if expr.meaning is Meaning.CONJUGATE:  # of real numbers, and only these come here
             return self.visit(expr.args[0][1])
         operator = self.operators.get(expr.schema.name)
         if operator is None or operator.straight is None or len(operator.schema.returns) != 1:

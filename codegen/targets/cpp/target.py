@@ -19,7 +19,7 @@ from codegen.targets.cpp.inplace import inplace_view
 from codegen.targets.cpp.needs import Needs
 from codegen.targets.cpp.nodes import NodeView, node_view, why_python
 from codegen.targets.cpp.operators import NativeKernels, entry_view, has_entry
-from codegen.targets.cpp.packets import packet_lines, sign_lines
+from codegen.targets.cpp.packets import number_slots, packet_lines, sign_lines
 from codegen.targets.cpp.statements import wrapped
 from codegen.targets.cpp.text import LINE_HERE, Library, UnprintableError
 from codegen.targets.environment import environment, quoted
@@ -69,7 +69,9 @@ def emit(plan: Plan, paths: Paths) -> Iterator[tuple[str, str]]:
     yield (
         "packets.cpp",
         env.get_template("packets.cpp.j2").render(
-            packets=list(packet_lines(plan.packets, native)), signs=list(sign_lines(plan.signs, native))
+            packets=list(packet_lines(plan.packets, native)),
+            signs=list(sign_lines(plan.signs, native)),
+            number_slots=number_slots(plan.signs),
         ),
     )
     numbers = [f"{number:02}" for number in range(SHARDS)]

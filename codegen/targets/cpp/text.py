@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from codegen.formula.meaning import Meaning
 from codegen.formula.typed import (
     BOOL,
     INT,
@@ -269,7 +270,7 @@ class CppPrinter:
 
     def _operator(self, expr: OperatorCall) -> Call:
         function = self.library.functions[expr.schema.name]
-        if str(expr.schema.name) == "conj" and expr.schema.name in self.library.operators:
+        if expr.meaning is Meaning.CONJUGATE and expr.schema.name in self.library.operators:
             return self._conj(expr)
         values = {name: self.value(value) for name, value in expr.args}
         if function in self.library.entries:

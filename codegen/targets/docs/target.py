@@ -41,6 +41,8 @@ def emit(plan: Plan, paths: Paths) -> Iterator[tuple[str, str]]:
 
 def _entry(operator: OperatorPlan) -> Mapping[str, Any]:
     facts = []
+    if operator.source.signs:
+        facts.append(f"written as {', '.join(f'`{use.text}`' for use in operator.source.signs)}")
     variants = [f"`{name}`" for name in (operator.inplace, operator.out) if name is not None]
     if variants:
         facts.append(f"variants: {', '.join(variants)}")

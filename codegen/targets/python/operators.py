@@ -132,6 +132,12 @@ def _options(operator: OperatorPlan) -> list[str]:
         options.append(f"batching={literal((batching.rule, batching.tensors, batching.dims))}")
     if operator.exclusive:
         options.append("exclusive=True")
+    if operator.one_value:
+        options.append("one_value=True")
+    if operator.old_orders:
+        options.append(f"old_orders={literal(operator.old_orders)}")
+    if operator.numbers_as_tensors:
+        options.append("numbers_as_tensors=True")
     if operator.out is not None:
         options.append(f"out_dtype={literal(operator.out_dtype)}")
     if operator.layout is not None:

@@ -73,8 +73,8 @@ def _write(packet: PacketPlan, out: Lines) -> str:
             return ""
         case PacketForm.RESPELLED:
             return _write_respelled(packet, out)
-        case PacketForm.FACTORS:
-            _write_factors(packet, out)
+        case PacketForm.OLD_ORDERS:
+            _write_own_order(packet, out)
         case PacketForm.TYPES:
             _write_types(packet, out)
         case PacketForm.SPREAD:
@@ -97,7 +97,8 @@ def _write_respelled(packet: PacketPlan, out: Lines) -> str:
     return f"{signature(parameters, required=False, absent=absent)}, **kwargs"
 
 
-def _write_factors(packet: PacketPlan, out: Lines) -> None:
+def _write_own_order(packet: PacketPlan, out: Lines) -> None:
+    """The order of the schema; the others are left to `choose`."""
     parameters = packet.candidates[0].parameters
     positional = sum(not parameter.keyword_only for parameter in parameters)
     keywords = [literal(p.name) for p in parameters if p.keyword_only and python(p.name) == p.name]
@@ -151,10 +152,10 @@ def sign_view(sign: SignPlan) -> SignView:
         case SignKind.INVERTED:
             out.add(f"return inverted({base}, self)")
         case SignKind.SWAPPED:
-            out.add(f"return swapped({base}, self, other)")
+            out.add(f"return swapped({', '.join([base, 'self', 'other', *_swapping(sign)])})")
         case SignKind.BINARY | SignKind.INPLACE:
             _write_operands("type(other)", "self, other", sign.tensor, sign.number, out)
-            out.add(f"return foreign_operand({base}, self, other)")
+            out.add(_foreign(sign))
     return SignView(sign.dunder, "self" if sign.has_one_operand else "self, other", tuple(out.lines), sign.function)
 
 
@@ -170,5 +171,16 @@ def sign_lines(operator: OperatorPlan, sign: SignPlan) -> list[str]:
     if sign.number is not None:
         with out.when(["kind in numbers"]):
             out.add(f"return {sign.number}(self, other)")
-    out.add(f"return foreign_operand({literal(sign.packet.base)}, self, other)")
+    out.add(_foreign(sign))
     return out.lines
+
+
+def _foreign(sign: SignPlan) -> str:
+    """What takes an operand that is neither a plain Tensor nor a number."""
+    function = "foreign_equality" if sign.is_equality else "foreign_operand"
+    return f"return {function}({literal(sign.packet.base)}, self, other)"
+
+
+def _swapping(sign: SignPlan) -> list[str]:
+    inverse = [] if sign.inverse is None else [f"inverse={literal(sign.inverse.base)}"]
+    return [*inverse, *([] if sign.takes_numbers else ["takes_numbers=False"])]

@@ -172,7 +172,7 @@ def _stubs(grouped: dict[str, list[tuple[str, str]]]) -> list[FunctionStub]:
 def _sign_stubs(plan: Plan) -> list[SignStub]:
     stubs = []
     for sign in plan.signs:
-        ignore = "  # type: ignore[override]" if sign.dunder in ("__eq__", "__ne__") else ""
+        ignore = "  # type: ignore[override]" if sign.is_equality else ""
         parameters = "self" if sign.has_one_operand else "self, other: Tensor | Scalar"
         stubs.append(SignStub(sign.dunder, parameters, ignore))
     return stubs

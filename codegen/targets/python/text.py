@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
+from codegen.formula.meaning import Meaning
 from codegen.formula.typed import (
     BOOL,
     INT,
@@ -135,9 +136,10 @@ class PythonPrinter:
     @staticmethod
     def _is_choice(expr: TypedExpr) -> bool:
         """Whether it is the conjugate of a variable, which is printed as a choice."""
-        return (
-            isinstance(expr, OperatorCall) and str(expr.schema.name) == "conj" and isinstance(expr.args[0][1], Variable)
-        )
+        match expr:
+            case OperatorCall(args=((_, Variable()),), meaning=Meaning.CONJUGATE):
+                return True
+        return False
 
     def variable(self, expr: Variable) -> str:
         match expr.kind:

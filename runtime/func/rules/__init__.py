@@ -24,27 +24,31 @@ from runtime.func.user_rules import by_rule
 if TYPE_CHECKING:
     from runtime.call.dispatch import Operator
 
-__all__ = ["RULES", "perform"]
+__all__ = ["RANDOM_RULES", "RULES", "perform"]
 
 Rule = Callable[["VmapLevel", "Operator", list[Any]], Any]
+RandomRule = Callable[["VmapLevel", "Operator", list[Any], Variant, Callable[[list[Any]], Any]], Any]
 
 # By these parameters rules are known, to the generator, too (`codegen.rules.batching.rule_names`).
 _PARAMETERS = ("level", "operator", "values")
+_OF_RANDOM = (*_PARAMETERS, "variant", "proceed")
 
 
-def _is_rule(function: object, module: ModuleType) -> bool:
-    if not isinstance(function, FunctionType) or function.__module__ != module.__name__:
-        return False
-    code = function.__code__
-    return code.co_varnames[: code.co_argcount] == _PARAMETERS and not function.__name__.startswith("_")
+def _rules(parameters: tuple[str, ...], *modules: ModuleType) -> dict[str, Any]:
+    """The functions of modules that have these parameters."""
+    return {
+        name: function
+        for module in modules
+        for name, function in vars(module).items()
+        if isinstance(function, FunctionType)
+        and function.__module__ == module.__name__
+        and function.__code__.co_varnames[: function.__code__.co_argcount] == parameters
+        and not name.startswith("_")
+    }
 
 
-RULES: dict[str, Rule] = {
-    name: function
-    for module in (families, indexing, nn, products, shapes)
-    for name, function in vars(module).items()
-    if _is_rule(function, module)
-}
+RULES: dict[str, Rule] = _rules(_PARAMETERS, families, indexing, nn, products, shapes)
+RANDOM_RULES: dict[str, RandomRule] = _rules(_OF_RANDOM, random)
 
 # Rules that give the arguments their shapes and call the operator: its in-place variant can be called as well.
 _IN_PLACE = ("pointwise", "copy")
@@ -72,8 +76,8 @@ def perform(
     if operator.vmap_rule is not None and variant == "call":
         return by_rule(operator.vmap_rule, level, values)
     batching = operator.batching
-    if batching is not None and batching[0] == "random":
-        return random.random_call(level, operator, variant, values, proceed)
+    if batching is not None and (draw := RANDOM_RULES.get(batching[0])) is not None:
+        return draw(level, operator, values, variant, proceed)
     if variant == "inplace":
         return _inplace(level, operator, values)
     if operator.composite is not None:

@@ -26,7 +26,10 @@ from runtime.graph import forward
 if TYPE_CHECKING:
     from runtime.call.dispatch import Operator
 
-__all__ = ["along", "along_new", "dynamic", "loop", "pointwise", "reduction", "traced", "truth", "undefined", "whole"]
+__all__ = [
+    "along", "along_new", "dynamic", "largest", "loop", "middle", "pointwise", "reduction", "smallest", "traced",
+    "truth", "undefined", "whole",
+]  # fmt: skip
 
 
 # -- element-wise operators
@@ -192,24 +195,37 @@ def whole(level: VmapLevel, operator: Operator, values: list[Any]) -> Any:
     """Of all elements, without an argument for dimensions: by the overload that has one, or its like."""
     (x, *rest), names = values, [parameter.name for parameter in operator.signature.parameters[1:]]
     flat = flattened(x.value)
-    base = operator.signature.name
-    if base in ("max", "min"):
-        if flat._array.shape[1] == 0:
-            refuse(operator, values, level)
-        return batch((ops.amax if base == "max" else ops.amin)(flat, (1,)), level)
-    if base == "median":
-        return batch(_median(flat), level)
-    return batch(getattr(ops, base)(flat, 1, **dict(zip(names, rest, strict=True))), level)
+    packet = getattr(ops, operator.signature.name)
+    return batch(packet(flat, 1, **dict(zip(names, rest, strict=True))), level)
 
 
-def _median(flat: Tensor) -> Tensor:
-    """The median of each row, with a gradient that equal elements share."""
+def largest(level: VmapLevel, operator: Operator, values: list[Any]) -> Any:
+    """The largest of all elements."""
+    return batch(ops.amax(_some(level, operator, values), (1,)), level)
+
+
+def smallest(level: VmapLevel, operator: Operator, values: list[Any]) -> Any:
+    """The smallest of all elements."""
+    return batch(ops.amin(_some(level, operator, values), (1,)), level)
+
+
+def _some(level: VmapLevel, operator: Operator, values: list[Any]) -> Tensor:
+    """The elements of each Tensor of the batch, of which there have to be some."""
+    flat = flattened(values[0].value)
+    if flat._array.shape[1] == 0:
+        refuse(operator, values, level)
+    return flat
+
+
+def middle(level: VmapLevel, operator: Operator, values: list[Any]) -> Any:
+    """The median of all elements, with a gradient that equal elements share."""
+    flat = flattened(values[0].value)
     chosen = ops.median(flat.detach(), 1, True)[0]
     if flat._edge is None and not forward.active():
-        return ops.squeeze(chosen, 1)
+        return batch(ops.squeeze(chosen, 1), level)
     mask = ops.where(ops.isnan(chosen), ops.isnan(flat), flat == chosen)
     shares = mask / ops.sum(mask, 1, True)
-    return ops.sum(ops.where(mask, flat, 0) * shares, 1)
+    return batch(ops.sum(ops.where(mask, flat, 0) * shares, 1), level)
 
 
 # -- operators without a rule, and without a meaning

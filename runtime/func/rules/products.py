@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from runtime import ops
@@ -99,18 +100,41 @@ def vdot(level: VmapLevel, operator: Operator, values: list[Any]) -> Any:
     return ops.dot(left.conj(), right)
 
 
-def added_product(level: VmapLevel, operator: Operator, values: list[Any]) -> Any:
-    """`beta` times a Tensor plus `alpha` times a product."""
+def addmm(level: VmapLevel, operator: Operator, values: list[Any]) -> Any:
+    """A Tensor plus a product of matrices."""
+    return _added_product(level, operator, values, ops.mm, _shape_of_mm)
+
+
+def addmv(level: VmapLevel, operator: Operator, values: list[Any]) -> Any:
+    """A Tensor plus a matrix times a vector."""
+    return _added_product(level, operator, values, ops.mv, _shape_of_mv)
+
+
+def baddbmm(level: VmapLevel, operator: Operator, values: list[Any]) -> Any:
+    """A Tensor plus products of matrices."""
+    return _added_product(level, operator, values, ops.bmm, _shape_of_bmm)
+
+
+def addbmm(level: VmapLevel, operator: Operator, values: list[Any]) -> Any:
+    """A Tensor plus the sum of products of matrices."""
+    return _added_product(level, operator, values, ops.bmm, _shape_of_bmm, summed=True)
+
+
+def _added_product(
+    level: VmapLevel, operator: Operator, values: list[Any],
+    multiply: Callable[[Tensor, Tensor], Tensor], shape_of: Callable[[Tensor, Tensor], tuple[int, ...]],
+    summed: bool = False,
+) -> Any:  # fmt: skip
+    """`beta` times a Tensor plus `alpha` times a product, or the sum of its matrices."""
     added, left, right, beta, alpha = values
-    name = operator.signature.name
-    shape = {"addmm": _shape_of_mm, "addmv": _shape_of_mv}.get(name, _shape_of_bmm)(left, right)
-    wide = shape[1:] if name == "addbmm" else shape
+    shape = shape_of(left, right)
+    wide = shape[1:] if summed else shape
     if shape == () or added.dim() > len(wide) or not added._array.dtype is left._array.dtype is right._array.dtype:
         refuse(operator, values, level)
     if any(size not in (1, want) for size, want in zip(added._array.shape[::-1], wide[::-1], strict=False)):
         refuse(operator, values, level)
-    product = {"addmm": ops.mm, "addmv": ops.mv}.get(name, ops.bmm)(left, right)
-    if name == "addbmm":
+    product = multiply(left, right)
+    if summed:
         product = ops.sum(product, 0)
     if left._array.dtype.kind in "iu":
         beta, alpha = int(beta), int(alpha)

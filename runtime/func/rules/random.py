@@ -15,22 +15,38 @@ from runtime.func.levels import VmapLevel
 if TYPE_CHECKING:
     from runtime.call.dispatch import Operator
 
-# These take nothing of their Tensor but the shape and the dtype.
-_SHAPE_ONLY = frozenset((
-    "rand_like", "rand_like.generator", "randn_like", "randn_like.generator", "randint_like", "randint_like.generator",
-    "randint_like.low_dtype", "randint_like.low_generator_dtype", "bernoulli.p", "uniform", "exponential",
-    "normal_functional",
-))  # fmt: skip
-
 Proceed = Callable[[list[Any]], Any]
 
 
-def random_call(level: VmapLevel, operator: Operator, variant: Variant, values: list[Any], proceed: Proceed) -> Any:
+Draw = Callable[["VmapLevel", "Operator", list[Any], Proceed], Tensor]
+
+
+# -- the rules; by these parameters they are known, to the generator, too (`codegen.rules.batching.rule_names`)
+
+
+def random(level: VmapLevel, operator: Operator, values: list[Any], variant: Variant, proceed: Proceed) -> Any:
     """Draw as the level's `randomness` says.
 
     Raises:
         RuntimeError: it says "error"; or one draw for all can not be had, because what is drawn from differs.
     """
+    return _draw(level, operator, values, variant, proceed, _same, _different)
+
+
+def random_like(level: VmapLevel, operator: Operator, values: list[Any], variant: Variant, proceed: Proceed) -> Any:
+    """As `random`, of operators that take nothing of their Tensor but the shape and the dtype."""
+    return _draw(level, operator, values, variant, proceed, _like_one, _different)
+
+
+def random_rows(level: VmapLevel, operator: Operator, values: list[Any], variant: Variant, proceed: Proceed) -> Any:
+    """As `random`, of operators that draw from a vector, or from each row of a matrix."""
+    return _draw(level, operator, values, variant, proceed, _same, _different_rows)
+
+
+def _draw(
+    level: VmapLevel, operator: Operator, values: list[Any], variant: Variant, proceed: Proceed,
+    one_for_all: Callable[[VmapLevel, list[Any]], list[Any]], one_for_each: Draw,
+) -> Any:  # fmt: skip
     if level.randomness == "error":
         raise RuntimeError(
             "vmap: called random operation while in randomness error mode. Please either use the 'same' or 'different' "
@@ -38,24 +54,11 @@ def random_call(level: VmapLevel, operator: Operator, variant: Variant, values: 
         )
     if variant == "inplace":
         return _in_place(level, operator, values, proceed)
-    if operator.signature.name.endswith(
-        "_"
-    ):  # declared on its own, as in PyTorch's YAML, and made of the functional one
+    if operator.signature.name.endswith("_"):  # declared on its own, and made of the functional one
         return proceed(values)
-    if operator.name == "native_dropout":
-        return _dropout(level, operator, values, proceed)
     if level.randomness == "same":
-        return proceed(_of_one(level, operator, values))
-    return batch(_different(level, operator, values, proceed), level)
-
-
-def _dropout(level: VmapLevel, operator: Operator, values: list[Any], proceed: Proceed) -> Any:
-    """Dropout that also gives its mask: one mask for all, or one for each."""
-    x, *options = values
-    if level.randomness == "different":
-        return operator.results([batch(out, level) for out in proceed([whole_batch(x, level), *options])])
-    scaled, mask = proceed([ops.ones(x._array.shape, dtype=x.dtype), *options])
-    return operator.results([x * scaled, mask])
+        return proceed(one_for_all(level, values))
+    return batch(one_for_each(level, operator, values, proceed), level)
 
 
 def _in_place(level: VmapLevel, operator: Operator, values: list[Any], proceed: Proceed) -> Any:
@@ -75,13 +78,17 @@ def _in_place(level: VmapLevel, operator: Operator, values: list[Any], proceed: 
     return ops.copy_(target, proceed([one, *values[1:]]))
 
 
-def _of_one(level: VmapLevel, operator: Operator, values: list[Any]) -> list[Any]:
-    """The arguments of the one draw for all."""
-    assert operator.batching is not None
+def _same(level: VmapLevel, values: list[Any]) -> list[Any]:
+    """The arguments of the one draw for all, which have to be the same for all."""
+    if any(is_batched(value, level) for value in values):
+        raise RuntimeError("Vmap does not currently support same randomness with a batched tensor input.")
+    return values
+
+
+def _like_one(level: VmapLevel, values: list[Any]) -> list[Any]:
+    """The arguments of the one draw for all, like one of the elements."""
     if not any(is_batched(value, level) for value in values):
         return values
-    if operator.name not in _SHAPE_ONLY:
-        raise RuntimeError("Vmap does not currently support same randomness with a batched tensor input.")
     first = ops.select(values[0].value, 0, 0) if level.size else ops.new_empty(values[0].value, values[0]._array.shape)
     return [first, *values[1:]]
 
@@ -98,13 +105,17 @@ def _different(level: VmapLevel, operator: Operator, values: list[Any], proceed:
     positions = operator.batching[1]
     if not positions:  # a permutation
         return ops.stack([proceed(values) for _ in range(level.size)])
-    if operator.signature.name == "multinomial" and values[0].dim() == 2:
-        rows = ops.unbind(whole_batch(values[0], level), 0)
-        return ops.stack([proceed([row, *values[1:]]) for row in rows])
     rank = max(values[position].dim() for position in positions)
     for position in positions:
         given[position] = with_rank(whole_batch(values[position], level), rank)
     return _tensor(proceed(given))
+
+
+def _different_rows(level: VmapLevel, operator: Operator, values: list[Any], proceed: Proceed) -> Tensor:
+    if values[0].dim() != 2:
+        return _different(level, operator, values, proceed)
+    rows = ops.unbind(whole_batch(values[0], level), 0)
+    return ops.stack([proceed([row, *values[1:]]) for row in rows])
 
 
 def _tensor(out: Any) -> Tensor:

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "core.hpp"
+#include "registry.hpp"
 
 namespace gradwright {
 
@@ -17,11 +18,13 @@ Ref make_callables();
 // and a dict of those with names.
 void remember_choice(const char* base, PyObject* args, PyObject* kwargs, PyObject* chosen);
 
-// The number protocol of Tensors: slots for PyType_Spec, which find a sign's overloads without a look into the class. A
-// class that has them needs no `__add__` and the like from generated.methods; those it has in no slot (comparisons,
-// in-place signs) it does. Until load_signs() is done they give NotImplemented.
-extern const PyType_Slot number_slots[];
-extern const size_t number_slot_count;
+// The number protocol of Tensors: slots for PyType_Spec, which find a sign's overloads without a look into the class
+// (`signs.hpp`). A class that has them needs no `__add__` and the like from generated.methods; those it has in no slot
+// (comparisons, `+=`) it does. Until load_signs() is done they give NotImplemented.
+extern const Table<PyType_Slot> number_slots;
+
+// The signs behind them, as in the names of Python's methods: "add" of `__add__`, `__radd__` and `__iadd__`.
+extern const Table<const char*> number_signs;
 
 // Find what the slots call. To be called after load_generated(). False with an exception where it fails.
 bool load_signs();

@@ -163,7 +163,7 @@ PyObject* make_tensor_base(PyObject* module) {
   if (no_attributes == nullptr) return nullptr;
 #endif
   // Python's signs are slots of the type, so that `x * y` comes to its entry without a look-up.
-  std::vector<PyType_Slot> slots(number_slots, number_slots + number_slot_count);
+  std::vector<PyType_Slot> slots(number_slots.begin(), number_slots.end());
   for (const PyType_Slot& slot : own_slots) slots.push_back(slot);
   PyType_Spec spec = {
       "runtime.native.TensorBase",
