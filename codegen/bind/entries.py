@@ -212,13 +212,15 @@ def _for_each(tree: TypedExpr, scope: Scope, is_forward: bool) -> TypedExpr | No
     """A formula for one element as one for the list."""
     if isinstance(tree.type, TupleType):
         return tree
-    type = ListType(tree.type)
+    name = next(a.name for a in scope.schema.arguments if plain_type(a.type) == ListType(TENSOR))
     if is_forward:
-        name = next(a.name for a in scope.schema.arguments if plain_type(a.type) == ListType(TENSOR))
-        source = Variable(ListType(TENSOR), tree.start, tree.end, VariableKind.TANGENT, name)
+        kind = VariableKind.TANGENT
+    elif isinstance(scope.schema.returns[0].type, ListType):
+        kind, name = VariableKind.GRADS, "grads"
     else:
-        source = Variable(ListType(TENSOR), tree.start, tree.end, VariableKind.GRADS, "grads")
-    return Mapped(type, tree.start, tree.end, source, ELEMENT_INDEX, tree, by_index=True)
+        kind = VariableKind.INPUT  # its elements have one gradient together
+    source = Variable(ListType(TENSOR), tree.start, tree.end, kind, name)
+    return Mapped(ListType(tree.type), tree.start, tree.end, source, ELEMENT_INDEX, tree, by_index=True)
 
 
 def _all_formulas(entry: DerivativeEntry) -> Iterator[tuple[str, Formula]]:

@@ -96,7 +96,8 @@ def conversion_cost(given: ValueType, wanted: Type) -> int | None:
 class VariableKind(enum.Enum):
     INPUT = "input"  # an argument of the operator: name
     OUTPUT = "output"  # a result of the operator: index
-    GRAD = "grad"  # the gradient of a differentiable output: index
+    GRAD = "grad"  # the gradient of a differentiable output, None where it is undefined: index
+    GRAD_OR_ZEROS = "grad_or_zeros"  # the same with zeros for None, which the plan puts where a Tensor has to be: index
     GRADS = "grads"  # all of them
     TANGENT = "tangent"  # the tangent of an argument: name
     MASK = "grad_input_mask"
@@ -268,27 +269,25 @@ def variables(expr: TypedExpr) -> Iterator[Variable]:
 def rewrite(expr: TypedExpr, change: Callable[[TypedExpr], TypedExpr | None]) -> TypedExpr:
     """The expression with every part for which `change` gives something replaced by it, outermost first."""
     new = change(expr)
-    if new is not None:
-        return new
+    return rewrite_parts(expr, lambda part: rewrite(part, change)) if new is None else new
+
+
+def rewrite_parts(expr: TypedExpr, change: Callable[[TypedExpr], TypedExpr]) -> TypedExpr:
+    """The expression with each of its direct parts changed."""
     match expr:
         case OperatorCall() | HelperCall():
-            return replace(expr, args=tuple((name, rewrite(value, change)) for name, value in expr.args))
+            return replace(expr, args=tuple((name, change(value)) for name, value in expr.args))
         case Intrinsic():
-            return replace(expr, args=tuple(rewrite(arg, change) for arg in expr.args))
+            return replace(expr, args=tuple(map(change, expr.args)))
         case Arithmetic():
-            return replace(expr, operands=tuple(rewrite(operand, change) for operand in expr.operands))
+            return replace(expr, operands=tuple(map(change, expr.operands)))
         case Conditional():
-            return replace(
-                expr,
-                test=rewrite(expr.test, change),
-                then=rewrite(expr.then, change),
-                orelse=rewrite(expr.orelse, change),
-            )
+            return replace(expr, test=change(expr.test), then=change(expr.then), orelse=change(expr.orelse))
         case ListDisplay() | TupleDisplay():
-            return replace(expr, items=tuple(rewrite(item, change) for item in expr.items))
+            return replace(expr, items=tuple(map(change, expr.items)))
         case Mapped():
-            return replace(expr, source=rewrite(expr.source, change), body=rewrite(expr.body, change))
+            return replace(expr, source=change(expr.source), body=change(expr.body))
         case Element():
-            return replace(expr, receiver=rewrite(expr.receiver, change), index=rewrite(expr.index, change))
+            return replace(expr, receiver=change(expr.receiver), index=change(expr.index))
         case _:
             return expr

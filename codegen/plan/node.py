@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from codegen.bind.entries import ResolvedEntry
 from codegen.formula.typed import (
+    TENSOR,
     Element,
     HelperCall,
     Intrinsic,
@@ -17,8 +18,10 @@ from codegen.formula.typed import (
     TypedExpr,
     Variable,
     VariableKind,
-    children,
     plain_type,
+    rewrite,
+    rewrite_parts,
+    variables,
 )
 from codegen.plan.saved import SavedVariable, plan_saved
 from codegen.read.model import FormulaKind
@@ -46,7 +49,7 @@ class GradientPlan:
     """One backward formula: the edges it serves, and the output gradients it reads.
 
     `tree` is None for a formula that is not implemented (`reason` says why).  `materialize` lists output gradients
-    that are made zeros where they are undefined while another one is not.
+    for which this formula, and no other, gets zeros where they are undefined while another one is not.
     """
 
     names: tuple[str, ...]
@@ -157,14 +160,15 @@ def _plan_node(entry: ResolvedEntry, class_name: str) -> NodePlan | None:
     saved, trees = plan_saved(trees, schema)
     gradients = []
     for formula, tree in zip(formulas, trees, strict=True):
-        reads, materialize = _gradients_read(tree, entry)
+        tree = None if tree is None else _with_zeros(tree, entry)
+        reads = _output_gradients(tree, VariableKind.GRAD, VariableKind.GRADS, VariableKind.GRAD_OR_ZEROS)
         gradients.append(
             GradientPlan(
                 formula.names,
                 tuple(position[name] for name in formula.names),
                 tree,
                 reads,
-                materialize,
+                _output_gradients(tree, VariableKind.GRAD_OR_ZEROS),
                 (formula.source.reason or str(schema.name)) if tree is None else None,
                 formula.source.text,
             )
@@ -182,44 +186,48 @@ def _plan_node(entry: ResolvedEntry, class_name: str) -> NodePlan | None:
     )
 
 
-def _gradients_read(tree: TypedExpr | None, entry: ResolvedEntry) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Which output gradients a formula reads, and which of them it can not take undefined."""
-    if tree is None:
-        return (), ()
-    reads: set[int] = set()
-    materialize: set[int] = set()
-    every = range(len(entry.differentiable_outputs))
+def _output_gradients(tree: TypedExpr | None, *kinds: VariableKind) -> tuple[int, ...]:
+    """The output gradients that a formula reads as variables of some kinds."""
+    found = () if tree is None else variables(tree)
+    return tuple(sorted({variable.index for variable in found if variable.kind in kinds}))
 
-    def visit(expr: TypedExpr, accepts_none: bool) -> None:
-        if isinstance(expr, Variable) and expr.kind in (VariableKind.GRAD, VariableKind.GRADS):
-            found = {expr.index} if expr.kind is VariableKind.GRAD else set(every)
-            reads.update(found)
-            if not accepts_none:
-                materialize.update(found)
-            return
-        match expr:
-            case OperatorCall():
-                types = {argument.name: plain_type(argument.type) for argument in expr.schema.arguments}
-                for name, value in expr.args:
-                    visit(value, _accepts_none(types[name]))
-            case HelperCall():
-                types = dict(expr.helper.parameters)
-                for name, value in expr.args:
-                    visit(value, _accepts_none(types[name]))
-            case Intrinsic(name="defined"):
-                visit(expr.args[0], True)
-            case ListDisplay() | TupleDisplay():
-                for item in expr.items:
-                    visit(item, accepts_none)
-            case Element():
-                visit(expr.receiver, accepts_none)
-            case _:
-                for child in children(expr):
-                    visit(child, False)
 
-    visit(tree, False)
-    dynamic = isinstance(entry.function.schema.returns[0].type, ListType)
-    return tuple(sorted(reads)), () if dynamic else tuple(sorted(materialize))
+def _with_zeros(tree: TypedExpr, entry: ResolvedEntry) -> TypedExpr:
+    """The formula with zeros for undefined gradients where it cannot take None, unless it reads one gradient alone.
+
+    Where results are a list only the Node knows how many gradients there are, and they stay as they are.
+    """
+    if isinstance(entry.function.schema.returns[0].type, ListType):
+        return tree
+    outputs = range(len(entry.differentiable_outputs))
+
+    def each(expr: TypedExpr) -> TypedExpr | None:
+        if isinstance(expr, Variable) and expr.kind is VariableKind.GRADS:
+            items = [Variable(TENSOR, expr.start, expr.end, VariableKind.GRAD, f"grads[{i}]", i) for i in outputs]
+            return ListDisplay(expr.type, expr.start, expr.end, tuple(items))
+        return None
+
+    tree = rewrite(tree, each)
+    several = len(_output_gradients(tree, VariableKind.GRAD)) > 1
+    return _materialized(tree, False) if several else tree
+
+
+def _materialized(expr: TypedExpr, accepts_none: bool) -> TypedExpr:
+    """The expression with zeros for undefined gradients, as it stands where None is accepted or is not."""
+    match expr:
+        case Variable(kind=VariableKind.GRAD) if not accepts_none:
+            return replace(expr, kind=VariableKind.GRAD_OR_ZEROS)
+        case OperatorCall() | HelperCall():
+            types = (
+                {argument.name: plain_type(argument.type) for argument in expr.schema.arguments}
+                if isinstance(expr, OperatorCall)
+                else dict(expr.helper.parameters)
+            )
+            args = tuple((name, _materialized(value, _accepts_none(types[name]))) for name, value in expr.args)
+            return replace(expr, args=args)
+    accepts = isinstance(expr, ListDisplay | TupleDisplay | Element) and accepts_none
+    accepts = accepts or (isinstance(expr, Intrinsic) and expr.name == "defined")
+    return rewrite_parts(expr, lambda part: _materialized(part, accepts))
 
 
 def _accepts_none(type: Type) -> bool:

@@ -75,6 +75,7 @@ FUNCTIONS = {
 HELPERS = """\
 def both(grad: Tensor, self: Tensor, mask: Sequence[bool]) -> tuple[Tensor | None, Tensor | None]: ...
 def either(first: Tensor | None, second: Tensor | None) -> Tensor: ...
+def together(first: Tensor, second: Tensor) -> Tensor: ...
 def each(grad: Tensor, tensors: Sequence[Tensor]) -> tuple[Tensor, ...]: ...
 def joined(grads: Sequence[Tensor | None], dim: int) -> Tensor: ...
 """
@@ -189,8 +190,11 @@ def test_output_differentiability_decides(planned: Callable[..., Plan]) -> None:
     ("formula", "reads", "materialize"),
     [
         ("self: either(grads[0], grads[1])", (0, 1), ()),
-        ("self: grads[1]", (1,), (1,)),
-        ("self: grads[0].neg()", (0,), (0,)),
+        ("self: together(grads[0], grads[1])", (0, 1), (0, 1)),
+        ("self: 'grads[0].defined() ? together(grads[0], grads[1]) : grads[1]'", (0, 1), (0, 1)),
+        ("self: together(either(grads[0], grads[1]), grads[1])", (0, 1), (1,)),
+        ("self: grads[1]", (1,), ()),
+        ("self: grads[0].neg()", (0,), ()),
     ],
 )
 def test_gradients_that_a_formula_reads(

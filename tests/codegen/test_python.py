@@ -9,6 +9,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -84,6 +86,23 @@ def test_rule(golden: Path, emitted: Callable[..., dict[str, str]], update_golde
         golden.write_text(f"{header}\n\n\n{found}", encoding="utf-8")
     else:
         assert code.lstrip("\n") == found
+
+
+def test_zeros_for_one_formula_are_no_gradient_for_the_next() -> None:
+    """The first formula reads both gradients, the second one only the one that is undefined."""
+    code = (GOLDEN / "undefined_gradients.py").read_text(encoding="utf-8")
+    helpers = SimpleNamespace(of_two=lambda first, second: (first, second))
+    scope: dict[str, Any] = {
+        "RecordedNode": object,
+        "small_helpers": helpers,
+        "zeros_for": lambda node, nr: f"zeros {nr}",
+    }
+    exec(code, scope)
+    node = scope["FBackward0"]()
+    node._self_edge = node._other_edge = "an edge"
+    assert node.apply((None, "gradient")) == (("zeros 0", "gradient"), None)
+    assert node.apply(("gradient", None)) == (("gradient", "zeros 1"), "gradient")
+    assert node.apply((None, None)) == (None, None)
 
 
 def definitions(module: str, prefix: str = "") -> Iterator[str]:

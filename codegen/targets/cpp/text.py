@@ -251,7 +251,7 @@ class CppPrinter:
                 return "Py_True"
             case VariableKind.MASK:
                 return "mask.get()"
-            case VariableKind.GRADS | VariableKind.PARAMETER | VariableKind.TANGENT:
+            case VariableKind.GRADS | VariableKind.GRAD_OR_ZEROS | VariableKind.PARAMETER | VariableKind.TANGENT:
                 raise UnprintableError(f"reads {expr.name}")
         return self.spell(expr)
 

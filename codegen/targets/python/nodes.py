@@ -258,9 +258,10 @@ def _gradient_lines(gradient: GradientPlan, node: NodePlan, printer: PythonPrint
     if gradient.tree is None:
         body.append(f"raise not_implemented_error(self, {literal(gradient.names[0])}, {literal(gradient.reason)})")
     else:
-        if len(gradient.reads) > 1:
-            for index in gradient.materialize:
-                body += [f"if grad_{index} is None:", f"    grad_{index} = zeros_for(self, {index})"]
+        body += [
+            f"defined_{index} = zeros_for(self, {index}) if grad_{index} is None else grad_{index}"
+            for index in gradient.materialize
+        ]
         uses = {part.kind for part in walk(gradient.tree) if hasattr(part, "kind")}
         if VariableKind.MASK in uses:
             body.append(f"mask = {tuple_of([_is_wanted(edge) if len(edges) > 1 else 'True' for edge in edges])}")

@@ -145,6 +145,8 @@ class PythonPrinter:
         match expr.kind:
             case VariableKind.GRAD:
                 return f"grad_{expr.index}"
+            case VariableKind.GRAD_OR_ZEROS:
+                return f"defined_{expr.index}"
             case VariableKind.GRADS:
                 return "grads"
             case VariableKind.MASK:

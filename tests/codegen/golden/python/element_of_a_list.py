@@ -25,7 +25,7 @@ class FBackward0(RecordedNode):
         check_versions(self, "tensors", tensors, self._tensors_version)
         # derivatives.yaml:2  tensors: grad * tensors[i]
         tensors_gradient = [
-            None if each is None else ops.mul_Tensor(grad_0, tensors[i]) for i, each in enumerate(grads)
+            None if each is None else ops.mul_Tensor(grad_0, tensors[i]) for i, each in enumerate(tensors)
         ]
         return (*tensors_gradient,)
 

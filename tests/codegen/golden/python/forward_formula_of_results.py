@@ -23,11 +23,9 @@ class FBackward0(RecordedNode):
         grad_0, grad_1 = grads
         # derivatives.yaml:2  self: of_two(grads[0], grads[1])
         if grad_0 is not None or grad_1 is not None:
-            if grad_0 is None:
-                grad_0 = zeros_for(self, 0)
-            if grad_1 is None:
-                grad_1 = zeros_for(self, 1)
-            self_gradient = small_helpers.of_two(grad_0, grad_1)
+            defined_0 = zeros_for(self, 0) if grad_0 is None else grad_0
+            defined_1 = zeros_for(self, 1) if grad_1 is None else grad_1
+            self_gradient = small_helpers.of_two(defined_0, defined_1)
         else:
             self_gradient = None
         return (self_gradient,)

@@ -2,8 +2,8 @@
 #   dispatch: {CPU: two}
 #
 # - name: f(Tensor self, Tensor other) -> (Tensor first, Tensor second)
-#   self: grads[0]
-#   other: of_two(grads[0], grads[1])
+#   self: of_two(grads[0], grads[1])
+#   other: grads[0]
 
 
 class FBackward0(RecordedNode):
@@ -20,18 +20,16 @@ class FBackward0(RecordedNode):
 
     def apply(self, grads):
         grad_0, grad_1 = grads
-        # derivatives.yaml:2  self: grads[0]
-        if self._self_edge is not None and grad_0 is not None:
-            self_gradient = grad_0
+        # derivatives.yaml:2  self: of_two(grads[0], grads[1])
+        if self._self_edge is not None and (grad_0 is not None or grad_1 is not None):
+            defined_0 = zeros_for(self, 0) if grad_0 is None else grad_0
+            defined_1 = zeros_for(self, 1) if grad_1 is None else grad_1
+            self_gradient = small_helpers.of_two(defined_0, defined_1)
         else:
             self_gradient = None
-        # derivatives.yaml:3  other: of_two(grads[0], grads[1])
-        if self._other_edge is not None and (grad_0 is not None or grad_1 is not None):
-            if grad_0 is None:
-                grad_0 = zeros_for(self, 0)
-            if grad_1 is None:
-                grad_1 = zeros_for(self, 1)
-            other_gradient = small_helpers.of_two(grad_0, grad_1)
+        # derivatives.yaml:3  other: grads[0]
+        if self._other_edge is not None and grad_0 is not None:
+            other_gradient = grad_0
         else:
             other_gradient = None
         return (self_gradient, other_gradient)
