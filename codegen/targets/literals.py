@@ -4,12 +4,20 @@ from __future__ import annotations
 
 import ast
 import functools
+from dataclasses import dataclass
 
 from codegen.formula.typed import DTYPE, INT
 from codegen.plan.operator import ParameterPlan
 from codegen.schema.types import is_list_of, required
 
-_ENUMS = {"Mean": "1", "Sum": "2", "None": "None", "contiguous_format": "None"}
+_ENUMS = {"Mean": 1, "Sum": 2, "None": None, "contiguous_format": None}
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """A name of Python in the place of a value."""
+
+    text: str
 
 
 def literal(value: object) -> str:
@@ -22,6 +30,8 @@ def literal(value: object) -> str:
             return tuple_of([literal(item) for item in value])
         case list():
             return f"[{', '.join(map(literal, value))}]"
+        case Name():
+            return value.text
         case dict():
             return f"{{{', '.join(f'{literal(key)}: {literal(item)}' for key, item in value.items())}}}"
         case _:
@@ -42,21 +52,26 @@ def _value(text: str) -> object:
         return None
 
 
-def default_text(parameter: ParameterPlan) -> str:
-    """A schema's default as Python: `[0, 1]` is a tuple, `0` for an `int[2]` is `(0, 0)`."""
+def default_value(parameter: ParameterPlan) -> object:
+    """A schema's default in Python: `[0, 1]` is a tuple, `0` for an `int[2]` is `(0, 0)`, a dtype is a Name."""
     text = parameter.default
     assert text is not None
     if required(parameter.type) == DTYPE and text != "None":
-        return f"dtypes.{text}"
+        return Name(f"dtypes.{text}")
     if text in _ENUMS:
         return _ENUMS[text]
     if text in ("True", "False"):
-        return text
+        return text == "True"
     value = _value(text)
     if value is None:
-        return literal(text)
+        return text
     if isinstance(value, list):
-        return literal(tuple(value))
+        return tuple(value)
     if is_list_of(parameter.type, INT) and isinstance(value, int):
-        return literal((value,) * (parameter.size or 1))
-    return literal(value)
+        return (value,) * (parameter.size or 1)
+    return value
+
+
+def default_text(parameter: ParameterPlan) -> str:
+    """A schema's default as Python prints it."""
+    return literal(default_value(parameter))

@@ -14,12 +14,17 @@ from pathlib import Path
 import pytest
 from compiling import CORE, compiled, needs_compiler
 
+from codegen.formula.typed import BOOL, TENSOR, Arithmetic, Intrinsic, Variable, VariableKind
 from codegen.paths import Paths, project_paths
 from codegen.pipeline import analyze, emit
+from codegen.plan.names import FunctionNames
 from codegen.plan.plan import Plan
 from codegen.targets.cpp import target as cpp
+from codegen.targets.cpp.headers import NativeKernels
 from codegen.targets.cpp.needs import Needs
-from codegen.targets.cpp.operators import NativeKernels
+from codegen.targets.cpp.statements import Statements
+from codegen.targets.cpp.text import CppPrinter, Library
+from codegen.targets.literals import Name
 
 ROOT = Path(__file__).parents[2]
 GOLDEN = Path(__file__).parent / "golden"
@@ -189,7 +194,7 @@ OPERATORS = (
 @pytest.mark.parametrize("name", OPERATORS)
 def test_operator(name: str, made: Plan, small_paths: Paths, update_goldens: bool) -> None:
     operator = next(operator for operator in made.operators if str(operator.name) == name)
-    text = cpp.explain(operator, made, small_paths) + "\n"
+    text = cpp.explain(operator, made, small_paths)
     golden = GOLDEN / f"{name}.cpp"
     if update_goldens:
         golden.parent.mkdir(exist_ok=True)
@@ -238,11 +243,23 @@ def test_of_this_project_only_lists_and_general_paths_stay_in_python() -> None:
 
 
 def test_constants_of_different_value_have_different_names() -> None:
-    texts = ("1", "-1", "0.1", "(0, 1)", "(0,)", "0", "'none'", "'0'", "1e-05", "dtypes.float32", "(-1,)", "'text_a'")
-    needs = [Needs() for _ in texts]
-    names = {needed.constant(text) for needed, text in zip(needs, texts, strict=True)}
-    assert len(names) == len(texts)
-    assert {Needs().constant(text) for text in ("None", "True")} == {"Py_None", "Py_True"}
+    numbers = (1, -1, 1.0, 0.1, 0, 0.0, -0.0, 1e-05, 1e05, float("inf"))
+    others = ("none", "0", "text_a", "a", "_a", "a_", "dtypes.float32", Name("dtypes.float32"), (0, 1), (0,), (-1,))
+    names = {Needs().constant(value) for value in (*numbers, *others)}
+    assert len(names) == len(numbers) + len(others)
+    assert {Needs().constant(value) for value in (None, True)} == {"Py_None", "Py_True"}
+
+
+def test_what_is_asked_together_is_denied_together() -> None:
+    defined = [
+        Intrinsic(BOOL, 0, 0, "defined", (Variable(TENSOR, 0, 0, VariableKind.INPUT, name),)) for name in ("a", "b")
+    ]
+    both = Arithmetic(BOOL, 0, 0, "&&", tuple(defined))
+    library = Library(FunctionNames(), {}, frozenset(), {}, {})
+    printer = CppPrinter(library, Needs(), lambda variable: variable.name, Statements())
+    assert printer.test(both).text == "is_defined(a) && is_defined(b)"
+    assert printer.test(Arithmetic(BOOL, 0, 0, "!", (both,))).text == "!(is_defined(a) && is_defined(b))"
+    assert printer.out.lines == []
 
 
 def test_native_kernels_are_read_from_their_headers(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from codegen.paths import project_paths
 from codegen.pipeline import analyze
 from codegen.plan.operator import OperatorPlan
 from codegen.targets.cpp.fusion import MOST_TEMPORARIES, FusedFormula, Step, fuse
-from codegen.targets.cpp.operators import NativeKernels
+from codegen.targets.cpp.headers import NativeKernels
 from codegen.targets.cpp.target import explain
 
 PATHS = project_paths()

@@ -21,7 +21,8 @@ from codegen.paths import project_paths
 from codegen.pipeline import analyze
 from codegen.plan.operator import OperatorPlan
 from codegen.targets.cpp.fusion import fuse
-from codegen.targets.cpp.operators import NativeKernels, has_entry, native_kernel
+from codegen.targets.cpp.headers import NativeKernels
+from codegen.targets.cpp.operators import has_entry, native_kernel
 from runtime import native
 from runtime.base import layouts
 from runtime.base.tensor import wrap

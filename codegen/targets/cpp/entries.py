@@ -11,7 +11,7 @@ from codegen.plan.steps import Guard, GuardKind
 from codegen.schema.names import python
 from codegen.targets.cpp.names import cpp
 from codegen.targets.cpp.needs import Needs
-from codegen.targets.cpp.statements import Statements, wrapped
+from codegen.targets.cpp.statements import Call, Statement, Statements, returned, wrapped
 from codegen.targets.environment import quoted
 
 # The test of a guard; {0} and {1} are its arguments, {takes} the kinds of dtypes, {needed} what it needs of Python.
@@ -118,10 +118,10 @@ class Entry(ABC):
             open_.append(f"!(entries::{cpp(self.operator.function)}.replaced & kByKernel)")
         self.out.lines += wrapped("  if (!(", [*open_, *self.tests], ")) {", " &&")
         with self.out.block():
-            self._return_fall_back()
+            self.out.add(self._fall_back())
 
-    def _return_fall_back(self) -> None:
-        self.out.call("return fall_back", [f"entries::{cpp(self.function)}", *self.arguments], ";")
+    def _fall_back(self) -> Statement:
+        return returned(Call("fall_back", [f"entries::{cpp(self.function)}", *self.arguments]))
 
 
 class CompositeEntry(Entry):
@@ -129,8 +129,8 @@ class CompositeEntry(Entry):
 
     def lines(self) -> list[str]:
         self._check()
-        self.out.assign("Ref out", f"composites::{self.operator.implementation.name}(", self.arguments, ");")
+        self.out.assign("Ref out", f"composites::{self.operator.implementation.name}", self.arguments)
         self.out.add("if (out) return of_operators(std::move(out));")
         self.out.add("forget_error();")
-        self._return_fall_back()
+        self.out.add(self._fall_back())
         return self.out.lines

@@ -6,10 +6,12 @@ from codegen.plan.inplace import InplacePlan
 from codegen.plan.operator import OperatorPlan
 from codegen.plan.steps import StraightPlan
 from codegen.targets.cpp.entries import EntryView
+from codegen.targets.cpp.headers import NativeKernels
 from codegen.targets.cpp.names import cpp
 from codegen.targets.cpp.needs import Needs
 from codegen.targets.cpp.nodes import NodeView
-from codegen.targets.cpp.operators import KernelEntry, NativeCall, NativeKernels, native_loop
+from codegen.targets.cpp.operators import KernelEntry, native_loop
+from codegen.targets.cpp.statements import Call
 
 
 def inplace_view(
@@ -52,17 +54,17 @@ class _InplaceEntry(KernelEntry):
         node, others = self.operator.node, list(map(cpp, self.written.others))
         if self.written.apart:
             tests = [f"may_overlap(array_of({self.target}), array_of({name}))" for name in others]
-            self.out.when(tests, self._return_fall_back, "||")
+            self.out.when(tests, self._fall_back(), "||")
         if self.node is None or node is None:
             lists = [f" || (grad_enabled && any_requires_grad({cpp(name)}))" for name in self.written.lists]
-            self.out.assign("const bool recorded", "is_recorded(", [self.target, *others], f"){''.join(lists)};")
+            self.out.assign("const bool recorded", "is_recorded", [self.target, *others], "".join(lists))
             given = ", ".join((self.target, "false", *others))
-            self.out.when(["recorded", f"!can_write({given})"], self._return_fall_back, "||")
+            self.out.when(["recorded", f"!can_write({given})"], self._fall_back(), "||")
             return
         edges = [cpp(edge.name) for edge in node.edges]
-        self.out.assign("const bool recorded", "is_recorded(", edges, ");")
+        self.out.assign("const bool recorded", "is_recorded", edges)
         given = ", ".join((self.target, "recorded", *others))
-        self.out.when([f"!can_write({given})"], self._return_fall_back)
+        self.out.when([f"!can_write({given})"], self._fall_back())
         copied = str(self.written.keeps_target).lower()
         self.out.add(f"Ref before = recorded ? before_write({self.target}, {copied}) : Ref();")
         self.out.add("if (recorded && !before) return Ref();")
@@ -72,7 +74,7 @@ class _InplaceEntry(KernelEntry):
         if writer is None:
             self._overwrite()
         else:
-            self.out.add(f"if (!{writer.function}({', '.join(writer.values)})) {{")
+            self.out.add(f"if (!{writer}) {{")
             with self.out.block():
                 self._overwrite()
         self.out.add(f"if (!count_write({self.target})) return Ref();")
@@ -80,18 +82,18 @@ class _InplaceEntry(KernelEntry):
     def _overwrite(self) -> None:
         """Run the kernel of the operator itself, and copy what it gives."""
         self._run_kernel()
-        self.out.when(["!result", f"!overwrite({self.target}, result.get())"], self._return_fall_back, "||")
+        self.out.when(["!result", f"!overwrite({self.target}, result.get())"], self._fall_back(), "||")
 
-    def _writer(self) -> NativeCall | None:
+    def _writer(self) -> Call | None:
         """The call of a loop that writes in place, if there is one."""
         given, name = self.straight.kernel.arguments, self.operator.implementation.name
         values = tuple(cpp(argument.name) for argument in given)
         if len(given) in self.kernels.writers.get(name, ()):
-            return NativeCall(f"writers::{name}", values)
+            return Call(f"writers::{name}", values)
         if self.kernels.functors.get(name) != len(given):
             return None
         loop = native_loop(self.straight, f"kernels::{name}")
-        return None if loop is None else NativeCall(f"write_{loop}", values)
+        return None if loop is None else Call(f"write_{loop}", values)
 
     def _record_write(self) -> None:
         if self.node is None:

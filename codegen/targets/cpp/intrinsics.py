@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-# Expressions of type Ref.
-OWNED = {
-    "sizes": "sizes_of({0})",
-    "dim": "dim_of({0})",
-    "numel": "numel_of({0})",
-    "length": "length_of({0})",
-    "info": "shape_and_dtype({0})",
-    "conjugate": "conjugate_number({0})",
-    "to_float": "to_float({0})",
-    "to_int": "to_int({0})",
-    "to_complex": "to_complex({0})",
-    "repeat": "repeated({0}, {1})",
-    "scalar_type": 'attribute({0}, "dtype")',
-    "options": 'attribute({0}, "dtype")',
-    "layout": 'attribute({0}, "layout")',
-    "device": 'attribute({0}, "device")',
-    "strides": 'method({0}, "stride")',
-    "storage_offset": 'method({0}, "storage_offset")',
+from collections.abc import Mapping
+
+# Expressions of type Ref: a function, and what it gets besides the values.
+OWNED: Mapping[str, tuple[str, tuple[str, ...]]] = {
+    "sizes": ("sizes_of", ()),
+    "dim": ("dim_of", ()),
+    "numel": ("numel_of", ()),
+    "length": ("length_of", ()),
+    "info": ("shape_and_dtype", ()),
+    "conjugate": ("conjugate_number", ()),
+    "to_float": ("to_float", ()),
+    "to_int": ("to_int", ()),
+    "to_complex": ("to_complex", ()),
+    "repeat": ("repeated", ()),
+    "scalar_type": ("attribute", ('"dtype"',)),
+    "options": ("attribute", ('"dtype"',)),
+    "layout": ("attribute", ('"layout"',)),
+    "device": ("attribute", ('"device"',)),
+    "strides": ("method", ('"stride"',)),
+    "storage_offset": ("method", ('"storage_offset"',)),
 }
 # Expressions of type bool.
 TESTS = {

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 import zlib
 from dataclasses import dataclass, field
 
 from codegen.plan.names import module_alias
 from codegen.targets.cpp.names import cpp
+from codegen.targets.literals import literal
 
 
 @dataclass
@@ -17,22 +17,24 @@ class Needs:
     names: dict[str, tuple[str, str]] = field(default_factory=dict)  # C++ name: module, attribute
     constants: dict[str, str] = field(default_factory=dict)  # C++ name: Python text
 
-    def name(self, module: str, attribute: str) -> str:
-        """A callable."""
+    def name(self, module: str, *path: str) -> str:
+        """A callable: a name of a module, or the attribute that further names lead to."""
+        joined = "_".join(path)
         if module.startswith("generated."):
-            spelled = cpp(attribute.replace(".", "_"))
+            spelled = cpp(joined)
         else:
             known = {"runtime.graph.recording": "", "math": "math_"}
             prefix = known.get(module, f"{module_alias(module)}_")
-            spelled = f"{prefix}{attribute}"
-        self.names[spelled] = (module, attribute)
+            spelled = f"{prefix}{joined}"
+        self.names[spelled] = (module, ".".join(path))
         return f"py::{spelled}"
 
-    def constant(self, text: str) -> str:
-        """The value of a Python expression."""
-        if text in ("None", "True", "False"):
+    def constant(self, value: object) -> str:
+        """A value of Python."""
+        text = literal(value)
+        if value is None or isinstance(value, bool):
             return f"Py_{text}"
-        spelled = f"constant_{_word(text)}"
+        spelled = f"constant_{_word(value, text)}"
         self.constants[spelled] = text
         return f"py::{spelled}"
 
@@ -42,13 +44,13 @@ class Needs:
         self.constants |= other.constants
 
 
-def _word(text: str) -> str:
-    """A part of an identifier for a Python expression; no two expressions have the same."""
-    number = re.fullmatch(r"(-?)(\d+)(?:\.(\d+))?", text)
-    if number is not None:
-        sign, whole, rest = number.groups()
-        return f"{'minus_' if sign else ''}{whole}{f'_point_{rest}' if rest else ''}"
-    string = re.fullmatch(r'"([A-Za-z]\w*(?<!_))"', text)
-    if string is not None:
-        return f"text_{string[1]}"
-    return f"{re.sub(r'[^0-9A-Za-z]+', '_', text).strip('_')}_{zlib.crc32(text.encode()):08x}"
+def _word(value: object, text: str) -> str:
+    """A part of an identifier for a value, which is that text in Python; no two values have the same."""
+    if isinstance(value, int | float):
+        digits = repr(abs(value)).split(".")
+        if all(part.isdecimal() for part in digits):
+            return f"{'minus_' if text.startswith('-') else ''}{'_point_'.join(digits)}"
+    if isinstance(value, str) and value.isascii() and value.isidentifier() and value.strip("_") == value:
+        return f"text_{value}"
+    letters = "".join(letter if letter.isascii() and letter.isalnum() else " " for letter in text)
+    return f"{'_'.join(letters.split())}_{zlib.crc32(text.encode()):08x}"

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from pathlib import Path
 
 from codegen.plan.operator import OperatorPlan
 from codegen.plan.steps import (
@@ -19,50 +16,11 @@ from codegen.plan.steps import (
     StraightPlan,
 )
 from codegen.targets.cpp.entries import CompositeEntry, Entry, EntryView
-from codegen.targets.cpp.headers import Functions, functions_in, inside
+from codegen.targets.cpp.headers import NativeKernels
 from codegen.targets.cpp.names import cpp
 from codegen.targets.cpp.needs import Needs
 from codegen.targets.cpp.nodes import NodeView
-
-
-@dataclass(frozen=True, slots=True)
-class NativeKernels:
-    """What headers have, read from their text: functors with their numbers of operands, and functions."""
-
-    functors: Mapping[str, int]
-    functions: Functions
-    writers: Functions = field(default_factory=dict)  # those that write in place
-    composites: Functions = field(default_factory=dict)  # operators that are made of others
-
-    @classmethod
-    def read(cls, *paths: Path) -> NativeKernels:
-        """Of files that may be missing: a missing one has no native kernels."""
-        functors: dict[str, int] = {}
-        functions: dict[str, frozenset[int]] = {}
-        writers: dict[str, frozenset[int]] = {}
-        composites: dict[str, frozenset[int]] = {}
-        for path in paths:
-            for name, base, body in _FUNCTOR.findall(inside(path, "kernels")):
-                operands = functors.get(base) if base else _operands(body)
-                if operands is not None:
-                    functors[name] = operands
-            for name, arities in functions_in(path, "kernels").items():
-                functions[name] = arities | functions.get(name, frozenset())
-            writers.update(functions_in(path, "writers", result="bool"))
-            composites.update(functions_in(path, "composites"))
-        return cls(functors, functions, writers, composites)
-
-
-_FUNCTOR = re.compile(r"^struct (\w+)(?: : (\w+))? \{(?:\};|\n(.*?)^\};)", re.MULTILINE | re.DOTALL)
-
-
-def _operands(body: str) -> int | None:
-    """How many operands a functor has: the parameters of its function, without result and size for one of blocks."""
-    function = re.search(r"static (?:T apply|GRADWRIGHT_INLINE void (block))\(([^)]*)\)", body)
-    if function is not None:
-        return function[2].count(",") + (-1 if function[1] else 1)
-    said = re.search(r'Ufunc ufunc\{"\w+", (\d)|constexpr int operands = (\d)', body)
-    return int(said[1] or said[2]) if said is not None else None
+from codegen.targets.cpp.statements import Call, Statement, assigned
 
 
 def has_entry(operator: OperatorPlan, kernels: NativeKernels) -> bool:
@@ -134,7 +92,7 @@ class KernelEntry(Entry):
         for conversion in self.straight.conversions:
             self._convert(conversion)
         self._run_kernel()
-        self.out.when(["!result"], self._return_fall_back)
+        self.out.when(["!result"], self._fall_back())
         self._lay_out()
         self._wrap()
         self._record()
@@ -143,8 +101,8 @@ class KernelEntry(Entry):
 
     def _convert(self, conversion: Conversion) -> None:
         name = cpp(conversion.argument)
-        parts = [name, self.needs.name("runtime.call.guards", "int_tuple"), self.needs.constant(str(conversion.size))]
-        self.out.assign(f"Ref {name}ints", f"{_CONVERSIONS[conversion.kind]}(", parts, ");")
+        parts = [name, self.needs.name("runtime.call.guards", "int_tuple"), self.needs.constant(conversion.size)]
+        self.out.assign(f"Ref {name}ints", _CONVERSIONS[conversion.kind], parts)
         self.out.add(f"if (!{name}ints) return Ref();")
         self.out.add(f"{name} = {name}ints.get();")
 
@@ -160,18 +118,19 @@ class KernelEntry(Entry):
         kernel = self.needs.name("generated.operators", f"{self.operator.function}_kernel")
         run = "run_for_array" if self.straight.results.kind is ResultKind.ARRAY else "run"
         native = native_kernel(self.operator, self.straight, self.kernels)
+        in_python = Call(run, [kernel, *parts])
         if native is None:
             self._make_lists(lists)
-            self.out.assign("Ref result", f"{run}(", [kernel, *parts], ");")
+            self.out.add(assigned("Ref result", in_python))
             return
-        self.out.assign("Ref result", f"{native.function}(", native.values, ");")
+        self.out.add(assigned("Ref result", native))
         if lists:
             self.out.add("if (!result) {")
             with self.out.block():
                 self._make_lists(lists)
-                self.out.assign("result", f"{run}(", [kernel, *parts], ");")
+                self.out.add(assigned("result", in_python))
         else:
-            self.out.when(["!result"], lambda: self.out.assign("result", f"{run}(", [kernel, *parts], ");"))
+            self.out.when(["!result"], assigned("result", in_python))
 
     def _convert_dtype(self, name: str) -> None:
         """Declare the NumPy dtype of an argument; None stays None, but for a factory."""
@@ -180,22 +139,21 @@ class KernelEntry(Entry):
             self.out.add(f"Ref {name}numpy = numpy_dtype({name});")
         else:
             self.out.add(f"Ref {name}known = Ref::borrow({name});")
-            self.out.when([f"{name} == Py_None"], lambda: self._default_dtype(f"{name}known", factory))
+            self.out.when([f"{name} == Py_None"], self._default_dtype(f"{name}known", factory))
             self.out.add(f"if (!{name}known) return Ref();")
             self.out.add(f"Ref {name}numpy = numpy_dtype({name}known.get());")
         self.out.add(f"if (!{name}numpy) return Ref();")
 
-    def _default_dtype(self, target: str, factory: FactoryDtype) -> None:
+    def _default_dtype(self, target: str, factory: FactoryDtype) -> str | Statement:
         if factory.kind is not None:
             promote = self.needs.name("runtime.base.dtypes", "promoted_dtype")
-            kind = self.needs.constant(repr(factory.kind))
+            kind = self.needs.constant(factory.kind)
             numbers = [cpp(number) for number in factory.numbers]
-            self.out.assign(target, "dtype_of_numbers(", [promote, kind, *numbers], ");")
-        elif factory.default is not None:
+            return assigned(target, Call("dtype_of_numbers", [promote, kind, *numbers]))
+        if factory.default is not None:
             known = self.needs.name("runtime.base.dtypes", factory.default)
-            self.out.add(f"{target} = Ref::borrow({known});")
-        else:
-            self.out.add(f"{target} = invoke({self.needs.name('runtime.base.dtypes', 'get_default_dtype')});")
+            return f"{target} = Ref::borrow({known});"
+        return f"{target} = invoke({self.needs.name('runtime.base.dtypes', 'get_default_dtype')});"
 
     def _make_lists(self, names: Sequence[str]) -> None:
         for name in map(cpp, names):
@@ -213,18 +171,18 @@ class KernelEntry(Entry):
         if layout.kind == "contiguous":
             self.out.add("result = lie_contiguous(std::move(result));")
         elif layout.kind == "iterated":
-            self.out.assign("result", "lie_iterated(", ["std::move(result)", operands], ");")
+            self.out.assign("result", "lie_iterated", ["std::move(result)", operands])
         else:
             rule = self.needs.name("runtime.base.layouts", layout.kind)
             parts = [rule, "std::move(result)", str(len(layout.results)), operands]
-            self.out.assign("result", "lie_by(", parts, ");")
+            self.out.assign("result", "lie_by", parts)
         self.out.add("if (!result) return Ref();")
 
     def _wrap(self) -> None:
         out, results = self.out, self.straight.results
         if results.is_sequence:
             count = -1 if results.count is None else results.count
-            out.when([f"!has_results(result.get(), {count})"], self._return_fall_back)
+            out.when([f"!has_results(result.get(), {count})"], self._fall_back())
         base = results.base or ""
         match results.kind:
             case ResultKind.ARRAY:
@@ -236,7 +194,7 @@ class KernelEntry(Entry):
             case ResultKind.LIST:
                 out.add("Ref out = tensor_tuple(result.get());")
             case ResultKind.SEVERAL:
-                several = self.needs.name("generated.operators", f"{self.operator.function}_op.results")
+                several = self.needs.name("generated.operators", f"{self.operator.function}_op", "results")
                 out.add("Ref tensors = tensor_list(result.get());")
                 out.add("if (!tensors) return Ref();")
                 out.add(f"Ref out = invoke({several}, tensors.get());")
@@ -250,7 +208,7 @@ class KernelEntry(Entry):
             return
         if history.kind is HistoryKind.UNDIFFERENTIABLE:
             call = "invoke"
-            parts = [self.needs.name("generated.operators", f"{function}_op.undifferentiable"), "out.get()"]
+            parts = [self.needs.name("generated.operators", f"{function}_op", "undifferentiable"), "out.get()"]
         elif self.node is None:
             call = "invoke"
             parts = [self.needs.name("generated.nodes", f"record_{function}"), "out.get()", *self.arguments]
@@ -265,24 +223,16 @@ class KernelEntry(Entry):
             self.out.unless(f"!{call}", parts, "return Ref();")
 
 
-@dataclass(frozen=True, slots=True)
-class NativeCall:
-    """The call of a function of the core, in pieces that can be broken over lines."""
-
-    function: str
-    values: tuple[str, ...]
-
-
-def native_kernel(operator: OperatorPlan, straight: StraightPlan, kernels: NativeKernels) -> NativeCall | None:
+def native_kernel(operator: OperatorPlan, straight: StraightPlan, kernels: NativeKernels) -> Call | None:
     """The call of a native kernel, which takes Tensors and gives an array or nothing."""
     name, given = operator.implementation.name, straight.kernel.arguments
     values = tuple(_PASSED_TENSORS.get(argument.asked, "{0}").format(cpp(argument.name)) for argument in given)
     if len(given) in kernels.functions.get(name, ()):
-        return NativeCall(f"kernels::{name}", values)
+        return Call(f"kernels::{name}", values)
     if kernels.functors.get(name) != len(given) or len(operator.schema.returns) > 1:
         return None
     loop = native_loop(straight, f"kernels::{name}")
-    return None if loop is None else NativeCall(loop, values)
+    return None if loop is None else Call(loop, values)
 
 
 _LOOPS = {(1, 0): "unary<{}>", (2, 0): "binary<{}>", (1, 1): "binary_scalar<{}>"}  # by Tensors and numbers

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 
 from codegen.targets.environment import quoted
 
@@ -37,42 +38,88 @@ def quoted_lines(text: str, indent: str = "    ") -> list[str]:
     return [*lines, f"{indent}{quoted(pieces[-1])},"]
 
 
+@dataclass(frozen=True, slots=True)
+class Call:
+    """The call of a function, in pieces that can be broken over lines."""
+
+    function: str
+    values: Sequence[str] = ()
+    may_fail: bool = True  # with an exception set
+
+    def __str__(self) -> str:
+        return f"{self.function}({', '.join(self.values)})"
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """`head part, part tail` or `target = head part, part tail`, in pieces that can be broken over lines."""
+
+    head: str
+    parts: Sequence[str] = ()
+    tail: str = ""
+    target: str | None = None
+
+    def __str__(self) -> str:
+        start = "" if self.target is None else f"{self.target} = "
+        return f"{start}{self.head}{', '.join(self.parts)}{self.tail}"
+
+    def lines(self, indent: str) -> list[str]:
+        """The statement at that indentation; an assignment is broken after its sign where that takes no more lines."""
+        if self.target is None:
+            return wrapped(f"{indent}{self.head}", self.parts, self.tail)
+        whole = wrapped(f"{indent}{self.target} = {self.head}", self.parts, self.tail)
+        if len(whole) == 1:
+            return whole
+        below = [f"{indent}{self.target} =", *wrapped(f"{indent}    {self.head}", self.parts, self.tail)]
+        hanging = [f"{indent}{self.target} = {self.head}", *wrapped(f"{indent}    ", self.parts, self.tail)]
+        return min(below, whole, hanging, key=len)
+
+
+def assigned(target: str, call: Call, tail: str = "") -> Statement:
+    """`target = function(values)tail;`."""
+    return Statement(f"{call.function}(", call.values, f"){tail};", target)
+
+
+def returned(call: Call) -> Statement:
+    """`return function(values);`."""
+    return Statement(f"return {call.function}(", call.values, ");")
+
+
 class Statements:
-    """Lines of a function body, at a depth of indentation."""
+    """Lines of a function body, at a depth of indentation.
+
+    Attributes:
+        leads_back: the numbers of lines before which the compiler is to name lines of the file itself again.
+    """
 
     def __init__(self, depth: int = 1) -> None:
         self.lines: list[str] = []
+        self.leads_back: set[int] = set()
         self.depth = depth
 
-    def add(self, text: str) -> None:
-        self.lines.append(f"{self.indent}{text}")
+    def add(self, statement: str | Statement) -> None:
+        self.lines += _lines(statement, self.indent)
 
-    def call(self, head: str, parts: Sequence[str], tail: str) -> None:
-        """A statement with a bracketed list in it, broken where it is too long."""
-        self.lines += wrapped(f"{self.indent}{head}(", parts, f"){tail}")
+    def lead_to(self, line: int, file: str) -> None:
+        """Let the compiler name a line of another file as the place of what follows."""
+        self.lines.append(f"#line {line} {quoted(file)}")
 
-    def assign(self, target: str, head: str, parts: Sequence[str], tail: str) -> None:
-        """`target = head(parts)tail`: broken after the sign where that takes no more lines."""
-        whole = wrapped(f"{self.indent}{target} = {head}", parts, tail)
-        if len(whole) > 1:
-            below = [f"{self.indent}{target} =", *wrapped(f"{self.indent}    {head}", parts, tail)]
-            hanging = [f"{self.indent}{target} = {head}", *wrapped(f"{self.indent}    ", parts, tail)]
-            whole = min(below, whole, hanging, key=len)
-        self.lines += whole
+    def lead_back(self) -> None:
+        """Let it name lines of the file itself again, whose numbers are known when the file is written."""
+        self.leads_back.add(len(self.lines))
 
-    def when(self, tests: Sequence[str], write: Callable[[], None], glue: str = "&&") -> None:
-        """`if (a && b) statement`, the statement being what `write` adds: on a line of its own if it has to be."""
-        start = len(self.lines)
-        self.depth += 1
-        write()
-        self.depth -= 1
-        statement = self.lines[start:]
-        one = f"{self.indent}if ({f' {glue} '.join(tests)}) {statement[0].lstrip()}"
-        if len(statement) == 1 and len(one) <= COLUMNS:
-            self.lines[start:] = [one]
+    def assign(self, target: str, function: str, values: Sequence[str], tail: str = "") -> None:
+        """`target = function(values)tail;`."""
+        self.add(assigned(target, Call(function, values), tail))
+
+    def when(self, tests: Sequence[str], statement: str | Statement, glue: str = "&&") -> None:
+        """`if (a && b) statement`; the statement is on a line of its own if it has to be."""
+        one = f"{self.indent}if ({f' {glue} '.join(tests)}) {statement}"
+        below = _lines(statement, f"{self.indent}  ")
+        if len(below) == 1 and len(one) <= COLUMNS:
+            self.lines.append(one)
         else:
-            self.lines[start:] = statement
-            self.lines[start:start] = wrapped(f"{self.indent}if (", tests, ")", f" {glue}")
+            self.lines += [*wrapped(f"{self.indent}if (", tests, ")", f" {glue}"), *below]
 
     def unless(self, head: str, parts: Sequence[str], statement: str) -> None:
         """`if (head(parts)) statement`: give up when a call failed."""
@@ -110,3 +157,7 @@ class Statements:
         yield
         self.depth -= 1
         self.add(closing)
+
+
+def _lines(statement: str | Statement, indent: str) -> list[str]:
+    return [f"{indent}{statement}"] if isinstance(statement, str) else statement.lines(indent)

@@ -9,19 +9,22 @@ import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from jinja2 import Environment
+
 from codegen.paths import Paths
 from codegen.plan.kinds import OperatorKind
 from codegen.plan.operator import OperatorPlan
 from codegen.plan.plan import Plan
 from codegen.targets.cpp.entries import EntryView
-from codegen.targets.cpp.headers import functions_in
+from codegen.targets.cpp.headers import NativeKernels, functions_in
 from codegen.targets.cpp.inplace import inplace_view
 from codegen.targets.cpp.needs import Needs
 from codegen.targets.cpp.nodes import NodeView, node_view, why_python
-from codegen.targets.cpp.operators import NativeKernels, entry_view, has_entry
+from codegen.targets.cpp.operators import entry_view, has_entry
 from codegen.targets.cpp.packets import number_slots, packet_lines, sign_lines
 from codegen.targets.cpp.statements import wrapped
-from codegen.targets.cpp.text import LINE_HERE, Library, UnprintableError
+from codegen.targets.cpp.text import Library, UnprintableError
+from codegen.targets.cpp.writer import Writer
 from codegen.targets.environment import environment, quoted
 
 name = "cpp"
@@ -58,11 +61,8 @@ def emit(plan: Plan, paths: Paths) -> Iterator[tuple[str, str]]:
     """The generated files: path below the output folder of this target, and text."""
     env = environment(paths.templates, name)
     shards, _ = _plan_shards(plan, paths)
-    template = env.get_template("shard.cpp.j2")
     for number, shard in enumerate(shards):
-        file = f"shard_{number:02}.cpp"
-        values = _values(shard)
-        yield file, _numbered(template.render(number=f"{number:02}", **values), file)
+        yield f"shard_{number:02}.cpp", _shard_text(shard, f"{number:02}", env)
     entries = sorted((entry for shard in shards for entry in shard.entries), key=lambda entry: entry.function)
     yield "operators.hpp", env.get_template("operators.hpp.j2").render(entries=entries)
     native = {entry.function for entry in entries}
@@ -87,21 +87,21 @@ def explain(operator: OperatorPlan, plan: Plan, paths: Paths) -> str:
     """The C++ of one operator: its Node and its entry; why there is none where there is none."""
     shards, found = _plan_shards(plan, paths)
     shard = shards[shard_of(operator)]
-    macros = environment(paths.templates, name).get_template("parts.cpp.j2").module
-    parts = []
+    writer = Writer(environment(paths.templates, name))
     for node in operator.nodes:
         reason = found.nodes[node.class_name]
         if reason is not None:
-            parts.append(f"// {node.class_name} is in Python: {reason}")
+            writer.after_blank().add(f"// {node.class_name} is in Python: {reason}\n")
     if operator.function in shard.nodes:
-        parts.append(str(macros.node_struct(shard.nodes[operator.function])))  # type: ignore[attr-defined]
+        writer.after_blank().node(shard.nodes[operator.function])
     reason = found.operators[str(operator.name)]
     if reason is not None:
-        parts.append(f"// {operator.name} has no entry: {reason}")
+        writer.after_blank().add(f"// {operator.name} has no entry: {reason}\n")
     functions = {operator.function} | ({operator.written.function} if operator.written is not None else set())
-    parts += [str(macros.entry_function(e)) for e in shard.entries if e.function in functions]  # type: ignore[attr-defined]
-    text = "\n\n".join(part.strip("\n") for part in parts)
-    return "\n".join(line for line in text.split("\n") if line != LINE_HERE and not line.startswith("// clang-format"))
+    for entry in shard.entries:
+        if entry.function in functions:
+            writer.after_blank().entry(entry)
+    return str(writer)
 
 
 def shard_of(operator: OperatorPlan) -> int:
@@ -150,6 +150,16 @@ def _why_no_entry(operator: OperatorPlan, library: Library) -> str | None:
     return "its arguments take the general path"
 
 
+def _shard_text(shard: Shard, number: str, env: Environment) -> str:
+    writer = Writer(env, f"{FOLDER}/shard_{number}.cpp")
+    values = {"number": number, **_values(shard)}
+    writer.template("shard_start.cpp.j2", values)
+    for node in shard.nodes.values():
+        writer.after_blank().node(node)
+    writer.template("shard_end.cpp.j2", values)
+    return str(writer)
+
+
 def _values(shard: Shard) -> Mapping[str, object]:
     names = sorted(shard.needs.names.items())
     return {
@@ -164,12 +174,3 @@ def _values(shard: Shard) -> Mapping[str, object]:
 def name_lines(name: str, module: str, attribute: str) -> list[str]:
     """The row of the table of what a file calls of Python."""
     return wrapped("    {", [quoted(module), quoted(attribute), f"&py::{name}"], "},")
-
-
-def _numbered(text: str, name: str) -> str:
-    """The text with the marks that lead back into the file itself filled in."""
-    lines = text.split("\n")
-    for index, line in enumerate(lines):
-        if line == LINE_HERE:
-            lines[index] = f"#line {index + 2} {quoted(f'{FOLDER}/{name}')}"
-    return "\n".join(lines)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -34,12 +33,8 @@ from codegen.targets.cpp.headers import Functions
 from codegen.targets.cpp.intrinsics import ABSENT, ASKED, CALLED, DEVICE_IS, OWNED, TESTS
 from codegen.targets.cpp.names import cpp
 from codegen.targets.cpp.needs import Needs
-from codegen.targets.cpp.statements import Statements
-from codegen.targets.environment import quoted
-from codegen.targets.literals import default_text, literal
-
-# Put in the place of the `#line` that leads back into the generated file itself, whose number is known at the end.
-LINE_HERE = "#line here"
+from codegen.targets.cpp.statements import Call, Statements
+from codegen.targets.literals import default_value
 
 _NUMBERS = {"+": "plus", "-": "minus", "*": "times", "/": "divided", "%": "modulo"}
 _COMPARISONS = {"==": "Py_EQ", "!=": "Py_NE", "<": "Py_LT", "<=": "Py_LE", ">": "Py_GT", ">=": "Py_GE"}
@@ -61,12 +56,15 @@ class Library:
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
-    """An expression of type Ref, in pieces that can be broken over lines."""
+class Test:
+    """A C++ expression of type bool."""
 
-    head: str  # up to and with the open bracket; all of it where there are no parts
-    parts: tuple[str, ...] = ()
-    tail: str = ""
+    text: str
+    is_compound: bool = False  # whether an operator before or behind it would take a part of it
+
+    @property
+    def bracketed(self) -> str:
+        return f"({self.text})" if self.is_compound else self.text
 
 
 class CppPrinter:
@@ -97,19 +95,20 @@ class CppPrinter:
         self.text = text
         self.failure = failure
         self.temporaries = 0
+        self.is_placed = False  # whether the compiler has been led to the formula
 
     # -- values
 
-    def assign(self, target: str, expr: TypedExpr) -> None:
-        """Statements that give `target` the value: `Ref name`, or the name of a Ref."""
+    def assign(self, name: str, expr: TypedExpr, declare: bool = False) -> None:
+        """Statements that give a Ref the value, and declare it if it is new."""
         if isinstance(expr, Conditional):
-            self._choose(target, expr)
+            self._choose(name, expr, declare)
             return
         call = self.owned(expr)
         self._place(expr)
-        self.out.assign(target, call.head, call.parts, f"{call.tail};")
-        if not call.head.startswith("Ref::borrow"):
-            self.out.add(f"if (!{target.removeprefix('Ref ')}) {self.failure}")
+        self.out.assign(f"Ref {name}" if declare else name, call.function, call.values)
+        if call.may_fail:
+            self.out.add(f"if (!{name}) {self.failure}")
 
     def value(self, expr: TypedExpr) -> str:
         """The text of a borrowed PyObject*, after the statements that make it."""
@@ -117,15 +116,15 @@ class CppPrinter:
             case Variable():
                 return self._variable(expr)
             case Literal():
-                return self.needs.constant(literal(expr.value))
+                return self.needs.constant(expr.value)
             case Intrinsic() if expr.name in ABSENT:
                 return "Py_None"
             case Arithmetic(op="-", operands=(Literal(value=int() | float() as number),)):
-                return self.needs.constant(repr(-number))
+                return self.needs.constant(-number)
             case _ if self._is_test(expr):
-                return f"boolean({self.test(expr)})"
+                return f"boolean({self.test(expr).text})"
         target = self._temporary()
-        self.assign(f"Ref {target}", expr)
+        self.assign(target, expr, declare=True)
         return f"{target}.get()"
 
     def owned(self, expr: TypedExpr) -> Call:
@@ -136,9 +135,8 @@ class CppPrinter:
             case HelperCall():
                 return self._helper(expr)
             case Intrinsic() if expr.name in OWNED:
-                text = OWNED[expr.name].format(*(self.value(arg) for arg in expr.args))
-                head, _, inside = text.partition("(")
-                return Call(f"{head}(", tuple(inside.removesuffix(")").split(", ")), ")")
+                function, names = OWNED[expr.name]
+                return Call(function, (*(self.value(arg) for arg in expr.args), *names))
             case Intrinsic() if expr.name in CALLED:
                 return self._invoke(self.needs.name(*CALLED[expr.name]), [self.value(arg) for arg in expr.args])
             case Arithmetic() if expr.op in _NUMBERS:
@@ -146,27 +144,27 @@ class CppPrinter:
             case ListDisplay() | TupleDisplay():
                 as_list = isinstance(expr, ListDisplay) and any(item.type == TENSOR for item in expr.items)
                 maker = "make_list" if as_list else "make_tuple"
-                return Call(f"{maker}(", tuple(self.value(item) for item in expr.items), ")")
+                return Call(maker, tuple(self.value(item) for item in expr.items))
             case Element():
                 return self._element(expr)
-            case Variable() | Literal() | Arithmetic(op="-"):
-                return Call(f"Ref::borrow({self.value(expr)})")
+            case Variable() | Literal():
+                return _borrowed(self.value(expr))
             case Mapped():
                 raise UnprintableError("maps over a list")
         if self._is_test(expr):
-            return Call(f"Ref::borrow({self.value(expr)})")
+            return _borrowed(self.value(expr))
         what = expr.name if isinstance(expr, Intrinsic) else type(expr).__name__
         raise UnprintableError(f"asks for {what}")
 
     # -- tests
 
-    def test(self, expr: TypedExpr) -> str:
-        """The text of a C++ bool."""
+    def test(self, expr: TypedExpr) -> Test:
+        """A C++ bool, after the statements that it needs."""
         match expr:
             case Literal(value=bool() as value):
-                return str(value).lower()
+                return Test(str(value).lower())
             case Intrinsic() if expr.name in TESTS:
-                return TESTS[expr.name].format(*(self.value(arg) for arg in expr.args))
+                return Test(TESTS[expr.name].format(*(self.value(arg) for arg in expr.args)))
             case Intrinsic() if expr.name == DEVICE_IS:
                 device = self.value(expr.args[0])
                 return self._checked(f'device_is({device}, "{expr.spelling}")')
@@ -177,14 +175,14 @@ class CppPrinter:
                 self.out.add(f"if (!{target}) {self.failure}")
                 return self._checked(f"is_true({target}.get())")
             case Arithmetic(op="!"):
-                return f"!{self._bracketed(expr.operands[0])}"
+                return Test(f"!{self.test(expr.operands[0]).bracketed}")
             case Arithmetic(op="&&" | "||"):
                 return self._lazy(expr)
             case Arithmetic() if expr.op in _COMPARISONS:
                 left, right = (self.value(operand) for operand in expr.operands)
                 return self._checked(f"compare({left}, {right}, {_COMPARISONS[expr.op]})")
             case Variable(kind=VariableKind.RETAIN):
-                return "true"
+                return Test("true")
         return self._checked(f"is_true({self.value(expr)})")
 
     def _is_test(self, expr: TypedExpr) -> bool:
@@ -192,39 +190,33 @@ class CppPrinter:
             return expr.name in TESTS or expr.name in ASKED or expr.name == DEVICE_IS
         return isinstance(expr, Arithmetic) and (expr.op in ("&&", "||", "!") or expr.op in _COMPARISONS)
 
-    def _bracketed(self, expr: TypedExpr) -> str:
-        text = self.test(expr)
-        return f"({text})" if " " in re.sub(r"\(.*\)", "", text) else text
-
-    def _checked(self, asked: str) -> str:
+    def _checked(self, asked: str) -> Test:
         """A test that may raise."""
         target = self._temporary()
         self.out.add(f"const int {target} = {asked};")
         self.out.add(f"if ({target} < 0) {self.failure}")
-        return f"{target} > 0"
+        return Test(f"{target} > 0", is_compound=True)
 
-    def _lazy(self, expr: Arithmetic) -> str:
+    def _lazy(self, expr: Arithmetic) -> Test:
         """`a && b`: b is not looked at unless a holds."""
-        first = self._bracketed(expr.operands[0])
-        before = len(self.out.lines)
-        second = self._bracketed(expr.operands[1])
-        if len(self.out.lines) == before:
-            return f"{first} {expr.op} {second}"
-        statements = self.out.lines[before:]
-        del self.out.lines[before:]
+        first = self.test(expr.operands[0]).bracketed
+        outer, self.out = self.out, Statements(self.out.depth + 1)
+        second = self.test(expr.operands[1]).bracketed
+        inner, self.out = self.out, outer
+        if not inner.lines:
+            return Test(f"{first} {expr.op} {second}", is_compound=True)
         target = self._temporary()
         self.out.add(f"bool {target} = {first};")
         self.out.add(f"if ({target if expr.op == '&&' else '!' + target}) {{")
-        self.out.lines += [line if line.startswith("#") else f"  {line}" for line in statements]
-        self.out.add(f"  {target} = {second};")
+        inner.add(f"{target} = {second};")
+        self.out.lines += inner.lines
         self.out.add("}")
-        return target
+        return Test(target)
 
-    def _choose(self, target: str, expr: Conditional) -> None:
-        name = target.removeprefix("Ref ")
-        if name != target:
-            self.out.add(f"{target};")
-        test = self.test(expr.test)
+    def _choose(self, name: str, expr: Conditional, declare: bool) -> None:
+        if declare:
+            self.out.add(f"Ref {name};")
+        test = self.test(expr.test).text
         self.out.add(f"if ({test}) {{")
         with self.out.block("} else {"):
             self.assign(name, expr.then)
@@ -243,7 +235,8 @@ class CppPrinter:
             span = self.text.span(expr.start)
             # In an installed package the YAML lies below; what is emitted is the same there as in a checkout.
             name = span.file.path.removeprefix("codegen/data/")
-            self.out.lines.append(f"#line {span.line} {quoted(name)}")
+            self.out.lead_to(span.line, name)
+            self.is_placed = True
 
     def _variable(self, expr: Variable) -> str:
         match expr.kind:
@@ -256,7 +249,7 @@ class CppPrinter:
         return self.spell(expr)
 
     def _invoke(self, callee: str, values: Sequence[str]) -> Call:
-        return Call("invoke(", (callee, *values), ")")
+        return Call("invoke", (callee, *values))
 
     def _helper(self, expr: HelperCall) -> Call:
         function = expr.helper.function
@@ -265,7 +258,7 @@ class CppPrinter:
         values = [self.value(value) for _, value in expr.args]
         written = function.module.startswith("runtime.helpers.") and self.library.helpers.get(function.name)
         if written and len(values) in written:
-            return Call(f"helpers::{function.name}(", tuple(values), ")")
+            return Call(f"helpers::{function.name}", tuple(values))
         return self._invoke(self.needs.name(function.module, function.name), values)
 
     def _operator(self, expr: OperatorCall) -> Call:
@@ -275,38 +268,42 @@ class CppPrinter:
         values = {name: self.value(value) for name, value in expr.args}
         if function in self.library.entries:
             parameters = self.library.operators[expr.schema.name].parameters
-            return Call(f"ops::{cpp(function)}(", tuple(values.get(p.name) or self.default(p) for p in parameters), ")")
+            return Call(f"ops::{cpp(function)}", tuple(values.get(p.name) or self.default(p) for p in parameters))
         positional = [argument.name for argument in expr.schema.positional]
         plain = [name for number, name in enumerate(values) if number < len(positional) and positional[number] == name]
         named = [name for name in values if name not in plain]
         callee = self.needs.name("generated.operators", function)
         if not named:
             return self._invoke(callee, list(values.values()))
-        names = self.needs.constant(f"({' '.join(f'{python(name)!r},' for name in named)})")
+        names = self.needs.constant(tuple(map(python, named)))
         ordered = [values[name] for name in (*plain, *named)]
-        return Call("invoke_named(", (callee, names, *ordered), ")")
+        return Call("invoke_named", (callee, names, *ordered))
 
     def _conj(self, expr: OperatorCall) -> Call:
         """Most Tensors are real, and are their own conjugates."""
         value = self.value(expr.args[0][1])
         conj = self.library.functions[expr.schema.name]
-        return Call("conjugate(", (value, self.needs.name("generated.operators", conj)), ")")
+        return Call("conjugate", (value, self.needs.name("generated.operators", conj)))
 
     def default(self, parameter: ParameterPlan) -> str:
         """The value of a parameter that is not given."""
-        return "Py_None" if parameter.default is None else self.needs.constant(default_text(parameter))
+        return "Py_None" if parameter.default is None else self.needs.constant(default_value(parameter))
 
     def _arithmetic(self, expr: Arithmetic) -> Call:
         values = tuple(self.value(operand) for operand in expr.operands)
         if len(values) == 1:
-            return Call(f"negated({values[0]})") if expr.op == "-" else Call(f"Ref::borrow({values[0]})")
+            return Call("negated", values) if expr.op == "-" else _borrowed(values[0])
         integral = expr.op == "/" and all(operand.type in (INT, BOOL) for operand in expr.operands)
-        return Call(f"{'floor_divided' if integral else _NUMBERS[expr.op]}(", values, ")")
+        return Call("floor_divided" if integral else _NUMBERS[expr.op], values)
 
     def _element(self, expr: Element) -> Call:
         match expr.receiver, expr.index:
             case Intrinsic(name="sizes", args=(tensor,)), Literal(value=int() as index):
-                return Call(f"size_at({self.value(tensor)}, {index})")
+                return Call("size_at", (self.value(tensor), str(index)))
             case Intrinsic(name="sizes", args=(tensor,)), Arithmetic(op="-", operands=(Literal(value=int() as index),)):
-                return Call(f"size_at({self.value(tensor)}, -{index})")
-        return Call("item_of(", (self.value(expr.receiver), self.value(expr.index)), ")")
+                return Call("size_at", (self.value(tensor), str(-index)))
+        return Call("item_of", (self.value(expr.receiver), self.value(expr.index)))
+
+
+def _borrowed(value: str) -> Call:
+    return Call("Ref::borrow", (value,), may_fail=False)

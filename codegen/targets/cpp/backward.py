@@ -1,0 +1,172 @@
+"""The body of a Node's backward in C++: statements for each formula, and the tables of those that are one loop."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from codegen.formula.typed import Intrinsic, TypedExpr, Variable, VariableKind, walk
+from codegen.plan.kinds import SavedKind
+from codegen.plan.node import EdgePlan, GradientPlan, NodePlan
+from codegen.plan.operator import ParameterPlan
+from codegen.targets.cpp.fusion import FusedFormula, fuse
+from codegen.targets.cpp.intrinsics import LEFT_TO_PYTHON
+from codegen.targets.cpp.names import cpp
+from codegen.targets.cpp.needs import Needs
+from codegen.targets.cpp.statements import COLUMNS, Call, Statements, returned
+from codegen.targets.cpp.text import CppPrinter, Library, UnprintableError
+from codegen.targets.environment import commented, quoted
+
+
+class Parameters:
+    """The parameters of a function, by their types: one that its body never reads has no name there."""
+
+    def __init__(self, types: Mapping[str, str]) -> None:
+        self.types = types
+        self.used: set[str] = set()
+
+    def use(self, name: str) -> str:
+        """The name, which the function is to have."""
+        assert name in self.types
+        self.used.add(name)
+        return name
+
+    def declared(self) -> list[str]:
+        """The parameters, as the function declares them once its body is written."""
+        return [f"{type} {name}" if name in self.used else type for name, type in self.types.items()]
+
+
+class Backward:
+    """Writes the body of `apply`, in which `node` is `base` as the class that it is.
+
+    Raises:
+        UnprintableError: a formula needs something that C++ leaves to Python.
+    """
+
+    def __init__(self, node: NodePlan, library: Library, needs: Needs) -> None:
+        self.node = node
+        self.library = library
+        self.needs = needs
+        self.parameters = Parameters({"base": "Node*", "grad": "PyObject*", "results": "PyObject**"})
+        self.out = Statements()
+        self.tables: list[str] = []  # of formulas that are one loop
+        self._write()
+
+    @property
+    def uses_node(self) -> bool:
+        """Whether it looks at the Node at all."""
+        return "base" in self.parameters.used
+
+    def _node(self) -> str:
+        self.parameters.use("base")
+        return "node"
+
+    def _has_edge(self, index: int) -> str:
+        return f"has_edge({self._node()}, {index})"
+
+    def _write(self) -> None:
+        for variable in self.node.saved:
+            name = cpp(variable.name)
+            without = variable.kind is SavedKind.RESULT and self.node.output_nr(variable) is None
+            function = "saved_without_history" if without else "saved"
+            node = self._node()
+            self.out.assign(f"Ref {name}", function, [node, quoted(variable.name), f"{node}->saved_{variable.name}"])
+            self.out.add(f"if (!{name}) return false;")
+        for gradient in self.node.gradients:
+            self._gradient(gradient)
+            if gradient.tree is None and len(gradient.edges) == len(self.node.edges):
+                return  # it always raises
+        for index, edge in enumerate(self.node.edges):
+            self.out.add(f"{self.parameters.use('results')}[{index}] = gradient({_name(edge)});")
+        self.out.add("return true;")
+
+    def _spell(self, variable: Variable) -> str:
+        if variable.kind is VariableKind.GRAD:
+            return self.parameters.use("grad")
+        return f"{cpp(variable.name)}.get()"
+
+    def _gradient(self, gradient: GradientPlan) -> None:
+        """Statements for one formula, which are not run where none of its edges is there."""
+        edges = [self.node.edges[index] for index in gradient.edges]
+        for line in commented(gradient.source, COLUMNS - 2):
+            self.out.add(line)
+        if gradient.tree is not None or len(self.node.edges) > len(edges):
+            for edge in edges:
+                self.out.add(f"Ref {_name(edge)};")
+        if len(self.node.edges) > len(edges):
+            self.out.test([self._has_edge(index) for index in gradient.edges], "||", " {")
+            with self.out.block():
+                self._formula(gradient, edges)
+        else:
+            self._formula(gradient, edges)
+
+    def _formula(self, gradient: GradientPlan, edges: Sequence[EdgePlan]) -> None:
+        tree = gradient.tree
+        if tree is None:
+            error = self.needs.name("runtime.graph.recording", "not_implemented_error")
+            values = [self._node(), error, quoted(gradient.names[0]), quoted(gradient.reason or "")]
+            self.out.add(returned(Call("raise_not_implemented", values)))
+            return
+        if any(isinstance(part, Intrinsic) and part.name in LEFT_TO_PYTHON for part in walk(tree)):
+            raise UnprintableError("asks for the elements of a list")
+        if _reads(tree, VariableKind.MASK):
+            asked = [f"boolean({self._has_edge(index)})" for index in gradient.edges]
+            self.out.assign("Ref mask", "make_tuple", asked)
+            self.out.add("if (!mask) return false;")
+        printer = CppPrinter(self.library, self.needs, self._spell, self.out, gradient.text)
+        if len(edges) == 1:
+            self._one(gradient, tree, edges[0], printer)
+        else:
+            together = printer.value(tree)
+            self.out.unless("!unpack_into", [together, *map(_name, edges)], "return false;")
+        if printer.is_placed:
+            self.out.lead_back()
+
+    def _one(self, gradient: GradientPlan, tree: TypedExpr, edge: EdgePlan, printer: CppPrinter) -> None:
+        """The formula of one edge, as a loop where it can be one."""
+        name = _name(edge)
+        formula = fuse(tree, self.library.operators, self.library.loops)
+        readers = None if formula is None or formula.gradient < 0 else self._later_readers(gradient)
+        # One kernel has its statement; as a loop it can reuse the memory of the gradient, and nothing else.
+        if formula is None or (len(formula.steps) == 1 and readers is None):
+            printer.assign(name, tree)
+            return
+        table = f"{self.node.class_name}_{edge.name}"
+        self.tables += _table(formula, table)
+        spent = "-1" if readers is None else self._spent(formula, readers)
+        given = [printer.value(tensor) for tensor in formula.tensors]
+        given += [printer.default(n) if isinstance(n, ParameterPlan) else printer.value(n) for n in formula.numbers]
+        self.out.assign(name, f"fused<{len(formula.tensors)}>", [table, spent, *given])
+        self.out.add(f"if (!{name}) {{")
+        with self.out.block():
+            self.out.add("if (PyErr_Occurred()) return false;")
+            printer.assign(name, tree)
+
+    def _later_readers(self, gradient: GradientPlan) -> set[int] | None:
+        """The edges with which a formula after this one reads the gradient; None if one does with any edges."""
+        gradients = self.node.gradients
+        later = gradients[gradients.index(gradient) + 1 :]
+        readers = [other for other in later if other.tree is not None and _reads(other.tree, VariableKind.GRAD)]
+        if any(len(other.edges) == len(self.node.edges) for other in readers):
+            return None
+        return {index for other in readers for index in other.edges}
+
+    def _spent(self, formula: FusedFormula, readers: Iterable[int]) -> str:
+        """The slot of the gradient, whose memory the loop may take, if none of these edges is there."""
+        asked = " || ".join(self._has_edge(index) for index in sorted(readers))
+        return f"{asked} ? -1 : {formula.gradient}" if asked else str(formula.gradient)
+
+
+def _name(edge: EdgePlan) -> str:
+    return f"{cpp(edge.name)}gradient"
+
+
+def _reads(tree: TypedExpr, kind: VariableKind) -> bool:
+    return any(isinstance(part, Variable) and part.kind is kind for part in walk(tree))
+
+
+def _table(formula: FusedFormula, name: str) -> list[str]:
+    lines = [f"constexpr Step {name}[] = {{"]
+    for step in formula.steps:
+        slots = ", ".join(map(str, (step.result, *step.operands)))
+        lines.append(f"    step<struct kernels::{step.kernel}>({slots}),")
+    return [*lines, "};"]
