@@ -2,58 +2,81 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from codegen.formula.typed import VariableKind, walk
+from codegen.formula.typed import Variable, VariableKind, walk
 from codegen.plan.kinds import SavedKind
 from codegen.plan.names import FunctionNames
 from codegen.plan.node import EdgePlan, GradientPlan, NodePlan
 from codegen.plan.operator import OperatorPlan
 from codegen.plan.saved import SavedVariable
-from codegen.targets.literals import literal, tuple_of
+from codegen.targets.python.document import (
+    STEP,
+    Assignment,
+    Brackets,
+    Joined,
+    any_of,
+    call,
+    choice,
+    comprehension,
+    display,
+    docstring,
+    laid_out,
+    tuple_of,
+)
+from codegen.targets.python.lines import Lines
 from codegen.targets.python.names import argument, local, slot
 from codegen.targets.python.text import PythonPrinter, plain
 
 
 @dataclass(frozen=True, slots=True)
 class NodeView:
-    """What the template of a Node class prints."""
+    """What the template of a Node class prints; all of it is broken into lines and, where it is a body, indented."""
 
     class_name: str
     operator: str
-    schema: str
-    function: str
+    docstring: str
     slots: str
     edges: str
     num_outputs: str
     apply_parameter: str
-    apply: tuple[str, ...]
-    release: tuple[str, ...]
-    properties: tuple[tuple[str, str], ...]  # name, body
-    record_parameters: str
-    record: tuple[str, ...]
+    apply: str
+    release: str
+    properties: str
+    record: str  # the head of the function
+    record_body: str
 
 
 def node_view(operator: OperatorPlan, node: NodePlan, function: str, printer: PythonPrinter) -> NodeView:
     """A Node class of an operator, which its callable `function` makes."""
-    parameters = operator.parameters
     attributes = [name for variable in node.saved for name in _attributes(variable)]
     edges = [_edge_slot(edge) for edge in node.edges]
+    targets = tuple_of([f"{_star(edge)}self.{_edge_slot(edge)}" for edge in node.edges])
+    apply, release, properties, record = Lines(2), Lines(2), Lines(1), Lines(1)
+    _write_apply(node, printer, apply)
+    _write_release(node, release)
+    _write_properties(node, properties)
+    _write_check(operator, node, record)
+    _write_record(node, record)
     return NodeView(
         node.class_name,
         node.operator,
-        str(node.schema),
-        function,
-        literal((*edges, *attributes)),
-        tuple_of([f"{'*' if edge.is_list else ''}self.{_edge_slot(edge)}" for edge in node.edges]),
+        docstring(str(node.schema), STEP),
+        laid_out(Joined("__slots__ = ", display((*edges, *attributes))), STEP),
+        laid_out(Joined("return ", targets), STEP * 2),
         "None" if node.dynamic else str(len(node.outputs)),
         "grad_0" if node.single else "grads",
-        tuple(_apply_lines(node, printer)),
-        tuple(_release_lines(node)),
-        tuple(_properties(node)),
-        plain(parameters),
-        (*_check_lines(operator, node), *_record_lines(node)),
+        apply.text,
+        release.text,
+        properties.text,
+        laid_out(Brackets(f"def record_{function}(", ["out", *plain(operator.parameters)], "):")),
+        record.text,
     )
+
+
+def _star(edge: EdgePlan) -> str:
+    return "*" if edge.is_list else ""
 
 
 def _attributes(variable: SavedVariable) -> list[str]:
@@ -65,18 +88,19 @@ def _attributes(variable: SavedVariable) -> list[str]:
     return [name]
 
 
-def _release_lines(node: NodePlan) -> list[str]:
+def _write_release(node: NodePlan, out: Lines) -> None:
     """Drop the Tensors that were saved; a Node that saved none stays usable, and other values stay readable."""
-    lines = []
-    for variable in node.saved:
-        if not variable.is_freed:
-            continue
-        attribute = f"self.{slot(variable.name)}"
-        if variable.kind is SavedKind.OPTIONAL or _condition(variable, node) is not None:
-            lines += [f"    if {attribute} is not None:", f"        del {attribute}"]
-        else:
-            lines.append(f"    del {attribute}")
-    return ["try:", *lines, "except AttributeError:", "    pass  # another thread was first"] if lines else []
+    freed = [variable for variable in node.saved if variable.is_freed]
+    if not freed:
+        return
+    with out.block("try:"):
+        for variable in freed:
+            attribute = f"self.{slot(variable.name)}"
+            optional = variable.kind is SavedKind.OPTIONAL or _condition(variable, node) is not None
+            with out.when([f"{attribute} is not None"] if optional else []):
+                out.add(f"del {attribute}")
+    with out.block("except AttributeError:"):
+        out.add("pass  # another thread was first")
 
 
 # -- recording
@@ -96,125 +120,117 @@ def _is_needed(edge: EdgePlan) -> str:
 
 def _condition(variable: SavedVariable, node: NodePlan) -> str | None:
     """When a saved variable is worth keeping: some gradient that reads it is asked for."""
-    return " or ".join(map(_is_needed, node.edges_needing(variable))) or None
+    tests = [_is_needed(edge) for edge in node.edges_needing(variable)]
+    return any_of(tests) if tests else None
 
 
-def _record_lines(node: NodePlan) -> list[str]:
+def _write_record(node: NodePlan, out: Lines) -> None:
     """Make the Node of the call whose result is `out` and whose arguments are locals under their own names."""
-    lines = [f"node = {node.class_name}()"]
+    out.add(f"node = {node.class_name}()")
     for edge in node.edges:
         name, given = _edge_name(edge), argument(edge.name)
         if edge.is_list:
-            tensors = f"[None if t is None else t if t._edge is LEAF else t._edge for t in {given} or ()]"
-            lines.append(f"{name} = {tensors}")
+            found = choice("None", "t is None", choice("t", "t._edge is LEAF", "t._edge"))
+            out.add(Joined(f"{name} = ", comprehension(found, "t", f"{given} or ()")))
             if any(_condition(variable, node) for variable in node.saved):
-                lines.append(f"{_is_needed(edge)} = any(edge is not None for edge in {name})")
-            lines.append(f"node.{_edge_slot(edge)} = tuple({name})")
+                out.add(f"{_is_needed(edge)} = any(edge is not None for edge in {name})")
+            out.add(f"node.{_edge_slot(edge)} = tuple({name})")
         else:
-            found = f"None if {given} is None else {given}._edge" if edge.is_optional else f"{given}._edge"
-            lines += [f"{name} = {found}", f"node.{_edge_slot(edge)} = {given} if {name} is LEAF else {name}"]
-    lines += ["node.sequence_nr = next_sequence_nr()", "node._extra = None"]
-    lines += _output_lines(node)
+            edge_of = choice("None", f"{given} is None", f"{given}._edge") if edge.is_optional else f"{given}._edge"
+            out.add(Joined(f"{name} = ", edge_of))
+            out.add(Joined(f"node.{_edge_slot(edge)} = ", choice(given, f"{name} is LEAF", name)))
+    out.add("node.sequence_nr = next_sequence_nr()", "node._extra = None")
+    _write_outputs(node, out)
     printer = PythonPrinter(FunctionNames(), in_method=False, result=lambda index: _result(node, index))
     for variable in node.saved:
-        lines += _save_lines(variable, node, printer)
-    return lines
+        _write_saved(variable, node, printer, out)
 
 
 def _result(node: NodePlan, index: int) -> str:
     return "out" if len(node.schema.returns) == 1 else f"out[{index}]"
 
 
-def _check_lines(operator: OperatorPlan, node: NodePlan) -> list[str]:
+def _write_check(operator: OperatorPlan, node: NodePlan, out: Lines) -> None:
     """Nothing is recorded where the result has a dtype without derivatives."""
-    if not node.single or not operator.may_lack_gradient(node):
-        return []
-    return [f'if {_result(node, node.outputs[0])}._array.dtype.kind not in "fcV":', "    return"]
+    if node.single and operator.may_lack_gradient(node):
+        with out.when([f'{_result(node, node.outputs[0])}._array.dtype.kind not in "fcV"']):
+            out.add("return")
 
 
-def _output_lines(node: NodePlan) -> list[str]:
+def _write_outputs(node: NodePlan, out: Lines) -> None:
     if node.dynamic:
-        return [
+        out.add(
             "arrays = [tensor._array for tensor in out]",
             "node.shape = tuple([array.shape for array in arrays])",
             "node.dtype = tuple([array.dtype for array in arrays])",
             "set_edges(out, node)",
-        ]
+        )
+        return
+    results = [_result(node, index) for index in node.outputs]
     if node.single:
-        result = _result(node, node.outputs[0])
-        lines = [f"array = {result}._array"]
-        return [*lines, "node.shape = array.shape", "node.dtype = array.dtype", f"{result}._edge = node"]
-    if node.schema.masks_outputs:
-        outputs = tuple_of([f"out[{index}]" for index in node.outputs])
-        return [f"outputs = {outputs}", "node.shape, node.dtype = shapes_of(outputs)", "set_edges(outputs, node)"]
-    arrays = [f"out[{index}]._array" for index in node.outputs]
-    return [
-        f"node.shape = {tuple_of([f'{array}.shape' for array in arrays])}",
-        f"node.dtype = {tuple_of([f'{array}.dtype' for array in arrays])}",
-        f"set_edges({tuple_of([f'out[{index}]' for index in node.outputs])}, node)",
-    ]
+        out.add(f"array = {results[0]}._array", "node.shape = array.shape", "node.dtype = array.dtype")
+        out.add(f"{results[0]}._edge = node")
+    elif node.schema.masks_outputs:
+        out.add(Joined("outputs = ", tuple_of(results)))
+        out.add("node.shape, node.dtype = shapes_of(outputs)", "set_edges(outputs, node)")
+    else:
+        for attribute in ("shape", "dtype"):
+            out.add(Joined(f"node.{attribute} = ", tuple_of([f"{result}._array.{attribute}" for result in results])))
+        out.add(call("set_edges", (tuple_of(results), "node")))
 
 
-def _save_lines(variable: SavedVariable, node: NodePlan, printer: PythonPrinter) -> list[str]:
-    name = slot(variable.name)
+def _write_saved(variable: SavedVariable, node: NodePlan, printer: PythonPrinter, out: Lines) -> None:
+    kept = f"node.{slot(variable.name)}"
     if variable.kind is SavedKind.RESULT:
         result = _result(node, variable.result_index)
         # The result is kept without its history, which would be a cycle; the version list is shared with it.
-        return [
-            f"node.{name} = {result}._array",
-            f"node.{name}_version = {result}._writes = {result}._writes or [0]",
-            f"node.{name}_at = node.{name}_version[0]",
-        ]
+        out.add(
+            f"{kept} = {result}._array",
+            f"{kept}_version = {result}._writes = {result}._writes or [0]",
+            f"{kept}_at = {kept}_version[0]",
+        )
+        return
     value = printer.bare(variable.expr)
     if variable.kind is SavedKind.VALUE:
-        return [f"node.{name} = {value}"]
+        out.add(Joined(f"{kept} = ", value))
+        return
     condition = _condition(variable, node)
+    saved = f"tuple({value})" if variable.kind is SavedKind.LIST else value
+    out.add(Joined(f"{kept} = ", saved if condition is None else choice(saved, condition, "None")))
     if variable.kind is SavedKind.LIST:
-        kept = f"tuple({value})" if condition is None else f"tuple({value}) if {condition} else None"
-        return [f"node.{name} = {kept}", f"node.{name}_version = versions_of({value})"]
-    kept = value if condition is None else f"{value} if {condition} else None"
-    version = (
-        f"{value}._writes" if variable.kind is SavedKind.TENSOR else f"None if {value} is None else {value}._writes"
-    )
-    return [
-        f"node.{name} = {kept}",
-        f"version = {version}",
-        f"node.{name}_version = 0 if version is None else version[0]",
-    ]
+        out.add(f"{kept}_version = versions_of({value})")
+        return
+    writes = f"{value}._writes"
+    optional = variable.kind is SavedKind.OPTIONAL
+    out.add(Joined("version = ", choice("None", f"{value} is None", writes) if optional else writes))
+    out.add(f"{kept}_version = 0 if version is None else version[0]")
 
 
 # -- backward
 
 
-def _apply_lines(node: NodePlan, printer: PythonPrinter) -> list[str]:
-    lines = _edge_lines(node)
+def _write_apply(node: NodePlan, printer: PythonPrinter, out: Lines) -> None:
+    if len(node.edges) > 1:  # which gradients of lists are asked for; with a single edge it is that one
+        for edge in node.edges:
+            if edge.is_list:
+                out.add(f"{_is_wanted(edge)} = any(edge is not None for edge in self.{_edge_slot(edge)})")
     if node.saved:
-        lines.append("try:")
+        with out.block("try:"):
+            for variable in node.saved:
+                out.add(f"{local(variable.name)} = self.{slot(variable.name)}")
+        with out.block("except AttributeError:"):
+            out.add("raise freed_error(self) from None")
         for variable in node.saved:
-            lines += [f"    {local(variable.name)} = self.{slot(variable.name)}"]
-        lines += ["except AttributeError:", "    raise freed_error(self) from None"]
-        for variable in node.saved:
-            lines += _unpack_lines(variable, node)
+            _write_unpacked(variable, node, out)
     if not node.single and not node.dynamic:
-        lines.append(
-            f"{', '.join(f'grad_{i}' for i in range(len(node.outputs)))}{',' if len(node.outputs) == 1 else ''} = grads"
-        )
+        out.add(Assignment([f"grad_{index}" for index in range(len(node.outputs))], "grads"))
     for gradient in node.gradients:
-        lines += _gradient_lines(gradient, node, printer)
-    results = [f"*{_grad_name(edge)}" if edge.is_list else _grad_name(edge) for edge in node.edges]
-    return [*lines, f"return {tuple_of(results)}"]
+        _write_gradient(gradient, node, printer, out)
+    out.add(Joined("return ", tuple_of([f"{_star(edge)}{_grad_name(edge)}" for edge in node.edges])))
 
 
 def _grad_name(edge: EdgePlan) -> str:
     return f"{argument(edge.name)}_gradient"
-
-
-def _edge_lines(node: NodePlan) -> list[str]:
-    """Which gradients of lists are asked for; with a single edge it is that one."""
-    if len(node.edges) == 1:
-        return []
-    lists = [edge for edge in node.edges if edge.is_list]
-    return [f"{_is_wanted(edge)} = any(edge is not None for edge in self.{_edge_slot(edge)})" for edge in lists]
 
 
 def _is_wanted(edge: EdgePlan) -> str:
@@ -222,80 +238,83 @@ def _is_wanted(edge: EdgePlan) -> str:
     return _is_needed(edge) if edge.is_list else f"self.{_edge_slot(edge)} is not None"
 
 
-def _unpack_lines(variable: SavedVariable, node: NodePlan) -> list[str]:
-    name, attribute = local(variable.name), f"self.{slot(variable.name)}"
+def _write_unpacked(variable: SavedVariable, node: NodePlan, out: Lines) -> None:
+    name, attribute, shown = local(variable.name), f"self.{slot(variable.name)}", display(variable.name)
+    version = f"{attribute}_version"
     if variable.kind in (SavedKind.TENSOR, SavedKind.OPTIONAL):
-        version = f"{name}._writes is not None and {name}._writes[0] != {attribute}_version"
-        modified = f"raise modified_error(self, {literal(variable.name)}, {name}, {attribute}_version)"
+        given = f"{name} is not None"
+        modified = (f"{name}._writes is not None", f"{name}._writes[0] != {version}")
+        error = Joined("raise ", call("modified_error", ("self", shown, name, version)))
         edge = next((f"self.{_edge_slot(e)}" for e in node.edges if e.name == variable.name), None)
         if edge is None:
-            return [f"if {name} is not None and {version}:", f"    {modified}"]
-        return [
-            f"if {name} is not None:",
-            f"    if {version}:",
-            f"        {modified}",
-            f"    if {name}._edge is None and {edge} is not None:",
-            f"        check_attached(self, {edge})",
-        ]
-    if variable.kind is SavedKind.LIST:
-        return [f"check_versions(self, {literal(variable.name)}, {name}, {attribute}_version)"]
-    if variable.kind is SavedKind.RESULT:
-        values = [name, f"{attribute}_version", f"{attribute}_at", str(node.output_nr(variable))]
-        return [f"{name} = unpack_result(self, {literal(variable.name)}, {', '.join(values)})"]
-    return []
+            with out.when([given, *modified]):
+                out.add(error)
+            return
+        with out.when([given]):
+            with out.when(modified):
+                out.add(error)
+            with out.when([f"{name}._edge is None", f"{edge} is not None"]):
+                out.add(f"check_attached(self, {edge})")
+    elif variable.kind is SavedKind.LIST:
+        out.add(call("check_versions", ("self", shown, name, version)))
+    elif variable.kind is SavedKind.RESULT:
+        values = ("self", shown, name, version, f"{attribute}_at", str(node.output_nr(variable)))
+        out.add(Joined(f"{name} = ", call("unpack_result", values)))
 
 
-def _gradient_lines(gradient: GradientPlan, node: NodePlan, printer: PythonPrinter) -> list[str]:
+def _write_gradient(gradient: GradientPlan, node: NodePlan, printer: PythonPrinter, out: Lines) -> None:
     edges = [node.edges[index] for index in gradient.edges]
     names = [_grad_name(edge) for edge in edges]
-    absent = ["()" if edge.is_list else "None" for edge in edges]
     conditions = []
     if len(node.edges) > len(edges):
-        conditions.append(" or ".join(map(_is_wanted, edges)))
+        conditions.append(any_of([_is_wanted(edge) for edge in edges]))
     if gradient.reads and not node.single and not node.dynamic:
-        conditions.append(" or ".join(f"grad_{index} is not None" for index in gradient.reads))
-    body = []
+        conditions.append(any_of([f"grad_{index} is not None" for index in gradient.reads]))
+    out.comment(gradient.source)
+    with out.when(conditions):
+        _write_formula(gradient, edges, names, printer, out)
+    if conditions:
+        absent = ["()" if edge.is_list else "None" for edge in edges]
+        with out.block("else:"):
+            if len(set(absent)) == 1 and len(absent) <= 3:
+                out.add(" = ".join((*names, absent[0])))
+            else:
+                out.add(Assignment(names, ", ".join(absent)))
+
+
+def _write_formula(
+    gradient: GradientPlan, edges: Sequence[EdgePlan], names: Sequence[str], printer: PythonPrinter, out: Lines
+) -> None:
     if gradient.tree is None:
-        body.append(f"raise not_implemented_error(self, {literal(gradient.names[0])}, {literal(gradient.reason)})")
-    else:
-        body += [
-            f"defined_{index} = zeros_for(self, {index}) if grad_{index} is None else grad_{index}"
-            for index in gradient.materialize
-        ]
-        uses = {part.kind for part in walk(gradient.tree) if hasattr(part, "kind")}
-        if VariableKind.MASK in uses:
-            body.append(f"mask = {tuple_of([_is_wanted(edge) if len(edges) > 1 else 'True' for edge in edges])}")
-        body.append(f"{', '.join(names)} = {printer.bare(gradient.tree)}")
-    comment = [f"# {gradient.source}"]
-    if not conditions:
-        return comment + body
-    if len(conditions) > 1:
-        conditions = [f"({condition})" if " or " in condition else condition for condition in conditions]
-    test = " and ".join(conditions)
-    same = len(set(absent)) == 1 and len(absent) <= 3
-    otherwise = " = ".join((*names, absent[0])) if same else f"{', '.join(names)} = {', '.join(absent)}"
-    return [*comment, f"if {test}:", *(f"    {line}" for line in body), "else:", f"    {otherwise}"]
+        error = call("not_implemented_error", ("self", display(gradient.names[0]), display(gradient.reason)))
+        out.add(Joined("raise ", error))
+        return
+    for index in gradient.materialize:
+        out.add(f"defined_{index} = zeros_for(self, {index}) if grad_{index} is None else grad_{index}")
+    uses = {part.kind for part in walk(gradient.tree) if isinstance(part, Variable)}
+    if VariableKind.MASK in uses:
+        out.add(Joined("mask = ", tuple_of([_is_wanted(edge) if len(edges) > 1 else "True" for edge in edges])))
+    out.add(Assignment(names, printer.bare(gradient.tree)))
 
 
-def _properties(node: NodePlan) -> list[tuple[str, str]]:
+_PROPERTIES = {
+    SavedKind.TENSOR: "saved_tensor",
+    SavedKind.OPTIONAL: "saved_tensor",
+    SavedKind.LIST: "saved_list",
+    SavedKind.RESULT: "saved_result",
+    SavedKind.VALUE: "saved_value",
+}
+
+
+def _write_properties(node: NodePlan, out: Lines) -> None:
     """`_saved_self` and the like: what PyTorch shows of a Node."""
-    found = []
     for variable in node.saved:
         if variable.is_hidden:
             continue
-        maker = {
-            SavedKind.TENSOR: "saved_tensor",
-            SavedKind.OPTIONAL: "saved_tensor",
-            SavedKind.LIST: "saved_list",
-            SavedKind.RESULT: "saved_result",
-            SavedKind.VALUE: "saved_value",
-        }
         kept = slot(variable.name)
-        parts = [literal(variable.name)]
+        parts = [display(variable.name)]
         if variable.kind is SavedKind.RESULT:
             parts.append(str(node.output_nr(variable)))
         if kept != f"_{variable.name}":
-            parts.append(literal(kept))
-        text = f"{maker[variable.kind]}({', '.join(parts)})"
-        found.append((f"_saved_{variable.name}", text))
-    return found
+            parts.append(display(kept))
+        out.add(Joined(f"_saved_{variable.name} = ", call(_PROPERTIES[variable.kind], parts)))

@@ -7,10 +7,21 @@ from dataclasses import dataclass
 from codegen.formula.typed import TENSOR
 from codegen.plan.names import packet as packet_name
 from codegen.plan.operator import OperatorPlan
-from codegen.plan.packet import ALIASED, Candidate, PacketForm, PacketPlan
+from codegen.plan.packet import ALIASED, PacketForm, PacketPlan
 from codegen.plan.signs import SignKind, SignPlan
 from codegen.schema.names import python
-from codegen.targets.literals import literal
+from codegen.targets.python.document import (
+    STEP,
+    Brackets,
+    Joined,
+    any_of,
+    call,
+    dictionary,
+    display,
+    entry,
+    laid_out,
+    tuple_of,
+)
 from codegen.targets.python.lines import Lines
 from codegen.targets.python.names import argument
 from codegen.targets.python.straight import write_straight
@@ -19,19 +30,21 @@ from codegen.targets.python.text import forwarded, signature
 
 @dataclass(frozen=True, slots=True)
 class PacketView:
-    """What the template of a packet prints.
+    """What the template of a packet prints, broken into lines.
 
-    `lines` make the packet's callable; where they are empty the first overload serves itself.  `overloads` pairs
-    attribute names with functions.  `method` is what the Tensor method of this name calls.
+    `head` and `body` make the packet's callable; where there is none the first overload serves itself, which `callable`
+    names in both cases.  `method` is what the Tensor method of this name calls.
     """
 
     base: str
     identifier: str
-    parameters: str
-    lines: tuple[str, ...]
+    head: str
+    body: str
+    callable: str
     method: str
-    candidates: tuple[Candidate, ...]
-    overloads: tuple[tuple[str, str], ...]
+    candidates: str  # the assignment of the overloads and their functions
+    overloads: str  # the names of attributes, and functions
+    entry: str  # of the table of all packets
     factory: bool
     is_function: bool
     python_module: str | None
@@ -39,11 +52,11 @@ class PacketView:
 
 @dataclass(frozen=True, slots=True)
 class SignView:
-    """What the template of a sign prints: `lines` are the body; none where `function` in `operators` is the sign."""
+    """What the template of a sign prints: `body` is empty where `function` in `operators` is the sign."""
 
     dunder: str
     parameters: str
-    lines: tuple[str, ...]
+    body: str
     function: str | None
 
 
@@ -51,26 +64,30 @@ def packet_view(packet: PacketPlan) -> PacketView:
     """The callable of a packet, and what stands beside it."""
     out = Lines()
     parameters = _write(packet, out)
-    name = packet_name(packet.base)
+    name, first = packet_name(packet.base), f"operators.{packet.candidates[0].function}"
+    candidates = [tuple_of((f"operators.{c.operator}_op", f"operators.{c.function}")) for c in packet.candidates]
+    overloads = dictionary((display(name), f"operators.{function}") for name, function in packet.overloads)
     return PacketView(
         packet.base,
         name,
-        parameters,
-        tuple(out.lines),
-        f"operators.{packet.candidates[0].function}" if packet.is_direct_method else f"packets.{name}",
-        packet.candidates,
-        packet.overloads,
+        laid_out(Brackets(f"def {name}(", parameters, "):")),
+        out.text,
+        name if out.lines else first,
+        first if packet.is_direct_method else f"packets.{name}",
+        laid_out(Joined(f"{packet.base}_overloads = ", tuple_of(candidates))),
+        laid_out(overloads, STEP, ","),
+        laid_out(entry(display(packet.base), name), STEP, ","),
         packet.takes_requires_grad,
         packet.is_function,
         packet.python_module,
     )
 
 
-def _write(packet: PacketPlan, out: Lines) -> str:
+def _write(packet: PacketPlan, out: Lines) -> list[str]:
     """The body of a packet's callable; gives its parameters."""
     match packet.form:
         case PacketForm.ALONE:
-            return ""
+            return []
         case PacketForm.RESPELLED:
             return _write_respelled(packet, out)
         case PacketForm.OLD_ORDERS:
@@ -80,33 +97,38 @@ def _write(packet: PacketPlan, out: Lines) -> str:
         case PacketForm.SPREAD:
             return _write_spread(packet, out)
     _write_choice(packet, out)
-    return "*args, **kwargs"
+    return ["*args", "**kwargs"]
 
 
 def _write_choice(packet: PacketPlan, out: Lines) -> None:
-    out.add(f"return choose({literal(packet.base)}, {packet.base}_overloads, args, kwargs)")
+    out.add(_chosen(packet.base, "args", "kwargs"))
 
 
-def _write_respelled(packet: PacketPlan, out: Lines) -> str:
+def _chosen(base: str, *given: str) -> str:
+    return Joined("return ", call("choose", (display(base), f"{base}_overloads", *given)))
+
+
+def _write_respelled(packet: PacketPlan, out: Lines) -> list[str]:
     base, parameters = packet.base, packet.candidates[0].parameters
     absent = frozenset(p.name for p in parameters if p.name in ALIASED and p.default != "None")
-    known = ", ".join(f"{literal(p.name)}: {argument(p.name)}" for p in parameters)
+    known = dictionary((display(p.name), argument(p.name)) for p in parameters)
     with out.when(["kwargs"]):
-        out.add(f"return choose({literal(base)}, {base}_overloads, (), given({literal(base)}, {{{known}}}, kwargs))")
-    out.add(f"return operators.{packet.candidates[0].function}({forwarded(parameters, absent)})")
-    return f"{signature(parameters, required=False, absent=absent)}, **kwargs"
+        out.add(_chosen(base, "()", call("given", (display(base), known, "kwargs"))))
+    out.add(Joined("return ", call(f"operators.{packet.candidates[0].function}", forwarded(parameters, absent))))
+    return [*signature(parameters, required=False, absent=absent), "**kwargs"]
 
 
 def _write_own_order(packet: PacketPlan, out: Lines) -> None:
     """The order of the schema; the others are left to `choose`."""
     parameters = packet.candidates[0].parameters
     positional = sum(not parameter.keyword_only for parameter in parameters)
-    keywords = [literal(p.name) for p in parameters if p.keyword_only and python(p.name) == p.name]
-    with out.when([f"len(args) == {positional}", f"(not kwargs or kwargs.keys() <= {{{', '.join(keywords)}}})"]):
+    keywords = [display(p.name) for p in parameters if p.keyword_only and python(p.name) == p.name]
+    known = Joined("kwargs.keys() <= ", Brackets("{", keywords, "}"))
+    with out.when([f"len(args) == {positional}", any_of(["not kwargs", known])]):
         out.add(f"return operators.{packet.candidates[0].function}(*args, **kwargs)")
 
 
-def _write_spread(packet: PacketPlan, out: Lines) -> str:
+def _write_spread(packet: PacketPlan, out: Lines) -> list[str]:
     function, first = packet.candidates[0].function, argument(packet.candidates[0].parameters[0].name)
     head = f"{first}, " if packet.spread_at else ""
     with out.when(["args and not kwargs"]):
@@ -119,7 +141,7 @@ def _write_spread(packet: PacketPlan, out: Lines) -> str:
         with out.when([f"{first} is not None"]):
             out.add(f"args = ({first}, *args)")
     _write_choice(packet, out)
-    return f"{first}=None, *args, **kwargs" if packet.spread_at else "*args, **kwargs"
+    return [*([f"{first}=None"] if packet.spread_at else []), "*args", "**kwargs"]
 
 
 def _write_types(packet: PacketPlan, out: Lines) -> None:
@@ -145,24 +167,23 @@ def _write_operands(kind: str, values: str, tensor: str | None, number: str | No
 def sign_view(sign: SignPlan) -> SignView:
     """The function of a sign, where it does not take a fast path itself."""
     out = Lines()
-    base = literal(sign.packet.base)
+    base = display(sign.packet.base)
     match sign.kind:
         case SignKind.UNARY:
             out.add(f"return packets.{packet_name(sign.packet.base)}(self)")
         case SignKind.INVERTED:
             out.add(f"return inverted({base}, self)")
         case SignKind.SWAPPED:
-            out.add(f"return swapped({', '.join([base, 'self', 'other', *_swapping(sign)])})")
+            out.add(Joined("return ", call("swapped", [base, "self", "other", *_swapping(sign)])))
         case SignKind.BINARY | SignKind.INPLACE:
             _write_operands("type(other)", "self, other", sign.tensor, sign.number, out)
             out.add(_foreign(sign))
-    return SignView(sign.dunder, "self" if sign.has_one_operand else "self, other", tuple(out.lines), sign.function)
+    return SignView(sign.dunder, "self" if sign.has_one_operand else "self, other", out.text, sign.function)
 
 
-def sign_lines(operator: OperatorPlan, sign: SignPlan) -> list[str]:
+def write_sign(operator: OperatorPlan, sign: SignPlan, out: Lines) -> None:
     """The function of a sign that takes the fast path of an operator, for which it needs no call."""
     assert sign.straight is not None
-    out = Lines()
     general = f"return {operator.function}_op(self, other)"
     write_straight(operator, sign.straight, general, out)
     out.add("kind = type(other)")
@@ -172,15 +193,14 @@ def sign_lines(operator: OperatorPlan, sign: SignPlan) -> list[str]:
         with out.when(["kind in numbers"]):
             out.add(f"return {sign.number}(self, other)")
     out.add(_foreign(sign))
-    return out.lines
 
 
 def _foreign(sign: SignPlan) -> str:
     """What takes an operand that is neither a plain Tensor nor a number."""
     function = "foreign_equality" if sign.is_equality else "foreign_operand"
-    return f"return {function}({literal(sign.packet.base)}, self, other)"
+    return f"return {function}({display(sign.packet.base)}, self, other)"
 
 
 def _swapping(sign: SignPlan) -> list[str]:
-    inverse = [] if sign.inverse is None else [f"inverse={literal(sign.inverse.base)}"]
+    inverse = [] if sign.inverse is None else [f"inverse={display(sign.inverse.base)}"]
     return [*inverse, *([] if sign.takes_numbers else ["takes_numbers=False"])]

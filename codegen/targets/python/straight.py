@@ -20,7 +20,20 @@ from codegen.plan.steps import (
     StraightPlan,
     TracedPlan,
 )
-from codegen.targets.literals import default_text, literal, tuple_of
+from codegen.targets.literals import default_text, literal
+from codegen.targets.python.document import (
+    Brackets,
+    Joined,
+    all_of,
+    any_of,
+    bracketed,
+    call,
+    choice,
+    comprehension,
+    display,
+    generator,
+    tuple_of,
+)
 from codegen.targets.python.lines import Lines
 from codegen.targets.python.names import argument
 from codegen.targets.python.text import forwarded
@@ -93,29 +106,33 @@ def write_traced(operator: OperatorPlan, traced: TracedPlan, general: str, out: 
             test = _CONVERSIONS[ConversionKind.INTS if given.asked is Asked.INTS else ConversionKind.OPTIONAL_INTS]
             with out.when([(test or "").format(name)]):
                 out.add(f"{name} = int_tuple({name}, {given.size})")
-        tests.append(_NO_INTS[given.asked].format(name))
+        tests.append(all_of([test.format(name) for test in _NO_INTS[given.asked]]))
     if tests:
-        with out.when([" or ".join(f"({test})" if " and " in test and len(tests) > 1 else test for test in tests)]):
+        with out.when([any_of(tests)]):
             out.add(general)
     values = tuple_of([argument(parameter.name) for parameter in operator.parameters])
     if traced.checks_dtypes:
         usual = [_usual(guard) for guard in traced.usual]
-        with out.when([f"not ({' and '.join(usual)})"] if usual else []):
-            out.add(f"{operator.function}_op.check_dtypes({values})")
-    call = f"{operator.function}_op.composite({forwarded(operator.parameters)})"
+        with out.when([_not(all_of(usual))] if usual else []):
+            out.add(call(f"{operator.function}_op.check_dtypes", (values,)))
+    result = call(f"{operator.function}_op.composite", forwarded(operator.parameters))
     if len(operator.schema.returns) > 1:
-        call = f"{operator.function}_op.counted({call})"
+        result = call(f"{operator.function}_op.counted", (result,))
     with out.block("try:"):
-        out.add(f"return {f'tuple({call})' if operator.returns_list else call}")
+        out.add(Joined("return ", call("tuple", (result,)) if operator.returns_list else result))
     with out.block("except Exception as error:"):
-        out.add(f"raise {operator.function}_op.explained(error, {values})")
+        out.add(Joined("raise ", call(f"{operator.function}_op.explained", ("error", values))))
 
 
-_NO_INTS: Mapping[Asked, str] = {
-    Asked.INTEGER: "type({0}) is not int",
-    Asked.OPTIONAL_INTEGER: "{0} is not None and type({0}) is not int",
-    Asked.INTS: "type({0}) is not tuple",
-    Asked.OPTIONAL_INTS: "{0} is not None and type({0}) is not tuple",
+def _not(test: str) -> str:
+    return Joined("not ", bracketed(test))
+
+
+_NO_INTS: Mapping[Asked, Sequence[str]] = {
+    Asked.INTEGER: ("type({0}) is not int",),
+    Asked.OPTIONAL_INTEGER: ("{0} is not None", "type({0}) is not int"),
+    Asked.INTS: ("type({0}) is not tuple",),
+    Asked.OPTIONAL_INTS: ("{0} is not None", "type({0}) is not tuple"),
 }
 
 
@@ -123,7 +140,7 @@ def _usual(guard: Guard) -> str:
     name = argument(guard.arguments[0])
     if guard.kind in _GUARDS:
         return _GUARDS[guard.kind].format(name)
-    return f"({' or '.join(test.format(f'{name}._array.dtype') for test in _DTYPES[guard.kind])})"
+    return any_of([test.format(f"{name}._array.dtype") for test in _DTYPES[guard.kind]])
 
 
 class _DtypeTests:
@@ -136,11 +153,7 @@ class _DtypeTests:
         for guard in guards:
             self._alternatives(guard)
         self.counting = False
-        tests = [self._alternatives(guard) for guard in guards]
-        self.tests = [
-            f"({' or '.join(alternatives)})" if len(alternatives) > 1 and len(tests) > 1 else " or ".join(alternatives)
-            for alternatives in tests
-        ]
+        self.tests = [any_of(self._alternatives(guard)) for guard in guards]
 
     def _alternatives(self, guard: Guard) -> list[str]:
         first, other = guard.arguments[0], argument(guard.arguments[-1])
@@ -195,15 +208,16 @@ class _Writer:
             self.out.add(f"{name} = int_tuple({name}, {conversion.size})")
 
     def _call(self) -> None:
-        kernel, values = self.straight.kernel, []
+        kernel = self.straight.kernel
+        values: list[str] = []
         for given in kernel.arguments:
             name = argument(given.name)
             if given.asked is Asked.OPTIONAL_DTYPE and kernel.dtype is not None:
-                values.append(f"({name} or {_default_dtype(kernel.dtype)}).numpy")
+                values.append(Joined(bracketed(any_of([name, _default_dtype(kernel.dtype)])), ".numpy"))
             else:
                 values.append(_PASSED.get(given.asked, "{0}").format(name))
         with self.out.block("try:"):
-            self.out.add(f"result = {self.operator.function}_kernel({', '.join(values)})")
+            self.out.add(Joined("result = ", call(f"{self.operator.function}_kernel", values)))
         with self.out.block("except Exception:"):
             self.out.add(self.decline)
 
@@ -214,9 +228,8 @@ class _Writer:
         out, results = self.out, self.straight.results
         several = "isinstance(result, (tuple, list))"
         if results.is_sequence:
-            with out.when(
-                [f"not {several}" + ("" if results.count is None else f" or len(result) != {results.count}")]
-            ):
+            counted = [] if results.count is None else [f"len(result) != {results.count}"]
+            with out.when([any_of([f"not {several}", *counted])]):
                 out.add(self.decline)
         base = argument(results.base) if results.base is not None else None
         match results.kind:
@@ -231,11 +244,15 @@ class _Writer:
             case ResultKind.VIEW:
                 out.add(f"out = view_of(result, {base})")
             case ResultKind.VIEWS:
-                out.add(f'out = tuple([view_of(array, {base}, "multi") for array in result])')
+                self._collect(f'view_of(array, {base}, "multi")')
             case ResultKind.LIST:
-                out.add(f"out = tuple([{self._wrapped(results.layout)} for array in result])")
+                self._collect(self._wrapped(results.layout))
             case ResultKind.SEVERAL:
-                out.add(f"out = {self.operator.function}_op.results([{', '.join(self._several())}])")
+                results_of = f"{self.operator.function}_op.results"
+                out.add(Joined("out = ", call(results_of, (Brackets("[", self._several(), "]"),))))
+
+    def _collect(self, element: str) -> None:
+        self.out.add(Joined("out = ", call("tuple", (comprehension(element, "array", "result"),))))
 
     def _several(self) -> list[str]:
         """The elements of the list of results."""
@@ -245,11 +262,12 @@ class _Writer:
             first = len(layout.results)
             assert layout.results == tuple(range(first))
             rest = self._wrapped(LayoutPlan("contiguous", (), ()))
-            return [f"*[{own} for array in result[:{first}]]", f"*[{rest} for array in result[{first}:]]"]
-        return [f"{f'None if array is None else {own}' if results.masked else own} for array in result"]
+            parts = [(own, f"result[:{first}]"), (rest, f"result[{first}:]")]
+            return [Joined("*", comprehension(element, "array", source)) for element, source in parts]
+        return [generator(choice("None", "array is None", own) if results.masked else own, "array", "result")]
 
     def _wrapped(self, layout: LayoutPlan | None) -> str:
-        return f"wrap({self._laid_out(layout, 'asarray(array)')})"
+        return call("wrap", (self._laid_out(layout, "asarray(array)"),))
 
     def _lay_out(self, layout: LayoutPlan | None) -> None:
         """The layout of `result`. In the common case everything is contiguous, and only that is asked for."""
@@ -261,9 +279,9 @@ class _Writer:
             tests = ["not result.flags.c_contiguous"]
         elif layout.kind == "iterated" and all(name in tensors for name in layout.arguments):
             contiguous = [f"{argument(name)}_array.flags.c_contiguous" for name in layout.arguments]
-            tests = [f"not ({' and '.join(contiguous)})" if len(contiguous) > 1 else f"not {contiguous[0]}"]
+            tests = [_not(all_of(contiguous)) if len(contiguous) > 1 else f"not {contiguous[0]}"]
         with self.out.when(tests):
-            self.out.add(f"result = {self._laid_out(layout, 'result')}")
+            self.out.add(Joined("result = ", self._laid_out(layout, "result")))
 
     def _laid_out(self, layout: LayoutPlan | None, array: str) -> str:
         """An array as it is to lie in memory."""
@@ -273,7 +291,7 @@ class _Writer:
         for name in layout.arguments:
             asked = self.straight.asked(name)
             operands.append(f"{'*' if asked in LISTS else ''}{_PASSED[asked].format(argument(name))}")
-        return f"layouts.{layout.kind}({', '.join([array, *operands])})"
+        return call(f"layouts.{layout.kind}", [array, *operands])
 
     # -- history
 
@@ -282,13 +300,13 @@ class _Writer:
         if history is None:
             return
         watched = [_WATCHED[self.straight.asked(name)].format(argument(name)) for name in history.watched]
-        asked = " or ".join(watched)
+        asked = any_of(watched)
         match history.kind:
             case HistoryKind.NODE:
-                with self.out.when([f"({asked})" if len(watched) > 1 else asked, "grad_mode.enabled"]):
+                with self.out.when([asked, "grad_mode.enabled"]):
                     given, parameters = {given.name for given in self.straight.arguments}, self.operator.parameters
                     values = [argument(p.name) if p.name in given else default_text(p) for p in parameters]
-                    self.out.add(f"nodes.record_{function}({', '.join(['out', *values])})")
+                    self.out.add(call(f"nodes.record_{function}", ["out", *values]))
             case HistoryKind.UNDIFFERENTIABLE:
                 with self.out.when([asked]):
                     self.out.add(f"{function}_op.undifferentiable(out)")
@@ -298,5 +316,5 @@ def _default_dtype(factory: FactoryDtype) -> str:
     """The dtype of a factory that is not told one."""
     if factory.kind is not None:
         numbers = tuple_of([argument(name) for name in factory.numbers])
-        return f"dtypes.promoted_dtype({literal(factory.kind)}, {numbers})"
+        return call("dtypes.promoted_dtype", (display(factory.kind), numbers))
     return "dtypes.get_default_dtype()" if factory.default is None else f"dtypes.{factory.default}"

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from jinja2 import Environment
 
@@ -14,7 +15,7 @@ from codegen.plan.plan import Plan
 from codegen.schema.names import python
 from codegen.schema.types import FunctionSchema, ListType, OptionalType, Type
 from codegen.targets.literals import default_text
-from codegen.targets.python.folding import folded
+from codegen.targets.python.document import STEP, Brackets, Joined, display, laid_out
 
 _TYPES = {
     "Tensor": "Tensor",
@@ -31,33 +32,25 @@ _TYPES = {
 }
 
 
+Signature: TypeAlias = "tuple[tuple[str, ...], str]"  # parameters, what it returns
+
+
 @dataclass(frozen=True, slots=True)
 class FunctionStub:
-    """One signature of a packet or method; `overload` says that there are several."""
+    """One signature of a packet or method, in lines; `overload` says that there are several."""
 
-    name: str
-    parameters: str
-    returns: str
+    text: str
     overload: bool
-
-
-@dataclass(frozen=True, slots=True)
-class SignStub:
-    """A Python sign."""
-
-    name: str
-    parameters: str
-    ignore: str
 
 
 def emit(plan: Plan, env: Environment) -> Iterator[tuple[str, str]]:
     """packets.pyi and _methods.pyi."""
-    functions = _function_stubs(plan)
-    names = sorted({function.name for function in functions})
-    packets = env.get_template("packets.pyi.j2").render(functions=functions, names=names)
-    yield "packets.pyi", folded(packets)
-    methods = env.get_template("methods.pyi.j2").render(methods=_method_stubs(plan), signs=_sign_stubs(plan))
-    yield "_methods.pyi", folded(methods)
+    functions = _grouped_functions(plan)
+    names = laid_out(Joined("__all__ = ", display([*sorted(functions), "PACKETS"])))
+    packets = env.get_template("packets.pyi.j2")
+    yield "packets.pyi", packets.render(functions=_stubs(functions, ""), names=names)
+    methods = env.get_template("methods.pyi.j2")
+    yield "_methods.pyi", methods.render(methods=_stubs(_grouped_methods(plan), STEP), signs=_sign_stubs(plan))
 
 
 def python_type(type: Type, argument: bool = True) -> str:
@@ -93,15 +86,13 @@ def _shown_default(parameter: ParameterPlan) -> str:
     return "..." if named or len(text) > 20 else text
 
 
-def _parameters(parameters: Sequence[ParameterPlan], extra: Sequence[str]) -> str:
+def _parameters(parameters: Sequence[ParameterPlan], extra: Sequence[str]) -> tuple[str, ...]:
     parts = [_parameter(parameter) for parameter in parameters if not parameter.keyword_only]
     keywords = [*(_parameter(parameter) for parameter in parameters if parameter.keyword_only), *extra]
-    if keywords:
-        parts += ["*", *keywords]
-    return ", ".join(parts)
+    return (*parts, "*", *keywords) if keywords else tuple(parts)
 
 
-def _spread_parameters(parameters: Sequence[ParameterPlan], extra: Sequence[str]) -> str | None:
+def _spread_parameters(parameters: Sequence[ParameterPlan], extra: Sequence[str]) -> tuple[str, ...] | None:
     """`view(self, *size: int)`, where a packet takes ints without brackets."""
     start = spread_position(parameters)
     if start is None:
@@ -109,7 +100,7 @@ def _spread_parameters(parameters: Sequence[ParameterPlan], extra: Sequence[str]
     positional = [p for p in parameters if not p.keyword_only]
     head = [_parameter(parameter) for parameter in positional[:start]]
     keywords = [*(_parameter(parameter) for parameter in parameters if parameter.keyword_only), *extra]
-    return ", ".join([*head, f"*{python(positional[start].name)}: int", *keywords])
+    return (*head, f"*{python(positional[start].name)}: int", *keywords)
 
 
 def _extra(operator: OperatorPlan) -> list[str]:
@@ -122,15 +113,16 @@ def _extra(operator: OperatorPlan) -> list[str]:
     return extra
 
 
-def _signatures(operator: OperatorPlan, functional: bool) -> list[str]:
+def _signatures(operator: OperatorPlan, functional: bool) -> list[tuple[str, ...]]:
     extra = _extra(operator) if functional else []
     found = [_parameters(operator.parameters, extra)]
     spread = _spread_parameters(operator.parameters, extra)
     return found if spread is None else [*found, spread]
 
 
-def _function_stubs(plan: Plan) -> list[FunctionStub]:
-    grouped: dict[str, list[tuple[str, str]]] = {}
+def _grouped_functions(plan: Plan) -> dict[str, list[Signature]]:
+    """The signatures of packets, by name."""
+    grouped: dict[str, list[Signature]] = {}
     for operator in plan.operators:
         for parameters in _signatures(operator, functional=True):
             grouped.setdefault(python(operator.name.base), []).append((parameters, _returns(operator.schema)))
@@ -138,18 +130,18 @@ def _function_stubs(plan: Plan) -> list[FunctionStub]:
         if operator.inplace is not None:
             for parameters in _signatures(operator, functional=False):
                 grouped.setdefault(operator.inplace.base, []).append((parameters, "Tensor"))
-    return _stubs(grouped)
+    return grouped
 
 
-def _method_stubs(plan: Plan) -> list[FunctionStub]:
-    grouped: dict[str, list[tuple[str, str]]] = {}
+def _grouped_methods(plan: Plan) -> dict[str, list[Signature]]:
+    """The signatures of methods, by name."""
+    grouped: dict[str, list[Signature]] = {}
 
     def add(name: str, operator: OperatorPlan, returns: str, functional: bool) -> None:
         for parameters in _signatures(operator, functional):
-            parts = parameters.split(", ")
-            if "self: Tensor" in parts:
-                parts.remove("self: Tensor")
-                grouped.setdefault(python(name), []).append((", ".join(["self", *parts]), returns))
+            if "self: Tensor" in parameters:
+                others = (part for part in parameters if part != "self: Tensor")
+                grouped.setdefault(python(name), []).append((("self", *others), returns))
 
     methods = {packet.base for packet in plan.packets if packet.is_method}
     for operator in plan.operators:
@@ -158,21 +150,23 @@ def _method_stubs(plan: Plan) -> list[FunctionStub]:
     for operator in plan.operators:
         if operator.inplace is not None:
             add(operator.inplace.base, operator, "Tensor", functional=False)
-    return _stubs(grouped)
+    return grouped
 
 
-def _stubs(grouped: dict[str, list[tuple[str, str]]]) -> list[FunctionStub]:
+def _stubs(grouped: Mapping[str, Sequence[Signature]], indent: str) -> list[FunctionStub]:
     stubs = []
     for name, signatures in sorted(grouped.items()):
-        distinct = list(dict.fromkeys(signatures))
-        stubs += [FunctionStub(name, parameters, returns, len(distinct) > 1) for parameters, returns in distinct]
+        distinct = dict.fromkeys(signatures)
+        for parameters, returns in distinct:
+            head = Brackets(f"def {name}(", parameters, f") -> {returns}: ...")
+            stubs.append(FunctionStub(laid_out(head, indent), len(distinct) > 1))
     return stubs
 
 
-def _sign_stubs(plan: Plan) -> list[SignStub]:
+def _sign_stubs(plan: Plan) -> list[str]:
     stubs = []
     for sign in plan.signs:
         ignore = "  # type: ignore[override]" if sign.is_equality else ""
         parameters = "self" if sign.has_one_operand else "self, other: Tensor | Scalar"
-        stubs.append(SignStub(sign.dunder, parameters, ignore))
+        stubs.append(f"def {sign.dunder}({parameters}) -> Tensor: ...{ignore}")
     return stubs

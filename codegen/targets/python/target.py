@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from types import SimpleNamespace
-from typing import Any
 
 from codegen.paths import Paths
 from codegen.plan.kinds import OperatorKind
-from codegen.plan.names import module_alias
 from codegen.plan.operator import OperatorPlan
 from codegen.plan.plan import Plan
 from codegen.plan.signs import SignPlan
 from codegen.targets.environment import environment
-from codegen.targets.literals import literal
 from codegen.targets.python import stubs
-from codegen.targets.python.folding import folded
+from codegen.targets.python.document import STEP, Joined, display, entry, laid_out
 from codegen.targets.python.nodes import NodeView, node_view
 from codegen.targets.python.operators import operator_view
 from codegen.targets.python.packets import packet_view, sign_view
@@ -29,15 +26,16 @@ def emit(plan: Plan, paths: Paths) -> Iterator[tuple[str, str]]:
     """The generated files: path below the output folder, and text."""
     env = environment(paths.templates, name)
 
-    def render(template: str, **values: Any) -> str:
-        return folded(env.get_template(template).render(**values))
+    def render(template: str, **values: object) -> str:
+        return env.get_template(template).render(**values)
 
     node_printer, forward_printer = PythonPrinter(plan.functions), PythonPrinter(plan.functions, in_method=False)
     nodes = [view for operator in plan.operators for view in _nodes(operator, node_printer)]
-    operators = [
-        _operator(operator, forward_printer, [sign for sign in plan.signs if sign.tensor == operator.function])
-        for operator in plan.operators
-    ]
+    signs: dict[str, list[SignPlan]] = {}
+    for sign in plan.signs:
+        if sign.tensor is not None:
+            signs.setdefault(sign.tensor, []).append(sign)
+    operators = [operator_view(o, forward_printer, signs.get(o.function, ())) for o in plan.operators]
     packets = [packet_view(packet) for packet in plan.packets]
     yield "nodes.py", render("nodes.py.j2", nodes=nodes, imports=import_lines(node_printer.modules))
     yield (
@@ -54,16 +52,11 @@ def emit(plan: Plan, paths: Paths) -> Iterator[tuple[str, str]]:
         for packet, view in zip(plan.packets, packets, strict=True)
         if packet.is_method
     ]
-    signs = [sign_view(sign) for sign in plan.signs]
-    yield "methods.py", render("methods.py.j2", signs=signs, methods=methods)
+    yield "methods.py", render("methods.py.j2", signs=[sign_view(sign) for sign in plan.signs], methods=methods)
     yield "registry.py", render("registry.py.j2", operators=[_registry_entry(operator) for operator in plan.operators])
-    yield "guards.py", render("guards.py.j2", operators=[(o.function, _guards(o)) for o in plan.operators if o.guards])
+    yield "guards.py", render("guards.py.j2", operators=[_guards(o) for o in plan.operators if o.guards])
     yield "__init__.py", render("init.py.j2")
     yield from stubs.emit(plan, env)
-
-
-def _fields(view: Any) -> Mapping[str, Any]:
-    return {name: getattr(view, name) for name in view.__slots__}
 
 
 def _nodes(operator: OperatorPlan, printer: PythonPrinter) -> Iterator[NodeView]:
@@ -79,36 +72,31 @@ def _modules(plan: Plan) -> set[str]:
     return {function.module for operator in plan.operators for _, function in operator.implementations}
 
 
-def _operator(operator: OperatorPlan, printer: PythonPrinter, signs: Sequence[SignPlan] = ()) -> SimpleNamespace:
-    view = operator_view(operator, printer, signs)
-    kernel = None
-    if operator.straight is not None:
-        function = operator.implementation
-        kernel = f"{module_alias(function.module)}.{function.name}"
-    return SimpleNamespace(**_fields(view), kernel=kernel)
-
-
 def _guards(operator: OperatorPlan) -> str:
-    return literal(tuple((guard.kind.value, *guard.arguments) for guard in operator.guards))
+    guards = display(tuple((guard.kind.value, *guard.arguments) for guard in operator.guards))
+    return laid_out(entry(display(operator.function), guards), STEP, ",")
 
 
 def _registry_entry(operator: OperatorPlan) -> SimpleNamespace:
+    """A line for each field of OperatorInfo."""
     source = operator.source
-    return SimpleNamespace(
-        name=str(operator.name),
-        schema=str(operator.schema),
-        function=operator.function,
-        differentiable=operator.differentiable,
-        composite=operator.kind is OperatorKind.IMPLICIT,
-        node=None if operator.node is None else literal(operator.node.class_name),
-        inplace=None if operator.inplace is None else literal(str(operator.inplace)),
-        out=None if operator.out is None else literal(str(operator.out)),
-        forward=operator.forward is not None,
-        pointwise="pointwise" in source.tags,
-        random="nondeterministic_seeded" in source.tags,
-        dtypes=literal(DTYPE_KINDS if source.dtypes is None else source.dtypes.kinds),
-        samples=literal(operator.samples),
-    )
+    fields = {
+        "name": str(operator.name),
+        "schema": str(operator.schema),
+        "function": operator.function,
+        "differentiable": operator.differentiable,
+        "composite": operator.kind is OperatorKind.IMPLICIT,
+        "node": None if operator.node is None else operator.node.class_name,
+        "inplace": None if operator.inplace is None else str(operator.inplace),
+        "out": None if operator.out is None else str(operator.out),
+        "forward": operator.forward is not None,
+        "pointwise": "pointwise" in source.tags,
+        "random": "nondeterministic_seeded" in source.tags,
+        "dtypes": DTYPE_KINDS if source.dtypes is None else source.dtypes.kinds,
+        "samples": operator.samples,
+    }
+    lines = [laid_out(Joined(f"{name}=", display(value)), STEP * 2, ",") for name, value in fields.items()]
+    return SimpleNamespace(name=str(operator.name), fields=lines)
 
 
 def explain(operator: OperatorPlan, plan: Plan, paths: Paths) -> str:
@@ -117,6 +105,6 @@ def explain(operator: OperatorPlan, plan: Plan, paths: Paths) -> str:
     macros = env.get_template("parts.py.j2").module
     nodes = _nodes(operator, PythonPrinter(plan.functions))
     parts = [str(macros.node_class(node)) for node in nodes]  # type: ignore[attr-defined]
-    view = _operator(operator, PythonPrinter(plan.functions, in_method=False))
+    view = operator_view(operator, PythonPrinter(plan.functions, in_method=False))
     parts.append(str(macros.operator(view)))  # type: ignore[attr-defined]
-    return folded("\n\n\n".join(part.strip("\n") for part in parts))
+    return "\n\n\n".join(part.strip("\n") for part in parts)

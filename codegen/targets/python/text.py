@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import string
 from collections.abc import Callable, Iterable
 
 from codegen.formula.meaning import Meaning
@@ -26,7 +27,20 @@ from codegen.formula.typed import (
 from codegen.plan.names import FunctionNames, module_alias
 from codegen.plan.operator import ParameterPlan
 from codegen.schema.names import python
-from codegen.targets.literals import default_text, literal, tuple_of
+from codegen.targets.literals import default_text, literal
+from codegen.targets.python.document import (
+    Brackets,
+    Document,
+    Joined,
+    Operators,
+    bracketed,
+    call,
+    choice,
+    comprehension,
+    dictionary,
+    display,
+    tuple_of,
+)
 from codegen.targets.python.names import argument, local
 
 _INTRINSICS = {
@@ -64,6 +78,7 @@ _INTRINSICS = {
     "exp": "math.exp({0})",
     "log": "math.log({0})",
 }
+_FORMATTER = string.Formatter()
 _OPERATORS = {"&&": "and", "||": "or"}
 
 
@@ -92,7 +107,7 @@ class PythonPrinter:
     def print(self, expr: TypedExpr) -> str:
         """An expression that can stand among operators."""
         text = self.bare(expr)
-        return f"({text})" if isinstance(expr, Arithmetic | Conditional) or self._is_choice(expr) else text
+        return bracketed(text) if isinstance(expr, Arithmetic | Conditional) or self._is_choice(expr) else text
 
     def bare(self, expr: TypedExpr) -> str:
         """An expression without brackets around it: a whole value, an argument, an element."""
@@ -100,38 +115,38 @@ class PythonPrinter:
             case Variable():
                 return self.variable(expr)
             case Literal():
-                return literal(expr.value)
+                return display(expr.value)
             case OperatorCall() if self._is_choice(expr):
                 # A real Tensor is its own conjugate: the test saves the call.
                 name = self.print(expr.args[0][1])
-                return f'{name} if {name}._array.dtype.kind != "c" else ops.{self.functions[expr.schema.name]}({name})'
+                conjugated = call(f"ops.{self.functions[expr.schema.name]}", (name,))
+                return choice(name, f'{name}._array.dtype.kind != "c"', conjugated)
             case OperatorCall():
-                return f"ops.{self.functions[expr.schema.name]}({self.arguments(expr)})"
+                return call(f"ops.{self.functions[expr.schema.name]}", self.arguments(expr))
             case HelperCall():
-                values = ", ".join(self.bare(value) for _, value in expr.args)
+                values = [self.bare(value) for _, value in expr.args]
                 function = expr.helper.function
                 if function is None:
-                    return f"missing_helper({literal(str(expr.helper.name))}{', ' if values else ''}{values})"
+                    return call("missing_helper", [display(str(expr.helper.name)), *values])
                 self.modules.add(function.module)
-                return f"{module_alias(function.module)}.{function.name}({values})"
+                return call(f"{module_alias(function.module)}.{function.name}", values)
             case Intrinsic(name="device_is"):
-                return f"({self.print(expr.args[0])}.type == {literal(expr.spelling)})"
+                return Joined("(", self.print(expr.args[0]), f".type == {literal(expr.spelling)})")
             case Intrinsic():
-                return _INTRINSICS[expr.name].format(*(self.print(arg) for arg in expr.args))
+                return self.intrinsic(expr)
             case Arithmetic():
                 return self.arithmetic(expr)
             case Conditional():
-                return f"{self.print(expr.then)} if {self.print(expr.test)} else {self.print(expr.orelse)}"
+                return choice(self.print(expr.then), self.print(expr.test), self.print(expr.orelse))
             case ListDisplay():
-                inside = ", ".join(self.bare(item) for item in expr.items)
-                tensors = any(item.type == TENSOR for item in expr.items)
-                return f"[{inside}]" if tensors else f"({inside}{',' if len(expr.items) == 1 else ''})"
+                items = [self.bare(item) for item in expr.items]
+                return Brackets("[", items, "]") if any(item.type == TENSOR for item in expr.items) else tuple_of(items)
             case TupleDisplay():
                 return tuple_of([self.bare(item) for item in expr.items])
             case Mapped():
                 return self.mapped(expr)
             case Element():
-                return f"{self.print(expr.receiver)}[{self.bare(expr.index)}]"
+                return Joined(self.print(expr.receiver), "[", self.bare(expr.index), "]")
 
     @staticmethod
     def _is_choice(expr: TypedExpr) -> bool:
@@ -164,27 +179,37 @@ class PythonPrinter:
         source, body = self.print(expr.source), self.print(expr.body)
         parameter = self.rename(expr.parameter)
         if not expr.by_index:
-            return f"tuple([{body} for {parameter} in {source}])"
+            return call("tuple", (comprehension(body, parameter, source),))
         # What comes in for an element may be undefined: its gradient is, then, too.
-        return f"[None if each is None else {body} for {parameter}, each in enumerate({source})]"
+        element = choice("None", "each is None", body)
+        return comprehension(element, f"{parameter}, each", call("enumerate", (source,)))
 
-    def arguments(self, expr: OperatorCall) -> str:
+    def intrinsic(self, expr: Intrinsic) -> str:
+        arguments = [self.print(arg) for arg in expr.args]
+        if not any(isinstance(argument, Document) for argument in arguments):
+            return _INTRINSICS[expr.name].format(*arguments)
+        parts = []
+        for text, number, *_ in _FORMATTER.parse(_INTRINSICS[expr.name]):
+            parts += [text, arguments[int(number)]] if number is not None else [text]
+        return Joined(*parts)
+
+    def arguments(self, expr: OperatorCall) -> list[str]:
         positional = [argument.name for argument in expr.schema.positional]
         parts = []
         for number, (name, value) in enumerate(expr.args):
             text = self.bare(value)
             in_place = number < len(positional) and positional[number] == name
-            parts.append(text if in_place else f"{python(name)}={text}")
-        return ", ".join(parts)
+            parts.append(text if in_place else Joined(f"{python(name)}=", text))
+        return parts
 
     def arithmetic(self, expr: Arithmetic) -> str:
         parts = [self.print(operand) for operand in expr.operands]
         if len(parts) == 1:
-            return f"not {parts[0]}" if expr.op == "!" else f"-{parts[0]}"
+            return Joined("not " if expr.op == "!" else "-", parts[0])
         op = _OPERATORS.get(expr.op, expr.op)
         if op == "/" and all(operand.type in (INT, BOOL) for operand in expr.operands):
             op = "//"
-        return f"{parts[0]} {op} {parts[1]}"
+        return Operators((op,), parts)
 
 
 def signature(
@@ -193,7 +218,7 @@ def signature(
     required: bool = True,
     spelled: Callable[[str], str] = argument,
     absent: frozenset[str] = frozenset(),
-) -> str:
+) -> list[str]:
     """A parameter list; `out` names a last keyword-only parameter, with its default.
 
     `required`: whether parameters without a default have to be given; else they are None where they are not.
@@ -214,10 +239,12 @@ def signature(
             parts.append(f"{name}={default_text(parameter)}")
     if out is not None:
         parts += [out] if starred else ["*", out]
-    return ", ".join(parts)
+    return parts
 
 
-def forwarded(parameters: tuple[ParameterPlan, ...], absent: frozenset[str] = frozenset(), exact: bool = False) -> str:
+def forwarded(
+    parameters: tuple[ParameterPlan, ...], absent: frozenset[str] = frozenset(), exact: bool = False
+) -> list[str]:
     """The arguments that pass parameters on, keyword-only ones under their names in Python.
 
     Those that may be `absent` are passed by their default. `exact`: under the names of the schema, which may be no
@@ -227,13 +254,14 @@ def forwarded(parameters: tuple[ParameterPlan, ...], absent: frozenset[str] = fr
     for parameter in parameters:
         name, text = parameter.name, argument(parameter.name)
         if name in absent and parameter.default is not None:
-            text = f"{default_text(parameter)} if {text} is absent else {text}"
+            text = choice(default_text(parameter), f"{text} is absent", text)
         if parameter.keyword_only:
-            text = f"**{{{literal(name)}: {text}}}" if exact and python(name) != name else f"{python(name)}={text}"
+            other = exact and python(name) != name
+            text = Joined("**", dictionary([(literal(name), text)])) if other else Joined(f"{python(name)}=", text)
         parts.append(text)
-    return ", ".join(parts)
+    return parts
 
 
-def plain(parameters: tuple[ParameterPlan, ...]) -> str:
+def plain(parameters: tuple[ParameterPlan, ...]) -> list[str]:
     """The parameters' values, in the schema's order."""
-    return ", ".join(argument(parameter.name) for parameter in parameters)
+    return [argument(parameter.name) for parameter in parameters]
