@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from string import ascii_letters, ascii_lowercase, ascii_uppercase
 from typing import Any
 
 from runtime import ops
@@ -38,6 +37,9 @@ def einsum(*args: Any) -> Tensor:
     return ops.einsum(equation, operands[::2])
 
 
+_LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+
+
 def _letters(labels: Any) -> str:
     """Labels as letters; capitals come first, so that the order is that of the numbers."""
     if not isinstance(labels, Sequence):
@@ -46,11 +48,11 @@ def _letters(labels: Any) -> str:
     for label in labels:
         if label is Ellipsis:
             letters.append("...")
-        elif isinstance(label, int) and 0 <= label < len(ascii_letters):
-            letters.append((ascii_uppercase + ascii_lowercase)[label])
+        elif isinstance(label, int) and 0 <= label < len(_LETTERS):
+            letters.append(_LETTERS[label])
         else:
             raise ValueError(
-                f"einsum(): subscript in subscript list is not within the valid range [0, {len(ascii_letters)})"
+                f"einsum(): subscript in subscript list is not within the valid range [0, {len(_LETTERS)})"
             )
     return "".join(letters)
 

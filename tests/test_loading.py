@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import shutil
 import subprocess
@@ -13,7 +14,6 @@ import pytest
 
 import runtime
 from runtime.load.loading import load
-from runtime.native import is_available
 
 ROOT = Path(__file__).parents[1]
 
@@ -34,11 +34,12 @@ def test_either_may_come_first(first: str) -> None:
 
 def test_importing_does_not_load_what_is_used_later() -> None:
     others = ("scipy", "ml_dtypes", "jinja2", "yaml", "rich", "torch", "numpy.random", "numpy.typing")
-    ours = [f"runtime.{name}" for name in ("binding", "func", "library", "nn", "optim", "printing", "profiler")]
+    others += ("pathlib", "random", "shutil", "string", "tempfile")
+    ours = [f"runtime.{name}" for name in ("call.binding", "func.vectorize", "library.custom", "nn.module")]
+    ours += [f"runtime.{name}" for name in ("optim.sgd", "methods.printing", "profiler")]
     ours += [f"runtime.autograd.{name}" for name in ("forward_ad", "functional", "graph")]
-    ours += ["codegen.schema", "codegen.paths", "codegen.output"]
-    if not is_available():  # the native core looks the Nodes up that it leaves to Python
-        ours.append("generated.nodes")
+    ours += ["codegen.schema", "codegen.paths", "codegen.output", "generated.nodes"]
+    assert not [name for name in ours if importlib.util.find_spec(name) is None]
     script = f"import sys, runtime; print([name for name in {(*others, *ours)} if name in sys.modules])"
     assert python(script, ROOT).stdout == "[]\n"
 

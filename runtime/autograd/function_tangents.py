@@ -11,7 +11,7 @@ from runtime.autograd.function_node import FunctionNode
 from runtime.base.sharing import lowest
 from runtime.base.tensor import Tensor, wrap
 from runtime.graph import forward
-from runtime.graph.jvp import apply_function
+from runtime.graph import jvp as graph_jvp
 
 _NOT_IN_PLACE = "An inplace custom Function is not {what}. If the forward is modifying an input inplace, then the jvp "
 _NOT_WRITTEN = (
@@ -58,7 +58,7 @@ def propagate_tangents(node: FunctionNode, inputs: Sequence[Any], outputs: Seque
                 _check_view(out, tangent, inputs, carried)
         return results
 
-    apply_function(inputs, outputs, jvp, written)
+    graph_jvp.apply_function(inputs, outputs, jvp, written)
     node._saved_for_forward = None
 
 

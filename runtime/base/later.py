@@ -29,10 +29,14 @@ import importlib
 import sys
 import threading
 from collections.abc import Iterable, Sequence
-from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ExtensionFileLoader, ModuleSpec, PathFinder
 from types import ModuleType
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from importlib.abc import Loader, MetaPathFinder
+else:
+    Loader = MetaPathFinder = object  # the import system asks for no more than the methods, and the module takes long
 
 
 def load_later(package: str, names: Iterable[str]) -> None:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import gc
 import importlib
 import importlib.util
 import os
 import sys
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from types import ModuleType
 from typing import Any
 
@@ -32,23 +30,6 @@ def load(package: str, runtime: ModuleType) -> None:
     Raises:
         ImportError: there is no generated code, or it was made from other YAML; the message names the command to run.
     """
-    with _without_collector():
-        _load(package, runtime)
-
-
-@contextmanager
-def _without_collector() -> Iterator[None]:
-    """A block in which the garbage collector does not look for cycles: all that generated modules make will stay."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
-
-
-def _load(package: str, runtime: ModuleType) -> None:
     elsewhere = os.environ.get(OUTPUT_VARIABLE)
     if elsewhere:
         _import_from(package, elsewhere)

@@ -15,6 +15,7 @@ class Needs:
     """What one generated file needs of Python: callables by their place, and constants by their text."""
 
     names: dict[str, tuple[str, str]] = field(default_factory=dict)  # C++ name: module, attribute
+    recorders: dict[str, str] = field(default_factory=dict)  # C++ name: function of generated.nodes
     constants: dict[str, str] = field(default_factory=dict)  # C++ name: Python text
 
     def name(self, module: str, *path: str) -> str:
@@ -29,6 +30,12 @@ class Needs:
         self.names[spelled] = (module, ".".join(path))
         return f"py::{spelled}"
 
+    def recorder(self, function: str) -> str:
+        """A function of generated.nodes, which is looked up when it is first called."""
+        spelled = cpp(function)
+        self.recorders[spelled] = function
+        return f"py::{spelled}"
+
     def constant(self, value: object) -> str:
         """A value of Python."""
         text = literal(value)
@@ -41,6 +48,7 @@ class Needs:
     def update(self, other: Needs) -> None:
         """Take over what another one needs."""
         self.names |= other.names
+        self.recorders |= other.recorders
         self.constants |= other.constants
 
 

@@ -210,8 +210,8 @@ class KernelEntry(Entry):
             call = "invoke"
             parts = [self.needs.name("generated.operators", f"{function}_op", "undifferentiable"), "out.get()"]
         elif self.node is None:
-            call = "invoke"
-            parts = [self.needs.name("generated.nodes", f"record_{function}"), "out.get()", *self.arguments]
+            call = "record_in_python"
+            parts = [self.needs.recorder(f"record_{function}"), "out.get()", *self.arguments]
         else:
             several = self.straight.results.kind is ResultKind.SEVERAL
             given = "reinterpret_cast<PyTupleObject*>(out.get())->ob_item" if several else "out.get()"

@@ -167,6 +167,7 @@ def _values(shard: Shard) -> Mapping[str, object]:
         "entries": shard.entries,
         "left_to_python": [(quoted(name), quoted(reason)) for name, reason in shard.left_to_python],
         "names": [(name, name_lines(name, module, attribute)) for name, (module, attribute) in names],
+        "recorders": [(name, quoted(function)) for name, function in sorted(shard.needs.recorders.items())],
         "constants": [(name, quoted(text)) for name, text in sorted(shard.needs.constants.items())],
     }
 

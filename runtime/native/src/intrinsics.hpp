@@ -23,7 +23,14 @@ Ref invoke(PyObject* function, Args... args) {
                                  sizeof...(args) | PY_VECTORCALL_ARGUMENTS_OFFSET, nullptr));
 }
 
-// The same with keyword arguments, which come last; `names` is the tuple of their names.
+// Record a call with a Node of Python. False, with an exception, where it fails.
+template <class... Args>
+bool record_in_python(Recorder& recorder, Args... args) {
+  if (recorder.function == nullptr && !recorder.find()) return false;
+  return static_cast<bool>(invoke(recorder.function, args...));
+}
+
+// As `invoke`, with keyword arguments, which come last; `names` is the tuple of their names.
 template <class... Args>
 Ref invoke_named(PyObject* function, PyObject* names, Args... args) {
   PyObject* values[] = {nullptr, args...};

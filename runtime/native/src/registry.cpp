@@ -9,9 +9,19 @@ namespace gradwright {
 namespace {
 
 constexpr const char* kOperators = "generated.operators";
+constexpr const char* kNodes = "generated.nodes";
+
+// What is loaded is not imported again, which would take longer than all the rest.
+Ref find_module(const char* name) {
+  Ref spelled(PyUnicode_FromString(name));
+  if (!spelled) return Ref();
+  Ref found(PyImport_GetModule(spelled.get()));
+  if (found || PyErr_Occurred()) return found;
+  return Ref(PyImport_ImportModule(name));
+}
 
 Ref find(const char* module, const char* attribute) {
-  Ref found(PyImport_ImportModule(module));
+  Ref found = find_module(module);
   std::string path = attribute;
   size_t start = 0;
   while (found && start != std::string::npos) {
@@ -91,6 +101,13 @@ int position(const Function& function, PyObject* keyword) {
 }
 
 }  // namespace
+
+bool Recorder::find() {
+  Ref found = gradwright::find(kNodes, name);
+  if (!found) return false;
+  if (function == nullptr) function = found.release();  // another thread may have been first
+  return true;
+}
 
 bool load_generated() {
   Ref operators(PyImport_ImportModule(kOperators));

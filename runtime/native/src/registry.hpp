@@ -41,6 +41,15 @@ struct PythonName {
   PyObject** slot;
 };
 
+// A function of generated.nodes that makes a Node of Python. That module is loaded when the first of them is called.
+struct Recorder {
+  const char* name;
+  PyObject* function = nullptr;
+
+  // False, with an exception: there is none.
+  bool find();
+};
+
 // A value written as in Python, with the names that generated.operators knows.
 struct Constant {
   const char* text;
@@ -104,8 +113,8 @@ extern const Table<Sign> signs;
 extern const Shard* const shards[];
 extern const size_t shard_count;
 
-// Find everything that generated code calls. To be called once, with generated.operators and generated.nodes imported
-// and before anything native takes the place of what is there. False, with an exception: something is missing.
+// Find everything that generated code calls. To be called once, with generated.operators imported and
+// before anything native takes the place of what is there. False, with an exception: something is missing.
 bool load_generated();
 
 // The entry under a name of generated.operators; null if it has none.

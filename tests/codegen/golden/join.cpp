@@ -14,7 +14,7 @@ Ref join_default_(PyObject* tensors_, PyObject* dim_) {
   Ref out = new_tensor(std::move(result));
   if (!out) return Ref();
   if (grad_enabled && any_requires_grad(tensors_)) {
-    if (!invoke(py::record_join_default_, out.get(), tensors_, dim_)) return Ref();
+    if (!record_in_python(py::record_join_default_, out.get(), tensors_, dim_)) return Ref();
   }
   return out;
 }

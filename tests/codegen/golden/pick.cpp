@@ -16,7 +16,8 @@ Ref pick_default_(PyObject* self_, PyObject* places_, PyObject* values_) {
   Ref out = new_tensor(std::move(result));
   if (!out) return Ref();
   if (grad_enabled && (requires_grad(self_) || requires_grad(values_))) {
-    if (!invoke(py::record_pick_default_, out.get(), self_, places_, values_)) return Ref();
+    if (!record_in_python(py::record_pick_default_, out.get(), self_, places_, values_))
+      return Ref();
   }
   return out;
 }
