@@ -15,6 +15,9 @@ OUTPUT_VARIABLE = "GRADWRIGHT_GENERATED"
 MANIFEST = "manifest.json"
 # Raised when emission changes in a way that makes older output unusable.
 FORMAT = 3
+# What generated code may count on in the runtime. Raised when code that was generated before would fail or go wrong:
+# packages carry the number that they were generated for, and are refused by another.
+INTERFACE = 1
 
 
 def data_folder() -> str:

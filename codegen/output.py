@@ -8,11 +8,13 @@ from __future__ import annotations
 import functools
 import hashlib
 import json
+import os
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 
 from codegen.inputs import FORMAT, MANIFEST, checksum
-from codegen.paths import Paths
+from codegen.paths import BATCHING_RULES, Paths
+from codegen.words import BUILT_IN_NAMESPACE, TARGETS
 
 
 def input_hash(paths: Iterable[Path]) -> str:
@@ -27,7 +29,7 @@ def input_hash(paths: Iterable[Path]) -> str:
 def manifest_text(paths: Paths, target: str, summary: str, files: Mapping[str, str]) -> str:
     """The text of the manifest: what the output was made from, and what it is."""
     inputs = (paths.native_functions, paths.derivatives)
-    contents = {
+    contents: dict[str, object] = {
         "checksum": checksum(inputs),
         "format": FORMAT,
         "inputs": input_hash(inputs),
@@ -35,6 +37,9 @@ def manifest_text(paths: Paths, target: str, summary: str, files: Mapping[str, s
         "summary": summary,
         "files": {name: _hash(text.encode()) for name, text in sorted(files.items())},
     }
+    if paths.namespace != BUILT_IN_NAMESPACE and target == "python":
+        # So that the package can be compared with its YAML when it is imported, where that lies beside it.
+        contents["yaml"] = [Path(os.path.relpath(path, paths.output)).as_posix() for path in inputs]
     return json.dumps(contents, indent=1, sort_keys=True) + "\n"
 
 
@@ -58,7 +63,7 @@ def unchanged(paths: Paths, target: str) -> tuple[str, int] | None:
 @functools.cache
 def source_hash(paths: Paths, target: str) -> str:
     """A hash over everything that the output depends on: the YAML, the generator, templates, signatures of kernels."""
-    digest = hashlib.sha256(target.encode())
+    digest = hashlib.sha256(f"{target} {paths.package} {paths.namespace} {paths.base is None}".encode())
     for path in _sources(paths):
         digest.update(f"\0{path.name}\0".encode())
         digest.update(path.read_bytes())
@@ -75,12 +80,14 @@ def stale_files(files: Collection[str], output: Path) -> list[str]:
 def _sources(paths: Paths) -> Iterator[Path]:
     yield paths.native_functions
     yield paths.derivatives
-    yield from (path for path in (paths.tags, paths.helpers, *(paths.library or ())) if path is not None)
+    others = (paths.tags, paths.helpers, *(paths.library or ()), *(paths.base or ()))
+    yield from (path for path in others if path is not None)
     yield from sorted(Path(__file__).parent.rglob("*.py"))
-    yield from sorted(path for path in paths.templates.rglob("*.j2"))
+    yield from sorted(path for folder in (*TARGETS, "docs") for path in (paths.templates / folder).rglob("*.j2"))
     yield from (path for path in (*paths.native_kernels, paths.native_helpers) if path.exists())
-    for part in ("kernels", "composite", "helpers", "upstream", "func/rules"):
-        yield from sorted((paths.runtime / part).glob("*.py"))
+    folders = ("kernels", "composite", "helpers", "upstream", BATCHING_RULES)
+    for part in (*(part for _, part in paths.own), *map(paths.runtime_part, folders)):
+        yield from (path for path, _, _ in part.files())
 
 
 def _hash(data: bytes) -> str:

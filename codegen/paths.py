@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import enum
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from codegen.inputs import data_folder, shown_path
+from codegen.words import BUILT_IN_NAMESPACE
 
 PYTORCH_HELPERS = "pytorch_helpers.yaml"
+BATCHING_RULES = "func/rules"  # a folder of the runtime, as the values of PartKind are
 _KERNEL_HEADERS = (
     "kernels",
     "reductions",
@@ -23,9 +27,42 @@ _KERNEL_HEADERS = (
 )
 
 
+class PartKind(enum.Enum):
+    """What functions are for that YAML names; the folder of the runtime in which they lie."""
+
+    KERNELS = "kernels"
+    COMPOSITES = "composite"
+    HELPERS = "helpers"
+
+
+@dataclass(frozen=True, slots=True)
+class PythonPart:
+    """Where functions of one kind lie: a folder of modules, or one module.
+
+    `module` is the name by which Python imports it, `shown` the path that messages name.
+    """
+
+    path: Path
+    module: str
+    shown: str
+
+    def files(self) -> Iterator[tuple[Path, str, str]]:
+        """Each module: its file, its name and its shown path."""
+        if self.path.suffix == ".py":
+            yield self.path, self.module, self.shown
+            return
+        for path in sorted(self.path.glob("*.py")):
+            if path.name != "__init__.py":
+                yield path, f"{self.module}.{path.stem}", f"{self.shown}/{path.name}"
+
+
 @dataclass(frozen=True, slots=True)
 class Paths:
-    """The inputs of a generation and its output folder.  `root` is what shown paths are relative to."""
+    """The inputs of a generation and its output folder.  `root` is what shown paths are relative to.
+
+    Operators of a package come beside those of `base`, with functions of their own in `own`; its output is imported as
+    `package`, its operators are in `namespace`.
+    """
 
     root: Path
     native_functions: Path
@@ -36,10 +73,28 @@ class Paths:
     tags: Path | None = None  # which tags operators may have; None: those of PyTorch
     helpers: Path | None = None  # declarations of helpers, besides the functions of the runtime
     library: tuple[Path, Path] | None = None  # the YAML whose kernels implement foreign operators
+    base: tuple[Path, Path] | None = None
+    own: tuple[tuple[PartKind, PythonPart], ...] = ()
+    package: str = "generated"
+    namespace: str = BUILT_IN_NAMESPACE
 
     def for_target(self, target: str) -> Paths:
         """The same with the output folder of one target: Python's is the package, the others lie below it."""
         return self if target == "python" else replace(self, output=self.output / target)
+
+    def functions(self, kind: PartKind) -> tuple[PythonPart, ...]:
+        """Where the functions of a kind lie; of a name that two parts have, the first one's counts."""
+        shipped = [self.runtime_part(kind.value)]
+        if self.library is not None and kind is PartKind.COMPOSITES:
+            shipped.append(self.runtime_part("upstream"))
+        elif self.library is not None and kind is PartKind.HELPERS:
+            shipped.insert(0, self.runtime_part("upstream"))
+        return (*(part for each, part in self.own if each is kind), *shipped)
+
+    def runtime_part(self, folder: str) -> PythonPart:
+        """The modules of a folder of the runtime."""
+        path = self.runtime / folder
+        return PythonPart(path, f"runtime.{folder.replace('/', '.')}", f"runtime/{folder}")
 
     @property
     def native_kernels(self) -> tuple[Path, ...]:

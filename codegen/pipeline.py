@@ -10,9 +10,11 @@ from pathlib import Path
 from codegen import foreign
 from codegen.bind.call_targets import HelperTable, OperatorTable
 from codegen.bind.entries import ResolvedEntry, resolve_entries
+from codegen.extending import Base, WithBase, check_apart
 from codegen.inputs import MANIFEST
 from codegen.output import manifest_text
-from codegen.paths import Paths
+from codegen.paths import BATCHING_RULES, PartKind, Paths
+from codegen.plan.names import FunctionNames
 from codegen.plan.operator import OperatorPlan
 from codegen.plan.plan import Plan, make_plan
 from codegen.python_source import FunctionIndex
@@ -51,37 +53,45 @@ def analyze(paths: Paths) -> Result:
     declarations = _read_helpers(paths, diagnostics)
     if functions is None or entries is None or declarations is None:  # the names of a missing file would be unknown
         return Result(functions or (), entries or (), None, diagnostics, findings)
-    folders = _FOLDERS if paths.library is None else _FOREIGN_FOLDERS
-    kernels, composites, helpers = (
-        FunctionIndex([paths.runtime / part for part in parts], diagnostics) for parts in folders
-    )
+    kernels, composites, helpers = (FunctionIndex(paths.functions(kind), diagnostics) for kind in PartKind)
     library = None
     read = functions
     if paths.library is not None:
         own_functions, own_entries = read_operators(*paths.library, paths, diagnostics)
         library = foreign.Library(own_functions or (), own_entries or (), composites)
         functions, entries, own_formulas = foreign.adopt(functions, entries, library)
-    table = OperatorTable(functions, HelperTable(helpers, declarations))
+    base = _read_base(paths, diagnostics)
+    if base is not None:
+        check_apart(functions, entries, base, (composites, helpers), diagnostics)
+    table = OperatorTable(
+        (*(base.functions if base is not None else ()), *functions), HelperTable(helpers, declarations)
+    )
     resolved = resolve_entries(entries, table, diagnostics)
     if library is not None:
         # Its formulas mean its own helpers, whatever others declare under the same names.
-        own_helpers = FunctionIndex([paths.runtime / part for part in _FOLDERS[-1]], diagnostics)
+        own_helpers = FunctionIndex([paths.runtime_part(PartKind.HELPERS.value)], diagnostics)
         own_table = OperatorTable(functions, HelperTable(own_helpers))
         resolved = (*resolved, *foreign.resolved_here(own_formulas, own_table))
-    linear = Linearity({str(entry.function.name): entry for entry in resolved}, table, composites, helpers)
-    batching = FunctionIndex([paths.runtime / "func" / "rules"], diagnostics)
+    by_name: Mapping[str, ResolvedEntry] = {str(entry.function.name): entry for entry in resolved}
+    if base is not None:
+        by_name = WithBase(by_name, base, table)
+    linear = Linearity(by_name, table, composites, helpers)
+    batching = FunctionIndex([paths.runtime_part(BATCHING_RULES)], diagnostics)
     checked = Checked(read, functions, resolved, kernels, composites, batching, table, linear)
     check(checked, library is not None, diagnostics, findings)
     if diagnostics:
         return Result(functions, entries, None, diagnostics, findings)
     planned = resolved if library is None else foreign.with_forward_formulas(resolved, library, own_table)
-    made = make_plan(functions, planned, table, kernels, composites, linear)
+    names = None if base is None else FunctionNames(function.name for function in base.functions)
+    made = make_plan(functions, planned, table, kernels, composites, linear, paths.namespace, names)
     return Result(functions, entries, made, diagnostics, findings, resolved, checked)
 
 
-# Where kernels, composite functions and helpers lie; of a name that two folders have, the first one's counts.
-_FOLDERS = (("kernels",), ("composite",), ("helpers",))
-_FOREIGN_FOLDERS = (("kernels",), ("composite", "upstream"), ("upstream", "helpers"))
+def _read_base(paths: Paths, diagnostics: Diagnostics) -> Base | None:
+    if paths.base is None:
+        return None
+    functions, entries = read_operators(*paths.base, paths, diagnostics)
+    return Base(functions or (), entries or ())
 
 
 def read_operators(

@@ -8,8 +8,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
+from codegen.paths import PythonPart
 from codegen.source import Diagnostics, SourceFile, Span
 
 
@@ -71,23 +71,24 @@ class PythonModule:
 
 
 class FunctionIndex:
-    """The public functions of the modules of one folder, by name."""
+    """The public functions of some parts, by name; of a name that two parts have, the first one's counts."""
 
-    def __init__(self, folders: Sequence[Path], diagnostics: Diagnostics) -> None:
-        self.folder = " or ".join(f"runtime/{folder.name}" for folder in reversed(folders))
+    def __init__(self, parts: Sequence[PythonPart], diagnostics: Diagnostics) -> None:
+        self.folder = " or ".join(part.shown for part in reversed(parts))
         self.functions: dict[str, PythonFunction] = {}
         self.modules: dict[str, PythonModule] = {}
-        for folder in folders:
-            for name, function in self._read_folder(folder, diagnostics).items():
-                self.functions.setdefault(name, function)
+        self.hiding: dict[
+            str, PythonFunction
+        ] = {}  # what is not found, because a function of an earlier part has its name
+        for part in parts:
+            for name, function in self._read_part(part, diagnostics).items():
+                if self.functions.setdefault(name, function) is not function:
+                    self.hiding[name] = function
 
-    def _read_folder(self, folder: Path, diagnostics: Diagnostics) -> dict[str, PythonFunction]:
+    def _read_part(self, part: PythonPart, diagnostics: Diagnostics) -> dict[str, PythonFunction]:
         functions: dict[str, PythonFunction] = {}
-        for path in sorted(folder.glob("*.py")):
-            if path.name == "__init__.py":
-                continue
-            file = SourceFile(f"runtime/{folder.name}/{path.name}", path.read_text(encoding="utf-8"))
-            name = f"runtime.{folder.name}.{path.stem}"
+        for path, name, shown in part.files():
+            file = SourceFile(shown, path.read_text(encoding="utf-8"))
             tree = _parse(file, diagnostics)
             if tree is None:
                 continue

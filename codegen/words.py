@@ -48,6 +48,9 @@ STRUCTURED_KEYS = frozenset(("CPU", "CUDA", "MPS", "XPU", "MTIA"))
 UFUNC_KEYS = frozenset(("CPU", "CUDA"))
 """Backends whose kernel `ufunc_inner_loop` makes."""
 
+BUILT_IN_NAMESPACE = "aten"
+"""The namespace of the operators that Gradwright brings."""
+
 TARGETS = ("python", "cpp")
 """What the generator emits, in the order in which it says so: packages of codegen/targets."""
 

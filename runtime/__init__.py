@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 # has no time for that, so warnings that NumPy raises from our own modules are filtered, and no others.
 warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"(runtime|generated)\.")
 
+from codegen.version import VERSION as _VERSION  # noqa: E402
 from runtime.base.later import load_later as _load_later  # noqa: E402
 from runtime.base.later import load_the_rest_later as _load_the_rest_later  # noqa: E402
 from runtime.load.collector import paused as _collector_paused  # noqa: E402
@@ -83,7 +84,7 @@ with _collector_paused():
 if TYPE_CHECKING:
     from generated.packets import *  # type: ignore[assignment]  # noqa: F403
 
-__version__ = "0.1.0"
+__version__ = _VERSION
 
 if not TYPE_CHECKING:
     __all__ = _public_names(sys.modules[__name__])  # not written out: an operator may be called `vars`

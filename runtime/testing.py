@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import importlib
 import math
 import re
 import zlib
@@ -162,9 +163,7 @@ def make_sample(
 
 def operator_function(info: OperatorInfo) -> Any:
     """The callable of an overload."""
-    from generated import operators
-
-    return getattr(operators, info.function)
+    return getattr(importlib.import_module(f"{info.package}.operators"), info.function)
 
 
 def differentiable_outputs(out: Any) -> tuple[Tensor, ...]:

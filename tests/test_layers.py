@@ -17,17 +17,18 @@ from documents import ROOT
 
 LAYERS: Mapping[str, Sequence[Sequence[str]]] = {
     "codegen": (
-        ("codegen.inputs", "codegen.extension", "codegen.paths"),
-        ("codegen.source", "codegen.excerpt", "codegen.python_source", "codegen.signs", "codegen.words"),
+        ("codegen.inputs", "codegen.extension", "codegen.version", "codegen.words"),
+        ("codegen.paths",),
+        ("codegen.source", "codegen.excerpt", "codegen.python_source", "codegen.signs"),
         ("codegen.schema",),
         ("codegen.formula",),
         ("codegen.read",),
         ("codegen.bind",),
-        ("codegen.rules", "codegen.foreign"),
+        ("codegen.rules", "codegen.foreign", "codegen.extending"),
         ("codegen.plan",),
         ("codegen.targets",),
         ("codegen.targets.python", "codegen.targets.cpp", "codegen.targets.docs"),
-        ("codegen.output", "codegen.pipeline"),
+        ("codegen.output", "codegen.pipeline", "codegen.project"),
         ("codegen.commands",),
         ("codegen.__main__",),
     ),
@@ -68,9 +69,10 @@ LAZY: Mapping[str, tuple[frozenset[str], str]] = {
 # Packages of one layer that know nothing of each other.
 APART: Sequence[Sequence[str]] = (("codegen.targets.python", "codegen.targets.cpp", "codegen.targets.docs"),)
 # What `runtime` may import of the generator: the grammar of signatures with its places, and what tells whether the
-# generated code is of these sources.
+# generated code is of these sources and this version.
 FOR_THE_RUNTIME = (
     "codegen.schema", "codegen.source", "codegen.words", "codegen.excerpt", "codegen.inputs", "codegen.extension",
+    "codegen.version",
 )  # fmt: skip
 
 

@@ -10,18 +10,21 @@ import shlex
 import sys
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from codegen import output
-from codegen.paths import Paths, project_paths
-from codegen.words import TARGETS
+from codegen.commands.chosen import chosen_paths
+from codegen.paths import Paths
+from codegen.version import VERSION
+from codegen.words import BUILT_IN_NAMESPACE, TARGETS
 
 if TYPE_CHECKING:
     from codegen.plan.plan import Plan
 
 OK, ERRORS, USAGE = 0, 1, 2
+# What a command needs a name of.
+_NEEDED_NAMES = {"explain": "the name of an operator, such as mul.Tensor", "init": "the name of the new package"}
 PIPE_CLOSED = 141  # as shells say it
 
 
@@ -51,16 +54,26 @@ def _main(argv: Sequence[str] | None) -> int:
     started = time.perf_counter()
     parser = _parser()
     arguments = parser.parse_args(argv)
-    if arguments.command != "explain" and arguments.operator is not None:
-        parser.error(f"'{arguments.command}' takes no operator")
-    if arguments.command == "explain" and arguments.operator is None:
-        parser.error("explain needs the name of an operator, such as mul.Tensor")
+    needed = _NEEDED_NAMES.get(arguments.command)
+    if needed is None and arguments.name is not None:
+        parser.error(f"'{arguments.command}' takes no name")
+    if needed is not None and arguments.name is None:
+        parser.error(f"{arguments.command} needs {needed}")
     if arguments.command == "build" and (arguments.check or arguments.json or arguments.target):
         parser.error("build takes none of --check, --json and --target")
     if arguments.command != "build" and (arguments.sanitize or arguments.optional):
         parser.error("only build takes --sanitize and --optional")
-    paths = _paths(arguments)
-    everything = TARGETS[:1] if arguments.command == "explain" else TARGETS
+    if arguments.command == "init":
+        from codegen.commands.init import init
+
+        return init(arguments.name, Path.cwd())
+    paths = chosen_paths(arguments, parser)
+    if paths is None:
+        return ERRORS
+    in_package = paths.namespace != BUILT_IN_NAMESPACE
+    if in_package and arguments.command == "build":
+        parser.error("'build' compiles Gradwright's own operators; those of a package run in Python")
+    everything = TARGETS[:1] if arguments.command == "explain" or in_package else TARGETS
     arguments.target = list(dict.fromkeys(arguments.target or everything))
     status = _carry_out(arguments, paths, sys.argv[1:] if argv is None else argv, started)
     if arguments.command != "build" or status != OK:
@@ -101,7 +114,7 @@ def _run(arguments: argparse.Namespace, paths: Paths, argv: Sequence[str], start
         print(pipeline.judgement(paths, result), end="")
         return OK
     if arguments.command == "explain":
-        return _explain(result.plan, paths, arguments.operator, arguments.target)
+        return _explain(result.plan, paths, arguments.name, arguments.target)
     emitted = [(paths.for_target(target), pipeline.emit(paths, result.plan, target)) for target in arguments.target]
     if arguments.check:
         return _check(emitted, paths, argv, arguments.json)
@@ -123,15 +136,17 @@ def _done(paths: Paths, summary: str, touched: int, count: int, started: float) 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="python -m codegen",
-        description="Makes a differentiable library out of native_functions.yaml and derivatives.yaml.",
+        prog="gradwright" if Path(sys.argv[0]).name == "gradwright" else "python -m codegen",
+        description="Makes a differentiable library out of native_functions.yaml and derivatives.yaml: those of the "
+        "nearest project, whose pyproject.toml has a table [tool.gradwright], or Gradwright's own in its checkout.",
     )
     parser.add_argument(
-        "command", nargs="?", default="generate", choices=("generate", "build", "list", "explain", "report"),
+        "command", nargs="?", default="generate", choices=("generate", "build", "list", "explain", "report", "init"),
         help="generate (default) writes the output; build compiles the native core, too; list shows the operators; "
-        "explain OP shows all about one; report judges the formulas",
+        "explain OP shows all about one; report judges the formulas; init NAME makes a package of one's own",
     )  # fmt: skip
-    parser.add_argument("operator", nargs="?", help="an operator such as mul.Tensor, for explain")
+    parser.add_argument("name", nargs="?", help="an operator such as mul.Tensor, for explain; a package, for init")
+    parser.add_argument("--version", action="version", version=f"gradwright {VERSION}")
     parser.add_argument("--native-functions", type=Path, metavar="FILE", help="operator signatures and dispatch")
     parser.add_argument("--derivatives", type=Path, metavar="FILE", help="derivative formulas")
     parser.add_argument("--tags", type=Path, metavar="FILE", help="the tags that operators may have")
@@ -167,21 +182,6 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--json", action="store_true", help="diagnostics, or the list, as JSON on standard output")
     return parser
-
-
-def _paths(arguments: argparse.Namespace) -> Paths:
-    paths = project_paths()
-    given = arguments.native_functions
-    if given is not None and not arguments.strict and given.resolve() != paths.native_functions.resolve():
-        paths = paths.foreign(given, arguments.helpers)
-    return replace(
-        paths,
-        native_functions=given or paths.native_functions,
-        derivatives=arguments.derivatives or paths.derivatives,
-        output=arguments.out or paths.output,
-        tags=arguments.tags,
-        helpers=arguments.helpers or paths.helpers,
-    )
 
 
 def _check(emitted: Sequence[tuple[Paths, Mapping[str, str]]], paths: Paths, argv: Sequence[str], as_json: bool) -> int:

@@ -18,7 +18,7 @@ from codegen.schema.types import OperatorName
 WORDS = frozenset((
     "AttributeError", "Exception", "any", "complex", "enumerate", "float", "int", "isinstance", "len", "list", "tuple",
     "type",
-    "Geometry", "LEAF", "Tensor", "all_plain", "all_plain_or_none", "any_edge", "asarray", "check_attached",
+    "Geometry", "LEAF", "Tensor", "all_plain", "all_plain_or_none", "any_edge", "asarray", "base_ops", "check_attached",
     "check_versions", "choose", "dtypes", "float32", "float64", "foreign_operand", "freed_error", "given", "grad_mode",
     "int64", "int_tuple", "interest", "layouts", "math", "missing_helper", "modified_error", "ndarray", "new",
     "next_sequence_nr", "nodes", "not_implemented_error", "numbers", "operators", "ops", "optional_real_numbers",
@@ -29,7 +29,7 @@ WORDS = frozenset((
 ))  # fmt: skip
 # What is made of names: `self_array`, `sin_default_op`, `losses_helpers`, `SinBackward0`.
 _MADE = re.compile(
-    r"_(array|array_dtype|composite|edge|edges|gradient|helpers|kernel|kernels|needed|op|overloads|sign|straight|t)$"
+    r"_(array|array_dtype|composite|edge|edges|gradient|helpers|kernel|kernels|module|needed|op|overloads|sign|straight|t)$"
     r"|^(defined|grad|tangent)_\d+$|^(jvp|record)_|Backward"
 )
 # What the module of operators defines or imports, as far as it is no function of an operator.
@@ -63,17 +63,26 @@ def packet(base: str) -> str:
 
 
 def module_alias(module: str) -> str:
-    """`runtime.kernels.arithmetic` is `arithmetic_kernels` in generated code."""
+    """What generated code calls a module of functions: `runtime.kernels.arithmetic` is `arithmetic_kernels`.
+
+    One of a package, `mylib.kernels`, is `mylib_kernels_module`.
+    """
     package, _, name = module.rpartition(".")
+    if not package.startswith("runtime."):
+        return f"{module.replace('.', '_')}_module"
     return f"{name}_{package.rpartition('.')[2]}"
 
 
 class FunctionNames:
-    """Names of the functions of overloads, `add_Tensor`: each has its own, and so has what is named after it."""
+    """Names of the functions of overloads, `add_Tensor`: each has its own, and so has what is named after it.
 
-    def __init__(self, names: Iterable[OperatorName] = ()) -> None:
+    Those of operators of a base are where these are, in another module.
+    """
+
+    def __init__(self, names: Iterable[OperatorName] = (), base: FunctionNames | None = None) -> None:
         self._names: dict[OperatorName, str] = {}
         self._taken: set[str] = set()
+        self.base = base
         for name in names:
             self[name]
 
@@ -81,12 +90,21 @@ class FunctionNames:
         known = self._names.get(name)
         if known is not None:
             return known
+        if self.base is not None and name in self.base:
+            return self.base[name]
         function = apart(f"{name.base}_{name.overload or 'default'}", WORDS | _OF_OPERATORS)
         while not self._taken.isdisjoint(_made_of(function)):
             function += "_"
         self._taken.update(_made_of(function))
         self._names[name] = function
         return function
+
+    def __contains__(self, name: OperatorName) -> bool:
+        return name in self._names
+
+    def is_of_base(self, name: OperatorName) -> bool:
+        """Whether an operator is one of the base."""
+        return name not in self and self.base is not None and name in self.base
 
 
 def _made_of(function: str) -> tuple[str, ...]:

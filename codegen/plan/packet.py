@@ -13,6 +13,7 @@ from codegen.formula.typed import INT_LIST, SCALAR, TENSOR
 from codegen.plan.operator import OperatorPlan, ParameterPlan
 from codegen.schema.names import python
 from codegen.schema.types import OperatorName, OptionalType, Type
+from codegen.words import BUILT_IN_NAMESPACE
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +42,7 @@ class PacketPlan:
 
     Attributes:
         base: the name.
+        qualified: the name as messages have it: with its namespace where that is not the built-in one.
         candidates: the overloads, in the order in which they are tried.
         overloads: names of attributes, and the functions.
         form: how it picks.
@@ -57,6 +59,7 @@ class PacketPlan:
     """
 
     base: str
+    qualified: str
     candidates: tuple[Candidate, ...]
     overloads: tuple[tuple[str, str], ...]
     form: PacketForm
@@ -86,7 +89,7 @@ ALIASED = frozenset(("self", "input", "dim", "keepdim", "other"))
 _ALIASED_IN_METHODS = ALIASED - {"self", "input"}
 
 
-def plan_packets(operators: Sequence[OperatorPlan]) -> tuple[PacketPlan, ...]:
+def plan_packets(operators: Sequence[OperatorPlan], namespace: str) -> tuple[PacketPlan, ...]:
     """A packet for each base name: those of functional overloads, and then of the in-place variants that follow."""
     functional: dict[str, list[OperatorPlan]] = {}
     for operator in operators:
@@ -100,7 +103,7 @@ def plan_packets(operators: Sequence[OperatorPlan]) -> tuple[PacketPlan, ...]:
                 candidates.setdefault(name.base, []).append(_candidate(operator, function))
                 overloads.setdefault(name.base, {})[_attribute(name)] = function
     return tuple(
-        _plan_packet(base, tuple(found), overloads[base], functional.get(base, ()))
+        _plan_packet(base, namespace, tuple(found), overloads[base], functional.get(base, ()))
         for base, found in candidates.items()
     )
 
@@ -123,7 +126,11 @@ def _attribute(name: OperatorName) -> str:
 
 
 def _plan_packet(
-    base: str, candidates: tuple[Candidate, ...], overloads: dict[str, str], functional: Sequence[OperatorPlan]
+    base: str,
+    namespace: str,
+    candidates: tuple[Candidate, ...],
+    overloads: dict[str, str],
+    functional: Sequence[OperatorPlan],
 ) -> PacketPlan:
     parameters = candidates[0].parameters
     names = {parameter.name for parameter in parameters}
@@ -148,6 +155,7 @@ def _plan_packet(
     factory = any(operator.schema.is_factory for operator in functional)
     return PacketPlan(
         base,
+        base if namespace == BUILT_IN_NAMESPACE else f"{namespace}::{base}",
         candidates,
         tuple(overloads.items()),
         form,

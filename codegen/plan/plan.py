@@ -29,6 +29,7 @@ from codegen.rules.linear.formulas import Linearity
 from codegen.schema.types import (
     SchemaKind,
 )
+from codegen.words import BUILT_IN_NAMESPACE
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +41,7 @@ class Plan:
     formulas: int
     helpers: tuple[Helper, ...]  # that formulas call
     functions: FunctionNames
+    namespace: str
 
 
 def make_plan(
@@ -49,11 +51,13 @@ def make_plan(
     kernels: FunctionIndex,
     composites: FunctionIndex,
     linear: Linearity,
+    namespace: str = BUILT_IN_NAMESPACE,
+    base: FunctionNames | None = None,
 ) -> Plan:
-    """Plan every operator, Node and packet of checked input."""
+    """Plan every operator, Node and packet of checked input; `base` names the functions of operators of a base."""
     by_name = {str(entry.function.name): entry for entry in entries}
     nodes, keyed = plan_nodes(by_name)
-    names = FunctionNames(function.name for function in functions)
+    names = FunctionNames((function.name for function in functions), base)
     written = {
         function.variant_of: nodes.get(str(function.name))
         for function in functions
@@ -76,9 +80,9 @@ def make_plan(
             operators[-1] = replace(operators[-1], keyed_nodes=keyed[function.name])
     formulas = sum(len(entry.backward) + len(entry.forward) for entry in by_name.values())
     every = tuple(node for operator in operators for node in operator.nodes)
-    packets = plan_packets(operators)
-    signs = plan_signs(packets, operators)
-    return Plan(tuple(operators), every, packets, signs, formulas, _helpers(by_name.values()), names)
+    packets = plan_packets(operators, namespace)
+    signs = plan_signs(packets, operators) if namespace == BUILT_IN_NAMESPACE else ()  # Tensors have theirs
+    return Plan(tuple(operators), every, packets, signs, formulas, _helpers(by_name.values()), names, namespace)
 
 
 def _helpers(entries: Iterable[ResolvedEntry]) -> tuple[Helper, ...]:

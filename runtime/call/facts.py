@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from runtime.call.binding import Signature
 
 no_names: Mapping[str, str] = {}
+BUILT_IN = "aten"  # the namespace of the operators that Gradwright brings
 
 
 class OperatorFacts:
@@ -30,6 +31,7 @@ class OperatorFacts:
         schema: its text, as in native_functions.yaml.
         function: the generated callable, whose fast path declines into this object.
         kernels: functions by dispatch key: on arrays for a backend, on Tensors for the composite keys.
+        namespace: in which its name is.
         dtypes: the kinds of element types that the operator takes, the arguments that are looked at where no promotion
             decides (None: all Tensors), and the class of the error for others; None where it takes all.
         promotion: how dtypes are brought together, and the arguments that take part (None: all Tensors).
@@ -58,7 +60,7 @@ class OperatorFacts:
     Kernels that are registered at run time stand in `table`, which is None as long as there are none.
     """
 
-    namespace = "aten"
+    is_generated = True
     table: KernelTable | None = None
     # What runtime.library keeps here: how the operator is called in a batch, what its results look like, its marks.
     vmap_rule: Callable[..., Any] | None = None
@@ -70,6 +72,7 @@ class OperatorFacts:
         schema: str,
         function: Callable[..., Any],
         kernels: dict[str, Callable[..., Any]],
+        namespace: str = BUILT_IN,
         promotion: tuple[str, tuple[str, ...] | None] | None = None,
         dtypes: tuple[tuple[str, ...], tuple[str, ...] | None, str] | None = None,
         record: str | None = None,
@@ -92,6 +95,7 @@ class OperatorFacts:
         out_dtype: Literal["cast", "exact", "given"] = "exact",
     ) -> None:
         self.schema = schema
+        self.namespace = namespace
         self.function = function
         self.symbol = function.__name__
         if in_float32:
@@ -161,7 +165,7 @@ class OperatorFacts:
     @property
     def has_derivative(self) -> bool:
         """Whether calls are recorded here, and not by the operators that kernels are made of."""
-        return self.recorder is not None or (self.namespace == "aten" and COMPOSITE_IMPLICIT not in self.built_in)
+        return self.recorder is not None or (self.is_generated and COMPOSITE_IMPLICIT not in self.built_in)
 
     @cached_property
     def signature(self) -> Signature:

@@ -186,7 +186,7 @@ def mark_underived(operator: Operator, out: Any, values: Sequence[Any]) -> None:
 def no_kernel(operator: Operator, backend: str) -> NotImplementedError:
     """The error of a call that no kernel takes."""
     name, keys = operator.qualified_name, available_keys(operator)
-    if not keys and operator.namespace == "aten":
+    if not keys and operator.is_generated:
         return NotImplementedError(f"'{operator.name}' has no kernel for the {backend}\n  schema: {operator.schema}")
     return NotImplementedError(
         f"Could not run '{name}' with arguments from the '{backend}' backend. This could be because the operator "
@@ -247,7 +247,7 @@ def check_results(operator: Operator, result: Any) -> Any:
         None if item is None and masked else _check_result(operator, value.type, item)
         for value, item in zip(returns, result, strict=True)
     ]
-    return operator.results(values) if operator.namespace == "aten" else tuple(values)
+    return operator.results(values) if operator.is_generated else tuple(values)
 
 
 def _check_result(operator: Operator, type: Type, result: Any) -> Any:
@@ -259,7 +259,7 @@ def _check_result(operator: Operator, type: Type, result: Any) -> Any:
         if not isinstance(result, list | tuple):
             raise RuntimeError(f"{operator.qualified_name}: Unable to cast {result!r} to {type}")
         items = [_check_result(operator, type.elem, item) for item in result]
-        return tuple(items) if operator.namespace == "aten" else items
+        return tuple(items) if operator.is_generated else items
     fits = _RESULTS.get(str(type))
     if fits is not None and not isinstance(result, fits):
         raise RuntimeError(f"{operator.qualified_name}: Unable to cast {result!r} to {type}")

@@ -13,13 +13,11 @@ from typing import Any
 from codegen.schema.defaults import EnumDefault, default_value
 from codegen.schema.types import Alias, FunctionSchema, OperatorName, Return, base_type
 from codegen.schema.types import Argument as SchemaArgument
-from runtime import ops
 from runtime.base.keys import DispatchKeySet, check_key
 from runtime.base.modes import Variant
 from runtime.call import registered
 from runtime.call.dispatch import Operator
 from runtime.call.kernel_table import TensorKernel, autograd_kernel, available_keys, call_arguments, check_results
-from runtime.call.registered import BUILT_IN
 
 
 class OpNamespace:
@@ -88,10 +86,11 @@ class OpOverloadPacket:
             if misfit is None:
                 return overload(*args, **kwargs)
             misfits.append(str(misfit))
-        if self._namespace == BUILT_IN:
-            # The flat packet also knows what schemas do not say: numbers in the place of Tensors.
+        packet = registered.packet(self._namespace, self._name)
+        if packet is not None:
+            # The generated packet also knows what schemas do not say: numbers in the place of Tensors.
             try:
-                return getattr(ops, self._name)(*args, **kwargs)
+                return packet(*args, **kwargs)
             except TypeError as error:
                 misfits = [str(error)]
         failures = "\n\n".join(misfits)
@@ -239,8 +238,8 @@ def _overload_names(space: str, base: str) -> list[str]:
     """The overload names of one base name, in the order of their definitions."""
     prefix = f"{space}::"
     names = [name.removeprefix(prefix) for name in registered.defined if name.startswith(prefix)]
-    packet = vars(ops).get(base)
-    if space == BUILT_IN and packet is not None and not isinstance(packet, OpNamespace):
+    packet = registered.packet(space, base)
+    if packet is not None:
         names = [*(f"{base}.{name}" for name in packet.overloads()), *names]
     parts = [name.partition(".") for name in names]
     return ["" if overload == "default" else overload for found, _, overload in parts if found == base]
@@ -251,7 +250,7 @@ def _find(space: str, base: str, overload: str) -> tuple[Operator | None, Callab
     operator = registered.defined.get(f"{space}::{name}")
     if operator is not None:
         return operator, None, "call"
-    known = registered.built_ins().get(name) if space == BUILT_IN else None
+    known = registered.generated_in(space).get(name)
     return (None, None, "call") if known is None else (known.operator, known.function, known.variant)
 
 

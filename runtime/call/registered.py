@@ -1,33 +1,37 @@
 """What is registered in this process: operators by qualified name, and kernels that wait for theirs.
 
-A qualified name is `namespace::name.overload`, without `.default`. Operators of namespace `aten` are the generated
-ones; their in-place and out variants have no kernels of their own and follow the operator that they are variants of.
+A qualified name is `namespace::name.overload`, without `.default`. Generated operators are those of namespace `aten`
+and those of packages; their in-place and out variants have no kernels of their own and follow the operator that they
+are variants of.
 """
 
 from __future__ import annotations
 
+import importlib
 import threading
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from runtime.base.modes import Variant
+from runtime.call.facts import BUILT_IN
 from runtime.call.kernel_stacks import Kernel, KernelTable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from typing import Any
 
     from runtime.call.dispatch import Operator
 
-BUILT_IN = "aten"
-
+# The generated package of each namespace that has one, and who defines each namespace.
+packages: dict[str, str] = {BUILT_IN: "generated"}
+definers: dict[str, str] = {BUILT_IN: "native_functions.yaml"}
 # Operators that were defined at run time, in the order of their definitions.
 defined: dict[str, Operator] = {}
 _lock = threading.RLock()  # held while a table of kernels or this one is changed
 _waiting: dict[str, KernelTable] = {}
 
 
-class BuiltIn(NamedTuple):
+class Generated(NamedTuple):
     """A generated callable, and the operator that it is, or is a variant of."""
 
     function: Callable[..., Any]
@@ -55,25 +59,36 @@ def split_name(qualname: str) -> tuple[str, str]:
     return parts[0], parts[1]
 
 
-@cache
-def built_ins() -> dict[str, BuiltIn]:
-    """The generated operators and their variants, by name without namespace."""
-    from generated import operators
-    from generated.registry import OPERATORS
+def generated_in(namespace: str) -> Mapping[str, Generated]:
+    """The generated operators of a namespace and their variants, by name without namespace; none of most."""
+    package = packages.get(namespace)
+    return _generated(package) if package is not None else _NONE
 
-    functions = vars(operators)
-    found: dict[str, BuiltIn] = {}
-    for name, info in OPERATORS.items():
+
+_NONE: Mapping[str, Generated] = {}
+
+
+@cache
+def _generated(package: str) -> dict[str, Generated]:
+    functions = vars(importlib.import_module(f"{package}.operators"))
+    found: dict[str, Generated] = {}
+    for name, info in importlib.import_module(f"{package}.registry").OPERATORS.items():
         operator = functions[f"{info.function}_op"]
-        found[name] = BuiltIn(functions[info.function], operator, "call")
+        found[name] = Generated(functions[info.function], operator, "call")
         variants: tuple[tuple[str | None, Variant], ...] = ((info.inplace, "inplace"), (info.out, "out"))
         for variant, kind in variants:
             if variant is not None:
                 base, _, overload = variant.partition(".")
                 function = functions.get(f"{base}_{overload or 'default'}")
                 if function is not None:
-                    found.setdefault(variant, BuiltIn(function, operator, kind))
+                    found.setdefault(variant, Generated(function, operator, kind))
     return found
+
+
+def packet(namespace: str, base: str) -> Any:
+    """The generated packet of a base name; None where there is none."""
+    package = packages.get(namespace)
+    return None if package is None else importlib.import_module(f"{package}.packets").PACKETS.get(base)
 
 
 def find(qualname: str) -> Operator | None:
@@ -83,14 +98,14 @@ def find(qualname: str) -> Operator | None:
     if operator is not None:
         return operator
     namespace, _, name = qualname.partition("::")
-    known = built_ins().get(name) if namespace == BUILT_IN else None
+    known = generated_in(namespace).get(name)
     return known.operator if known is not None and known.variant == "call" else None
 
 
 def exists(qualname: str) -> bool:
     """Whether a name is taken, by an operator or by a variant of one."""
     namespace, _, name = canonical(qualname).partition("::")
-    return find(qualname) is not None or (namespace == BUILT_IN and name in built_ins())
+    return find(qualname) is not None or name in generated_in(namespace)
 
 
 def get(qualname: str) -> Operator:
@@ -128,7 +143,7 @@ def add_kernel(qualname: str, key: str, kernel: Kernel) -> None:
         RuntimeError: the name is that of a variant, which has no kernels.
     """
     namespace, _, name = qualname.partition("::")
-    variant = built_ins().get(name) if namespace == BUILT_IN else None
+    variant = generated_in(namespace).get(name)
     with _lock:
         operator = find(qualname)
         if operator is not None:
@@ -166,7 +181,7 @@ def has_kernel(qualname: str, key: str) -> bool:
 def names_in(namespace: str) -> dict[str, list[str]]:
     """The operators of a namespace: overload names ("" is `default`) by base name."""
     found: dict[str, list[str]] = {}
-    known = list(built_ins()) if namespace == BUILT_IN else []
+    known = list(generated_in(namespace))
     prefix = f"{namespace}::"
     known += [name.removeprefix(prefix) for name in defined if name.startswith(prefix)]
     for name in known:

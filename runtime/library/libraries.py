@@ -27,9 +27,6 @@ from runtime.call.overloads import FallbackKernel, OpOverload
 _KINDS = ("DEF", "IMPL", "FRAGMENT")
 _RESERVED = ("prim",)
 
-# Where the library stands that defines each namespace.
-_definers: dict[str, str] = {registered.BUILT_IN: "native_functions.yaml"}
-
 
 class Library:
     """Registers operators and kernels, for as long as it lives.
@@ -62,15 +59,15 @@ class Library:
         self._finalizer.atexit = False
 
     def _claim(self, place: str) -> None:
-        before = _definers.get(self.ns)
+        before = registered.definers.get(self.ns)
         if before is not None:
             raise RuntimeError(
                 f"Only a single library of kind DEF can be used to register the namespace {self.ns}; use FRAGMENT to "
                 f"define operators of one namespace in several places, and IMPL for kernels. Previous registration at "
                 f"{before}; latest registration at {place}"
             )
-        _definers[self.ns] = place
-        self._undo.append(partial(_definers.pop, self.ns))
+        registered.definers[self.ns] = place
+        self._undo.append(partial(registered.definers.pop, self.ns))
 
     def __repr__(self) -> str:
         return f"Library(kind={self.kind}, ns={self.ns}, dispatch_key={self.dispatch_key})>"
@@ -289,9 +286,9 @@ def _is_same(alias: Any, other: Any) -> bool:
 def make_operator(schema: FunctionSchema, namespace: str, tags: Sequence[Tag]) -> Operator:
     """An operator with no kernels yet."""
     tensors = tuple(argument.name for argument in schema.all_arguments if str(base_type(argument.type)) == "Tensor")
-    operator = Operator(str(schema), _placeholder, {}, differentiable=tensors)
+    operator = Operator(str(schema), _placeholder, {}, namespace, differentiable=tensors)
+    operator.is_generated = False
     operator.signature = full_signature(schema)
-    operator.namespace = namespace
     operator.tags = tuple(tags)
     return operator
 

@@ -10,7 +10,7 @@ class OperatorInfo:
     """One overload.
 
     `dtypes` are the kinds of element types that it takes, `samples` calls to test it with, in the notation of
-    `docs/yaml.md`.
+    `docs/yaml.md`. `package` is the generated package that it is in.
     """
 
     name: str
@@ -26,3 +26,4 @@ class OperatorInfo:
     random: bool
     dtypes: tuple[str, ...]
     samples: tuple[str, ...]
+    package: str = "generated"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from codegen.paths import Paths, project_paths
+from codegen.paths import BATCHING_RULES, Paths, project_paths
 from codegen.pipeline import Result
 from codegen.plan.plan import Plan
 from codegen.python_source import FunctionIndex
@@ -86,8 +86,10 @@ def test_the_rule_goes_into_the_output(emitted: Callable[..., dict[str, str]]) -
 
 def test_words_are_the_rules_that_vmap_has() -> None:
     diagnostics = Diagnostics()
-    folder = project_paths().runtime / "func" / "rules"
-    assert rule_names(FunctionIndex([folder], diagnostics)) == RULES.keys() | RANDOM_RULES.keys()
+    assert (
+        rule_names(FunctionIndex([project_paths().runtime_part(BATCHING_RULES)], diagnostics))
+        == RULES.keys() | RANDOM_RULES.keys()
+    )
     assert not diagnostics
     assert {"pointwise", "reduction", "along", "loop"} <= set(RULES)
 

@@ -31,6 +31,7 @@ _CONTAINER_METHODS = frozenset(("copy", "index", "count", "items", "keys", "valu
 _GROWING_METHODS = frozenset(("append", "extend", "insert", "add", "update"))
 _CONSTANT_FUNCTIONS = frozenset(("len", "isinstance", "range", "type", "id", "hasattr"))
 # Modules whose functions look at shapes, strides and dtypes only.
+_OPS = (("runtime", "ops"), ("gradwright", "ops"))  # the module of operators, under both names of the package
 _FACT_MODULES = ("runtime.base.dtypes", "runtime.base.types")
 
 
@@ -284,13 +285,15 @@ class Expressions(ABC):
         return opaque(flat(value) for value in (*values, *keywords.values()))
 
     def operator_base(self, function: ast.Attribute) -> tuple[str, str | None] | None:
-        """The operator that `ops.base` or `ops.base.overload` names."""
+        """The operator that `ops.base` or `ops.base.overload` names, or `ops.namespace.base`."""
         inner = function.value
-        if isinstance(inner, ast.Name) and self.imported(inner.id) == ("runtime", "ops"):
+        if isinstance(inner, ast.Name) and self.imported(inner.id) in _OPS:
             return function.attr, None
-        if isinstance(inner, ast.Attribute) and self.operator_base(inner) is not None:
-            return inner.attr, function.attr
-        return None
+        before = self.operator_base(inner) if isinstance(inner, ast.Attribute) else None
+        if before is None:
+            return None
+        is_namespace = before[1] is None and not self.operators.has_base(before[0])
+        return (function.attr, None) if is_namespace else (before[0], function.attr)
 
     def imported(self, name: str) -> tuple[str, str | None] | None:
         return None if name in self.variables else self.module.imports.get(name)

@@ -28,6 +28,7 @@ from codegen.targets.python.names import argument
 from codegen.targets.python.packets import write_sign
 from codegen.targets.python.straight import write_straight, write_traced
 from codegen.targets.python.text import PythonPrinter, forwarded, plain, signature
+from codegen.words import BUILT_IN_NAMESPACE
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +53,9 @@ class OperatorView:
     signs: tuple[FunctionView, ...]  # Python signs with this overload's fast path
 
 
-def operator_view(operator: OperatorPlan, printer: PythonPrinter, signs: Sequence[SignPlan] = ()) -> OperatorView:
+def operator_view(
+    operator: OperatorPlan, printer: PythonPrinter, namespace: str, signs: Sequence[SignPlan] = ()
+) -> OperatorView:
     """The callable of an operator, and what stands beside it."""
     out, schema = "out=None" if operator.out is not None else None, str(operator.schema)
     kernel = None
@@ -62,7 +65,7 @@ def operator_view(operator: OperatorPlan, printer: PythonPrinter, signs: Sequenc
     return OperatorView(
         operator.function,
         _functions(operator.function, operator.parameters, out, _body(operator), docstring(schema, STEP)),
-        _object(operator, display(schema)),
+        _object(operator, display(schema), namespace),
         kernel,
         _jvp(operator, printer),
         tuple(_variants(operator)),
@@ -117,17 +120,19 @@ def _functions(
     return (_function(name, public, passing, docstring), _function(f"{name}_straight", inner, body))
 
 
-def _object(operator: OperatorPlan, schema: str) -> str:
+def _object(operator: OperatorPlan, schema: str, namespace: str) -> str:
     """The Operator, an argument on each line."""
-    arguments = [schema, operator.function, *_options(operator)]
+    arguments = [schema, operator.function, *_options(operator, namespace)]
     lines = [f"{STEP}{laid_out(given, STEP, ',')}" for given in arguments]
     return "\n".join([f"{operator.function}_op = Operator(", *lines, ")"])
 
 
-def _options(operator: OperatorPlan) -> list[str]:
+def _options(operator: OperatorPlan, namespace: str) -> list[str]:
     """Keyword arguments of the Operator object: what its general path has to know."""
     kernels = [(display(key), f"{module_alias(f.module)}.{f.name}") for key, f in operator.implementations]
     options: list[str] = [Joined("kernels=", dictionary(kernels))]
+    if namespace != BUILT_IN_NAMESPACE:
+        options.append(f"namespace={display(namespace)}")
     names = [parameter.name for parameter in operator.parameters]
     if operator.promotion is not None:
         named = operator.promotion.arguments

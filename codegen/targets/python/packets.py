@@ -101,19 +101,19 @@ def _write(packet: PacketPlan, out: Lines) -> list[str]:
 
 
 def _write_choice(packet: PacketPlan, out: Lines) -> None:
-    out.add(_chosen(packet.base, "args", "kwargs"))
+    out.add(_chosen(packet, "args", "kwargs"))
 
 
-def _chosen(base: str, *given: str) -> str:
-    return Joined("return ", call("choose", (display(base), f"{base}_overloads", *given)))
+def _chosen(packet: PacketPlan, *given: str) -> str:
+    return Joined("return ", call("choose", (display(packet.qualified), f"{packet.base}_overloads", *given)))
 
 
 def _write_respelled(packet: PacketPlan, out: Lines) -> list[str]:
-    base, parameters = packet.base, packet.candidates[0].parameters
+    parameters = packet.candidates[0].parameters
     absent = frozenset(p.name for p in parameters if p.name in ALIASED and p.default != "None")
     known = dictionary((display(p.name), argument(p.name)) for p in parameters)
     with out.when(["kwargs"]):
-        out.add(_chosen(base, "()", call("given", (display(base), known, "kwargs"))))
+        out.add(_chosen(packet, "()", call("given", (display(packet.qualified), known, "kwargs"))))
     out.add(Joined("return ", call(f"operators.{packet.candidates[0].function}", forwarded(parameters, absent))))
     return [*signature(parameters, required=False, absent=absent), "**kwargs"]
 

@@ -16,6 +16,7 @@ from codegen.schema.names import python
 from codegen.schema.types import FunctionSchema, ListType, OptionalType, Type
 from codegen.targets.literals import default_text
 from codegen.targets.python.document import STEP, Brackets, Joined, display, laid_out
+from codegen.words import BUILT_IN_NAMESPACE
 
 _TYPES = {
     "Tensor": "Tensor",
@@ -44,11 +45,13 @@ class FunctionStub:
 
 
 def emit(plan: Plan, env: Environment) -> Iterator[tuple[str, str]]:
-    """packets.pyi and _methods.pyi."""
+    """packets.pyi, and _methods.pyi for the operators that Tensors are declared with."""
     functions = _grouped_functions(plan)
     names = laid_out(Joined("__all__ = ", display([*sorted(functions), "PACKETS"])))
     packets = env.get_template("packets.pyi.j2")
     yield "packets.pyi", packets.render(functions=_stubs(functions, ""), names=names)
+    if plan.namespace != BUILT_IN_NAMESPACE:
+        return  # the class of Tensors is declared elsewhere
     methods = env.get_template("methods.pyi.j2")
     yield "_methods.pyi", methods.render(methods=_stubs(_grouped_methods(plan), STEP), signs=_sign_stubs(plan))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from types import SimpleNamespace
 
+from codegen.inputs import INTERFACE
 from codegen.paths import Paths
 from codegen.plan.kinds import OperatorKind
 from codegen.plan.operator import OperatorPlan
@@ -17,7 +18,7 @@ from codegen.targets.python.nodes import NodeView, node_view
 from codegen.targets.python.operators import operator_view
 from codegen.targets.python.packets import packet_view, sign_view
 from codegen.targets.python.text import PythonPrinter, import_lines
-from codegen.words import DTYPE_KINDS
+from codegen.words import BUILT_IN_NAMESPACE, DTYPE_KINDS
 
 name = "python"
 
@@ -35,15 +36,17 @@ def emit(plan: Plan, paths: Paths) -> Iterator[tuple[str, str]]:
     for sign in plan.signs:
         if sign.tensor is not None:
             signs.setdefault(sign.tensor, []).append(sign)
-    operators = [operator_view(o, forward_printer, signs.get(o.function, ())) for o in plan.operators]
+    operators = [operator_view(o, forward_printer, plan.namespace, signs.get(o.function, ())) for o in plan.operators]
     packets = [packet_view(packet) for packet in plan.packets]
-    yield "nodes.py", render("nodes.py.j2", nodes=nodes, imports=import_lines(node_printer.modules))
+    based = plan.functions.base is not None
+    yield "nodes.py", render("nodes.py.j2", nodes=nodes, imports=import_lines(node_printer.modules), based=based)
     yield (
         "operators.py",
         render(
             "operators.py.j2",
             operators=operators,
             imports=import_lines(_modules(plan) | forward_printer.modules),
+            based=based,
         ),
     )
     yield "packets.py", render("packets.py.j2", packets=packets)
@@ -53,9 +56,13 @@ def emit(plan: Plan, paths: Paths) -> Iterator[tuple[str, str]]:
         if packet.is_method
     ]
     yield "methods.py", render("methods.py.j2", signs=[sign_view(sign) for sign in plan.signs], methods=methods)
-    yield "registry.py", render("registry.py.j2", operators=[_registry_entry(operator) for operator in plan.operators])
+    package = None if plan.namespace == BUILT_IN_NAMESPACE else paths.package
+    yield "registry.py", render("registry.py.j2", operators=[_registry_entry(o, package) for o in plan.operators])
     yield "guards.py", render("guards.py.j2", operators=[_guards(o) for o in plan.operators if o.guards])
-    yield "__init__.py", render("init.py.j2")
+    yield (
+        "__init__.py",
+        render("init.py.j2", package=package, based=based, namespace=plan.namespace, interface=INTERFACE),
+    )
     yield from stubs.emit(plan, env)
 
 
@@ -77,7 +84,7 @@ def _guards(operator: OperatorPlan) -> str:
     return laid_out(entry(display(operator.function), guards), STEP, ",")
 
 
-def _registry_entry(operator: OperatorPlan) -> SimpleNamespace:
+def _registry_entry(operator: OperatorPlan, package: str | None) -> SimpleNamespace:
     """A line for each field of OperatorInfo."""
     source = operator.source
     fields = {
@@ -94,6 +101,7 @@ def _registry_entry(operator: OperatorPlan) -> SimpleNamespace:
         "random": "nondeterministic_seeded" in source.tags,
         "dtypes": DTYPE_KINDS if source.dtypes is None else source.dtypes.kinds,
         "samples": operator.samples,
+        **({} if package is None else {"package": package}),
     }
     lines = [laid_out(Joined(f"{name}=", display(value)), STEP * 2, ",") for name, value in fields.items()]
     return SimpleNamespace(name=str(operator.name), fields=lines)
@@ -105,6 +113,6 @@ def explain(operator: OperatorPlan, plan: Plan, paths: Paths) -> str:
     macros = env.get_template("parts.py.j2").module
     nodes = _nodes(operator, PythonPrinter(plan.functions))
     parts = [str(macros.node_class(node)) for node in nodes]  # type: ignore[attr-defined]
-    view = operator_view(operator, PythonPrinter(plan.functions, in_method=False))
+    view = operator_view(operator, PythonPrinter(plan.functions, in_method=False), plan.namespace)
     parts.append(str(macros.operator(view)))  # type: ignore[attr-defined]
     return "\n\n\n".join(part.strip("\n") for part in parts)

@@ -27,6 +27,7 @@ from codegen.formula.typed import (
 from codegen.plan.names import FunctionNames, module_alias
 from codegen.plan.operator import ParameterPlan
 from codegen.schema.names import python
+from codegen.schema.types import OperatorName
 from codegen.targets.literals import default_text, literal
 from codegen.targets.python.document import (
     Brackets,
@@ -119,10 +120,10 @@ class PythonPrinter:
             case OperatorCall() if self._is_choice(expr):
                 # A real Tensor is its own conjugate: the test saves the call.
                 name = self.print(expr.args[0][1])
-                conjugated = call(f"ops.{self.functions[expr.schema.name]}", (name,))
+                conjugated = call(self.function(expr.schema.name), (name,))
                 return choice(name, f'{name}._array.dtype.kind != "c"', conjugated)
             case OperatorCall():
-                return call(f"ops.{self.functions[expr.schema.name]}", self.arguments(expr))
+                return call(self.function(expr.schema.name), self.arguments(expr))
             case HelperCall():
                 values = [self.bare(value) for _, value in expr.args]
                 function = expr.helper.function
@@ -155,6 +156,10 @@ class PythonPrinter:
             case OperatorCall(args=((_, Variable()),), meaning=Meaning.CONJUGATE):
                 return True
         return False
+
+    def function(self, name: OperatorName) -> str:
+        """The function of an operator, in the module where it is."""
+        return f"{'base_ops' if self.functions.is_of_base(name) else 'ops'}.{self.functions[name]}"
 
     def variable(self, expr: Variable) -> str:
         match expr.kind:

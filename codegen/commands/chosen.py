@@ -1,0 +1,62 @@
+"""Which files a command is about: those that its options name, the project's around the user, or Gradwright's own."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+from codegen.inputs import data_folder, root_folder
+from codegen.paths import Paths, project_paths
+
+_WRITING = ("generate", "build")
+
+
+def chosen_paths(arguments: argparse.Namespace, parser: argparse.ArgumentParser) -> Paths | None:
+    """The inputs and the output of a command; None where the project's table is wrong, which has been printed then.
+
+    Ends the process with a message (status 2) where there is nothing to write for: an installed copy is not changed.
+    """
+    paths = project_paths()
+    named = (arguments.native_functions, arguments.derivatives, arguments.tags, arguments.helpers)
+    if not any(named):
+        # Imported here: a run in the checkout that finds nothing to do is done before these are loaded.
+        from codegen.project import find_project
+
+        file = find_project(Path.cwd())
+        if file is not None:
+            return _project(file, arguments)
+        writes = arguments.command in _WRITING and not arguments.check
+        if writes and arguments.out is None and data_folder() != root_folder():
+            parser.error(
+                "there is no project here: no pyproject.toml with a table [tool.gradwright] in this folder or above; "
+                "'gradwright init NAME' makes one"
+            )
+    given = arguments.native_functions
+    if given is not None and not arguments.strict and given.resolve() != paths.native_functions.resolve():
+        paths = paths.foreign(given, arguments.helpers)
+    return replace(
+        paths,
+        native_functions=given or paths.native_functions,
+        derivatives=arguments.derivatives or paths.derivatives,
+        output=arguments.out or paths.output,
+        tags=arguments.tags,
+        helpers=arguments.helpers or paths.helpers,
+    )
+
+
+def _project(file: Path, arguments: argparse.Namespace) -> Paths | None:
+    from codegen.commands.diagnostics import print_diagnostics
+    from codegen.project import read_project
+    from codegen.source import Diagnostics
+
+    diagnostics = Diagnostics()
+    paths = read_project(file, diagnostics)
+    if paths is None:
+        if arguments.json:
+            print_diagnostics(diagnostics, sys.stdout, as_json=True)
+        else:
+            print_diagnostics(diagnostics, sys.stderr)
+        return None
+    return paths if arguments.out is None else replace(paths, output=arguments.out)

@@ -1,0 +1,60 @@
+"""`gradwright init NAME`: a package of one's own, with a first operator, that works at once."""
+
+from __future__ import annotations
+
+import keyword
+import sys
+from pathlib import Path
+
+from codegen.paths import project_paths
+from codegen.project import SCHEMA_VERSION
+from codegen.targets.environment import environment
+from codegen.version import VERSION
+
+# Names that Gradwright's own packages have.
+_TAKEN = frozenset(("codegen", "generated", "gradwright", "runtime"))
+_PACKAGE = "package"  # the folder of the templates that becomes the package's own
+
+
+def init(name: str, folder: Path) -> int:
+    """Write the files of a new project into a folder, and say what comes next.
+
+    Args:
+        name: of the package, as it will be imported.
+        folder: of the project. What is there already is left alone: no file is written then.
+
+    Returns:
+        The exit status: 0, or 2 with the reason on standard error.
+    """
+    if not name.isidentifier() or keyword.iskeyword(name) or name in _TAKEN:
+        if name in _TAKEN:
+            reason = "is a package of Gradwright"
+        else:
+            reason = "can not be imported: write letters, digits and underscores"
+        print(f"error: '{name}' {reason}", file=sys.stderr)
+        return 2
+    files = _files(name)
+    present = [path for path in files if (folder / path).exists()]
+    if present:
+        print(f"error: this folder has {', '.join(sorted(present))} already; nothing was written", file=sys.stderr)
+        return 2
+    for path, text in files.items():
+        place = folder / path
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_text(text, encoding="utf-8", newline="\n")
+    print(f"{name}: {len(files)} files written; next: gradwright && pytest")
+    return 0
+
+
+def _files(name: str) -> dict[str, str]:
+    """The text of each file, by its path in the project."""
+    templates = project_paths().templates
+    env = environment(templates, "init")
+    root = templates / "init"
+    found = {}
+    for path in sorted(root.rglob("*.j2")):
+        first, *rest = path.relative_to(root).with_suffix("").parts
+        place = "/".join((name if first == _PACKAGE else first, *rest))
+        template = env.get_template(path.relative_to(root).as_posix())
+        found[place] = template.render(name=name, version=VERSION, schema_version=SCHEMA_VERSION)
+    return found

@@ -1,0 +1,197 @@
+"""The project of a package: the table [tool.gradwright] of its pyproject.toml.
+
+    [tool.gradwright]
+    schema_version = 1
+    package = "mylib"
+
+is all that has to be said. The files have their places in the package's folder, which other keys change:
+
+    native_functions   native_functions.yaml        the operators
+    derivatives        derivatives.yaml             their formulas
+    kernels            kernels.py or kernels/       functions on arrays
+    composites         composites.py or composites/ functions on Tensors, for operators without kernels
+    helpers            helpers.py or helpers/       functions on Tensors that formulas call
+    output             _generated                   what is generated
+    namespace          the package's name           where the operators are found: `ops.mylib`
+    base               "gradwright"                 the operators that they come beside; "none" for none
+    strict             true                         false: operators without a kernel are only declared
+    tags               none                         a file with the tags that operators may have, instead of PyTorch's
+
+Paths are relative to the package's folder; `kernels`, `composites` and `helpers` may be lists.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from codegen.paths import PartKind, Paths, PythonPart, project_paths
+from codegen.source import Diagnostics, SourceFile, Span
+from codegen.words import BUILT_IN_NAMESPACE, did_you_mean
+
+FILE = "pyproject.toml"
+TABLE = "gradwright"
+SCHEMA_VERSION = 1
+BASES = ("gradwright", "none")
+_PARTS = {"kernels": PartKind.KERNELS, "composites": PartKind.COMPOSITES, "helpers": PartKind.HELPERS}
+_FILES = {"native_functions": "native_functions.yaml", "derivatives": "derivatives.yaml", "output": "_generated"}
+_KEYS = ("schema_version", "package", "namespace", "base", "strict", "tags", *_FILES, *_PARTS)
+
+
+def find_project(start: Path) -> Path | None:
+    """The pyproject.toml of the nearest folder, upwards from `start`, that has one with a table for us."""
+    for folder in (start, *start.parents):
+        file = folder / FILE
+        if file.is_file():
+            text = file.read_text(encoding="utf-8", errors="replace")
+            if re.search(rf"^\s*\[tool\.{TABLE}\]", text, re.MULTILINE):
+                return file
+    return None
+
+
+def read_project(file: Path, diagnostics: Diagnostics) -> Paths | None:
+    """The paths of a project; None with diagnostics where its table is wrong."""
+    text = file.read_text(encoding="utf-8", errors="replace")
+    table = _Table(file, SourceFile(file.name, text), diagnostics)
+    return table.paths()
+
+
+@dataclass(frozen=True, slots=True)
+class _Table:
+    """The table as it is read, and where what is wrong with it is said."""
+
+    file: Path
+    source: SourceFile
+    diagnostics: Diagnostics
+
+    def paths(self) -> Paths | None:
+        try:
+            values = tomllib.loads(self.source.text)["tool"][TABLE]
+        except tomllib.TOMLDecodeError as error:
+            line = re.search(r"at line (\d+)", str(error))
+            self._error_at(int(line[1]) if line else len(self.source.line_starts), f"this is not TOML: {error}", None)
+            return None
+        before = len(self.diagnostics.items)
+        for key in values.keys() - set(_KEYS):
+            self._error(key, f"unknown key '{key}'", did_you_mean(key, _KEYS))
+        if values.get("schema_version") != SCHEMA_VERSION:
+            self._error(
+                "schema_version",
+                f"schema_version is to be {SCHEMA_VERSION}, the version of YAML that this Gradwright reads",
+                f"write schema_version = {SCHEMA_VERSION}",
+            )
+        base = self._word(values, "base", BASES[0])
+        if base is not None and base not in BASES:
+            self._error("base", f"no base '{base}'", did_you_mean(base, BASES) or f"one of {', '.join(BASES)}")
+        strict = values.get("strict", True)
+        if not isinstance(strict, bool):
+            self._error("strict", "'strict' is to be true or false", None)
+        elif not strict and base == BASES[0]:
+            self._error(
+                "strict", "operators beside Gradwright's have kernels of their own", 'write base = "none", or remove it'
+            )
+        package = self._package(values)
+        namespace = self._word(values, "namespace", "" if package is None else package[0].rpartition(".")[2])
+        if namespace is not None and package is not None and not namespace.isidentifier():
+            self._error("namespace", f"'{namespace}' is no name", "write it as a name of Python")
+        elif namespace == BUILT_IN_NAMESPACE:
+            self._error("namespace", f"'{namespace}' is the namespace of Gradwright's own operators", "choose another")
+        if package is None:
+            return None
+        files = {key: self._path(values, key, default, package[1]) for key, default in _FILES.items()}
+        tags = self._path(values, "tags", "", package[1]) if "tags" in values else None
+        own = tuple(self._parts(values, *package))
+        if len(self.diagnostics.items) > before:
+            return None
+        assert namespace is not None
+        name, folder = package
+        shipped = project_paths()
+        native_functions, derivatives, output = (path for path in files.values() if path is not None)
+        return replace(
+            shipped if strict else shipped.foreign(native_functions, None),
+            root=self.file.parent,
+            native_functions=native_functions,
+            derivatives=derivatives,
+            output=output,
+            tags=tags,
+            base=(shipped.native_functions, shipped.derivatives) if base == BASES[0] else None,
+            own=own,
+            package=f"{name}.{'.'.join(output.relative_to(folder).parts)}",
+            namespace=namespace,
+        )
+
+    def _package(self, values: Mapping[str, Any]) -> tuple[str, Path] | None:
+        """The package's name and its folder."""
+        if "package" not in values:
+            self._error("package", "the table has no 'package'", 'write package = "mylib", the name that is imported')
+            return None
+        name = self._word(values, "package", "")
+        if name is None:
+            return None
+        root = self.file.parent
+        for place in (root, root / "src"):
+            folder = place.joinpath(*name.split("."))
+            if name and folder.is_dir():
+                return name, folder
+        self._error("package", f"no folder '{name.replace('.', '/')}' here or in src", "make the package's folder")
+        return None
+
+    def _word(self, values: Mapping[str, Any], key: str, default: str) -> str | None:
+        value = values.get(key, default)
+        if isinstance(value, str):
+            return value
+        self._error(key, f"'{key}' is to be a text", None)
+        return None
+
+    def _path(self, values: Mapping[str, Any], key: str, default: str, folder: Path) -> Path | None:
+        value = self._word(values, key, default)
+        if value is None:
+            return None
+        path = folder / value
+        if key == "output" and (path == folder or not _is_below(path, folder)):
+            self._error(key, f"the output '{value}' is no folder of the package", "it is imported as a part of it")
+            return None
+        return path
+
+    def _parts(self, values: Mapping[str, Any], name: str, folder: Path) -> Iterator[tuple[PartKind, PythonPart]]:
+        for key, kind in _PARTS.items():
+            given = values.get(key)
+            if given is None:
+                given = [found for found in (f"{key}.py", key) if (folder / found).exists()]
+            elif isinstance(given, str):
+                given = [given]
+            if not isinstance(given, list) or not all(isinstance(item, str) for item in given):
+                self._error(key, f"'{key}' is to be a path or a list of paths", None)
+                continue
+            for item in given:
+                path = folder / item
+                if not path.exists() or not _is_below(path, folder):
+                    self._error(key, f"no file or folder '{item}' in the package", "paths are relative to its folder")
+                    continue
+                module = ".".join((name, *path.relative_to(folder).with_suffix("").parts))
+                yield kind, PythonPart(path, module, path.relative_to(self.file.parent).as_posix())
+
+    def _error(self, key: str, message: str, hint: str | None) -> None:
+        """An error at the line of a key of the table, or at the table's where the key is not there."""
+        inside = False
+        at = 1
+        for number, line in enumerate(self.source.text.splitlines(), 1):
+            if line.lstrip().startswith("["):
+                inside = line.strip() == f"[tool.{TABLE}]"
+                at = number if inside else at
+            elif inside and re.match(rf"\s*\"?{re.escape(key)}\"?\s*=", line):
+                at = number
+                break
+        self._error_at(at, message, hint)
+
+    def _error_at(self, line: int, message: str, hint: str | None) -> None:
+        start = self.source.line_starts[line - 1]
+        self.diagnostics.error(Span(self.source, start, start + max(len(self.source.line(line)), 1)), message, hint)
+
+
+def _is_below(path: Path, folder: Path) -> bool:
+    return path.resolve().is_relative_to(folder.resolve())

@@ -1,0 +1,149 @@
+"""Generation for a package: what of its YAML and of its table is refused, and what comes out."""
+
+from __future__ import annotations
+
+import io
+import os
+from pathlib import Path
+
+import pytest
+from own_packages import Project
+
+from codegen.commands.diagnostics import print_diagnostics
+from codegen.pipeline import Result, analyze
+from codegen.project import find_project, read_project
+from codegen.source import Diagnostics
+
+
+def table_errors(project: Project) -> str:
+    """What is printed of the table of a project."""
+    diagnostics = Diagnostics()
+    assert read_project(project.folder / "pyproject.toml", diagnostics) is None
+    return printed(diagnostics)
+
+
+def result_of(project: Project) -> Result:
+    diagnostics = Diagnostics()
+    paths = read_project(project.folder / "pyproject.toml", diagnostics)
+    assert paths is not None, printed(diagnostics)
+    return analyze(paths)
+
+
+def printed(diagnostics: Diagnostics) -> str:
+    stream = io.StringIO()
+    print_diagnostics(diagnostics, stream)
+    return stream.getvalue()
+
+
+def messages(result: Result) -> list[str]:
+    return [f"{item.span}: {item.message}" for item in result.diagnostics.sorted()]
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("pakage = 1", "19:1: error: unknown key 'pakage'"),
+        ('base = "torch"', "19:1: error: no base 'torch'"),
+        ("base = 1", "19:1: error: 'base' is to be a text"),
+        ('namespace = "aten"', "19:1: error: 'aten' is the namespace of Gradwright's own operators"),
+        ('namespace = "a-b"', "19:1: error: 'a-b' is no name"),
+        ('kernels = ["other.py"]', "19:1: error: no file or folder 'other.py' in the package"),
+        ('kernels = "../tests"', "19:1: error: no file or folder '../tests' in the package"),
+        ("kernels = 3", "19:1: error: 'kernels' is to be a path or a list of paths"),
+        ('output = "../made"', "19:1: error: the output '../made' is no folder of the package"),
+        ("strict = 0", "19:1: error: 'strict' is to be true or false"),
+        ("strict = false", "19:1: error: operators beside Gradwright's have kernels of their own"),
+        ("= 3", "19:1: error: this is not TOML: "),
+    ],
+)
+def test_errors_of_the_table_have_their_place(line: str, message: str, project: Project) -> None:
+    project.configure(line)
+    assert table_errors(project).startswith(f"pyproject.toml:{message}")
+
+
+def test_all_errors_of_the_table_come_at_once(project: Project) -> None:
+    file = project.folder / "pyproject.toml"
+    file.write_text("[tool.gradwright]\nschema_version = 9\npackage = 'yourlib'\nkernel = ''\n")
+    assert table_errors(project) == (
+        "pyproject.toml:2:1: error: schema_version is to be 1, the version of YAML that this Gradwright reads\n"
+        "schema_version = 9\n^~~~~~~~~~~~~~~~~~\nhint: write schema_version = 1\n"
+        "pyproject.toml:3:1: error: no folder 'yourlib' here or in src\n"
+        "package = 'yourlib'\n^~~~~~~~~~~~~~~~~~~\nhint: make the package's folder\n"
+        "pyproject.toml:4:1: error: unknown key 'kernel'\n"
+        "kernel = ''\n^~~~~~~~~~~\nhint: did you mean 'kernels'?\n"
+        "3 errors\n"
+    )
+
+
+def test_the_project_is_that_of_the_nearest_folder(project: Project, tmp_path: Path) -> None:
+    inner = project.folder / "mylib" / "deep"
+    inner.mkdir()
+    (inner / "pyproject.toml").write_text("[project]\nname = 'other'\n")
+    assert find_project(inner) == project.folder / "pyproject.toml"
+    assert find_project(tmp_path) is None
+
+
+def test_a_package_in_src(project: Project) -> None:
+    (project.folder / "src").mkdir()
+    os.rename(project.folder / "mylib", project.folder / "src" / "mylib")
+    assert not messages(result_of(project))
+
+
+def test_names_of_gradwright_are_taken(project: Project) -> None:
+    project.append("native_functions.yaml", "- func: relu(Tensor self) -> Tensor\n  dispatch: {CPU: squareplus}\n")
+    project.append("native_functions.yaml", "- func: add_(Tensor(a!) self) -> Tensor(a!)\n  dispatch: {CPU: one}\n")
+    project.append("kernels.py", "\n\ndef one(self: Array) -> Array:\n    return self\n")
+    project.append("derivatives.yaml", "- name: tanh(Tensor self) -> Tensor\n  self: grad\n")
+    project.append("native_functions.yaml", "- func: plus(Tensor self, Tensor other) -> Tensor\n")
+    project.append("native_functions.yaml", "  dispatch: {CPU: two}\n  sign: self + other\n")
+    project.append("kernels.py", "\n\ndef two(self: Array, other: Array) -> Array:\n    return self\n")
+    found = messages(result_of(project))
+    assert "mylib/derivatives.yaml:6:9: 'tanh' is an operator of Gradwright, and has its derivatives" in found
+    assert "mylib/native_functions.yaml:16:9: 'relu' is an operator of Gradwright" in found
+    assert "mylib/native_functions.yaml:18:9: 'add_' is an operator of Gradwright" in found
+    assert "mylib/native_functions.yaml:20:3: 'self + other' calls an operator of Gradwright already" in found
+
+
+def test_functions_of_gradwright_are_not_hidden(project: Project) -> None:
+    project.append("helpers.py", "def scaled(grad: Tensor, factor: Scalar) -> Tensor:\n    return grad\n")
+    project.append("composites.py", "def _own(self):\n    return self\n")
+    assert messages(result_of(project)) == ["mylib/helpers.py:1:5: 'scaled' is a function of Gradwright already"]
+
+
+def test_rules_see_through_operators_of_both(project: Project) -> None:
+    """A formula that is not linear is refused, also where a helper calls operators by namespace."""
+    project.append(
+        "helpers.py",
+        "from gradwright import Tensor, ops\n\n\n"
+        "def bent(grad: Tensor) -> Tensor:\n    return ops.mylib.squareplus(grad)\n\n\n"
+        "def straight(grad: Tensor) -> Tensor:\n    return ops.neg(grad)\n",
+    )
+    project.append("native_functions.yaml", "- func: one(Tensor self) -> Tensor\n  dispatch: {CPU: same}\n")
+    project.append("native_functions.yaml", "- func: two(Tensor self) -> Tensor\n  dispatch: {CPU: same}\n")
+    project.append("kernels.py", "\n\ndef same(self: Array) -> Array:\n    return self\n")
+    project.append("derivatives.yaml", "- name: one(Tensor self) -> Tensor\n  self: bent(grad)\n")
+    project.append("derivatives.yaml", "- name: two(Tensor self) -> Tensor\n  self: straight(grad)\n")
+    (found,) = messages(result_of(project))
+    assert found.startswith("mylib/derivatives.yaml:7:9: ")
+    assert "not linear" in found
+
+
+def test_a_base_of_none_has_no_operators_but_the_packages(project: Project) -> None:
+    project.configure('base = "none"')
+    assert messages(result_of(project)) == [
+        "mylib/derivatives.yaml:4:30: '*' on Tensors needs an operator with 'sign: self * other'"
+    ]
+
+
+def test_nothing_is_written_outside_a_project_by_an_installed_copy(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from codegen.commands import chosen
+    from codegen.commands.main import main
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(chosen, "data_folder", lambda: str(tmp_path))
+    with pytest.raises(SystemExit) as raised:
+        main([])
+    assert raised.value.code == 2
+    assert "'gradwright init NAME' makes one" in capsys.readouterr().err

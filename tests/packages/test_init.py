@@ -1,0 +1,60 @@
+"""`gradwright init`: an empty folder becomes a package whose tests pass."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+
+import pytest
+import yaml
+from own_packages import Project
+
+from codegen.commands.init import init
+from codegen.version import VERSION
+
+
+def test_three_commands_lead_to_a_tested_operator(tmp_path: Path) -> None:
+    project = Project(tmp_path, "mylib")
+    made = project.generate("init", "mylib")
+    assert made.returncode == 0, made.stderr
+    assert made.stdout == "mylib: 10 files written; next: gradwright && pytest\n"
+    generated = project.generate()
+    assert generated.returncode == 0, generated.stderr
+    assert generated.stdout.startswith(
+        "1 operators, 1 Nodes, 2 formulas: 10 of 10 files written to mylib/_generated in "
+    )
+    tested = project.run("-m", "pytest", "-q", "-p", "no:cacheprovider")
+    assert tested.returncode == 0, tested.stdout
+    assert "2 passed" in tested.stdout
+
+
+def test_the_files_are_what_their_readers_take(project: Project) -> None:
+    table = tomllib.loads((project.folder / "pyproject.toml").read_text())
+    assert table["project"]["dependencies"] == [f"gradwright>={VERSION}"]
+    for name in (".github/workflows/ci.yml", ".pre-commit-config.yaml"):
+        assert "gradwright --check" in str(yaml.safe_load((project.folder / name).read_text()))
+    for file in project.folder.rglob("*"):
+        if file.is_file():
+            assert "{{" not in file.read_text().replace("${{", "")
+
+
+@pytest.mark.parametrize("name", ["3d", "my-lib", "class", "", "a.b", "runtime", "gradwright"])
+def test_a_name_that_can_not_be_imported_is_refused(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert init(name, tmp_path) == 2
+    assert capsys.readouterr().err.startswith(f"error: '{name}' ")
+    assert not list(tmp_path.iterdir())
+
+
+def test_nothing_is_overwritten(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "pyproject.toml").write_text("# mine\n")
+    assert init("mylib", tmp_path) == 2
+    assert capsys.readouterr().err == "error: this folder has pyproject.toml already; nothing was written\n"
+    assert [file.name for file in tmp_path.iterdir()] == ["pyproject.toml"]
+
+
+def test_a_name_is_needed(tmp_path: Path) -> None:
+    finished = Project(tmp_path).generate("init")
+    assert finished.returncode == 2
+    assert "init needs the name of the new package" in finished.stderr
