@@ -13,15 +13,20 @@ from codegen.words import BUILT_IN_NAMESPACE
 PYTORCH_HELPERS = "pytorch_helpers.yaml"
 BATCHING_RULES = "func/rules"  # a folder of the runtime, as the values of PartKind are
 _KERNEL_HEADERS = (
+    "functors",
     "kernels",
     "reductions",
-    "rows",
+    "scans",
+    "softmax",
+    "layer_norm",
+    "nll_loss",
     "products",
     "indexing",
+    "gather_scatter",
     "ordering",
     "inplace",
     "views",
-    "copies",
+    "copy_kernels",
     "factories",
     "composites",
 )

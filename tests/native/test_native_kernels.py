@@ -34,7 +34,7 @@ from generated import operators
 
 Array = np.ndarray[Any, Any]
 
-KERNELS = NativeKernels.read(project_paths().native_kernels[0])
+KERNELS = NativeKernels.read(*project_paths().native_kernels[:2])
 PLAN = analyze(project_paths()).plan
 assert PLAN is not None
 DTYPES = ("f4", "f8", "c8", "c16", "i1", "i2", "i4", "i8", "u1", "?", "f2")

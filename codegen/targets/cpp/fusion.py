@@ -27,7 +27,7 @@ from codegen.formula.typed import (
 from codegen.plan.operator import OperatorPlan, ParameterPlan
 from codegen.schema.types import OperatorName
 
-# As in kernels.hpp: what a loop has room for.
+# As in formulas.hpp: what a loop has room for.
 MOST_STEPS = 16
 MOST_SLOTS = 16
 MOST_TEMPORARIES = 6

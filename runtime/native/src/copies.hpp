@@ -1,5 +1,4 @@
-// Copies of elements from one layout into another: contiguous copies of any array, and what is made of copies of parts.
-// Each kernel does what the Python one of its name does, and declines (null, no exception) whatever is unusual or wrong.
+// Copies of elements from one layout into another.
 //
 // Elements are moved as bytes, whatever they are, as long as they are 1, 2, 4, 8 or 16 and no Python objects.
 
@@ -20,6 +19,8 @@ struct Strided {
 // Elements into other memory, for at most 16 dimensions. The caller holds both arrays: where there is much to do, it is
 // done without the GIL, on several threads.
 void copy_places(int ndim, const npy_intp* sizes, Strided from, Strided to, npy_intp item);
+// All of an array into a part of another.
+void copy_part(PyArrayObject* array, Strided to);
 
 // All elements into an array of the same shape and element type, which is written for the first time. False: not copied,
 // without an exception.
@@ -27,21 +28,10 @@ bool copy_array(PyArrayObject* from, PyArrayObject* to);
 
 // A contiguous copy; declines as kernels do.
 Ref contiguous_copy(PyArrayObject* array);
+// The elements that are seen through `strides` from `data` on, in their order, as a contiguous array of any shape.
+Ref contiguous_copy(PyArrayObject* array, char* data, const npy_intp* strides, int ndim, const npy_intp* sizes);
 
 // Whether arrays can have bytes in common.
 bool may_overlap(PyArrayObject* a, PyArrayObject* b);
-
-namespace kernels {
-
-Ref clone(PyObject* self);
-Ref reshape_copy(PyObject* self, PyObject* size);
-Ref flip(PyObject* self, PyObject* dims);
-Ref roll(PyObject* self, PyObject* shifts, PyObject* dims);
-Ref tril(PyObject* self, PyObject* diagonal);
-Ref triu(PyObject* self, PyObject* diagonal);
-Ref cat(PyObject* tensors, PyObject* dim);
-Ref stack(PyObject* tensors, PyObject* dim);
-
-}  // namespace kernels
 
 }  // namespace gradwright

@@ -1,433 +1,19 @@
-// Two kinds of loops. Both walk over an array `near`, element by element, and find for each the element of an array `far`
-// that an index names: it is read into `near`, or written or added up from it.
-//
-// Picks: one index, or several that broadcast, or a mask, name places of `far`. What is there along the other dimensions is
-// a row of `near`. Along: every element of `near` has an index of its own, in one dimension.
-
 #include "indexing.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <cstring>
 
-#include "composites.hpp"
-#include "copies.hpp"
-#include "inplace.hpp"
-#include "kernels.hpp"
-#include "loops.hpp"
-#include "memory.hpp"
-#include "parallel.hpp"
-#include "views.hpp"
+#include "moving.hpp"
+#include "picks.hpp"
 #include "walking.hpp"
 
 namespace gradwright {
 
 namespace {
 
+using namespace moving;
 using detail::kMostDims;
 using detail::Layout;
-
-constexpr char kOddIndex[] = "an index that is no plain int32, int64 or mask, or out of range";
-constexpr char kOddElements[] = "elements that are not plain numbers in memory";
-constexpr char kOddArguments[] = "arguments that the Python kernel looks at";
-
-// -- moving elements
-
-template <class T>
-struct Take {
-  using Element = T;
-  static constexpr bool reads = true;
-  static GRADWRIGHT_INLINE void one(char* near, char* far) { std::memcpy(near, far, sizeof(T)); }
-  static GRADWRIGHT_INLINE void dense(char* near, char* far, npy_intp size) {
-    std::memcpy(near, far, static_cast<size_t>(size) * sizeof(T));
-  }
-};
-template <class T>
-struct Put {
-  using Element = T;
-  static constexpr bool reads = false;
-  static GRADWRIGHT_INLINE void one(char* near, char* far) { std::memcpy(far, near, sizeof(T)); }
-  static GRADWRIGHT_INLINE void dense(char* near, char* far, npy_intp size) {
-    std::memcpy(far, near, static_cast<size_t>(size) * sizeof(T));
-  }
-};
-template <class T>
-struct Add {
-  using Element = T;
-  static constexpr bool reads = false;
-  static GRADWRIGHT_INLINE void one(char* near, char* far) {
-    *reinterpret_cast<T*>(far) += *reinterpret_cast<const T*>(near);
-  }
-  static GRADWRIGHT_INLINE void dense(char* near, char* far, npy_intp size) {
-    const T* __restrict from = reinterpret_cast<const T*>(near);
-    T* __restrict to = reinterpret_cast<T*>(far);
-    for (npy_intp i = 0; i < size; ++i) to[i] += from[i];
-  }
-};
-
-template <class Move>
-GRADWRIGHT_INLINE void move_row(char* near, char* far, npy_intp size, npy_intp near_stride, npy_intp far_stride) {
-  constexpr npy_intp item = sizeof(typename Move::Element);
-  if (near_stride == item && far_stride == item) {
-    Move::dense(near, far, size);
-  } else {
-    for (npy_intp i = 0; i < size; ++i) Move::one(near + i * near_stride, far + i * far_stride);
-  }
-}
-
-// run.operator()<Move<T>>() for the type of elements; false where there is none.
-template <template <class> class Move, class Run>
-bool for_width(PyArrayObject* array, Run run) {
-  switch (PyArray_ITEMSIZE(array)) {
-    case 1:
-      return run.template operator()<Move<uint8_t>>();
-    case 2:
-      return run.template operator()<Move<uint16_t>>();
-    case 4:
-      return run.template operator()<Move<uint32_t>>();
-    case 8:
-      return run.template operator()<Move<uint64_t>>();
-    case 16:
-      return run.template operator()<Move<Wide>>();
-    default:
-      return false;
-  }
-}
-template <class Run>
-bool for_sums(PyArrayObject* array, Run run) {
-  switch (detail::type_of(array)) {
-    case NPY_FLOAT:
-      return run.template operator()<Add<float>>();
-    case NPY_DOUBLE:
-      return run.template operator()<Add<double>>();
-    case NPY_INT64:
-      return run.template operator()<Add<uint64_t>>();
-    default:
-      return false;
-  }
-}
-
-// What happens to the elements that an index names.
-enum class Doing { kTake, kPut, kAdd };
-template <class Run>
-bool for_elements(Doing doing, PyArrayObject* array, Run run) {
-  switch (doing) {
-    case Doing::kTake:
-      return for_width<Take>(array, run);
-    case Doing::kPut:
-      return for_width<Put>(array, run);
-    default:
-      return for_sums(array, run);
-  }
-}
-
-// Whether the elements may be moved as they lie in memory, one by one.
-bool is_walkable(PyArrayObject* array) {
-  return is_movable(array) && PyArray_ISBEHAVED_RO(array) && detail::fits_layout(array);
-}
-bool is_summable(PyArrayObject* array) {
-  return is_walkable(array) && for_sums(array, []<class Move>() { return true; });
-}
-bool is_index(PyArrayObject* array) {
-  const int type = PyArray_TYPE(array);
-  return PyArray_ISBEHAVED_RO(array) && detail::fits_layout(array) &&
-         (PyTypeNum_ISSIGNED(type) && (PyArray_ITEMSIZE(array) == 8 || PyArray_ITEMSIZE(array) == 4));
-}
-bool is_mask(PyArrayObject* array) {
-  return (PyArray_TYPE(array) == NPY_BOOL || PyArray_TYPE(array) == NPY_UINT8) && detail::fits_layout(array);
-}
-// run.operator()<I>() for the type of an index.
-template <class Run>
-auto for_index(PyArrayObject* index, Run run) {
-  return PyArray_ITEMSIZE(index) == 8 ? run.template operator()<int64_t>() : run.template operator()<int32_t>();
-}
-
-// -- the places that an index names
-
-// Distances from the first byte of `far`.
-class Offsets {
- public:
-  // False: out of memory.
-  bool resize(npy_intp size) {
-    this->size = size;
-    if (size <= kFew) return true;
-    more_ = new_array(NPY_INTP, 1, &size);
-    if (!more_) PyErr_Clear();
-    return static_cast<bool>(more_);
-  }
-  npy_intp* data() {
-    return more_ ? static_cast<npy_intp*>(PyArray_DATA(reinterpret_cast<PyArrayObject*>(more_.get()))) : few_;
-  }
-  npy_intp size = 0;
-
- private:
-  static constexpr npy_intp kFew = 64;
-  npy_intp few_[kFew];
-  Ref more_;  // an array, for the sake of memory that is kept
-};
-
-// The places that an index names in a dimension of `size` elements, `step` bytes apart; with `adds` besides those that are
-// there. `shape` is what the index is broadcast to. False: one is out of range; `wraps`: negative ones count from the end.
-bool find_places(PyArrayObject* index, const Layout& shape, npy_intp size, npy_intp step, bool wraps, npy_intp* offsets,
-                 bool adds = false) {
-  Dims<1> loops;
-  const int added = shape.ndim - PyArray_NDIM(index);
-  for (int d = 0; d < shape.ndim; ++d) {
-    const bool repeated = d < added || PyArray_DIM(index, d - added) == 1;
-    loops.add(shape.sizes[d], repeated ? npy_intp{0} : PyArray_STRIDE(index, d - added));
-  }
-  const Row<1> row = take_row(loops);
-  const npy_intp shift = wraps ? size : 0;
-  return for_index(index, [&]<class I>() {
-    bool wrong = false;
-    walk<1>(loops, 0, row.size > 0 ? loops.total() : 0, {PyArray_BYTES(index)}, [&](const Places<1>& at) {
-      for (npy_intp i = 0; i < row.size; ++i) {
-        npy_intp place = *reinterpret_cast<const I*>(at[0] + i * row.strides[0]);
-        place += place < 0 ? shift : 0;
-        const bool inside = static_cast<size_t>(place) < static_cast<size_t>(size);
-        wrong |= !inside;
-        offsets[i] = (adds ? offsets[i] : 0) + (inside ? place * step : 0);
-      }
-      offsets += row.size;
-    });
-    return !wrong;
-  });
-}
-
-// The places under a mask, in order; the loops go over the mask and over `far`. False: out of memory.
-bool find_marked(Dims<2> loops, char* mask, char* far, Offsets& offsets) {
-  const Row<2> row = take_row(loops);
-  const npy_intp rows = row.size > 0 ? loops.total() : 0;
-  npy_intp count = 0;
-  walk<2>(loops, 0, rows, {mask, far}, [&](const Places<2>& at) {
-    for (npy_intp i = 0; i < row.size; ++i) count += at[0][i * row.strides[0]] != 0;
-  });
-  if (!offsets.resize(count + 1)) return false;  // one more is written than counts
-  npy_intp* out = offsets.data();
-  walk<2>(loops, 0, rows, {mask, far}, [&](const Places<2>& at) {
-    npy_intp offset = at[1] - far;
-    for (npy_intp i = 0; i < row.size; ++i, offset += row.strides[1]) {
-      *out = offset;
-      out += at[0][i * row.strides[0]] != 0;
-    }
-  });
-  offsets.size = count;
-  return true;
-}
-
-// -- picks
-
-// An index for some dimensions of an array.
-struct Index {
-  int count = 0;
-  PyArrayObject* arrays[kMostDims];
-  int dims[kMostDims];
-  PyArrayObject* mask = nullptr;  // alone, for all dimensions from `dims[0]` on that it has
-  bool wraps = true;              // negative numbers count from the end
-
-  Index() = default;
-  Index(PyArrayObject* index, int dim, bool wraps) : count(1), wraps(wraps) {
-    arrays[0] = index;
-    dims[0] = dim;
-  }
-  // None, index arrays and masks, as `index` takes them. False: they are unusual, or wrong.
-  bool read(PyObject* indices, PyArrayObject* self) {
-    if (!PyList_CheckExact(indices) && !PyTuple_CheckExact(indices)) return false;
-    int dim = 0;
-    const int ndim = PyArray_NDIM(self);
-    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(indices); ++i) {
-      PyObject* given = PySequence_Fast_GET_ITEM(indices, i);
-      if (dim >= ndim) return false;
-      if (given == Py_None) {
-        ++dim;
-        continue;
-      }
-      PyArrayObject* array = array_of(given);
-      if (mask != nullptr) return false;
-      dims[count] = dim;
-      if (is_mask(array)) {
-        const int width = PyArray_NDIM(array);
-        if (count != 0 || width == 0 || dim + width > ndim) return false;
-        if (!std::equal(PyArray_DIMS(array), PyArray_DIMS(array) + width, PyArray_DIMS(self) + dim)) return false;
-        mask = array;
-        dim += width;
-      } else if (is_index(array)) {
-        arrays[count++] = array;
-        ++dim;
-      } else {
-        return false;
-      }
-    }
-    return count > 0 || mask != nullptr;
-  }
-};
-
-// What an index picks of an array: the shape, and where it lies.
-struct Picks {
-  Layout shape;           // of `near`, with the strides of `far`; the picked places have none
-  int first = 0, end = 0;  // the dimensions of the picked places
-  Offsets offsets;
-
-  Dims<2> loops;  // around the places: over `near` and `far`
-  Row<2> row;      // at each place
-  npy_intp step = 0;  // of `near`, from one place to the next
-
-  // False: an index is out of range, does not broadcast, or is too much.
-  bool find(PyArrayObject* far, const Index& index) {
-    Layout places;
-    bool picked[kMostDims] = {};
-    if (index.mask != nullptr) {
-      Dims<2> over;
-      for (int d = 0; d < PyArray_NDIM(index.mask); ++d) {
-        const int dim = index.dims[0] + d;
-        picked[dim] = true;
-        over.add(PyArray_DIM(far, dim), PyArray_STRIDE(index.mask, d), PyArray_STRIDE(far, dim));
-      }
-      if (!find_marked(over, PyArray_BYTES(index.mask), PyArray_BYTES(far), offsets)) return false;
-      places.add(offsets.size, 0);
-    } else {
-      for (int i = 0; i < index.count; ++i) {
-        PyArrayObject* array = index.arrays[i];
-        const Layout old = places;
-        if (!detail::broadcast(old.sizes, old.ndim, PyArray_DIMS(array), PyArray_NDIM(array), &places)) return false;
-        picked[index.dims[i]] = true;
-      }
-      if (!offsets.resize(detail::product(places.sizes, places.ndim))) return false;
-      for (int i = 0; i < index.count; ++i) {
-        const int dim = index.dims[i];
-        if (!find_places(index.arrays[i], places, PyArray_DIM(far, dim), PyArray_STRIDE(far, dim), index.wraps,
-                         offsets.data(), i > 0)) {
-          return false;
-        }
-      }
-    }
-    // The places stand where the indices stand, or at the front where there are other dimensions between these.
-    const int ndim = PyArray_NDIM(far);
-    const int begin = static_cast<int>(std::find(picked, picked + ndim, true) - picked);
-    const int after = static_cast<int>(std::find(picked + begin, picked + ndim, false) - picked);
-    first = std::find(picked + after, picked + ndim, true) == picked + ndim ? begin : 0;
-    end = first + places.ndim;
-    if (ndim + places.ndim >= kMostDims) return false;
-    for (int d = 0; d < ndim; ++d) {
-      if (!picked[d]) shape.add(PyArray_DIM(far, d), PyArray_STRIDE(far, d));
-    }
-    for (int d = 0; d < places.ndim; ++d) shape.insert(first + d, places.sizes[d], 0);
-    return true;
-  }
-
-  // Lay `near`, with the sizes of `shape`, beside it. False: the places are not a regular row of it.
-  bool lay(const npy_intp* near) {
-    Dims<2> inner;
-    Dims<1> places;
-    for (int d = 0; d < first; ++d) loops.add(shape.sizes[d], near[d], shape.strides[d]);
-    for (int d = first; d < end; ++d) places.add(shape.sizes[d], near[d]);
-    for (int d = end; d < shape.ndim; ++d) inner.add(shape.sizes[d], near[d], shape.strides[d]);
-    if (places.ndim > 1) return false;
-    if (places.ndim == 1) step = places.strides[0][0];
-    row = take_row(inner);
-    for (int d = 0; d < inner.ndim; ++d) loops.add(inner.sizes[d], inner.strides[d][0], inner.strides[d][1]);
-    return true;
-  }
-
-  npy_intp total() const { return loops.total() * offsets.size * row.size; }
-};
-
-// Part of the work: some of the places, and of the elements of each row.
-template <class Move>
-GRADWRIGHT_INLINE void move_places(const Picks& picks, const npy_intp* offsets, npy_intp count, npy_intp size, char* near,
-                                   char* far) {
-  if (picks.row.size == 1) {
-    for (npy_intp i = 0; i < count; ++i) Move::one(near + i * picks.step, far + offsets[i]);
-  } else {
-    for (npy_intp i = 0; i < count; ++i) {
-      move_row<Move>(near + i * picks.step, far + offsets[i], size, picks.row.strides[0], picks.row.strides[1]);
-    }
-  }
-}
-
-// Threads share the loops around the places, or else the places themselves, or the elements of each row where several
-// places may be the same one.
-template <class Move>
-void run_picks(Picks& picks, char* near, char* far) {
-  const npy_intp loops = picks.loops.total(), count = picks.offsets.size, size = picks.row.size;
-  const npy_intp* offsets = picks.offsets.data();
-  const auto grain = [](npy_intp each) { return std::max<npy_intp>(1, kGrain / std::max<npy_intp>(1, each)); };
-  if (loops > 1) {
-    parallel_for(loops, grain(count * size), [&](npy_intp begin, npy_intp end) {
-      walk<2>(picks.loops, begin, end, {near, far}, [&](const Places<2>& at) {
-        move_places<Move>(picks, offsets, count, size, at[0], at[1]);
-      });
-    });
-  } else if (Move::reads) {
-    parallel_for(count, grain(size), [&](npy_intp begin, npy_intp end) {
-      move_places<Move>(picks, offsets + begin, end - begin, size, near + begin * picks.step, far);
-    });
-  } else {
-    parallel_for(size, grain(count), [&](npy_intp begin, npy_intp end) {
-      move_places<Move>(picks, offsets, count, end - begin, near + begin * picks.row.strides[0],
-                        far + begin * picks.row.strides[1]);
-    });
-  }
-}
-
-// The arrays are held by the caller. False without an exception: nothing was done.
-bool run(Doing doing, Picks& picks, PyArrayObject* near, PyArrayObject* far) {
-  const npy_intp total = picks.total();
-  if (total == 0) return true;
-  return for_elements(doing, far, [&]<class Move>() {
-    return run_long(total >= kGrain, [&] { run_picks<Move>(picks, PyArray_BYTES(near), PyArray_BYTES(far)); });
-  });
-}
-
-// -- arrays
-
-Ref new_like(PyArrayObject* array, int ndim, const npy_intp* sizes) {
-  Ref out = new_array_of(array, ndim, sizes);
-  if (!out) PyErr_Clear();
-  return out;
-}
-
-// A write into an array, by `write(target)`: into a copy, which it gives; or in place, where nothing is read that is written.
-template <class Write>
-Ref write_copy(PyObject* self, Write write) {
-  PyArrayObject* array = array_of(self);
-  if (!is_walkable(array)) return declined(kOddElements);
-  Ref out = contiguous_copy(array);
-  if (!out) PyErr_Clear();
-  return out && write(as_ndarray(out)) ? std::move(out) : declined(kOddIndex);
-}
-template <class Write, class... Others>
-bool write_here(PyObject* self, Write write, Others... others) {
-  PyArrayObject* array = array_of(self);
-  if (!is_walkable(array) || !PyArray_IS_C_CONTIGUOUS(array) || (may_overlap(array, others) || ...)) return false;
-  return write(array);
-}
-
-// A number as an element of an array: floats and ints into float32 and float64, ints into int64.
-struct Number {
-  alignas(8) char bytes[8];
-  bool set(PyArrayObject* array, PyObject* value) {
-    Operand number;
-    npy_intp whole;
-    switch (detail::type_of(array)) {
-      case NPY_FLOAT:
-      case NPY_DOUBLE:
-        if (!number.set(value)) return false;
-        std::memcpy(bytes, number.data(PyArray_TYPE(array)), static_cast<size_t>(PyArray_ITEMSIZE(array)));
-        return true;
-      case NPY_INT64:
-        if (!detail::read_int(value, &whole)) return false;
-        std::memcpy(bytes, &whole, sizeof whole);
-        return true;
-      default:
-        return false;
-    }
-  }
-};
-
-bool same_type(PyArrayObject* a, PyArrayObject* b) {
-  return PyArray_TYPE(a) == PyArray_TYPE(b) && is_walkable(a) && is_walkable(b);
-}
 
 // -- reading by picks
 
@@ -438,7 +24,7 @@ Ref picked(PyArrayObject* self, const Index& index) {
   Ref out = new_like(self, picks.shape.ndim, picks.shape.sizes);
   if (!out) return out;
   const auto held = hold(self);
-  if (!picks.lay(PyArray_STRIDES(as_ndarray(out))) || !run(Doing::kTake, picks, as_ndarray(out), self)) {
+  if (!picks.lay(PyArray_STRIDES(as_ndarray(out))) || !run(Doing::kTake, picks, PyArray_BYTES(as_ndarray(out)), self)) {
     return declined(kOddElements);
   }
   return out;
@@ -459,7 +45,7 @@ bool write_picks(Doing doing, PyArrayObject* far, const Index& index, PyArrayObj
     strides[d] = size == 1 ? 0 : PyArray_STRIDE(near, d - added);
   }
   const auto held = hold(near, far);
-  return picks.lay(strides) && run(doing, picks, near, far);
+  return picks.lay(strides) && run(doing, picks, PyArray_BYTES(near), far);
 }
 
 bool write_index(PyArrayObject* target, PyObject* indices, PyObject* values, PyObject* accumulate) {
@@ -490,9 +76,7 @@ bool fill_slices(PyArrayObject* target, PyObject* dim, PyObject* index, PyObject
   const npy_intp strides[kMostDims] = {};
   picks.lay(strides);
   const auto held = hold(target);
-  return picks.total() == 0 || for_width<Put>(target, [&]<class Move>() {
-    return run_long(picks.total() >= kGrain, [&] { run_picks<Move>(picks, number.bytes, PyArray_BYTES(target)); });
-  });
+  return run(Doing::kPut, picks, number.bytes, target);
 }
 
 // Flat indices into a contiguous array, and as many elements.
@@ -509,98 +93,7 @@ bool write_flat(PyArrayObject* target, PyObject* index, PyObject* source, PyObje
   if (!find_places(places, Layout(places), size, PyArray_ITEMSIZE(target), true, picks.offsets.data())) return false;
   picks.step = PyArray_ITEMSIZE(near);
   const auto held = hold(near, target);
-  return run(adds ? Doing::kAdd : Doing::kPut, picks, near, target);
-}
-
-// -- an index for each element
-
-// A row. False: an index is out of range; the first place of `far` was taken for it, so that no element is a branch.
-template <class Move, class I>
-GRADWRIGHT_INLINE bool move_along(const Row<3>& row, const Places<3>& at, npy_intp limit, npy_intp step) {
-  constexpr npy_intp item = sizeof(typename Move::Element);
-  bool fits = true;
-  const auto place = [&](npy_intp i, npy_intp stride) {
-    const npy_intp named = *reinterpret_cast<const I*>(at[1] + i * stride);
-    const bool inside = static_cast<size_t>(named) < static_cast<size_t>(limit);
-    fits &= inside;
-    return inside ? named : 0;
-  };
-  if (row.strides[0] == item && row.strides[1] == sizeof(I) && row.strides[2] == 0 && step == item) {
-    for (npy_intp i = 0; i < row.size; ++i) Move::one(at[0] + i * item, at[2] + place(i, sizeof(I)) * item);
-  } else {
-    for (npy_intp i = 0; i < row.size; ++i) {
-      Move::one(at[0] + i * row.strides[0], at[2] + i * row.strides[2] + place(i, row.strides[1]) * step);
-    }
-  }
-  return fits;
-}
-
-// Elements of `near` beside those of `far` that `index` names in dimension `place`; both have its sizes or more in the other
-// dimensions. False: an index is out of range, and what is written is of no use.
-template <class Move>
-bool run_along(char* near, const npy_intp* near_strides, PyArrayObject* index, char* far, PyArrayObject* far_array,
-               int place) {
-  Dims<3> loops;
-  for (int d = 0; d < PyArray_NDIM(index); ++d) {
-    loops.add(PyArray_DIM(index, d), near_strides == nullptr ? npy_intp{0} : near_strides[d], PyArray_STRIDE(index, d),
-              d == place ? npy_intp{0} : PyArray_STRIDE(far_array, d));
-  }
-  const Row<3> row = take_row(loops);
-  const npy_intp rows = loops.total(), limit = PyArray_DIM(far_array, place), step = PyArray_STRIDE(far_array, place);
-  std::atomic<bool> fits = true;
-  const bool alone = !Move::reads && place != PyArray_NDIM(index) - 1;  // rows may meet
-  const npy_intp grain = alone ? rows : std::max<npy_intp>(1, kGrain / row.size);
-  const bool done = run_long(rows * row.size >= kGrain, [&] {
-    for_index(index, [&]<class I>() {
-      parallel_for(rows, grain, [&](npy_intp begin, npy_intp end) {
-        bool wrong = false;
-        walk<3>(loops, begin, end, {near, PyArray_BYTES(index), far}, [&](const Places<3>& at) {
-          wrong |= !move_along<Move, I>(row, at, limit, step);
-        });
-        if (wrong) fits = false;
-      });
-    });
-  });
-  return done && fits;
-}
-
-// Whether `index` has the dimensions of `array`, and is no larger in all of them but one.
-bool covers(PyArrayObject* array, PyArrayObject* index, int but) {
-  if (PyArray_NDIM(index) != PyArray_NDIM(array)) return false;
-  for (int d = 0; d < PyArray_NDIM(index); ++d) {
-    if (d != but && PyArray_DIM(index, d) > PyArray_DIM(array, d)) return false;
-  }
-  return true;
-}
-
-// The dimension of such an index; -1 where it is unusual, or wrong.
-int read_along(PyArrayObject* self, PyObject* dim, PyArrayObject* index) {
-  const int place = PyArray_NDIM(self) == 0 ? -1 : detail::read_dim(dim, PyArray_NDIM(self));
-  if (place < 0 || PyArray_SIZE(index) == 0 || PyArray_DIM(self, place) == 0) return -1;
-  return is_index(index) && covers(self, index, place) ? place : -1;
-}
-
-bool all_in_range(PyArrayObject* index, npy_intp size) {
-  Offsets offsets;
-  if (!offsets.resize(PyArray_SIZE(index))) return false;
-  return find_places(index, Layout(index), size, 1, false, offsets.data());
-}
-
-bool write_along(Doing doing, PyArrayObject* target, PyObject* dim, PyObject* index, PyArrayObject* near, Number* number,
-                 bool checks) {
-  PyArrayObject* places = array_of(index);
-  const int place = read_along(target, dim, places);
-  if (place < 0 || (near != nullptr && (!same_type(near, target) || !covers(near, places, -1)))) return false;
-  if (checks && !all_in_range(places, PyArray_DIM(target, place))) return false;
-  const auto held = hold(near, places, target);
-  return for_elements(doing, target, [&]<class Move>() {
-    return run_along<Move>(near == nullptr ? number->bytes : PyArray_BYTES(near),
-                           near == nullptr ? nullptr : PyArray_STRIDES(near), places, PyArray_BYTES(target), target, place);
-  });
-}
-bool scatter_number(PyArrayObject* target, PyObject* dim, PyObject* index, PyObject* value, bool checks) {
-  Number number;
-  return number.set(target, value) && write_along(Doing::kPut, target, dim, index, nullptr, &number, checks);
+  return run(adds ? Doing::kAdd : Doing::kPut, picks, PyArray_BYTES(near), target);
 }
 
 // -- counting
@@ -694,7 +187,7 @@ Ref masked_select(PyObject* self, PyObject* mask) {
   if (!out) return out;
   picks.step = PyArray_ITEMSIZE(array);
   const auto held = hold(array);
-  return run(Doing::kTake, picks, as_ndarray(out), array) ? std::move(out) : declined(kOddElements);
+  return run(Doing::kTake, picks, PyArray_BYTES(as_ndarray(out)), array) ? std::move(out) : declined(kOddElements);
 }
 
 Ref nonzero(PyObject* self) {
@@ -717,21 +210,6 @@ Ref nonzero(PyObject* self) {
   }
 }
 
-Ref gather(PyObject* self, PyObject* dim, PyObject* index, PyObject*) {
-  PyArrayObject *array = array_of(self), *places = array_of(index);
-  if (!is_walkable(array)) return declined(kOddElements);
-  const int place = read_along(array, dim, places);
-  if (place < 0) return declined(kOddIndex);
-  Ref out = new_like(array, PyArray_NDIM(places), PyArray_DIMS(places));
-  if (!out) return out;
-  PyArrayObject* near = as_ndarray(out);
-  const auto held = hold(array, places);
-  const bool done = for_width<Take>(array, [&]<class Move>() {
-    return run_along<Move>(PyArray_BYTES(near), PyArray_STRIDES(near), places, PyArray_BYTES(array), array, place);
-  });
-  return done ? std::move(out) : declined(kOddIndex);
-}
-
 Ref index_put(PyObject* self, PyObject* indices, PyObject* values, PyObject* accumulate) {
   return write_copy(self, [&](PyArrayObject* out) { return write_index(out, indices, values, accumulate); });
 }
@@ -747,19 +225,6 @@ Ref index_fill(PyObject* self, PyObject* dim, PyObject* index, PyObject* value) 
 }
 Ref put(PyObject* self, PyObject* index, PyObject* source, PyObject* accumulate) {
   return write_copy(self, [&](PyArrayObject* out) { return write_flat(out, index, source, accumulate); });
-}
-Ref scatter(PyObject* self, PyObject* dim, PyObject* index, PyObject* src) {
-  return write_copy(self, [&](PyArrayObject* out) {
-    return write_along(Doing::kPut, out, dim, index, array_of(src), nullptr, false);
-  });
-}
-Ref scatter_value(PyObject* self, PyObject* dim, PyObject* index, PyObject* value) {
-  return write_copy(self, [&](PyArrayObject* out) { return scatter_number(out, dim, index, value, false); });
-}
-Ref scatter_add(PyObject* self, PyObject* dim, PyObject* index, PyObject* src) {
-  return write_copy(self, [&](PyArrayObject* out) {
-    return write_along(Doing::kAdd, out, dim, index, array_of(src), nullptr, false);
-  });
 }
 
 Ref embedding_dense_backward(PyObject* grad_output, PyObject* indices, PyObject* num_weights, PyObject* padding_idx,
@@ -807,22 +272,6 @@ bool put(PyObject* self, PyObject* index, PyObject* source, PyObject* accumulate
   return write_here(
       self, [&](PyArrayObject* out) { return write_flat(out, index, source, accumulate); }, array_of(source));
 }
-bool scatter(PyObject* self, PyObject* dim, PyObject* index, PyObject* src) {
-  return write_here(
-      self,
-      [&](PyArrayObject* out) { return write_along(Doing::kPut, out, dim, index, array_of(src), nullptr, true); },
-      array_of(index), array_of(src));
-}
-bool scatter_value(PyObject* self, PyObject* dim, PyObject* index, PyObject* value) {
-  return write_here(
-      self, [&](PyArrayObject* out) { return scatter_number(out, dim, index, value, true); }, array_of(index));
-}
-bool scatter_add(PyObject* self, PyObject* dim, PyObject* index, PyObject* src) {
-  return write_here(
-      self,
-      [&](PyArrayObject* out) { return write_along(Doing::kAdd, out, dim, index, array_of(src), nullptr, true); },
-      array_of(index), array_of(src));
-}
 
 }  // namespace writers
 
@@ -861,26 +310,6 @@ Ref one_hot(PyObject* self, PyObject* num_classes) {
     ones += classes;
   });
   return new_tensor(std::move(out));
-}
-
-Ref take_along_dim(PyObject* self, PyObject* indices, PyObject* dim) {
-  PyArrayObject *array = array_of(self), *places = array_of(indices);
-  const int ndim = PyArray_NDIM(array);
-  if (detail::type_of(places) != NPY_INT64 || PyArray_NDIM(places) != ndim || ndim == 0) return Ref();
-  const int place = detail::read_dim(dim, ndim);
-  if (place < 0 || ndim >= kMostDims) return Ref();
-  npy_intp source[kMostDims], index[kMostDims];
-  for (int d = 0; d < ndim; ++d) {
-    const npy_intp own = PyArray_DIM(array, d), given = PyArray_DIM(places, d);
-    source[d] = index[d] = own == 0 || given == 0 ? 0 : std::max(own, given);
-  }
-  source[place] = PyArray_DIM(array, place);
-  index[place] = PyArray_DIM(places, place);
-  Ref source_sizes = detail::ints(source, ndim), index_sizes = detail::ints(index, ndim), along = integer(place);
-  if (!source_sizes || !index_sizes || !along) return Ref();
-  Ref values = late::expand(self, source_sizes.get());
-  Ref named = values ? late::expand(indices, index_sizes.get()) : Ref();
-  return named ? late::gather(values.get(), along.get(), named.get()) : Ref();
 }
 
 }  // namespace composites

@@ -1,5 +1,6 @@
 // Elements picked, written and added up by index tensors and masks: native loops for kernels of indexing.py,
-// along_dimension.py, masking.py and nn.py in runtime/kernels/, under the same names.
+// along_dimension.py, masking.py and nn.py in runtime/kernels/, under the same names. Those by an index for each element are in
+// gather_scatter.hpp.
 //
 // They decline (null, no exception) whatever is unusual or wrong: indices out of range above all, of which Python says what
 // is wrong. Elements of any type that is 1, 2, 4, 8 or 16 bytes wide are moved as they are; sums are those of float32,
@@ -21,11 +22,6 @@ Ref index_add(PyObject* self, PyObject* dim, PyObject* index, PyObject* source, 
 Ref index_copy(PyObject* self, PyObject* dim, PyObject* index, PyObject* source);
 Ref index_fill(PyObject* self, PyObject* dim, PyObject* index, PyObject* value);
 
-Ref gather(PyObject* self, PyObject* dim, PyObject* index, PyObject* sparse_grad);
-Ref scatter(PyObject* self, PyObject* dim, PyObject* index, PyObject* src);
-Ref scatter_value(PyObject* self, PyObject* dim, PyObject* index, PyObject* value);
-Ref scatter_add(PyObject* self, PyObject* dim, PyObject* index, PyObject* src);
-
 Ref take(PyObject* self, PyObject* index);
 Ref put(PyObject* self, PyObject* index, PyObject* source, PyObject* accumulate);
 
@@ -46,9 +42,6 @@ bool index_put(PyObject* self, PyObject* indices, PyObject* values, PyObject* ac
 bool index_add(PyObject* self, PyObject* dim, PyObject* index, PyObject* source, PyObject* alpha);
 bool index_copy(PyObject* self, PyObject* dim, PyObject* index, PyObject* source);
 bool index_fill(PyObject* self, PyObject* dim, PyObject* index, PyObject* value);
-bool scatter(PyObject* self, PyObject* dim, PyObject* index, PyObject* src);
-bool scatter_value(PyObject* self, PyObject* dim, PyObject* index, PyObject* value);
-bool scatter_add(PyObject* self, PyObject* dim, PyObject* index, PyObject* src);
 bool put(PyObject* self, PyObject* index, PyObject* source, PyObject* accumulate);
 
 }  // namespace writers
@@ -56,7 +49,6 @@ bool put(PyObject* self, PyObject* index, PyObject* source, PyObject* accumulate
 namespace composites {
 
 Ref one_hot(PyObject* self, PyObject* num_classes);
-Ref take_along_dim(PyObject* self, PyObject* indices, PyObject* dim);
 
 }  // namespace composites
 

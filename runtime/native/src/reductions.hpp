@@ -28,10 +28,6 @@ Ref var(PyObject* self, PyObject* dim, PyObject* correction, PyObject* keepdim);
 Ref std(PyObject* self, PyObject* dim, PyObject* correction, PyObject* keepdim);
 Ref linalg_vector_norm(PyObject* self, PyObject* ord, PyObject* dim, PyObject* keepdim, PyObject* dtype);
 
-// Scans, with the same results as `np.add.accumulate` to the last bit.
-Ref cumsum(PyObject* self, PyObject* dim, PyObject* dtype);
-Ref cumprod(PyObject* self, PyObject* dim, PyObject* dtype);
-
 }  // namespace kernels
 
 }  // namespace gradwright

@@ -176,6 +176,24 @@ Ref parts_of(PyArrayObject* array, int dim, Py_ssize_t count, Part part) {
   return views;
 }
 
+// Sizes that two shapes broadcast to; false: they do not.
+inline bool broadcast(const npy_intp* left, int left_count, const npy_intp* right, int right_count, Layout* out) {
+  out->ndim = std::max(left_count, right_count);
+  for (int i = 1; i <= out->ndim; ++i) {
+    const npy_intp a = i <= left_count ? left[left_count - i] : 1;
+    const npy_intp b = i <= right_count ? right[right_count - i] : 1;
+    if (a != b && a != 1 && b != 1) return false;
+    out->sizes[out->ndim - i] = a == 1 ? b : a;
+  }
+  return true;
+}
+
+inline npy_intp product(const npy_intp* sizes, int count) {
+  npy_intp all = 1;
+  for (int i = 0; i < count; ++i) all *= sizes[i];
+  return all;
+}
+
 }  // namespace detail
 
 namespace kernels {

@@ -1,0 +1,139 @@
+#include "formulas.hpp"
+
+#include <algorithm>
+
+namespace gradwright {
+
+namespace detail {
+
+namespace {
+
+// A step with its loop and its operands found.
+struct Stage {
+  LoopFunction function;
+  void* data;
+  int count;  // operands and result
+  int slots[5];
+  npy_intp steps[5];
+};
+
+// A formula over arrays that were looked at.
+struct Formula {
+  Stage stages[kMostSteps];
+  int count;
+  int given;                     // slots from here on are temporaries
+  char* data[kMostSlots];        // of what is given
+  npy_intp moves[kMostSlots];    // from element to element
+  char* result;
+  npy_intp block;  // elements
+
+  void run(npy_intp begin, npy_intp end) const {
+    alignas(64) char memory[kMostTemporaries][kBlockBytes];
+    char* at[kMostSlots];
+    for (int slot = given; slot < kMostSlots && slot < given + kMostTemporaries; ++slot) at[slot] = memory[slot - given];
+    for (npy_intp start = begin; start < end; start += block) {
+      const npy_intp size = std::min(block, end - start);
+      for (int slot = 0; slot < given; ++slot) at[slot] = data[slot] + start * moves[slot];
+      for (int i = 0; i < count; ++i) {
+        const Stage& stage = stages[i];
+        char* args[5];
+        for (int k = 0; k < stage.count; ++k) args[k] = at[stage.slots[k]];
+        const int last = stage.count - 1;
+        if (i == count - 1) args[last] = result + start * stage.steps[last];
+        stage.function(args, &size, stage.steps, stage.data);
+      }
+    }
+  }
+};
+
+// The step of a Tensor through the elements of its shape: 0 where it is one element repeated; -1 where it is not dense.
+npy_intp step_of(PyArrayObject* array) {
+  if (is_dense(array)) return PyArray_ITEMSIZE(array);
+  if (!PyArray_ISBEHAVED_RO(array)) return -1;
+  for (int i = 0; i < PyArray_NDIM(array); ++i) {
+    if (PyArray_DIM(array, i) != 1 && PyArray_STRIDE(array, i) != 0) return -1;
+  }
+  return 0;
+}
+
+}  // namespace
+
+Ref run_formula(const Step* steps, int count, int spent, PyObject* const* given, int tensors, int numbers) {
+  Formula formula;
+  Operand operands[kMostSlots];
+  int types[kMostSlots];
+  PyArrayObject* first = nullptr;
+  int type = -1;  // that of numbers
+  for (int slot = 0; slot < tensors; ++slot) {
+    if (!is_plain(given[slot])) return Ref();
+    PyArrayObject* array = array_of(given[slot]);
+    types[slot] = type_of(array);
+    if (types[slot] != NPY_BOOL) type = types[slot];
+    if (first == nullptr) first = array;
+    if (!same_shape(first, array)) return Ref();
+    formula.data[slot] = PyArray_BYTES(array);
+    formula.moves[slot] = step_of(array);
+    if (formula.moves[slot] < 0) return Ref();
+  }
+  if (type != NPY_FLOAT && type != NPY_DOUBLE) return Ref();
+  formula.given = tensors + numbers;
+  for (int slot = tensors; slot < formula.given; ++slot) {
+    if (!operands[slot].set(given[slot])) return Ref();
+    types[slot] = type;
+    formula.data[slot] = operands[slot].data(type);
+    formula.moves[slot] = 0;
+  }
+  formula.count = count;
+  formula.block = kBlockBytes / static_cast<npy_intp>(type == NPY_FLOAT ? sizeof(float) : sizeof(double));
+  const Loop* last_loop = nullptr;
+  for (int i = 0; i < count; ++i) {
+    const Step& step = steps[i];
+    Stage& stage = formula.stages[i];
+    int own[4];
+    for (int k = 0; k < step.count; ++k) own[k] = types[step.operands[k]];
+    const Loop* loop = last_loop = step.loop(own);
+    if (loop == nullptr) return Ref();
+    // Temporaries have room for elements of the formula's type.
+    const int made = loop->result;
+    if (made != type && made != NPY_BOOL) return Ref();
+    stage.function = loop->function;
+    stage.data = loop->data;
+    stage.count = step.count + 1;
+    for (int k = 0; k <= step.count; ++k) {
+      const int slot = k < step.count ? step.operands[k] : step.result;
+      const int item_type = k < step.count ? types[slot] : made;
+      const npy_intp item = item_type == NPY_BOOL ? 1 : type == NPY_FLOAT ? sizeof(float) : sizeof(double);
+      stage.slots[k] = slot;
+      stage.steps[k] = k < step.count && slot < formula.given ? formula.moves[slot] : item;
+    }
+    types[step.result] = made;
+  }
+  const Step& last = steps[count - 1];
+  const int made = types[last.result];
+  const bool reuses = spent >= 0 && types[spent] == made && formula.moves[spent] != 0 && is_private(given[spent]) &&
+                      (last_loop->in_place || std::find(last.operands, last.operands + last.count, spent) ==
+                                                  last.operands + last.count);
+  Ref fresh = reuses ? Ref() : new_array(made, PyArray_NDIM(first), PyArray_DIMS(first));
+  if (!reuses && !fresh) return fresh;
+  Ref out = reuses ? Ref::borrow(given[spent]) : new_tensor(std::move(fresh));
+  if (!out) return out;
+  auto* result = array_of(out.get());
+  formula.result = PyArray_BYTES(result);
+  const npy_intp size = PyArray_SIZE(result);
+  npy_intp bytes = PyArray_NBYTES(result);
+  for (int slot = 0; slot < tensors; ++slot) bytes += size * formula.moves[slot];
+  if (!reuses && goes_around(*last_loop, bytes)) formula.stages[count - 1].function = last_loop->streaming;
+  if (size < kGrain) {
+    formula.run(0, size);
+  } else {
+    Ref held[kMostSlots];
+    for (int slot = 0; slot < tensors; ++slot) held[slot] = Ref::borrow(as_tensor(given[slot])->array);
+    ReleaseGil without_gil;
+    parallel_for(size, kGrain, [&](npy_intp begin, npy_intp end) { formula.run(begin, end); });
+  }
+  return out;
+}
+
+}  // namespace detail
+
+}  // namespace gradwright

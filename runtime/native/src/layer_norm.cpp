@@ -1,0 +1,229 @@
+#include "layer_norm.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "contiguous.hpp"
+#include "kernels.hpp"
+#include "levels.hpp"
+#include "pairwise.hpp"
+#include "parallel.hpp"
+
+namespace gradwright {
+
+namespace {
+
+using namespace contiguous;
+
+struct Normalize {
+  // The rest of a row that holds `x - mean`; `weight` and `bias` may be null.
+  struct Finish {
+    template <class T>
+    static GRADWRIGHT_INLINE void run(T* __restrict out, npy_intp width, T rstd, const T* __restrict weight,
+                                      const T* __restrict bias) {
+      if (weight != nullptr && bias != nullptr) {
+        for (npy_intp i = 0; i < width; ++i) out[i] = out[i] * rstd * weight[i] + bias[i];
+      } else if (weight != nullptr) {
+        for (npy_intp i = 0; i < width; ++i) out[i] = out[i] * rstd * weight[i];
+      } else if (bias != nullptr) {
+        for (npy_intp i = 0; i < width; ++i) out[i] = out[i] * rstd + bias[i];
+      } else {
+        for (npy_intp i = 0; i < width; ++i) out[i] *= rstd;
+      }
+    }
+  };
+  struct Shift {
+    template <class T>
+    static GRADWRIGHT_INLINE void run(const T* __restrict in, npy_intp width, T by, T* __restrict out) {
+      for (npy_intp i = 0; i < width; ++i) out[i] = in[i] - by;
+    }
+  };
+
+  template <class T>
+  static void row(const T* in, npy_intp width, const T* weight, const T* bias, T eps, T* out, T* mean, T* rstd) {
+    *mean = sum_dense(in, width) / static_cast<T>(width);
+    run_best<Shift>(in, width, *mean, out);
+    *rstd = T(1) / std::sqrt(dot_dense(out, out, width) / static_cast<T>(width) + eps);
+    run_best<Finish>(out, width, *rstd, weight, bias);
+  }
+};
+
+struct NormalizeBackward {
+  // `x - mean`, the gradient times the weight (null for 1), and what the row adds to the gradients of weight and bias (null
+  // where nobody asks for them).
+  struct Begin {
+    template <class T>
+    static GRADWRIGHT_INLINE void run(const T* __restrict grad, const T* __restrict in, npy_intp width, T mean, T rstd,
+                                      const T* __restrict weight, T* __restrict centred, T* __restrict weighed,
+                                      T* __restrict of_weight, T* __restrict of_bias) {
+      for (npy_intp i = 0; i < width; ++i) centred[i] = in[i] - mean;
+      if (weight != nullptr) {
+        for (npy_intp i = 0; i < width; ++i) weighed[i] = grad[i] * weight[i];
+      }
+      if (of_weight != nullptr && of_bias != nullptr) {
+        for (npy_intp i = 0; i < width; ++i) {
+          of_weight[i] += grad[i] * centred[i] * rstd;
+          of_bias[i] += grad[i];
+        }
+      } else if (of_weight != nullptr) {
+        for (npy_intp i = 0; i < width; ++i) of_weight[i] += grad[i] * centred[i] * rstd;
+      } else if (of_bias != nullptr) {
+        for (npy_intp i = 0; i < width; ++i) of_bias[i] += grad[i];
+      }
+    }
+  };
+  struct Finish {
+    template <class T>
+    static GRADWRIGHT_INLINE void run(const T* __restrict weighed, const T* __restrict centred, npy_intp width, T level,
+                                      T along, T rstd, T* __restrict out) {
+      for (npy_intp i = 0; i < width; ++i) out[i] = ((weighed[i] - level) - centred[i] * along) * rstd;
+    }
+  };
+};
+
+// Rows whose parts of a sum over all rows are summed first. It depends on the shape alone, and so does the result.
+npy_intp rows_together(npy_intp rows) { return std::max<npy_intp>(16, (rows + 63) / 64); }
+
+// Arrays of one type, by the names of their arguments; those that are not wanted are null.
+template <class T>
+struct Normalized {
+  const T *grad, *in, *mean, *rstd, *weight;
+  T *of_input, *of_weight, *of_bias;
+};
+
+template <class T>
+void normalize_backward(const Normalized<T>& arrays, npy_intp rows, npy_intp width) {
+  const npy_intp together = rows_together(rows), groups = (rows + together - 1) / together;
+  const bool of_weight = arrays.of_weight != nullptr, of_bias = arrays.of_bias != nullptr;
+  std::vector<T> weight_sums(of_weight ? groups * width : 0), bias_sums(of_bias ? groups * width : 0);
+  parallel_for(groups, std::max<npy_intp>(1, kRowGrain / (together * width)), [&](npy_intp begin, npy_intp end) {
+    Scratch<T> centred(width), weighed(arrays.weight != nullptr ? width : 0);
+    for (npy_intp group = begin; group < end; ++group) {
+      T* to_weight = of_weight ? weight_sums.data() + group * width : nullptr;
+      T* to_bias = of_bias ? bias_sums.data() + group * width : nullptr;
+      for (npy_intp row = group * together; row < std::min(rows, (group + 1) * together); ++row) {
+        const T *grad = arrays.grad + row * width, rstd = arrays.rstd[row];
+        run_best<NormalizeBackward::Begin>(grad, arrays.in + row * width, width, arrays.mean[row], rstd, arrays.weight,
+                                           centred.data(), weighed.data(), to_weight, to_bias);
+        if (arrays.of_input == nullptr) continue;
+        const T *factors = arrays.weight != nullptr ? weighed.data() : grad, *away = centred.data();
+        const T count = static_cast<T>(width);
+        const T along = dot_dense(factors, away, width) * (rstd * rstd) / count;
+        const T level = sum_dense(factors, width) / count;
+        run_best<NormalizeBackward::Finish>(factors, away, width, level, along, rstd, arrays.of_input + row * width);
+      }
+    }
+  });
+  for (const auto& [sums, out] : {std::pair{&weight_sums, arrays.of_weight}, std::pair{&bias_sums, arrays.of_bias}}) {
+    if (out == nullptr) continue;
+    std::copy_n(sums->data(), width, out);
+    for (npy_intp group = 1; group < groups; ++group) {
+      const T* more = sums->data() + group * width;
+      for (npy_intp i = 0; i < width; ++i) out[i] += more[i];
+    }
+  }
+}
+
+// -- from Tensors
+
+// The last dimensions of `input`, which are normalized together: how many elements they have; 0 where the sizes do not
+// fit, which the Python kernel says.
+npy_intp normalized_width(PyArrayObject* input, PyObject* sizes) {
+  if (!PyTuple_CheckExact(sizes)) return 0;
+  const Py_ssize_t count = PyTuple_GET_SIZE(sizes), ndim = PyArray_NDIM(input);
+  if (count == 0 || count > ndim) return 0;
+  npy_intp width = 1;
+  for (Py_ssize_t i = 0; i < count; ++i) {
+    PyObject* size = PyTuple_GET_ITEM(sizes, i);
+    if (!PyLong_CheckExact(size) || PyLong_AsSsize_t(size) != PyArray_DIM(input, ndim - count + i)) {
+      PyErr_Clear();
+      return 0;
+    }
+    width *= PyArray_DIM(input, ndim - count + i);
+  }
+  return width;
+}
+
+// Whether an optional weight or bias can be used as it is: it has the shape of the last dimensions of `input`.
+bool fits_last(PyObject* tensor, PyArrayObject* input, Py_ssize_t dims, Kind kind) {
+  if (tensor == Py_None) return true;
+  PyArrayObject* array = array_of(tensor);
+  return kind_of(array) == kind && is_usable(array) && PyArray_NDIM(array) == dims &&
+         std::equal(PyArray_DIMS(array), PyArray_DIMS(array) + dims,
+                    PyArray_DIMS(input) + PyArray_NDIM(input) - dims);
+}
+
+}  // namespace
+
+namespace kernels {
+
+Ref native_layer_norm(PyObject* input, PyObject* normalized_shape, PyObject* weight, PyObject* bias, PyObject* eps) {
+  PyArrayObject* array = array_of(input);
+  const Kind kind = kind_of(array);
+  if (kind == Kind::kNone || !is_usable(array) || PyArray_SIZE(array) == 0 || !PyFloat_CheckExact(eps)) return Ref();
+  const npy_intp width = normalized_width(array, normalized_shape);
+  if (width == 0) return Ref();
+  const Py_ssize_t dims = PyTuple_GET_SIZE(normalized_shape);
+  if (!fits_last(weight, array, dims, kind) || !fits_last(bias, array, dims, kind)) return Ref();
+  const int ndim = PyArray_NDIM(array);
+  npy_intp sizes[NPY_MAXDIMS];
+  for (int i = 0; i < ndim; ++i) sizes[i] = i < ndim - dims ? PyArray_DIM(array, i) : 1;
+  Ref out = new_like(array, kind), mean = new_array(ndim, sizes, kind), rstd = new_array(ndim, sizes, kind);
+  if (!out || !mean || !rstd) return Ref();
+  const npy_intp rows = PyArray_SIZE(array) / width;
+  const Held held{input, weight, bias};
+  const bool done = run_for(kind, rows * width, [&]<class T>(T) {
+    const T *in = data<const T>(array), *factors = data_or_null<const T>(held[1]), *terms = data_or_null<const T>(held[2]);
+    T *to = data<T>(as_ndarray(out)), *means = data<T>(as_ndarray(mean)), *rstds = data<T>(as_ndarray(rstd));
+    const T added = static_cast<T>(PyFloat_AS_DOUBLE(eps));
+    parallel_for(rows, std::max<npy_intp>(1, kRowGrain / width), [&](npy_intp begin, npy_intp end) {
+      for (npy_intp i = begin; i < end; ++i) {
+        Normalize::row(in + i * width, width, factors, terms, added, to + i * width, means + i, rstds + i);
+      }
+    });
+  });
+  if (!done) return Ref();
+  return Ref(PyTuple_Pack(3, out.get(), mean.get(), rstd.get()));
+}
+
+Ref native_layer_norm_backward(PyObject* grad_out, PyObject* input, PyObject* normalized_shape, PyObject* mean,
+                               PyObject* rstd, PyObject* weight, PyObject* bias, PyObject* output_mask) {
+  (void)bias;  // it has no part in its gradient
+  PyArrayObject *array = array_of(input), *means = array_of(mean), *rstds = array_of(rstd);
+  const Kind kind = kind_of(array);
+  if (kind == Kind::kNone || !is_usable(array) || PyArray_SIZE(array) == 0) return Ref();
+  const npy_intp width = normalized_width(array, normalized_shape);
+  if (width == 0 || !detail::same_shape(array_of(grad_out), array)) return Ref();
+  const npy_intp rows = PyArray_SIZE(array) / width;
+  for (PyArrayObject* one : {means, rstds}) {
+    if (kind_of(one) != kind || !is_usable(one) || PyArray_SIZE(one) != rows) return Ref();
+  }
+  const Py_ssize_t dims = PyTuple_GET_SIZE(normalized_shape);
+  if (!fits_last(weight, array, dims, kind)) return Ref();
+  if (!PyTuple_CheckExact(output_mask) || PyTuple_GET_SIZE(output_mask) != 3) return Ref();
+  Ref gradient = usable(grad_out, kind);
+  if (!gradient) return Ref();
+  Ref results[3];
+  for (int i = 0; i < 3; ++i) {
+    PyObject* wanted = PyTuple_GET_ITEM(output_mask, i);
+    if (!PyBool_Check(wanted)) return Ref();
+    const int first = i == 0 ? 0 : PyArray_NDIM(array) - static_cast<int>(dims);
+    results[i] = wanted == Py_True ? new_array(PyArray_NDIM(array) - first, PyArray_DIMS(array) + first, kind)
+                                   : Ref::borrow(Py_None);
+    if (!results[i]) return Ref();
+  }
+  const Held held{input, mean, rstd, weight};
+  const bool done = run_for(kind, rows * width, [&]<class T>(T) {
+    normalize_backward<T>({data<const T>(as_ndarray(gradient)), data<const T>(array), data<const T>(means),
+                           data<const T>(rstds), data_or_null<const T>(held[3]), data_or_null<T>(results[0]),
+                           data_or_null<T>(results[1]), data_or_null<T>(results[2])},
+                          rows, width);
+  });
+  if (!done) return Ref();
+  return Ref(PyTuple_Pack(3, results[0].get(), results[1].get(), results[2].get()));
+}
+
+}  // namespace kernels
+
+}  // namespace gradwright

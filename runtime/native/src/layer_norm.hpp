@@ -1,0 +1,21 @@
+// Layer normalization, forward and backward: native loops over float32 and float64 for what runtime/kernels/nn.py does, under
+// the same names.
+//
+// They take Tensors and give a tuple of arrays, and decline (null, no exception) whatever is unusual: arrays
+// that are not contiguous, other element types, arguments that are an error. Dtypes are NumPy's.
+
+#pragma once
+
+#include "core.hpp"
+
+namespace gradwright {
+
+namespace kernels {
+
+Ref native_layer_norm(PyObject* input, PyObject* normalized_shape, PyObject* weight, PyObject* bias, PyObject* eps);
+Ref native_layer_norm_backward(PyObject* grad_out, PyObject* input, PyObject* normalized_shape, PyObject* mean,
+                               PyObject* rstd, PyObject* weight, PyObject* bias, PyObject* output_mask);
+
+}  // namespace kernels
+
+}  // namespace gradwright
