@@ -115,6 +115,11 @@ NUMBER_KINDS = (
 )
 
 
+def counted(number: int, noun: str) -> str:
+    """`1 result`, `2 results`."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
 def did_you_mean(word: str, known: Iterable[str]) -> str | None:
     """A hint naming the word of `known` that `word` was most likely meant to be."""
     folded = {candidate.lower(): candidate for candidate in sorted(known)}

@@ -26,7 +26,7 @@ from codegen.formula.typed import (
 from codegen.read.model import DerivativeEntry, Formula, FormulaKind, NativeFunction
 from codegen.schema.types import Argument, FunctionSchema, ListType, OptionalType, Type
 from codegen.source import Diagnostics, Text
-from codegen.words import did_you_mean
+from codegen.words import counted, did_you_mean
 
 DEFAULT_KEY = "Default"
 
@@ -112,8 +112,8 @@ def _differentiable_outputs(
         if len(declared) != len(schema.returns):
             diagnostics.error(
                 entry.output_differentiability_span or entry.text.span(),
-                f"output_differentiability has {_count(len(declared), 'item')}, "
-                f"'{schema.name}' has {_count(len(schema.returns), 'output')}",
+                f"output_differentiability has {counted(len(declared), 'item')}, "
+                f"'{schema.name}' has {counted(len(schema.returns), 'output')}",
             )
             return tuple(tensors)
         return tuple(i for i in tensors if declared[i] is not False)
@@ -122,10 +122,6 @@ def _differentiable_outputs(
     if len(tensors) > 1 and any(f.tree is not None and "grad" in _names_used(f.tree) for f in backward):
         return (tensors[0],)
     return tuple(tensors)
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def _is_tensor_result(type: Type) -> bool:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TextIO
 
 from codegen.excerpt import CONTROL, source_lines
 from codegen.source import Diagnostic, Diagnostics, Span
+from codegen.words import counted
 
 if TYPE_CHECKING:
     from rich.text import Text as RichText
@@ -24,7 +25,7 @@ def print_diagnostics(diagnostics: Diagnostics, stream: TextIO, as_json: bool = 
         return
     lines = [line for item in items for line in _lines(item)]
     count = len(items)
-    lines.append([(f"{count} error{'' if count == 1 else 's'}", "bold red" if count else "bold green")])
+    lines.append([(counted(count, "error"), "bold red" if count else "bold green")])
     encoding = stream.encoding or "utf-8"
     lines = [[(text.encode(encoding, "replace").decode(encoding), style) for text, style in line] for line in lines]
     if stream.isatty():

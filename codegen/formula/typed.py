@@ -11,6 +11,9 @@ from dataclasses import dataclass, replace
 
 from codegen.formula.meaning import Meaning
 from codegen.python_source import PythonFunction
+from codegen.schema.types import BOOL as BOOL
+from codegen.schema.types import DTYPE as DTYPE
+from codegen.schema.types import TENSOR as TENSOR
 from codegen.schema.types import BaseType, FunctionSchema, ListType, OptionalType, Type
 
 
@@ -26,13 +29,10 @@ class TupleType:
 
 ValueType = Type | TupleType
 
-TENSOR = BaseType("Tensor")
 INT = BaseType("int")
 FLOAT = BaseType("float")
-BOOL = BaseType("bool")
 STR = BaseType("str")
 SCALAR = BaseType("Scalar")
-DTYPE = BaseType("ScalarType")
 OPTIONS = BaseType("TensorOptions")
 NONE = BaseType("None")
 INT_LIST = ListType(INT)

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from codegen.signs import SIGNS
-from codegen.words import PLACEMENT_FLAGS, PLACEMENT_TYPES
+from codegen.words import PLACEMENT_FLAGS, PLACEMENT_TYPES, counted
 
 # fmt: off
 BASE_TYPES = frozenset((
@@ -76,8 +76,8 @@ class ListType:
 Type = BaseType | OptionalType | ListType
 
 TENSOR = BaseType("Tensor")
-_DTYPE = BaseType("ScalarType")
-_BOOL = BaseType("bool")
+DTYPE = BaseType("ScalarType")
+BOOL = BaseType("bool")
 
 
 def required(type: Type) -> Type:
@@ -300,12 +300,12 @@ class FunctionSchema:
     def is_factory(self) -> bool:
         """Whether it makes a tensor of the dtype, and in the place, that its arguments say."""
         pinned = any(argument.name == "pin_memory" and argument.is_placement for argument in self.arguments)
-        return pinned and any(a.name == "dtype" and base_type(a.type) == _DTYPE for a in self.arguments)
+        return pinned and any(a.name == "dtype" and base_type(a.type) == DTYPE for a in self.arguments)
 
     @property
     def masks_outputs(self) -> bool:
         """Whether an argument says which results are wanted (`bool[3] output_mask`); the others are None."""
-        return len(self.returns) > 1 and any(is_list_of(argument.type, _BOOL) for argument in self.arguments)
+        return len(self.returns) > 1 and any(is_list_of(argument.type, BOOL) for argument in self.arguments)
 
     @property
     def writes(self) -> bool:
@@ -472,7 +472,7 @@ def _check_out(schema: FunctionSchema) -> None:
     shown = aliases[0] if len(aliases) == 1 else f"({', '.join(aliases)})"
     if len(schema.returns) != len(wanted):
         raise SchemaError(
-            f"{_count(len(wanted), 'out argument')}, but {_count(len(schema.returns), 'result')}",
+            f"{counted(len(wanted), 'out argument')}, but {counted(len(schema.returns), 'result')}",
             start,
             end,
             f"write '-> {shown}'",
@@ -489,7 +489,3 @@ def _check_out(schema: FunctionSchema) -> None:
 
 def _written_returns(schema: FunctionSchema) -> Iterator[Return]:
     return (value for value in schema.returns if value.is_write)
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"

@@ -6,23 +6,18 @@ import math
 
 from runtime import ops
 from runtime.base.tensor import Tensor
-
-
-def _reduced(loss: Tensor, reduction: int) -> Tensor:
-    if reduction == 0:
-        return loss
-    return loss.mean() if reduction == 1 else loss.sum()
+from runtime.helpers.loss import reduced
 
 
 def l1_loss(self: Tensor, target: Tensor, reduction: int = 1) -> Tensor:
-    return _reduced((self - target).abs(), reduction)
+    return reduced((self - target).abs(), reduction)
 
 
 def kl_div(self: Tensor, target: Tensor, reduction: int = 1, *, log_target: bool = False) -> Tensor:
     """`target * (log(target) - self)`; both are logarithms with `log_target`."""
     if log_target:
-        return _reduced(target.exp() * (target - self), reduction)
-    return _reduced(ops.xlogy(target, target) - target * self, reduction)
+        return reduced(target.exp() * (target - self), reduction)
+    return reduced(ops.xlogy(target, target) - target * self, reduction)
 
 
 def nll_loss(
@@ -129,7 +124,7 @@ def _loss_of_all_classes(
     ignored = target == ignore_index
     losses = (-counted.sum([class_dim])).masked_fill(ignored, 0)
     if reduction != 1:
-        return _reduced(losses, reduction)
+        return reduced(losses, reduction)
     if weight is None:
         return losses.sum() / ignored.logical_not().sum()
     classes = target.masked_fill(ignored, 0).reshape([-1])

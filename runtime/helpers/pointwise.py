@@ -141,15 +141,15 @@ def polar_forward(abs_t: Tensor, angle_t: Tensor, angle: Tensor, result: Tensor)
 
 
 def clamp_backward(grad: Tensor, self: Tensor, min: Scalar | None, max: Scalar | None) -> Tensor:
-    """The gradient passes between the bounds, and at them."""
-    if min is None:
-        return grad if max is None else ops.where(self <= max, grad, 0)
-    inside = self >= min
-    return ops.where(inside if max is None else inside.logical_and(self <= max), grad, 0)
+    return _between(grad, self, min, max)
 
 
 def clamp_tensor_backward(grad: Tensor, self: Tensor, min: Tensor | None, max: Tensor | None) -> Tensor:
-    """As `clamp_backward`, for bounds that are Tensors."""
+    return _between(grad, self, min, max)
+
+
+def _between(grad: Tensor, self: Tensor, min: Tensor | Scalar | None, max: Tensor | Scalar | None) -> Tensor:
+    """The gradient passes between the bounds, and at them."""
     if min is None:
         return grad if max is None else ops.where(self <= max, grad, 0)
     inside = self >= min

@@ -12,6 +12,7 @@ from runtime import ops
 from runtime.autograd import no_grad
 from runtime.base.tensor import Tensor
 from runtime.base.types import DType, Scalar
+from runtime.helpers.loss import reduced as _reduced
 
 # Reductions as operators count them.
 _REDUCTIONS = {"none": 0, "mean": 1, "elementwise_mean": 1, "sum": 2}
@@ -35,12 +36,6 @@ def reduction_of_flags(size_average: bool | None, reduce: bool | None, stackleve
         stacklevel=stacklevel,
     )
     return name
-
-
-def _reduced(loss: Tensor, reduction: int) -> Tensor:
-    if reduction == 0:
-        return loss
-    return loss.mean() if reduction == 1 else loss.sum()
 
 
 # Activation functions.

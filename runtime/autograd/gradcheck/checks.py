@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -12,9 +12,6 @@ from runtime.autograd.gradcheck.problem import Problem, random_values, units
 from runtime.base.tensor import Tensor
 from runtime.graph.node import Node
 from runtime.graph.search import reachable
-
-# A linear map from an array to several.
-_LinearMap = Callable[[np.ndarray], Sequence[np.ndarray]]
 
 
 def no_derivative(problem: Problem) -> None:
