@@ -20,7 +20,7 @@ export OPENBLAS_NUM_THREADS ?= 1
 # Builds the native core; a machine without a compiler or CMake goes on with a line that says so.
 CORE = $(PY) -m codegen build --optional
 
-.PHONY: help demo test lint parity upstream bench generate native sanitize sanitize-threads clean distclean
+.PHONY: help demo test lint parity upstream outside bench generate native sanitize sanitize-threads clean distclean
 
 help:
 	@echo 'make demo      generate, check every operator, train a classifier'
@@ -28,6 +28,7 @@ help:
 	@echo 'make lint      ruff and mypy --strict'
 	@echo 'make parity    the comparisons with PyTorch (installs it)'
 	@echo 'make upstream  the same, with the formulas of PyTorch itself'
+	@echo 'make outside   wheels of this and of a package on top of it, in a fresh environment'
 	@echo 'make bench     speed beside PyTorch (installs it)'
 	@echo 'make generate  run python -m codegen'
 	@echo 'make native    build the native core (demo, test, parity and bench do, where it can be built)'
@@ -91,6 +92,9 @@ parity: $(STAMP)parity
 
 upstream: $(STAMP)parity generate
 	$(PY) tests/upstream.py -n $(WORKERS)
+
+outside: $(STAMP)test
+	$(PY) tests/outside.py
 
 bench: $(STAMP)bench
 	$(CORE)

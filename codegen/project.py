@@ -39,7 +39,7 @@ SCHEMA_VERSION = 1
 BASES = ("gradwright", "none")
 _PARTS = {"kernels": PartKind.KERNELS, "composites": PartKind.COMPOSITES, "helpers": PartKind.HELPERS}
 _FILES = {"native_functions": "native_functions.yaml", "derivatives": "derivatives.yaml", "output": "_generated"}
-_KEYS = ("schema_version", "package", "namespace", "base", "strict", "tags", *_FILES, *_PARTS)
+KEYS = ("schema_version", "package", "namespace", "base", "strict", "tags", *_FILES, *_PARTS)
 
 
 def find_project(start: Path) -> Path | None:
@@ -76,8 +76,8 @@ class _Table:
             self._error_at(int(line[1]) if line else len(self.source.line_starts), f"this is not TOML: {error}", None)
             return None
         before = len(self.diagnostics.items)
-        for key in values.keys() - set(_KEYS):
-            self._error(key, f"unknown key '{key}'", did_you_mean(key, _KEYS))
+        for key in values.keys() - set(KEYS):
+            self._error(key, f"unknown key '{key}'", did_you_mean(key, KEYS))
         if values.get("schema_version") != SCHEMA_VERSION:
             self._error(
                 "schema_version",

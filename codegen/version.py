@@ -1,3 +1,3 @@
-"""The version of Gradwright, which pyproject.toml and `runtime.__version__` take from here."""
+"""The version of Gradwright, as pyproject.toml has it; `runtime.__version__`."""
 
 VERSION = "0.1.0"

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from codegen.version import VERSION
 from documents import ROOT, copy_tree
 
 
@@ -91,6 +92,11 @@ def test_installed_package_computes(installed: Path) -> None:
 def test_installed_package_regenerates_itself(installed: Path) -> None:
     finished = python(installed, "-m", "codegen", "--check")
     assert finished.returncode == 0, finished.stdout + finished.stderr
+
+
+def test_the_version_is_that_of_the_wheel(built: Path) -> None:
+    (wheel,) = built.glob("*-py3-none-any.whl")
+    assert wheel.name.split("-")[1] == VERSION
 
 
 def test_lower_bounds_are_given_and_are_met() -> None:

@@ -52,8 +52,9 @@ class Tree:
         items = [child._join(leaves) for child in self.children]
         if issubclass(self.kind, dict):
             return self.kind(zip(self.keys, items, strict=True))
-        kind: Any = self.kind
-        return kind(*items) if hasattr(kind, "_fields") else kind(items)
+        # A namedtuple takes its fields one by one, other collections and the results of operators all at once.
+        make: Callable[[list[Any]], Any] = getattr(self.kind, "_make", self.kind)
+        return make(items)
 
 
 LEAF_TREE = Tree(None)

@@ -131,6 +131,17 @@ def test_threads_have_levels_of_their_own() -> None:
 # -- arguments and results
 
 
+def test_results_of_operators_keep_their_names() -> None:
+    x = torch.randn(3, 4)
+    values, indices = torch.vmap(lambda row: torch.max(row, 0))(x)
+    assert torch.equal(values, x.max(1).values)
+    assert torch.equal(indices, x.max(1).indices)
+    assert type(torch.vmap(lambda row: row.sort())(x)).__name__ == "sort"
+    result, tangent = torch.func.jvp(lambda x: torch.max(x, 1), (x,), (torch.ones_like(x),))
+    assert torch.equal(result.values, values)
+    assert torch.equal(tangent.values, torch.ones(3))
+
+
 def test_structures() -> None:
     Pair = namedtuple("Pair", "left right")
 

@@ -1,0 +1,33 @@
+"""docs/packages.md holds: from an empty folder, everything it says is done and prints what it says."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+
+from codegen import project
+from codegen.inputs import INTERFACE
+from documents import ROOT, blocks, follow
+
+PAGE = ROOT / "docs" / "packages.md"
+
+
+def test_the_page_holds(tmp_path: Path) -> None:
+    for block in blocks(PAGE):
+        follow(block, tmp_path)
+
+
+def test_the_table_of_keys_is_whole() -> None:
+    text = PAGE.read_text(encoding="utf-8")
+    assert [key for key in project.KEYS if f"`{key}`" not in text] == []
+
+
+def test_the_promise_names_the_versions_that_there_are() -> None:
+    text = (ROOT / "docs" / "compatibility.md").read_text(encoding="utf-8")
+    assert f"it is {project.SCHEMA_VERSION}" in text
+    assert isinstance(INTERFACE, int)
+
+
+def test_the_example_depends_on_what_there_is() -> None:
+    table = tomllib.loads((ROOT / "examples" / "out_of_tree" / "pyproject.toml").read_text(encoding="utf-8"))
+    assert table["tool"]["gradwright"] == {"schema_version": project.SCHEMA_VERSION, "package": "planar"}
