@@ -12,7 +12,7 @@ from runtime.base.types import DType, Scalar
 
 def _unpacked(tensors: tuple[Any, ...]) -> Sequence[Tensor]:
     """The tensors of `f(a, b)` or `f([a, b])`."""
-    return tensors[0] if len(tensors) == 1 and isinstance(tensors[0], list | tuple) else tensors
+    return tensors[0] if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)) else tensors
 
 
 def einsum(*args: Any) -> Tensor:

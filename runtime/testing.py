@@ -213,7 +213,7 @@ def gradcheck_operator(info: OperatorInfo | str, dtypes: tuple[str, ...] = ("flo
 
 def _flat(values: Any) -> Iterator[Any]:
     for value in values:
-        if isinstance(value, list | tuple):
+        if isinstance(value, (list, tuple)):
             yield from _flat(value)
         else:
             yield value

@@ -163,7 +163,7 @@ def _as_tuple(tensors: Tensors, argument: str) -> tuple[Tensor, ...]:
 
 
 def _listed(tensors: Tensors) -> tuple[Any, ...]:
-    return (tensors,) if isinstance(tensors, Tensor | GradientEdge) else tuple(tensors)
+    return (tensors,) if isinstance(tensors, (Tensor, GradientEdge)) else tuple(tensors)
 
 
 def _at_edge(node: Node, output_nr: int) -> Tensor:

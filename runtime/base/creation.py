@@ -77,7 +77,7 @@ def asarray(
     check_device(device)
     if isinstance(obj, Tensor):
         return _tensor_asarray(obj, wanted, copy, requires_grad)
-    if isinstance(obj, bytes | bytearray | memoryview):
+    if isinstance(obj, (bytes, bytearray, memoryview)):
         given: Any = np.frombuffer(obj, (wanted or dtypes.get_default_dtype()).numpy)
     else:
         given = obj

@@ -28,7 +28,7 @@ def array_of(data: Any, wanted: DType | None) -> np.ndarray[Any, Any]:
         return array
     if is_tensor(data):
         data = data.numpy() if data._opaque else data._array
-    elif isinstance(data, np.ndarray | np.generic):
+    elif isinstance(data, (np.ndarray, np.generic)):
         data = np.asarray(data)
         check_array(data)
     if isinstance(data, np.ndarray):
@@ -69,12 +69,12 @@ def _array_of_plain_numbers(data: Any, wanted: DType | None) -> np.ndarray[Any, 
 
 
 def _is_sequence(data: object) -> bool:
-    if isinstance(data, list | tuple):
+    if isinstance(data, (list, tuple)):
         return True
     if isinstance(data, np.ndarray):
         return data.ndim > 0
     # A Tensor within a sequence stands for a number.
-    single = is_tensor(data) or isinstance(data, np.generic | dict | str)
+    single = is_tensor(data) or isinstance(data, (np.generic, dict, str))
     return not single and hasattr(data, "__getitem__") and hasattr(data, "__len__")
 
 
@@ -96,7 +96,7 @@ def _shape_of(data: Any) -> tuple[int, ...]:
 def _dtype_of(data: Any) -> DType:
     if is_tensor(data):
         return data.dtype  # type: ignore[no-any-return]
-    if isinstance(data, np.ndarray | np.generic):
+    if isinstance(data, (np.ndarray, np.generic)):
         return dtypes.from_numpy(data.dtype)
     if isinstance(data, str):
         raise TypeError("new(): invalid data type 'str'")
@@ -144,9 +144,9 @@ def _number(item: Any) -> Any:
         if item.numel() != 1:
             raise ValueError("only one element tensors can be converted to Python scalars")
         return item.item()
-    if isinstance(item, np.ndarray | np.generic):
+    if isinstance(item, (np.ndarray, np.generic)):
         return item.item()
-    if isinstance(item, bool | int | float | complex):
+    if isinstance(item, (bool, int, float, complex)):
         return item
     raise TypeError(f"expected a number, but got {type(item).__name__}")
 

@@ -188,16 +188,16 @@ def set_default_dtype(d: dtype) -> None:
 
 def dtype_of_number(value: object) -> dtype:
     """The dtype that a Python number takes on its own."""
-    if isinstance(value, builtins.bool | np.bool_):
+    if isinstance(value, (builtins.bool, np.bool_)):
         return bool
-    if isinstance(value, builtins.int | np.integer):
+    if isinstance(value, (builtins.int, np.integer)):
         if -(2**63) <= value < 2**63:
             return int64
         check_int(builtins.int(value))
         return uint64
-    if isinstance(value, builtins.float | np.floating):
+    if isinstance(value, (builtins.float, np.floating)):
         return _default
-    if isinstance(value, complex | np.complexfloating):
+    if isinstance(value, (complex, np.complexfloating)):
         return _default.to_complex()
     raise TypeError(f"expected a number or a tensor, but got {type(value).__name__}")
 

@@ -46,9 +46,9 @@ def asks_dtype(values: Iterable[Any]) -> bool:
 
 def rounded(result: Any, dtype: np.dtype[Any]) -> Any:
     """What a kernel gave, with `dtype` in place of float32."""
-    if isinstance(result, tuple | list):
+    if isinstance(result, (tuple, list)):
         return type(result)([rounded(item, dtype) for item in result])
-    if isinstance(result, np.ndarray | np.generic) and result.dtype == FLOAT32:
+    if isinstance(result, (np.ndarray, np.generic)) and result.dtype == FLOAT32:
         return result.astype(dtype)
     return result
 
@@ -81,6 +81,6 @@ def _cast(value: Any, given: dtypes.dtype, wanted: dtypes.dtype) -> Any:
     """The Tensors of a dtype in another one, as a recorded operator makes them."""
     if isinstance(value, Tensor):
         return ops._to_copy(value, dtype=wanted) if value.dtype is given else value
-    if isinstance(value, tuple | list) and any(isinstance(item, Tensor) for item in value):
+    if isinstance(value, (tuple, list)) and any(isinstance(item, Tensor) for item in value):
         return type(value)([_cast(item, given, wanted) for item in value])
     return value

@@ -106,7 +106,7 @@ class Tensor(TensorBase, ArrayAccess, ArrayExchange, Casts, Transposes):
     def __contains__(self, element: Any) -> bool:
         if isinstance(element, Tensor):
             element = element._array
-        elif not isinstance(element, bool | int | float | complex | np.generic):
+        elif not isinstance(element, (bool, int, float, complex, np.generic)):
             raise RuntimeError(
                 f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(element)}."
             )

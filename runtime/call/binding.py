@@ -72,7 +72,7 @@ class Signature:
         Raises:
             TypeError: an argument is missing, unknown, given twice, or of a type that does not fit.
         """
-        if self.spread is not None and len(args) > self.spread and not isinstance(args[self.spread], list | tuple):
+        if self.spread is not None and len(args) > self.spread and not isinstance(args[self.spread], (list, tuple)):
             spread = args[self.spread :]
             if all(_is_int(value) for value in spread):
                 args = (*args[: self.spread], tuple(spread))
@@ -222,7 +222,7 @@ def _list_converter(schema: ListType) -> Callable[[Any], Any]:
     def convert(value: Any) -> Any:
         if not tensors and size is not None and _is_int(value):
             return (elem(value),) * size
-        if isinstance(value, np.ndarray) or not isinstance(value, list | tuple):
+        if isinstance(value, np.ndarray) or not isinstance(value, (list, tuple)):
             raise _Mismatch
         if exact is not None and type(value) is tuple:
             for item in value:
@@ -251,7 +251,7 @@ def _is_int(value: object) -> bool:
         return True
     if isinstance(value, bool):
         return False
-    return isinstance(value, int | np.integer) or (
+    return isinstance(value, (int, np.integer)) or (
         isinstance(value, Tensor) and value._array.ndim == 0 and value._array.dtype.kind in "iu"
     )
 
@@ -284,7 +284,7 @@ def _to_float(value: Any) -> float:
 def _to_bool(value: Any) -> bool:
     if type(value) is bool:
         return value
-    if isinstance(value, bool | np.bool_):
+    if isinstance(value, (bool, np.bool_)):
         return bool(value)
     if isinstance(value, Tensor) and value._array.ndim == 0 and value._array.dtype.kind == "b":
         return bool(value)
@@ -300,7 +300,7 @@ def _to_scalar(value: Any) -> Any:
         raise _Mismatch
     if isinstance(value, np.generic):
         return value.item()
-    if isinstance(value, bool | int | float | complex):
+    if isinstance(value, (bool, int, float, complex)):
         return value
     raise _Mismatch
 
@@ -319,7 +319,7 @@ def _to_dtype(value: Any) -> DType:
 
 
 def _to_device(value: Any) -> Device:
-    if isinstance(value, str | Device):
+    if isinstance(value, (str, Device)):
         return Device(value)
     raise _Mismatch
 

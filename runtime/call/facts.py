@@ -246,6 +246,11 @@ class OperatorFacts:
         return self.names.index("dtype") if "dtype" in self.names else None
 
     @cached_property
+    def memory_format_position(self) -> int | None:
+        """The position of the argument that says how a result lies in memory."""
+        return self.names.index("memory_format") if "memory_format" in self.names else None
+
+    @cached_property
     def number_positions(self) -> list[tuple[int, bool]]:
         """`numbers` as positions."""
         return [(self.names.index(name), wraps) for name, wraps in self.numbers]
@@ -318,6 +323,6 @@ def flat_tensors(values: Sequence[Any]) -> list[Tensor]:
     for value in values:
         if isinstance(value, Tensor):
             found.append(value)
-        elif isinstance(value, list | tuple):
+        elif isinstance(value, (list, tuple)):
             found += flat_tensors(value)
     return found

@@ -153,14 +153,14 @@ def undifferentiable(operator: Operator, out: Any) -> None:
     """Results of an operator with no derivative say so when a gradient reaches them."""
     if not grad_mode.enabled:
         return
-    for tensor in out if isinstance(out, list | tuple) else (out,):
+    for tensor in out if isinstance(out, (list, tuple)) else (out,):
         if isinstance(tensor, Tensor) and tensor._array.dtype.kind in "fcV":
             tensor._edge = NotDifferentiable(operator.name, tensor)
 
 
 def show_recorded(out: Any) -> None:
     """Show the Node of results, just recorded, to the handlers of `modes.recorded`."""
-    for tensor in out if isinstance(out, list | tuple) else (out,):
+    for tensor in out if isinstance(out, (list, tuple)) else (out,):
         if isinstance(tensor, Tensor) and not tensor.is_leaf:
             tell_recorded(tensor._node_and_output()[0])
             return

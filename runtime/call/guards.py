@@ -46,7 +46,7 @@ def int_tuple(value: Any, size: int | None) -> Any:
         if size is None:
             return value
         return (value,) * size if -(2**63) <= value < 2**63 else NotInts(value)
-    if isinstance(value, list | tuple) and all(type(item) is int for item in value):
+    if isinstance(value, (list, tuple)) and all(type(item) is int for item in value):
         return tuple(value)
     return value if value is None or type(value) is NotInts else NotInts(value)
 

@@ -69,6 +69,6 @@ def untrack(out: Any) -> None:
     if type(out) is Tensor:
         out._writes = UNTRACKED
         return
-    for tensor in out if isinstance(out, list | tuple) else (out,):
+    for tensor in out if isinstance(out, (list, tuple)) else (out,):
         if isinstance(tensor, Tensor):
             tensor._writes = UNTRACKED

@@ -256,7 +256,7 @@ def _check_result(operator: Operator, type: Type, result: Any) -> Any:
     if isinstance(type, OptionalType):
         return None if result is None else _check_result(operator, type.elem, result)
     if isinstance(type, ListType):
-        if not isinstance(result, list | tuple):
+        if not isinstance(result, (list, tuple)):
             raise RuntimeError(f"{operator.qualified_name}: Unable to cast {result!r} to {type}")
         items = [_check_result(operator, type.elem, item) for item in result]
         return tuple(items) if operator.is_generated else items

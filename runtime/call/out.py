@@ -30,7 +30,7 @@ def write_out(operator: Operator, out: Any, *args: Any) -> Any:
         RuntimeError: a Tensor requires grad, or the result can not be cast.
     """
     values = operator.signature.bind(args[: operator.signature.positional], operator.by_name(args))
-    targets = list(out) if isinstance(out, list | tuple) else [out]
+    targets = list(out) if isinstance(out, (list, tuple)) else [out]
     for target in targets:
         if not isinstance(target, Tensor):
             raise TypeError(f"{operator.name}(): argument 'out' must be Tensor, not {describe(target)}")
@@ -56,7 +56,7 @@ def _write(operator: Operator, all_values: list[Any]) -> Any:
     if operator.out_dtype == "given":
         values = _asked_for(operator, targets[0].dtype, values)
     results = operator(*values[: operator.signature.positional], **operator.by_name(values))
-    results = list(results) if isinstance(results, list | tuple) else [results]
+    results = list(results) if isinstance(results, (list, tuple)) else [results]
     if len(results) != len(targets):
         raise TypeError(f"{operator.name}(): out has {len(targets)} Tensors, the result {len(results)}")
     # An output that a mask left out is None.

@@ -157,7 +157,7 @@ def _is_direct(operator: Operator, args: Sequence[Any], kwargs: Mapping[str, Any
     }:
         return False
     spread = signature.spread
-    if spread is not None and len(args) > spread and not isinstance(args[spread], list | tuple):
+    if spread is not None and len(args) > spread and not isinstance(args[spread], (list, tuple)):
         return False
     if operator.traced is None:
         return True
@@ -167,7 +167,7 @@ def _is_direct(operator: Operator, args: Sequence[Any], kwargs: Mapping[str, Any
 
 def _is_as_given(value: Any, given: Any) -> bool:
     """Whether binding has left an argument alone, but for the kind of a number or of a list."""
-    if isinstance(value, list | tuple) and isinstance(given, list | tuple):
+    if isinstance(value, (list, tuple)) and isinstance(given, (list, tuple)):
         return len(value) == len(given) and all(map(_is_as_given, value, given))
     return value is given or (type(value) in numbers and type(given) in numbers)
 
@@ -210,7 +210,7 @@ def foreign_operand(packet: str, self: Tensor, other: Any) -> Any:
     try:
         return getattr(ops, packet)(self, other)
     except TypeError:
-        if isinstance(other, Tensor | int | float | complex | np.generic):
+        if isinstance(other, (Tensor, int, float, complex, np.generic)):
             raise
         return NotImplemented
 

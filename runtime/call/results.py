@@ -26,7 +26,7 @@ def counted(operator: Operator, result: Any) -> Any:
         RuntimeError: it has not; an array is no tuple of its rows.
     """
     count = operator.result_count
-    given = len(result) if isinstance(result, tuple | list) else None
+    given = len(result) if isinstance(result, (tuple, list)) else None
     if count is None:
         fits, wanted = given is not None, "a list"
     else:
@@ -41,15 +41,16 @@ def counted(operator: Operator, result: Any) -> Any:
 
 def laid_out(operator: Operator, result: Any, values: Sequence[Any]) -> Any:
     """What a kernel gave, as it is to lie in memory."""
-    if operator.layout is None or not isinstance(result, np.ndarray | np.generic | tuple | list):
+    if operator.layout is None or not isinstance(result, (np.ndarray, np.generic, tuple, list)):
         return result
     kind, positions, results = operator.layout
-    memory_format = next((v for v in values if isinstance(v, MemoryFormat)), preserve_format)
+    at = operator.memory_format_position
+    memory_format: MemoryFormat | None = None if at is None else values[at]
     lay = getattr(layouts, kind)
-    if memory_format is not preserve_format:
+    if memory_format is not None and memory_format is not preserve_format:
         lay, positions = getattr(layouts, memory_format.name), ()
     operands = [array for i in positions for array in _arrays(values[i])]
-    if not isinstance(result, tuple | list):
+    if not isinstance(result, (tuple, list)):
         return lay(np.asarray(result), *operands)
     if len(results) != len(result):
         laid = [layouts.contiguous(array) if array is not None else None for array in result]
@@ -62,7 +63,7 @@ def laid_out(operator: Operator, result: Any, values: Sequence[Any]) -> Any:
 def wrapped(operator: Operator, result: Any) -> Any:
     """Arrays that a kernel gave as Tensors."""
     counted(operator, result)
-    if isinstance(result, np.ndarray | np.generic):
+    if isinstance(result, (np.ndarray, np.generic)):
         return wrap(np.asarray(result))
     if isinstance(result, tuple):
         return operator.results([None if array is None else wrap(np.asarray(array)) for array in result])
@@ -89,7 +90,7 @@ def _freed(operator: Operator, out: Any, written: set[int], read: set[int]) -> A
     if isinstance(out, Tensor):
         view = type(out) is Tensor and out._base is not None
         return out.detach() if id(out) not in written and (view or id(out) in read) else out
-    if not isinstance(out, list | tuple):
+    if not isinstance(out, (list, tuple)):
         return out
     items = [_freed(operator, item, written, read) for item in out]
     if all(item is before for item, before in zip(items, out, strict=True)):
@@ -99,7 +100,7 @@ def _freed(operator: Operator, out: Any, written: set[int], read: set[int]) -> A
 
 def _arrays(value: Any) -> list[Any]:
     """The arrays of a Tensor, or of a list of them, with None for what is none."""
-    return [to_array(item) for item in value] if isinstance(value, list | tuple) else [to_array(value)]
+    return [to_array(item) for item in value] if isinstance(value, (list, tuple)) else [to_array(value)]
 
 
 def _identities(values: Sequence[Any]) -> set[int]:

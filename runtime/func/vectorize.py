@@ -40,7 +40,7 @@ class _Batches:
 
     def __init__(self, func: Callable[..., Any], in_dims: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         call = f"vmap({_name(func)}, in_dims={in_dims}, ...)(<inputs>)"
-        if not isinstance(in_dims, int | tuple | list):
+        if not isinstance(in_dims, (int, tuple, list)):
             raise ValueError(
                 f"{call}: expected `in_dims` to be int or a (potentially nested) tuple matching the structure of "
                 f"inputs, got: {type(in_dims)}."
@@ -134,7 +134,7 @@ class _Outputs:
                 "collection of ints representing where in the outputs the vmapped dimension should appear."
             )
         dims = spread(given, tree, _is_dim)
-        if dims is None and isinstance(given, tuple | list) and len(given) == 1 and tree.kind is None:
+        if dims is None and isinstance(given, (tuple, list)) and len(given) == 1 and tree.kind is None:
             return [given[0]]
         if dims is None:
             raise ValueError(

@@ -47,7 +47,7 @@ def apply(operator: Operator, out: Any, values: Sequence[Any], record: Callable[
     outputs: tuple[Tensor | None, ...]  # None: what a mask leaves out
     if isinstance(out, Tensor):
         outputs = (out,)
-    elif isinstance(out, list | tuple):
+    elif isinstance(out, (list, tuple)):
         outputs = tuple(out)
     else:
         return
@@ -110,7 +110,7 @@ def _given(operator: Operator, values: Sequence[Any], level: Level) -> _Given | 
     found = False
     for position in operator.tangent_positions:
         value = values[position]
-        if isinstance(value, list | tuple):
+        if isinstance(value, (list, tuple)):
             item: Any = [tangent_at(each, level) if isinstance(each, Tensor) else None for each in value]
             found = found or any(tangent is not None for tangent in item)
         else:
@@ -210,7 +210,7 @@ def _filled(operator: Operator, values: Sequence[Any], given: _Given) -> list[An
     filled: list[Any] = []
     for position, item in zip(operator.tangent_positions, given, strict=True):
         value = values[position]
-        if isinstance(value, list | tuple):
+        if isinstance(value, (list, tuple)):
             pairs = zip(value, item, strict=True)
             filled.append([zero_tensors.like(each) if t is None and each is not None else t for each, t in pairs])
         else:

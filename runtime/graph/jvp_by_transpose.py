@@ -85,7 +85,7 @@ def _record(
     originals: dict[int, Tensor] = {}  # by the identity of what stands in for them
 
     def stand_in(value: Any, tangent: Any) -> Any:
-        if isinstance(value, list | tuple):
+        if isinstance(value, (list, tuple)):
             return [stand_in(each, t) for each, t in zip(value, tangent, strict=True)]
         if not isinstance(value, Tensor):
             return value
@@ -178,6 +178,6 @@ def _tensors(values: Sequence[Any]) -> list[Tensor]:
     for value in values:
         if isinstance(value, Tensor):
             found.append(value)
-        elif isinstance(value, list | tuple):
+        elif isinstance(value, (list, tuple)):
             found += _tensors(value)
     return found

@@ -70,7 +70,7 @@ def unpack_tensor(node: Node, name: str, tensor: Tensor | None, version: int) ->
 
 def check_attached(node: Node, edge: Any) -> None:
     """Raise if `edge`, that of a saved input which has no history now, leads to the one that it had."""
-    if isinstance(edge, Node | OutputEdge):
+    if isinstance(edge, (Node, OutputEdge)):
         raise detached_error(node)
 
 
@@ -332,7 +332,7 @@ def take_out(node: Node, name: str) -> Any:
         if found is None:
             raise AttributeError(f"'{type(node).__name__}' object has no attribute '_raw_saved_{name}'")
         value = found.fget(node)
-        several = isinstance(value, list | tuple)
+        several = isinstance(value, (list, tuple))
         made = [SavedTensor(node, name, tensor) for tensor in value] if several else SavedTensor(node, name, value)
         for one in made if isinstance(made, list) else (made,):
             one.when_packed = partial(_empty_packed, weakref.ref(node), name)

@@ -183,7 +183,7 @@ def _origin(view: Tensor) -> str:
     edge = view._edge
     if isinstance(edge, StaleView):
         return edge.origin
-    if not isinstance(edge, Node | OutputEdge):
+    if not isinstance(edge, (Node, OutputEdge)):
         return "This tensor"
     node, output_nr = (edge.node, edge.output_nr) if isinstance(edge, OutputEdge) else (edge, 0)
     return f"Output {output_nr} of {node.name()}"

@@ -38,7 +38,7 @@ def _zeros(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Zeros:
 
 def is_zeros(value: Any) -> bool:
     """Whether a value is such a Tensor, or a batch of them, or a list of nothing else."""
-    if isinstance(value, list | tuple):
+    if isinstance(value, (list, tuple)):
         return bool(value) and all(map(is_zeros, value))
     return isinstance(value, Tensor) and type(lowest(value)) is Zeros
 

@@ -115,7 +115,7 @@ class FormulaBackward(Node):
         for position, (place, grad) in enumerate(zip(places, results, strict=False)):
             if isinstance(place, list):
                 grads = [None] * len(place) if grad is None else grad
-                if not isinstance(grads, list | tuple) or len(grads) != len(place):
+                if not isinstance(grads, (list, tuple)) or len(grads) != len(place):
                     raise RuntimeError(
                         f"Expected the return from backward to be of the same structure as the inputs: {self._name} "
                         f"returned {type(grad).__name__} for the list of {len(place)} at position {position + 1}"

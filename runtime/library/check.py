@@ -109,7 +109,7 @@ def _copied(value: Any, copies: dict[int, Tensor]) -> Any:
         return copies[id(value)]
     if isinstance(value, dict):
         return {name: _copied(item, copies) for name, item in value.items()}
-    if isinstance(value, list | tuple):
+    if isinstance(value, (list, tuple)):
         return type(value)([_copied(item, copies) for item in value])
     return value
 
@@ -222,7 +222,7 @@ def _without_data(value: Any, known: dict[int, Tensor]) -> Any:
         return known[id(value)]
     if isinstance(value, dict):
         return {name: _without_data(item, known) for name, item in value.items()}
-    if isinstance(value, list | tuple):
+    if isinstance(value, (list, tuple)):
         return type(value)([_without_data(item, known) for item in value])
     return value
 

@@ -247,7 +247,7 @@ def get_kernel(op: Op, dispatch_key: str) -> SafeKernelFunction:
 
 
 def _checked(op: Op, caller: str) -> Op:
-    if not isinstance(op, str | OpOverload | CustomOpDef):
+    if not isinstance(op, (str, OpOverload, CustomOpDef)):
         raise ValueError(f"{caller}({op}): got unexpected type for op: {type(op)}")
     return op
 

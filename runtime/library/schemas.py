@@ -209,4 +209,4 @@ def _default_text(value: Any) -> str | None:
         return value.name
     if isinstance(value, Device):
         return f'"{value}"'
-    return str(value) if value is None or isinstance(value, bool | int | float) else None
+    return str(value) if value is None or isinstance(value, (bool, int, float)) else None

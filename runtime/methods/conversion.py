@@ -89,7 +89,7 @@ def _check(found: dict[str, Any], args: tuple[Any, ...], kwargs: dict[str, Any])
         raise _misfit(args, kwargs)
     if place is None:
         return
-    if not isinstance(place, str | Device):
+    if not isinstance(place, (str, Device)):
         raise _misfit(args, kwargs)
     check_device(place)
 

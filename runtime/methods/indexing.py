@@ -121,7 +121,7 @@ def _as_value(self: Tensor, value: Any) -> Tensor:
         return value
     if isinstance(value, np.generic):
         value = value.item()
-    if isinstance(value, bool | int | float | complex):
+    if isinstance(value, (bool, int, float, complex)):
         return wrap(np.asarray(_element(value, self._array.dtype)))
     raise TypeError(f"can't assign a {_type_name(value)} to a runtime.{self.dtype.scalar_name}Tensor")
 
@@ -188,18 +188,18 @@ def _parts(index: Any) -> tuple[Any, ...]:
         return index
     if _is_sequence(index) and len(index) < _MOST_ITEMS:
         for item in index:
-            if item is None or item is Ellipsis or isinstance(item, Tensor | slice | np.ndarray) or _is_sequence(item):
+            if item is None or item is Ellipsis or isinstance(item, (Tensor, slice, np.ndarray)) or _is_sequence(item):
                 return tuple(index)
     return (index,)
 
 
 def _is_sequence(value: object) -> bool:
-    return isinstance(value, Sequence) and not isinstance(value, str | bytes)
+    return isinstance(value, Sequence) and not isinstance(value, (str, bytes))
 
 
 def _as_index(part: Any) -> Any:
     """None, Ellipsis, a slice, a bool, an int, or a Tensor of indices."""
-    if part is None or part is Ellipsis or isinstance(part, bool | int | slice):
+    if part is None or part is Ellipsis or isinstance(part, (bool, int, slice)):
         return part
     if isinstance(part, np.ndarray):
         part = _tensor_of(part)
@@ -207,7 +207,7 @@ def _as_index(part: Any) -> Any:
         return _tensor_of(_array_of_indices(_plain(part)))
     if isinstance(part, Tensor):
         return _of_scalar(part) if part._array.ndim == 0 else part
-    if isinstance(part, str | bytes):
+    if isinstance(part, (str, bytes)):
         raise TypeError(f"new(): invalid data type '{type(part).__name__}'")
     try:
         return operator.index(part)

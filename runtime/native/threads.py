@@ -36,7 +36,7 @@ def set_num_threads(num_threads: int, /) -> None:
         RuntimeError: `num_threads` is no int, or not positive.
         ValueError: it does not fit into 32 bits.
     """
-    if isinstance(num_threads, bool) or not isinstance(num_threads, int | np.integer):
+    if isinstance(num_threads, bool) or not isinstance(num_threads, (int, np.integer)):
         raise RuntimeError(f"set_num_threads expects an int, but got {type(num_threads).__name__}")
     if not -_MOST <= num_threads <= _MOST:
         raise ValueError("Overflow when unpacking long")

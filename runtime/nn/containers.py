@@ -421,7 +421,7 @@ class ParameterDict(_Parameters):
 
     def update(self, parameters: Any) -> None:
         """Add values of a mapping, another ParameterDict or a sequence of pairs."""
-        ordered = isinstance(parameters, OrderedDict | ParameterDict) or not isinstance(parameters, Mapping)
+        ordered = isinstance(parameters, (OrderedDict, ParameterDict)) or not isinstance(parameters, Mapping)
         for key, value in list(_pairs("ParameterDict", parameters, sort=not ordered)):
             self[key] = value
 

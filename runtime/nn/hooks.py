@@ -101,7 +101,7 @@ class Passage:
 
     def leave(self, result: Any) -> Any:
         """The result of `forward`, with its history behind a Border."""
-        if not isinstance(result, Tensor | tuple):
+        if not isinstance(result, (Tensor, tuple)):
             warnings.warn(
                 "For backward hooks to be called, module output should be a Tensor or a tuple of Tensors but received "
                 f"{type(result)}",

@@ -210,7 +210,7 @@ class Unflatten(Module):
 
     def __init__(self, dim: int, unflattened_size: list[int] | tuple[int, ...]) -> None:
         super().__init__()
-        if not isinstance(unflattened_size, list | tuple):
+        if not isinstance(unflattened_size, (list, tuple)):
             raise TypeError(
                 f"unflattened_size must be a tuple of ints, but found type {type(unflattened_size).__name__}"
             )

@@ -324,6 +324,6 @@ def _converted(value: Any, parameter: Tensor, key: Any = None) -> Any:
         return value if key == "step" or not parameter.is_floating_point() else value.to(parameter.dtype)
     if isinstance(value, dict):
         return {name: _converted(item, parameter, name) for name, item in value.items()}
-    if isinstance(value, list | tuple | set):
+    if isinstance(value, (list, tuple, set)):
         return type(value)(_converted(item, parameter) for item in value)
     return value

@@ -333,7 +333,7 @@ class FunctionEventAvg(_FormattedTimes):
         Raises:
             AssertionError: `other` is something else, or of another key.
         """
-        if not isinstance(other, FunctionEvent | FunctionEventAvg):
+        if not isinstance(other, (FunctionEvent, FunctionEventAvg)):
             raise AssertionError("Expected other to be a FunctionEvent or FunctionEventAvg")
         if self.key is None:
             self._describe_as(other)

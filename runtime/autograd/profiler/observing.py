@@ -137,7 +137,7 @@ def _operator_call(operator: Operator, variant: modes.Variant, values: list[Any]
 def _node_handler(observer: Observer) -> modes.NodeHandler:
     def handle(node: Node, proceed: Callable[[], Sequence[Tensor | None]]) -> Sequence[Tensor | None]:
         name = node.name()
-        if isinstance(node, AccumulateGrad | CopySlices):
+        if isinstance(node, (AccumulateGrad, CopySlices)):
             name = f"torch::autograd::{name}"
         outer = observer.begin(Call(f"autograd::engine::evaluate_function: {name}", Scope.FUNCTION, node=node))
         inner = observer.begin(Call(name, Scope.BACKWARD_FUNCTION, node=node))
@@ -151,6 +151,6 @@ def _node_handler(observer: Observer) -> modes.NodeHandler:
 
 
 def _holds_tensors(value: Any) -> bool:
-    if isinstance(value, list | tuple):
+    if isinstance(value, (list, tuple)):
         return any(isinstance(item, Tensor) for item in value)
     return isinstance(value, Tensor)

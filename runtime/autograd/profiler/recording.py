@@ -226,7 +226,7 @@ def _tensors(values: Any) -> Iterator[Tensor]:
     for value in values:
         if isinstance(value, Tensor):
             yield value
-        elif isinstance(value, list | tuple):
+        elif isinstance(value, (list, tuple)):
             yield from _tensors(value)
 
 
