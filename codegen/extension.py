@@ -51,14 +51,14 @@ def current(folder: Folder, output: Folder, root: Folder) -> str | None:
     Those are read only where one of them is younger than the module, so as a rule this costs little.
     """
     start = _start(output)
-    found = [name for name in present(folder) if start is not None and name.startswith(start)]
-    sources = core_files(root) if found else ()
+    built = [name for name in present(folder) if start is not None and name.startswith(start)]
+    sources = core_files(root) if built else ()
     if sources:
         newest = max(map(os.path.getmtime, sources))
-        if any(os.path.getmtime(os.path.join(folder, name)) <= newest for name in found):
+        if any(os.path.getmtime(os.path.join(folder, name)) <= newest for name in built):
             expected = file_name(output, root)
-            found = [name for name in found if name == expected]
-    return os.path.join(folder, found[-1]) if found else None
+            built = [name for name in built if name == expected]
+    return os.path.join(folder, built[-1]) if built else None
 
 
 def core_hash(root: Folder) -> str:
@@ -85,7 +85,7 @@ def core_files(root: Folder) -> Sequence[str]:
 
 def _start(output: Folder) -> str | None:
     try:
-        _, found, rest = manifest_text(output).partition(_SOURCES)
+        _, mark, rest = manifest_text(output).partition(_SOURCES)
     except OSError:
         return None
-    return f"{PREFIX}{rest[:_DIGITS]}-" if found else None
+    return f"{PREFIX}{rest[:_DIGITS]}-" if mark else None

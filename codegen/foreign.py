@@ -77,13 +77,13 @@ def resolved_here(entries: Iterable[DerivativeEntry], table: OperatorTable) -> t
 
     What does not, because an operator has other arguments there, is no error of theirs: there is no derivative then.
     """
-    found: list[ResolvedEntry] = []
+    own: list[ResolvedEntry] = []
     for entry in entries:
         diagnostics = Diagnostics()
         resolved = resolve_entries([entry], table, diagnostics)
         if not diagnostics:
-            found += resolved
-    return tuple(found)
+            own += resolved
+    return tuple(own)
 
 
 def with_forward_formulas(
@@ -203,7 +203,7 @@ def _with_declared_variants(functions: Sequence[NativeFunction], own: Collection
             functional.setdefault(variant_key(function.schema), []).append(function)
         elif function.schema.kind is SchemaKind.MUTABLE:
             writing.setdefault(variant_key(function.schema), []).append(function)
-    found: dict[str, dict[SchemaKind, NativeFunction]] = {}
+    declared: dict[str, dict[SchemaKind, NativeFunction]] = {}
     for function in functions:
         kind = function.schema.kind
         if kind in (SchemaKind.INPLACE, SchemaKind.OUT) and str(function.name) not in own:
@@ -214,12 +214,12 @@ def _with_declared_variants(functions: Sequence[NativeFunction], own: Collection
                 candidates = writing.get(variant_key(function.schema), candidates)
             same = [f for f in candidates if f.name.overload == function.name.overload] or candidates
             if same:
-                found.setdefault(str(same[0].name), {}).setdefault(kind, function)
-    taken = {str(v.name): name for name, variants in found.items() for v in variants.values()}
+                declared.setdefault(str(same[0].name), {}).setdefault(kind, function)
+    taken = {str(v.name): name for name, variants in declared.items() for v in variants.values()}
     names = {str(function.name): function.name for function in functions}
     result = []
     for function in functions:
-        variants = found.get(str(function.name))
+        variants = declared.get(str(function.name))
         if variants is not None:
             made = [(variant.name, variant.text.span(0, 1)) for variant in variants.values()]
             autogen = [item for item in function.autogen if str(item[0]) not in taken]

@@ -23,8 +23,8 @@ INTERFACE = 1
 def data_folder() -> str:
     """Where the YAML and the templates lie: the root of the checkout, or a folder of the installed package."""
     root = root_folder()
-    found = os.path.exists(os.path.join(root, "native_functions.yaml"))
-    return root if found else os.path.join(root, "codegen", "data")
+    is_checkout = os.path.exists(os.path.join(root, "native_functions.yaml"))
+    return root if is_checkout else os.path.join(root, "codegen", "data")
 
 
 def input_files() -> tuple[str, str]:
@@ -59,11 +59,11 @@ def manifest_text(output: str | os.PathLike[str]) -> str:
 
 def checksum(files: Iterable[str | os.PathLike[str]]) -> str:
     """What tells one state of some files, in order, from another, and one version of the output from another."""
-    found = FORMAT
+    total = FORMAT
     for name in files:
         with open(name, "rb") as file:
-            found = crc32(file.read() + b"\0", found)
-    return f"{found:08x}"
+            total = crc32(file.read() + b"\0", total)
+    return f"{total:08x}"
 
 
 def is_current(manifest: str, files: Iterable[str | os.PathLike[str]]) -> bool:

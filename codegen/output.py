@@ -104,8 +104,8 @@ def _read(output: Path) -> dict[str, str | dict[str, str]] | None:
 
 def differences(files: Mapping[str, str], output: Path) -> list[str]:
     """Files that are missing, differ, or are no longer generated."""
-    found = [name for name, text in files.items() if text_of(output / name) != text]
-    return sorted(found + stale_files(files, output))
+    changed = [name for name, text in files.items() if text_of(output / name) != text]
+    return sorted(changed + stale_files(files, output))
 
 
 def write(files: Mapping[str, str], output: Path) -> int:

@@ -159,15 +159,15 @@ class _Table:
 
     def _parts(self, values: Mapping[str, Any], name: str, folder: Path) -> Iterator[tuple[PartKind, PythonPart]]:
         for key, kind in _PARTS.items():
-            given = values.get(key)
-            if given is None:
-                given = [found for found in (f"{key}.py", key) if (folder / found).exists()]
-            elif isinstance(given, str):
-                given = [given]
-            if not isinstance(given, list) or not all(isinstance(item, str) for item in given):
+            parts = values.get(key)
+            if parts is None:
+                parts = [found for found in (f"{key}.py", key) if (folder / found).exists()]
+            elif isinstance(parts, str):
+                parts = [parts]
+            if not isinstance(parts, list) or not all(isinstance(item, str) for item in parts):
                 self._error(key, f"'{key}' is to be a path or a list of paths", None)
                 continue
-            for item in given:
+            for item in parts:
                 path = folder / item
                 if not path.exists() or not _is_below(path, folder):
                     self._error(key, f"no file or folder '{item}' in the package", "paths are relative to its folder")

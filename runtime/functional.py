@@ -111,8 +111,8 @@ def nonzero(input: Tensor, *, out: Tensor | None = None, as_tuple: bool = False)
     """Where `input` is not zero: int64 of shape (count, ndim), or one index tensor for each dim."""
     if not as_tuple:
         return ops.nonzero(input) if out is None else ops.nonzero(input, out=out)
-    found = ops.nonzero(input if input.dim() else input.unsqueeze(0))
-    return tuple(found.unbind(1))
+    places = ops.nonzero(input if input.dim() else input.unsqueeze(0))
+    return tuple(places.unbind(1))
 
 
 def norm(

@@ -24,8 +24,8 @@ else:
             from runtime.call.overloads import namespace
 
             # Kept as an attribute, which can be deleted, too; the next look makes it again.
-            found = names[name] = namespace(name)
-            return found
+            made = names[name] = namespace(name)
+            return made
 
         return __getattr__
 

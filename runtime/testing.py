@@ -139,13 +139,13 @@ def sample_inputs(
     Tensors that are "empty" or "0-dim".
     """
     samples = []
-    given = dtype if isinstance(dtype, dtypes.dtype) else getattr(dtypes, dtype)
+    wanted = dtype if isinstance(dtype, dtypes.dtype) else getattr(dtypes, dtype)
     for text in info.samples:
-        if _OF_DTYPE.search(text) and given.kind_name not in info.dtypes:
+        if _OF_DTYPE.search(text) and wanted.kind_name not in info.dtypes:
             continue
-        if any(f"{kind}=False" in text for kind in ("complex", "half") if given.kind_name == kind):
+        if any(f"{kind}=False" in text for kind in ("complex", "half") if wanted.kind_name == kind):
             continue
-        samples.append(make_sample(info, text, given, requires_grad, values))
+        samples.append(make_sample(info, text, wanted, requires_grad, values))
     return samples
 
 
@@ -181,8 +181,8 @@ def as_function(info: OperatorInfo, sample: Sample) -> tuple[Any, tuple[Tensor, 
         args = [_replaced(arg, replacement) for arg in sample.args]
         kwargs = {name: _replaced(value, replacement) for name, value in sample.kwargs.items()}
         out = function(*args, **kwargs)
-        found = [t for t in _flat((out,)) if isinstance(t, Tensor) and (t.is_floating_point() or t.is_complex())]
-        return tuple(t for t in found if t.requires_grad) if is_grad_enabled() else tuple(found)
+        results = [t for t in _flat((out,)) if isinstance(t, Tensor) and (t.is_floating_point() or t.is_complex())]
+        return tuple(t for t in results if t.requires_grad) if is_grad_enabled() else tuple(results)
 
     return call, inputs
 

@@ -156,9 +156,9 @@ class OperatorTable:
         known = self._targets.get(base)
         if known is None:
             functions = self.overloads(base)
-            found = [operator_target(function) for function in functions]
-            found += [operator_target(function, options=True) for function in functions if takes_options(function)]
-            known = self._targets[base] = tuple(found)
+            targets = [operator_target(function) for function in functions]
+            targets += [operator_target(function, options=True) for function in functions if takes_options(function)]
+            known = self._targets[base] = tuple(targets)
         return known
 
 

@@ -261,11 +261,11 @@ def _check_result(formula: Formula, tree: TypedExpr, wanted: Sequence[Type], dia
     if len(wanted) == 1:
         type = plain_type(wanted[0])
         inner = type.elem if isinstance(type, OptionalType) else type
-        given = tree.type.elem if isinstance(tree.type, OptionalType) else tree.type
+        made = tree.type.elem if isinstance(tree.type, OptionalType) else tree.type
         if isinstance(inner, ListType):
-            fits = isinstance(given, ListType)
+            fits = isinstance(made, ListType)
         else:
-            fits = given in (TENSOR, NONE)
+            fits = made in (TENSOR, NONE)
         if not fits:
             diagnostics.error(span, f"this formula gives {tree.type}, '{formula.names[0]}' needs {inner}")
         return fits

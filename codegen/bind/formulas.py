@@ -116,14 +116,14 @@ class FormulaResolver:
         constant = CONSTANTS.get(node.id)
         if constant is not None:
             return Literal(constant[0], node.start, node.end, constant[1])
-        found = self.scope.variables.get(node.id)
-        if found is None:
+        known = self.scope.variables.get(node.id)
+        if known is None:
             hint = did_you_mean(node.id, self.scope.variables)
             if hint is None:
                 hint = f"in scope: {', '.join(sorted(self.scope.variables))}"
             self.error(node.start, node.end, f"unknown name '{node.id}'", hint)
             return None
-        kind, index, type = found
+        kind, index, type = known
         name = node.id.removesuffix("_p") if kind is VariableKind.INPUT and self.is_primal(node.id) else node.id
         if kind is VariableKind.TANGENT:
             name = node.id.removesuffix("_t")

@@ -44,11 +44,11 @@ class Overloads:
         """The call of the one target that fits `args` best; `receiver` stands for `self`."""
         fitting: list[tuple[int, int, int]] = []
         for order, target in enumerate(targets):
-            given = _with_receiver(target, args, receiver)
-            if not target.required <= len(given) <= len(target.types):
+            matched = _with_receiver(target, args, receiver)
+            if not target.required <= len(matched) <= len(target.types):
                 continue
             total = 0
-            for arg, type in zip(given, target.types, strict=False):
+            for arg, type in zip(matched, target.types, strict=False):
                 cost = conversion_cost(arg.type, type)
                 if cost is None:
                     break

@@ -33,12 +33,12 @@ def chosen_paths(arguments: argparse.Namespace, parser: argparse.ArgumentParser)
                 "there is no project here: no pyproject.toml with a table [tool.gradwright] in this folder or above; "
                 "'gradwright init NAME' makes one"
             )
-    given = arguments.native_functions
-    if given is not None and not arguments.strict and given.resolve() != paths.native_functions.resolve():
-        paths = paths.foreign(given, arguments.helpers)
+    foreign = arguments.native_functions
+    if foreign is not None and not arguments.strict and foreign.resolve() != paths.native_functions.resolve():
+        paths = paths.foreign(foreign, arguments.helpers)
     return replace(
         paths,
-        native_functions=given or paths.native_functions,
+        native_functions=foreign or paths.native_functions,
         derivatives=arguments.derivatives or paths.derivatives,
         output=arguments.out or paths.output,
         tags=arguments.tags,

@@ -51,10 +51,10 @@ def _files(name: str) -> dict[str, str]:
     templates = project_paths().templates
     env = environment(templates, "init")
     root = templates / "init"
-    found = {}
+    files = {}
     for path in sorted(root.rglob("*.j2")):
         first, *rest = path.relative_to(root).with_suffix("").parts
         place = "/".join((name if first == _PACKAGE else first, *rest))
         template = env.get_template(path.relative_to(root).as_posix())
-        found[place] = template.render(name=name, version=VERSION, schema_version=SCHEMA_VERSION)
-    return found
+        files[place] = template.render(name=name, version=VERSION, schema_version=SCHEMA_VERSION)
+    return files

@@ -86,9 +86,9 @@ def _main(argv: Sequence[str] | None) -> int:
 def _carry_out(arguments: argparse.Namespace, paths: Paths, argv: Sequence[str], started: float) -> int:
     if arguments.command in ("generate", "build") and not arguments.check and not arguments.json:
         known = [output.unchanged(paths.for_target(target), target) for target in arguments.target]
-        found = [each for each in known if each is not None]
-        if len(found) == len(known):
-            _done(paths, found[0][0], 0, sum(count + 1 for _, count in found), started)
+        counted = [each for each in known if each is not None]
+        if len(counted) == len(known):
+            _done(paths, counted[0][0], 0, sum(count + 1 for _, count in counted), started)
             return OK
     return _run(arguments, paths, argv, started)
 
@@ -193,8 +193,8 @@ def _check(emitted: Sequence[tuple[Paths, Mapping[str, str]]], paths: Paths, arg
     if as_json:
         print(json.dumps(stale))
     elif stale:
-        given = [word for word in argv if word != "--check"]
-        command = shlex.join(["python", "-m", "codegen", *given])
+        words = [word for word in argv if word != "--check"]
+        command = shlex.join(["python", "-m", "codegen", *words])
         print(f"{paths.shown(paths.output)} is not what the YAML gives: {', '.join(stale)}", file=sys.stderr)
         print(f"run: {command}", file=sys.stderr)
     return ERRORS if stale else OK
@@ -235,12 +235,12 @@ def _missing(plan: Plan) -> int:
 def _native(plan: Plan, paths: Paths) -> int:
     from codegen.targets.cpp import target as cpp
 
-    found = cpp.coverage(plan, paths)
-    for kind, reasons in (("operator", found.operators), ("Node", found.nodes)):
+    covered = cpp.coverage(plan, paths)
+    for kind, reasons in (("operator", covered.operators), ("Node", covered.nodes)):
         for name, reason in reasons.items():
             if reason is not None:
                 print(f"{kind}\t{name}\t{reason}")
-    print(found, file=sys.stderr)
+    print(covered, file=sys.stderr)
     return OK
 
 
@@ -248,10 +248,10 @@ def _explain(plan: Plan, paths: Paths, name: str, targets: Sequence[str]) -> int
     from codegen import pipeline
     from codegen.words import did_you_mean
 
-    found = [operator for operator in plan.operators if name in (str(operator.name), operator.name.base)]
-    if not found:
+    operators = [operator for operator in plan.operators if name in (str(operator.name), operator.name.base)]
+    if not operators:
         hint = did_you_mean(name, [str(operator.name) for operator in plan.operators])
         print(f"error: no operator '{name}'" + (f"\nhint: {hint}" if hint else ""), file=sys.stderr)
         return USAGE
-    print("\n\n".join(pipeline.explain(operator, plan, paths, targets) for operator in found))
+    print("\n\n".join(pipeline.explain(operator, plan, paths, targets) for operator in operators))
     return OK

@@ -54,14 +54,14 @@ def find() -> Toolchain:
 @functools.cache
 def compiler() -> str | None:
     """The command of a C++ compiler that runs, if there is one: what CXX says, else one of the usual names."""
-    given = os.environ.get("CXX")
-    for command in [given] if given else COMPILERS:
+    chosen = os.environ.get("CXX")
+    for command in [chosen] if chosen else COMPILERS:
         try:
             words = shlex.split(command)
-            found = subprocess.run([*words, "--version"], stdin=subprocess.DEVNULL, capture_output=True, check=False)
+            answer = subprocess.run([*words, "--version"], stdin=subprocess.DEVNULL, capture_output=True, check=False)
         except (OSError, ValueError):
             continue
-        if found.returncode == 0:
+        if answer.returncode == 0:
             return command
     return None
 

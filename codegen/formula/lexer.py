@@ -53,11 +53,11 @@ def tokenize(text: str) -> Tokens:
     ends: list[int] = []
     match = _TOKEN.match
     position = 0
-    while (found := match(text, position)) is not None:
-        kind = found.lastgroup
+    while (token := match(text, position)) is not None:
+        kind = token.lastgroup
         assert kind is not None  # every alternative has a name
-        value = found[kind]
-        position = found.end()
+        value = token[kind]
+        position = token.end()
         kinds.append(kind)
         starts.append(position - len(value))
         ends.append(position)

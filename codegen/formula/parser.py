@@ -422,14 +422,14 @@ class _Parser:
     def parameters(self) -> tuple[Parameter, ...]:
         opening = self.at
         self.at += 1
-        found: list[Parameter] = []
+        parameters: list[Parameter] = []
         if self.values[self.at] != ")":
-            found.append(self.parameter())
+            parameters.append(self.parameter())
             while self.values[self.at] == ",":
                 self.at += 1
-                found.append(self.parameter())
+                parameters.append(self.parameter())
         self.expect(")", opening, "',' or ')'")
-        return tuple(found)
+        return tuple(parameters)
 
     def parameter(self) -> Parameter:
         at = self.at

@@ -64,32 +64,32 @@ def is_tensor_like(type: ValueType) -> bool:
     return type == TENSOR
 
 
-def conversion_cost(given: ValueType, wanted: Type) -> int | None:
+def conversion_cost(source: ValueType, wanted: Type) -> int | None:
     """How far `given` is from `wanted` as an argument: 0 for the same type, None where it does not fit."""
-    if given == wanted:
+    if source == wanted:
         return 0
     if isinstance(wanted, OptionalType):
-        if given == NONE or given == ListType(NONE):  # `{}`: not given
+        if source == NONE or source == ListType(NONE):  # `{}`: not given
             return 1
-        inner = given.elem if isinstance(given, OptionalType) else given
+        inner = source.elem if isinstance(source, OptionalType) else source
         cost = conversion_cost(inner, wanted.elem)
         return None if cost is None else cost + 1
-    if given == NONE:
+    if source == NONE:
         return 1 if wanted == TENSOR else None  # an undefined Tensor
-    if isinstance(given, OptionalType):
-        return 3 if conversion_cost(given.elem, wanted) == 0 else None  # read as defined, or an undefined Tensor
+    if isinstance(source, OptionalType):
+        return 3 if conversion_cost(source.elem, wanted) == 0 else None  # read as defined, or an undefined Tensor
     if isinstance(wanted, ListType):
-        if isinstance(given, ListType):
-            if given.elem == NONE:  # the empty brace list
+        if isinstance(source, ListType):
+            if source.elem == NONE:  # the empty brace list
                 return 0
-            cost = conversion_cost(given.elem, wanted.elem)
+            cost = conversion_cost(source.elem, wanted.elem)
             return None if cost is None else cost + 1
-        return 2 if given == INT and wanted.elem == INT else None
-    if {given, wanted} == {DTYPE, OPTIONS}:
+        return 2 if source == INT and wanted.elem == INT else None
+    if {source, wanted} == {DTYPE, OPTIONS}:
         return 1
-    if given in _NUMBER_RANK and wanted in _NUMBER_RANK:
-        distance = _NUMBER_RANK[wanted] - _NUMBER_RANK[given]
-        return distance if distance >= 0 else (5 if given == INT and wanted == BOOL else None)
+    if source in _NUMBER_RANK and wanted in _NUMBER_RANK:
+        distance = _NUMBER_RANK[wanted] - _NUMBER_RANK[source]
+        return distance if distance >= 0 else (5 if source == INT and wanted == BOOL else None)
     return None
 
 

@@ -49,13 +49,13 @@ def _rule(function: NativeFunction, tensors: tuple[int, ...], dims: tuple[int, .
 
 
 def _tensors(schema: FunctionSchema) -> tuple[int, ...]:
-    found = []
+    positions = []
     for position, argument in enumerate(schema.arguments):
         type = plain_type(argument.type)
         inner = type.elem if isinstance(type, OptionalType) else type
         if is_tensor_like(inner.elem if isinstance(inner, ListType) else inner):
-            found.append(position)
-    return tuple(found)
+            positions.append(position)
+    return tuple(positions)
 
 
 def _dims(schema: FunctionSchema) -> tuple[int, ...]:

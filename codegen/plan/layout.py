@@ -47,13 +47,13 @@ def plan_layout(function: NativeFunction, kind: OperatorKind) -> LayoutPlan | No
 
 def tensor_arguments(schema: FunctionSchema) -> tuple[str, ...]:
     """The names of the arguments that are Tensors, or lists of them."""
-    found = []
+    names = []
     for argument in schema.arguments:
         type = plain_type(argument.type)
         inner = type.elem if isinstance(type, OptionalType) else type
         if is_tensor_like(inner.elem if isinstance(inner, ListType) else inner):
-            found.append(argument.name)
-    return tuple(found)
+            names.append(argument.name)
+    return tuple(names)
 
 
 def _name(schema: FunctionSchema, index: int) -> str | None:

@@ -133,9 +133,9 @@ def plan_nodes(
         if node is not None:
             nodes[name] = node
         others = [(key, numbered(other, f"{prefix}{key}")) for key, other in entry.keyed]
-        found = tuple((key, other) for key, other in others if other is not None)
-        if found:
-            keyed[entry.function.name] = found
+        implemented = tuple((key, other) for key, other in others if other is not None)
+        if implemented:
+            keyed[entry.function.name] = implemented
     return nodes, keyed
 
 
@@ -188,8 +188,8 @@ def _plan_node(entry: ResolvedEntry, class_name: str) -> NodePlan | None:
 
 def _output_gradients(tree: TypedExpr | None, *kinds: VariableKind) -> tuple[int, ...]:
     """The output gradients that a formula reads as variables of some kinds."""
-    found = () if tree is None else variables(tree)
-    return tuple(sorted({variable.index for variable in found if variable.kind in kinds}))
+    read = () if tree is None else variables(tree)
+    return tuple(sorted({variable.index for variable in read if variable.kind in kinds}))
 
 
 def _with_zeros(tree: TypedExpr, entry: ResolvedEntry) -> TypedExpr:

@@ -145,13 +145,13 @@ def plan_operator(
     implementations = []
     for line in () if function.late_bound else function.dispatch:
         index = composites if line.key in COMPOSITE_KEYS else kernels
-        found = index.get(str(line.kernel))
-        if found is not None:
-            implementations.append((line.key, found))
+        implementation = index.get(str(line.kernel))
+        if implementation is not None:
+            implementations.append((line.key, implementation))
     if not function.dispatch and not function.late_bound:
-        found = composites.get(schema.name.python_name)
-        if found is not None:
-            implementations.append(("CompositeImplicitAutograd", found))
+        implementation = composites.get(schema.name.python_name)
+        if implementation is not None:
+            implementations.append(("CompositeImplicitAutograd", implementation))
     # What serves the CPU comes first: the fast path runs it, and the general path finds the same.
     implementations.sort(key=lambda item: CPU_ORDER.index(item[0]) if item[0] in CPU_ORDER else len(CPU_ORDER))
     kind = _KINDS.get(implementations[0][0], OperatorKind.DECLARED) if implementations else OperatorKind.DECLARED
@@ -238,13 +238,13 @@ def _numbers(function: NativeFunction, kind: OperatorKind) -> tuple[tuple[str, s
     promotion, said = function.promotion, function.numbers
     if promotion is None or kind is not OperatorKind.KERNEL:
         return ()
-    found = []
+    numbers = []
     for argument in function.schema.arguments:
         if required(plain_type(argument.type)) == SCALAR:
             takes_part = promotion.arguments is None or argument.name in promotion.arguments
             own = said.kind if said is not None and argument.name in said.arguments else None
-            found.append((argument.name, own or ("wrap" if takes_part else "fit")))
-    return tuple(found)
+            numbers.append((argument.name, own or ("wrap" if takes_part else "fit")))
+    return tuple(numbers)
 
 
 def _computes_in_float32(function: NativeFunction, kind: OperatorKind) -> bool:

@@ -103,8 +103,8 @@ def plan_packets(operators: Sequence[OperatorPlan], namespace: str) -> tuple[Pac
                 candidates.setdefault(name.base, []).append(_candidate(operator, function))
                 overloads.setdefault(name.base, {})[_attribute(name)] = function
     return tuple(
-        _plan_packet(base, namespace, tuple(found), overloads[base], functional.get(base, ()))
-        for base, found in candidates.items()
+        _plan_packet(base, namespace, tuple(members), overloads[base], functional.get(base, ()))
+        for base, members in candidates.items()
     )
 
 

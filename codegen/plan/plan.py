@@ -87,5 +87,5 @@ def make_plan(
 
 def _helpers(entries: Iterable[ResolvedEntry]) -> tuple[Helper, ...]:
     trees = (f.tree for entry in entries for f in (*entry.backward, *entry.forward) if f.tree is not None)
-    found = {part.helper.name: part.helper for tree in trees for part in walk(tree) if isinstance(part, HelperCall)}
-    return tuple(found[name] for name in sorted(found))
+    helpers = {part.helper.name: part.helper for tree in trees for part in walk(tree) if isinstance(part, HelperCall)}
+    return tuple(helpers[name] for name in sorted(helpers))

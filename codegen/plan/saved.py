@@ -86,9 +86,9 @@ def plan_saved(
     taken = {argument.name for argument in schema.arguments} | {result.name for result in schema.returns if result.name}
 
     def change(expr: TypedExpr, gradient: int) -> TypedExpr | None:
-        found = metadata(expr)
-        if found is not None:
-            tensor, suffix, value = found
+        asked = metadata(expr)
+        if asked is not None:
+            tensor, suffix, value = asked
             if (tensor, suffix) not in values:
                 name = unused(f"{tensor}_{suffix}", taken)
                 taken.add(name)

@@ -128,13 +128,13 @@ def _plan_factory(
     unknown = {argument.asked for argument in arguments} - _OF_FACTORIES
     if len(names) != 1 or unknown or any(_inner(types[name]) not in (FLOAT, INT) for name in others):
         return None
-    given = tuple(replace(a, asked=Asked.NUMBER) if a.name in floats else a for a in arguments)
+    converted = tuple(replace(a, asked=Asked.NUMBER) if a.name in floats else a for a in arguments)
     return StraightPlan(
-        given,
-        in_order((Guard(GuardKind.NO_MODE), *_guards(function, given))),
+        converted,
+        in_order((Guard(GuardKind.NO_MODE), *_guards(function, converted))),
         (),
-        _conversions(given, ConversionKind.SIZES),
-        KernelCall(*implementation, _passed(given), _factory_dtype(function, names[0])),
+        _conversions(converted, ConversionKind.SIZES),
+        KernelCall(*implementation, _passed(converted), _factory_dtype(function, names[0])),
         replace(results, layout=None),
         None,
     )

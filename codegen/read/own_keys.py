@@ -87,12 +87,12 @@ class OwnKeys:
                 )  # fmt: skip
         error = DTYPE_ERRORS[0]
         if match[4] is not None:
-            given = stripped(part(text, match.start(4), match.end(4)))
-            error = given.value
+            named = stripped(part(text, match.start(4), match.end(4)))
+            error = named.value
             if error not in DTYPE_ERRORS:
                 self.yaml.diagnostics.error(
-                    given.span() if error else text.span(),
-                    f"'{given}' is not the class of an error" if error else "the class of the error is missing",
+                    named.span() if error else text.span(),
+                    f"'{named}' is not the class of an error" if error else "the class of the error is missing",
                     did_you_mean(error, DTYPE_ERRORS) or f"the classes are {' and '.join(DTYPE_ERRORS)}",
                 )
         if not any(base_type(argument.type).name == "Tensor" for argument in schema.arguments):
@@ -101,7 +101,7 @@ class OwnKeys:
 
     def _kinds(self, text: Text) -> tuple[str, ...]:
         """The kinds of element types that a list of kinds and groups names, in the order of DTYPE_KINDS."""
-        found: set[str] = set()
+        kinds: set[str] = set()
         for word in comma_separated(text):
             meant = DTYPE_GROUPS.get(word.value, (word.value,))
             if not word.value:
@@ -115,10 +115,10 @@ class OwnKeys:
                     f"unknown kind of element types '{word}'",
                     did_you_mean(word.value, known) or f"the kinds are {', '.join(known)}",
                 )
-            elif found & set(meant):
+            elif kinds & set(meant):
                 self.yaml.diagnostics.error(word.span(), f"'{word}' is given twice")
-            found.update(meant)
-        return tuple(kind for kind in DTYPE_KINDS if kind in found)
+            kinds.update(meant)
+        return tuple(kind for kind in DTYPE_KINDS if kind in kinds)
 
     def layout(self, fields: Fields, schema: FunctionSchema) -> Layout | None:
         if "layout" not in fields:

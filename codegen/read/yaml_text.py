@@ -160,18 +160,18 @@ class YamlFile:
         if node.tag:
             self._refuse_tag(node)
             return None
-        found: Fields = {}
+        fields: Fields = {}
         for key, value in node.value:
             if not isinstance(key, yaml.ScalarNode):
                 self.error(key, f"a key must be text, not {describe(key)}")
             elif key.value == "<<" and not key.style:
                 self.error(key, "YAML merge keys are not supported", "write the keys out")
-            elif key.value in found:
-                first = self.span(found[key.value][0])
+            elif key.value in fields:
+                first = self.span(fields[key.value][0])
                 self.error(key, f"duplicate key {key.value!r}", None, (first, "it is first given here"))
             else:
-                found[key.value] = (key, value)
-        return found
+                fields[key.value] = (key, value)
+        return fields
 
     def _refuse_tag(self, node: yaml.Node) -> None:
         self.error(node, "YAML tags have no meaning here", "remove the word that begins with '!', or quote the text")
@@ -360,7 +360,7 @@ def _flow_offsets(source: str, start: int, end: int, style: str) -> list[int]:
         elif token[0] == "\\" or token == "''":
             offsets.append(place)
         else:
-            breaks = [place + found.start() for found in _ANY_BREAK.finditer(token)]
+            breaks = [place + gap.start() for gap in _ANY_BREAK.finditer(token)]
             offsets.extend(breaks[1:] or breaks)
     return offsets
 

@@ -25,8 +25,8 @@ def check_kernels(checked: Checked, diagnostics: Diagnostics) -> None:
         for entry in function.dispatch:
             composite = entry.key in COMPOSITE_KEYS
             index = composites if composite else kernels
-            found = index.get(str(entry.kernel))
-            if found is None:
+            definition = index.get(str(entry.kernel))
+            if definition is None:
                 other = (kernels if composite else composites).get(str(entry.kernel))
                 if other is not None:
                     hint: str | None = (
@@ -36,11 +36,11 @@ def check_kernels(checked: Checked, diagnostics: Diagnostics) -> None:
                     hint = did_you_mean(str(entry.kernel), (candidate.name for candidate in index))
                 diagnostics.error(entry.kernel.span(), f"no function '{entry.kernel}' in {index.folder}", hint)
             else:
-                _check_parameters(function, found, entry.kernel, composite, diagnostics)
+                _check_parameters(function, definition, entry.kernel, composite, diagnostics)
         if not function.dispatch:
             name = function.name.python_name
-            found = composites.get(name)
-            if found is None:
+            definition = composites.get(name)
+            if definition is None:
                 diagnostics.error(
                     function.text.span(0, function.schema.name_end or 1),
                     f"'{function.name}' has no dispatch, and no function '{name}' in {composites.folder}",
@@ -48,29 +48,29 @@ def check_kernels(checked: Checked, diagnostics: Diagnostics) -> None:
                     or "without dispatch it is CompositeImplicitAutograd: write that function, or name a kernel",
                 )
             else:
-                _check_parameters(function, found, function.text, True, diagnostics)
+                _check_parameters(function, definition, function.text, True, diagnostics)
 
 
 def _check_parameters(
-    function: NativeFunction, found: PythonFunction, place: Text, composite: bool, diagnostics: Diagnostics
+    function: NativeFunction, definition: PythonFunction, place: Text, composite: bool, diagnostics: Diagnostics
 ) -> None:
     arguments = list(function.schema.arguments)
     if not composite:
         arguments = [argument for argument in arguments if not argument.is_placement]
     names = [python(argument.name) for argument in arguments]
-    note = ((found.span, f"'{found.name}' is defined here"),)
-    if found.parameters is None:
-        arity = found.arity
+    note = ((definition.span, f"'{definition.name}' is defined here"),)
+    if definition.parameters is None:
+        arity = definition.arity
         if arity != len(names):
             diagnostics.error(
-                place.span(), f"'{found.name}' takes {arity or 'no'} arrays, '{function.name}' has {len(names)} "
+                place.span(), f"'{definition.name}' takes {arity or 'no'} arrays, '{function.name}' has {len(names)} "
                 f"argument{'' if len(names) == 1 else 's'}",
                 notes=note,
             )  # fmt: skip
         return
-    given = [parameter.name for parameter in found.parameters]
-    if given != names:
+    parameters = [parameter.name for parameter in definition.parameters]
+    if parameters != names:
         diagnostics.error(
-            place.span(), f"'{found.name}({', '.join(given)})' does not fit '{function.schema}'",
+            place.span(), f"'{definition.name}({', '.join(parameters)})' does not fit '{function.schema}'",
             hint=f"its parameters are to be ({', '.join(names)})", notes=note,
         )  # fmt: skip

@@ -14,22 +14,22 @@ from codegen.source import Diagnostics
 
 def check_linear(entry: ResolvedEntry, checked: Checked, diagnostics: Diagnostics) -> None:
     """A backward formula is linear in the gradient, a forward formula in the tangents."""
-    for formulas, what, given in (
+    for formulas, what, degrees in (
         (entry.backward, "gradient", Given(gradient=Degree.LINEAR)),
         (entry.forward, "tangents", Given(tangent=Degree.LINEAR)),
     ):
         for formula in formulas:
             if formula.tree is not None:
-                _check_linear(formula, formula.tree, what, given, checked.linear, diagnostics)
+                _check_linear(formula, formula.tree, what, degrees, checked.linear, diagnostics)
 
 
 def _check_linear(
-    formula: ResolvedFormula, tree: TypedExpr, what: str, given: Given, linearity: Linearity, diagnostics: Diagnostics
+    formula: ResolvedFormula, tree: TypedExpr, what: str, degrees: Given, linearity: Linearity, diagnostics: Diagnostics
 ) -> None:
     text = formula.source.text
-    value = linearity.of(tree, given)
+    value = linearity.of(tree, degrees)
     if flat(value) is Degree.NONLINEAR:
-        finding = Blame(linearity).of_formula(tree, given)
+        finding = Blame(linearity).of_formula(tree, degrees)
         diagnostics.error(
             text.span(finding.expr.start, finding.expr.end),
             f"not linear in the {what}: {finding.why.message}",
@@ -95,10 +95,10 @@ def check_differentiable_outputs(entry: ResolvedEntry, checked: Checked, diagnos
     count = len(entry.function.schema.returns)
     for formula in entry.backward:
         for output in entry.differentiable_outputs if formula.tree is not None else ():
-            given = Given(outputs=tuple(Degree.LINEAR if i == output else Degree.CONSTANT for i in range(count)))
-            if formula.tree is None or flat(checked.linear.of(formula.tree, given)) is not Degree.NONLINEAR:
+            degrees = Given(outputs=tuple(Degree.LINEAR if i == output else Degree.CONSTANT for i in range(count)))
+            if formula.tree is None or flat(checked.linear.of(formula.tree, degrees)) is not Degree.NONLINEAR:
                 continue
-            why = Blame(checked.linear).of_formula(formula.tree, given).innermost
+            why = Blame(checked.linear).of_formula(formula.tree, degrees).innermost
             if why.index is not None:
                 name = entry.function.schema.returns[output].name or f"result{output}"
                 diagnostics.error(

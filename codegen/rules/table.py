@@ -178,8 +178,8 @@ def report(entries: Sequence[ResolvedEntry], checked: Checked) -> tuple[Section,
     sections = []
     for rule in ENTRY_RULES:
         if rule.title:
-            found = Diagnostics()
+            diagnostics = Diagnostics()
             for entry in entries:
-                rule.check(entry, checked, found)
-            sections.append(Section(rule.title, rule.meaning, found.sorted()))
+                rule.check(entry, checked, diagnostics)
+            sections.append(Section(rule.title, rule.meaning, diagnostics.sorted()))
     return tuple(sections)

@@ -93,20 +93,22 @@ def grad(
             FutureWarning,
             stacklevel=2,
         )
-    given, targets = _as_tuple(outputs, "outputs"), _as_tuple(inputs, "inputs")
+    results, targets = _as_tuple(outputs, "outputs"), _as_tuple(inputs, "inputs")
     if not targets:
         raise RuntimeError("`inputs` argument to `grad()` cannot be empty.")
     if any(isinstance(tensor, Tensor) and tensor._edge is None for tensor in _listed(inputs)):
         raise RuntimeError("One of the differentiated Tensors does not require grad")
-    roots, starts = _differentiable(given, _starting_grads(given, grad_outputs, is_grads_batched))
+    roots, starts = _differentiable(results, _starting_grads(results, grad_outputs, is_grads_batched))
     keep = create_graph if retain_graph is None else bool(retain_graph)
     if is_grads_batched:
-        found = _run_batch(roots, starts, targets, keep, create_graph, allow_unused)
+        gradients = _run_batch(roots, starts, targets, keep, create_graph, allow_unused)
     else:
-        found = engine.run(roots, starts, targets, keep, create_graph, accumulate=False, allow_unused=allow_unused)
+        gradients = engine.run(roots, starts, targets, keep, create_graph, accumulate=False, allow_unused=allow_unused)
     if materialize_grads:
-        return tuple([_zeros_like(t, create_graph) if g is None else g for t, g in zip(targets, found, strict=True)])
-    return tuple(found)
+        return tuple(
+            [_zeros_like(t, create_graph) if g is None else g for t, g in zip(targets, gradients, strict=True)]
+        )
+    return tuple(gradients)
 
 
 def _zeros_like(tensor: Tensor, requires_grad: bool) -> Tensor:
@@ -129,8 +131,10 @@ def _run_batch(
     # What is computed again in backward (checkpoints) draws the same random numbers for the whole batch.
     with vmap_level(_batch_size(starts), "same") as level:
         grads = [batch(start, level) for start in starts]
-        found = engine.run(roots, grads, inputs, keep_graph, create_graph, accumulate=False, allow_unused=allow_unused)
-        whole = [None if grad is None else whole_batch(grad, level) for grad in found]
+        gradients = engine.run(
+            roots, grads, inputs, keep_graph, create_graph, accumulate=False, allow_unused=allow_unused
+        )
+        whole = [None if grad is None else whole_batch(grad, level) for grad in gradients]
     # What went through unchanged is still the caller's, or another result's.
     return [grad if grad is None or _owns_memory(grad, starts) else grad.clone() for grad in whole]
 
@@ -151,15 +155,15 @@ def _batch_size(starts: Sequence[Tensor]) -> int:
 
 
 def _as_tuple(tensors: Tensors, argument: str) -> tuple[Tensor, ...]:
-    found: list[Tensor] = []
+    listed: list[Tensor] = []
     for tensor in _listed(tensors):
         if isinstance(tensor, GradientEdge):
-            found.append(_at_edge(tensor.node, tensor.output_nr))
+            listed.append(_at_edge(tensor.node, tensor.output_nr))
         elif isinstance(tensor, Tensor):
-            found.append(tensor)
+            listed.append(tensor)
         else:
             raise TypeError(f"expected Tensors as '{argument}', but got {type(tensor).__name__}")
-    return tuple(found)
+    return tuple(listed)
 
 
 def _listed(tensors: Tensors) -> tuple[Any, ...]:
@@ -178,10 +182,10 @@ def _at_edge(node: Node, output_nr: int) -> Tensor:
 
 def _starting_grads(outputs: Sequence[Tensor], grads: OptionalTensors, batched: bool = False) -> list[Tensor | None]:
     """A gradient for each output; None for an output that does not require grad and was given none."""
-    given = [None] * len(outputs) if grads is None else [grads] if isinstance(grads, Tensor) else list(grads)
-    if len(given) != len(outputs):
-        raise RuntimeError(f"got {len(outputs)} tensors and {len(given)} gradients")
-    return [_starting_grad(out, g, i, batched) for i, (out, g) in enumerate(zip(outputs, given, strict=True))]
+    starts = [None] * len(outputs) if grads is None else [grads] if isinstance(grads, Tensor) else list(grads)
+    if len(starts) != len(outputs):
+        raise RuntimeError(f"got {len(outputs)} tensors and {len(starts)} gradients")
+    return [_starting_grad(out, g, i, batched) for i, (out, g) in enumerate(zip(outputs, starts, strict=True))]
 
 
 def _starting_grad(out: Tensor, grad: Tensor | None, index: int, batched: bool) -> Tensor | None:

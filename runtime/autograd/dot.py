@@ -62,15 +62,15 @@ def to_dot(tensors: Tensor | Sequence[Tensor], names: dict[str, Tensor] | None =
 
 def reachable(tensors: Iterable[Tensor]) -> list[Node]:
     """The Nodes behind some Tensors, those of the leaves included, each once, from the results to the leaves."""
-    found: dict[Node, None] = {}
+    nodes: dict[Node, None] = {}
     for tensor in tensors:
         if tensor._edge is not None:
-            found[accumulator(tensor) if tensor.is_leaf else tensor._node_and_output()[0]] = None
-    waiting = list(found)
+            nodes[accumulator(tensor) if tensor.is_leaf else tensor._node_and_output()[0]] = None
+    waiting = list(nodes)
     for node in waiting:  # grows while it is walked
         for following, _ in node.next_functions:
-            if following is not None and following not in found:
-                found[following] = None
+            if following is not None and following not in nodes:
+                nodes[following] = None
                 waiting.append(following)
     return waiting
 

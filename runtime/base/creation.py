@@ -78,16 +78,16 @@ def asarray(
     if isinstance(obj, Tensor):
         return _tensor_asarray(obj, wanted, copy, requires_grad)
     if isinstance(obj, (bytes, bytearray, memoryview)):
-        given: Any = np.frombuffer(obj, (wanted or dtypes.get_default_dtype()).numpy)
+        data: Any = np.frombuffer(obj, (wanted or dtypes.get_default_dtype()).numpy)
     else:
-        given = obj
-    if isinstance(given, np.ndarray):
-        _check_castable(given.dtype, wanted, copy)
-        out = wrap(array_of(given, wanted)) if copy else as_tensor(given, wanted)
+        data = obj
+    if isinstance(data, np.ndarray):
+        _check_castable(data.dtype, wanted, copy)
+        out = wrap(array_of(data, wanted)) if copy else as_tensor(data, wanted)
     elif copy is False:
         raise ValueError("can't alias arbitrary sequence into a tensor.")
     else:
-        out = wrap(array_of(given, wanted))
+        out = wrap(array_of(data, wanted))
     return _finish(out, bool(requires_grad))
 
 
@@ -103,9 +103,9 @@ def _tensor_asarray(obj: Tensor, wanted: DType | None, copy: bool | None, requir
     return out if out.requires_grad else _finish(out, True)
 
 
-def _check_castable(given: np.dtype[Any], wanted: DType | None, copy: bool | None) -> None:
-    if copy is False and wanted is not None and given != wanted.numpy:
-        name = dtypes.from_numpy(given).scalar_name
+def _check_castable(source: np.dtype[Any], wanted: DType | None, copy: bool | None) -> None:
+    if copy is False and wanted is not None and source != wanted.numpy:
+        name = dtypes.from_numpy(source).scalar_name
         raise ValueError(f"can't alias tensor with dtype '{name}' into dtype '{wanted.scalar_name}'.")
 
 

@@ -103,10 +103,10 @@ def _dtype_of(data: Any) -> DType:
     if _is_sequence(data):
         return _common_dtype(data)
     try:
-        found = dtypes.dtype_of_number(data)
+        dtype = dtypes.dtype_of_number(data)
     except TypeError:
         raise RuntimeError(f"Could not infer dtype of {type(data).__name__}") from None
-    return dtypes.int64 if found is dtypes.uint64 else found  # which refuses what is beyond it
+    return dtypes.int64 if dtype is dtypes.uint64 else dtype  # which refuses what is beyond it
 
 
 def _common_dtype(data: Any) -> DType:
@@ -115,11 +115,11 @@ def _common_dtype(data: Any) -> DType:
     kinds = set(map(type, data))
     if kinds <= _NUMBERS:
         # Numbers of one type have one dtype, so one of each will do.
-        found = [dtypes.dtype_of_number(kind()) for kind in kinds]
+        all_dtypes = [dtypes.dtype_of_number(kind()) for kind in kinds]
     else:
-        found = [_dtype_of(item) for item in data]
-    result = found[0]
-    for other in found[1:]:
+        all_dtypes = [_dtype_of(item) for item in data]
+    result = all_dtypes[0]
+    for other in all_dtypes[1:]:
         result = dtypes.promote_types(result, other)
     return result
 

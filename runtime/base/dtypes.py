@@ -151,9 +151,9 @@ _promotions: dict[tuple[dtype, dtype], dtype] = {}
 
 def from_numpy(given: np.dtype[Any]) -> dtype:
     """The dtype for a NumPy dtype; TypeError when there is none."""
-    found = _from_numpy.get(given)
-    if found is not None:
-        return found
+    known = _from_numpy.get(given)
+    if known is not None:
+        return known
     if given.name == "bfloat16" and given == bfloat16.numpy:
         return bfloat16
     raise TypeError(
@@ -206,11 +206,11 @@ def promote_types(type1: dtype, type2: dtype) -> dtype:
     """The smallest dtype of the larger kind that both convert to without loss of kind."""
     if type1 is type2 and isinstance(type1, dtype):
         return type1
-    found = _promotions.get((type1, type2))
-    if found is None:
+    promoted = _promotions.get((type1, type2))
+    if promoted is None:
         first, second = as_dtype(type1, "promote_types(): argument 'type1'"), as_dtype(type2, "'type2'")
-        found = _promotions[type1, type2] = first if first is second else _promote(first, second)
-    return found
+        promoted = _promotions[type1, type2] = first if first is second else _promote(first, second)
+    return promoted
 
 
 def _promote(a: dtype, b: dtype) -> dtype:
@@ -270,14 +270,14 @@ def common(operands: Iterable[object]) -> dtype:
     for operand in operands:
         array = getattr(operand, "_array", operand)
         if isinstance(array, np.ndarray):
-            found = from_numpy(array.dtype)
+            own = from_numpy(array.dtype)
             if array.ndim:
-                dimensioned = found if dimensioned is None else promote_types(dimensioned, found)
+                dimensioned = own if dimensioned is None else promote_types(dimensioned, own)
             else:
-                zero_dim = found if zero_dim is None else promote_types(zero_dim, found)
+                zero_dim = own if zero_dim is None else promote_types(zero_dim, own)
         else:
-            found = dtype_of_number(operand)
-            number = found if number is None else promote_types(number, found)
+            own = dtype_of_number(operand)
+            number = own if number is None else promote_types(number, own)
     result = _combine(dimensioned, _combine(zero_dim, number))
     if result is None:
         raise ValueError("no operand to take a dtype from")

@@ -28,8 +28,8 @@ def is_half(dtype: np.dtype[Any]) -> bool:
 
 def shared_half(arrays: Iterable[np.ndarray]) -> np.dtype[Any] | None:
     """The half precision that all floating and complex arrays have; None where there is another type among them."""
-    found = {array.dtype for array in arrays if array.dtype.kind in "fcV"}
-    return next((dtype for dtype in found if is_half(dtype)), None) if len(found) == 1 else None
+    kinds = {array.dtype for array in arrays if array.dtype.kind in "fcV"}
+    return next((dtype for dtype in kinds if is_half(dtype)), None) if len(kinds) == 1 else None
 
 
 def computable(value: Any) -> Any:
@@ -77,10 +77,10 @@ def in_float32(composite: Callable[P, R]) -> Callable[P, R]:
     return function
 
 
-def _cast(value: Any, given: dtypes.dtype, wanted: dtypes.dtype) -> Any:
+def _cast(value: Any, before: dtypes.dtype, wanted: dtypes.dtype) -> Any:
     """The Tensors of a dtype in another one, as a recorded operator makes them."""
     if isinstance(value, Tensor):
-        return ops._to_copy(value, dtype=wanted) if value.dtype is given else value
+        return ops._to_copy(value, dtype=wanted) if value.dtype is before else value
     if isinstance(value, (tuple, list)) and any(isinstance(item, Tensor) for item in value):
-        return type(value)([_cast(item, given, wanted) for item in value])
+        return type(value)([_cast(item, before, wanted) for item in value])
     return value

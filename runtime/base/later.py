@@ -155,12 +155,12 @@ class _Later(Loader):
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
         module = _finder.known.get(spec.name) or _WaitingModule(spec.name)
-        given: dict[str, Any] = {"__loader__": self._loader, "__package__": spec.parent}
+        attributes: dict[str, Any] = {"__loader__": self._loader, "__package__": spec.parent}
         if spec.submodule_search_locations is not None:
-            given["__path__"] = spec.submodule_search_locations
+            attributes["__path__"] = spec.submodule_search_locations
         if spec.has_location:
-            given |= {"__file__": spec.origin, "__cached__": spec.cached}
-        for name, value in given.items():
+            attributes |= {"__file__": spec.origin, "__cached__": spec.cached}
+        for name, value in attributes.items():
             _set(module, name, value)
         _set(module, "__spec__", spec)  # set last: a thread that sees it sees the others
         return module

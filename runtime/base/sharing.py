@@ -104,8 +104,8 @@ def _counter(tensor: Tensor) -> list[Any]:
 
 
 def _views_over(tensor: Tensor) -> list[Tensor]:
-    found: list[Tensor] = core.views_over(lowest(tensor))
-    return found
+    views: list[Tensor] = core.views_over(lowest(tensor))
+    return views
 
 
 def _shares(one: Tensor, other: Tensor) -> bool:

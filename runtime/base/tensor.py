@@ -86,10 +86,10 @@ class Tensor(TensorBase, ArrayAccess, ArrayExchange, Casts, Transposes):
         if dtype is None:
             return f"runtime.{self.dtype.scalar_name}Tensor"
         if isinstance(dtype, str):
-            found = [d for d in dtypes.ALL_DTYPES if dtype == f"runtime.{d.scalar_name}Tensor"]
-            if not found:
+            named = [d for d in dtypes.ALL_DTYPES if dtype == f"runtime.{d.scalar_name}Tensor"]
+            if not named:
                 raise ValueError(f"invalid type: '{dtype}'")
-            dtype = found[0]
+            dtype = named[0]
         return self._cast(dtypes.as_dtype(dtype))
 
     def _cast(self, dtype: DType) -> Tensor:
@@ -228,8 +228,8 @@ class Tensor(TensorBase, ArrayAccess, ArrayExchange, Casts, Transposes):
             del self.grad
             return
         if not isinstance(value, Tensor):
-            given = builtins.type(value).__name__
-            raise TypeError(f"assigned grad expected to be a Tensor or None but got grad of type {given}")
+            kind = builtins.type(value).__name__
+            raise TypeError(f"assigned grad expected to be a Tensor or None but got grad of type {kind}")
         if value is self:
             raise RuntimeError("can't assign Variable as its own grad")
         if value._array.dtype != self._array.dtype:

@@ -56,8 +56,8 @@ class Size(tuple[int, ...]):
     @overload
     def __getitem__(self, index: slice[Any, Any, Any]) -> Size: ...
     def __getitem__(self, index: Any) -> Any:
-        found = super().__getitem__(index)
-        return Size(found) if isinstance(index, slice) else found
+        item = super().__getitem__(index)
+        return Size(item) if isinstance(index, slice) else item
 
     def __add__(self, other: Any) -> Size:
         return Size(super().__add__(other))
@@ -79,15 +79,15 @@ class Size(tuple[int, ...]):
 
 def _integers(sizes: Iterable[Any], first: int) -> list[int]:
     """The sizes as Python ints; anything with `__index__` will do."""
-    found = []
+    converted = []
     for position, size in enumerate(sizes):
         try:
-            found.append(operator.index(size))
+            converted.append(operator.index(size))
         except TypeError:
             raise TypeError(
                 f"Size() takes an iterable of 'int' (item {max(position, first)} is '{type(size).__name__}')"
             ) from None
-    return found
+    return converted
 
 
 _DEVICE_TYPES = ("cpu", "meta")

@@ -81,9 +81,9 @@ class Signature:
         if kwargs and not kwargs.keys() <= self.names:
             kwargs = self._under_own_names(kwargs)
         values = []
-        given = len(args)
+        positional = len(args)
         for position, parameter in enumerate(self.parameters):
-            if position < given:
+            if position < positional:
                 if kwargs and parameter.name in kwargs:
                     raise self.error(f"got multiple values for argument '{parameter.name}'")
                 value = args[position]
@@ -95,7 +95,7 @@ class Signature:
                 values.append(parameter.default)
                 continue
             values.append(
-                value if isinstance(value, parameter.as_is) else self._converted(parameter, value, position, given)
+                value if isinstance(value, parameter.as_is) else self._converted(parameter, value, position, positional)
             )
         return values
 
@@ -118,7 +118,7 @@ class Signature:
                 return parameter.name
         raise self.error(f"got an unexpected keyword argument '{alias}'")
 
-    def _converted(self, parameter: Parameter, value: Any, position: int, given: int) -> Any:
+    def _converted(self, parameter: Parameter, value: Any, position: int, positional: int) -> Any:
         if value is None and parameter.default is None and not parameter.required:
             return None
         if type(value) is NotInts:  # the fast path has tried it
@@ -126,7 +126,7 @@ class Signature:
         try:
             return parameter.convert(value)
         except _Mismatch as misfit:
-            place = f" (position {position + 1})" if position < given else ""
+            place = f" (position {position + 1})" if position < positional else ""
             what = str(misfit) or f"must be {parameter.type}, not {describe(value)}"
             raise self.error(f"argument '{parameter.name}'{place} {what}") from None
 

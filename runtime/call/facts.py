@@ -149,8 +149,8 @@ class OperatorFacts:
     def _record_function(self, name: str | None) -> Callable[..., None] | None:
         if name is None:
             return None
-        found: Callable[..., None] = getattr(self.function.__globals__["nodes"], f"record_{name}")
-        return found
+        function: Callable[..., None] = getattr(self.function.__globals__["nodes"], f"record_{name}")
+        return function
 
     @cached_property
     def name(self) -> str:
@@ -225,13 +225,13 @@ class OperatorFacts:
         """Positions of the Tensors and Scalars whose dtypes are brought together."""
         assert self.promotion is not None
         named = self.promotion[1]
-        found = []
+        positions = []
         for i, parameter in enumerate(self.signature.parameters):
             if named is not None and parameter.name not in named:
                 continue
             if parameter.type.startswith(("Tensor", "Scalar")):
-                found.append(i)
-        return found
+                positions.append(i)
+        return positions
 
     @cached_property
     def limited_positions(self) -> list[int]:
@@ -307,22 +307,22 @@ class OperatorFacts:
 
 def tensors_at(values: Sequence[Any], positions: Sequence[int]) -> list[Tensor]:
     """The Tensors at some positions, and in lists that stand there."""
-    found = []
+    tensors = []
     for i in positions:
         value = values[i]
         if isinstance(value, Tensor):
-            found.append(value)
+            tensors.append(value)
         elif isinstance(value, list):
-            found += [item for item in value if isinstance(item, Tensor)]
-    return found
+            tensors += [item for item in value if isinstance(item, Tensor)]
+    return tensors
 
 
 def flat_tensors(values: Sequence[Any]) -> list[Tensor]:
     """The Tensors among values and in lists among them."""
-    found: list[Tensor] = []
+    tensors: list[Tensor] = []
     for value in values:
         if isinstance(value, Tensor):
-            found.append(value)
+            tensors.append(value)
         elif isinstance(value, (list, tuple)):
-            found += flat_tensors(value)
-    return found
+            tensors += flat_tensors(value)
+    return tensors

@@ -28,8 +28,8 @@ def explained(operator: Operator, error: Exception, values: Sequence[Any]) -> Ex
     else:
         kinds = ", ".join(sorted({str(tensor.dtype) for tensor in tensors}))
         error = translated(error, operator.name, kinds)
-    given = ", ".join(f"{name}={_short(value)}" for name, value in zip(operator.names, values, strict=False))
-    error.add_note(f"in {operator.schema}\ngiven {given}")
+    arguments = ", ".join(f"{name}={_short(value)}" for name, value in zip(operator.names, values, strict=False))
+    error.add_note(f"in {operator.schema}\ngiven {arguments}")
     return error
 
 

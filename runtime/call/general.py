@@ -113,10 +113,10 @@ def choose(operator: Operator, backend: str) -> tuple[str, Kernel]:
     Raises:
         NotImplementedError: there is none.
     """
-    found = kernel_table.resolve(operator, backend)
-    if found is None:
+    chosen = kernel_table.resolve(operator, backend)
+    if chosen is None:
         raise kernel_table.no_kernel(operator, backend)
-    return found
+    return chosen
 
 
 def compute(operator: Operator, kernel: Kernel, values: list[Any]) -> Any:

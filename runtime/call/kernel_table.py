@@ -93,9 +93,9 @@ def backend_of(values: Sequence[Any]) -> str:
     for value in values:
         kind = type(value)
         if kind is list:
-            found = backend_of(value)
-            if found is not CPU:
-                return found
+            inner = backend_of(value)
+            if inner is not CPU:
+                return inner
         elif kind is not Tensor and isinstance(value, Tensor):
             key: str | None = getattr(kind, "_dispatch_key", None)
             if key is not None and key != CPU:
@@ -132,8 +132,8 @@ def autograd_kernel(operator: Operator, backend: str) -> Kernel | None:
     direct = table.get(AUTOGRAD + backend)
     if direct is not None:
         return direct
-    found = resolve(operator, backend)
-    return None if found is not None and found[0] == COMPOSITE_IMPLICIT else table.get(AUTOGRAD)
+    chosen = resolve(operator, backend)
+    return None if chosen is not None and chosen[0] == COMPOSITE_IMPLICIT else table.get(AUTOGRAD)
 
 
 def is_fallthrough(kernel: Kernel) -> bool:
@@ -201,7 +201,7 @@ def no_kernel(operator: Operator, backend: str) -> NotImplementedError:
 def call_arguments(operator: Operator, values: Sequence[Any]) -> tuple[list[Any], dict[str, Any]]:
     """Arguments by position and by name, without those at the end that have their default value."""
     signature = operator.signature
-    given = [list(value) if type(value) is tuple else value for value in values]
+    listed = [list(value) if type(value) is tuple else value for value in values]
     count = signature.positional
     while count and _is_default(signature.parameters[count - 1], values[count - 1]):
         count -= 1
@@ -210,12 +210,12 @@ def call_arguments(operator: Operator, values: Sequence[Any]) -> tuple[list[Any]
         for parameter, original, value in zip(
             signature.parameters[signature.positional :],
             values[signature.positional :],
-            given[signature.positional :],
+            listed[signature.positional :],
             strict=True,
         )
         if not _is_default(parameter, original)
     }
-    return given[:count], kwargs
+    return listed[:count], kwargs
 
 
 def _is_default(parameter: Any, value: Any) -> bool:

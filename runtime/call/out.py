@@ -78,10 +78,10 @@ def _write(operator: Operator, all_values: list[Any]) -> Any:
 def _asked_for(operator: Operator, dtype: DType, values: Sequence[Any]) -> list[Any]:
     """The values, with the dtype of `out=` where none is given."""
     place = operator.names.index("dtype")
-    given = values[place]
-    if given not in (None, dtype, operator.signature.parameters[place].default):
+    asked = values[place]
+    if asked not in (None, dtype, operator.signature.parameters[place].default):
         raise RuntimeError(
-            f"{operator.signature.name}(): dtype {given} does not match dtype of out parameter ({dtype})"
+            f"{operator.signature.name}(): dtype {asked} does not match dtype of out parameter ({dtype})"
             f"\n  schema: {operator.schema}"
         )
     return [*values[:place], dtype, *values[place + 1 :]]

@@ -218,8 +218,8 @@ def overload_of(operator: Operator) -> OpOverload:
     """The overload object of an operator."""
     base, _, overload = operator.qualified_name.partition("::")[2].partition(".")
     packet = getattr(namespace(operator.namespace), base)
-    found: OpOverload = getattr(packet, overload or "default")
-    return found
+    overloaded: OpOverload = getattr(packet, overload or "default")
+    return overloaded
 
 
 class FallbackKernel(TensorKernel):
@@ -242,7 +242,7 @@ def _overload_names(space: str, base: str) -> list[str]:
     if packet is not None:
         names = [*(f"{base}.{name}" for name in packet.overloads()), *names]
     parts = [name.partition(".") for name in names]
-    return ["" if overload == "default" else overload for found, _, overload in parts if found == base]
+    return ["" if overload == "default" else overload for operator_base, _, overload in parts if operator_base == base]
 
 
 def _find(space: str, base: str, overload: str) -> tuple[Operator | None, Callable[..., Any] | None, Variant]:
@@ -268,15 +268,17 @@ class AliasInfo:
 class Argument:
     """An argument or a result of a schema."""
 
-    def __init__(self, given: SchemaArgument | Return, kwarg_only: bool = False) -> None:
-        self.name = given.name or ""
-        self.type = given.type
+    def __init__(self, source: SchemaArgument | Return, kwarg_only: bool = False) -> None:
+        self.name = source.name or ""
+        self.type = source.type
         self.kwarg_only = kwarg_only
-        self.alias_info = None if given.alias is None else AliasInfo(frozenset(given.alias.sets), given.alias.is_write)
+        self.alias_info = (
+            None if source.alias is None else AliasInfo(frozenset(source.alias.sets), source.alias.is_write)
+        )
         self.default_value: Any = None
-        self._has_default = isinstance(given, SchemaArgument) and given.default is not None
-        if isinstance(given, SchemaArgument) and given.default is not None:
-            value = default_value(given)
+        self._has_default = isinstance(source, SchemaArgument) and source.default is not None
+        if isinstance(source, SchemaArgument) and source.default is not None:
+            value = default_value(source)
             self.default_value = value.name if isinstance(value, EnumDefault) else value
 
     def has_default_value(self) -> bool:

@@ -51,12 +51,12 @@ def check_dtypes(operator: Operator, values: Sequence[Any]) -> None:
         _check_dtype(operator, from_numpy(tensor._array.dtype))
 
 
-def _check_dtype(operator: Operator, found: DType) -> None:
+def _check_dtype(operator: Operator, dtype: DType) -> None:
     assert operator.dtypes is not None
     kinds, _, error = operator.dtypes
-    if found.kind_name not in kinds:
+    if dtype.kind_name not in kinds:
         refused = RuntimeError if error == "RuntimeError" else NotImplementedError
-        raise refused(f"\"{operator.name}\" not implemented for '{found.scalar_name}'\n  schema: {operator.schema}")
+        raise refused(f"\"{operator.name}\" not implemented for '{dtype.scalar_name}'\n  schema: {operator.schema}")
 
 
 def check_castable(operator: Operator, result: DType, target: Tensor) -> None:

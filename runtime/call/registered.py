@@ -71,18 +71,18 @@ _NONE: Mapping[str, Generated] = {}
 @cache
 def _generated(package: str) -> dict[str, Generated]:
     functions = vars(importlib.import_module(f"{package}.operators"))
-    found: dict[str, Generated] = {}
+    generated: dict[str, Generated] = {}
     for name, info in importlib.import_module(f"{package}.registry").OPERATORS.items():
         operator = functions[f"{info.function}_op"]
-        found[name] = Generated(functions[info.function], operator, "call")
+        generated[name] = Generated(functions[info.function], operator, "call")
         variants: tuple[tuple[str | None, Variant], ...] = ((info.inplace, "inplace"), (info.out, "out"))
         for variant, kind in variants:
             if variant is not None:
                 base, _, overload = variant.partition(".")
                 function = functions.get(f"{base}_{overload or 'default'}")
                 if function is not None:
-                    found.setdefault(variant, Generated(function, operator, kind))
-    return found
+                    generated.setdefault(variant, Generated(function, operator, kind))
+    return generated
 
 
 def packet(namespace: str, base: str) -> Any:
@@ -180,11 +180,11 @@ def has_kernel(qualname: str, key: str) -> bool:
 
 def names_in(namespace: str) -> dict[str, list[str]]:
     """The operators of a namespace: overload names ("" is `default`) by base name."""
-    found: dict[str, list[str]] = {}
+    names: dict[str, list[str]] = {}
     known = list(generated_in(namespace))
     prefix = f"{namespace}::"
     known += [name.removeprefix(prefix) for name in defined if name.startswith(prefix)]
     for name in known:
         base, _, overload = name.partition(".")
-        found.setdefault(base, []).append(overload)
-    return found
+        names.setdefault(base, []).append(overload)
+    return names

@@ -26,14 +26,14 @@ def counted(operator: Operator, result: Any) -> Any:
         RuntimeError: it has not; an array is no tuple of its rows.
     """
     count = operator.result_count
-    given = len(result) if isinstance(result, (tuple, list)) else None
+    length = len(result) if isinstance(result, (tuple, list)) else None
     if count is None:
-        fits, wanted = given is not None, "a list"
+        fits, wanted = length is not None, "a list"
     else:
-        fits, wanted = given == (None if count == 1 else count) or not count, _count_text(count)
+        fits, wanted = length == (None if count == 1 else count) or not count, _count_text(count)
     if fits:
         return result
-    returned = f"a {type(result).__name__}" if given is None else _count_text(given)
+    returned = f"a {type(result).__name__}" if length is None else _count_text(length)
     raise RuntimeError(
         f"{operator.qualified_name}: expected {wanted}, but the kernel returned {returned}\n  schema: {operator.schema}"
     )

@@ -42,8 +42,8 @@ def nll_loss_nd(
     if ndim < 1:
         raise ValueError("Expected 1 or more dimensions (got 0)")
     if ndim > 1 and (target.dim() < 1 or self.shape[0] != target.shape[0]):
-        given = target.shape[0] if target.dim() else 0
-        raise ValueError(f"Expected input batch_size ({self.shape[0]}) to match target batch_size ({given}).")
+        labels = target.shape[0] if target.dim() else 0
+        raise ValueError(f"Expected input batch_size ({self.shape[0]}) to match target batch_size ({labels}).")
     if ndim <= 2:
         return ops.nll_loss(self, target, weight, reduction, ignore_index)
     if ndim == 4:

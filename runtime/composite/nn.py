@@ -77,11 +77,11 @@ def group_norm(
             "Expected number of channels in input to be divisible by num_groups, but got input of shape "
             f"{list(input.shape)} and num_groups={num_groups}"
         )
-    for name, given in (("weight", weight), ("bias", bias)):
-        if given is not None and list(given.shape) != [channels]:
+    for name, parameter in (("weight", weight), ("bias", bias)):
+        if parameter is not None and list(parameter.shape) != [channels]:
             raise RuntimeError(
                 f"Expected {name} to be a vector of size equal to the number of channels in input, but got {name} of "
-                f"shape {list(given.shape)} and input of shape {list(input.shape)}"
+                f"shape {list(parameter.shape)} and input of shape {list(input.shape)}"
             )
     width = input.numel() // max(batch * num_groups, 1)
     rows = input.reshape([batch * num_groups, width])

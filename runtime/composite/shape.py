@@ -257,18 +257,19 @@ def tensor_split_indices(self: Tensor, indices: Sequence[int], dim: int = 0) -> 
 def tensor_split_tensor_indices_or_sections(
     self: Tensor, tensor_indices_or_sections: Tensor, dim: int = 0
 ) -> Sequence[Tensor]:
-    given = tensor_indices_or_sections
-    if given.dtype is not dtypes.int64:
+    places = tensor_indices_or_sections
+    if places.dtype is not dtypes.int64:
         raise RuntimeError(
-            f"tensor_split expected tensor_indices_or_sections to have dtype of long, but got {given.dtype.scalar_name}"
+            "tensor_split expected tensor_indices_or_sections to have dtype of long, "
+            f"but got {places.dtype.scalar_name}"
         )
-    if given.dim() == 0:
-        return self.tensor_split(int(given), dim)
-    if given.dim() == 1:
-        return self.tensor_split(given.tolist(), dim)
+    if places.dim() == 0:
+        return self.tensor_split(int(places), dim)
+    if places.dim() == 1:
+        return self.tensor_split(places.tolist(), dim)
     raise RuntimeError(
         "tensor_split expected tensor_indices_or_sections to be a zero-dimensional or one-dimensional tensor, "
-        f"but got a tensor with {given.dim()} dims"
+        f"but got a tensor with {places.dim()} dims"
     )
 
 
@@ -329,11 +330,11 @@ def _grid(tensors: Sequence[Tensor], swap: bool) -> Sequence[Tensor]:
                 f"{list(tensor.shape)}"
             )
     swap = swap and len(tensors) > 1
-    given = [tensors[1], tensors[0], *tensors[2:]] if swap else list(tensors)
-    sizes = [tensor.numel() for tensor in given]
+    ordered = [tensors[1], tensors[0], *tensors[2:]] if swap else list(tensors)
+    sizes = [tensor.numel() for tensor in ordered]
     grids = [
-        tensor.reshape([-1 if dim == place else 1 for dim in range(len(given))]).expand(sizes)
-        for place, tensor in enumerate(given)
+        tensor.reshape([-1 if dim == place else 1 for dim in range(len(ordered))]).expand(sizes)
+        for place, tensor in enumerate(ordered)
     ]
     return [grids[1], grids[0], *grids[2:]] if swap else grids
 

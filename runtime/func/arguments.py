@@ -43,10 +43,10 @@ def with_chosen(
     """`func` as a function of the arguments at `positions` only."""
 
     def of_chosen(*chosen: Any) -> Any:
-        given = list(args)
+        replaced = list(args)
         for position, value in zip(positions, chosen, strict=True):
-            given[position] = value
-        return func(*given, **kwargs)
+            replaced[position] = value
+        return func(*replaced, **kwargs)
 
     return of_chosen
 

@@ -35,11 +35,11 @@ def functional_call(
         AttributeError: a name leads through a Module that there is not.
         RuntimeError: with `strict`, a name is unknown or missing; without, an unknown one is an attribute for the call.
     """
-    given = _joined(parameter_and_buffer_dicts)
+    replacements = _joined(parameter_and_buffer_dicts)
     names = _members(module)
-    values = _tied(given, names) if tie_weights else dict(given)
+    values = _tied(replacements, names) if tie_weights else dict(replacements)
     if strict:
-        _check_names(type(module).__name__, given, values, names)
+        _check_names(type(module).__name__, replacements, values, names)
     if args is None:
         args = ()
     elif not isinstance(args, tuple):
@@ -57,13 +57,13 @@ def _joined(dicts: Any) -> dict[str, Tensor]:
         )
     if not all(isinstance(part, Mapping) for part in dicts):
         raise ValueError("Expected all elements of parameter_and_buffer_dicts to be dictionaries")
-    found: dict[str, Tensor] = {}
+    joined: dict[str, Tensor] = {}
     for part in dicts:
         for name, tensor in part.items():
-            if name in found:
+            if name in joined:
                 raise ValueError(f"{name} appears in multiple dictionaries; behavior of functional call is ambiguous")
-            found[name] = tensor
-    return found
+            joined[name] = tensor
+    return joined
 
 
 def _members(module: Any) -> dict[str, Tensor]:
@@ -73,15 +73,15 @@ def _members(module: Any) -> dict[str, Tensor]:
     return members
 
 
-def _tied(given: Mapping[str, Tensor], members: Mapping[str, Tensor]) -> dict[str, Tensor]:
+def _tied(replacements: Mapping[str, Tensor], members: Mapping[str, Tensor]) -> dict[str, Tensor]:
     """With the other names of the members that are given."""
     groups: dict[int, list[str]] = {}
     for name, tensor in members.items():
         groups.setdefault(id(tensor), []).append(name)
-    values = dict(given)
-    for name, tensor in given.items():
+    values = dict(replacements)
+    for name, tensor in replacements.items():
         for other in groups.get(id(members.get(name)), ()):
-            if other in given and given[other] is not tensor:
+            if other in replacements and replacements[other] is not tensor:
                 raise ValueError(
                     f"functional_call got multiple values for keys {sorted([name, other])}, which are tied. Consider "
                     "using tie_weights=False"
@@ -91,9 +91,9 @@ def _tied(given: Mapping[str, Tensor], members: Mapping[str, Tensor]) -> dict[st
 
 
 def _check_names(
-    kind: str, given: Mapping[str, Tensor], values: Mapping[str, Tensor], members: Mapping[str, Tensor]
+    kind: str, replacements: Mapping[str, Tensor], values: Mapping[str, Tensor], members: Mapping[str, Tensor]
 ) -> None:
-    unexpected = [name for name in given if name not in members]
+    unexpected = [name for name in replacements if name not in members]
     missing = [name for name in members if name not in values]
     if unexpected or missing:
         parts = []
@@ -111,12 +111,12 @@ def _owner(module: Any, name: str) -> tuple[dict[str, Any], str]:
         raise KeyError("the name of a Tensor can't be empty")
     owner = module
     for part in path.split(".") if path else ():
-        found = owner._modules.get(part)
-        if found is None:
+        child = owner._modules.get(part)
+        if child is None:
             if isinstance(getattr(owner, part, None), Tensor):
                 raise TypeError(f"'{path}' is a Tensor, and not a Module")
             raise AttributeError(f"{type(module).__name__} has no Module '{path}'")
-        owner = found
+        owner = child
     for members in (owner._parameters, owner._buffers):
         if last in members:
             return members, last
@@ -172,7 +172,7 @@ def stack_module_state(models: Sequence[Any]) -> tuple[dict[str, Any], dict[str,
 
 
 def _stacked(members: Sequence[Mapping[str, Tensor]]) -> dict[str, Tensor]:
-    found = {}
+    stacks = {}
     for name in members[0]:
         tensors = [each[name] for each in members]
         flags = {tensor.requires_grad for tensor in tensors}
@@ -181,5 +181,5 @@ def _stacked(members: Sequence[Mapping[str, Tensor]]) -> dict[str, Tensor]:
                 f"Expected {name} to have the same .requires_grad in all models: it is different in some of them"
             )
         stacked = ops.stack([tensor.detach() for tensor in tensors])
-        found[name] = stacked.requires_grad_() if flags.pop() else stacked
-    return found
+        stacks[name] = stacked.requires_grad_() if flags.pop() else stacked
+    return stacks

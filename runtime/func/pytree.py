@@ -110,10 +110,10 @@ def spread(prefix: Any, tree: Tree, is_value: Callable[[Any], bool]) -> list[Any
         if set(prefix) != set(tree.keys):
             return None
         items = [prefix[key] for key in tree.keys]
-    found = []
+    spread_out = []
     for item, child in zip(items, tree.children, strict=True):
         part = spread(item, child, is_value)
         if part is None:
             return None
-        found += part
-    return found
+        spread_out += part
+    return spread_out

@@ -98,13 +98,15 @@ class _Recording:
     ) -> list[Tensor]:
         """The gradients of the inputs, from those of whole batches; zeros for an input that has no part in them."""
         pairs = [(root, grad) for root, grad in zip(roots, grads, strict=True) if root._edge is not None]
-        found: list[Tensor | None] = [None] * len(self.inputs)
+        gradients: list[Tensor | None] = [None] * len(self.inputs)
         if pairs and self.inputs:
             starts, ends = zip(*pairs, strict=True)
-            found = engine.run(starts, ends, self.inputs, keep_graph, create_graph, accumulate=False, allow_unused=True)
+            gradients = engine.run(
+                starts, ends, self.inputs, keep_graph, create_graph, accumulate=False, allow_unused=True
+            )
         results = []
-        for grad, given in zip(found, self.inputs, strict=True):
-            zeros = wrap(np.zeros(given._array.shape, given._array.dtype)) if grad is None else grad
+        for grad, input in zip(gradients, self.inputs, strict=True):
+            zeros = wrap(np.zeros(input._array.shape, input._array.dtype)) if grad is None else grad
             results.append(self.dressed(zeros))
         return [self.released(grad) for grad in results] if create_graph else results
 
@@ -326,8 +328,8 @@ def _rows(pullback: _Pullback, outputs: Sequence[Tensor], chunk_size: int | None
         stop = min(start + step, count)
         with vmap_level(stop - start, "error") as level:
             starts = [batch(tensor, level) for tensor in one_hot(outputs, start, stop)]
-            found = pullback.pull(starts)
-            parts.append([whole_batch(tensor, level) for tensor in found])
+            gradients = pullback.pull(starts)
+            parts.append([whole_batch(tensor, level) for tensor in gradients])
     return parts[0] if len(parts) == 1 else [ops.cat(list(column), 0) for column in zip(*parts, strict=True)]
 
 
@@ -339,13 +341,13 @@ def one_hot(tensors: Sequence[Tensor], start: int, stop: int) -> list[Tensor]:
         start: the first element, counted over all Tensors, that has its turn.
         stop: the one after the last.
     """
-    found, offset = [], 0
+    starts, offset = [], 0
     for tensor in tensors:
         array = tensor._array
         basis = np.eye(stop - start, array.size, start - offset, dtype=array.dtype)
-        found.append(wrap(basis.reshape((stop - start, *array.shape))))
+        starts.append(wrap(basis.reshape((stop - start, *array.shape))))
         offset += array.size
-    return found
+    return starts
 
 
 def _by_output(rows: Sequence[Tensor], outputs: Sequence[Tensor]) -> list[list[Tensor]]:

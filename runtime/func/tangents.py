@@ -245,7 +245,7 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
         constant[:] = [tree, outputs]
         return [out for out in outputs if isinstance(out, Tensor)]
 
-    points, given = flatten(primals)
+    points, expected = flatten(primals)
     outputs, pull = vjp(of_tensors, *primals)
     tree, leaves = constant
     starts = [wrap(np.zeros(out._array.shape, out._array.dtype)) for out in outputs]
@@ -257,8 +257,8 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
 
     def jvp_fn(*tangents: Any) -> Any:
         directions, structure = flatten(tangents)
-        if structure != given:
-            raise RuntimeError(f"Expected the tangents {structure} to have the same argspec as the primals {given}")
+        if structure != expected:
+            raise RuntimeError(f"Expected the tangents {structure} to have the same argspec as the primals {expected}")
         for place, (tangent, point) in enumerate(zip(directions, points, strict=True)):
             for what, mine, its in (("shape", tangent.shape, point.shape), ("dtype", tangent.dtype, point.dtype)):
                 if mine != its:

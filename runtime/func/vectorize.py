@@ -51,8 +51,8 @@ class _Batches:
                 "vmap over a function with no inputs. The latter is unsupported."
             )
         self.leaves, self.tree = flatten(args)
-        given = tuple(in_dims) if isinstance(in_dims, list) else in_dims
-        dims = spread(given, self.tree, _is_dim)
+        dims_of_arguments = tuple(in_dims) if isinstance(in_dims, list) else in_dims
+        dims = spread(dims_of_arguments, self.tree, _is_dim)
         if dims is None:
             raise ValueError(
                 f"{call}: in_dims is not compatible with the structure of `inputs`. in_dims has structure "
@@ -90,8 +90,8 @@ def _checked(call: str, dim: Any, leaf: Any) -> int | None:
             f"{call}: Got in_dim={dim} for some input, but that input is a Tensor of dimensionality {ndim} so expected "
             f"in_dim to satisfy -{ndim} <= in_dim < {ndim}."
         )
-    found: int = dim % ndim
-    return found
+    counted: int = dim % ndim
+    return counted
 
 
 def _batch_size(pairs: Sequence[tuple[Any, int | None]]) -> int:
@@ -127,19 +127,20 @@ class _Outputs:
             return tree.join([self._unwrapped(out, dim, level) for out, dim in zip(outputs, dims, strict=True)])
 
     def _dims(self, tree: Tree) -> list[int | None]:
-        given = self.out_dims
-        if not all(_is_dim(dim) for dim in flatten(given)[0]):
+        out_dims = self.out_dims
+        if not all(_is_dim(dim) for dim in flatten(out_dims)[0]):
             raise ValueError(
-                f"vmap({_name(self.func)}, ..., out_dims={given}): `out_dims` must be an int, None or a python "
+                f"vmap({_name(self.func)}, ..., out_dims={out_dims}): `out_dims` must be an int, None or a python "
                 "collection of ints representing where in the outputs the vmapped dimension should appear."
             )
-        dims = spread(given, tree, _is_dim)
-        if dims is None and isinstance(given, (tuple, list)) and len(given) == 1 and tree.kind is None:
-            return [given[0]]
+        dims = spread(out_dims, tree, _is_dim)
+        if dims is None and isinstance(out_dims, (tuple, list)) and len(out_dims) == 1 and tree.kind is None:
+            return [out_dims[0]]
         if dims is None:
             raise ValueError(
-                f"vmap({_name(self.func)}, ..., out_dims={given})(<inputs>): out_dims is not compatible with the "
-                f"structure of `outputs`. out_dims has structure {flatten(given)[1]} but outputs has structure {tree}."
+                f"vmap({_name(self.func)}, ..., out_dims={out_dims})(<inputs>): out_dims is not compatible with the "
+                f"structure of `outputs`. out_dims has structure {flatten(out_dims)[1]} but outputs has structure "
+                f"{tree}."
             )
         return dims
 

@@ -33,13 +33,13 @@ def fit(grad: Tensor, shape: tuple[int, ...], dtype: np.dtype, node_name: str) -
     Raises:
         RuntimeError: no broadcasting leads from `shape` to the shape of `grad`.
     """
-    given, source = grad._array.shape, grad._array.dtype
-    if given == shape and source == dtype:
+    wider, source = grad._array.shape, grad._array.dtype
+    if wider == shape and source == dtype:
         return grad
-    summed = _broadcast_dims(shape, given)
+    summed = _broadcast_dims(shape, wider)
     if summed is None:
         raise RuntimeError(
-            f"Function {node_name} returned an invalid gradient - got {list(given)} but expected shape compatible "
+            f"Function {node_name} returned an invalid gradient - got {list(wider)} but expected shape compatible "
             f"with {list(shape)}"
         )
     if (grad._edge is None or not grad_mode.enabled) and type(grad) in plain:
@@ -52,21 +52,21 @@ def fit(grad: Tensor, shape: tuple[int, ...], dtype: np.dtype, node_name: str) -
         return _reduced(array, summed, shape, dtype)
 
     def spread(array: np.ndarray) -> np.ndarray:
-        lead = len(given) - len(shape)
+        lead = len(wider) - len(shape)
         kept = array.reshape(tuple(1 if lead + i in summed else size for i, size in enumerate(shape)))
-        return convert(np.broadcast_to(kept, given), source)
+        return convert(np.broadcast_to(kept, wider), source)
 
     return apply_linear(grad, reduce, spread, FitBackward)
 
 
-def _broadcast_dims(shape: tuple[int, ...], given: tuple[int, ...]) -> tuple[int, ...] | None:
+def _broadcast_dims(shape: tuple[int, ...], wider: tuple[int, ...]) -> tuple[int, ...] | None:
     """The dimensions of `given` that broadcasting from `shape` makes; None where it does not lead there."""
-    lead = len(given) - len(shape)
+    lead = len(wider) - len(shape)
     if lead < 0:
         return None
     dims = [*range(lead)]
     for dim, want in enumerate(shape, lead):
-        if want != given[dim]:
+        if want != wider[dim]:
             if want != 1:
                 return None
             dims.append(dim)

@@ -161,8 +161,8 @@ def tangent_of(tensor: Tensor, level: int | None = None) -> Tensor | None:
     """
     if level is not None:
         return tangent_at(tensor, _state.levels[level])
-    found = _state.running or (_state.levels[-1] if _state.levels else None)
-    return None if found is None else tangent_at(tensor, found)
+    innermost = _state.running or (_state.levels[-1] if _state.levels else None)
+    return None if innermost is None else tangent_at(tensor, innermost)
 
 
 def set_tangent(tensor: Tensor, tangent: Tensor | None, level: int) -> None:
@@ -285,8 +285,8 @@ def remember(outputs: Sequence[Tensor | None]) -> None:
     for tensor in outputs:
         if tensor is None:
             continue
-        found = tensor._edge
-        node, output_nr = (found.node, found.output_nr) if isinstance(found, OutputEdge) else (found, 0)
+        edge = tensor._edge
+        node, output_nr = (edge.node, edge.output_nr) if isinstance(edge, OutputEdge) else (edge, 0)
         if isinstance(node, Node):
             node.extra.tangents[output_nr] = tangents_of(tensor)
 
@@ -310,8 +310,8 @@ def _apply_linear_to_tangents(
     for number, level in enumerate(_state.levels):
         tangent = tangent_at(source, level)
         if tangent is not None:
-            found = outside(number, apply_linear, tangent, function, adjoint, kind)
-            level.put(tangents_of(out), found)
+            result = outside(number, apply_linear, tangent, function, adjoint, kind)
+            level.put(tangents_of(out), result)
 
 
 carriers.append(_apply_linear_to_tangents)

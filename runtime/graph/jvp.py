@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from runtime.call.dispatch import Operator
 
 # The tangents of the differentiable arguments: one for each, for a list of Tensors a list.
-_Given = list[Any]
+_Tangents = list[Any]
 
 
 def apply(operator: Operator, out: Any, values: Sequence[Any], record: Callable[..., None] | None = None) -> None:
@@ -53,17 +53,17 @@ def apply(operator: Operator, out: Any, values: Sequence[Any], record: Callable[
         return
     remembered = False
     for number, level in enumerate(open_levels()):
-        given = _given(operator, values, level)
-        if given is None:
+        tangents = _given(operator, values, level)
+        if tangents is None:
             if operator.view is not None:
                 _leave_out(operator, outputs, values, level)
             continue
         if operator.unimplemented:
-            _check_implemented(operator, given)
+            _check_implemented(operator, tangents)
         if not remembered:
             remember(outputs)
             remembered = True
-        outside(number, _propagate, operator, out, outputs, values, given, level, record or operator.record)
+        outside(number, _propagate, operator, out, outputs, values, tangents, level, record or operator.record)
 
 
 def apply_function(
@@ -81,12 +81,12 @@ def apply_function(
         written: the identities of the inputs that the Function wrote in place.
     """
     for number, level in enumerate(open_levels()):
-        given = [tangent_at(value, level) if isinstance(value, Tensor) else None for value in inputs]
-        if all(tangent is None for tangent in given):
+        tangents = [tangent_at(value, level) if isinstance(value, Tensor) else None for value in inputs]
+        if all(tangent is None for tangent in tangents):
             continue
         remember([out for out in outputs if isinstance(out, Tensor)])
-        taken = {id(tangent) for tangent in given}
-        for out, tangent in zip(outputs, outside(number, jvp, given), strict=True):
+        taken = {id(tangent) for tangent in tangents}
+        for out, tangent in zip(outputs, outside(number, jvp, tangents), strict=True):
             if not isinstance(out, Tensor) or tangent is None:
                 continue
             if id(out) in written:
@@ -104,28 +104,28 @@ def carried(operator: Operator, values: Sequence[Any]) -> bool:
     return any(_given(operator, values, level) is not None for level in open_levels())
 
 
-def _given(operator: Operator, values: Sequence[Any], level: Level) -> _Given | None:
+def _given(operator: Operator, values: Sequence[Any], level: Level) -> _Tangents | None:
     """The tangents of the differentiable arguments, None for those without; None where no argument has one."""
-    given: _Given = []
-    found = False
+    tangents: _Tangents = []
+    any_tangent = False
     for position in operator.tangent_positions:
         value = values[position]
         if isinstance(value, (list, tuple)):
             item: Any = [tangent_at(each, level) if isinstance(each, Tensor) else None for each in value]
-            found = found or any(tangent is not None for tangent in item)
+            any_tangent = any_tangent or any(tangent is not None for tangent in item)
         else:
             item = tangent_at(value, level) if isinstance(value, Tensor) else None
-            found = found or item is not None
-        given.append(item)
-    return given if found else None
+            any_tangent = any_tangent or item is not None
+        tangents.append(item)
+    return tangents if any_tangent else None
 
 
 def _flat(item: Any) -> Sequence[Tensor | None]:
     return item if isinstance(item, list) else (item,)
 
 
-def _check_implemented(operator: Operator, given: _Given) -> None:
-    for position, item in zip(operator.tangent_positions, given, strict=True):
+def _check_implemented(operator: Operator, tangents: _Tangents) -> None:
+    for position, item in zip(operator.tangent_positions, tangents, strict=True):
         name = operator.signature.schema.arguments[position].name
         if name in operator.unimplemented and any(tangent is not None for tangent in _flat(item)):
             raise NotImplementedError(
@@ -149,12 +149,12 @@ def _propagate(
     out: Any,
     outputs: Sequence[Tensor | None],
     values: Sequence[Any],
-    given: _Given,
+    tangents: _Tangents,
     level: Level,
     record: Callable[..., None] | None,
 ) -> None:
-    results = _results(operator, out, outputs, values, given, record)
-    taken = {id(tangent) for item in given for tangent in _flat(item)}
+    results = _results(operator, out, outputs, values, tangents, record)
+    taken = {id(tangent) for item in tangents for tangent in _flat(item)}
     for tensor, tangent in zip(outputs, results, strict=True):
         if tangent is None or tensor is None or tensor._array.dtype.kind in "biu":
             continue
@@ -170,21 +170,21 @@ def _results(
     out: Any,
     outputs: Sequence[Tensor | None],
     values: Sequence[Any],
-    given: _Given,
+    tangents: _Tangents,
     record: Callable[..., None] | None,
 ) -> list[Tensor | None]:
     """The tangents of the results: by the formula, and where there is none, by the backward formula."""
     results: list[Tensor | None] = [None] * len(outputs)
     depends = [True] * len(outputs)  # on the tangents that are given
     if operator.jvp is not None:
-        found = operator.jvp(out, *values, *_filled(operator, values, given))
-        results = [found] if isinstance(out, Tensor) else list(found)
+        computed = operator.jvp(out, *values, *_filled(operator, values, tangents))
+        results = [computed] if isinstance(out, Tensor) else list(computed)
         depends = [not zero_tensors.is_zeros(result) for result in results]
     elif operator.view is not None:
         position = operator.base_position  # a view is linear in what it is a view of
-        tangent = given[operator.tangent_positions.index(position)]
-        found = operator.call_composite(operator.function, [*values[:position], tangent, *values[position + 1 :]])
-        results = [found] if isinstance(out, Tensor) else list(found)
+        tangent = tangents[operator.tangent_positions.index(position)]
+        computed = operator.call_composite(operator.function, [*values[:position], tangent, *values[position + 1 :]])
+        results = [computed] if isinstance(out, Tensor) else list(computed)
     missing = [
         i
         for i, (result, tensor) in enumerate(zip(results, outputs, strict=True))
@@ -194,9 +194,11 @@ def _results(
     if not missing:
         return results
     if record is not None:
-        found = jvp_by_transpose.tangents(record, out, outputs, values, operator.tangent_positions, given, missing)
+        computed = jvp_by_transpose.tangents(
+            record, out, outputs, values, operator.tangent_positions, tangents, missing
+        )
         for i in missing:
-            results[i] = found[i]
+            results[i] = computed[i]
     elif operator.jvp is None and not operator.never_differentiable:
         raise NotImplementedError(
             f"Trying to use forward AD with {operator.name} that does not support it because it has not been "
@@ -205,10 +207,10 @@ def _results(
     return results
 
 
-def _filled(operator: Operator, values: Sequence[Any], given: _Given) -> list[Any]:
+def _filled(operator: Operator, values: Sequence[Any], tangents: _Tangents) -> list[Any]:
     """Tangents as formulas take them: for arguments that have none, zeros that take no part in a product."""
     filled: list[Any] = []
-    for position, item in zip(operator.tangent_positions, given, strict=True):
+    for position, item in zip(operator.tangent_positions, tangents, strict=True):
         value = values[position]
         if isinstance(value, (list, tuple)):
             pairs = zip(value, item, strict=True)

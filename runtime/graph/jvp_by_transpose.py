@@ -32,7 +32,7 @@ def tangents(
     outputs: Sequence[Tensor | None],
     values: Sequence[Any],
     positions: Sequence[int],
-    given: Sequence[Any],
+    input_tangents: Sequence[Any],
     wanted: Sequence[int],
 ) -> list[Tensor | None]:
     """The tangents of the results of a call.
@@ -43,14 +43,14 @@ def tangents(
         outputs: the same as a tuple; None for one that a mask left out.
         values: the arguments.
         positions: which of them are differentiable.
-        given: the tangents of these, None for those that have none; for a list of Tensors a list.
+        input_tangents: the tangents of these, None for those that have none; for a list of Tensors a list.
         wanted: the numbers of the results whose tangents are asked for.
 
     Returns:
         One for each result; None for one that depends on no tangent or has no derivative.
     """
-    keep = grad_mode.enabled and any(t._edge is not None for t in _tensors([*values, *given]))
-    node, numbers = _record(record, out, outputs, values, positions, given)
+    keep = grad_mode.enabled and any(t._edge is not None for t in _tensors([*values, *input_tangents]))
+    node, numbers = _record(record, out, outputs, values, positions, input_tangents)
     if node is None or all(numbers[i] is None for i in wanted):
         return [None] * len(outputs)
     grad_mode.enabled, enabled = True, grad_mode.enabled
@@ -58,7 +58,7 @@ def tangents(
         starts = [_start(*info) for info in _infos(node)]
         gradients = node.apply(starts[0] if node.num_outputs == 1 else tuple(starts))
         pairs = []
-        for gradient, tangent in zip(gradients, _flat(given), strict=True):
+        for gradient, tangent in zip(gradients, _flat(input_tangents), strict=True):
             if gradient is not None and tangent is not None and gradient._edge is not None:
                 info = tangent._array.shape, tangent._array.dtype
                 pairs.append((fit(gradient, *info, node.name()), tangent))
@@ -69,8 +69,8 @@ def tangents(
     roots, cotangents = zip(*pairs, strict=True)
     inputs = [start for start in starts if start is not None]
     given_back = iter(engine.run(roots, cotangents, inputs, keep, keep, accumulate=False, allow_unused=True))
-    found = [None if start is None else next(given_back) for start in starts]
-    return [None if number is None else found[number] for number in numbers]
+    results = [None if start is None else next(given_back) for start in starts]
+    return [None if number is None else results[number] for number in numbers]
 
 
 def _record(
@@ -79,7 +79,7 @@ def _record(
     outputs: Sequence[Tensor | None],
     values: Sequence[Any],
     positions: Sequence[int],
-    given: Sequence[Any],
+    tangents: Sequence[Any],
 ) -> tuple[Node | None, list[int | None]]:
     """A Node that computes the gradients of those arguments that have tangents, and which of its outputs are whose."""
     originals: dict[int, Tensor] = {}  # by the identity of what stands in for them
@@ -95,7 +95,7 @@ def _record(
         return other
 
     replaced = list(values)
-    for position, item in zip(positions, given, strict=True):
+    for position, item in zip(positions, tangents, strict=True):
         replaced[position] = stand_in(values[position], item)
     results = [None if tensor is None else _over_the_same_memory(tensor) for tensor in outputs]
     record(results[0] if isinstance(out, Tensor) else results, *replaced)
@@ -162,22 +162,22 @@ def _infos(node: Node) -> list[tuple[tuple[int, ...] | None, np.dtype[Any]]]:
     return list(zip(node.shape, node.dtype, strict=True))
 
 
-def _flat(given: Sequence[Any]) -> list[Tensor | None]:
+def _flat(tangents: Sequence[Any]) -> list[Tensor | None]:
     """The tangents in the order of the Node's edges."""
-    found: list[Tensor | None] = []
-    for item in given:
+    flat: list[Tensor | None] = []
+    for item in tangents:
         if isinstance(item, list):
-            found += item
+            flat += item
         else:
-            found.append(item)
-    return found
+            flat.append(item)
+    return flat
 
 
 def _tensors(values: Sequence[Any]) -> list[Tensor]:
-    found = []
+    tensors = []
     for value in values:
         if isinstance(value, Tensor):
-            found.append(value)
+            tensors.append(value)
         elif isinstance(value, (list, tuple)):
-            found += _tensors(value)
-    return found
+            tensors += _tensors(value)
+    return tensors

@@ -140,9 +140,9 @@ class Node(NodeBase):
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         # `name` is a method for users, as in PyTorch; a class may still give its name as a plain string.
-        given = cls.__dict__.get("name")
-        if isinstance(given, str):
-            cls._name = given
+        own_name = cls.__dict__.get("name")
+        if isinstance(own_name, str):
+            cls._name = own_name
             del cls.name
         else:
             cls._name = cls.__name__
@@ -184,17 +184,17 @@ class Node(NodeBase):
     @property
     def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
         """The Nodes that the input gradients go to, each with the number of the output it belongs to."""
-        found: list[tuple[Node | None, int]] = []
+        functions: list[tuple[Node | None, int]] = []
         for edge in self.edges:
             if edge is None or edge is NOWHERE:
-                found.append((None, 0))
+                functions.append((None, 0))
             elif isinstance(edge, Node):
-                found.append((edge, 0))
+                functions.append((edge, 0))
             elif isinstance(edge, OutputEdge):
-                found.append((edge.node, edge.output_nr))
+                functions.append((edge.node, edge.output_nr))
             else:
-                found.append((accumulator(edge), 0))
-        return tuple(found)
+                functions.append((accumulator(edge), 0))
+        return tuple(functions)
 
     @property
     def metadata(self) -> dict[Any, Any]:

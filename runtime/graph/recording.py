@@ -287,29 +287,29 @@ _known_outside: dict[type, type[Node]] = {}
 
 
 def _properties(cls: type) -> dict[str, Any]:
-    found = _known_properties.get(cls)
-    if found is None:
+    properties = _known_properties.get(cls)
+    if properties is None:
         members = {name: member for base in reversed(cls.__mro__) for name, member in vars(base).items()}
-        found = {
+        properties = {
             member.name: member for member in members.values() if isinstance(member, SavedProperty) and member.write
         }
         for name, member in members.items():
             if name.startswith("_saved_") and isinstance(member, GetSetDescriptorType):  # of a native class
                 short = name.removeprefix("_saved_")
-                found[short] = SavedProperty(short, member.__get__, member.__set__, member.__delete__)
-        _known_properties[cls] = found  # complete, and equal in all threads that make it
-    return found
+                properties[short] = SavedProperty(short, member.__get__, member.__set__, member.__delete__)
+        _known_properties[cls] = properties  # complete, and equal in all threads that make it
+    return properties
 
 
 def _class_outside(cls: type) -> type[Node]:
-    found = _known_outside.get(cls)
-    if found is None:
+    outside = _known_outside.get(cls)
+    if outside is None:
         # Those of a native class only know the slots.
         members: dict[str, Any] = {f"_saved_{name}": member for name, member in _properties(cls).items()}
         members |= {"__slots__": (), "__module__": cls.__module__}
         made: Any = type(cls.__name__, (_SavedOutside, cls), members)
-        found = _known_outside.setdefault(cls, made)
-    return found
+        outside = _known_outside.setdefault(cls, made)
+    return outside
 
 
 def _unpacked(node: Node, saved: SavedTensor | list[SavedTensor]) -> Any:
@@ -328,10 +328,10 @@ def take_out(node: Node, name: str) -> Any:
         known = extra.saved.get(name)
         if known is not None:
             return known
-        found = _properties(type(node)).get(name)
-        if found is None:
+        saved = _properties(type(node)).get(name)
+        if saved is None:
             raise AttributeError(f"'{type(node).__name__}' object has no attribute '_raw_saved_{name}'")
-        value = found.fget(node)
+        value = saved.fget(node)
         several = isinstance(value, (list, tuple))
         made = [SavedTensor(node, name, tensor) for tensor in value] if several else SavedTensor(node, name, value)
         for one in made if isinstance(made, list) else (made,):

@@ -36,17 +36,17 @@ def source_of_slices(grad: Tensor, dim: int, index: Tensor, sizes: Sequence[int]
 
 def source_of_elements(grad: Tensor, dim: int, index: Tensor, sizes: Sequence[int]) -> Tensor:
     """The gradient of what was scattered: zeros for the part of the source that the index leaves out."""
-    found = grad.gather(dim, index)
-    if list(found.shape) == list(sizes):
-        return found
+    taken = grad.gather(dim, index)
+    if list(taken.shape) == list(sizes):
+        return taken
     if index.numel() == 0:
         return grad.new_zeros(sizes)
-    if len(found.shape) != len(sizes):  # a 0-dim source beside a vector of one index, or the other way round
-        return found.reshape(sizes)
-    for axis, size in enumerate(found.shape):
+    if len(taken.shape) != len(sizes):  # a 0-dim source beside a vector of one index, or the other way round
+        return taken.reshape(sizes)
+    for axis, size in enumerate(taken.shape):
         if size != sizes[axis]:
-            found = ops.constant_pad_nd(found, [0, 0] * (len(sizes) - axis - 1) + [0, sizes[axis] - size])
-    return found
+            taken = ops.constant_pad_nd(taken, [0, 0] * (len(sizes) - axis - 1) + [0, sizes[axis] - size])
+    return taken
 
 
 def masked_select_backward(grad: Tensor, sizes: Sequence[int], mask: Tensor) -> Tensor:

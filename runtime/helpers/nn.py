@@ -140,9 +140,9 @@ def layer_norm_double_backward(
         of_input = of_normal * rstd
         of_mean = -of_input.sum(dims, True)
         of_rstd = _plus(of_rstd, (of_normal * (input - mean)).sum(dims, True))
-    found = (of_grad_out, of_input, of_mean, of_rstd, of_weight)
+    gradients = (of_grad_out, of_input, of_mean, of_rstd, of_weight)
     first, second, third, fourth, fifth = (
-        gradient if wanted else None for gradient, wanted in zip(found, grad_input_mask, strict=True)
+        gradient if wanted else None for gradient, wanted in zip(gradients, grad_input_mask, strict=True)
     )
     return first, second, third, fourth, fifth
 

@@ -77,11 +77,11 @@ def huber_loss_backward(grad_output: Array, self: Array, target: Array, reductio
 
 def binary_cross_entropy(self: Array, target: Array, weight: Array | None = None, reduction: int = 1) -> Array:
     """`-(t * log(x) + (1 - t) * log(1 - x))` of probabilities."""
-    for given in (target, weight):
-        if given is not None and given.dtype != self.dtype:
-            raise RuntimeError(f"Found dtype {type_name(given.dtype)} but expected {type_name(self.dtype)}")
-    for name, given in (("input", self), ("target", target)):
-        if given.size and not (np.min(given) >= 0 and np.max(given) <= 1):
+    for operand in (target, weight):
+        if operand is not None and operand.dtype != self.dtype:
+            raise RuntimeError(f"Found dtype {type_name(operand.dtype)} but expected {type_name(self.dtype)}")
+    for name, operand in (("input", self), ("target", target)):
+        if operand.size and not (np.min(operand) >= 0 and np.max(operand) <= 1):
             raise RuntimeError(f"all elements of {name} should be between 0 and 1")
     yes = np.maximum(np.log(self), _LEAST_LOG)
     no = np.maximum(np.log1p(-self), _LEAST_LOG)

@@ -86,10 +86,11 @@ def _check_normalized(
             "Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one element, but got "
             "normalized_shape = []"
         )
-    for name, given in (("weight", weight), ("bias", bias)):
-        if given is not None and given.shape != wanted:
+    for name, parameter in (("weight", weight), ("bias", bias)):
+        if parameter is not None and parameter.shape != wanted:
             raise RuntimeError(
-                f"Expected {name} to be of same shape as normalized_shape, but got {name} of shape {list(given.shape)} "
+                f"Expected {name} to be of same shape as normalized_shape, but got {name} of shape "
+                f"{list(parameter.shape)} "
                 f"and normalized_shape = {list(wanted)}"
             )
     if shape[max(len(shape) - len(wanted), 0) :] != wanted:
@@ -104,8 +105,8 @@ def native_layer_norm(
 ) -> tuple[Array, Array, Array]:
     """The input with mean 0 and variance 1 over its last dimensions, scaled and moved; the means; 1 / deviations."""
     _check_normalized(input.shape, normalized_shape, weight, bias)
-    for given in (weight, bias):
-        if given is not None and given.dtype != input.dtype:
+    for parameter in (weight, bias):
+        if parameter is not None and parameter.dtype != input.dtype:
             raise RuntimeError(f"mixed dtype (CPU): expect parameter to have scalar type of {type_name(input.dtype)}")
     dtype = input.dtype
     width = math.prod(normalized_shape)

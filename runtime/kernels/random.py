@@ -260,8 +260,8 @@ def multinomial(self: Array, num_samples: int, replacement: bool, generator: Ran
         heights = np.cumsum(rows, axis=1)
         marks = _source(generator).random((len(rows), num_samples)) * heights[:, -1:]
         drawn = [np.searchsorted(row, mark, side="right") for row, mark in zip(heights, marks, strict=True)]
-        found = np.stack(drawn) if drawn else np.empty((0, num_samples), np.int64)
+        chosen = np.stack(drawn) if drawn else np.empty((0, num_samples), np.int64)
     else:
         waits = _source(generator).standard_exponential(rows.shape) / rows
-        found = np.argsort(waits, axis=1, kind="stable")[:, :num_samples]
-    return found.astype(np.int64).reshape(*self.shape[:-1], num_samples)
+        chosen = np.argsort(waits, axis=1, kind="stable")[:, :num_samples]
+    return chosen.astype(np.int64).reshape(*self.shape[:-1], num_samples)

@@ -41,10 +41,8 @@ class Context:
         """
         for position, tensor in enumerate(tensors):
             if tensor is not None and not isinstance(tensor, Tensor):
-                given = type(tensor).__name__
-                raise TypeError(
-                    f"save_for_backward can only save variables, but argument {position} is of type {given}"
-                )
+                kind = type(tensor).__name__
+                raise TypeError(f"save_for_backward can only save variables, but argument {position} is of type {kind}")
         self._to_save = tensors
 
     @property
@@ -111,7 +109,7 @@ class FormulaBackward(Node):
                 f"function {self._name} returned an incorrect number of gradients (expected {len(places)}, got "
                 f"{len(results)})"
             )
-        found: list[Tensor | None] = [None] * len(self.edges)
+        gradients: list[Tensor | None] = [None] * len(self.edges)
         for position, (place, grad) in enumerate(zip(places, results, strict=False)):
             if isinstance(place, list):
                 grads = [None] * len(place) if grad is None else grad
@@ -121,12 +119,12 @@ class FormulaBackward(Node):
                         f"returned {type(grad).__name__} for the list of {len(place)} at position {position + 1}"
                     )
                 for item, part in zip(place, grads, strict=True):
-                    self._store(found, item, part, position)
+                    self._store(gradients, item, part, position)
             else:
-                self._store(found, place, grad, position)
-        return tuple(found)
+                self._store(gradients, place, grad, position)
+        return tuple(gradients)
 
-    def _store(self, found: list[Tensor | None], place: int | None, grad: Any, position: int) -> None:
+    def _store(self, gradients: list[Tensor | None], place: int | None, grad: Any, position: int) -> None:
         if grad is None:
             return
         if not isinstance(grad, Tensor):
@@ -137,7 +135,7 @@ class FormulaBackward(Node):
                 "corresponding forward input was not a Variable"
             )
         if self.edges[place] is not None:
-            found[place] = grad
+            gradients[place] = grad
 
     def save(self, tensors: Sequence[Tensor | None], outputs: Sequence[Tensor]) -> None:
         """Keep tensors in a way that makes no cycle, and notices writes."""
@@ -227,20 +225,20 @@ class AutogradFormula:
         """The Node of a call, which knows its outputs but is not yet their history."""
         signature = operator.signature
         count = signature.positional
-        given = [list(value) if type(value) is tuple else value for value in values]
+        listed = [list(value) if type(value) is tuple else value for value in values]
         passed = len(call_arguments(operator, values)[0])
-        context = Context(tuple([_needs_grad(value) for value in given[:passed]]))
+        context = Context(tuple([_needs_grad(value) for value in listed[:passed]]))
         if self.setup_context is not None:
             if len(values) > count:
                 names = operator.names[count:]
-                keywords = dict(zip(names, given[count:], strict=True))
-                self.setup_context(ctx=context, inputs=tuple(given[:count]), keyword_only_inputs=keywords, output=out)
+                keywords = dict(zip(names, listed[count:], strict=True))
+                self.setup_context(ctx=context, inputs=tuple(listed[:count]), keyword_only_inputs=keywords, output=out)
             else:
-                self.setup_context(ctx=context, inputs=tuple(given[:count]), output=out)
+                self.setup_context(ctx=context, inputs=tuple(listed[:count]), output=out)
         edges: list[Edge] = []
         outputs: list[Tensor] = []
         node = _new_node(self._node_class)
-        node.inputs = tuple([_place(value, edges, edge_of) for value in given[:count]])
+        node.inputs = tuple([_place(value, edges, edge_of) for value in listed[:count]])
         several = len(signature.schema.returns) > 1
         node.outputs = tuple([_place(value, outputs, lambda tensor: tensor) for value in (out if several else (out,))])
         node.optional = count - passed
@@ -270,11 +268,11 @@ def _needs_grad(value: Any) -> Any:
     return isinstance(value, Tensor) and value._edge is not None
 
 
-def _place(value: Any, found: list[Any], entry: Callable[[Tensor], Any]) -> Any:
+def _place(value: Any, entries: list[Any], entry: Callable[[Tensor], Any]) -> Any:
     """Number the Tensors in one argument or result, and add an entry for each to `found`."""
     if isinstance(value, Tensor):
-        found.append(entry(value))
-        return len(found) - 1
+        entries.append(entry(value))
+        return len(entries) - 1
     if isinstance(value, list) and any(isinstance(item, Tensor) for item in value):
-        return [_place(item, found, entry) for item in value]
+        return [_place(item, entries, entry) for item in value]
     return None

@@ -72,9 +72,9 @@ def opcheck(
     for name in wanted:
         # Each check gets its own copies, so that none sees what another wrote.
         copies: dict[int, Tensor] = {}
-        given = (_copied(tuple(args), copies), _copied(dict(kwargs or {}), copies))
+        copied = (_copied(tuple(args), copies), _copied(dict(kwargs or {}), copies))
         try:
-            _CHECKS[name](overload, shown, *given)
+            _CHECKS[name](overload, shown, *copied)
         except Exception as error:
             if raise_exception:
                 raise OpCheckError(f"opcheck(op, ...): {name} failed with {error}") from error
@@ -90,8 +90,8 @@ def _overload(op: object) -> OpOverload:
     if isinstance(op, OpOverloadPacket):
         names = op.overloads()
         if len(names) == 1:
-            found: OpOverload = getattr(op, names[0])
-            return found
+            overload: OpOverload = getattr(op, names[0])
+            return overload
         raise ValueError(f"opcheck(op, ...): op must be one overload, and {op} has {', '.join(names)}")
     if isinstance(op, OpOverload):
         return op
@@ -172,8 +172,8 @@ def _check_autograd(overload: OpOverload, shown: object, args: tuple[Any, ...], 
     if not any(tensor._edge is not None for tensor in tensors):
         return
     backend = backend_of(tensors)
-    found = resolve(overload.operator, backend)
-    if overload.has_autograd_kernel(backend) or (found is not None and found[0] == COMPOSITE_IMPLICIT):
+    chosen = resolve(overload.operator, backend)
+    if overload.has_autograd_kernel(backend) or (chosen is not None and chosen[0] == COMPOSITE_IMPLICIT):
         return
     if any(tensor._edge is not None for tensor in flat_tensors([overload(*args, **kwargs)])):
         raise AssertionError(
@@ -188,8 +188,8 @@ def _check_fake(overload: OpOverload, shown: object, args: tuple[Any, ...], kwar
     operator = overload.operator
     real = overload(*args, **kwargs)
     if operator.fake is None:
-        found = resolve(operator, CPU)
-        traced = found is not None and found[0] == COMPOSITE_IMPLICIT
+        chosen = resolve(operator, CPU)
+        traced = chosen is not None and chosen[0] == COMPOSITE_IMPLICIT
         if traced or operator.built_in or not overload._schema.returns:
             return
         raise RuntimeError(
@@ -199,13 +199,13 @@ def _check_fake(overload: OpOverload, shown: object, args: tuple[Any, ...], kwar
     fakes: dict[int, Tensor] = {}
     fake_args, fake_kwargs = _without_data(args, fakes), _without_data(kwargs, fakes)
     fake = check_results(operator, operator.fake(*fake_args, **fake_kwargs))
-    wanted, given = flat_tensors([real]), flat_tensors([fake])
+    wanted, faked = flat_tensors([real]), flat_tensors([fake])
     where = (
         f"When comparing the output of {overload} on FakeTensor and concrete Tensors, found mismatched tensor metadata"
     )
-    if len(wanted) != len(given):
-        raise MetadataMismatchError(f"{where}: {len(wanted)} and {len(given)} Tensors")
-    for one, other in zip(wanted, given, strict=True):
+    if len(wanted) != len(faked):
+        raise MetadataMismatchError(f"{where}: {len(wanted)} and {len(faked)} Tensors")
+    for one, other in zip(wanted, faked, strict=True):
         if one.shape != other.shape:
             raise MetadataMismatchError(f"{where}: Shapes {one.shape} and {other.shape} are not equal!")
         if one.dtype is not other.dtype:

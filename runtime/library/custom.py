@@ -89,11 +89,11 @@ def custom_op(
     return make if fn is None else make(fn)
 
 
-def _check_mutates(schema: str, given: set[str]) -> None:
+def _check_mutates(schema: str, mutated: set[str]) -> None:
     written = {argument.name for argument in read_schema(f"f{schema}").all_arguments if argument.is_write}
-    if written != given:
+    if written != mutated:
         raise ValueError(
-            f"Attempted to create a custom op with `mutates_args={given or '()'}` and `schema={schema}`. The schema "
+            f"Attempted to create a custom op with `mutates_args={mutated or '()'}` and `schema={schema}`. The schema "
             f"suggests that the op mutates {written or '{}'} which is different from what was provided to us in "
             "`mutates_args`. Please make these consistent."
         )
@@ -108,8 +108,10 @@ def find_definition(op: object) -> CustomOpDef | None:
     if isinstance(op, CustomOpDef):
         return op
     name = op.name() if isinstance(op, OpOverload) else op
-    found = _definitions.get(registered.canonical(name)) if isinstance(name, str) else None
-    return found if found is not None and registered.find(found._qualname) is found.operator else None
+    definition = _definitions.get(registered.canonical(name)) if isinstance(name, str) else None
+    return (
+        definition if definition is not None and registered.find(definition._qualname) is definition.operator else None
+    )
 
 
 class CustomOpDef:

@@ -237,10 +237,10 @@ def get_kernel(op: Op, dispatch_key: str) -> SafeKernelFunction:
         backend = dispatch_key.removeprefix(AUTOGRAD)
         kernel = autograd_kernel(operator, backend or "CPU")
         return SafeKernelFunction(operator, None if kernel is None or is_fallthrough(kernel) else kernel)
-    found = resolve(operator, check_key(dispatch_key))
-    if found is None:
+    chosen = resolve(operator, check_key(dispatch_key))
+    if chosen is None:
         raise RuntimeError(f"no kernel for {dispatch_key} for {operator.qualified_name}")
-    return SafeKernelFunction(operator, found[1])
+    return SafeKernelFunction(operator, chosen[1])
 
 
 # -- what stands for an operator

@@ -93,8 +93,8 @@ class Library:
         if self.kind == "IMPL":
             raise RuntimeError(f'define("{schema}"): a library of kind IMPL only has kernels; use DEF or FRAGMENT')
         parsed = read_schema(schema)
-        given = parsed.name.base
-        base = self._local_name(given, "define")
+        full_name = parsed.name.base
+        base = self._local_name(full_name, "define")
         marks = as_tags(tags)
         check_tags(parsed, marks)
         parsed = replace(parsed, name=OperatorName(f"{self.ns}::{base}", parsed.name.overload), name_end=0)
@@ -106,7 +106,7 @@ class Library:
             )
         registered.define(qualname, make_operator(parsed, self.ns, marks))
         self._undo.append(partial(registered.undefine, qualname))
-        return given
+        return full_name
 
     def impl(
         self,

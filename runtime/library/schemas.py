@@ -85,14 +85,14 @@ class _Reader:
                 f"{missing} in mutates_args were not found in the custom op's signature. mutates_args should contain "
                 "the names of all args that the custom op mutates, or just the string 'unknown' if you don't know."
             )
-        found: list[str] = []
+        arguments: list[str] = []
         for number, parameter in enumerate(self.signature.parameters.values()):
             if parameter.kind not in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY):
                 self.fail("We do not support positional-only args, varargs, or varkwargs.")
-            if parameter.kind is parameter.KEYWORD_ONLY and "*" not in found:
-                found.append("*")
-            found.append(self._argument(number, parameter))
-        return found
+            if parameter.kind is parameter.KEYWORD_ONLY and "*" not in arguments:
+                arguments.append("*")
+            arguments.append(self._argument(number, parameter))
+        return arguments
 
     def _argument(self, number: int, parameter: inspect.Parameter) -> str:
         name = parameter.name

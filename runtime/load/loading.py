@@ -85,15 +85,15 @@ def _import_from(package: str, folder: str) -> None:
 def _check_current(package: str) -> None:
     spec = importlib.util.find_spec(package)
     places = list(spec.submodule_search_locations or ()) if spec is not None else []
-    found = [place for place in places if os.path.exists(os.path.join(place, "packets.py"))]
-    if not found:
+    folders = [place for place in places if os.path.exists(os.path.join(place, "packets.py"))]
+    if not folders:
         raise ImportError(f"there is no generated code; run: {COMMAND}")
     files = input_files()
     if not all(map(os.path.exists, files)):
         return
     try:
-        current = is_current(manifest_text(found[0]), files)
+        current = is_current(manifest_text(folders[0]), files)
     except OSError:
         current = False
     if not current:
-        raise ImportError(f"{shown_path(found[0])} was made from other YAML; run: {COMMAND}")
+        raise ImportError(f"{shown_path(folders[0])} was made from other YAML; run: {COMMAND}")

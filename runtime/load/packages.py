@@ -44,8 +44,8 @@ def install(package: str, namespace: str, interface: int, methods: bool = True) 
     before = registered.definers.get(namespace)
     if before is not None:
         raise ImportError(f"{package} can not define the namespace '{namespace}': {before} has defined it")
-    found = importlib.import_module(f"{package}.methods").METHODS if methods else {}
-    taken = [name for name in found if hasattr(Tensor, name)]
+    own_methods = importlib.import_module(f"{package}.methods").METHODS if methods else {}
+    taken = [name for name in own_methods if hasattr(Tensor, name)]
     if taken:
         names = ", ".join(f"'{name}'" for name in taken)
         raise ImportError(
@@ -54,7 +54,7 @@ def install(package: str, namespace: str, interface: int, methods: bool = True) 
         )
     registered.definers[namespace] = registered.packages[namespace] = package
     _silence(package)
-    for name, function in found.items():
+    for name, function in own_methods.items():
         setattr(Tensor, name, function)
 
 

@@ -41,6 +41,6 @@ def _native(value: Any, counterparts: Counterparts) -> Any:
 
 def _replace_in(names: MutableMapping[str, Any], counterparts: Counterparts) -> None:
     for name, value in list(names.items()):
-        found = _native(value, counterparts)
-        if found is not value:
-            names[name] = found
+        native = _native(value, counterparts)
+        if native is not value:
+            names[name] = native

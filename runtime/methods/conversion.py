@@ -54,38 +54,38 @@ def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
 
 def read_arguments(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[DType | None, bool]:
     """The dtype and the flag `copy` that a call of `to` means; errors are those of `to`."""
-    given = dict(kwargs)
-    given.pop("memory_format", None)
+    named = dict(kwargs)
+    named.pop("memory_format", None)
     rest = list(args)
     if rest and isinstance(rest[0], Tensor):
-        found: dict[str, Any] = {"dtype": rest.pop(0).dtype}
+        read: dict[str, Any] = {"dtype": rest.pop(0).dtype}
         names = ["non_blocking", "copy"]
     elif rest and _is_dtype(rest[0]):
-        found, names = {}, ["dtype", "non_blocking", "copy"]
+        read, names = {}, ["dtype", "non_blocking", "copy"]
     else:
-        found, names = {}, list(_NAMES)
+        read, names = {}, list(_NAMES)
     if len(rest) > len(names):
         raise _misfit(args, kwargs)
     for name, value in zip(names, rest, strict=False):
-        found[name] = value
-    for name, value in given.items():
-        if name in found or name not in _NAMES:
+        read[name] = value
+    for name, value in named.items():
+        if name in read or name not in _NAMES:
             raise _misfit(args, kwargs)
-        found[name] = value
-    _check(found, args, kwargs)
-    dtype = found.get("dtype")
-    return None if dtype is None else dtypes.as_dtype(dtype), bool(found.get("copy", False))
+        read[name] = value
+    _check(read, args, kwargs)
+    dtype = read.get("dtype")
+    return None if dtype is None else dtypes.as_dtype(dtype), bool(read.get("copy", False))
 
 
 def _is_dtype(value: object) -> bool:
     return isinstance(value, DType) or value in (bool, int, float, complex)
 
 
-def _check(found: dict[str, Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-    dtype, place = found.get("dtype"), found.get("device")
+def _check(read: dict[str, Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    dtype, place = read.get("dtype"), read.get("device")
     if dtype is not None and not _is_dtype(dtype):
         raise _misfit(args, kwargs)
-    if any(not isinstance(found.get(flag, False), bool) for flag in ("non_blocking", "copy")):
+    if any(not isinstance(read.get(flag, False), bool) for flag in ("non_blocking", "copy")):
         raise _misfit(args, kwargs)
     if place is None:
         return
@@ -95,9 +95,9 @@ def _check(found: dict[str, Any], args: tuple[Any, ...], kwargs: dict[str, Any])
 
 
 def _misfit(args: tuple[Any, ...], kwargs: dict[str, Any]) -> TypeError:
-    given = ", ".join([*map(describe, args), *(f"{name}={describe(value)}" for name, value in kwargs.items())])
+    types = ", ".join([*map(describe, args), *(f"{name}={describe(value)}" for name, value in kwargs.items())])
     return TypeError(
-        f"to() received an invalid combination of arguments - got ({given}), but expected one of:\n"
+        f"to() received an invalid combination of arguments - got ({types}), but expected one of:\n"
         " * (Device device=None, ScalarType dtype=None, bool non_blocking=False, bool copy=False)\n"
         " * (ScalarType dtype, bool non_blocking=False, bool copy=False)\n"
         " * (Tensor other, bool non_blocking=False, bool copy=False)"

@@ -37,7 +37,7 @@ def getitem(self: Tensor, index: Any) -> Tensor:
     if kind is slice:
         return _sliced(self, 0, index)
     view, indices = _views_and_indices(self, index)
-    if any(found is not None for found in indices):
+    if any(each is not None for each in indices):
         return ops.index(view, indices)
     return ops.alias(self) if view is self else view
 
@@ -52,17 +52,17 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
     """
     if _written_directly(self, index, value):
         return
-    given = _as_value(self, value)
+    source = _as_value(self, value)
     if index is False:
         return
     view, indices = _views_and_indices(self, index)
-    given = _without_leading_ones(given)
-    if any(found is not None for found in indices):
-        view.index_put_(indices, given)
+    source = _without_leading_ones(source)
+    if any(each is not None for each in indices):
+        view.index_put_(indices, source)
         return
-    if given.shape != view.shape:
-        given = given.expand(view.shape)
-    view.copy_(given)
+    if source.shape != view.shape:
+        source = source.expand(view.shape)
+    view.copy_(source)
 
 
 def delitem(self: Tensor, index: Any) -> None:
@@ -84,15 +84,15 @@ def _written_directly(self: Tensor, index: Any, value: Any) -> bool:
     if len(parts) > array.ndim or not all(_is_simple(part) for part in parts):
         return False
     if type(value) in (int, float, bool):
-        given = _element(value, array.dtype)
+        source = _element(value, array.dtype)
     elif type(value) in plain and value._edge is None and value._array.dtype is array.dtype:
         if shares(value, self):
             return False
-        given = value._array
+        source = value._array
     else:
         return False
     try:
-        array[index] = given
+        array[index] = source
     except (IndexError, ValueError, OverflowError):
         return False  # the general path finds the words
     bump_version(self)
@@ -143,14 +143,14 @@ def _without_leading_ones(value: Tensor) -> Tensor:
 def _views_and_indices(self: Tensor, index: Any) -> tuple[Tensor, list[Tensor | None]]:
     """The view that the simple parts of `index` make, and for its dimensions the index tensors (None: take all)."""
     parts = _parts(index)
-    given = [_as_index(part) for part in parts]
-    left = self._array.ndim - sum(_consumed(part) for part in given)
+    read = [_as_index(part) for part in parts]
+    left = self._array.ndim - sum(_consumed(part) for part in read)
     if left < 0:
         raise IndexError(f"too many indices for tensor of dimension {self._array.ndim}")
     view = self
     indices: list[Tensor | None] = []
     dim = real_dim = 0  # where the next part stands in the view, and stood in `self`
-    for part in given:
+    for part in read:
         if part is None:
             view = view.unsqueeze(dim)
             indices.append(None)

@@ -56,8 +56,8 @@ def set_printoptions(
         if chosen is None:
             raise ValueError(f"profile must be one of {', '.join(_PROFILES)}, not '{profile}'")
         options = chosen._replace(linewidth=80)
-    given = {"precision": precision, "threshold": threshold, "edgeitems": edgeitems, "linewidth": linewidth}
-    changes: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+    values = {"precision": precision, "threshold": threshold, "edgeitems": edgeitems, "linewidth": linewidth}
+    changes: dict[str, Any] = {name: value for name, value in values.items() if value is not None}
     _options = options._replace(sci_mode=sci_mode, **changes)
 
 

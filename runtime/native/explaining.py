@@ -96,9 +96,9 @@ class Explanation:
     @property
     def totals(self) -> dict[Kind, Totals]:
         """Counts by the kind of call."""
-        found: dict[Kind, Totals] = {"operator": Totals(), "node": Totals(), "backward": Totals()}
+        by_kind: dict[Kind, Totals] = {"operator": Totals(), "node": Totals(), "backward": Totals()}
         for call in self.records:
-            totals = found[call.kind]
+            totals = by_kind[call.kind]
             if call.fast:
                 totals.fast += 1
                 if call.kernel is not None:
@@ -106,7 +106,7 @@ class Explanation:
             else:
                 totals.python += 1
                 totals.reasons[call.reason or ""] += 1
-        return found
+        return by_kind
 
     def __str__(self) -> str:
         lines = [] if self.available else [f"{NOT_IN_USE}: all of it ran in Python"]
@@ -186,16 +186,16 @@ def _functions() -> Mapping[CodeType, _Known]:
     from generated import operators
     from generated.registry import OPERATORS
 
-    found: dict[CodeType, _Known] = {}
+    functions: dict[CodeType, _Known] = {}
     for info in OPERATORS.values():
         named: list[tuple[str | None, Literal["call", "in place", "out"]]]
         named = [(info.name, "call"), (info.inplace, "in place"), (info.out, "out")]
         for name, variant in named:
             function = None if name is None else getattr(operators, _function_name(name), None)
             function = getattr(function, "__wrapped__", function)
-            if name is not None and function is not None and function.__code__ not in found:
-                found[function.__code__] = _Known(name, info.name, variant)
-    return found
+            if name is not None and function is not None and function.__code__ not in functions:
+                functions[function.__code__] = _Known(name, info.name, variant)
+    return functions
 
 
 def _function_name(name: str) -> str:
@@ -217,12 +217,12 @@ def _entries() -> Mapping[str, _Entry]:
     from generated import operators
     from generated.guards import GUARDS
 
-    found = {}
+    entries = {}
     for known in _functions().values():
         function = _function_name(known.operator)
         parameters = _parameters(getattr(operators, f"{function}_op"))
-        found[_function_name(known.name)] = _Entry(known.name, parameters, GUARDS.get(function, ()))
-    return found
+        entries[_function_name(known.name)] = _Entry(known.name, parameters, GUARDS.get(function, ()))
+    return entries
 
 
 def _parameters(operator: Any) -> tuple[str, ...]:
@@ -248,8 +248,8 @@ def _packets() -> frozenset[CodeType]:
 @cache
 def _left_to_python() -> Mapping[str, str]:
     """Why operators and Node classes have no native counterpart."""
-    found: dict[str, str] = core.left_to_python()
-    return found
+    reasons: dict[str, str] = core.left_to_python()
+    return reasons
 
 
 # -- watching
@@ -275,12 +275,12 @@ class _Observer:
         self.handlers = self._find_handlers()
 
     def _find_handlers(self) -> dict[CodeType, Callable[[FrameType], None]]:
-        found: dict[CodeType, Callable[[FrameType], None]] = dict.fromkeys(_functions(), self._function)
-        found |= dict.fromkeys(_packets(), self._packet)
+        handlers: dict[CodeType, Callable[[FrameType], None]] = dict.fromkeys(_functions(), self._function)
+        handlers |= dict.fromkeys(_packets(), self._packet)
         for method in ("__call__", "call_bound", "inplace", "out"):
-            found[getattr(dispatch.Operator, method).__code__] = self._general_path
-        found[engine.run_backward.__code__] = self._backward
-        return found
+            handlers[getattr(dispatch.Operator, method).__code__] = self._general_path
+        handlers[engine.run_backward.__code__] = self._backward
+        return handlers
 
     # -- told by the core
 

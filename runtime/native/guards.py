@@ -30,49 +30,49 @@ def failed(number: int, guards: Guards, values: Mapping[str, Any]) -> str | None
     return WORDS[kind](*[(name, values.get(name)) for name in names])
 
 
-_Given = tuple[str, Any]  # an argument's name and value
+_Argument = tuple[str, Any]  # an argument's name and value
 
 
 def _dtype_name(value: Any) -> str:
     return str(getattr(value, "dtype", type(value).__name__)).rpartition(".")[2]
 
 
-def _not_plain(given: _Given) -> str:
-    name, value = given
+def _not_plain(argument: _Argument) -> str:
+    name, value = argument
     if not modes.plain:
         return "a mode or a handler is open"
     return f"{name} is {describe(value)}, not a plain Tensor"
 
 
-def _not_all_plain(given: _Given) -> str:
-    name, value = given
+def _not_all_plain(argument: _Argument) -> str:
+    name, value = argument
     if type(value) in (list, tuple):
         other = next((item for item in value if type(item) not in modes.plain), None)
         return _not_plain((f"an element of {name}", other))
     return f"{name} is neither a list nor a tuple"
 
 
-def _not_all_plain_or_none(given: _Given) -> str:
-    name, value = given
+def _not_all_plain_or_none(argument: _Argument) -> str:
+    name, value = argument
     return _not_all_plain(
         (name, [item for item in value if item is not None] if type(value) in (list, tuple) else value)
     )
 
 
-def _not_a_number(given: _Given) -> str:
-    return f"{given[0]} is {describe(given[1])}, neither int nor float"
+def _not_a_number(argument: _Argument) -> str:
+    return f"{argument[0]} is {describe(argument[1])}, neither int nor float"
 
 
-def _no_loops(given: _Given) -> str:
-    return f"{given[0]} is {_dtype_name(given[1])}, which has no loops or needs promotion"
+def _no_loops(argument: _Argument) -> str:
+    return f"{argument[0]} is {_dtype_name(argument[1])}, which has no loops or needs promotion"
 
 
-def _other_dtype(first: _Given, second: _Given) -> str:
+def _other_dtype(first: _Argument, second: _Argument) -> str:
     return f"{first[0]} is {_dtype_name(first[1])} and {second[0]} {_dtype_name(second[1])}: promotion"
 
 
-def _not_taken(given: _Given) -> str:
-    return f"{given[0]} is {_dtype_name(given[1])}, which is refused or computed in Python"
+def _not_taken(argument: _Argument) -> str:
+    return f"{argument[0]} is {_dtype_name(argument[1])}, which is refused or computed in Python"
 
 
 # By `codegen.plan.steps.GuardKind`.

@@ -45,12 +45,12 @@ class Hardtanh(FunctionModule):
 
     def __post_init__(self, min_value: float | None = None, max_value: float | None = None) -> None:
         super().__post_init__()
-        for name, given in (("min_val", min_value), ("max_val", max_value)):
-            if given is not None:
+        for name, bound in (("min_val", min_value), ("max_val", max_value)):
+            if bound is not None:
                 warnings.warn(
                     f"keyword argument `{name}ue` is deprecated and renamed to `{name}`", FutureWarning, stacklevel=3
                 )
-                setattr(self, name, given)
+                setattr(self, name, bound)
         if self.max_val <= self.min_val:
             raise AssertionError(f"max_val ({self.max_val}) must be greater than min_val ({self.min_val})")
 

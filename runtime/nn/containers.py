@@ -57,9 +57,9 @@ class _Row(Module):
 
     def pop(self, key: int | slice) -> Any:
         """Take out the Module at a position, and return it."""
-        found = self[key]  # type: ignore[index]
+        member = self[key]  # type: ignore[index]
         del self[key]
-        return found
+        return member
 
     def append(self, module: Module) -> Self:
         """Add a Module at the end."""
@@ -192,17 +192,17 @@ class ModuleList(_Row):
         return bracketed(self._get_name(), [], lines)
 
 
-def _pairs(name: str, given: Any, sort: bool = False) -> Iterator[tuple[str, Any]]:
+def _pairs(name: str, source: Any, sort: bool = False) -> Iterator[tuple[str, Any]]:
     """Keys and values of a mapping, a container of this kind, or a sequence of pairs."""
-    if not isinstance(given, Iterable):
+    if not isinstance(source, Iterable):
         raise TypeError(
-            f"{name}.update should be called with an iterable of key/value pairs, but got {type(given).__name__}"
+            f"{name}.update should be called with an iterable of key/value pairs, but got {type(source).__name__}"
         )
-    if hasattr(given, "items"):
-        items = list(given.items())
+    if hasattr(source, "items"):
+        items = list(source.items())
         yield from sorted(items) if sort else items
         return
-    for position, pair in enumerate(given):
+    for position, pair in enumerate(source):
         if not isinstance(pair, Iterable):
             raise TypeError(f"{name} update sequence element #{position} should be Iterable; is {type(pair).__name__}")
         pair = list(pair)

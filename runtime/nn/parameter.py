@@ -44,9 +44,9 @@ class Parameter(Tensor, metaclass=_Marked):
             data = Tensor(0)
         if type(data) in (Tensor, Parameter, Buffer):
             return cast("Parameter", _over(cls, data, requires_grad))
-        found: Any = _over(type(data), data.detach(), requires_grad)
-        found._is_param = True
-        return cast("Parameter", found)
+        parameter: Any = _over(type(data), data.detach(), requires_grad)
+        parameter._is_param = True
+        return cast("Parameter", parameter)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Parameter:
         done: Parameter | None = memo.get(id(self))

@@ -29,19 +29,19 @@ def _with_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
     def hooked(self: Optimizer, *args: Any, **kwargs: Any) -> Any:
         if type(self).step is not hooked:
             return step(self, *args, **kwargs)  # called by the step of a subclass, which has the hooks
-        given: tuple[Any, ...] = (self, *args)
+        arguments: tuple[Any, ...] = (self, *args)
         for before in list(self._hooks["step_pre"].values()):
-            changed = before(self, given, kwargs)
+            changed = before(self, arguments, kwargs)
             if changed is None:
                 continue
             if not isinstance(changed, tuple) or len(changed) != 2:
                 raise RuntimeError(f"{step} must return None or a tuple of (new_args, new_kwargs), but got {changed}.")
-            given, kwargs = changed
+            arguments, kwargs = changed
         if "_opt_called" in self.__dict__:
             self._opt_called = True
-        out = step(*given, **kwargs)
+        out = step(*arguments, **kwargs)
         for after in list(self._hooks["step_post"].values()):
-            after(self, given, kwargs)
+            after(self, arguments, kwargs)
         return out
 
     return hooked
@@ -166,12 +166,12 @@ class Optimizer:
             packed["params"] = [numbers[parameter] for parameter in group["params"]]
             groups.append(packed)
         state = {numbers[key] if isinstance(key, Tensor) else key: value for key, value in self.state.items()}
-        found: dict[str, Any] = {"state": state, "param_groups": groups}
+        state_dict: dict[str, Any] = {"state": state, "param_groups": groups}
         for after in list(self._hooks["state_dict_post"].values()):
-            changed = after(self, found)
+            changed = after(self, state_dict)
             if changed is not None:
-                found = changed
-        return found
+                state_dict = changed
+        return state_dict
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Take the state and the options that `state_dict` returned; parameters are matched by their order.
@@ -208,8 +208,8 @@ class Optimizer:
             after(self)
 
     def _all_parameters(self, repeated: bool = False) -> Iterable[Tensor]:
-        found = chain.from_iterable(group["params"] for group in self.param_groups)
-        return found if repeated else dict.fromkeys(found)
+        parameters = chain.from_iterable(group["params"] for group in self.param_groups)
+        return parameters if repeated else dict.fromkeys(parameters)
 
     def __getstate__(self) -> dict[str, Any]:
         return {"defaults": self.defaults, "state": self.state, "param_groups": self.param_groups}

@@ -79,8 +79,8 @@ def linalg_solve_jvp(dA: Tensor | None, dB: Tensor | None, X: Tensor, LU: Tensor
         X, side = X.unsqueeze(-1), side.unsqueeze(-1)
     if dA is not None:
         side = side - (ops.matmul(dA, X) if left else ops.matmul(X, dA))
-    found = _solve_by_factors(LU, pivots, side, left)
-    return found.squeeze(-1) if vector else found
+    solution = _solve_by_factors(LU, pivots, side, left)
+    return solution.squeeze(-1) if vector else solution
 
 
 def _solve_by_factors(LU: Tensor, pivots: Tensor, side: Tensor, left: bool) -> Tensor:

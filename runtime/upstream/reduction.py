@@ -95,8 +95,8 @@ def aminmax_backward(
     max: Tensor,
 ) -> Tensor:
     """Both gradients, each in equal parts to all elements that attain the extremum."""
-    found = reduction.aminmax_backward(grad_min, grad_max, self, min, max, dim, keepdim)
-    return or_zeros(found, self)
+    gradient = reduction.aminmax_backward(grad_min, grad_max, self, min, max, dim, keepdim)
+    return or_zeros(gradient, self)
 
 
 def aminmax_jvp(self_p: Tensor, self_t: Tensor, result: Tensor, dim: int | None, keepdim: bool) -> Tensor:
@@ -149,8 +149,8 @@ def norm_backward_dim(
     grad: Tensor, self: Tensor, p: Scalar | None, norm: Tensor, dim: Sequence[int], keepdim: bool
 ) -> Tensor:
     """The direction of steepest growth of the norm; without `p` that is the Euclidean one."""
-    found = reduction.vector_norm_backward(grad, self, norm, 2 if p is None else p, dim or None, keepdim)
-    return ops.zeros_like(self) if found is None else found
+    gradient = reduction.vector_norm_backward(grad, self, norm, 2 if p is None else p, dim or None, keepdim)
+    return ops.zeros_like(self) if gradient is None else gradient
 
 
 def norm_jvp(grad: Tensor, self: Tensor, p: Scalar | None, norm: Tensor) -> Tensor:

@@ -133,10 +133,10 @@ def _tangents(tensors: Sequence[Tensor]) -> list[Tensor]:
 
     If none carries a tangent they are tangents themselves: forward formulas are not asked about constants.
     """
-    found = [forward.tangent_of(tensor) for tensor in tensors]
-    if all(tangent is None for tangent in found):
+    tangents = [forward.tangent_of(tensor) for tensor in tensors]
+    if all(tangent is None for tangent in tangents):
         return list(tensors)
-    return [or_zeros(tangent, tensor) for tangent, tensor in zip(found, tensors, strict=True)]
+    return [or_zeros(tangent, tensor) for tangent, tensor in zip(tangents, tensors, strict=True)]
 
 
 def stack_tensors_backward(grad: Tensor | None, dim: int, dtypes: Sequence[DType]) -> Sequence[Tensor | None]:

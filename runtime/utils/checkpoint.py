@@ -331,15 +331,15 @@ class _Frame:
         run = engine.current_run()
         if run is None:
             return self._recompute()[holder.number]
-        found = self.recomputed.get(run)
-        if found is None:
-            found = self.recomputed[run] = self._recompute()
-        if holder.number not in found:
+        tensors = self.recomputed.get(run)
+        if tensors is None:
+            tensors = self.recomputed[run] = self._recompute()
+        if holder.number not in tensors:
             raise CheckpointError(
                 "checkpoint: Unpack is being triggered for a tensor that was already unpacked once. If you are calling "
                 "ctx.saved_tensors in backward, make sure to do so only once."
             )
-        return found.pop(holder.number)
+        return tensors.pop(holder.number)
 
     def _recompute(self) -> dict[int, Tensor]:
         args = [value.tensor if isinstance(value, _Kept) else value for value in self.args]
@@ -349,33 +349,33 @@ class _Frame:
         stop = contextlib.suppress(_StopRecomputation)
         with stop, _random_state(self.random_state), enable_grad(), hooks, self.context:
             self.function(*args, **kwargs)
-        found = run.found if self.complete else run.found[: len(self.expected)]
-        self._check([_described(tensor) for tensor in found])
-        return dict(enumerate(found))
+        tensors = run.found if self.complete else run.found[: len(self.expected)]
+        self._check([_described(tensor) for tensor in tensors])
+        return dict(enumerate(tensors))
 
-    def _check(self, found: list[Description]) -> None:
-        if len(found) != len(self.expected):
+    def _check(self, recomputed: list[Description]) -> None:
+        if len(recomputed) != len(self.expected):
             raise CheckpointError(
                 "checkpoint: A different number of tensors was saved during the original forward and recomputation.\n"
                 f"Number of tensors saved during forward: {len(self.expected)}\n"
-                f"Number of tensors saved during recomputation: {len(found)}.{self._listing(found)}"
+                f"Number of tensors saved during recomputation: {len(recomputed)}.{self._listing(recomputed)}"
             )
-        if not self.compare or found == self.expected:
+        if not self.compare or recomputed == self.expected:
             return
         lines = "".join(
             f"\ntensor at position {place}:\nsaved metadata: {_shown(before)}\nrecomputed metadata: {_shown(after)}"
-            for place, (before, after) in enumerate(zip(self.expected, found, strict=True))
+            for place, (before, after) in enumerate(zip(self.expected, recomputed, strict=True))
             if before != after
         )
         raise CheckpointError(
             "checkpoint: Recomputed values for the following tensors have different metadata than during the forward "
-            f"pass.{lines}{self._listing(found)}"
+            f"pass.{lines}{self._listing(recomputed)}"
         )
 
-    def _listing(self, found: list[Description]) -> str:
+    def _listing(self, recomputed: list[Description]) -> str:
         if not self.debug:
             return "\nPass `debug=True` to see all of them."
-        before, after = ("\n  ".join(map(_shown, descriptions)) for descriptions in (self.expected, found))
+        before, after = ("\n  ".join(map(_shown, descriptions)) for descriptions in (self.expected, recomputed))
         return f"\nSaved during forward:\n  {before}\nSaved during recomputation:\n  {after}"
 
 

@@ -40,25 +40,25 @@ class Blame:
     def __init__(self, linearity: Linearity) -> None:
         self.linearity = linearity
 
-    def of_formula(self, expr: TypedExpr, given: Given) -> Finding:
+    def of_formula(self, expr: TypedExpr, degrees: Given) -> Finding:
         """The innermost part of a nonlinear expression that is so by itself."""
         of = self.linearity.of
         for child in children(expr):
-            if flat(of(child, given)) is Degree.NONLINEAR:
-                return self.of_formula(child, given)
+            if flat(of(child, degrees)) is Degree.NONLINEAR:
+                return self.of_formula(child, degrees)
         match expr:
             case Conditional():
                 for side in (expr.then, expr.orelse):
-                    if flat(of(side, given)) is Degree.CONSTANT:
+                    if flat(of(side, degrees)) is Degree.CONSTANT:
                         return Finding(side, Why("one side of '?:' does not depend on it and is not zero"))
             case ListDisplay():
                 for item in expr.items:
-                    if flat(of(item, given)) is Degree.CONSTANT:
+                    if flat(of(item, degrees)) is Degree.CONSTANT:
                         return Finding(item, Why("this does not depend on it and is not zero, and other items do"))
             case OperatorCall():
-                return self._of_operator(expr, given)
+                return self._of_operator(expr, degrees)
             case HelperCall() if expr.helper.function is not None:
-                values = {name: of(value, given) for name, value in expr.args}
+                values = {name: of(value, degrees) for name, value in expr.args}
                 names = _listed(name for name, value in values.items() if varies(flat(value)))
                 cause = self.linearity.python.cause(expr.helper.function, values, self.of_base)
                 return Finding(expr, Why(f"helper '{expr.helper.name}' is not linear in {names}"), cause)
@@ -72,8 +72,8 @@ class Blame:
         composite = composite_of(function, self.linearity.composites)
         if composite is None:
             return Finding(place, why)
-        given = by_parameter(function, composite, degrees)
-        return Finding(place, why, self.linearity.python.cause(composite, given, self.of_base))
+        arguments = by_parameter(function, composite, degrees)
+        return Finding(place, why, self.linearity.python.cause(composite, arguments, self.of_base))
 
     def of_base(
         self, base: str, overload: str | None, args: Sequence[Argument], keywords: Mapping[str, Argument]

@@ -56,7 +56,7 @@ class Expressions(ABC):
         self.annotations: dict[str, ast.expr | None] = {}  # of the parameters
 
     @abstractmethod
-    def follow(self, module: PythonModule, name: str, given: Mapping[str, Value]) -> Value:
+    def follow(self, module: PythonModule, name: str, values: Mapping[str, Value]) -> Value:
         """The degree of a call of another function."""
 
     def blame(self, node: ast.expr, why: str | Why) -> None:
@@ -101,9 +101,9 @@ class Expressions(ABC):
             case ast.SetComp(elt=elt, generators=generators) | ast.DictComp(value=elt, generators=generators):
                 return self.comprehension(elt, generators)
             case ast.NamedExpr(target=target, value=value):
-                found = self.value(value)
-                self.assign(target, found)
-                return found
+                degree = self.value(value)
+                self.assign(target, degree)
+                return degree
             case ast.IfExp(test=test, body=body, orelse=orelse):
                 decided = self.truth(test)
                 either_one = either_value(self.value(body), self.value(orelse))
@@ -150,10 +150,10 @@ class Expressions(ABC):
         return Degree.UNKNOWN if Degree.UNKNOWN in values else Degree.CONSTANT
 
     def together(self, node: ast.expr, values: Sequence[Degree]) -> Degree:
-        found = either(*values)
-        if found is Degree.NONLINEAR and found not in values:
+        degree = either(*values)
+        if degree is Degree.NONLINEAR and degree not in values:
             self.blame(node, "one part of this depends on it, and another one neither does nor is zero")
-        return found
+        return degree
 
     def comprehension(self, elt: ast.expr, generators: Sequence[ast.comprehension]) -> Value:
         hidden = dict(self.variables)
@@ -259,11 +259,11 @@ class Expressions(ABC):
         keywords: Mapping[str, Argument],
     ) -> Value:
         operators = self.operators
-        found = operators.of_base(base, overload, args, keywords)
-        given = [argument.degree for argument in (*args, *keywords.values())]
-        if self.trace is not None and flat(found) is Degree.NONLINEAR and Degree.NONLINEAR not in given:
+        result = operators.of_base(base, overload, args, keywords)
+        degrees = [argument.degree for argument in (*args, *keywords.values())]
+        if self.trace is not None and flat(result) is Degree.NONLINEAR and Degree.NONLINEAR not in degrees:
             self.blame(node, self.trace.explain(base, overload, args, keywords))
-        return found
+        return result
 
     def call(self, node: ast.Call) -> Value:
         function = node.func
@@ -325,9 +325,9 @@ class Expressions(ABC):
         return self.module_function(module, name, values, keywords)
 
     def module_function(self, module: str, name: str, values: Sequence[Value], keywords: Mapping[str, Value]) -> Value:
-        found = self.modules.get(module)
-        if found is not None and name in found.functions:
-            return self.function_call(found, name, values, keywords)
+        known = self.modules.get(module)
+        if known is not None and name in known.functions:
+            return self.function_call(known, name, values, keywords)
         if module in _FACT_MODULES:
             return Degree.CONSTANT
         if module == "typing" and name == "cast" and len(values) == 2:
@@ -340,20 +340,23 @@ class Expressions(ABC):
         definition = module.functions[name]
         arguments = definition.args
         names = [parameter.arg for parameter in (*arguments.posonlyargs, *arguments.args)]
-        given = dict(zip(names, values, strict=False)) | dict(keywords)
+        arguments_by_name = dict(zip(names, values, strict=False)) | dict(keywords)
         if arguments.vararg is not None:
-            given[arguments.vararg.arg] = either(*(flat(value) for value in values[len(names) :]))
-        elif len(values) > len(names) or not given.keys() <= {*names, *(p.arg for p in arguments.kwonlyargs)}:
-            return opaque(map(flat, given.values()))  # `f(*args)`
-        return self.follow(module, name, given)
+            arguments_by_name[arguments.vararg.arg] = either(*(flat(value) for value in values[len(names) :]))
+        elif len(values) > len(names) or not arguments_by_name.keys() <= {
+            *names,
+            *(p.arg for p in arguments.kwonlyargs),
+        }:
+            return opaque(map(flat, arguments_by_name.values()))  # `f(*args)`
+        return self.follow(module, name, arguments_by_name)
 
     def method(
         self, node: ast.Call, function: ast.Attribute, args: Sequence[Argument], keywords: Mapping[str, Argument]
     ) -> Value:
         receiver, name = flat(self.value(function.value)), function.attr
-        given = [receiver, *(argument.degree for argument in (*args, *keywords.values()))]
+        degrees = [receiver, *(argument.degree for argument in (*args, *keywords.values()))]
         if name in _GROWING_METHODS and isinstance(function.value, ast.Name):
-            self.grow(function.value.id, either(*given[1:]))
+            self.grow(function.value.id, either(*degrees[1:]))
             return Degree.ZERO
         if name in _FACT_METHODS or tensor_intrinsic(name) is not None:
             return Degree.CONSTANT
@@ -362,11 +365,11 @@ class Expressions(ABC):
         if not operators.has_base(base) and base.endswith("_") and operators.has_base(base[:-1]):
             base = base[:-1]  # in place
         if not operators.has_base(base):
-            return receiver if name in _CONTAINER_METHODS else opaque(given)
-        found = self.operator(node, base, None, [Argument(receiver, True), *args], keywords)
+            return receiver if name in _CONTAINER_METHODS else opaque(degrees)
+        result = self.operator(node, base, None, [Argument(receiver, True), *args], keywords)
         if base != name and isinstance(function.value, ast.Name):
-            self.variables[function.value.id] = found
-        return found
+            self.variables[function.value.id] = result
+        return result
 
 
 def _integer(node: ast.expr) -> int | None:

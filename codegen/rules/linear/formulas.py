@@ -105,48 +105,48 @@ class Linearity:
 
     # -- formulas
 
-    def of(self, expr: TypedExpr, given: Given) -> Value:
+    def of(self, expr: TypedExpr, degrees: Given) -> Value:
         """The degree of an expression, where names have the degrees of `given`."""
         match expr:
             case Literal():
                 return Degree.ZERO if expr.value is None or expr.value == 0 else Degree.CONSTANT
             case Variable():
-                return given.of(expr)
+                return degrees.of(expr)
             case Element(receiver=receiver, index=index):
-                value = self.of(receiver, given)
+                value = self.of(receiver, degrees)
                 if isinstance(value, tuple) and isinstance(index, Literal) and isinstance(index.value, int):
                     return value[index.value]
                 return flat(value)
             case ListDisplay():
-                return either(*(flat(self.of(item, given)) for item in expr.items))
+                return either(*(flat(self.of(item, degrees)) for item in expr.items))
             case TupleDisplay():
-                return tuple(self.of(item, given) for item in expr.items)
+                return tuple(self.of(item, degrees) for item in expr.items)
             case Mapped():
-                return flat(self.of(expr.body, given))
+                return flat(self.of(expr.body, degrees))
             case Intrinsic(name="zeros"):
                 return Degree.ZERO
             case Intrinsic(name="repeat"):
-                return flat(self.of(expr.args[0], given))
+                return flat(self.of(expr.args[0], degrees))
             case Intrinsic() | Arithmetic():
                 return Degree.CONSTANT  # a fact of a Tensor's shape or dtype, or a number
             case Conditional():
-                if varies(flat(self.of(expr.test, given))):
+                if varies(flat(self.of(expr.test, degrees))):
                     return Degree.NONLINEAR
-                return either_value(self.of(expr.then, given), self.of(expr.orelse, given))
+                return either_value(self.of(expr.then, degrees), self.of(expr.orelse, degrees))
             case HelperCall():
-                return self._of_helper(expr, given)
+                return self._of_helper(expr, degrees)
             case OperatorCall():
-                return self.of_call(self.function_of(expr), self._degrees(expr, given))
+                return self.of_call(self.function_of(expr), self._degrees(expr, degrees))
 
-    def _degrees(self, expr: OperatorCall, given: Given) -> dict[str, Degree]:
-        return {name: flat(self.of(value, given)) for name, value in expr.args}
+    def _degrees(self, expr: OperatorCall, degrees: Given) -> dict[str, Degree]:
+        return {name: flat(self.of(value, degrees)) for name, value in expr.args}
 
     def function_of(self, expr: OperatorCall) -> NativeFunction:
         """The operator that a call is bound to."""
         return self.table.functions[str(expr.schema.name)]
 
-    def _of_helper(self, expr: HelperCall, given: Given) -> Value:
-        values = {name: self.of(value, given) for name, value in expr.args}
+    def _of_helper(self, expr: HelperCall, degrees: Given) -> Value:
+        values = {name: self.of(value, degrees) for name, value in expr.args}
         if expr.helper.function is None:  # declared only
             return opaque(map(flat, values.values()))
         return self.python.of_function(expr.helper.function, values)
@@ -175,8 +175,8 @@ class Linearity:
         entry = self.entries.get(name)
         if entry is not None and (name in self._differentiable or not entry.differentiable_outputs):
             return self._by_derivatives(entry, degrees)
-        given = frozenset(argument for argument, degree in degrees.items() if degree is not Degree.CONSTANT)
-        return either(*degrees.values()) if given in function.linear else opaque(degrees.values())
+        dependent = frozenset(argument for argument, degree in degrees.items() if degree is not Degree.CONSTANT)
+        return either(*degrees.values()) if dependent in function.linear else opaque(degrees.values())
 
     # -- operators as Python functions name them
 
@@ -196,11 +196,11 @@ class Linearity:
         key = base, overload, tuple(args), tuple(keywords.items())
         known = self._calls_known.get(key)
         if known is None:
-            found = {self.of_call(*call) for call in self.calls(base, overload, args, keywords)}
-            if not found:
+            results = {self.of_call(*call) for call in self.calls(base, overload, args, keywords)}
+            if not results:
                 known = opaque(argument.degree for argument in (*args, *keywords.values()))
             else:
-                known = found.pop() if len(found) == 1 else _one_of(map(flat, found))
+                known = results.pop() if len(results) == 1 else _one_of(map(flat, results))
             self._calls_known[key] = known
             self._conclusions.add(self._calls_known, key)
         return known
@@ -215,12 +215,12 @@ class Linearity:
             schema = function.schema
             if len(args) > len(schema.positional):
                 continue
-            given = {a.name: value for a, value in zip(schema.positional, args, strict=False)} | dict(keywords)
+            arguments = {a.name: value for a, value in zip(schema.positional, args, strict=False)} | dict(keywords)
             types, required = _types(schema)
-            if not required <= given.keys() <= types.keys():
+            if not required <= arguments.keys() <= types.keys():
                 continue
-            if all(value.fits(types[name]) for name, value in given.items()):
-                yield function, {name: value.degree for name, value in given.items()}
+            if all(value.fits(types[name]) for name, value in arguments.items()):
+                yield function, {name: value.degree for name, value in arguments.items()}
 
     @functools.cached_property
     def _differentiable(self) -> frozenset[str]:
@@ -259,18 +259,18 @@ class Linearity:
         """The formulas of an operator by argument, with the place of the argument among the names of the formula."""
         entry = self.entries[name]
         tensors = {a.name for a in entry.function.schema.arguments if is_tensor_like(plain_type(a.type))}
-        found: dict[str, tuple[ResolvedFormula, int]] = {}
+        formulas: dict[str, tuple[ResolvedFormula, int]] = {}
         for formula in entry.backward:
             if formula.kind is not FormulaKind.NON_DIFFERENTIABLE:
-                found |= {n: (formula, place) for place, n in enumerate(formula.names) if n in tensors}
-        return found
+                formulas |= {n: (formula, place) for place, n in enumerate(formula.names) if n in tensors}
+        return formulas
 
-    def _of_formula(self, found: tuple[ResolvedFormula, int], given: Given) -> Degree:
+    def _of_formula(self, placed: tuple[ResolvedFormula, int], degrees: Given) -> Degree:
         """The degree of the derivative in one argument."""
-        formula, place = found
+        formula, place = placed
         if formula.tree is None:  # it has errors of its own, or is not implemented
             return Degree.UNKNOWN
-        value = self.of(formula.tree, given)
+        value = self.of(formula.tree, degrees)
         if len(formula.names) > 1 and isinstance(value, tuple):
             return flat(value[place])
         return flat(value)
@@ -311,17 +311,17 @@ class Linearity:
         """The smallest groups of arguments that make the only result of an operator zero by being zero."""
         entry = self.entries[name]
         schema = entry.function.schema
-        given = dict.fromkeys(_types(schema)[0], Degree.CONSTANT)
-        if len(schema.returns) != 1 or self.added_number(entry, given) is not None:
+        degrees = dict.fromkeys(_types(schema)[0], Degree.CONSTANT)
+        if len(schema.returns) != 1 or self.added_number(entry, degrees) is not None:
             return ()
         names = [argument.name for argument in schema.arguments if argument.name in self._formulas(name)]
-        found: list[tuple[str, ...]] = []
+        groups: list[tuple[str, ...]] = []
         for count in range(1, len(names) + 1):
             for group in itertools.combinations(names, count):
-                known = any(set(smaller) <= set(group) for smaller in found)
+                known = any(set(smaller) <= set(group) for smaller in groups)
                 if not known and self.is_factor(name, frozenset(group)):
-                    found.append(group)
-        return tuple(found)
+                    groups.append(group)
+        return tuple(groups)
 
     def _prove(self, name: str, arguments: frozenset[str]) -> bool | None:
         if not arguments <= self.differentiable_arguments(name):
@@ -346,8 +346,8 @@ class Linearity:
         entry = self.entries[name]
         differentiable = [i in entry.differentiable_outputs for i in range(len(entry.function.schema.returns))]
         outputs = tuple(Degree.LINEAR if does else Degree.NONLINEAR for does in differentiable)
-        given = Given(inputs=dict.fromkeys(linear, Degree.LINEAR), outputs=outputs)
-        return {argument: self._of_formula(found, given) for argument, found in self._formulas(name).items()}
+        degrees = Given(inputs=dict.fromkeys(linear, Degree.LINEAR), outputs=outputs)
+        return {argument: self._of_formula(placed, degrees) for argument, placed in self._formulas(name).items()}
 
     def vanishes(self, name: str, argument: str) -> bool:
         """Whether the derivative in an argument is zero everywhere."""
@@ -386,8 +386,8 @@ def composite_of(function: NativeFunction, composites: FunctionIndex) -> PythonF
         return None
     if not function.dispatch:
         return composites.get(function.name.python_name)
-    found = [composites.get(str(line.kernel)) for line in function.dispatch if line.key in COMPOSITE_KEYS]
-    return found[0] if len(found) == len(function.dispatch) else None
+    functions = [composites.get(str(line.kernel)) for line in function.dispatch if line.key in COMPOSITE_KEYS]
+    return functions[0] if len(functions) == len(function.dispatch) else None
 
 
 def by_parameter(

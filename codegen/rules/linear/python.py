@@ -86,33 +86,33 @@ class _Run(Expressions):
         self.result: Value | None = None
         self.exits: list[dict[str, Value]] = []  # the variables where the innermost loop is left, or its body
 
-    def function(self, definition: ast.FunctionDef, given: Mapping[str, Value]) -> Value:
+    def function(self, definition: ast.FunctionDef, values: Mapping[str, Value]) -> Value:
         arguments = definition.args
         parameters = [*arguments.posonlyargs, *arguments.args]
         defaults = dict(zip([p.arg for p in parameters[::-1]], arguments.defaults[::-1], strict=False))
         named = zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
         defaults |= {p.arg: default for p, default in named if default is not None}
         for name in [p.arg for p in (*parameters, *arguments.kwonlyargs)]:
-            if name in given:
-                self.variables[name] = given[name]
+            if name in values:
+                self.variables[name] = values[name]
             elif name in defaults:
                 self.variables[name] = self.value(defaults[name])
             else:
                 self.variables[name] = Degree.CONSTANT
         if arguments.vararg is not None:
-            self.variables[arguments.vararg.arg] = given.get(arguments.vararg.arg, Degree.ZERO)
+            self.variables[arguments.vararg.arg] = values.get(arguments.vararg.arg, Degree.ZERO)
         self.annotations = {p.arg: p.annotation for p in (*parameters, *arguments.kwonlyargs)}
         if self.block(definition.body):
             self.give(Degree.ZERO)  # None
         return Degree.ZERO if self.result is None else self.result
 
-    def follow(self, module: PythonModule, name: str, given: Mapping[str, Value]) -> Value:
+    def follow(self, module: PythonModule, name: str, values: Mapping[str, Value]) -> Value:
         """The degree of a call of another function."""
         definition = module.functions[name]
-        value = self.degrees.of_definition(module, definition, given)
+        value = self.degrees.of_definition(module, definition, values)
         if self.trace is not None and flat(value) is Degree.NONLINEAR and (module.name, name) not in self.trace.entered:
             self.trace.entered.add((module.name, name))
-            _Run(self.degrees, module, self.trace).function(definition, given)
+            _Run(self.degrees, module, self.trace).function(definition, values)
         return value
 
     def give(self, value: Value) -> None:
@@ -135,9 +135,9 @@ class _Run(Expressions):
                 self.exits.append(self.variables)
                 return False
             case ast.Assign(targets=targets, value=value):
-                found = self.value(value)
+                degree = self.value(value)
                 for target in targets:
-                    self.assign(target, found)
+                    self.assign(target, degree)
             case ast.AnnAssign(target=target, value=value) if value is not None:
                 self.assign(target, self.value(value))
             case ast.AugAssign(target=target, op=op, value=value):
@@ -170,14 +170,14 @@ class _Run(Expressions):
         if not varies(decided):
             return self.alternatives(blocks)
         # Which branch is taken depends on what comes in, and so does all that is made there.
-        before, given = dict(self.variables), self.result
+        before, result = dict(self.variables), self.result
         reached = self.alternatives(blocks)
         worst = Degree.UNKNOWN if decided is Degree.UNKNOWN else Degree.NONLINEAR
         self.blame(test, "this condition depends on it")
         for name, value in self.variables.items():
             if before.get(name) != value:
                 self.variables[name] = worst
-        if self.result != given:
+        if self.result != result:
             self.result = worst
         return reached
 

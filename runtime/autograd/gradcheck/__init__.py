@@ -164,11 +164,11 @@ def gradgradcheck(
     count = len(starts)
 
     def gradient(*values: Any) -> tuple[Tensor, ...]:
-        own, given = values[: len(values) - count], values[len(values) - count :]
+        own, starts = values[: len(values) - count], values[len(values) - count :]
         wanted = [value for value in own if isinstance(value, Tensor) and value.requires_grad]
         results = differentiable(func(*own))
-        found = autograd_grad(results, wanted, given, create_graph=True, allow_unused=True)
-        return tuple([g for g in found if g is not None])
+        gradients = autograd_grad(results, wanted, starts, create_graph=True, allow_unused=True)
+        return tuple([g for g in gradients if g is not None])
 
     return gradcheck(
         gradient,

@@ -23,25 +23,25 @@ def gradients(problem: Problem, starts: Mapping[int, np.ndarray]) -> list[np.nda
         problem: what is checked.
         starts: the gradients of outputs, by index; outputs that are left out have none.
     """
-    found = raw_gradients(problem, starts)
-    pairs = zip(found, problem.wanted, strict=True)
+    raw = raw_gradients(problem, starts)
+    pairs = zip(raw, problem.wanted, strict=True)
     return [np.zeros_like(x._array) if gradient is None else gradient._array for gradient, x in pairs]
 
 
 def raw_gradients(problem: Problem, starts: Mapping[int, np.ndarray]) -> tuple[Tensor | None, ...]:
     """The same as backward gives them."""
     outputs = [problem.outputs[index] for index in starts]
-    given = [wrap(np.asarray(start)) for start in starts.values()]
-    return autograd_grad(outputs, problem.wanted, given, retain_graph=True, allow_unused=True)
+    ends = [wrap(np.asarray(start)) for start in starts.values()]
+    return autograd_grad(outputs, problem.wanted, ends, retain_graph=True, allow_unused=True)
 
 
 def batched_gradients(problem: Problem, index: int, starts: np.ndarray) -> list[np.ndarray]:
     """The gradients of all inputs for a batch of gradients of one output, by one backward."""
     out = problem.outputs[index]
     options = {"retain_graph": True, "allow_unused": True, "is_grads_batched": True}
-    found = autograd_grad(out, problem.wanted, wrap(np.asarray(starts)), **options)
+    gradients = autograd_grad(out, problem.wanted, wrap(np.asarray(starts)), **options)
     zeros = [np.zeros((len(starts), *x._array.shape), x._array.dtype) for x in problem.wanted]
-    return [zero if gradient is None else gradient._array for gradient, zero in zip(found, zeros, strict=True)]
+    return [zero if gradient is None else gradient._array for gradient, zero in zip(gradients, zeros, strict=True)]
 
 
 def backward(problem: Problem, index: int, unit: Unit) -> list[np.ndarray]:
@@ -56,20 +56,20 @@ def backward(problem: Problem, index: int, unit: Unit) -> list[np.ndarray]:
     return tables
 
 
-def tangents(problem: Problem, given: Mapping[int, np.ndarray]) -> list[Tensor]:
+def tangents(problem: Problem, directions: Mapping[int, np.ndarray]) -> list[Tensor]:
     """The derivatives of all outputs when some inputs move, each along its direction; zeros for those that stay.
 
     Args:
         problem: what is checked.
-        given: directions by number of the input; inputs that are left out carry no tangent.
+        directions: by number of the input; inputs that are left out carry no tangent.
     """
     with forward_ad.dual_level():
         duals: dict[int, Tensor] = {}
-        for number, direction in given.items():
+        for number, direction in directions.items():
             tensor = problem.wanted[number]
             duals[number] = forward_ad.make_dual(tensor, wrap(np.asarray(direction, tensor._array.dtype)))
-        found = [(out, forward.tangent_of(out)) for out in problem.call(duals)]
-    return [wrap(np.zeros_like(out._array)) if tangent is None else tangent for out, tangent in found]
+        pairs = [(out, forward.tangent_of(out)) for out in problem.call(duals)]
+    return [wrap(np.zeros_like(out._array)) if tangent is None else tangent for out, tangent in pairs]
 
 
 def batched_tangents(problem: Problem, number: int, directions: np.ndarray) -> list[np.ndarray]:
@@ -77,12 +77,12 @@ def batched_tangents(problem: Problem, number: int, directions: np.ndarray) -> l
     tensor = problem.wanted[number]
     with vmap_level(len(directions), "same", of_tangents=True) as level, forward_ad.dual_level():
         dual = forward_ad.make_dual(tensor, batch(wrap(directions.astype(tensor._array.dtype)), level))
-        found = [(out, forward.tangent_of(out, 0)) for out in problem.call({number: dual})]
+        pairs = [(out, forward.tangent_of(out, 0)) for out in problem.call({number: dual})]
         return [
             np.zeros((len(directions), *out._array.shape), out._array.dtype)
             if tangent is None
             else whole_batch(tangent, level)._array
-            for out, tangent in found
+            for out, tangent in pairs
         ]
 
 

@@ -41,8 +41,8 @@ def determinism(problem: Problem) -> None:
 def gradient_dtypes(problem: Problem) -> None:
     """Gradients have the dtype and shape of their inputs."""
     for index, out in enumerate(problem.outputs):
-        found = analytical.raw_gradients(problem, {index: np.ones_like(out._array)})
-        for position, gradient, tensor in zip(problem.positions, found, problem.wanted, strict=True):
+        gradients = analytical.raw_gradients(problem, {index: np.ones_like(out._array)})
+        for position, gradient, tensor in zip(problem.positions, gradients, problem.wanted, strict=True):
             if gradient is not None and (gradient.dtype, gradient.shape) != (tensor.dtype, tensor.shape):
                 raise GradcheckError(
                     f"Gradient has dtype mismatch: {gradient.dtype} of shape {list(gradient.shape)} for input "
@@ -53,8 +53,8 @@ def gradient_dtypes(problem: Problem) -> None:
 def tangent_dtypes(problem: Problem) -> None:
     """Tangents have the dtype and shape of their outputs."""
     for number, tensor in enumerate(problem.wanted):
-        found = analytical.tangents(problem, {number: np.ones_like(tensor._array)})
-        for index, (tangent, out) in enumerate(zip(found, problem.outputs, strict=True)):
+        tangents = analytical.tangents(problem, {number: np.ones_like(tensor._array)})
+        for index, (tangent, out) in enumerate(zip(tangents, problem.outputs, strict=True)):
             if (tangent.dtype, tangent.shape) != (out.dtype, out.shape):
                 raise GradcheckError(
                     f"Forward AD gradient has dtype mismatch: {tangent.dtype} of shape {list(tangent.shape)} for "
@@ -99,14 +99,14 @@ def undefined_gradients(problem: Problem) -> None:
     starts = {index: random_values(out._array, random) for index, out in enumerate(problem.outputs)}
     cases = [{index} for index in range(count)] + [set(range(count)) - {index} for index in range(count)]
     for missing in cases:
-        given = {index: start for index, start in starts.items() if index not in missing}
+        defined = {index: start for index, start in starts.items() if index not in missing}
         filled = {index: np.zeros_like(s) if index in missing else s for index, s in starts.items()}
         where = f"outputs {sorted(missing)} had none"
         try:
-            found = analytical.gradients(problem, given)
+            gradients = analytical.gradients(problem, defined)
         except RuntimeError as error:
             raise GradcheckError(f"Expected backward function to handle undefined output grads: {where}") from error
-        pairs = zip(problem.positions, found, analytical.gradients(problem, filled), strict=True)
+        pairs = zip(problem.positions, gradients, analytical.gradients(problem, filled), strict=True)
         for position, first, second in pairs:
             if not _close(problem, first, second):
                 raise GradcheckError(
@@ -122,11 +122,11 @@ def _node_of(tensor: Tensor) -> Node | None:
 def undefined_tangents(problem: Problem) -> None:
     """A tangent that is missing is as good as zeros, for each input in turn."""
     random = np.random.default_rng(0)
-    given = {number: random_values(x._array, random) for number, x in enumerate(problem.wanted)}
+    directions = {number: random_values(x._array, random) for number, x in enumerate(problem.wanted)}
     for number, position in enumerate(problem.positions):
-        others = {other: direction for other, direction in given.items() if other != number}
+        others = {other: direction for other, direction in directions.items() if other != number}
         missing = analytical.tangents(problem, others)
-        zeros = analytical.tangents(problem, {**given, number: np.zeros_like(given[number])})
+        zeros = analytical.tangents(problem, {**directions, number: np.zeros_like(directions[number])})
         for index, (first, second) in enumerate(zip(missing, zeros, strict=True)):
             if not _close(problem, first._array, second._array):
                 raise GradcheckError(
@@ -158,17 +158,17 @@ def batched_tangents(problem: Problem) -> None:
         def tangents(direction: np.ndarray, number: int = number) -> Sequence[np.ndarray]:
             return [tangent._array for tangent in analytical.tangents(problem, {number: direction})]
 
-        given = [random_values(tensor._array, random) for _ in range(2)]
-        expected = [np.stack(each) for each in zip(*map(tangents, given), strict=True)]
-        batched = analytical.batched_tangents(problem, number, np.stack(given))
+        directions = [random_values(tensor._array, random) for _ in range(2)]
+        expected = [np.stack(each) for each in zip(*map(tangents, directions), strict=True)]
+        batched = analytical.batched_tangents(problem, number, np.stack(directions))
         for index, (first, second) in enumerate(zip(batched, expected, strict=True)):
             what = f"forward gradients, for output {index} and input {problem.positions[number]}"
             _check_batch(problem, first, second, what)
 
 
-def _check_batch(problem: Problem, found: np.ndarray, expected: np.ndarray, what: str) -> None:
-    if not _close(problem, found, expected):
-        raise GradcheckError(f"Mismatch in batched {what}: got {found} but expected {expected}")
+def _check_batch(problem: Problem, actual: np.ndarray, expected: np.ndarray, what: str) -> None:
+    if not _close(problem, actual, expected):
+        raise GradcheckError(f"Mismatch in batched {what}: got {actual} but expected {expected}")
 
 
 def _close(problem: Problem, first: np.ndarray, second: np.ndarray) -> bool:

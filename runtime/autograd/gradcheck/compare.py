@@ -73,10 +73,10 @@ def _aspect(array: np.ndarray, unit: Unit, side: str) -> str:
 # -- element by element
 
 
-def _compare(problem: Problem, pair: Pair, expected: np.ndarray, found: np.ndarray) -> None:
+def _compare(problem: Problem, pair: Pair, expected: np.ndarray, actual: np.ndarray) -> None:
     tolerance = problem.tolerance
-    if not np.allclose(found, expected, tolerance.rtol, tolerance.atol):
-        raise GradcheckError(f"{pair}numerical:{_shown(expected)}\nanalytical:{_shown(found)}\n")
+    if not np.allclose(actual, expected, tolerance.rtol, tolerance.atol):
+        raise GradcheckError(f"{pair}numerical:{_shown(expected)}\nanalytical:{_shown(actual)}\n")
 
 
 def _shown(values: np.ndarray) -> str:
@@ -96,13 +96,13 @@ def _backward_fast(problem: Problem, known: numerical.Jacobians, index: int, uni
         direction = _unit_vector(random_values(gradient, random))
         change = numerical.difference(problem, number, direction)[index]
         expected = np.sum(weights * (change * np.conj(unit)).real)
-        found = np.sum((gradient * np.conj(direction)).real)
+        actual = np.sum((gradient * np.conj(direction)).real)
         scale = max(float(np.sum(weights) * np.sum(np.abs(direction))), 1.0)
 
         def tables(number: int = number) -> tuple[np.ndarray, np.ndarray]:
             return known.gradient(number, index, unit), analytical.backward(problem, index, unit)[number]
 
-        _compare_fast(problem, pairs[number], expected, found, scale, tables)
+        _compare_fast(problem, pairs[number], expected, actual, scale, tables)
 
 
 def _forward_fast(problem: Problem, known: numerical.Jacobians, number: int, unit: Unit, pairs: list[Pair]) -> None:
@@ -128,27 +128,27 @@ def _compare_fast(
     problem: Problem,
     pair: Pair,
     expected: np.ndarray,
-    found: np.ndarray,
+    actual: np.ndarray,
     scale: float,
     tables: Callable[[], tuple[np.ndarray, np.ndarray]],
 ) -> None:
     """Compare with the tolerance scaled as the sum of an error of `atol` in each element; a failure shows them all."""
     tolerance = problem.tolerance
-    if np.allclose(found, expected, tolerance.rtol, tolerance.atol * scale):
+    if np.allclose(actual, expected, tolerance.rtol, tolerance.atol * scale):
         return
-    wanted, given = tables()
-    difference = np.max(np.abs(wanted - given)) if wanted.size else 0.0
+    wanted, table = tables()
+    difference = np.max(np.abs(wanted - table)) if wanted.size else 0.0
     verdict = (
         "Element by element they agree within the tolerances: the error of fast mode is larger here, and a larger atol "
         "or fast_mode=False may be what you need.\n"
-        if np.allclose(given, wanted, tolerance.rtol, tolerance.atol)
+        if np.allclose(table, wanted, tolerance.rtol, tolerance.atol)
         else ""
     )
     raise GradcheckError(
-        f"{pair}numerical:{_brief(expected)}\nanalytical:{_brief(found)}\n\n"
+        f"{pair}numerical:{_brief(expected)}\nanalytical:{_brief(actual)}\n\n"
         "These are Jacobians applied to random vectors, as fast_mode=True compares them. Element by element, as "
         f"fast_mode=False compares them, the Jacobians are:\n\nNumerical:\n{_shown(wanted)}\nAnalytical:\n"
-        f"{_shown(given)}\n\nThe max per-element difference is: {difference}.\n{verdict}"
+        f"{_shown(table)}\n\nThe max per-element difference is: {difference}.\n{verdict}"
     )
 
 

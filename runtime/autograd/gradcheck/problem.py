@@ -62,11 +62,11 @@ def check_inputs(inputs: Sequence[Any]) -> None:
         ValueError: none requires grad.
         RuntimeError: one overlaps itself, so that a step in one element is one in others.
     """
-    found = False
+    any_double = False
     for index, tensor in enumerate(inputs):
         if not isinstance(tensor, Tensor) or not tensor.requires_grad:
             continue
-        found = True
+        any_double = True
         array = tensor._array
         if array.dtype not in (np.float64, np.complex128):
             warnings.warn(
@@ -81,7 +81,7 @@ def check_inputs(inputs: Sequence[Any]) -> None:
                 "non-overlapping to be able to compute the numerical gradients correctly. You should call .contiguous "
                 "on the input before passing it to gradcheck."
             )
-    if not found:
+    if not any_double:
         raise ValueError(
             "gradcheck expects at least one input tensor to require gradient, but none of them have requires_grad=True."
         )
@@ -103,15 +103,15 @@ def _sequence(result: Any) -> Sequence[Any]:
 def made_up(outputs: Sequence[Tensor], non_contiguous: bool) -> tuple[Tensor, ...]:
     """Gradients to start with, which require grad themselves."""
     random = np.random.default_rng(0)
-    found = []
+    made = []
     for out in outputs:
         array = random_values(out._array, random)
         if non_contiguous and array.ndim:
             wide = np.zeros((*array.shape, 2), array.dtype)
             wide[..., 0] = array
             array = wide[..., 0]
-        found.append(wrap(array).requires_grad_())
-    return tuple(found)
+        made.append(wrap(array).requires_grad_())
+    return tuple(made)
 
 
 def random_values(like: np.ndarray, random: np.random.Generator) -> np.ndarray:

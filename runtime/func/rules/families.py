@@ -50,7 +50,7 @@ def pointwise(level: VmapLevel, operator: Operator, values: list[Any]) -> Any:
 def aligned(level: VmapLevel, operator: Operator, values: list[Any], written: int | None = None) -> list[Any]:
     """The arguments of an element-wise call for the whole batch; that at `written` keeps its dtype."""
     assert operator.batching is not None
-    given = list(values)
+    changed = list(values)
     rank = 0
     dtype = None
     mixed = False
@@ -73,13 +73,13 @@ def aligned(level: VmapLevel, operator: Operator, values: list[Any], written: in
         tensor = values[position]
         if type(tensor) is BatchedTensor and tensor.level is level:
             value = tensor.value
-            given[position] = value if value._array.ndim > rank else with_rank(value, rank)
+            changed[position] = value if value._array.ndim > rank else with_rank(value, rank)
     if mixed and operator.promotion is not None:
-        _promote(operator, values, given, written)
-    return given
+        _promote(operator, values, changed, written)
+    return changed
 
 
-def _promote(operator: Operator, values: list[Any], given: list[Any], written: int | None) -> None:
+def _promote(operator: Operator, values: list[Any], changed: list[Any], written: int | None) -> None:
     """Bring Tensors to the dtype that the elements have together.
 
     An element without dimensions counts less than one with some, and in the batch both have some.
@@ -88,9 +88,9 @@ def _promote(operator: Operator, values: list[Any], given: list[Any], written: i
         [values[position] for position in operator.promoted_positions if values[position] is not None]
     )
     for position in operator.promoted_positions:
-        tensor = given[position]
+        tensor = changed[position]
         if isinstance(tensor, Tensor) and tensor._array.dtype is not wanted and position != written:
-            given[position] = ops._to_copy(tensor, dtype=from_numpy(wanted))
+            changed[position] = ops._to_copy(tensor, dtype=from_numpy(wanted))
 
 
 # -- operators with an argument that counts dimensions
@@ -100,28 +100,28 @@ def along(level: VmapLevel, operator: Operator, values: list[Any]) -> Any:
     """Along dimensions, all counted in the first Tensor: one further in the batch."""
     assert operator.batching is not None
     _, positions, dims = operator.batching
-    given = list(values)
+    changed = list(values)
     rank = values[positions[0]].dim()
     if rank == 0 or (len(positions) > 1 and any(values[position].dim() == 0 for position in positions)):
         return loop(level, operator, values) if len(positions) > 1 else _along_nothing(level, operator, values)
     for position in positions:
-        given[position] = whole_batch(values[position], level)
+        changed[position] = whole_batch(values[position], level)
     for position in dims:
-        given[position] = shifted_all(values[position], rank)
-    return wrapped(call(operator, given), level, operator)
+        changed[position] = shifted_all(values[position], rank)
+    return wrapped(call(operator, changed), level, operator)
 
 
 def _along_nothing(level: VmapLevel, operator: Operator, values: list[Any]) -> Any:
     """Of an element without dimensions, which operators take as if it had one."""
     assert operator.batching is not None
     _, (position, *_), dims = operator.batching
-    given = list(values)
+    changed = list(values)
     value = values[position].value
-    given[position] = ops.unsqueeze(value, 1)
+    changed[position] = ops.unsqueeze(value, 1)
     for place in dims:
-        given[place] = shifted_all(values[place], 0)
+        changed[place] = shifted_all(values[place], 0)
     refuse(operator, values, level)  # some take no element without dimensions
-    out = call(operator, given)
+    out = call(operator, changed)
     if isinstance(out, Tensor):
         return batch(_without_dim(out), level)
     return wrapped(tuple([_without_dim(tensor) for tensor in out]), level, operator)
@@ -135,13 +135,13 @@ def along_new(level: VmapLevel, operator: Operator, values: list[Any]) -> Any:
     """Along dimensions that are counted in the result, which has one more."""
     assert operator.batching is not None
     _, (position, *_), dims = operator.batching
-    given = list(values)
-    value = given[position] = values[position].value
+    changed = list(values)
+    value = changed[position] = values[position].value
     for place in dims:
-        given[place] = shifted(values[place], value.dim())
+        changed[place] = shifted(values[place], value.dim())
     if operator.view is None and value.dim() == 1:
         refuse(operator, values, level)
-    return batch(call(operator, given), level)
+    return batch(call(operator, changed), level)
 
 
 def reduction(level: VmapLevel, operator: Operator, values: list[Any]) -> Any:
@@ -153,24 +153,24 @@ def reduction(level: VmapLevel, operator: Operator, values: list[Any]) -> Any:
     if dim is not None and dim != ():
         if rank == 0:
             return _along_nothing(level, operator, values)
-        given = list(values)
-        given[position] = values[position].value
-        given[place] = shifted_all(dim, rank)
-        return wrapped(call(operator, given), level, operator)
+        changed = list(values)
+        changed[position] = values[position].value
+        changed[place] = shifted_all(dim, rank)
+        return wrapped(call(operator, changed), level, operator)
     return _reduce_all(level, operator, values, position, place, rank)
 
 
 def _reduce_all(level: VmapLevel, operator: Operator, values: list[Any], position: int, place: int, rank: int) -> Any:
-    given = list(values)
+    changed = list(values)
     value = values[position].value
     listed = "[" in operator.signature.parameters[place].type
     if listed and rank:
-        given[position] = value
-        given[place] = tuple(range(1, rank + 1))
-        return wrapped(call(operator, given), level, operator)
-    given[position] = flattened(value)
-    given[place] = (1,) if listed else 1
-    out = call(operator, given)
+        changed[position] = value
+        changed[place] = tuple(range(1, rank + 1))
+        return wrapped(call(operator, changed), level, operator)
+    changed[position] = flattened(value)
+    changed[place] = (1,) if listed else 1
+    out = call(operator, changed)
     tensors = [out] if isinstance(out, Tensor) else list(out)
     if _keeps_dims(operator, values):
         tensors = [ops.reshape(tensor, (level.size, *(1,) * rank)) for tensor in tensors]

@@ -71,19 +71,19 @@ class _Indices:
 
 def index(level: VmapLevel, operator: Operator, values: list[Any]) -> Any:
     """`self[indices]`."""
-    x, found = values[0], _Indices(level, values[1])
-    if len(found.given) > x.dim():
+    x, selection = values[0], _Indices(level, values[1])
+    if len(selection.given) > x.dim():
         refuse(operator, values, level)
-    if not found.batched:
-        out = call(operator, [x.value, [None, *found.given]])
-        return batch(out if found.adjacent else ops.movedim(out, found.rank, 0), level)
+    if not selection.batched:
+        out = call(operator, [x.value, [None, *selection.given]])
+        return batch(out if selection.adjacent else ops.movedim(out, selection.rank, 0), level)
     if not is_batched(x, level):
-        out = call(operator, [x, found.for_batch(level)])
-        return batch(ops.movedim(out, found.first, 0) if found.adjacent and found.first else out, level)
-    out = call(operator, [x.value, [found.places(level), *found.for_batch(level)]])
-    if found.adjacent and found.first:
+        out = call(operator, [x, selection.for_batch(level)])
+        return batch(ops.movedim(out, selection.first, 0) if selection.adjacent and selection.first else out, level)
+    out = call(operator, [x.value, [selection.places(level), *selection.for_batch(level)]])
+    if selection.adjacent and selection.first:
         # What the indices make stands in front, and belongs behind the dimensions that they left alone.
-        rank, first = found.rank, found.first
+        rank, first = selection.rank, selection.first
         order = (0, *range(1 + rank, 1 + rank + first), *range(1, 1 + rank), *range(1 + rank + first, out.dim()))
         out = ops.permute(out, order)
     return batch(out, level)
@@ -92,21 +92,23 @@ def index(level: VmapLevel, operator: Operator, values: list[Any]) -> Any:
 def index_put(level: VmapLevel, operator: Operator, values: list[Any]) -> Any:
     """`self` with values written, or added, where the indices point."""
     x, indices, source, accumulate = values
-    given = [index for index in indices if index is not None]
-    if len(given) == 1 and given[0]._array.dtype.kind == "b" and source.numel() == 1 and not accumulate:
+    present = [index for index in indices if index is not None]
+    if len(present) == 1 and present[0]._array.dtype.kind == "b" and source.numel() == 1 and not accumulate:
         return _masked(x, indices, source)
-    found = _Indices(level, indices)
-    rank = found.rank + x.dim() - found.count
-    if len(found.given) > x.dim() or source.dim() > rank or source._array.dtype is not x._array.dtype:
+    selection = _Indices(level, indices)
+    rank = selection.rank + x.dim() - selection.count
+    if len(selection.given) > x.dim() or source.dim() > rank or source._array.dtype is not x._array.dtype:
         refuse(operator, values, level)
     written = with_rank(source.value, rank) if is_batched(source, level) else _with_rank(source, rank)
-    if found.adjacent and found.first:
+    if selection.adjacent and selection.first:
         # In the batch the place in it stands apart from the other indices: what they make comes first.
-        lead, own, first = int(is_batched(source, level)), found.rank, found.first
+        lead, own, first = int(is_batched(source, level)), selection.rank, selection.first
         order = [*range(first, first + own), *range(first), *range(first + own, rank)]
         written = ops.permute(written, (*range(lead), *[lead + dim for dim in order]))
     target = whole_batch(x, level)
-    return batch(call(operator, [target, [found.places(level), *found.for_batch(level)], written, accumulate]), level)
+    return batch(
+        call(operator, [target, [selection.places(level), *selection.for_batch(level)], written, accumulate]), level
+    )
 
 
 def _with_rank(tensor: Tensor, rank: int) -> Tensor:
@@ -260,8 +262,8 @@ def copy(level: VmapLevel, operator: Operator, values: list[Any]) -> Any:
     x, source, *rest = values
     if source.dim() > x.dim():
         refuse(operator, values, level)
-    given = aligned(level, operator, [batch(whole_batch(x, level), level), source, *rest])
-    return batch(call(operator, given), level)
+    operands = aligned(level, operator, [batch(whole_batch(x, level), level), source, *rest])
+    return batch(call(operator, operands), level)
 
 
 def fill(level: VmapLevel, operator: Operator, values: list[Any]) -> Any:
@@ -286,11 +288,11 @@ def embedding(level: VmapLevel, operator: Operator, values: list[Any]) -> Any:
     if table.dim() != 2 or by_frequency:
         return loop(level, operator, values)
     size, length, width = table.value._array.shape
-    found = whole_batch(indices, level)
-    _check_rows(found, length)
-    rows = ops.embedding(ops.reshape(table.value, (size * length, width)), _in_long_table(found, level, length))
+    rows_wanted = whole_batch(indices, level)
+    _check_rows(rows_wanted, length)
+    rows = ops.embedding(ops.reshape(table.value, (size * length, width)), _in_long_table(rows_wanted, level, length))
     if padding >= 0:  # that row gets no gradient
-        rows = ops.where(ops.unsqueeze(found == padding, -1), rows.detach(), rows)
+        rows = ops.where(ops.unsqueeze(rows_wanted == padding, -1), rows.detach(), rows)
     return batch(rows, level)
 
 
@@ -307,10 +309,10 @@ def _in_long_table(indices: Tensor, level: VmapLevel, length: int) -> Tensor:
 def embedding_dense_backward(level: VmapLevel, operator: Operator, values: list[Any]) -> Any:
     """Gradients of rows added up in a table; the tables of a batch are written as one long table."""
     grad, indices, length, padding, by_frequency = values
-    found, added = whole_batch(indices, level), whole_batch(grad, level)
+    rows_read, added = whole_batch(indices, level), whole_batch(grad, level)
     if padding >= 0:
-        added = ops.masked_fill(added, ops.unsqueeze(found == padding, -1), 0)
-    long = _in_long_table(found, level, length)
+        added = ops.masked_fill(added, ops.unsqueeze(rows_read == padding, -1), 0)
+    long = _in_long_table(rows_read, level, length)
     table = call(operator, [added, long, level.size * length, -1, by_frequency])
     sizes = (level.size, length, prod(grad._array.shape[indices.dim() :]))
     return batch(ops.view(table, sizes), level)

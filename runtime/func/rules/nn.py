@@ -38,14 +38,14 @@ def native_layer_norm_backward(level: VmapLevel, operator: Operator, values: lis
     """The gradient of the input for the whole batch; those of weight and bias are sums within an element."""
     grad, x, sizes, mean, rstd, weight, _, (of_x, of_weight, of_bias) = values
     scaled = grad if weight is None else grad * weight
-    given = [whole_batch(tensor, level) for tensor in (scaled, x, mean, rstd)]
-    found = call(operator, [given[0], given[1], sizes, given[2], given[3], None, None, (of_x, False, False)])[0]
+    whole = [whole_batch(tensor, level) for tensor in (scaled, x, mean, rstd)]
+    normalized = call(operator, [whole[0], whole[1], sizes, whole[2], whole[3], None, None, (of_x, False, False)])[0]
     outer = list(range(x.dim() - len(sizes)))
 
     def summed(tensor: Tensor) -> Tensor:
         return ops.sum(tensor, outer) if outer else tensor
 
-    for_input = batch(found, level) if of_x else None
+    for_input = batch(normalized, level) if of_x else None
     for_weight = summed(grad * (x - mean) * rstd) if of_weight else None
     return operator.results([for_input, for_weight, summed(grad) if of_bias else None])
 
@@ -56,9 +56,9 @@ def native_layer_norm_backward(level: VmapLevel, operator: Operator, values: lis
 def loss(level: VmapLevel, operator: Operator, values: list[Any]) -> Any:
     """A loss of each element of a Tensor, reduced within an element of the batch."""
     place = _reduction_place(operator)
-    given = aligned(level, operator, values)
-    given[place] = 0
-    return _reduced(batch(call(operator, given), level), values[place])
+    changed = aligned(level, operator, values)
+    changed[place] = 0
+    return _reduced(batch(call(operator, changed), level), values[place])
 
 
 def _reduction_place(operator: Operator) -> int:
@@ -74,12 +74,12 @@ def _reduced(out: Tensor, reduction: int) -> Tensor:
 def loss_backward(level: VmapLevel, operator: Operator, values: list[Any]) -> Any:
     """The gradient of such a loss: that of the unreduced one, divided by the number of elements for the mean."""
     place = _reduction_place(operator)
-    given = aligned(level, operator, values)
-    given[place] = 0
-    found = call(operator, given)
+    changed = aligned(level, operator, values)
+    changed[place] = 0
+    gradient = call(operator, changed)
     if values[place] == 1:
-        found = found / max(prod(found._array.shape[1:]), 1)
-    return batch(found, level)
+        gradient = gradient / max(prod(gradient._array.shape[1:]), 1)
+    return batch(gradient, level)
 
 
 def nll_loss_forward(level: VmapLevel, operator: Operator, values: list[Any]) -> Any:

@@ -97,18 +97,18 @@ def _different(level: VmapLevel, operator: Operator, values: list[Any], proceed:
     """A draw for each element, as a batch."""
     assert operator.batching is not None
     names = [parameter.name for parameter in operator.signature.parameters]
-    given = list(values)
+    changed = list(values)
     if "size" in names:
         place = names.index("size")
-        given[place] = (level.size, *values[place])
-        return _tensor(proceed(given))
+        changed[place] = (level.size, *values[place])
+        return _tensor(proceed(changed))
     positions = operator.batching[1]
     if not positions:  # a permutation
         return ops.stack([proceed(values) for _ in range(level.size)])
     rank = max(values[position].dim() for position in positions)
     for position in positions:
-        given[position] = with_rank(whole_batch(values[position], level), rank)
-    return _tensor(proceed(given))
+        changed[position] = with_rank(whole_batch(values[position], level), rank)
+    return _tensor(proceed(changed))
 
 
 def _different_rows(level: VmapLevel, operator: Operator, values: list[Any], proceed: Proceed) -> Tensor:

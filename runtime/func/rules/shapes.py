@@ -113,15 +113,15 @@ def cat(level: VmapLevel, operator: Operator, values: list[Any]) -> Any:
     joined = [tensor for tensor in tensors if tensor._array.shape != (0,)] or tensors
     if any(tensor.dim() != joined[0].dim() or tensor.dim() == 0 for tensor in joined):
         refuse(operator, values, level)
-    given = [whole_batch(tensor, level) for tensor in joined]
-    return batch(call(operator, [given, shifted(dim, joined[0].dim())]), level)
+    whole = [whole_batch(tensor, level) for tensor in joined]
+    return batch(call(operator, [whole, shifted(dim, joined[0].dim())]), level)
 
 
 def stack(level: VmapLevel, operator: Operator, values: list[Any]) -> Any:
     """Joined along a new dimension."""
     tensors, dim = values
-    given = [whole_batch(tensor, level) for tensor in tensors]
-    return batch(call(operator, [given, shifted(dim, tensors[0].dim() + 1)]), level)
+    whole = [whole_batch(tensor, level) for tensor in tensors]
+    return batch(call(operator, [whole, shifted(dim, tensors[0].dim() + 1)]), level)
 
 
 def constant_pad_nd(level: VmapLevel, operator: Operator, values: list[Any]) -> Any:
@@ -141,7 +141,7 @@ def into_zeros(level: VmapLevel, operator: Operator, values: list[Any]) -> Any:
     grad, sizes, *rest = values
     if not sizes:
         return loop(level, operator, values)
-    given = [grad.value, (level.size, *sizes), *rest]
+    changed = [grad.value, (level.size, *sizes), *rest]
     for place in operator.batching[2]:
-        given[place] = shifted(values[place], len(sizes))
-    return wrapped(call(operator, given), level, operator)
+        changed[place] = shifted(values[place], len(sizes))
+    return wrapped(call(operator, changed), level, operator)
