@@ -8,6 +8,7 @@
 
 #include "copies.hpp"
 #include "core.hpp"
+#include "kernels.hpp"
 #include "loops.hpp"
 #include "memory.hpp"
 #include "parallel.hpp"
@@ -31,13 +32,6 @@ class Scratch {
   T few_[kTogether];
 };
 
-template <class T>
-T* data(PyArrayObject* array) {
-  return static_cast<T*>(PyArray_DATA(array));
-}
-
-inline bool is_usable(PyArrayObject* array) { return PyArray_IS_C_CONTIGUOUS(array) && PyArray_ISALIGNED(array); }
-
 inline Ref new_array(int ndim, const npy_intp* sizes, Kind kind) {
   return gradwright::new_array(kind == Kind::kFloat32 ? NPY_FLOAT : NPY_DOUBLE, ndim, sizes);
 }
@@ -47,7 +41,7 @@ inline Ref new_like(PyArrayObject* array, Kind kind) { return new_array(PyArray_
 inline Ref usable(PyObject* tensor, Kind kind) {
   PyArrayObject* array = array_of(tensor);
   if (kind_of(array) != kind) return Ref();
-  if (is_usable(array)) return Ref::borrow(reinterpret_cast<PyObject*>(array));
+  if (is_dense(array)) return Ref::borrow(reinterpret_cast<PyObject*>(array));
   return contiguous_copy(array);
 }
 
@@ -55,13 +49,7 @@ inline Ref usable(PyObject* tensor, Kind kind) {
 template <class Work>
 bool run_for(Kind kind, npy_intp size, Work work) {
   Ufunc::find_once();
-  return run_long(size > kRowGrain, [&] {
-    if (kind == Kind::kFloat32) {
-      work(float());
-    } else {
-      work(double());
-    }
-  });
+  return run_long(size > kRowGrain, [&] { for_kind(kind, work); });
 }
 
 // References to the arrays of some Tensors; of those that are None, to None.
@@ -78,7 +66,7 @@ struct Held {
 
 template <class T>
 T* data_or_null(const Ref& array) {
-  return array.get() == Py_None ? nullptr : data<T>(as_ndarray(array));
+  return array.get() == Py_None ? nullptr : elements<T>(as_ndarray(array));
 }
 
 }  // namespace gradwright::contiguous

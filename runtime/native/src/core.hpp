@@ -249,6 +249,17 @@ inline Kind kind_of(PyArrayObject* array) {
   }
 }
 
+// work(T()) for the element type, which has native loops.
+template <class Work>
+decltype(auto) for_kind(Kind kind, Work work) {
+  return kind == Kind::kFloat32 ? work(float()) : work(double());
+}
+
+template <class T>
+T* elements(PyArrayObject* array) {
+  return static_cast<T*>(PyArray_DATA(array));
+}
+
 // Sizes as a tuple. Few shapes come again and again, so tuples that were made are given out again.
 Ref tuple_of(const npy_intp* sizes, int count);
 

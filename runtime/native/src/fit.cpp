@@ -2,6 +2,7 @@
 
 #include "engine.hpp"
 #include "kernels.hpp"
+#include "views.hpp"
 
 namespace gradwright {
 
@@ -69,19 +70,13 @@ Ref sum_leading(PyArrayObject* grad, int ndim, const npy_intp* dims) {
   const int lead = PyArray_NDIM(grad) - ndim;
   if (kind == Kind::kNone || lead <= 0 || !is_dense(grad)) return Ref();
   if (!std::equal(dims, dims + ndim, PyArray_DIMS(grad) + lead)) return Ref();
-  npy_intp size = 1;
-  for (int i = 0; i < ndim; ++i) size *= dims[i];
+  const npy_intp size = detail::product(dims, ndim);
   // A single column NumPy adds up in pairs.
   if (size < 2 || PyArray_SIZE(grad) == 0) return Ref();
   Ref sum = new_array_of(grad, ndim, dims);
   if (!sum) return sum;
-  void* out = PyArray_DATA(as_ndarray(sum));
   const npy_intp count = PyArray_SIZE(grad) / size;
-  if (kind == Kind::kFloat32) {
-    sum_rows(static_cast<const float*>(PyArray_DATA(grad)), count, size, static_cast<float*>(out));
-  } else {
-    sum_rows(static_cast<const double*>(PyArray_DATA(grad)), count, size, static_cast<double*>(out));
-  }
+  for_kind(kind, [&]<class T>(T) { sum_rows(elements<const T>(grad), count, size, elements<T>(as_ndarray(sum))); });
   return sum;
 }
 

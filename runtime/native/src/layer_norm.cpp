@@ -9,6 +9,7 @@
 #include "levels.hpp"
 #include "pairwise.hpp"
 #include "parallel.hpp"
+#include "views.hpp"
 
 namespace gradwright {
 
@@ -135,12 +136,9 @@ npy_intp normalized_width(PyArrayObject* input, PyObject* sizes) {
   if (count == 0 || count > ndim) return 0;
   npy_intp width = 1;
   for (Py_ssize_t i = 0; i < count; ++i) {
-    PyObject* size = PyTuple_GET_ITEM(sizes, i);
-    if (!PyLong_CheckExact(size) || PyLong_AsSsize_t(size) != PyArray_DIM(input, ndim - count + i)) {
-      PyErr_Clear();
-      return 0;
-    }
-    width *= PyArray_DIM(input, ndim - count + i);
+    npy_intp size;
+    if (!detail::read_int(PyTuple_GET_ITEM(sizes, i), &size) || size != PyArray_DIM(input, ndim - count + i)) return 0;
+    width *= size;
   }
   return width;
 }
@@ -149,7 +147,7 @@ npy_intp normalized_width(PyArrayObject* input, PyObject* sizes) {
 bool fits_last(PyObject* tensor, PyArrayObject* input, Py_ssize_t dims, Kind kind) {
   if (tensor == Py_None) return true;
   PyArrayObject* array = array_of(tensor);
-  return kind_of(array) == kind && is_usable(array) && PyArray_NDIM(array) == dims &&
+  return kind_of(array) == kind && is_dense(array) && PyArray_NDIM(array) == dims &&
          std::equal(PyArray_DIMS(array), PyArray_DIMS(array) + dims,
                     PyArray_DIMS(input) + PyArray_NDIM(input) - dims);
 }
@@ -161,7 +159,7 @@ namespace kernels {
 Ref native_layer_norm(PyObject* input, PyObject* normalized_shape, PyObject* weight, PyObject* bias, PyObject* eps) {
   PyArrayObject* array = array_of(input);
   const Kind kind = kind_of(array);
-  if (kind == Kind::kNone || !is_usable(array) || PyArray_SIZE(array) == 0 || !PyFloat_CheckExact(eps)) return Ref();
+  if (kind == Kind::kNone || !is_dense(array) || PyArray_SIZE(array) == 0 || !PyFloat_CheckExact(eps)) return Ref();
   const npy_intp width = normalized_width(array, normalized_shape);
   if (width == 0) return Ref();
   const Py_ssize_t dims = PyTuple_GET_SIZE(normalized_shape);
@@ -174,8 +172,8 @@ Ref native_layer_norm(PyObject* input, PyObject* normalized_shape, PyObject* wei
   const npy_intp rows = PyArray_SIZE(array) / width;
   const Held held{input, weight, bias};
   const bool done = run_for(kind, rows * width, [&]<class T>(T) {
-    const T *in = data<const T>(array), *factors = data_or_null<const T>(held[1]), *terms = data_or_null<const T>(held[2]);
-    T *to = data<T>(as_ndarray(out)), *means = data<T>(as_ndarray(mean)), *rstds = data<T>(as_ndarray(rstd));
+    const T *in = elements<const T>(array), *factors = data_or_null<const T>(held[1]), *terms = data_or_null<const T>(held[2]);
+    T *to = elements<T>(as_ndarray(out)), *means = elements<T>(as_ndarray(mean)), *rstds = elements<T>(as_ndarray(rstd));
     const T added = static_cast<T>(PyFloat_AS_DOUBLE(eps));
     parallel_for(rows, std::max<npy_intp>(1, kRowGrain / width), [&](npy_intp begin, npy_intp end) {
       for (npy_intp i = begin; i < end; ++i) {
@@ -192,12 +190,12 @@ Ref native_layer_norm_backward(PyObject* grad_out, PyObject* input, PyObject* no
   (void)bias;  // it has no part in its gradient
   PyArrayObject *array = array_of(input), *means = array_of(mean), *rstds = array_of(rstd);
   const Kind kind = kind_of(array);
-  if (kind == Kind::kNone || !is_usable(array) || PyArray_SIZE(array) == 0) return Ref();
+  if (kind == Kind::kNone || !is_dense(array) || PyArray_SIZE(array) == 0) return Ref();
   const npy_intp width = normalized_width(array, normalized_shape);
   if (width == 0 || !detail::same_shape(array_of(grad_out), array)) return Ref();
   const npy_intp rows = PyArray_SIZE(array) / width;
   for (PyArrayObject* one : {means, rstds}) {
-    if (kind_of(one) != kind || !is_usable(one) || PyArray_SIZE(one) != rows) return Ref();
+    if (kind_of(one) != kind || !is_dense(one) || PyArray_SIZE(one) != rows) return Ref();
   }
   const Py_ssize_t dims = PyTuple_GET_SIZE(normalized_shape);
   if (!fits_last(weight, array, dims, kind)) return Ref();
@@ -215,8 +213,8 @@ Ref native_layer_norm_backward(PyObject* grad_out, PyObject* input, PyObject* no
   }
   const Held held{input, mean, rstd, weight};
   const bool done = run_for(kind, rows * width, [&]<class T>(T) {
-    normalize_backward<T>({data<const T>(as_ndarray(gradient)), data<const T>(array), data<const T>(means),
-                           data<const T>(rstds), data_or_null<const T>(held[3]), data_or_null<T>(results[0]),
+    normalize_backward<T>({elements<const T>(as_ndarray(gradient)), elements<const T>(array), elements<const T>(means),
+                           elements<const T>(rstds), data_or_null<const T>(held[3]), data_or_null<T>(results[0]),
                            data_or_null<T>(results[1]), data_or_null<T>(results[2])},
                           rows, width);
   });

@@ -63,6 +63,9 @@ GRADWRIGHT_INLINE T fold_lanes(T* bests, T* nans) {
 // The largest element, or the smallest; NaN where there is one.
 template <bool largest>
 struct ExtremeElement {
+  // What every other element beats.
+  template <class T>
+  static constexpr T start = largest ? -std::numeric_limits<T>::infinity() : std::numeric_limits<T>::infinity();
   template <class T>
   static GRADWRIGHT_INLINE bool beats(T a, T b) {
     return largest ? a > b : a < b;
@@ -70,12 +73,11 @@ struct ExtremeElement {
   template <class T>
   static GRADWRIGHT_INLINE T run(const T* in, npy_intp size) {
     constexpr int lanes = 128 / sizeof(T);
-    constexpr T start = largest ? -std::numeric_limits<T>::infinity() : std::numeric_limits<T>::infinity();
-    T best = start;
+    T best = start<T>;
     npy_intp i = 0;
     if (size >= lanes) {
       T bests[lanes], nans[lanes];  // no comparison finds a NaN: it is kept apart
-      for (int k = 0; k < lanes; ++k) bests[k] = start, nans[k] = 0;
+      for (int k = 0; k < lanes; ++k) bests[k] = start<T>, nans[k] = 0;
       for (; i + lanes <= size; i += lanes) {
         for (int k = 0; k < lanes; ++k) {
           const T value = in[i + k];

@@ -123,11 +123,7 @@ struct Adam {
 
 template <class Step>
 PyObject* run(const Step& step, const Arrays& arrays) {
-  if (arrays.kind == Kind::kFloat32) {
-    step.template run<float>(arrays);
-  } else {
-    step.template run<double>(arrays);
-  }
+  for_kind(arrays.kind, [&]<class T>(T) { step.template run<T>(arrays); });
   Py_RETURN_TRUE;
 }
 

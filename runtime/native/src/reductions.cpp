@@ -1,5 +1,6 @@
 #include "reductions.hpp"
 
+#include "kernels.hpp"
 #include "levels.hpp"
 #include "pairwise.hpp"
 #include "reducing.hpp"
@@ -125,21 +126,18 @@ struct Product {
 // `largest`: the maximum, else the minimum; NaN where there is one.
 template <bool largest>
 struct Extremum {
+  using Element = ExtremeElement<largest>;
   template <class T>
   static T start() {
-    return largest ? -std::numeric_limits<T>::infinity() : std::numeric_limits<T>::infinity();
-  }
-  template <class T>
-  static GRADWRIGHT_INLINE bool beats(T a, T b) {
-    return largest ? a > b : a < b;
+    return Element::template start<T>;
   }
   template <class T>
   static GRADWRIGHT_INLINE T column(T best, T value) {
-    return beats(value, best) || value != value ? value : best;
+    return Element::beats(value, best) || value != value ? value : best;
   }
   template <class T>
   static T rows(T best, const T* in, const Axis* axes, int count) {
-    if (count == 1 && axes->in == 1) return column(best, run_best<ExtremeElement<largest>>(in, axes->size));
+    if (count == 1 && axes->in == 1) return column(best, run_best<Element>(in, axes->size));
     for (npy_intp i = 0; i < axes->size; ++i, in += axes->in) {
       best = count > 1 ? rows(best, in, axes + 1, count - 1) : column(best, *in);
     }
@@ -242,21 +240,16 @@ Ref fold_all(PyObject* tensor, Empty empty = Empty::kAllowed) {
   PyArrayObject* array = array_of(tensor);
   const Kind kind = kind_of(array);
   const npy_intp size = PyArray_SIZE(array);
-  if (kind == Kind::kNone || size == 0 || size > kGrain || !PyArray_IS_C_CONTIGUOUS(array) ||
-      !PyArray_ISALIGNED(array)) {
+  if (kind == Kind::kNone || size == 0 || size > kGrain || !is_dense(array)) {
     return fold<Fold>(tensor, Py_None, Py_False, empty);
   }
   Ref result = new_array_of(array, 0, nullptr);
   if (!result) return result;
   const Axis axis = {size, 1, 0};
-  const auto work = [&]<class T>(const T* in, T* out) {
-    *out = Fold::end(Fold::rows(Fold::template start<T>(), in, &axis, 1), size);
-  };
-  if (kind == Kind::kFloat32) {
-    work(data<const float>(array), data<float>(as_ndarray(result)));
-  } else {
-    work(data<const double>(array), data<double>(as_ndarray(result)));
-  }
+  for_kind(kind, [&]<class T>(T) {
+    const T* in = elements<const T>(array);
+    *elements<T>(as_ndarray(result)) = Fold::end(Fold::rows(Fold::template start<T>(), in, &axis, 1), size);
+  });
   return result;
 }
 
@@ -291,20 +284,16 @@ Ref extremum_along(PyObject* tensor, PyObject* dim, PyObject* keepdim) {
   const Axis& axis = layout.inner.count > 0   ? layout.inner.items[0]
                      : layout.outer.count > 0 ? layout.outer.items[0]
                                               : kNoAxis;
-  const auto work = [&]<class T>(const T* in, npy_int64* out) {
+  auto* out = elements<npy_int64>(as_ndarray(indices));
+  const auto work = [&]<class T>(T) {
+    const T* in = elements<const T>(array);
     parallel_for(layout.outputs, grain_for(layout.count), [&](npy_intp begin, npy_intp end) {
       each(layout.kept.items, layout.kept.count, begin, end,
            [&](npy_intp offset, npy_intp to) { out[to] = find_extremum<Fold>(in + offset, axis); });
     });
   };
   const auto held = hold(array);
-  const bool done = run_long(layout.outputs * layout.count > kGrain, [&] {
-    if (kind_of(array) == Kind::kFloat32) {
-      work(data<const float>(array), data<npy_int64>(as_ndarray(indices)));
-    } else {
-      work(data<const double>(array), data<npy_int64>(as_ndarray(indices)));
-    }
-  });
+  const bool done = run_long(layout.outputs * layout.count > kGrain, [&] { for_kind(kind_of(array), work); });
   if (!done) return Ref();
   return Ref(PyTuple_Pack(2, values.get(), indices.get()));
 }

@@ -75,7 +75,7 @@ Ref scan(PyObject* tensor, PyObject* dim) {
   const Kind kind = kind_of(array);
   Dims dims = {};
   if (kind == Kind::kNone || !PyArray_ISALIGNED(array) || ndim == 0 || PyArray_SIZE(array) == 0) return Ref();
-  if (!PyLong_CheckExact(dim) || !read_dim(dim, ndim, dims) || !scans_like_copy(array)) return Ref();
+  if (!add_dim(dim, ndim, dims) || !scans_like_copy(array)) return Ref();
   Ref result = new_array_like(array);
   if (!result) return result;
   int places[NPY_MAXDIMS];
@@ -89,11 +89,9 @@ Ref scan(PyObject* tensor, PyObject* dim) {
                       PyArray_STRIDE(as_ndarray(result), place) / item};
   const auto held = hold(array);
   const bool done = run_long(PyArray_SIZE(array) > kGrain, [&] {
-    if (kind == Kind::kFloat32) {
-      scan<F>(layout, along, data<const float>(array), data<float>(as_ndarray(result)));
-    } else {
-      scan<F>(layout, along, data<const double>(array), data<double>(as_ndarray(result)));
-    }
+    for_kind(kind, [&]<class T>(T) {
+      scan<F>(layout, along, elements<const T>(array), elements<T>(as_ndarray(result)));
+    });
   });
   return done ? std::move(result) : Ref();
 }

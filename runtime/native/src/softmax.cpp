@@ -11,6 +11,7 @@
 #include "levels.hpp"
 #include "pairwise.hpp"
 #include "parallel.hpp"
+#include "views.hpp"
 
 namespace gradwright {
 
@@ -26,12 +27,8 @@ struct Rows {
 
 // False where `dim` is no dimension: the Python kernel says so.
 bool find_rows(PyArrayObject* array, PyObject* dim, Rows& rows) {
-  if (!PyLong_CheckExact(dim)) return false;
-  int overflow;
-  long place = PyLong_AsLongAndOverflow(dim, &overflow);
-  const int ndim = PyArray_NDIM(array), dims = std::max(ndim, 1);
-  if (overflow != 0 || place < -dims || place >= dims) return false;
-  if (place < 0) place += dims;
+  const int ndim = PyArray_NDIM(array), place = detail::read_dim(dim, ndim);
+  if (place < 0) return false;
   for (int i = 0; i < ndim; ++i) (i < place ? rows.outer : i == place ? rows.size : rows.inner) *= PyArray_DIM(array, i);
   return true;
 }
@@ -194,14 +191,14 @@ Ref softmax(PyObject* self, PyObject* dim, PyObject* half_to_float) {
   PyArrayObject* array = array_of(self);
   const Kind kind = kind_of(array);
   Rows rows;
-  if (kind == Kind::kNone || half_to_float != Py_False || !is_usable(array) || !find_rows(array, dim, rows)) return Ref();
+  if (kind == Kind::kNone || half_to_float != Py_False || !is_dense(array) || !find_rows(array, dim, rows)) return Ref();
   if (PyArray_SIZE(array) == 0) return Ref();
   Ref result = new_like(array, kind);
   if (!result) return result;
   const Held held{self};
   const bool done = run_for(kind, rows.total(), [&]<class T>(T) {
-    const T* in = data<const T>(array);
-    T* out = data<T>(as_ndarray(result));
+    const T* in = elements<const T>(array);
+    T* out = elements<T>(as_ndarray(result));
     each_row(
         rows, [&](npy_intp at, npy_intp count) { Forward<log>::dense(in + at, out + at, count, rows.size); },
         [&](npy_intp at, npy_intp width) { Forward<log>::columns(in + at, out + at, rows.size, rows.inner, width); });
@@ -215,15 +212,15 @@ Ref softmax_backward(PyObject* grad_output, PyObject* output, PyObject* dim, PyO
   const Kind kind = kind_of(values);
   Rows rows;
   if (kind == Kind::kNone || reinterpret_cast<PyObject*>(PyArray_DESCR(values)) != input_dtype) return Ref();
-  if (!is_usable(values) || !detail::same_shape(array_of(grad_output), values) || !find_rows(values, dim, rows)) return Ref();
+  if (!is_dense(values) || !detail::same_shape(array_of(grad_output), values) || !find_rows(values, dim, rows)) return Ref();
   if (PyArray_SIZE(values) == 0) return Ref();
   Ref gradient = usable(grad_output, kind);
   Ref result = gradient ? new_like(values, kind) : Ref();
   if (!result) return result;
   const Held held{output};
   const bool done = run_for(kind, rows.total(), [&]<class T>(T) {
-    const T *grad = data<const T>(as_ndarray(gradient)), *y = data<const T>(values);
-    T* out = data<T>(as_ndarray(result));
+    const T *grad = elements<const T>(as_ndarray(gradient)), *y = elements<const T>(values);
+    T* out = elements<T>(as_ndarray(result));
     each_row(
         rows,
         [&](npy_intp at, npy_intp count) { Backward<log>::dense(grad + at, y + at, out + at, count, rows.size); },
