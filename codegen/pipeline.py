@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -17,7 +18,7 @@ from codegen.paths import BATCHING_RULES, PartKind, Paths
 from codegen.plan.names import FunctionNames
 from codegen.plan.operator import OperatorPlan
 from codegen.plan.plan import Plan, make_plan
-from codegen.python_source import FunctionIndex
+from codegen.python_source import FunctionIndex, SourcePart
 from codegen.read.files import load, read_derivatives, read_helpers, read_native_functions, read_tags
 from codegen.read.model import DerivativeEntry, HelperDeclaration, NativeFunction
 from codegen.rules.checked import Checked
@@ -53,7 +54,8 @@ def analyze(paths: Paths) -> Result:
     declarations = _read_helpers(paths, diagnostics)
     if functions is None or entries is None or declarations is None:  # the names of a missing file would be unknown
         return Result(functions or (), entries or (), None, diagnostics, findings)
-    kernels, composites, helpers = (FunctionIndex(paths.functions(kind), diagnostics) for kind in PartKind)
+    source = functools.cache(lambda part: SourcePart(part, diagnostics))
+    kernels, composites, helpers = (FunctionIndex(map(source, paths.functions(kind))) for kind in PartKind)
     library = None
     read = functions
     if paths.library is not None:
@@ -69,14 +71,14 @@ def analyze(paths: Paths) -> Result:
     resolved = resolve_entries(entries, table, diagnostics)
     if library is not None:
         # Its formulas mean its own helpers, whatever others declare under the same names.
-        own_helpers = FunctionIndex([paths.runtime_part(PartKind.HELPERS.value)], diagnostics)
+        own_helpers = FunctionIndex([source(paths.runtime_part(PartKind.HELPERS.value))])
         own_table = OperatorTable(functions, HelperTable(own_helpers))
         resolved = (*resolved, *foreign.resolved_here(own_formulas, own_table))
     by_name: Mapping[str, ResolvedEntry] = {str(entry.function.name): entry for entry in resolved}
     if base is not None:
         by_name = WithBase(by_name, base, table)
     linear = Linearity(by_name, table, composites, helpers)
-    batching = FunctionIndex([paths.runtime_part(BATCHING_RULES)], diagnostics)
+    batching = FunctionIndex([source(paths.runtime_part(BATCHING_RULES))])
     checked = Checked(read, functions, resolved, kernels, composites, batching, table, linear)
     check(checked, library is not None, diagnostics, findings)
     if diagnostics:

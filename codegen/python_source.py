@@ -6,7 +6,7 @@ They are read from source with `ast`, never imported: a runtime that does not lo
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from codegen.paths import PythonPart
@@ -70,23 +70,13 @@ class PythonModule:
         return Span(self.file, start, start + max(length, 1))
 
 
-class FunctionIndex:
-    """The public functions of some parts, by name; of a name that two parts have, the first one's counts."""
+class SourcePart:
+    """The modules of one part, and their functions by name."""
 
-    def __init__(self, parts: Sequence[PythonPart], diagnostics: Diagnostics) -> None:
-        self.folder = " or ".join(part.shown for part in reversed(parts))
-        self.functions: dict[str, PythonFunction] = {}
+    def __init__(self, part: PythonPart, diagnostics: Diagnostics) -> None:
+        self.shown = part.shown
         self.modules: dict[str, PythonModule] = {}
-        self.hiding: dict[
-            str, PythonFunction
-        ] = {}  # what is not found, because a function of an earlier part has its name
-        for part in parts:
-            for name, function in self._read_part(part, diagnostics).items():
-                if self.functions.setdefault(name, function) is not function:
-                    self.hiding[name] = function
-
-    def _read_part(self, part: PythonPart, diagnostics: Diagnostics) -> dict[str, PythonFunction]:
-        functions: dict[str, PythonFunction] = {}
+        self.functions: dict[str, PythonFunction] = {}
         for path, name, shown in part.files():
             file = SourceFile(shown, path.read_text(encoding="utf-8"))
             tree = _parse(file, diagnostics)
@@ -94,7 +84,7 @@ class FunctionIndex:
                 continue
             self.modules[name] = _module(name, file, tree)
             for function in _functions(tree, file, name):
-                other = functions.setdefault(function.name, function)
+                other = self.functions.setdefault(function.name, function)
                 if other is not function and not function.name.startswith("_"):
                     diagnostics.error(
                         function.span,
@@ -102,7 +92,22 @@ class FunctionIndex:
                         hint="names are unique over a folder, so that the YAML needs no module names",
                         notes=((other.span, "the other definition"),),
                     )
-        return functions
+
+
+class FunctionIndex:
+    """The public functions of some parts, by name; of a name that two parts have, the first one's counts."""
+
+    def __init__(self, parts: Iterable[SourcePart]) -> None:
+        read = tuple(parts)
+        self.folder = " or ".join(part.shown for part in reversed(read))
+        self.functions: dict[str, PythonFunction] = {}
+        self.modules: dict[str, PythonModule] = {}
+        self.hiding: dict[str, PythonFunction] = {}  # what an earlier part has a function of the same name for
+        for part in read:
+            self.modules |= part.modules
+            for name, function in part.functions.items():
+                if self.functions.setdefault(name, function) is not function:
+                    self.hiding[name] = function
 
     def get(self, name: str) -> PythonFunction | None:
         return self.functions.get(name)
@@ -165,6 +170,8 @@ def _from_definition(definition: ast.FunctionDef, file: SourceFile, module: str)
 
 
 def _text(node: ast.expr | None) -> str:
+    if isinstance(node, ast.Name):
+        return node.id
     return "" if node is None else ast.unparse(node)
 
 

@@ -42,7 +42,7 @@ DEVICE = BaseType("Device")
 MEMORY_FORMAT = BaseType("MemoryFormat")
 GEOMETRY = BaseType("TensorGeometry")
 
-_SYMBOLIC = {BaseType("SymInt"): INT, BaseType("SymBool"): BOOL}
+_SYMBOLIC = {"SymInt": INT, "SymBool": BOOL}
 _NUMBER_RANK = {BOOL: 0, INT: 1, FLOAT: 2, SCALAR: 3}
 # In the order in which one becomes the other.
 NUMBERS = (BOOL, INT, FLOAT, SCALAR)
@@ -51,7 +51,7 @@ NUMBERS = (BOOL, INT, FLOAT, SCALAR)
 def plain_type(type: Type) -> Type:
     """`type` without the difference between symbolic and plain numbers, and without list sizes."""
     if isinstance(type, BaseType):
-        return _SYMBOLIC.get(type, type)
+        return _SYMBOLIC.get(type.name, type)
     if isinstance(type, OptionalType):
         return OptionalType(plain_type(type.elem))
     return ListType(plain_type(type.elem))
@@ -236,8 +236,10 @@ TypedExpr = (
 def children(expr: TypedExpr) -> tuple[TypedExpr, ...]:
     """The direct parts of an expression."""
     match expr:
+        case Variable() | Literal():
+            return ()
         case OperatorCall() | HelperCall():
-            return tuple(value for _, value in expr.args)
+            return tuple([value for _, value in expr.args])
         case Intrinsic():
             return expr.args
         case Arithmetic():
@@ -250,15 +252,15 @@ def children(expr: TypedExpr) -> tuple[TypedExpr, ...]:
             return (expr.receiver, expr.index)
         case Mapped():
             return (expr.source, expr.body)
-        case _:
-            return ()
 
 
 def walk(expr: TypedExpr) -> Iterator[TypedExpr]:
     """The expression and all its parts, from the outside in."""
-    yield expr
-    for child in children(expr):
-        yield from walk(child)
+    pending = [expr]
+    while pending:
+        part = pending.pop()
+        yield part
+        pending += reversed(children(part))
 
 
 def variables(expr: TypedExpr) -> Iterator[Variable]:
@@ -273,21 +275,29 @@ def rewrite(expr: TypedExpr, change: Callable[[TypedExpr], TypedExpr | None]) ->
 
 
 def rewrite_parts(expr: TypedExpr, change: Callable[[TypedExpr], TypedExpr]) -> TypedExpr:
-    """The expression with each of its direct parts changed."""
+    """The expression with each of its direct parts changed; itself where none is."""
+    parts = children(expr)
+    changed = [change(part) for part in parts]
+    if all(new is old for new, old in zip(changed, parts, strict=True)):
+        return expr
     match expr:
         case OperatorCall() | HelperCall():
-            return replace(expr, args=tuple((name, change(value)) for name, value in expr.args))
+            names = [name for name, _ in expr.args]
+            return replace(expr, args=tuple(zip(names, changed, strict=True)))
         case Intrinsic():
-            return replace(expr, args=tuple(map(change, expr.args)))
+            return replace(expr, args=tuple(changed))
         case Arithmetic():
-            return replace(expr, operands=tuple(map(change, expr.operands)))
+            return replace(expr, operands=tuple(changed))
         case Conditional():
-            return replace(expr, test=change(expr.test), then=change(expr.then), orelse=change(expr.orelse))
+            test, then, orelse = changed
+            return replace(expr, test=test, then=then, orelse=orelse)
         case ListDisplay() | TupleDisplay():
-            return replace(expr, items=tuple(map(change, expr.items)))
+            return replace(expr, items=tuple(changed))
         case Mapped():
-            return replace(expr, source=change(expr.source), body=change(expr.body))
+            source, body = changed
+            return replace(expr, source=source, body=body)
         case Element():
-            return replace(expr, receiver=change(expr.receiver), index=change(expr.index))
+            receiver, index = changed
+            return replace(expr, receiver=receiver, index=index)
         case _:
             return expr

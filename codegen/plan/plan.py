@@ -71,13 +71,16 @@ def make_plan(
         node = nodes.get(str(function.name))
         forward = plan_forward(entry, table) if entry is not None and node is not None else None
         inplace_node = written.get(function.name)
-        operators.append(plan_operator(function, entry, node, inplace_node, forward, names, kernels, composites))
-        if entry is not None and node is not None:
-            operators[-1] = replace(operators[-1], unimplemented=unimplemented(entry))
-        if node is not None and str(function.name) in linear.entries:
-            operators[-1] = replace(operators[-1], factors=linear.factors(str(function.name)))
-        if function.name in keyed:
-            operators[-1] = replace(operators[-1], keyed_nodes=keyed[function.name])
+        operator = plan_operator(function, entry, node, inplace_node, forward, names, kernels, composites)
+        if entry is not None:
+            known = node is not None and str(function.name) in linear.entries
+            operator = replace(
+                operator,
+                unimplemented=unimplemented(entry) if node is not None else (),
+                factors=linear.factors(str(function.name)) if known else (),
+                keyed_nodes=keyed.get(function.name, ()),
+            )
+        operators.append(operator)
     formulas = sum(len(entry.backward) + len(entry.forward) for entry in by_name.values())
     every = tuple(node for operator in operators for node in operator.nodes)
     packets = plan_packets(operators, namespace)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import keyword
 
 
+@functools.cache
 def python(name: str) -> str:
     """A name of the YAML as Python's: in functions written by hand, and in calls by keyword."""
     stem = name.rstrip("_")

@@ -134,14 +134,10 @@ class _Parser:
         self.text = text
         self.conventional = conventional
         self.types = types
-        self.tokens: list[str] = []
-        self.starts: list[int] = []
         self.at = 0
-        for match in _TOKEN.finditer(text):
-            self.tokens.append(match[1])
-            self.starts.append(match.start(1))
-        self.tokens.append("")
-        self.starts.append(len(text))
+        found = [*_TOKEN.finditer(text)]
+        self.tokens: list[str] = [*[match[1] for match in found], ""]
+        self.starts: list[int] = [*[match.start(1) for match in found], len(text)]
 
     # -- errors ---------------------------------------------------------------------------------------------
 

@@ -10,7 +10,7 @@ import pytest
 from codegen.paths import BATCHING_RULES, Paths, project_paths
 from codegen.pipeline import Result
 from codegen.plan.plan import Plan
-from codegen.python_source import FunctionIndex
+from codegen.python_source import FunctionIndex, SourcePart
 from codegen.rules.batching import rule_names
 from codegen.source import Diagnostics
 from runtime.func.rules import RANDOM_RULES, RULES
@@ -86,10 +86,8 @@ def test_the_rule_goes_into_the_output(emitted: Callable[..., dict[str, str]]) -
 
 def test_words_are_the_rules_that_vmap_has() -> None:
     diagnostics = Diagnostics()
-    assert (
-        rule_names(FunctionIndex([project_paths().runtime_part(BATCHING_RULES)], diagnostics))
-        == RULES.keys() | RANDOM_RULES.keys()
-    )
+    part = SourcePart(project_paths().runtime_part(BATCHING_RULES), diagnostics)
+    assert rule_names(FunctionIndex([part])) == RULES.keys() | RANDOM_RULES.keys()
     assert not diagnostics
     assert {"pointwise", "reduction", "along", "loop"} <= set(RULES)
 

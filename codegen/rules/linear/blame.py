@@ -100,7 +100,7 @@ class Blame:
         number = self.linearity.added_number(entry, degrees)
         if number is not None:
             return Why(f"'{base}' adds something that does not depend on it", adding=number)
-        derivatives = self.linearity.derivatives(name, frozenset(linear))
+        derivatives = dict(self.linearity.derivatives(name, frozenset(linear)))
         if any(varies(derivatives[argument]) for argument in linear):
             if len(linear) > 1:
                 return Why(f"'{base}' multiplies {_listed(linear, ' and ')}, which both depend on it")

@@ -16,6 +16,8 @@ class Degree(enum.Enum):
     NONLINEAR = "nonlinear"  # it depends on it in another way; affine maps count here
     UNKNOWN = "unknown"  # it may depend on it, and nothing is known of how
 
+    __hash__ = object.__hash__  # there is one of each, and many are put into sets
+
 
 # A tuple has a degree for each of its items, so that one item may depend on what comes in and another one not.
 Value: TypeAlias = "Degree | tuple[Value, ...]"

@@ -30,6 +30,8 @@ _CONTAINERS = frozenset(("list", "tuple", "reversed", "iter", "next", "set", "zi
 _CONTAINER_METHODS = frozenset(("copy", "index", "count", "items", "keys", "values", "get", "pop"))
 _GROWING_METHODS = frozenset(("append", "extend", "insert", "add", "update"))
 _CONSTANT_FUNCTIONS = frozenset(("len", "isinstance", "range", "type", "id", "hasattr"))
+# What annotations say.
+_IS_TENSOR = {"Tensor": True, "Scalar": False, "int": False, "float": False}
 # Modules whose functions look at shapes, strides and dtypes only.
 _OPS = (("runtime", "ops"), ("gradwright", "ops"))  # the module of operators, under both names of the package
 _FACT_MODULES = ("runtime.base.dtypes", "runtime.base.types")
@@ -242,8 +244,9 @@ class Expressions(ABC):
         match node:
             case ast.Constant(value=value):
                 return None if value is None else False
-            case ast.Name(id=name) if (annotation := self.annotations.get(name)) is not None:
-                return {"Tensor": True, "Scalar": False, "int": False, "float": False}.get(ast.unparse(annotation))
+            case ast.Name(id=name):
+                annotation = self.annotations.get(name)
+                return _IS_TENSOR.get(annotation.id) if isinstance(annotation, ast.Name) else None
             case ast.Call(func=ast.Attribute() as function) if self.operator_base(function) is not None:
                 return True
         return None

@@ -301,11 +301,11 @@ class Linearity:
     def is_factor(self, name: str, arguments: frozenset[str]) -> bool:
         """Whether the results of an operator are zero where these arguments are, for all values of the others."""
         # What is being proven is no reason: what adds something would prove by itself that it adds nothing.
-        if (name, arguments) in self._proving or not self.is_linear(name, arguments):
+        if (name, arguments) in self._proving:
             return False
         # A step function of another argument has the derivative zero, and may be added.
         others = self.differentiable_arguments(name) - arguments
-        return not any(self.vanishes(name, argument) for argument in others)
+        return not any(self.vanishes(name, argument) for argument in others) and self.is_linear(name, arguments) is True
 
     def factors(self, name: str) -> tuple[tuple[str, ...], ...]:
         """The smallest groups of arguments that make the only result of an operator zero by being zero."""
@@ -330,7 +330,7 @@ class Linearity:
         if all(self.vanishes(name, argument) for argument in arguments):
             return False
         certain = True
-        for argument, degree in self.derivatives(name, arguments).items():
+        for argument, degree in self.derivatives(name, arguments):
             if degree is Degree.UNKNOWN:
                 certain = False
             elif degree not in (_INDEPENDENT if argument in arguments else _VANISHING):
@@ -341,13 +341,14 @@ class Linearity:
         """The arguments of an operator that have formulas."""
         return self._formulas(name).keys()
 
-    def derivatives(self, name: str, linear: frozenset[str]) -> Mapping[str, Degree]:
+    def derivatives(self, name: str, linear: frozenset[str]) -> Iterator[tuple[str, Degree]]:
         """How the derivatives of an operator, by argument, depend on some arguments in which it is assumed linear."""
         entry = self.entries[name]
         differentiable = [i in entry.differentiable_outputs for i in range(len(entry.function.schema.returns))]
         outputs = tuple(Degree.LINEAR if does else Degree.NONLINEAR for does in differentiable)
         degrees = Given(inputs=dict.fromkeys(linear, Degree.LINEAR), outputs=outputs)
-        return {argument: self._of_formula(placed, degrees) for argument, placed in self._formulas(name).items()}
+        for argument, placed in self._formulas(name).items():
+            yield argument, self._of_formula(placed, degrees)
 
     def vanishes(self, name: str, argument: str) -> bool:
         """Whether the derivative in an argument is zero everywhere."""

@@ -68,8 +68,12 @@ class Brackets(Document):
             yield f"{deeper}{inside}"
         else:
             comma = "," if len(self.elements) > 1 else self.comma
+            room = COLUMNS - len(deeper) - len(comma)
             for element in self.elements:
-                yield from lines(element, deeper, "", comma)
+                if len(element) <= room:
+                    yield f"{deeper}{element}{comma}"
+                else:
+                    yield from lines(element, deeper, "", comma)
         yield f"{indent}{self.closing}{after}"
 
 
@@ -234,6 +238,12 @@ def display(value: object) -> str:
             return literal(value)
 
 
+def field(name: str, value: object, indent: str) -> str:
+    """`name=value,` on lines of its own."""
+    line = f"{indent}{name}={literal(value)},"
+    return line if len(line) <= COLUMNS else indent + laid_out(Joined(f"{name}=", display(value)), indent, ",")
+
+
 def dictionary(items: Iterable[tuple[str, str]]) -> str:
     """A dict display."""
     return Brackets("{", [entry(key, value) for key, value in items], "}")
@@ -246,6 +256,8 @@ def entry(key: str, value: str) -> str:
 
 def comment(text: str, indent: str) -> list[str]:
     """A comment, in lines that follow on deeper indented ones."""
+    if len(indent) + len("# ") + len(text) <= COLUMNS:
+        return [f"{indent}# {text}"]
     return textwrap.wrap(f"# {text}", COLUMNS, initial_indent=indent, subsequent_indent=f"{indent}#     ")
 
 

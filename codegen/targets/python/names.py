@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 
 from codegen.plan.names import WORDS, apart
@@ -15,16 +16,19 @@ _ATTRIBUTES = re.compile(
 )
 
 
+@functools.cache
 def argument(name: str) -> str:
     """An argument or a result as a variable of generated Python."""
     return apart(python(name), WORDS)
 
 
+@functools.cache
 def local(name: str) -> str:
     """The same inside a method, where `self` is the Node."""
     return apart(python(name), WORDS | _METHOD)
 
 
+@functools.cache
 def slot(name: str) -> str:
     """The attribute of a Node for what it saved under a name."""
     return f"_of_{name}_" if _ATTRIBUTES.search(name) else f"_{name}"

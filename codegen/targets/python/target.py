@@ -13,7 +13,7 @@ from codegen.plan.plan import Plan
 from codegen.plan.signs import SignPlan
 from codegen.targets.environment import environment
 from codegen.targets.python import stubs
-from codegen.targets.python.document import STEP, Joined, display, entry, laid_out
+from codegen.targets.python.document import STEP, display, entry, field, laid_out
 from codegen.targets.python.nodes import NodeView, node_view
 from codegen.targets.python.operators import operator_view
 from codegen.targets.python.packets import packet_view, sign_view
@@ -103,8 +103,8 @@ def _registry_entry(operator: OperatorPlan, package: str | None) -> SimpleNamesp
         "samples": operator.samples,
         **({} if package is None else {"package": package}),
     }
-    lines = [laid_out(Joined(f"{name}=", display(value)), STEP * 2, ",") for name, value in fields.items()]
-    return SimpleNamespace(name=str(operator.name), fields=lines)
+    lines = [field(name, value, STEP * 2) for name, value in fields.items()]
+    return SimpleNamespace(name=str(operator.name), fields="\n".join(lines))
 
 
 def explain(operator: OperatorPlan, plan: Plan, paths: Paths) -> str:
