@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
+from enum import Enum
 
 BACKENDS = (
     "CPU", "CUDA", "HIP", "XLA", "MTIA", "MPS", "IPU", "XPU", "HPU", "VE", "Lazy", "Meta",
@@ -70,49 +71,60 @@ PLACEMENT_TYPES = frozenset(("Device", "Layout", "MemoryFormat"))
 PLACEMENT_FLAGS = frozenset(("pin_memory", "non_blocking"))
 """Types of arguments that only a dispatcher reads, and flags that are such arguments; kernels take neither."""
 
-# How results lie in memory: the kinds of `layout:`.
-LAYOUT_KINDS = (
-    "contiguous",  # in the order of the indices
-    "iterated",  # dimensions in the order in which they lie in the arguments
-    "columns",  # the last two dimensions swapped, as LAPACK leaves matrices
-    "preserved",  # the very strides of an argument
-    "indexed",  # as iterated, for the dimensions that indices leave and those that they make
-    "own",  # as the kernel leaves it
-)
 
-# Which dtypes `out=` may have.
-OUT_DTYPES = (
-    "cast",  # any that the result can be cast to
-    "exact",  # that of the result
-    "given",  # any: the operator computes in it, as if it were asked for
-)
+class LayoutKind(Enum):
+    """How results lie in memory: the kinds of `layout:`."""
+
+    CONTIGUOUS = "contiguous"  # in the order of the indices
+    ITERATED = "iterated"  # dimensions in the order in which they lie in the arguments
+    COLUMNS = "columns"  # the last two dimensions swapped, as LAPACK leaves matrices
+    PRESERVED = "preserved"  # the very strides of an argument
+    INDEXED = "indexed"  # as iterated, for the dimensions that indices leave and those that they make
+    OWN = "own"  # as the kernel leaves it
+
+
+class OutDtype(Enum):
+    """Which dtypes `out=` may have."""
+
+    CAST = "cast"  # any that the result can be cast to
+    EXACT = "exact"  # that of the result
+    GIVEN = "given"  # any: the operator computes in it, as if it were asked for
+
 
 # Kinds of element types, and groups of them, that `dtypes:` names; the classes of errors for others.
 DTYPE_KINDS = ("bool", "integer", "half", "float", "complex")
 DTYPE_GROUPS = {"real": DTYPE_KINDS[:4], "floating": ("half", "float")}
 DTYPE_ERRORS = ("NotImplementedError", "RuntimeError")
 
-# How `promotion:` brings the dtypes of arguments together.
-PROMOTION_KINDS = (
-    "default",  # the common dtype in, the common dtype out
-    "int_to_float",  # as default, but integers and bools compute in the default float dtype
-    "always_bool",  # the common dtype in, bool out: comparisons (the kernel returns bool itself)
-    "bool_to_int",  # as default, but bool computes in int64: sums, products
-    "complex_to_float",  # common dtype in, kernel returns the real dtype: abs
-)
 
-# How half precision is computed.
-HALF_KINDS = (
-    "float32",  # float16 and bfloat16 are computed in float32, and what comes out is rounded once
-    "as_is",  # the kernel takes them as they are: it moves or compares elements, or looks at the dtype
-)
+class PromotionKind(Enum):
+    """How `promotion:` brings the dtypes of arguments together."""
 
-# What becomes of Python ints beside Tensors of an integer dtype.
-NUMBER_KINDS = (
-    "wrap",  # modulo the size of the dtype
-    "fit",  # an error where the dtype cannot hold them
-    "as_is",  # the kernel looks at them
-)
+    DEFAULT = "default"  # the common dtype in, the common dtype out
+    INT_TO_FLOAT = "int_to_float"  # as default, but integers and bools compute in the default float dtype
+    ALWAYS_BOOL = "always_bool"  # the common dtype in, bool out: comparisons (the kernel returns bool itself)
+    BOOL_TO_INT = "bool_to_int"  # as default, but bool computes in int64: sums, products
+    COMPLEX_TO_FLOAT = "complex_to_float"  # common dtype in, kernel returns the real dtype: abs
+
+
+class HalfKind(Enum):
+    """How half precision is computed."""
+
+    FLOAT32 = "float32"  # float16 and bfloat16 are computed in float32, and what comes out is rounded once
+    AS_IS = "as_is"  # the kernel takes them as they are: it moves or compares elements, or looks at the dtype
+
+
+class NumberKind(Enum):
+    """What becomes of Python ints beside Tensors of an integer dtype."""
+
+    WRAP = "wrap"  # modulo the size of the dtype
+    FIT = "fit"  # an error where the dtype cannot hold them
+    AS_IS = "as_is"  # the kernel looks at them
+
+
+def words_of(kinds: type[Enum]) -> tuple[str, ...]:
+    """The words of the YAML for the members of one of these sets."""
+    return tuple(kind.value for kind in kinds)
 
 
 def counted(number: int, noun: str) -> str:

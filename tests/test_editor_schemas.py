@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from codegen.read.functions import KEYS
-from codegen.words import AUTOGRAD_KEYS, DTYPE_GROUPS, DTYPE_KINDS, KERNEL_KEYS, PROMOTION_KINDS, TAGS
+from codegen.words import AUTOGRAD_KEYS, DTYPE_GROUPS, DTYPE_KINDS, KERNEL_KEYS, TAGS, PromotionKind, words_of
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -38,7 +38,7 @@ def test_the_vocabulary_is_the_readers() -> None:
     definitions = schema("native_functions")["$defs"]
     assert definitions["operator"]["properties"].keys() == KEYS
     assert set(definitions["tag"]["enum"]) == TAGS
-    assert definitions["operator"]["properties"]["promotion"]["examples"] == list(PROMOTION_KINDS)
+    assert definitions["operator"]["properties"]["promotion"]["examples"] == list(words_of(PromotionKind))
     assert definitions["operator"]["properties"]["dtypes"]["examples"][:-1] == [*DTYPE_KINDS, *DTYPE_GROUPS]
     operator = "func: f(Tensor self) -> Tensor"
     keys = [*(f"- {operator}\n  dispatch:\n    {key}: kernel\n" for key in sorted(KERNEL_KEYS))]

@@ -15,6 +15,7 @@ from codegen.read.files import load, read_derivatives, read_native_functions, re
 from codegen.read.model import DerivativeEntry, FormulaKind, NativeFunction
 from codegen.read.yaml_text import YamlFile
 from codegen.source import Diagnostics, SourceFile, Span, Text
+from codegen.words import PromotionKind
 
 
 def functions(text: str) -> tuple[NativeFunction, ...]:
@@ -120,7 +121,7 @@ def test_native_function() -> None:
     assert [(str(name), span.column) for name, span in function.autogen] == [("foo_.Tensor", 12), ("foo.out", 25)]
     assert function.tags == ("core", "pointwise")
     assert function.promotion is not None
-    assert (function.promotion.kind, function.promotion.arguments) == ("int_to_float", ("self", "other"))
+    assert (function.promotion.kind, function.promotion.arguments) == (PromotionKind.INT_TO_FLOAT, ("self", "other"))
     assert [str(sample) for sample in function.samples] == ["T(3, 4), T(4), alpha=2", ""]
     assert function.dtypes is not None
     assert function.dtypes.kinds == ("half", "float", "complex")

@@ -13,13 +13,14 @@ from codegen.plan.kinds import OperatorKind
 from codegen.read.implied import layout_rule
 from codegen.read.model import NativeFunction
 from codegen.schema.types import FunctionSchema, ListType, OptionalType
+from codegen.words import LayoutKind
 
 
 @dataclass(frozen=True, slots=True)
 class LayoutPlan:
     """The rule, the arguments by which it goes, and the results that follow it; the others are contiguous."""
 
-    kind: str
+    kind: LayoutKind
     arguments: tuple[str, ...]
     results: tuple[int, ...]
 
@@ -36,11 +37,11 @@ def plan_layout(function: NativeFunction, kind: OperatorKind) -> LayoutPlan | No
     rule = layout_rule(function)
     layout, names = rule.kind, rule.names
     every = tuple(range(len(schema.returns)))
-    if layout == "own":
+    if layout is LayoutKind.OWN:
         return None
-    if layout == "contiguous":
+    if layout is LayoutKind.CONTIGUOUS:
         return LayoutPlan(layout, (), every)
-    if layout == "columns":
+    if layout is LayoutKind.COLUMNS:
         return LayoutPlan(layout, (), every if names is None else tuple(i for i in every if _name(schema, i) in names))
     return LayoutPlan(layout, tensor_arguments(schema) if names is None else names, every)
 

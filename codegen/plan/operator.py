@@ -35,7 +35,7 @@ from codegen.schema.types import (
     base_type,
     required,
 )
-from codegen.words import COMPOSITE_KEYS, CPU_ORDER
+from codegen.words import COMPOSITE_KEYS, CPU_ORDER, HalfKind, NumberKind, OutDtype
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,12 +80,12 @@ class OperatorPlan:
     source: NativeFunction
     batching: BatchingPlan | None = None
     in_float32: bool = False  # half precision is computed in float32, and the results are rounded once
-    numbers: tuple[tuple[str, str], ...] = ()  # its Scalars and what becomes of them, one of NUMBER_KINDS
+    numbers: tuple[tuple[str, NumberKind], ...] = ()  # its Scalars and what becomes of them
     exclusive: bool = False  # what is written may lie in the memory of no argument, not even in the same places
     one_value: bool = False  # its in-place variant gives all elements the same value
     old_orders: tuple[tuple[str, ...], ...] = ()  # of arguments, that PyTorch still takes
     numbers_as_tensors: bool = False  # numbers may stand for all of its Tensors
-    out_dtype: str = "exact"  # which dtypes `out=` may have: one of OUT_DTYPES
+    out_dtype: OutDtype = OutDtype.EXACT  # which dtypes `out=` may have
     layout: LayoutPlan | None = None  # how results lie in memory; None where no kernel makes memory for them
     keyed_nodes: tuple[tuple[str, NodePlan], ...] = ()  # of autograd keys that have formulas of their own
     unimplemented: tuple[tuple[str, str], ...] = ()  # arguments whose derivative is not implemented, and what it is of
@@ -233,7 +233,7 @@ def unimplemented(entry: ResolvedEntry) -> tuple[tuple[str, str], ...]:
     )
 
 
-def _numbers(function: NativeFunction, kind: OperatorKind) -> tuple[tuple[str, str], ...]:
+def _numbers(function: NativeFunction, kind: OperatorKind) -> tuple[tuple[str, NumberKind], ...]:
     """What becomes of Python ints where a kernel promotes to an integer dtype; without promotion it looks itself."""
     promotion, said = function.promotion, function.numbers
     if promotion is None or kind is not OperatorKind.KERNEL:
@@ -243,7 +243,7 @@ def _numbers(function: NativeFunction, kind: OperatorKind) -> tuple[tuple[str, s
         if required(plain_type(argument.type)) == SCALAR:
             takes_part = promotion.arguments is None or argument.name in promotion.arguments
             own = said.kind if said is not None and argument.name in said.arguments else None
-            numbers.append((argument.name, own or ("wrap" if takes_part else "fit")))
+            numbers.append((argument.name, own or (NumberKind.WRAP if takes_part else NumberKind.FIT)))
     return tuple(numbers)
 
 
@@ -257,7 +257,7 @@ def _computes_in_float32(function: NativeFunction, kind: OperatorKind) -> bool:
     takes_tensors = any(is_tensor_like(plain_type(argument.type)) for argument in schema.arguments)
     if not takes_tensors or schema.is_view or kind is OperatorKind.DECLARED:
         return False
-    return function.half == "float32" if function.half is not None else kind is OperatorKind.KERNEL
+    return function.half is HalfKind.FLOAT32 if function.half is not None else kind is OperatorKind.KERNEL
 
 
 def _variants(function: NativeFunction) -> tuple[OperatorName | None, OperatorName | None]:
@@ -279,13 +279,13 @@ def _old_orders(function: NativeFunction) -> tuple[tuple[str, ...], ...]:
     return tuple(dict.fromkeys(orders))
 
 
-def _out_dtype(function: NativeFunction) -> str:
+def _out_dtype(function: NativeFunction) -> OutDtype:
     """As its entry says; else factories compute in the dtype of `out=`, and element-wise operators cast to it."""
     if function.out_dtype is not None:
         return function.out_dtype
     if function.schema.is_factory:
-        return "given"
-    return "cast" if "pointwise" in function.tags else "exact"
+        return OutDtype.GIVEN
+    return OutDtype.CAST if "pointwise" in function.tags else OutDtype.EXACT
 
 
 def _parameters(schema: FunctionSchema) -> tuple[ParameterPlan, ...]:

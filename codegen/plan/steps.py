@@ -13,7 +13,7 @@ from enum import Enum
 
 from codegen.plan.layout import LayoutPlan
 from codegen.python_source import PythonFunction
-from codegen.words import DTYPE_KINDS
+from codegen.words import DTYPE_KINDS, PromotionKind
 
 # -- arguments
 
@@ -85,7 +85,7 @@ class GuardKind(Enum):
     NOT_HALF = "not_half"  # half precision is computed in float32, by the general path
     SAME_DTYPE = "same_dtype"
     SAME_DTYPE_OR_NONE = "same_dtype_or_none"
-    TAKEN = "taken"  # one of some kinds of dtypes (`codegen.model.DTYPE_KINDS`)
+    TAKEN = "taken"  # one of some kinds of dtypes (`codegen.words.DTYPE_KINDS`)
     TAKEN_OR_NONE = "taken_or_none"
 
 
@@ -152,7 +152,7 @@ class FactoryDtype:
     """
 
     default: str | None
-    kind: str | None
+    kind: PromotionKind | None
     numbers: tuple[str, ...]
 
 

@@ -30,6 +30,7 @@ from codegen.python_source import PythonFunction
 from codegen.read.model import NativeFunction, Promotion
 from codegen.schema.defaults import EnumDefault, default_value
 from codegen.schema.types import Argument, BaseType, FunctionSchema, ListType, OptionalType, Type
+from codegen.words import PromotionKind
 
 # What is asked of arguments one by one; the other kinds are asked of nothing.
 _GUARDS: Mapping[Asked, GuardKind] = {
@@ -174,18 +175,18 @@ def _plan_promoted(
 
 
 # Which dtypes the kernels of a kind of promotion compute in without being told; None: all.
-_PROMOTED_DTYPES: Mapping[str, GuardKind | None] = {
-    "default": None,
-    "always_bool": None,
-    "int_to_float": GuardKind.FLOAT_DTYPE,
-    "complex_to_float": GuardKind.FLOAT_DTYPE,
-    "bool_to_int": GuardKind.NUMBER_DTYPE,
+_PROMOTED_DTYPES: Mapping[PromotionKind, GuardKind | None] = {
+    PromotionKind.DEFAULT: None,
+    PromotionKind.ALWAYS_BOOL: None,
+    PromotionKind.INT_TO_FLOAT: GuardKind.FLOAT_DTYPE,
+    PromotionKind.COMPLEX_TO_FLOAT: GuardKind.FLOAT_DTYPE,
+    PromotionKind.BOOL_TO_INT: GuardKind.NUMBER_DTYPE,
 }
 _NUMBERS = frozenset((Asked.NUMBER, Asked.OPTIONAL_NUMBER))
 _OF_FACTORIES = (
     _NUMBERS | INT_LISTS | {Asked.OPTIONAL_DTYPE, Asked.ABSENT, Asked.PLACEMENT, Asked.INTEGER, Asked.NOTHING}
 )
-_GENERAL_ONLY = frozenset(("Stream", "Storage", "Dimname"))
+_GENERAL_ONLY = frozenset((BaseType("Stream"), BaseType("Storage"), BaseType("Dimname")))
 
 
 def _inner(type: Type) -> Type:
@@ -207,7 +208,7 @@ def _asked(argument: Argument) -> Asked | None:
         return Asked.TENSORS
     if inner == ListType(OptionalType(TENSOR)):
         return Asked.OPTIONAL_TENSORS
-    if is_tensor_like(inner) or str(inner) in _GENERAL_ONLY:
+    if is_tensor_like(inner) or inner in _GENERAL_ONLY:
         return None
     if inner == DTYPE:
         return Asked.OPTIONAL_DTYPE if optional else Asked.DTYPE

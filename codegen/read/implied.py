@@ -5,6 +5,7 @@ from __future__ import annotations
 from codegen.formula.typed import SCALAR, TENSOR, plain_type
 from codegen.read.model import Layout, NativeFunction
 from codegen.schema.types import OptionalType
+from codegen.words import LayoutKind
 
 # Shapes per number of tensor arguments: plain, broadcast, 0-dim, zero-size.
 _SHAPES = {
@@ -45,5 +46,5 @@ def samples_of(function: NativeFunction) -> tuple[str, ...]:
 
 def layout_rule(function: NativeFunction) -> Layout:
     """The rule that the entry names, or what follows from its schema."""
-    default = "iterated" if "pointwise" in function.tags else "contiguous"
+    default = LayoutKind.ITERATED if "pointwise" in function.tags else LayoutKind.CONTIGUOUS
     return function.layout or Layout(default, None, function.text)

@@ -10,6 +10,7 @@ from codegen.formula.syntax import Expr
 from codegen.schema.types import FunctionSchema, OperatorName
 from codegen.signs import CONJUGATION, SignUse
 from codegen.source import Span, Text
+from codegen.words import HalfKind, LayoutKind, NumberKind, OutDtype, PromotionKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +29,7 @@ class Layout:
     `names` are arguments by which it goes (for `columns`: results that have it); None: all Tensors.
     """
 
-    kind: str
+    kind: LayoutKind
     names: tuple[str, ...] | None
     text: Text
 
@@ -37,10 +38,10 @@ class Layout:
 class Promotion:
     """Gradwright's `promotion:` key: how the dtypes of the tensor arguments are brought together.
 
-    `kind` is one of PROMOTION_KINDS; `arguments` names those that take part (None: every tensor argument).
+    `arguments` names those that take part (None: every tensor argument).
     """
 
-    kind: str
+    kind: PromotionKind
     arguments: tuple[str, ...] | None
     text: Text
 
@@ -63,11 +64,10 @@ class ElementTypes:
 class Numbers:
     """Gradwright's `numbers:` key: how Python ints among `arguments` become elements of an integer dtype.
 
-    `kind` is one of NUMBER_KINDS.  Without the key those that take part in promotion wrap around, and others have to
-    fit.
+    Without the key those that take part in promotion wrap around, and others have to fit.
     """
 
-    kind: str
+    kind: NumberKind
     arguments: tuple[str, ...]
 
 
@@ -93,9 +93,9 @@ class NativeFunction:
     batching: Text | None = None  # Gradwright: the rule by which vmap batches its calls
     linear: tuple[frozenset[str], ...] = ()  # Gradwright: arguments in which it is linear together, where only it knows
     numbers: Numbers | None = None  # Gradwright: how ints become elements of integer dtypes
-    half: str | None = None  # Gradwright: how half precision is computed, one of HALF_KINDS; None: by its kind
+    half: HalfKind | None = None  # Gradwright: how half precision is computed; None: by its kind
     layout: Layout | None = None  # Gradwright: how results lie in memory
-    out_dtype: str | None = None  # Gradwright: which dtypes `out=` may have
+    out_dtype: OutDtype | None = None  # Gradwright: which dtypes `out=` may have
     signs: tuple[SignUse, ...] = ()  # Gradwright: how Python and formulas write its calls
     fills: float | str | None = None  # Gradwright: what all elements of the result are: a number, or an argument
     exclusive: bool = False  # Gradwright: what is written may lie in the memory of no argument

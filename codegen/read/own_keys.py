@@ -20,12 +20,13 @@ from codegen.words import (
     DTYPE_ERRORS,
     DTYPE_GROUPS,
     DTYPE_KINDS,
-    HALF_KINDS,
-    LAYOUT_KINDS,
-    NUMBER_KINDS,
-    OUT_DTYPES,
-    PROMOTION_KINDS,
+    HalfKind,
+    LayoutKind,
+    NumberKind,
+    OutDtype,
+    PromotionKind,
     did_you_mean,
+    words_of,
 )
 
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z_0-9]*")
@@ -43,7 +44,8 @@ class OwnKeys:
     def promotion(self, fields: Fields, schema: FunctionSchema) -> Promotion | None:
         if "promotion" not in fields:
             return None
-        hint = f"the kinds are {', '.join(PROMOTION_KINDS)}; 'default(self, other)' names the arguments that take part"
+        kinds = words_of(PromotionKind)
+        hint = f"the kinds are {', '.join(kinds)}; 'default(self, other)' names the arguments that take part"
         text = self.yaml.scalar(fields["promotion"][1], "'promotion'", hint)
         if text is None:
             return None
@@ -52,13 +54,13 @@ class OwnKeys:
         if match is None:
             self.yaml.diagnostics.error(text.span(), f"'{text}' is not a promotion", hint)
             return None
-        kind = match[1]
-        if kind not in PROMOTION_KINDS:
-            close = did_you_mean(kind, PROMOTION_KINDS)
+        if match[1] not in kinds:
+            close = did_you_mean(match[1], kinds)
             self.yaml.diagnostics.error(
-                text.span(0, max(match.end(1), 1)), f"unknown promotion '{kind}'", close or hint
+                text.span(0, max(match.end(1), 1)), f"unknown promotion '{match[1]}'", close or hint
             )
             return None
+        kind = PromotionKind(match[1])
         if match[2] is None:
             return Promotion(kind, None, text)
         names = self.values.arguments(part(text, match.start(3), match.end(3)), schema, ("Tensor", "Scalar"))
@@ -123,7 +125,8 @@ class OwnKeys:
     def layout(self, fields: Fields, schema: FunctionSchema) -> Layout | None:
         if "layout" not in fields:
             return None
-        hint = f"the kinds are {', '.join(LAYOUT_KINDS)}; 'iterated(self)' names the arguments by which it goes"
+        kinds = words_of(LayoutKind)
+        hint = f"the kinds are {', '.join(kinds)}; 'iterated(self)' names the arguments by which it goes"
         text = self.yaml.scalar(fields["layout"][1], "'layout'", hint)
         if text is None:
             return None
@@ -132,30 +135,32 @@ class OwnKeys:
         if match is None:
             self.yaml.diagnostics.error(text.span(), f"'{text}' is not a layout", hint)
             return None
-        kind = match[1]
-        if kind not in LAYOUT_KINDS:
-            close = did_you_mean(kind, LAYOUT_KINDS)
-            self.yaml.diagnostics.error(text.span(0, max(match.end(1), 1)), f"unknown layout '{kind}'", close or hint)
+        if match[1] not in kinds:
+            close = did_you_mean(match[1], kinds)
+            place = text.span(0, max(match.end(1), 1))
+            self.yaml.diagnostics.error(place, f"unknown layout '{match[1]}'", close or hint)
             return None
+        kind = LayoutKind(match[1])
         if schema.is_view:
             self.yaml.diagnostics.error(text.span(), "a view lies in the memory of its argument", "remove 'layout'")
             return None
         if match[2] is None:
             return Layout(kind, None, text)
         named = part(text, match.start(3), match.end(3))
-        if kind in ("contiguous", "own"):
-            self.yaml.diagnostics.error(named.span(), f"'{kind}' goes by no argument", f"write 'layout: {kind}'")
+        if kind in (LayoutKind.CONTIGUOUS, LayoutKind.OWN):
+            hint = f"write 'layout: {kind.value}'"
+            self.yaml.diagnostics.error(named.span(), f"'{kind.value}' goes by no argument", hint)
             return None
-        if kind == "columns":
+        if kind is LayoutKind.COLUMNS:
             results = [result.name for result in schema.returns if result.name is not None]
             return Layout(kind, self.values.named(named, schema, results, "result", "results"), text)
         return Layout(kind, self.values.arguments(named, schema, ("Tensor",)), text)
 
-    def out_dtype(self, fields: Fields) -> str | None:
-        word = self.values.word(fields, "out_dtype")
-        if word is None or word in OUT_DTYPES:
-            return word
-        hint = did_you_mean(word, OUT_DTYPES) or f"write {', '.join(OUT_DTYPES[:-1])} or {OUT_DTYPES[-1]}"
+    def out_dtype(self, fields: Fields) -> OutDtype | None:
+        word, known = self.values.word(fields, "out_dtype"), words_of(OutDtype)
+        if word is None or word in known:
+            return None if word is None else OutDtype(word)
+        hint = did_you_mean(word, known) or f"write {', '.join(known[:-1])} or {known[-1]}"
         self.yaml.error(fields["out_dtype"][1], f"unknown out_dtype '{word}'", hint)
         return None
 
@@ -207,31 +212,34 @@ class OwnKeys:
     def numbers(self, fields: Fields, schema: FunctionSchema) -> Numbers | None:
         if "numbers" not in fields:
             return None
-        hint = f"write 'fit(min, max)'; the kinds are {', '.join(NUMBER_KINDS)}"
+        kinds = words_of(NumberKind)
+        hint = f"write 'fit(min, max)'; the kinds are {', '.join(kinds)}"
         text = self.yaml.scalar(fields["numbers"][1], "'numbers'", hint)
         if text is None:
             return None
         text = stripped(text)
         match = _PROMOTION.fullmatch(text.value)
-        if match is None or match[1] not in NUMBER_KINDS or match[2] is None:
-            close = did_you_mean(match[1], NUMBER_KINDS) if match is not None and match[1] not in NUMBER_KINDS else None
+        if match is None or match[1] not in kinds or match[2] is None:
+            close = did_you_mean(match[1], kinds) if match is not None and match[1] not in kinds else None
             self.yaml.diagnostics.error(text.span(), f"'{text}' does not say what numbers do", close or hint)
             return None
-        return Numbers(match[1], self.values.arguments(part(text, match.start(3), match.end(3)), schema, ("Scalar",)))
+        names = self.values.arguments(part(text, match.start(3), match.end(3)), schema, ("Scalar",))
+        return Numbers(NumberKind(match[1]), names)
 
-    def half(self, fields: Fields) -> str | None:
+    def half(self, fields: Fields) -> HalfKind | None:
         if "half" not in fields:
             return None
-        hint = f"the kinds are {' and '.join(HALF_KINDS)}"
+        kinds = words_of(HalfKind)
+        hint = f"the kinds are {' and '.join(kinds)}"
         text = self.yaml.scalar(fields["half"][1], "'half'", hint)
         if text is None:
             return None
         text = stripped(text)
-        if text.value not in HALF_KINDS:
-            message = f"'half' must be one of {', '.join(HALF_KINDS)}, not '{text}'"
-            self.yaml.diagnostics.error(text.span(), message, did_you_mean(text.value, HALF_KINDS) or hint)
+        if text.value not in kinds:
+            message = f"'half' must be one of {', '.join(kinds)}, not '{text}'"
+            self.yaml.diagnostics.error(text.span(), message, did_you_mean(text.value, kinds) or hint)
             return None
-        return text.value
+        return HalfKind(text.value)
 
     def batching(self, fields: Fields) -> Text | None:
         if "batching" not in fields:

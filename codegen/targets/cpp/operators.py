@@ -21,6 +21,7 @@ from codegen.targets.cpp.names import cpp
 from codegen.targets.cpp.needs import Needs
 from codegen.targets.cpp.nodes import NodeView
 from codegen.targets.cpp.statements import Call, Statement, assigned
+from codegen.words import LayoutKind
 
 
 def has_entry(operator: OperatorPlan, kernels: NativeKernels) -> bool:
@@ -147,7 +148,7 @@ class KernelEntry(Entry):
     def _default_dtype(self, target: str, factory: FactoryDtype) -> str | Statement:
         if factory.kind is not None:
             promote = self.needs.name("runtime.base.dtypes", "promoted_dtype")
-            kind = self.needs.constant(factory.kind)
+            kind = self.needs.constant(factory.kind.value)
             numbers = [cpp(number) for number in factory.numbers]
             return assigned(target, Call("dtype_of_numbers", [promote, kind, *numbers]))
         if factory.default is not None:
@@ -168,12 +169,12 @@ class KernelEntry(Entry):
         if layout is None:
             return
         operands = f"{{{', '.join(map(cpp, layout.arguments))}}}"
-        if layout.kind == "contiguous":
+        if layout.kind is LayoutKind.CONTIGUOUS:
             self.out.add("result = lie_contiguous(std::move(result));")
-        elif layout.kind == "iterated":
+        elif layout.kind is LayoutKind.ITERATED:
             self.out.assign("result", "lie_iterated", ["std::move(result)", operands])
         else:
-            rule = self.needs.name("runtime.base.layouts", layout.kind)
+            rule = self.needs.name("runtime.base.layouts", layout.kind.value)
             parts = [rule, "std::move(result)", str(len(layout.results)), operands]
             self.out.assign("result", "lie_by", parts)
         self.out.add("if (!result) return Ref();")

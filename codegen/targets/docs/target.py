@@ -74,13 +74,13 @@ def explain(operator: OperatorPlan, plan: Plan, paths: Paths) -> str:
         lines.append(f"  vmap: {operator.batching.rule}")
     if operator.layout is not None:
         arguments = f"({', '.join(operator.layout.arguments)})" if operator.layout.arguments else ""
-        lines.append(f"  memory: {operator.layout.kind}{arguments}")
+        lines.append(f"  memory: {operator.layout.kind.value}{arguments}")
     if operator.view is not None:
         lines.append(
             f"  view: {'each result' if operator.view is ViewKind.MULTI else 'the result'} shares memory with its input"
         )
     if operator.out is not None:
-        lines.append(f"  dtype of out=: {operator.out_dtype}")
+        lines.append(f"  dtype of out=: {operator.out_dtype.value}")
     variants = [str(name) for name in (operator.inplace, operator.out) if name is not None]
     if variants:
         lines.append(f"  variants: {', '.join(variants)}")

@@ -28,7 +28,7 @@ from codegen.targets.python.names import argument
 from codegen.targets.python.packets import write_sign
 from codegen.targets.python.straight import write_straight, write_traced
 from codegen.targets.python.text import PythonPrinter, forwarded, plain, signature
-from codegen.words import BUILT_IN_NAMESPACE
+from codegen.words import BUILT_IN_NAMESPACE, NumberKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +136,7 @@ def _options(operator: OperatorPlan, namespace: str) -> list[str]:
     names = [parameter.name for parameter in operator.parameters]
     if operator.promotion is not None:
         named = operator.promotion.arguments
-        options.append(_option("promotion", (operator.promotion.kind, named)))
+        options.append(_option("promotion", (operator.promotion.kind.value, named)))
     limit = operator.source.dtypes
     if limit is not None:
         options.append(_option("dtypes", (limit.kinds, limit.arguments, limit.error)))
@@ -174,11 +174,11 @@ def _options(operator: OperatorPlan, namespace: str) -> list[str]:
     if operator.numbers_as_tensors:
         options.append("numbers_as_tensors=True")
     if operator.out is not None:
-        options.append(_option("out_dtype", operator.out_dtype))
+        options.append(_option("out_dtype", operator.out_dtype.value))
     if operator.layout is not None:
         layout = operator.layout
         positions = tuple(names.index(name) for name in layout.arguments)
-        options.append(_option("layout", (layout.kind, positions, layout.results)))
+        options.append(_option("layout", (layout.kind.value, positions, layout.results)))
     return options
 
 
@@ -188,7 +188,7 @@ def _option(name: str, value: object) -> str:
 
 def _numbers(operator: OperatorPlan) -> tuple[tuple[str, bool], ...]:
     """The numbers that become elements of integer dtypes before the kernel sees them, and whether they wrap around."""
-    return tuple((name, kind == "wrap") for name, kind in operator.numbers if kind != "as_is")
+    return tuple((name, kind is NumberKind.WRAP) for name, kind in operator.numbers if kind is not NumberKind.AS_IS)
 
 
 # -- forward mode

@@ -37,6 +37,7 @@ from codegen.targets.python.document import (
 from codegen.targets.python.lines import Lines
 from codegen.targets.python.names import argument
 from codegen.targets.python.text import forwarded
+from codegen.words import LayoutKind
 
 # What is asked of arguments; {0} is the argument.
 _GUARDS: Mapping[GuardKind, str] = {
@@ -261,7 +262,7 @@ class _Writer:
         if layout is not None and len(layout.results) != results.count:
             first = len(layout.results)
             assert layout.results == tuple(range(first))
-            rest = self._wrapped(LayoutPlan("contiguous", (), ()))
+            rest = self._wrapped(LayoutPlan(LayoutKind.CONTIGUOUS, (), ()))
             parts = [(own, f"result[:{first}]"), (rest, f"result[{first}:]")]
             return [Joined("*", comprehension(element, "array", source)) for element, source in parts]
         return [generator(choice("None", "array is None", own) if results.masked else own, "array", "result")]
@@ -275,9 +276,9 @@ class _Writer:
             return
         tensors = self.straight.those(Asked.TENSOR)
         tests = []
-        if layout.kind == "contiguous":
+        if layout.kind is LayoutKind.CONTIGUOUS:
             tests = ["not result.flags.c_contiguous"]
-        elif layout.kind == "iterated" and all(name in tensors for name in layout.arguments):
+        elif layout.kind is LayoutKind.ITERATED and all(name in tensors for name in layout.arguments):
             contiguous = [f"{argument(name)}_array.flags.c_contiguous" for name in layout.arguments]
             tests = [_not(all_of(contiguous)) if len(contiguous) > 1 else f"not {contiguous[0]}"]
         with self.out.when(tests):
@@ -291,7 +292,7 @@ class _Writer:
         for name in layout.arguments:
             asked = self.straight.asked(name)
             operands.append(f"{'*' if asked in LISTS else ''}{_PASSED[asked].format(argument(name))}")
-        return call(f"layouts.{layout.kind}", [array, *operands])
+        return call(f"layouts.{layout.kind.value}", [array, *operands])
 
     # -- history
 
@@ -316,5 +317,5 @@ def _default_dtype(factory: FactoryDtype) -> str:
     """The dtype of a factory that is not told one."""
     if factory.kind is not None:
         numbers = tuple_of([argument(name) for name in factory.numbers])
-        return call("dtypes.promoted_dtype", (display(factory.kind), numbers))
+        return call("dtypes.promoted_dtype", (display(factory.kind.value), numbers))
     return "dtypes.get_default_dtype()" if factory.default is None else f"dtypes.{factory.default}"

@@ -8,28 +8,40 @@ from typing import TypeAlias
 
 from jinja2 import Environment
 
-from codegen.formula.typed import plain_type
+from codegen.formula.typed import (
+    BOOL,
+    DEVICE,
+    DTYPE,
+    FLOAT,
+    INT,
+    LAYOUT,
+    MEMORY_FORMAT,
+    SCALAR,
+    STR,
+    TENSOR,
+    plain_type,
+)
 from codegen.plan.operator import OperatorPlan, ParameterPlan
 from codegen.plan.packet import spread_position
 from codegen.plan.plan import Plan
 from codegen.schema.names import python
-from codegen.schema.types import FunctionSchema, ListType, OptionalType, Type
+from codegen.schema.types import BaseType, FunctionSchema, ListType, OptionalType, Type
 from codegen.targets.literals import default_text
 from codegen.targets.python.document import STEP, Brackets, Joined, display, laid_out
 from codegen.words import BUILT_IN_NAMESPACE
 
-_TYPES = {
-    "Tensor": "Tensor",
-    "int": "int",
-    "float": "float",
-    "bool": "bool",
-    "str": "str",
-    "Scalar": "Scalar",
-    "ScalarType": "DType | type",
-    "Generator": "Generator",
-    "Device": "Device | str",
-    "Layout": "Layout",
-    "MemoryFormat": "MemoryFormat",
+_TYPES: Mapping[Type, str] = {
+    TENSOR: "Tensor",
+    INT: "int",
+    FLOAT: "float",
+    BOOL: "bool",
+    STR: "str",
+    SCALAR: "Scalar",
+    DTYPE: "DType | type",
+    BaseType("Generator"): "Generator",
+    DEVICE: "Device | str",
+    LAYOUT: "Layout",
+    MEMORY_FORMAT: "MemoryFormat",
 }
 
 
@@ -63,9 +75,9 @@ def python_type(type: Type, argument: bool = True) -> str:
     if isinstance(type, ListType):
         if not argument:
             return f"tuple[{python_type(type.elem, argument)}, ...]"
-        elem = python_type(type.elem)
-        return f"int | Sequence[{elem}]" if elem == "int" else f"Sequence[{elem}]"
-    return _TYPES.get(str(type), "object")
+        several = f"Sequence[{python_type(type.elem)}]"
+        return f"int | {several}" if type.elem == INT else several
+    return _TYPES.get(type, "object")
 
 
 def _returns(schema: FunctionSchema) -> str:
