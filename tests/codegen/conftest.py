@@ -32,13 +32,14 @@ def small_paths(tmp_path: Path) -> Paths:
 
 @pytest.fixture
 def analysed(small_paths: Paths) -> Callable[..., Result]:
-    """`analysed(functions, formulas, helpers, kernels)`: what the pipeline finds in them."""
+    """`analysed(functions, formulas, helpers, kernels, composites)`: what the pipeline finds in them."""
 
-    def run(functions: str, formulas: str, helpers: str = "", kernels: str = "") -> Result:
+    def run(functions: str, formulas: str, helpers: str = "", kernels: str = "", composites: str = "") -> Result:
         small_paths.native_functions.write_text(functions, encoding="utf-8")
         small_paths.derivatives.write_text(formulas, encoding="utf-8")
         (small_paths.runtime / "helpers" / "small.py").write_text(helpers, encoding="utf-8")
         (small_paths.runtime / "kernels" / "small.py").write_text(kernels, encoding="utf-8")
+        (small_paths.runtime / "composite" / "small.py").write_text(composites, encoding="utf-8")
         return analyze(small_paths)
 
     return run
@@ -48,8 +49,8 @@ def analysed(small_paths: Paths) -> Callable[..., Result]:
 def planned(analysed: Callable[..., Result]) -> Planner:
     """As `analysed`, of input without errors: the plan."""
 
-    def run(functions: str, formulas: str, helpers: str = "", kernels: str = "") -> Plan:
-        result = analysed(functions, formulas, helpers, kernels)
+    def run(functions: str, formulas: str, helpers: str = "", kernels: str = "", composites: str = "") -> Plan:
+        result = analysed(functions, formulas, helpers, kernels, composites)
         assert result.plan is not None, [item.message for item in result.diagnostics.items]
         return result.plan
 
@@ -60,7 +61,9 @@ def planned(analysed: Callable[..., Result]) -> Planner:
 def emitted(planned: Planner, small_paths: Paths) -> Callable[..., dict[str, str]]:
     """As `planned`, emitted: the text of each output file."""
 
-    def run(functions: str, formulas: str, helpers: str = "", kernels: str = "") -> dict[str, str]:
-        return dict(emit(small_paths, planned(functions, formulas, helpers, kernels)))
+    def run(
+        functions: str, formulas: str, helpers: str = "", kernels: str = "", composites: str = ""
+    ) -> dict[str, str]:
+        return dict(emit(small_paths, planned(functions, formulas, helpers, kernels, composites)))
 
     return run

@@ -67,9 +67,9 @@ def test_rule(
     assert (None if found is None else (found.rule, found.tensors, found.dims)) == expected
 
 
-def test_a_composite_operator_needs_no_rule(planned: Callable[..., Plan], small_paths: Paths) -> None:
-    (small_paths.runtime / "composite" / "small.py").write_text("def f(self): return self\n")
-    assert planned("- func: f(Tensor self) -> Tensor\n", "[]").operators[0].batching is None
+def test_a_composite_operator_needs_no_rule(planned: Callable[..., Plan]) -> None:
+    plan = planned("- func: f(Tensor self) -> Tensor\n", "[]", composites="def f(self): return self\n")
+    assert plan.operators[0].batching is None
 
 
 def test_private_functions_are_no_rules(analysed: Callable[..., Result], small_paths: Paths) -> None:

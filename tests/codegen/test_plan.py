@@ -265,10 +265,9 @@ def test_a_formula_is_linear_in_the_gradient(analysed: Callable[..., Result], fo
 def test_the_kernel_for_the_cpu_is_chosen_once(
     planned: Callable[..., Plan], small_paths: Paths, dispatch: str, kind: OperatorKind, kernel: str | None
 ) -> None:
-    (small_paths.runtime / "composite" / "small.py").write_text("def made(self): ...\n")
-    plan = planned(f"- func: f(Tensor self) -> Tensor\n  variants: function\n  dispatch: {dispatch}\n", "[]", "", (
-        "def one(self): ...\ndef number(self): ...\n"
-    ))  # fmt: skip
+    function = f"- func: f(Tensor self) -> Tensor\n  variants: function\n  dispatch: {dispatch}\n"
+    kernels, composites = "def one(self): ...\ndef number(self): ...\n", "def made(self): ...\n"
+    plan = planned(function, "[]", kernels=kernels, composites=composites)
     (operator,) = plan.operators
     assert operator.kind is kind
     if kernel is not None:

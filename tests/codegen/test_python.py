@@ -1,13 +1,14 @@
-"""The Python target: for each rule of the plan the smallest input, and the Nodes and jvps that come of it.
+"""The Python target: for each rule of the plan the smallest input, and what comes of it.
 
 A file of `golden/python` begins with its input as a comment: the entries of native_functions.yaml and, after an empty
-comment line, those of derivatives.yaml. A new rule is such a comment and `pytest --update-goldens`.
+comment line, those of derivatives.yaml, if there are any. It goes on with the Nodes and jvps, in the folder `operators`
+with the functions and the Operator. A new rule is such a comment and `pytest --update-goldens`.
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -15,6 +16,8 @@ from typing import Any
 import pytest
 
 GOLDEN = Path(__file__).parent / "golden" / "python"
+NODES = sorted(GOLDEN.glob("*.py"))
+OPERATORS = sorted((GOLDEN / "operators").glob("*.py"))
 
 # What formulas call.
 FUNCTIONS = """\
@@ -69,20 +72,57 @@ def sized(self, size): ...
 def typed(self, dtype): ...
 def listed(tensors): ...
 def pair(self): ...
+def indexed(self, indices): ...
+def along(self, dim): ...
+def masked(self, mask): ...
+def scaled(self, other, alpha): ...
+def drawn(self, generator): ...
+def made(size, dtype): ...
+def filled(size, value, dtype): ...
+def named(self, lambda_): ...
+def array(array): ...
+"""
+COMPOSITES = """\
+def composite(self): ...
+def counted(self, dim, start, size, sizes): ...
+def typed(self, dtype): ...
 """
 
 
 def test_every_rule_has_a_file() -> None:
-    assert len(list(GOLDEN.iterdir())) >= 25
+    assert len(NODES) >= 25
+    assert len(OPERATORS) >= 45
 
 
-@pytest.mark.parametrize("golden", sorted(GOLDEN.iterdir()), ids=lambda golden: golden.stem)
-def test_rule(golden: Path, emitted: Callable[..., dict[str, str]], update_goldens: bool) -> None:
+@pytest.mark.parametrize("golden", NODES, ids=lambda golden: golden.stem)
+def test_nodes(golden: Path, emitted: Callable[..., dict[str, str]], update_goldens: bool) -> None:
+    files = emitted_for(golden, emitted)
+    parts = [*definitions(files["nodes.py"]), *definitions(files["operators.py"], "jvp_")]
+    compare(golden, parts, update_goldens)
+
+
+@pytest.mark.parametrize("golden", OPERATORS, ids=lambda golden: golden.stem)
+def test_operators(golden: Path, emitted: Callable[..., dict[str, str]], update_goldens: bool) -> None:
+    text = emitted_for(golden, emitted)["operators.py"]
+    parts = []
+    for node in ast.parse(text).body:
+        target = node.targets[0] if isinstance(node, ast.Assign) else node
+        name = target.id if isinstance(target, ast.Name) else getattr(target, "name", "")
+        if name.startswith(("f_", "matmul_sign")):
+            parts.append(source(text, node))
+    compare(golden, parts, update_goldens)
+
+
+def emitted_for(golden: Path, emitted: Callable[..., dict[str, str]]) -> dict[str, str]:
+    header = golden.read_text(encoding="utf-8").partition("\n\n")[0]
+    functions, _, formulas = header.replace("# ", "").partition("\n#\n")
+    return emitted(FUNCTIONS + functions + "\n", formulas + "\n" + FORMULAS, HELPERS, KERNELS, COMPOSITES)
+
+
+def compare(golden: Path, parts: Sequence[str], update: bool) -> None:
     header, _, code = golden.read_text(encoding="utf-8").partition("\n\n")
-    functions, formulas = header.replace("# ", "").split("\n#\n")
-    files = emitted(FUNCTIONS + functions + "\n", formulas + "\n" + FORMULAS, HELPERS, KERNELS)
-    found = "\n\n\n".join([*definitions(files["nodes.py"]), *definitions(files["operators.py"], "jvp_")]) + "\n"
-    if update_goldens:
+    found = "\n\n\n".join(parts) + "\n"
+    if update:
         golden.write_text(f"{header}\n\n\n{found}", encoding="utf-8")
     else:
         assert code.lstrip("\n") == found
@@ -111,4 +151,8 @@ def definitions(module: str, prefix: str = "") -> Iterator[str]:
         if isinstance(node, ast.ClassDef | ast.FunctionDef) and node.name.startswith(prefix):
             name = node.name.removeprefix("record_").removeprefix("jvp_")
             if name.startswith(("FBackward", "f_", "F_Backward")):
-                yield "\n".join(module.splitlines()[node.lineno - 1 : node.end_lineno])
+                yield source(module, node)
+
+
+def source(module: str, node: ast.stmt) -> str:
+    return "\n".join(module.splitlines()[node.lineno - 1 : node.end_lineno])

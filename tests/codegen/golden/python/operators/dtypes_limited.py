@@ -1,0 +1,49 @@
+# - func: f(Tensor self, Tensor? weight=None) -> Tensor
+#   dispatch: {CPU: three}
+#   dtypes: floating, complex
+
+
+def f_default(self, weight=None):
+    """f(Tensor self, Tensor? weight=None) -> Tensor"""
+    if type(self) in plain and (weight is None or type(weight) in plain):
+        self_array = self._array
+        if (
+            ((common := self_array.dtype) is float32 or common is float64 or common.kind in "c")
+            and (
+                weight is None
+                or weight._array.dtype is float32
+                or weight._array.dtype is float64
+                or weight._array.dtype.kind in "c"
+            )
+        ):
+            try:
+                result = f_default_kernel(self_array, None if weight is None else weight._array)
+            except Exception:
+                return f_default_op(self, weight)
+            if type(result) is not ndarray:
+                if isinstance(result, (tuple, list)):
+                    return f_default_op(self, weight)
+                result = asarray(result)
+            if not result.flags.c_contiguous:
+                result = layouts.contiguous(result)
+            out = new(Tensor)
+            out._array = result
+            out._base = out._edge = out._writes = out._extra = None
+            if self._edge is not None:
+                f_default_op.undifferentiable(out)
+            return out
+    return f_default_op(self, weight)
+
+
+f_default_op = Operator(
+    "f(Tensor self, Tensor? weight=None) -> Tensor",
+    f_default,
+    kernels={"CPU": small_kernels.three},
+    dtypes=(("half", "float", "complex"), None, "NotImplementedError"),
+    in_float32=True,
+    batching=("loop", (0, 1), ()),
+    layout=("contiguous", (), (0,)),
+)
+
+
+f_default_kernel = small_kernels.three

@@ -1,0 +1,41 @@
+# - func: f(Tensor self) -> Tensor
+#   dispatch: {CPU: one}
+#   promotion: int_to_float
+
+
+def f_default(self):
+    """f(Tensor self) -> Tensor"""
+    if type(self) in plain:
+        self_array = self._array
+        if (common := self_array.dtype) is float32 or common is float64:
+            try:
+                result = f_default_kernel(self_array)
+            except Exception:
+                return f_default_op(self)
+            if type(result) is not ndarray:
+                if isinstance(result, (tuple, list)):
+                    return f_default_op(self)
+                result = asarray(result)
+            if not result.flags.c_contiguous:
+                result = layouts.contiguous(result)
+            out = new(Tensor)
+            out._array = result
+            out._base = out._edge = out._writes = out._extra = None
+            if self._edge is not None:
+                f_default_op.undifferentiable(out)
+            return out
+    return f_default_op(self)
+
+
+f_default_op = Operator(
+    "f(Tensor self) -> Tensor",
+    f_default,
+    kernels={"CPU": small_kernels.one},
+    promotion=("int_to_float", None),
+    in_float32=True,
+    batching=("loop", (0,), ()),
+    layout=("contiguous", (), (0,)),
+)
+
+
+f_default_kernel = small_kernels.one

@@ -1,0 +1,43 @@
+# - func: f(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
+#   dispatch: {CPU: scaled}
+#   promotion: default
+
+
+def f_default(self, other, *, alpha=1):
+    """f(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor"""
+    if type(self) in plain and type(other) in plain and type(alpha) in real_numbers:
+        self_array = self._array
+        other_array = other._array
+        if ((common := self_array.dtype) is float32 or common is float64) and common is other_array.dtype:
+            try:
+                result = f_default_kernel(self_array, other_array, alpha)
+            except Exception:
+                return f_default_op(self, other, alpha=alpha)
+            if type(result) is not ndarray:
+                if isinstance(result, (tuple, list)):
+                    return f_default_op(self, other, alpha=alpha)
+                result = asarray(result)
+            if not result.flags.c_contiguous:
+                result = layouts.contiguous(result)
+            out = new(Tensor)
+            out._array = result
+            out._base = out._edge = out._writes = out._extra = None
+            if self._edge is not None or other._edge is not None:
+                f_default_op.undifferentiable(out)
+            return out
+    return f_default_op(self, other, alpha=alpha)
+
+
+f_default_op = Operator(
+    "f(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor",
+    f_default,
+    kernels={"CPU": small_kernels.scaled},
+    promotion=("default", None),
+    numbers=(("alpha", True),),
+    in_float32=True,
+    batching=("loop", (0, 1), ()),
+    layout=("contiguous", (), (0,)),
+)
+
+
+f_default_kernel = small_kernels.scaled

@@ -1,0 +1,45 @@
+# - func: f(Tensor self, int dim=-1) -> Tensor
+#   dispatch: {CPU: along}
+#
+# - name: f(Tensor self, int dim=-1) -> Tensor
+#   self: grad
+
+
+def f_default(self, dim=-1):
+    """f(Tensor self, int dim=-1) -> Tensor"""
+    if type(self) in plain and type(dim) is int:
+        self_array = self._array
+        if (common := self_array.dtype) is float32 or common is float64 or common.itemsize != 2:
+            try:
+                result = f_default_kernel(self_array, dim)
+            except Exception:
+                return f_default_op(self, dim)
+            if type(result) is not ndarray:
+                if isinstance(result, (tuple, list)):
+                    return f_default_op(self, dim)
+                result = asarray(result)
+            if not result.flags.c_contiguous:
+                result = layouts.contiguous(result)
+            out = new(Tensor)
+            out._array = result
+            out._base = out._edge = out._writes = out._extra = None
+            if self._edge is not None and grad_mode.enabled:
+                nodes.record_f_default(out, self, dim)
+            return out
+    return f_default_op(self, dim)
+
+
+f_default_op = Operator(
+    "f(Tensor self, int dim=-1) -> Tensor",
+    f_default,
+    kernels={"CPU": small_kernels.along},
+    record="f_default",
+    differentiable=("self",),
+    factors=(("self",),),
+    in_float32=True,
+    batching=("along", (0,), (1,)),
+    layout=("contiguous", (), (0,)),
+)
+
+
+f_default_kernel = small_kernels.along

@@ -1,0 +1,39 @@
+# - func: f(Tensor self, *, Scalar lambda=1) -> Tensor
+#   dispatch: {CPU: named}
+
+
+def f_default(self, *, lambda_=1):
+    """f(Tensor self, *, Scalar lambda=1) -> Tensor"""
+    if type(self) in plain and type(lambda_) in real_numbers:
+        self_array = self._array
+        if (common := self_array.dtype) is float32 or common is float64 or common.itemsize != 2:
+            try:
+                result = f_default_kernel(self_array, lambda_)
+            except Exception:
+                return f_default_op(self, **{"lambda": lambda_})
+            if type(result) is not ndarray:
+                if isinstance(result, (tuple, list)):
+                    return f_default_op(self, **{"lambda": lambda_})
+                result = asarray(result)
+            if not result.flags.c_contiguous:
+                result = layouts.contiguous(result)
+            out = new(Tensor)
+            out._array = result
+            out._base = out._edge = out._writes = out._extra = None
+            if self._edge is not None:
+                f_default_op.undifferentiable(out)
+            return out
+    return f_default_op(self, **{"lambda": lambda_})
+
+
+f_default_op = Operator(
+    "f(Tensor self, *, Scalar lambda=1) -> Tensor",
+    f_default,
+    kernels={"CPU": small_kernels.named},
+    in_float32=True,
+    batching=("loop", (0,), ()),
+    layout=("contiguous", (), (0,)),
+)
+
+
+f_default_kernel = small_kernels.named

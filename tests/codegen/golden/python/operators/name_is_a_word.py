@@ -1,0 +1,43 @@
+# - func: f(Tensor array) -> Tensor
+#   dispatch: {CPU: array}
+
+
+def f_default(array):
+    """f(Tensor array) -> Tensor"""
+    return f_default_straight(array)
+
+
+def f_default_straight(array_):
+    if type(array_) in plain:
+        array__array = array_._array
+        if (common := array__array.dtype) is float32 or common is float64 or common.itemsize != 2:
+            try:
+                result = f_default_kernel(array__array)
+            except Exception:
+                return f_default_op(array_)
+            if type(result) is not ndarray:
+                if isinstance(result, (tuple, list)):
+                    return f_default_op(array_)
+                result = asarray(result)
+            if not result.flags.c_contiguous:
+                result = layouts.contiguous(result)
+            out = new(Tensor)
+            out._array = result
+            out._base = out._edge = out._writes = out._extra = None
+            if array_._edge is not None:
+                f_default_op.undifferentiable(out)
+            return out
+    return f_default_op(array_)
+
+
+f_default_op = Operator(
+    "f(Tensor array) -> Tensor",
+    f_default,
+    kernels={"CPU": small_kernels.array},
+    in_float32=True,
+    batching=("loop", (0,), ()),
+    layout=("contiguous", (), (0,)),
+)
+
+
+f_default_kernel = small_kernels.array

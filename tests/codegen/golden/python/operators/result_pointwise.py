@@ -1,0 +1,41 @@
+# - func: f(Tensor self, Tensor other) -> Tensor
+#   dispatch: {CPU: two}
+#   tags: pointwise
+
+
+def f_default(self, other):
+    """f(Tensor self, Tensor other) -> Tensor"""
+    if type(self) in plain and type(other) in plain:
+        self_array = self._array
+        other_array = other._array
+        if (common := self_array.dtype) is float32 or common is float64 or common.itemsize != 2:
+            try:
+                result = f_default_kernel(self_array, other_array)
+            except Exception:
+                return f_default_op(self, other)
+            if type(result) is not ndarray:
+                if isinstance(result, (tuple, list)):
+                    return f_default_op(self, other)
+                result = asarray(result)
+            if not (self_array.flags.c_contiguous and other_array.flags.c_contiguous):
+                result = layouts.iterated(result, self_array, other_array)
+            out = new(Tensor)
+            out._array = result
+            out._base = out._edge = out._writes = out._extra = None
+            if self._edge is not None or other._edge is not None:
+                f_default_op.undifferentiable(out)
+            return out
+    return f_default_op(self, other)
+
+
+f_default_op = Operator(
+    "f(Tensor self, Tensor other) -> Tensor",
+    f_default,
+    kernels={"CPU": small_kernels.two},
+    in_float32=True,
+    batching=("pointwise", (0, 1), ()),
+    layout=("iterated", (0, 1), (0,)),
+)
+
+
+f_default_kernel = small_kernels.two

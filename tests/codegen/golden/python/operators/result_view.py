@@ -1,0 +1,35 @@
+# - func: f(Tensor(a) self) -> Tensor(a)
+#   dispatch: {CPU: one}
+#
+# - name: f(Tensor(a) self) -> Tensor(a)
+#   self: grad
+
+
+def f_default(self):
+    """f(Tensor(a) self) -> Tensor(a)"""
+    if type(self) in plain:
+        self_array = self._array
+        try:
+            result = f_default_kernel(self_array)
+        except Exception:
+            return f_default_op(self)
+        out = view_of(result, self)
+        if self._edge is not None and grad_mode.enabled:
+            nodes.record_f_default(out, self)
+        return out
+    return f_default_op(self)
+
+
+f_default_op = Operator(
+    "f(Tensor(a) self) -> Tensor(a)",
+    f_default,
+    kernels={"CPU": small_kernels.one},
+    record="f_default",
+    differentiable=("self",),
+    factors=(("self",),),
+    view="single",
+    batching=("loop", (0,), ()),
+)
+
+
+f_default_kernel = small_kernels.one

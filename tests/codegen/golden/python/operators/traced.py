@@ -1,0 +1,17 @@
+# - func: f(Tensor self) -> Tensor
+#   dispatch: {CompositeImplicitAutograd: composite}
+
+
+def f_default(self):
+    """f(Tensor self) -> Tensor"""
+    try:
+        return f_default_op.composite(self)
+    except Exception as error:
+        raise f_default_op.explained(error, (self,))
+
+
+f_default_op = Operator(
+    "f(Tensor self) -> Tensor",
+    f_default,
+    kernels={"CompositeImplicitAutograd": small_composite.composite},
+)
