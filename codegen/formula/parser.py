@@ -6,9 +6,8 @@ whether the depth comes from brackets or from a long chain such as `a + b + c ..
 
 from __future__ import annotations
 
-from typing import NoReturn
-
-from codegen.formula.lexer import END, NAME, NUMBER, OPERATOR, STRING, tokenize
+from codegen.formula.cursor import CLOSERS, WORDS
+from codegen.formula.lexer import END, NAME, NUMBER, OPERATOR, STRING
 from codegen.formula.literals import number, string_value
 from codegen.formula.operators import BINARY, CONDITIONAL_LEVEL, UNARY, UNARY_LEVEL
 from codegen.formula.syntax import (
@@ -28,11 +27,8 @@ from codegen.formula.syntax import (
     StringLiteral,
     Unary,
 )
+from codegen.formula.types import Types
 from codegen.source import ParseError, Text
-
-_CLOSERS = {"(": ")", "[": "]", "{": "}"}
-_BRACKETS = {"(": "parenthesis", "[": "bracket", "{": "brace"}
-_WORDS = {"and": "&&", "or": "||", "not": "!", "if": "? :", "else": "? :"}
 
 
 def parse_formula(text: str | Text) -> Expr:
@@ -47,91 +43,19 @@ def parse_formula(text: str | Text) -> Expr:
     return result
 
 
-class _Parser:
-    """Tokens, and the place of the next one.
+class _Parser(Types):
+    """Reads expressions.
 
     Every method that returns a tree leaves its height in `height`: what the parser adds on top may not exceed
     the limit.  `depth` counts the calls of the parser that are under way, for the same reason.
     """
 
-    __slots__ = ("at", "depth", "ends", "height", "kinds", "starts", "text", "values")
+    __slots__ = ("depth", "height")
 
     def __init__(self, text: str) -> None:
-        tokens = tokenize(text)
-        self.text = text
-        self.kinds = tokens.kinds
-        self.values = tokens.values
-        self.starts = tokens.starts
-        self.ends = tokens.ends
-        self.at = 0
+        super().__init__(text)
         self.depth = 0
         self.height = 0
-
-    # -- errors ---------------------------------------------------------------------------------------------
-
-    def fail_at(self, index: int, message: str, hint: str | None = None) -> NoReturn:
-        """`index` is a token; the end of the text is shown at the token before it."""
-        if self.kinds[index] == END and index > 0:
-            index -= 1
-        raise ParseError(message, self.starts[index], self.ends[index], hint)
-
-    def fail_deep(self) -> NoReturn:
-        self.fail_at(
-            self.at, "nested too deeply", f"a formula has at most {MAX_DEPTH} levels; move parts into a helper"
-        )
-
-    def fail_after_end(self) -> NoReturn:
-        """A whole formula was read, and there is more."""
-        value = self.values[self.at]
-        if value in (")", "]", "}"):
-            opener = next(key for key, closer in _CLOSERS.items() if closer == value)
-            self.fail_at(self.at, f"unbalanced {_BRACKETS[opener]}: '{value}' closes nothing")
-        self.fail_at(self.at, *self.wrong_operator())
-
-    def wrong_operator(self) -> tuple[str, str | None]:
-        """What to say of a token that stands where an operator or the end should."""
-        value, kind = self.values[self.at], self.kinds[self.at]
-        if value in _WORDS:
-            return f"'{value}' is no operator", f"write '{_WORDS[value]}'"
-        if value == "=":
-            return "a formula assigns nothing", "compare with '=='"
-        if value in ("++", "--"):
-            return f"'{value}' would change its operand", "put a blank between the signs"
-        if value == "**":
-            return "'**' is no operator", "write 'pow(x, y)'"
-        if value == "::":
-            return "expected a name after '::'", None
-        if kind == OPERATOR:
-            return f"unexpected '{value}'", None
-        return f"expected an operator before '{value}'", None
-
-    def expect(self, closer: str, opening: int, wanted: str) -> None:
-        """Take `closer`, which closes the token `opening`."""
-        value = self.values[self.at]
-        if value == closer and self.kinds[self.at] == OPERATOR:
-            self.at += 1
-            return
-        opener = self.values[opening]
-        if self.kinds[self.at] == END:
-            self.fail_at(opening, f"unbalanced {_BRACKETS[opener]}: '{opener}' is never closed")
-        if self.kinds[self.at] == OPERATOR and value in (")", "]", "}"):
-            self.fail_at(self.at, f"unbalanced {_BRACKETS[opener]}: '{opener}' is closed by '{value}'")
-        message, hint = self.wrong_operator()
-        self.fail_at(self.at, message if hint is not None else f"expected {wanted} before '{value}'", hint)
-
-    def fail_operand(self) -> NoReturn:
-        """An expression should start here."""
-        value, kind = self.values[self.at], self.kinds[self.at]
-        if value in ("++", "--", "**"):
-            self.fail_at(self.at, *self.wrong_operator())
-        if self.at == 0:
-            self.fail_at(0, f"expected an expression before '{value}'")
-        before = self.values[self.at - 1]
-        if kind == END and before in _CLOSERS and self.kinds[self.at - 1] == OPERATOR:
-            self.expect(_CLOSERS[before], self.at - 1, "an expression")
-        raise ParseError(f"expected an expression after '{before}'", self.starts[self.at - 1], self.ends[self.at - 1])
-
-    # -- expressions ----------------------------------------------------------------------------------------
 
     def expression(self, level: int) -> Expr:
         """An expression whose operators bind tighter than `level`."""
@@ -222,11 +146,11 @@ class _Parser:
     def named(self, at: int) -> Expr:
         """What a name begins: a variable, a call, or a typed brace list.  The name itself has been taken."""
         id = self.values[at]
-        if id in _WORDS:
+        if id in WORDS:
             self.at = at
             if at and self.kinds[at - 1] != OPERATOR:
                 self.fail_at(at, *self.wrong_operator())
-            self.fail_at(at, f"'{id}' is no value", f"write '{_WORDS[id]}'")
+            self.fail_at(at, f"'{id}' is no value", f"write '{WORDS[id]}'")
         template: tuple[str, ...] = ()
         while self.values[self.at] == "<" and (arguments := self.template()) is not None:
             if self.kinds[self.at] == NAME:  # `std::numeric_limits<float>::max`: the rest of the name
@@ -295,7 +219,7 @@ class _Parser:
 
     def items(self, opening: int) -> tuple[Expr, ...]:
         """What stands between the brackets that the token `opening` opens.  Leaves the height with the node over it."""
-        closer = _CLOSERS[self.values[opening]]
+        closer = CLOSERS[self.values[opening]]
         self.at = opening + 1
         if self.values[self.at] == closer and self.kinds[self.at] == OPERATOR:
             self.at += 1
@@ -313,78 +237,6 @@ class _Parser:
         self.height = height
         self.grow()
         return tuple(items)
-
-    # -- types, templates, lambdas --------------------------------------------------------------------------
-
-    def template(self) -> tuple[str, ...] | None:
-        """`<2>`, `<Tensor, Tensor>` before a call, a brace list or `::`.
-
-        None, with nothing taken, where the '<' is less-than: what follows is no list of types and numbers, or
-        nothing follows that template arguments stand before.
-        """
-        before = self.at
-        arguments = self.template_arguments()
-        if arguments is not None and (
-            (self.kinds[self.at] == OPERATOR and self.values[self.at] in ("(", "{"))
-            or (self.kinds[self.at] == NAME and self.values[self.at].startswith("::"))
-        ):
-            return arguments
-        self.at = before
-        return None
-
-    def template_arguments(self) -> tuple[str, ...] | None:
-        """The arguments between `<` and `>`, which stands next; nested ones as part of their text."""
-        stack: list[list[str]] = []  # the finished arguments of each open list
-        heads: list[str] = []  # the name before each nested list
-        while True:
-            # A '<' stands next.
-            self.at += 1
-            stack.append([])
-            if len(stack) > MAX_DEPTH:
-                return None
-            while True:
-                argument = self.template_argument()
-                if argument is None:
-                    return None
-                if self.values[self.at] == "<":
-                    heads.append(argument)
-                    break
-                argument += self.reference()
-                stack[-1].append(argument)
-                while self.close_template():
-                    finished = stack.pop()
-                    if not stack:
-                        return tuple(finished)
-                    stack[-1].append(f"{heads.pop()}<{', '.join(finished)}>{self.reference()}")
-                if self.values[self.at] != ",":
-                    return None
-                self.at += 1
-
-    def template_argument(self) -> str | None:
-        kind, value = self.kinds[self.at], self.values[self.at]
-        if kind not in (NAME, NUMBER) or (kind == NUMBER and not value.isdigit()):
-            return None
-        self.at += 1
-        if value == "const":
-            if self.kinds[self.at] != NAME:
-                return None
-            value = f"const {self.values[self.at]}"
-            self.at += 1
-        return value
-
-    def reference(self) -> str:
-        """The `&`, `&&` and `*` after a type."""
-        start = self.at
-        while self.kinds[self.at] == OPERATOR and self.values[self.at] in ("&", "&&", "*"):
-            self.at += 1
-        return "".join(self.values[start : self.at])
-
-    def close_template(self) -> bool:
-        """Take a `>`, if it stands next."""
-        if self.values[self.at] != ">":
-            return False
-        self.at += 1
-        return True
 
     def lambda_(self) -> Expr:
         """`[&](const Tensor& x) { return body; }`, with or without parameters."""
@@ -418,31 +270,3 @@ class _Parser:
         self.expect("}", opening, "'}'")
         self.grow()
         return Lambda(self.starts[first], self.ends[self.at - 1], "".join(captures), parameters, body)
-
-    def parameters(self) -> tuple[Parameter, ...]:
-        opening = self.at
-        self.at += 1
-        parameters: list[Parameter] = []
-        if self.values[self.at] != ")":
-            parameters.append(self.parameter())
-            while self.values[self.at] == ",":
-                self.at += 1
-                parameters.append(self.parameter())
-        self.expect(")", opening, "',' or ')'")
-        return tuple(parameters)
-
-    def parameter(self) -> Parameter:
-        at = self.at
-        type = self.template_argument()
-        if type is None:
-            self.fail_at(at, "expected the type of a parameter")
-        if self.values[self.at] == "<":
-            arguments = self.template_arguments()
-            if arguments is None:
-                self.fail_at(at, "expected the type of a parameter")
-            type = f"{type}<{', '.join(arguments)}>"
-        type += self.reference()
-        if self.kinds[self.at] != NAME:
-            self.fail_at(self.at, f"expected the name of a parameter after '{type}'")
-        self.at += 1
-        return Parameter(type, self.values[self.at - 1])

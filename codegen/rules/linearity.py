@@ -45,7 +45,7 @@ def _check_linear(
 
 def check_automatic(entry: ResolvedEntry, checked: Checked, diagnostics: Diagnostics) -> None:
     """`auto_linear` stands at linear operators, `auto_element_wise` at point-wise ones of one Tensor."""
-    differentiable = checked.linear.differentiable_arguments(str(entry.function.name))
+    differentiable = checked.linear.facts.differentiable_arguments(str(entry.function.name))
     listed = ", ".join(f"'{name}'" for name in differentiable)
     for formula in entry.forward:
         place = formula.source.text.span()

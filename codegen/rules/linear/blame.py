@@ -92,12 +92,12 @@ class Blame:
             return not_linear
         if not entry.differentiable_outputs:
             return Why(f"'{name}' is not differentiable")
-        differentiable = self.linearity.differentiable_arguments(name)
+        differentiable = self.linearity.facts.differentiable_arguments(name)
         for argument in linear:
             if argument not in differentiable:
                 index = argument if _is_declared_constant(entry, argument) else None
                 return Why(f"'{name}' is not differentiable in '{argument}'", index=index)
-        number = self.linearity.added_number(entry, degrees)
+        number = self.linearity.facts.added_number(entry, degrees)
         if number is not None:
             return Why(f"'{base}' adds something that does not depend on it", adding=number)
         derivatives = dict(self.linearity.derivatives(name, frozenset(linear)))

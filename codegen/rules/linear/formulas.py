@@ -13,7 +13,6 @@ from __future__ import annotations
 import functools
 import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
 from codegen.bind.call_targets import OperatorTable, takes_options
@@ -33,17 +32,16 @@ from codegen.formula.typed import (
     TypedExpr,
     Variable,
     VariableKind,
-    is_tensor_like,
     plain_type,
-    variables,
 )
 from codegen.python_source import FunctionIndex, PythonFunction, PythonModule
-from codegen.read.model import FormulaKind, NativeFunction
+from codegen.read.model import NativeFunction
 from codegen.rules.linear.calls import Argument
 from codegen.rules.linear.conclusions import Conclusions
 from codegen.rules.linear.degree import Degree, Value, either, either_value, flat, opaque, varies
+from codegen.rules.linear.entry_facts import EntryFacts
 from codegen.rules.linear.python import PythonDegrees
-from codegen.schema.types import FunctionSchema, OptionalType, Type
+from codegen.schema.types import FunctionSchema, Type
 from codegen.signs import Sign
 from codegen.words import COMPOSITE_KEYS
 
@@ -92,6 +90,7 @@ class Linearity:
         helpers: FunctionIndex,
     ) -> None:
         self.entries = entries
+        self.facts = EntryFacts(entries)
         self.table = table
         self.composites = composites
         self.helpers = helpers
@@ -163,7 +162,7 @@ class Linearity:
         name = str(function.name)
         if function.fills == 0:
             return Degree.ZERO
-        if takes_options(function) and name not in self._differentiable and not function.is_composite_implicit:
+        if takes_options(function) and name not in self.facts.differentiable and not function.is_composite_implicit:
             return Degree.ZERO if _filled_with_zero(function, degrees) else Degree.CONSTANT
         if all(degree is Degree.CONSTANT for degree in degrees.values()):
             return Degree.CONSTANT
@@ -173,7 +172,7 @@ class Linearity:
             if flat(value) is not Degree.UNKNOWN:
                 return value
         entry = self.entries.get(name)
-        if entry is not None and (name in self._differentiable or not entry.differentiable_outputs):
+        if entry is not None and (name in self.facts.differentiable or not entry.differentiable_outputs):
             return self._by_derivatives(entry, degrees)
         dependent = frozenset(argument for argument, degree in degrees.items() if degree is not Degree.CONSTANT)
         return either(*degrees.values()) if dependent in function.linear else opaque(degrees.values())
@@ -222,15 +221,6 @@ class Linearity:
             if all(value.fits(types[name]) for name, value in arguments.items()):
                 yield function, {name: value.degree for name, value in arguments.items()}
 
-    @functools.cached_property
-    def _differentiable(self) -> frozenset[str]:
-        """The names of the operators that are differentiable in an argument."""
-        return frozenset(
-            name
-            for name, entry in self.entries.items()
-            if any(formula.kind is not FormulaKind.NON_DIFFERENTIABLE for formula in entry.backward)
-        )
-
     def _by_derivatives(self, entry: ResolvedEntry, degrees: Mapping[str, Degree]) -> Degree:
         present = degrees.values()
         if Degree.NONLINEAR in present:
@@ -239,31 +229,20 @@ class Linearity:
             return Degree.UNKNOWN
         name = str(entry.function.name)
         linear = frozenset(argument for argument, degree in degrees.items() if degree is Degree.LINEAR)
-        zero = frozenset(n for n, degree in degrees.items() if degree is Degree.ZERO and n in self._formulas(name))
+        zero = frozenset(n for n, degree in degrees.items() if degree is Degree.ZERO and n in self.facts.formulas(name))
         if any(self.is_factor(name, frozenset((argument,))) for argument in zero):
             return Degree.ZERO  # one of the factors is
-        constant = name in self._differentiable and _filled_with_zero(entry.function, degrees)
-        if constant and all(self.vanishes(name, argument) for argument in self._formulas(name)):
+        constant = name in self.facts.differentiable and _filled_with_zero(entry.function, degrees)
+        if constant and all(self.vanishes(name, argument) for argument in self.facts.formulas(name)):
             return Degree.ZERO
         if not linear:
             return Degree.ZERO if zero and self.is_linear(name, zero) else Degree.CONSTANT
-        if self.added_number(entry, degrees) is not None:
+        if self.facts.added_number(entry, degrees) is not None:
             return Degree.NONLINEAR
         answers = [self.is_linear(name, together) for together in dict.fromkeys((linear | zero, linear))]
         if True in answers:
             return Degree.LINEAR
         return Degree.UNKNOWN if None in answers else Degree.NONLINEAR
-
-    @functools.cache  # noqa: B019 (both live as long as the run)
-    def _formulas(self, name: str) -> Mapping[str, tuple[ResolvedFormula, int]]:
-        """The formulas of an operator by argument, with the place of the argument among the names of the formula."""
-        entry = self.entries[name]
-        tensors = {a.name for a in entry.function.schema.arguments if is_tensor_like(plain_type(a.type))}
-        formulas: dict[str, tuple[ResolvedFormula, int]] = {}
-        for formula in entry.backward:
-            if formula.kind is not FormulaKind.NON_DIFFERENTIABLE:
-                formulas |= {n: (formula, place) for place, n in enumerate(formula.names) if n in tensors}
-        return formulas
 
     def _of_formula(self, placed: tuple[ResolvedFormula, int], degrees: Given) -> Degree:
         """The degree of the derivative in one argument."""
@@ -304,7 +283,7 @@ class Linearity:
         if (name, arguments) in self._proving:
             return False
         # A step function of another argument has the derivative zero, and may be added.
-        others = self.differentiable_arguments(name) - arguments
+        others = self.facts.differentiable_arguments(name) - arguments
         return not any(self.vanishes(name, argument) for argument in others) and self.is_linear(name, arguments) is True
 
     def factors(self, name: str) -> tuple[tuple[str, ...], ...]:
@@ -312,9 +291,9 @@ class Linearity:
         entry = self.entries[name]
         schema = entry.function.schema
         degrees = dict.fromkeys(_types(schema)[0], Degree.CONSTANT)
-        if len(schema.returns) != 1 or self.added_number(entry, degrees) is not None:
+        if len(schema.returns) != 1 or self.facts.added_number(entry, degrees) is not None:
             return ()
-        names = [argument.name for argument in schema.arguments if argument.name in self._formulas(name)]
+        names = [argument.name for argument in schema.arguments if argument.name in self.facts.formulas(name)]
         groups: list[tuple[str, ...]] = []
         for count in range(1, len(names) + 1):
             for group in itertools.combinations(names, count):
@@ -324,7 +303,7 @@ class Linearity:
         return tuple(groups)
 
     def _prove(self, name: str, arguments: frozenset[str]) -> bool | None:
-        if not arguments <= self.differentiable_arguments(name):
+        if not arguments <= self.facts.differentiable_arguments(name):
             return False
         # An operator that is constant almost everywhere has the derivative zero, and is not linear.
         if all(self.vanishes(name, argument) for argument in arguments):
@@ -337,17 +316,13 @@ class Linearity:
                 return False
         return True if certain else None
 
-    def differentiable_arguments(self, name: str) -> AbstractSet[str]:
-        """The arguments of an operator that have formulas."""
-        return self._formulas(name).keys()
-
     def derivatives(self, name: str, linear: frozenset[str]) -> Iterator[tuple[str, Degree]]:
         """How the derivatives of an operator, by argument, depend on some arguments in which it is assumed linear."""
         entry = self.entries[name]
         differentiable = [i in entry.differentiable_outputs for i in range(len(entry.function.schema.returns))]
         outputs = tuple(Degree.LINEAR if does else Degree.NONLINEAR for does in differentiable)
         degrees = Given(inputs=dict.fromkeys(linear, Degree.LINEAR), outputs=outputs)
-        for argument, placed in self._formulas(name).items():
+        for argument, placed in self.facts.formulas(name).items():
             yield argument, self._of_formula(placed, degrees)
 
     def vanishes(self, name: str, argument: str) -> bool:
@@ -356,25 +331,8 @@ class Linearity:
         if key not in self._vanishing:
             self._vanishing[key] = False  # of a formula that calls the operator itself
             self._conclusions.add(self._vanishing, key)
-            self._vanishing[key] = self._of_formula(self._formulas(name)[argument], Given()) is Degree.ZERO
+            self._vanishing[key] = self._of_formula(self.facts.formulas(name)[argument], Given()) is Degree.ZERO
         return self._vanishing[key]
-
-    def added_number(self, entry: ResolvedEntry, degrees: Mapping[str, Degree]) -> str | None:
-        """The argument that is a number, is not zero, and that no formula knows: it is added to the rest."""
-        for argument in entry.function.schema.arguments:
-            type = plain_type(argument.type)
-            inner = type.elem if isinstance(type, OptionalType) else type
-            if inner != SCALAR or degrees.get(argument.name, Degree.ZERO) is Degree.ZERO:
-                continue
-            if argument.name not in self._mentioned(str(entry.function.name)):
-                return argument.name
-        return None
-
-    @functools.cache  # noqa: B019
-    def _mentioned(self, name: str) -> frozenset[str]:
-        """The arguments that formulas of an operator name."""
-        trees = (formula.tree for formula in self.entries[name].backward if formula.tree is not None)
-        return frozenset(part.name for tree in trees for part in variables(tree))
 
 
 _INDEPENDENT = frozenset((Degree.CONSTANT, Degree.ZERO))
