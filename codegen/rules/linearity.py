@@ -27,7 +27,7 @@ def _check_linear(
     formula: ResolvedFormula, tree: TypedExpr, what: str, degrees: Given, linearity: Linearity, diagnostics: Diagnostics
 ) -> None:
     text = formula.source.text
-    value = linearity.of(tree, degrees)
+    value = linearity.of_tree(tree, degrees)
     if flat(value) is Degree.NONLINEAR:
         finding = Blame(linearity).of_formula(tree, degrees)
         diagnostics.error(
@@ -96,7 +96,7 @@ def check_differentiable_outputs(entry: ResolvedEntry, checked: Checked, diagnos
     for formula in entry.backward:
         for output in entry.differentiable_outputs if formula.tree is not None else ():
             degrees = Given(outputs=tuple(Degree.LINEAR if i == output else Degree.CONSTANT for i in range(count)))
-            if formula.tree is None or flat(checked.linear.of(formula.tree, degrees)) is not Degree.NONLINEAR:
+            if formula.tree is None or flat(checked.linear.of_tree(formula.tree, degrees)) is not Degree.NONLINEAR:
                 continue
             why = Blame(checked.linear).of_formula(formula.tree, degrees).innermost
             if why.index is not None:

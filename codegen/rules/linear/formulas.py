@@ -33,6 +33,7 @@ from codegen.formula.typed import (
     Variable,
     VariableKind,
     plain_type,
+    variables,
 )
 from codegen.python_source import FunctionIndex, PythonFunction, PythonModule
 from codegen.read.model import NativeFunction
@@ -72,6 +73,9 @@ class Given:
         return Degree.CONSTANT
 
 
+_NOTHING = Given()
+
+
 class Linearity:
     """The degrees of all formulas and operators of one run.
 
@@ -99,6 +103,9 @@ class Linearity:
         self._proving: set[tuple[str, frozenset[str]]] = set()
         self._vanishing: dict[tuple[str, str], bool] = {}
         self._calls_known: dict[object, Value] = {}
+        # By the identity of trees, which live as long as the run.
+        self._constants: dict[int, Value] = {}
+        self._mentioned: dict[int, Sequence[Variable]] = {}
         self._conclusions = Conclusions()
         self.python = PythonDegrees(modules, self, self._conclusions)
 
@@ -136,6 +143,24 @@ class Linearity:
                 return self._of_helper(expr, degrees)
             case OperatorCall():
                 return self.of_call(self.function_of(expr), self._degrees(expr, degrees))
+
+    def of_tree(self, tree: TypedExpr, degrees: Given) -> Value:
+        """The same of a whole formula: where nothing in it depends on what comes in, it is found once."""
+        if any(degrees.of(variable) is not Degree.CONSTANT for variable in self._variables(tree)):
+            return self.of(tree, degrees)
+        known = self._constants.get(id(tree))
+        if known is None:
+            known = self._constants[id(tree)] = self.of(tree, _NOTHING)
+            self._conclusions.add(self._constants, id(tree))
+        return known
+
+    def _variables(self, tree: TypedExpr) -> Sequence[Variable]:
+        """Those that a formula names, each once."""
+        known = self._mentioned.get(id(tree))
+        if known is None:
+            distinct = {(variable.kind, variable.name, variable.index): variable for variable in variables(tree)}
+            known = self._mentioned[id(tree)] = tuple(distinct.values())
+        return known
 
     def _degrees(self, expr: OperatorCall, degrees: Given) -> dict[str, Degree]:
         return {name: flat(self.of(value, degrees)) for name, value in expr.args}
@@ -249,7 +274,7 @@ class Linearity:
         formula, place = placed
         if formula.tree is None:  # it has errors of its own, or is not implemented
             return Degree.UNKNOWN
-        value = self.of(formula.tree, degrees)
+        value = self.of_tree(formula.tree, degrees)
         if len(formula.names) > 1 and isinstance(value, tuple):
             return flat(value[place])
         return flat(value)
