@@ -9,7 +9,7 @@ import os
 import shlex
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,11 +20,16 @@ from codegen.version import VERSION
 from codegen.words import BUILT_IN_NAMESPACE, TARGETS
 
 if TYPE_CHECKING:
+    from codegen.plan.operator import OperatorPlan
     from codegen.plan.plan import Plan
 
 OK, ERRORS, USAGE = 0, 1, 2
 # What a command needs a name of.
-_NEEDED_NAMES = {"explain": "the name of an operator, such as mul.Tensor", "init": "the name of the new package"}
+_NEEDED_NAMES = {
+    "explain": "the name of an operator, such as mul.Tensor",
+    "init": "the name of the new package",
+    "new": "the signature of the new operator, such as 'mish2(Tensor self) -> Tensor'",
+}
 PIPE_CLOSED = 141  # as shells say it
 
 
@@ -70,6 +75,10 @@ def _main(argv: Sequence[str] | None) -> int:
     paths = chosen_paths(arguments, parser)
     if paths is None:
         return ERRORS
+    if arguments.command == "new":
+        from codegen.commands.new import new
+
+        return new(arguments.name, paths)
     in_package = paths.namespace != BUILT_IN_NAMESPACE
     if in_package and arguments.command == "build":
         parser.error("'build' compiles Gradwright's own operators; those of a package run in Python")
@@ -141,11 +150,15 @@ def _parser() -> argparse.ArgumentParser:
         "nearest project, whose pyproject.toml has a table [tool.gradwright], or Gradwright's own in its checkout.",
     )
     parser.add_argument(
-        "command", nargs="?", default="generate", choices=("generate", "build", "list", "explain", "report", "init"),
+        "command", nargs="?", default="generate",
+        choices=("generate", "build", "list", "explain", "report", "init", "new"),
         help="generate (default) writes the output; build compiles the native core, too; list shows the operators; "
-        "explain OP shows all about one; report judges the formulas; init NAME makes a package of one's own",
+        "explain OP shows all about one; report judges the formulas; init NAME makes a package of one's own; "
+        "new SCHEMA adds an operator",
     )  # fmt: skip
-    parser.add_argument("name", nargs="?", help="an operator such as mul.Tensor, for explain; a package, for init")
+    parser.add_argument(
+        "name", nargs="?", help="an operator such as mul.Tensor, for explain; a package, for init; a signature"
+    )
     parser.add_argument("--version", action="version", version=f"gradwright {VERSION}")
     parser.add_argument("--native-functions", type=Path, metavar="FILE", help="operator signatures and dispatch")
     parser.add_argument("--derivatives", type=Path, metavar="FILE", help="derivative formulas")
@@ -248,10 +261,20 @@ def _explain(plan: Plan, paths: Paths, name: str, targets: Sequence[str]) -> int
     from codegen import pipeline
     from codegen.words import did_you_mean
 
-    operators = [operator for operator in plan.operators if name in (str(operator.name), operator.name.base)]
+    operators = [operator for operator in plan.operators if name in _names(operator)]
     if not operators:
-        hint = did_you_mean(name, [str(operator.name) for operator in plan.operators])
+        hint = did_you_mean(name, {each: None for operator in plan.operators for each in _names(operator)})
         print(f"error: no operator '{name}'" + (f"\nhint: {hint}" if hint else ""), file=sys.stderr)
         return USAGE
     print("\n\n".join(pipeline.explain(operator, plan, paths, targets) for operator in operators))
     return OK
+
+
+def _names(operator: OperatorPlan) -> Iterator[str]:
+    """What an operator is found by: its name with and without overload, those of its variants and of its Nodes."""
+    for name in (operator.name, operator.inplace, operator.out):
+        if name is not None:
+            yield str(name)
+            yield name.base
+    for node in operator.nodes:
+        yield node.class_name
