@@ -8,6 +8,7 @@ from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
 from runtime.base.tensor import Tensor
+from runtime.graph.formula_places import formula_places
 from runtime.native import core
 
 if TYPE_CHECKING:
@@ -117,9 +118,12 @@ def apply_with_hooks(node: Node, grad: Any, wanted: Sequence[bool] | None) -> Se
 
 
 def explain(error: Exception, node: Node) -> None:
-    """Say in a note which operator's derivative failed; the error itself stays as it is."""
+    """Say in notes which operator's derivative failed, and where its formula stands; the error stays as it is."""
     operator = getattr(node, "operator", None)
     name = f"{operator} ({node._name})" if isinstance(operator, str) else node._name
     note = f"in the derivative of {name}"
-    if note not in getattr(error, "__notes__", ()):
-        error.add_note(note)
+    if note in getattr(error, "__notes__", ()):
+        return
+    error.add_note(note)
+    for place in formula_places(type(node).__name__, type(node).__module__, error):
+        error.add_note(f"  {place}")

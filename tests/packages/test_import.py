@@ -93,6 +93,25 @@ for name in ("twice_squared", "twice"):
     assert project.output(program) == "True 2 2 []\nTrue 2 2 []"
 
 
+def test_an_error_in_a_formula_names_its_place(project: Project) -> None:
+    project.append(
+        "native_functions.yaml", "- func: two(Tensor self, Tensor other) -> Tensor\n  dispatch: {CPU: two}\n"
+    )
+    project.append("kernels.py", "\n\ndef two(self: Array, other: Array) -> Array:\n    return self + other\n")
+    entry = "- name: two(Tensor self, Tensor other) -> Tensor\n  self: grad\n  other: broken(grad)\n"
+    project.append("derivatives.yaml", entry)
+    project.append(
+        "helpers.py",
+        "from gradwright import Tensor\n\n\ndef broken(grad: Tensor) -> Tensor:\n"
+        "    if grad.dim() == 1:\n        raise ValueError('broken')\n    return grad\n",
+    )
+    assert project.generate().returncode == 0
+    program = "import mylib, runtime as t; x = t.ones(2, requires_grad=True); mylib.two(x, x).sum().backward()"
+    assert project.run("-c", program).stderr.endswith(
+        "ValueError: broken\nin the derivative of two (TwoBackward0)\n  derivatives.yaml:8  other: broken(grad)\n"
+    )
+
+
 def test_edited_yaml_is_noticed(generated: Project) -> None:
     generated.append("native_functions.yaml", "\n# edited\n")
     finished = generated.run("-c", "import mylib")

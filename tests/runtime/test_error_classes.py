@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
@@ -115,3 +117,15 @@ def test_our_own_errors_stay() -> None:
     assert type(raised_in("runtime.kernels.made", "1 / 0")) is RuntimeError
     assert type(raised_in("mine", "int('x')")) is ValueError
     assert "numpy" in errors._LIBRARIES
+
+
+def test_an_error_of_a_generated_node_names_its_formulas() -> None:
+    x, w = runtime.ones(3, requires_grad=True), runtime.ones(3)
+    y = x * w
+    w.mul_(2)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation") as caught:
+        y.sum().backward()
+    note, *places = caught.value.__notes__[-3:]
+    assert note == "in the derivative of mul.Tensor (MulBackward0)"
+    formulas = [re.fullmatch(r"  derivatives\.yaml:\d+  (.*)", place) for place in places]
+    assert [found and found[1] for found in formulas] == ["self: grad * other.conj()", "other: grad * self.conj()"]
