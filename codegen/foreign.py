@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 from codegen.bind.call_targets import OperatorTable
 from codegen.bind.entries import ResolvedEntry, ResolvedFormula, resolve_entries
-from codegen.formula.typed import Variable, VariableKind, plain_type, walk
+from codegen.formula.typed import Variable, VariableKind, formula_type, walk
 from codegen.python_source import FunctionIndex
 from codegen.read.implied import layout_rule, samples_of
 from codegen.read.model import DerivativeEntry, DispatchEntry, FormulaKind, NativeFunction
@@ -115,7 +115,7 @@ def _fits_forward(forward: Sequence[ResolvedFormula], entry: ResolvedEntry) -> b
 
 
 def _arguments(schema: FunctionSchema) -> list[tuple[str, str]]:
-    return [(argument.name, str(plain_type(argument.type))) for argument in schema.arguments]
+    return [(argument.name, str(formula_type(argument.type))) for argument in schema.arguments]
 
 
 def _implemented(function: NativeFunction, mine: NativeFunction, differentiated: bool) -> NativeFunction:

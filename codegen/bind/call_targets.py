@@ -20,7 +20,7 @@ from codegen.formula.typed import (
     TupleType,
     ValueType,
     conversion_cost,
-    plain_type,
+    formula_type,
 )
 from codegen.python_source import FunctionIndex, PythonFunction
 from codegen.read.model import HelperDeclaration, NativeFunction
@@ -64,7 +64,7 @@ class HelperTable:
 
 def _declared(declaration: HelperDeclaration, index: FunctionIndex) -> Helper:
     schema = declaration.schema
-    parameters = tuple((argument.name, plain_type(argument.type)) for argument in schema.positional)
+    parameters = tuple((argument.name, formula_type(argument.type)) for argument in schema.positional)
     required = sum(argument.default is None for argument in schema.positional)
     result = result_type(schema)
     function = index.get(schema.name.python_name)
@@ -224,7 +224,7 @@ def helper_target(helper: Helper) -> Target:
 
 def result_type(schema: FunctionSchema) -> ValueType:
     """The type of a call of an operator, as formulas see it."""
-    types = tuple(plain_type(result.type) for result in schema.returns)
+    types = tuple(formula_type(result.type) for result in schema.returns)
     return types[0] if len(types) == 1 else TupleType(types)
 
 
@@ -242,7 +242,7 @@ def operator_target(function: NativeFunction, options: bool = False) -> Target:
             if argument.name == "dtype":
                 arguments.append(("options", OPTIONS, argument.default is not None))
             continue
-        arguments.append((argument.name, plain_type(argument.type), argument.default is not None))
+        arguments.append((argument.name, formula_type(argument.type), argument.default is not None))
     required = max((i + 1 for i, (_, _, has_default) in enumerate(arguments) if not has_default), default=0)
     return Target(
         function, None, tuple(a[0] for a in arguments), tuple(a[1] for a in arguments), required, result_type(schema)

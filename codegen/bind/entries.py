@@ -21,7 +21,7 @@ from codegen.formula.typed import (
     TypedExpr,
     Variable,
     VariableKind,
-    plain_type,
+    formula_type,
 )
 from codegen.read.model import DerivativeEntry, Formula, FormulaKind, NativeFunction
 from codegen.schema.types import Argument, FunctionSchema, ListType, OptionalType, Type
@@ -86,12 +86,12 @@ def _without_writes(schema: FunctionSchema) -> tuple[object, ...]:
     """What two spellings of one signature have in common: derivatives.yaml may leave out alias annotations, names."""
 
     def key(argument: Argument) -> tuple[str, str, str | None]:
-        return argument.name, str(plain_type(argument.type)), argument.default
+        return argument.name, str(formula_type(argument.type)), argument.default
 
     return (
         tuple(map(key, schema.positional)),
         tuple(map(key, schema.kwarg_only)),
-        tuple(str(plain_type(result.type)) for result in schema.returns),
+        tuple(str(formula_type(result.type)) for result in schema.returns),
     )
 
 
@@ -198,7 +198,7 @@ def _resolve_entry(
 
 def _is_by_element(entry: DerivativeEntry, schema: FunctionSchema) -> bool:
     """Whether the formulas of an operator on lists are for one element each, number `i`."""
-    lists = any(plain_type(argument.type) == ListType(TENSOR) for argument in schema.arguments)
+    lists = any(formula_type(argument.type) == ListType(TENSOR) for argument in schema.arguments)
     named = any(argument.name == ELEMENT_INDEX for argument in schema.arguments)
     trees = [formula.tree for formula in entry.formulas if formula.tree is not None]
     return lists and not named and any(ELEMENT_INDEX in _names_used(tree) for tree in trees)
@@ -208,7 +208,7 @@ def _for_each(tree: TypedExpr, scope: Scope, is_forward: bool) -> TypedExpr | No
     """A formula for one element as one for the list."""
     if isinstance(tree.type, TupleType):
         return tree
-    name = next(a.name for a in scope.schema.arguments if plain_type(a.type) == ListType(TENSOR))
+    name = next(a.name for a in scope.schema.arguments if formula_type(a.type) == ListType(TENSOR))
     if is_forward:
         kind = VariableKind.TANGENT
     elif isinstance(scope.schema.returns[0].type, ListType):
@@ -259,7 +259,7 @@ def _check_result(formula: Formula, tree: TypedExpr, wanted: Sequence[Type], dia
         diagnostics.error(span, "a formula is an expression, this is a string", hint="remove the quotes")
         return False
     if len(wanted) == 1:
-        type = plain_type(wanted[0])
+        type = formula_type(wanted[0])
         inner = type.elem if isinstance(type, OptionalType) else type
         made = tree.type.elem if isinstance(tree.type, OptionalType) else tree.type
         if isinstance(inner, ListType):

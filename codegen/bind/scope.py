@@ -16,7 +16,7 @@ from codegen.formula.typed import (
     TENSOR,
     ValueType,
     VariableKind,
-    plain_type,
+    formula_type,
 )
 from codegen.read.model import NativeFunction
 from codegen.schema.types import ListType, OptionalType
@@ -69,8 +69,8 @@ class Scope:
         self.ambiguous: dict[str, str] = {}
         arguments = {argument.name for argument in schema.arguments}
         for argument in schema.arguments:
-            self._add(argument.name, VariableKind.INPUT, plain_type(argument.type))
-        self.result_types = [plain_type(result.type) for result in schema.returns]
+            self._add(argument.name, VariableKind.INPUT, formula_type(argument.type))
+        self.result_types = [formula_type(result.type) for result in schema.returns]
         for index, result in enumerate(schema.returns):
             self._add(
                 "result" if len(schema.returns) == 1 else f"result{index}",
@@ -108,7 +108,7 @@ class Scope:
     def forward(self) -> None:
         """Add the names of forward formulas: primal values `x_p` and tangents `x_t`."""
         for argument in self.schema.arguments:
-            type = plain_type(argument.type)
+            type = formula_type(argument.type)
             base = type.elem if isinstance(type, OptionalType | ListType) else type
             if base == TENSOR:
                 if f"{argument.name}_p" in self.variables:  # both are values of arguments, but of two

@@ -9,7 +9,7 @@ from __future__ import annotations
 from codegen.formula.cursor import CLOSERS, WORDS
 from codegen.formula.lexer import END, NAME, NUMBER, OPERATOR, STRING
 from codegen.formula.literals import number, string_value
-from codegen.formula.operators import BINARY, CONDITIONAL_LEVEL, UNARY, UNARY_LEVEL
+from codegen.formula.operators import BINARY, CONDITIONAL_PRECEDENCE, UNARY, UNARY_PRECEDENCE
 from codegen.formula.syntax import (
     MAX_DEPTH,
     Attribute,
@@ -57,8 +57,8 @@ class _Parser(Types):
         self.depth = 0
         self.height = 0
 
-    def expression(self, level: int) -> Expr:
-        """An expression whose operators bind tighter than `level`."""
+    def expression(self, precedence: int) -> Expr:
+        """An expression whose operators bind tighter than `precedence`."""
         self.depth += 1
         if self.depth > MAX_DEPTH:
             self.fail_deep()
@@ -69,13 +69,13 @@ class _Parser(Types):
             operator = values[self.at]
             power = BINARY.get(operator)
             if power is None:
-                if operator == "?" and level < CONDITIONAL_LEVEL:
+                if operator == "?" and precedence < CONDITIONAL_PRECEDENCE:
                     left = self.conditional(left, first)
                 break
             at = self.at
             if operator == ">" and values[at + 1] == ">" and self.starts[at + 1] == self.ends[at]:
                 operator, power = ">>", BINARY[">>"]
-            if power <= level:
+            if power <= precedence:
                 break
             self.at = at + (2 if operator == ">>" else 1)
             height = self.height
@@ -109,7 +109,7 @@ class _Parser(Types):
         kind = self.kinds[at]
         if kind == OPERATOR and self.values[at] in UNARY:
             self.at = at + 1
-            operand = self.expression(UNARY_LEVEL)
+            operand = self.expression(UNARY_PRECEDENCE)
             self.grow()
             return Unary(self.starts[at], self.ends[self.at - 1], self.values[at], operand)
         return self.postfix(self.primary(), at)

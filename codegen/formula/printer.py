@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import assert_never
 
 from codegen.formula.literals import quote
-from codegen.formula.operators import BINARY, CONDITIONAL_LEVEL, POSTFIX_LEVEL, UNARY_LEVEL
+from codegen.formula.operators import BINARY, CONDITIONAL_PRECEDENCE, POSTFIX_PRECEDENCE, UNARY_PRECEDENCE
 from codegen.formula.syntax import (
     Attribute,
     Binary,
@@ -24,7 +24,7 @@ from codegen.formula.syntax import (
     Unary,
 )
 
-_ATOM_LEVEL = POSTFIX_LEVEL + 1
+_ATOM_PRECEDENCE = POSTFIX_PRECEDENCE + 1
 
 # A comparison as the left side of a comparison keeps its parentheses: `a < b > (c)` calls the template `a<b>`.
 _COMPARISONS = frozenset(("<", "<=", ">", ">="))
@@ -35,25 +35,25 @@ def print_formula(expr: Expr) -> str:
     return _print(expr, 0)
 
 
-def level(expr: Expr) -> int:
+def precedence(expr: Expr) -> int:
     """How tightly the outermost operator of `expr` binds."""
     match expr:
         case Conditional():
-            return CONDITIONAL_LEVEL
+            return CONDITIONAL_PRECEDENCE
         case Binary():
             return BINARY[expr.op]
         case Unary():
-            return UNARY_LEVEL
+            return UNARY_PRECEDENCE
         case IntLiteral() | FloatLiteral():
-            return POSTFIX_LEVEL - 1  # `2.sum()` would read the point as part of the number
+            return POSTFIX_PRECEDENCE - 1  # `2.sum()` would read the point as part of the number
         case _:
-            return _ATOM_LEVEL
+            return _ATOM_PRECEDENCE
 
 
 def _print(expr: Expr, wanted: int) -> str:
     """`expr`, in parentheses if it binds less tightly than `wanted`."""
     text = _text(expr)
-    return f"({text})" if level(expr) < wanted else text
+    return f"({text})" if precedence(expr) < wanted else text
 
 
 def _text(expr: Expr) -> str:
@@ -69,14 +69,14 @@ def _text(expr: Expr) -> str:
         case BoolLiteral():
             return "true" if expr.value else "false"
         case Call():
-            return f"{_print(expr.function, POSTFIX_LEVEL)}{_template(expr.template)}({_list(expr.args)})"
+            return f"{_print(expr.function, POSTFIX_PRECEDENCE)}{_template(expr.template)}({_list(expr.args)})"
         case MethodCall():
             member = f"{'->' if expr.arrow else '.'}{expr.name}{_template(expr.template)}"
-            return f"{_print(expr.receiver, POSTFIX_LEVEL)}{member}({_list(expr.args)})"
+            return f"{_print(expr.receiver, POSTFIX_PRECEDENCE)}{member}({_list(expr.args)})"
         case Attribute():
-            return f"{_print(expr.receiver, POSTFIX_LEVEL)}{'->' if expr.arrow else '.'}{expr.name}"
+            return f"{_print(expr.receiver, POSTFIX_PRECEDENCE)}{'->' if expr.arrow else '.'}{expr.name}"
         case Index():
-            return f"{_print(expr.receiver, POSTFIX_LEVEL)}[{_print(expr.index, 0)}]"
+            return f"{_print(expr.receiver, POSTFIX_PRECEDENCE)}[{_print(expr.index, 0)}]"
         case Unary():
             return f"{expr.op}{_operand(expr)}"
         case Binary():
@@ -84,7 +84,7 @@ def _text(expr: Expr) -> str:
             left = power + 1 if expr.op in _COMPARISONS else power
             return f"{_print(expr.left, left)} {expr.op} {_print(expr.right, power + 1)}"
         case Conditional():
-            test = _print(expr.test, CONDITIONAL_LEVEL + 1)
+            test = _print(expr.test, CONDITIONAL_PRECEDENCE + 1)
             return f"{test} ? {_print(expr.then, 0)} : {_print(expr.orelse, 0)}"
         case BraceList():
             return f"{expr.type_name or ''}{{{_list(expr.items)}}}"
@@ -97,7 +97,7 @@ def _text(expr: Expr) -> str:
 def _operand(expr: Unary) -> str:
     """`- -x` and `& &x` keep apart what would read as another operator."""
     doubled = isinstance(expr.operand, Unary) and expr.operand.op == expr.op and expr.op in "-+&"
-    return _print(expr.operand, _ATOM_LEVEL if doubled else UNARY_LEVEL)
+    return _print(expr.operand, _ATOM_PRECEDENCE if doubled else UNARY_PRECEDENCE)
 
 
 def _list(items: tuple[Expr, ...]) -> str:

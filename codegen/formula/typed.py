@@ -48,13 +48,13 @@ _NUMBER_RANK = {BOOL: 0, INT: 1, FLOAT: 2, SCALAR: 3}
 NUMBERS = (BOOL, INT, FLOAT, SCALAR)
 
 
-def plain_type(type: Type) -> Type:
-    """`type` without the difference between symbolic and plain numbers, and without list sizes."""
+def formula_type(type: Type) -> Type:
+    """`type` without the difference between symbolic numbers and others, and without list sizes."""
     if isinstance(type, BaseType):
         return _SYMBOLIC.get(type.name, type)
     if isinstance(type, OptionalType):
-        return OptionalType(plain_type(type.elem))
-    return ListType(plain_type(type.elem))
+        return OptionalType(formula_type(type.elem))
+    return ListType(formula_type(type.elem))
 
 
 def is_tensor_like(type: ValueType) -> bool:

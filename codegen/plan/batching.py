@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from codegen.formula.typed import TENSOR, is_tensor_like, plain_type
+from codegen.formula.typed import TENSOR, formula_type, is_tensor_like
 from codegen.read.model import NativeFunction
 from codegen.schema.types import FunctionSchema, ListType, OptionalType
 
@@ -43,7 +43,7 @@ def _rule(function: NativeFunction, tensors: tuple[int, ...], dims: tuple[int, .
     if "pointwise" in function.tags:
         return "pointwise"
     arguments = function.schema.arguments
-    if dims and len(tensors) == 1 and plain_type(arguments[tensors[0]].type) == TENSOR:
+    if dims and len(tensors) == 1 and formula_type(arguments[tensors[0]].type) == TENSOR:
         return "reduction" if any(argument.name == "keepdim" for argument in arguments) else "along"
     return "loop"
 
@@ -51,7 +51,7 @@ def _rule(function: NativeFunction, tensors: tuple[int, ...], dims: tuple[int, .
 def _tensors(schema: FunctionSchema) -> tuple[int, ...]:
     positions = []
     for position, argument in enumerate(schema.arguments):
-        type = plain_type(argument.type)
+        type = formula_type(argument.type)
         inner = type.elem if isinstance(type, OptionalType) else type
         if is_tensor_like(inner.elem if isinstance(inner, ListType) else inner):
             positions.append(position)

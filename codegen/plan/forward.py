@@ -14,7 +14,7 @@ from codegen.formula.typed import (
     TypedExpr,
     Variable,
     VariableKind,
-    plain_type,
+    formula_type,
     rewrite,
 )
 from codegen.plan.node import EdgePlan, with_place
@@ -51,7 +51,7 @@ def plan_forward(entry: ResolvedEntry, table: OperatorTable) -> ForwardPlan | No
     tangents = []
     for argument in schema.arguments:
         if argument.name in differentiable:
-            type = plain_type(argument.type)
+            type = formula_type(argument.type)
             inner = type.elem if isinstance(type, OptionalType) else type
             tangents.append(EdgePlan(argument.name, isinstance(inner, ListType), isinstance(type, OptionalType)))
     names = {result.name: index for index, result in enumerate(schema.returns) if result.name}
@@ -76,8 +76,8 @@ def _forward_tree(
         args = []
         for argument in schema.arguments:
             kind = VariableKind.TANGENT if argument.name in linear else VariableKind.INPUT
-            args.append((argument.name, Variable(plain_type(argument.type), 0, 0, kind, argument.name)))
-        return OperatorCall(plain_type(schema.returns[0].type), 0, 0, schema, tuple(args))
+            args.append((argument.name, Variable(formula_type(argument.type), 0, 0, kind, argument.name)))
+        return OperatorCall(formula_type(schema.returns[0].type), 0, 0, schema, tuple(args))
     if formula.kind is FormulaKind.AUTO_ELEMENT_WISE:
         # The Jacobian is diagonal, d.  Backward gives grad * conj(d), forward is tangent * d, and that is
         # conj(conj(tangent) * conj(d)).

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from codegen.formula.typed import is_tensor_like, plain_type
+from codegen.formula.typed import formula_type, is_tensor_like
 from codegen.plan.kinds import OperatorKind
 from codegen.read.implied import layout_rule
 from codegen.read.model import NativeFunction
@@ -31,7 +31,7 @@ def plan_layout(function: NativeFunction, kind: OperatorKind) -> LayoutPlan | No
     if (
         kind is not OperatorKind.KERNEL
         or schema.is_view
-        or not all(is_tensor_like(plain_type(r.type)) for r in schema.returns)
+        or not all(is_tensor_like(formula_type(r.type)) for r in schema.returns)
     ):
         return None
     rule = layout_rule(function)
@@ -50,7 +50,7 @@ def tensor_arguments(schema: FunctionSchema) -> tuple[str, ...]:
     """The names of the arguments that are Tensors, or lists of them."""
     names = []
     for argument in schema.arguments:
-        type = plain_type(argument.type)
+        type = formula_type(argument.type)
         inner = type.elem if isinstance(type, OptionalType) else type
         if is_tensor_like(inner.elem if isinstance(inner, ListType) else inner):
             names.append(argument.name)

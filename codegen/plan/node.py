@@ -18,7 +18,7 @@ from codegen.formula.typed import (
     TypedExpr,
     Variable,
     VariableKind,
-    plain_type,
+    formula_type,
     rewrite,
     rewrite_parts,
     variables,
@@ -143,7 +143,7 @@ def _plan_node(entry: ResolvedEntry, class_name: str) -> NodePlan | None:
     schema = entry.function.schema
     if not entry.differentiable_outputs:
         return None
-    types = {argument.name: plain_type(argument.type) for argument in schema.arguments}
+    types = {argument.name: formula_type(argument.type) for argument in schema.arguments}
     edges: list[EdgePlan] = []
     position: dict[str, int] = {}
     formulas = [f for f in entry.backward if f.kind is not FormulaKind.NON_DIFFERENTIABLE]
@@ -219,7 +219,7 @@ def _materialized(expr: TypedExpr, accepts_none: bool) -> TypedExpr:
             return replace(expr, kind=VariableKind.GRAD_OR_ZEROS)
         case OperatorCall() | HelperCall():
             types = (
-                {argument.name: plain_type(argument.type) for argument in expr.schema.arguments}
+                {argument.name: formula_type(argument.type) for argument in expr.schema.arguments}
                 if isinstance(expr, OperatorCall)
                 else dict(expr.helper.parameters)
             )

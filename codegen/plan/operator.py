@@ -8,8 +8,8 @@ from codegen.bind.entries import ResolvedEntry
 from codegen.formula.typed import (
     DTYPE,
     SCALAR,
+    formula_type,
     is_tensor_like,
-    plain_type,
 )
 from codegen.plan.batching import BatchingPlan, plan_batching
 from codegen.plan.forward import ForwardPlan
@@ -197,7 +197,7 @@ def plan_operator(
 
 
 def _returns_tensors(schema: FunctionSchema) -> bool:
-    return all(is_tensor_like(plain_type(result.type)) for result in schema.returns)
+    return all(is_tensor_like(formula_type(result.type)) for result in schema.returns)
 
 
 def _results(schema: FunctionSchema, view: ViewKind | None, layout: LayoutPlan | None) -> ResultPlan:
@@ -240,7 +240,7 @@ def _numbers(function: NativeFunction, kind: OperatorKind) -> tuple[tuple[str, N
         return ()
     numbers = []
     for argument in function.schema.arguments:
-        if required(plain_type(argument.type)) == SCALAR:
+        if required(formula_type(argument.type)) == SCALAR:
             takes_part = promotion.arguments is None or argument.name in promotion.arguments
             own = said.kind if said is not None and argument.name in said.arguments else None
             numbers.append((argument.name, own or (NumberKind.WRAP if takes_part else NumberKind.FIT)))
@@ -254,7 +254,7 @@ def _computes_in_float32(function: NativeFunction, kind: OperatorKind) -> bool:
     it calls rounds by itself.
     """
     schema = function.schema
-    takes_tensors = any(is_tensor_like(plain_type(argument.type)) for argument in schema.arguments)
+    takes_tensors = any(is_tensor_like(formula_type(argument.type)) for argument in schema.arguments)
     if not takes_tensors or schema.is_view or kind is OperatorKind.DECLARED:
         return False
     return function.half is HalfKind.FLOAT32 if function.half is not None else kind is OperatorKind.KERNEL
@@ -292,7 +292,7 @@ def _parameters(schema: FunctionSchema) -> tuple[ParameterPlan, ...]:
     def plan(argument: Argument, keyword_only: bool) -> ParameterPlan:
         type = argument.type.elem if isinstance(argument.type, OptionalType) else argument.type
         size = type.size if isinstance(type, ListType) else None
-        value = plain_type(argument.type)
+        value = formula_type(argument.type)
         return ParameterPlan(argument.name, value, size, argument.default, keyword_only, argument.is_placement)
 
     return (

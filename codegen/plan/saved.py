@@ -19,8 +19,8 @@ from codegen.formula.typed import (
     Variable,
     VariableKind,
     children,
+    formula_type,
     is_tensor_like,
-    plain_type,
     rewrite,
 )
 from codegen.plan.kinds import SavedKind
@@ -129,8 +129,8 @@ def plan_saved(
 
 def _type_of(kind: VariableKind, name: str, index: int, schema: FunctionSchema) -> Type:
     if kind is VariableKind.OUTPUT:
-        return plain_type(schema.returns[index].type)
-    return plain_type(next(argument.type for argument in schema.arguments if argument.name == name))
+        return formula_type(schema.returns[index].type)
+    return formula_type(next(argument.type for argument in schema.arguments if argument.name == name))
 
 
 def values_used(expr: TypedExpr) -> set[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from codegen.formula.typed import BOOL, DTYPE, FLOAT, INT, SCALAR, TENSOR, is_tensor_like, plain_type
+from codegen.formula.typed import BOOL, DTYPE, FLOAT, INT, SCALAR, TENSOR, formula_type, is_tensor_like
 from codegen.plan.steps import (
     INT_LISTS,
     LISTS,
@@ -124,7 +124,7 @@ def _plan_factory(
     """That of an operator which takes no Tensor, and has a dtype."""
     names = [argument.name for argument in arguments if argument.asked is Asked.OPTIONAL_DTYPE]
     others = [argument.name for argument in arguments if argument.asked is Asked.NOTHING]
-    types = {argument.name: plain_type(argument.type) for argument in function.schema.arguments}
+    types = {argument.name: formula_type(argument.type) for argument in function.schema.arguments}
     floats = [name for name in others if _inner(types[name]) == FLOAT]
     unknown = {argument.asked for argument in arguments} - _OF_FACTORIES
     if len(names) != 1 or unknown or any(_inner(types[name]) not in (FLOAT, INT) for name in others):
@@ -200,7 +200,7 @@ def _size(argument: Argument) -> int | None:
 
 def _asked(argument: Argument) -> Asked | None:
     """What is asked of an argument; None for one that only the general path takes."""
-    type = plain_type(argument.type)
+    type = formula_type(argument.type)
     optional, inner = isinstance(type, OptionalType), _inner(type)
     if inner == TENSOR:
         return Asked.OPTIONAL_TENSOR if optional else Asked.TENSOR
@@ -282,7 +282,7 @@ def _factory_dtype(function: NativeFunction, name: str) -> FactoryDtype:
 def plan_traced(function: NativeFunction, in_float32: bool) -> TracedPlan:
     """The way of an operator that is traced through."""
     schema, dtypes = function.schema, function.dtypes
-    types = {argument.name: plain_type(argument.type) for argument in schema.arguments}
+    types = {argument.name: formula_type(argument.type) for argument in schema.arguments}
     ints = []
     for argument in schema.arguments:
         inner, optional = _inner(types[argument.name]), isinstance(argument.type, OptionalType)

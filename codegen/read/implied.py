@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from codegen.formula.typed import SCALAR, TENSOR, plain_type
+from codegen.formula.typed import SCALAR, TENSOR, formula_type
 from codegen.read.model import Layout, NativeFunction
 from codegen.schema.types import OptionalType
 from codegen.words import LayoutKind
@@ -24,7 +24,7 @@ def samples_of(function: NativeFunction) -> tuple[str, ...]:
     tensors = 0
     rest = []
     for argument in function.schema.positional:
-        type = plain_type(argument.type)
+        type = formula_type(argument.type)
         if type == TENSOR:
             tensors += 1
         elif argument.default is None and type == SCALAR:

@@ -16,8 +16,8 @@ from codegen.formula.typed import (
     Variable,
     VariableKind,
     children,
+    formula_type,
     is_tensor_like,
-    plain_type,
     walk,
 )
 from codegen.read.model import FormulaKind
@@ -68,7 +68,7 @@ def find_saved_in_vain(entry: ResolvedEntry, checked: Checked, diagnostics: Diag
     """Tensors that a formula names, and of which it needs no value."""
     needed = saved_names([tree for _, tree in _trees(entry)])
     for argument in entry.function.schema.arguments:
-        if argument.name in needed or not is_tensor_like(plain_type(argument.type)):
+        if argument.name in needed or not is_tensor_like(formula_type(argument.type)):
             continue
         for formula, _ in _trees(entry):
             text = formula.source.text.value
@@ -92,7 +92,7 @@ def find_lost_history(entry: ResolvedEntry, checked: Checked, diagnostics: Diagn
             known = checked.linear.entries.get(str(call.schema.name))
             if function is None or function.is_composite_implicit or function.schema.name.is_inplace:
                 continue
-            if known is None and any(is_tensor_like(plain_type(value.type)) for value in call.schema.returns):
+            if known is None and any(is_tensor_like(formula_type(value.type)) for value in call.schema.returns):
                 diagnostics.error(
                     formula.source.text.span(call.start, call.end),
                     f"'{call.schema.name}' has no derivative: '{entry.function.name}' has no second one",

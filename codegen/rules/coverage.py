@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from codegen.bind.entries import ResolvedEntry
-from codegen.formula.typed import is_tensor_like, plain_type
+from codegen.formula.typed import formula_type, is_tensor_like
 from codegen.read.model import FormulaKind
 from codegen.rules.checked import Checked
 from codegen.source import Diagnostics
@@ -22,7 +22,7 @@ def check_composite(entry: ResolvedEntry, checked: Checked, diagnostics: Diagnos
 
 def check_names(entry: ResolvedEntry, checked: Checked, diagnostics: Diagnostics) -> None:
     """Only Tensors have formulas."""
-    types = {argument.name: plain_type(argument.type) for argument in entry.function.schema.arguments}
+    types = {argument.name: formula_type(argument.type) for argument in entry.function.schema.arguments}
     for formula in entry.backward:
         for name in formula.source.names:
             type = types[str(name)]
@@ -40,7 +40,7 @@ def check_coverage(entry: ResolvedEntry, checked: Checked, diagnostics: Diagnost
         return
     covered = {name for formula in entry.backward for name in formula.names}
     for argument in entry.function.schema.arguments:
-        if argument.name not in covered and is_tensor_like(plain_type(argument.type)):
+        if argument.name not in covered and is_tensor_like(formula_type(argument.type)):
             diagnostics.error(
                 entry.entry.text.span(argument.start, argument.end),
                 f"no formula for '{argument.name}' of '{entry.function.name}'",

@@ -24,7 +24,7 @@ def is_tensor(value: object) -> bool:
 
 def array_of(data: Any, wanted: DType | None) -> np.ndarray[Any, Any]:
     """A new array with the values of `data`, of dtype `wanted` or the one that the values call for."""
-    if (array := _array_of_plain_numbers(data, wanted)) is not None:
+    if (array := _array_of_numbers(data, wanted)) is not None:
         return array
     if is_tensor(data):
         data = data.numpy() if data._opaque else data._array
@@ -49,7 +49,7 @@ def array_of(data: Any, wanted: DType | None) -> np.ndarray[Any, Any]:
     return _from_numbers(numbers, chosen).reshape(shape)
 
 
-def _array_of_plain_numbers(data: Any, wanted: DType | None) -> np.ndarray[Any, Any] | None:
+def _array_of_numbers(data: Any, wanted: DType | None) -> np.ndarray[Any, Any] | None:
     """As `array_of`, of a float, an int, a list of them or of lists of them; None for what needs a closer look."""
     kinds = set(map(type, data)) if type(data) is list else {type(data)}
     if kinds == {list}:

@@ -47,7 +47,7 @@ def write_inplace(operator: Operator, *args: Any) -> Tensor:
     Raises:
         RuntimeError: the result does not fit into `self` by shape or dtype, or `self` must not be written.
     """
-    if not grad_mode.enabled and _writes_plainly(operator, args):
+    if not grad_mode.enabled and _took_fast_path(operator, args):
         return args[0]  # type: ignore[no-any-return]
     values = operator.signature.bind(args[: operator.signature.positional], operator.by_name(args))
     perform = partial(_write if operator.view is None else _become_view, operator)
@@ -140,7 +140,7 @@ def _record_write(operator: Operator, target: Tensor, written: Tensor, before: T
         views.rebase_history(target, node)
 
 
-def _writes_plainly(operator: Operator, args: Sequence[Any]) -> bool:
+def _took_fast_path(operator: Operator, args: Sequence[Any]) -> bool:
     """The fast path of an in-place write that is not recorded, such as an optimizer's: whether it was taken."""
     target = args[0]
     promoted = operator.promotion is not None and operator.promotion[0] == "default"

@@ -64,7 +64,7 @@ def sigmoid(self: Array) -> Array:
     return np.reciprocal(result, result)
 
 
-def _is_plain(grad_output: Array, output: Array) -> bool:
+def _needs_one_temporary(grad_output: Array, output: Array) -> bool:
     """Real arrays of one shape: their derivative needs one temporary, written over again."""
     return output.ndim > 0 and output.dtype.kind == "f" and grad_output.shape == output.shape
 
@@ -72,7 +72,7 @@ def _is_plain(grad_output: Array, output: Array) -> bool:
 def sigmoid_backward(grad_output: Array, output: Array) -> Array:
     """`grad_output` times the conjugate derivative of `sigmoid`, from its `output`."""
     slope = np.subtract(ONE[output.dtype], output)
-    if _is_plain(grad_output, output):
+    if _needs_one_temporary(grad_output, output):
         np.multiply(output, slope, slope)
         return np.multiply(grad_output, slope, slope)
     return np.multiply(grad_output, np.conjugate(np.multiply(output, slope)))
@@ -81,7 +81,7 @@ def sigmoid_backward(grad_output: Array, output: Array) -> Array:
 def tanh_backward(grad_output: Array, output: Array) -> Array:
     """`grad_output` times the conjugate derivative of `tanh`, from its `output`."""
     slope = np.multiply(output, output)
-    if _is_plain(grad_output, output):
+    if _needs_one_temporary(grad_output, output):
         np.subtract(ONE[output.dtype], slope, slope)
         return np.multiply(grad_output, slope, slope)
     return np.multiply(grad_output, np.conjugate(np.subtract(ONE[output.dtype], slope)))

@@ -204,7 +204,7 @@ def _as_index(part: Any) -> Any:
     if isinstance(part, np.ndarray):
         part = _tensor_of(part)
     elif _is_sequence(part):
-        return _tensor_of(_array_of_indices(_plain(part)))
+        return _tensor_of(_array_of_indices(_as_lists(part)))
     if isinstance(part, Tensor):
         return _of_scalar(part) if part._array.ndim == 0 else part
     if isinstance(part, (str, bytes)):
@@ -249,10 +249,10 @@ def _tensor_of(array: np.ndarray[Any, Any]) -> Tensor:
     return wrap(array if array.dtype in (np.bool_, np.uint8) else array.astype(np.int64))
 
 
-def _plain(items: Any) -> Any:
+def _as_lists(items: Any) -> Any:
     if isinstance(items, Tensor):
         return items.tolist()
-    return [_plain(item) for item in items] if _is_sequence(items) else items
+    return [_as_lists(item) for item in items] if _is_sequence(items) else items
 
 
 def _consumed(part: Any) -> int:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 
 from codegen.bind.entries import ResolvedEntry, ResolvedFormula
-from codegen.formula.typed import SCALAR, is_tensor_like, plain_type, variables
+from codegen.formula.typed import SCALAR, formula_type, is_tensor_like, variables
 from codegen.read.model import FormulaKind
 from codegen.rules.linear.degree import Degree
 from codegen.schema.types import OptionalType
@@ -32,7 +32,7 @@ class EntryFacts:
     def formulas(self, name: str) -> Mapping[str, tuple[ResolvedFormula, int]]:
         """The formulas of an operator by argument, with the place of the argument among the names of the formula."""
         entry = self.entries[name]
-        tensors = {a.name for a in entry.function.schema.arguments if is_tensor_like(plain_type(a.type))}
+        tensors = {a.name for a in entry.function.schema.arguments if is_tensor_like(formula_type(a.type))}
         formulas: dict[str, tuple[ResolvedFormula, int]] = {}
         for formula in entry.backward:
             if formula.kind is not FormulaKind.NON_DIFFERENTIABLE:
@@ -46,7 +46,7 @@ class EntryFacts:
     def added_number(self, entry: ResolvedEntry, degrees: Mapping[str, Degree]) -> str | None:
         """The argument that is a number, is not zero, and that no formula knows: it is added to the rest."""
         for argument in entry.function.schema.arguments:
-            type = plain_type(argument.type)
+            type = formula_type(argument.type)
             inner = type.elem if isinstance(type, OptionalType) else type
             if inner != SCALAR or degrees.get(argument.name, Degree.ZERO) is Degree.ZERO:
                 continue

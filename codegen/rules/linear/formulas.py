@@ -32,7 +32,7 @@ from codegen.formula.typed import (
     TypedExpr,
     Variable,
     VariableKind,
-    plain_type,
+    formula_type,
     variables,
 )
 from codegen.python_source import FunctionIndex, PythonFunction, PythonModule
@@ -392,7 +392,7 @@ def _filled_with_zero(function: NativeFunction, degrees: Mapping[str, Degree]) -
 def _types(schema: FunctionSchema) -> tuple[Mapping[str, Type], frozenset[str]]:
     """The types of the arguments, and the names of those that have no default."""
     arguments = schema.arguments
-    types = {argument.name: plain_type(argument.type) for argument in arguments}
+    types = {argument.name: formula_type(argument.type) for argument in arguments}
     return types, frozenset(argument.name for argument in arguments if argument.default is None)
 
 

@@ -270,13 +270,15 @@ class CppPrinter:
             parameters = self.library.operators[expr.schema.name].parameters
             return Call(f"ops::{cpp(function)}", tuple(values.get(p.name) or self.default(p) for p in parameters))
         positional = [argument.name for argument in expr.schema.positional]
-        plain = [name for number, name in enumerate(values) if number < len(positional) and positional[number] == name]
-        named = [name for name in values if name not in plain]
+        by_position = [
+            name for number, name in enumerate(values) if number < len(positional) and positional[number] == name
+        ]
+        named = [name for name in values if name not in by_position]
         callee = self.needs.name("generated.operators", function)
         if not named:
             return self._invoke(callee, list(values.values()))
         names = self.needs.constant(tuple(map(python, named)))
-        ordered = [values[name] for name in (*plain, *named)]
+        ordered = [values[name] for name in (*by_position, *named)]
         return Call("invoke_named", (callee, names, *ordered))
 
     def _conj(self, expr: OperatorCall) -> Call:

@@ -27,7 +27,7 @@ from codegen.targets.python.document import (
 )
 from codegen.targets.python.lines import Lines
 from codegen.targets.python.names import argument, local, slot
-from codegen.targets.python.text import PythonPrinter, plain
+from codegen.targets.python.text import PythonPrinter, in_schema_order
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,7 @@ def node_view(operator: OperatorPlan, node: NodePlan, function: str, printer: Py
         apply.text,
         release.text,
         properties.text,
-        laid_out(Brackets(f"def record_{function}(", ["out", *plain(operator.parameters)], "):")),
+        laid_out(Brackets(f"def record_{function}(", ["out", *in_schema_order(operator.parameters)], "):")),
         record.text,
     )
 

@@ -27,7 +27,7 @@ from codegen.targets.python.lines import Lines
 from codegen.targets.python.names import argument
 from codegen.targets.python.packets import write_sign
 from codegen.targets.python.straight import write_straight, write_traced
-from codegen.targets.python.text import PythonPrinter, forwarded, plain, signature
+from codegen.targets.python.text import PythonPrinter, forwarded, in_schema_order, signature
 from codegen.words import BUILT_IN_NAMESPACE, NumberKind
 
 
@@ -100,7 +100,7 @@ def _body(operator: OperatorPlan) -> Lines:
 
 
 def _call_of_out(operator: OperatorPlan) -> str:
-    return Joined("return ", call(f"{operator.function}_op.out", ["out", *plain(operator.parameters)]))
+    return Joined("return ", call(f"{operator.function}_op.out", ["out", *in_schema_order(operator.parameters)]))
 
 
 def _functions(
@@ -235,7 +235,7 @@ def _variants(operator: OperatorPlan) -> list[FunctionView]:
     found: list[FunctionView] = []
     if operator.inplace_function is not None:
         body = Lines()
-        body.add(Joined("return ", call(f"{operator.function}_op.inplace", plain(operator.parameters))))
+        body.add(Joined("return ", call(f"{operator.function}_op.inplace", in_schema_order(operator.parameters))))
         found += _functions(operator.inplace_function, operator.parameters, None, body)
     if operator.out_function is not None:
         body = Lines()

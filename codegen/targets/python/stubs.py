@@ -19,7 +19,7 @@ from codegen.formula.typed import (
     SCALAR,
     STR,
     TENSOR,
-    plain_type,
+    formula_type,
 )
 from codegen.plan.operator import OperatorPlan, ParameterPlan
 from codegen.plan.packet import spread_position
@@ -81,7 +81,7 @@ def python_type(type: Type, argument: bool = True) -> str:
 
 
 def _returns(schema: FunctionSchema) -> str:
-    types = [python_type(plain_type(result.type), argument=False) for result in schema.returns]
+    types = [python_type(formula_type(result.type), argument=False) for result in schema.returns]
     if not types:
         return "None"
     if len(types) == 1:

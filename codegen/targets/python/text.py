@@ -267,6 +267,6 @@ def forwarded(
     return parts
 
 
-def plain(parameters: tuple[ParameterPlan, ...]) -> list[str]:
+def in_schema_order(parameters: tuple[ParameterPlan, ...]) -> list[str]:
     """The parameters' values, in the schema's order."""
     return [argument(parameter.name) for parameter in parameters]

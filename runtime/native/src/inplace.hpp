@@ -17,7 +17,7 @@ namespace gradwright {
 namespace detail {
 
 // Whether nobody but Tensors themselves watches the count of writes.
-inline bool has_plain_count(PyObject* writes) {
+inline bool is_unwatched(PyObject* writes) {
   return writes == Py_None || (PyList_CheckExact(writes) && PyList_GET_SIZE(writes) == 1 &&
                                PyLong_CheckExact(PyList_GET_ITEM(writes, 0)));
 }
@@ -60,7 +60,7 @@ template <class... Others>
 bool can_write(PyObject* self, bool recorded, Others... others) {
   const Tensor* target = as_tensor(self);
   PyArrayObject* array = array_of(self);
-  if (!detail::has_plain_count(target->writes) || !PyArray_ISWRITEABLE(array) ||
+  if (!detail::is_unwatched(target->writes) || !PyArray_ISWRITEABLE(array) ||
       detail::repeats_elements(array) || (detail::may_lie_over_part(self, others) || ...)) {
     return false;
   }

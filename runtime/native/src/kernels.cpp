@@ -57,9 +57,9 @@ void Ufunc::find(PyObject* numpy) {
   }
 }
 
-int cpu_level() {
+int cpu_generation() {
 #ifdef GRADWRIGHT_X86
-  static const int level = [] {
+  static const int generation = [] {
     __builtin_cpu_init();
     int best = __builtin_cpu_supports("avx2") ? 1 : 0;
     if (best == 1 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
@@ -71,7 +71,7 @@ int cpu_level() {
     if (std::strcmp(wanted, "baseline") == 0) return 0;
     return std::strcmp(wanted, "avx2") == 0 ? std::min(best, 1) : best;
   }();
-  return level;
+  return generation;
 #else
   return 0;
 #endif
@@ -340,7 +340,7 @@ struct Choose {
 template <class U>
 const Loop* choose_loop(int type) {
   // One for each type number: they differ in the result alone.
-  static const LoopFunction function = Levels<Choose<U>>::best();
+  static const LoopFunction function = Generations<Choose<U>>::best();
   static Loop loops[24];
   if (loops[type].function == nullptr) loops[type] = {function, nullptr, type, true};
   return &loops[type];

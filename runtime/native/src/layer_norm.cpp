@@ -6,7 +6,7 @@
 
 #include "contiguous.hpp"
 #include "kernels.hpp"
-#include "levels.hpp"
+#include "generations.hpp"
 #include "pairwise.hpp"
 #include "parallel.hpp"
 #include "views.hpp"

@@ -71,7 +71,7 @@ int add_to(PyObject* known, PyObject* grad) {
   PyArrayObject *sum = array_of(known), *term = array_of(grad);
   const bool fits = PyArray_DESCR(sum) == PyArray_DESCR(term) && PyArray_NDIM(sum) == PyArray_NDIM(term) &&
                     std::equal(PyArray_DIMS(sum), PyArray_DIMS(sum) + PyArray_NDIM(sum), PyArray_DIMS(term));
-  const bool may_write = detail::has_plain_count(as_tensor(known)->writes) && PyArray_ISWRITEABLE(sum);
+  const bool may_write = detail::is_unwatched(as_tensor(known)->writes) && PyArray_ISWRITEABLE(sum);
   if (!fits || !may_write || overlap(sum, term) || !add_into(sum, term)) return 0;
   return count_write(known) ? 1 : -1;
 }

@@ -273,7 +273,7 @@ struct Body {
 
 // The best instructions that this processor has of those that loops are compiled for: 0 for what all have. The environment
 // variable GRADWRIGHT_CPU lowers it ("baseline", "avx2").
-int cpu_level();
+int cpu_generation();
 
 template <class F, class T>
 struct StreamingBody {
@@ -282,9 +282,9 @@ struct StreamingBody {
   }
 };
 
-// A body for each level.
+// A body for each generation of processors.
 template <class Body>
-struct Levels {
+struct Generations {
   static void baseline(char** args, const npy_intp* size, const npy_intp* steps, void*) {
     Body::run(args, *size, steps);
   }
@@ -297,8 +297,8 @@ struct Levels {
     Body::run(args, *size, steps);
   }
   static LoopFunction best() {
-    constexpr LoopFunction levels[] = {baseline, avx2, avx512};
-    return levels[cpu_level()];
+    constexpr LoopFunction bodies[] = {baseline, avx2, avx512};
+    return bodies[cpu_generation()];
   }
 #else
   static LoopFunction best() { return baseline; }
@@ -307,12 +307,12 @@ struct Levels {
 
 template <class F, class T>
 LoopFunction streaming_loop() {
-  if constexpr (kCanStream && IsPointwise<F>) return Levels<StreamingBody<F, T>>::best();
+  if constexpr (kCanStream && IsPointwise<F>) return Generations<StreamingBody<F, T>>::best();
   return nullptr;
 }
 
 template <class F, class T>
-inline const Loop own_loop = {Levels<detail::Body<F, T>>::best(), nullptr, kTypeNumber<T>, !IsBlock<F>,
+inline const Loop own_loop = {Generations<detail::Body<F, T>>::best(), nullptr, kTypeNumber<T>, !IsBlock<F>,
                               streaming_loop<F, T>()};
 
 // Functions that are exact enough for float alone say so.

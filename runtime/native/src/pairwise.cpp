@@ -2,7 +2,7 @@
 
 #include "pairwise.hpp"
 
-#include "levels.hpp"
+#include "generations.hpp"
 
 namespace gradwright {
 
@@ -70,7 +70,7 @@ struct Pairwise {
   template <class Terms>
   static T sum(const Terms& terms, npy_intp size) {
 #ifdef GRADWRIGHT_X86
-    if (detail::level > 0) return avx2(terms, 0, size);
+    if (detail::generation > 0) return avx2(terms, 0, size);
 #endif
     return baseline(terms, 0, size);
   }

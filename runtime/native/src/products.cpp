@@ -164,7 +164,7 @@ bool is_number_one(PyObject* factor) {
   return kernels::is_one(factor);
 }
 
-bool adds_plainly(PyObject* self, PyObject* factor, PyObject* beta, PyObject* alpha) {
+bool adds_unscaled(PyObject* self, PyObject* factor, PyObject* beta, PyObject* alpha) {
   return is_number_one(beta) && is_number_one(alpha) &&
          common_type(array_of(self), array_of(factor)) >= 0;
 }
@@ -186,15 +186,15 @@ Ref vdot(PyObject* self, PyObject* other) {
 }
 
 Ref addmm(PyObject* self, PyObject* mat1, PyObject* mat2, PyObject* beta, PyObject* alpha) {
-  if (!adds_plainly(self, mat1, beta, alpha)) return Ref();
+  if (!adds_unscaled(self, mat1, beta, alpha)) return Ref();
   return added(array_of(self), product(array_of(mat1), array_of(mat2)));
 }
 Ref addmv(PyObject* self, PyObject* mat, PyObject* vec, PyObject* beta, PyObject* alpha) {
-  if (!adds_plainly(self, mat, beta, alpha)) return Ref();
+  if (!adds_unscaled(self, mat, beta, alpha)) return Ref();
   return added(array_of(self), product_with_vector(array_of(mat), array_of(vec)));
 }
 Ref baddbmm(PyObject* self, PyObject* batch1, PyObject* batch2, PyObject* beta, PyObject* alpha) {
-  if (!adds_plainly(self, batch1, beta, alpha)) return Ref();
+  if (!adds_unscaled(self, batch1, beta, alpha)) return Ref();
   return added(array_of(self), product_of_batches(array_of(batch1), array_of(batch2)));
 }
 

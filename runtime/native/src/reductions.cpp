@@ -1,7 +1,7 @@
 #include "reductions.hpp"
 
+#include "generations.hpp"
 #include "kernels.hpp"
-#include "levels.hpp"
 #include "pairwise.hpp"
 #include "reducing.hpp"
 

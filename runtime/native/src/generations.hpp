@@ -11,7 +11,7 @@ namespace gradwright {
 namespace detail {
 
 #ifdef GRADWRIGHT_X86
-inline const int level = cpu_level();
+inline const int generation = cpu_generation();
 
 template <class Body, class... Args>
 __attribute__((target("avx2"))) auto run_avx2(Args... args) {
@@ -25,11 +25,11 @@ __attribute__((target("avx512f,avx512vl,avx512dq,avx512bw"))) auto run_avx512(Ar
 
 }  // namespace detail
 
-// Body::run(args...), which has to be GRADWRIGHT_INLINE and the same to the last bit at every level.
+// Body::run(args...), which has to be GRADWRIGHT_INLINE and the same to the last bit on every processor.
 template <class Body, class... Args>
 auto run_best(Args... args) {
 #ifdef GRADWRIGHT_X86
-  switch (detail::level) {
+  switch (detail::generation) {
     case 2:
       return detail::run_avx512<Body>(args...);
     case 1:
