@@ -33,12 +33,12 @@ class Project:
         table = f'package = "{self.name}"\n'
         file.write_text(file.read_text().replace(table, table + "".join(f"{line}\n" for line in lines)))
 
-    def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
-        """Run Python in the project's folder."""
+    def run(self, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
+        """Run Python in the project's folder, with these variables of the environment."""
         return subprocess.run(
             [sys.executable, *arguments],
             cwd=self.folder,
-            env={**os.environ, "PYTHONPATH": str(ROOT)},
+            env={**os.environ, "PYTHONPATH": str(ROOT), **variables},
             capture_output=True,
             text=True,
         )

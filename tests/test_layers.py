@@ -55,6 +55,8 @@ LAZY: Mapping[str, tuple[frozenset[str], str]] = {
     "runtime.call.facts": (frozenset(("runtime.call.binding",)), "the parser of schemas, with the first general call"),
     "runtime.call.kernel_table": (frozenset(("codegen.schema.types",)), "the types of results of users' kernels"),
     "runtime.methods.written": (frozenset(("runtime.methods.printing",)), "the text of Tensors"),
+    "runtime.load.loading": (frozenset(("runtime.load.debugging",)), "GRADWRIGHT_DEBUG"),
+    "runtime.load.packages": (frozenset(("runtime.load.debugging",)), "GRADWRIGHT_DEBUG"),
     "runtime.batches": (frozenset(("runtime.func.vectorize",)), "vmap"),
     "runtime.autograd.backward": (
         frozenset(("runtime.func.batched", "runtime.func.calls", "runtime.func.vmap_calls")),

@@ -17,7 +17,7 @@ from runtime.base.tensor import Tensor
 from runtime.graph.node import Node, add_raw_saved
 from runtime.load import replacing
 from runtime.methods.written import written_by_hand
-from runtime.native import core
+from runtime.native import core, debugging
 
 COMMAND = "python -m codegen"
 # Namespaces of PyTorch that hold operators under shorter names: `linalg_norm` is `linalg.norm`.
@@ -42,6 +42,10 @@ def load(package: str, runtime: ModuleType) -> None:
         replacing.replace(core.load(), sys.modules[package], operators, packets, methods)
         for cls in Node.__subclasses__():  # native classes are not made by class statements
             add_raw_saved(cls)
+    if debugging:
+        from runtime.load.debugging import check_kernels
+
+        check_kernels(package)
     kept = {name for name in vars(ops) if name.startswith("__")} | {"aten"}  # that is a namespace
     vars(ops).update({base: function for base, function in packets.PACKETS.items() if base not in kept})
     names = vars(runtime)

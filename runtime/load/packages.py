@@ -13,6 +13,7 @@ from codegen.inputs import INTERFACE, is_current, manifest_text, shown_path
 from runtime.base.tensor import Tensor
 from runtime.call import registered
 from runtime.call.dispatch import Operator
+from runtime.native import debugging
 
 COMMAND = "gradwright"
 
@@ -54,6 +55,10 @@ def install(package: str, namespace: str, interface: int, methods: bool = True) 
         )
     registered.definers[namespace] = registered.packages[namespace] = package
     _silence(package)
+    if debugging:
+        from runtime.load.debugging import check_kernels
+
+        check_kernels(package)
     for name, function in own_methods.items():
         setattr(Tensor, name, function)
 

@@ -24,6 +24,7 @@ class OperatorInfo:
     forward: bool
     pointwise: bool
     random: bool
+    may_alias: bool
     dtypes: tuple[str, ...]
     samples: tuple[str, ...]
     package: str = "generated"

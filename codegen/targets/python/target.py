@@ -99,6 +99,7 @@ def _registry_entry(operator: OperatorPlan, package: str | None) -> SimpleNamesp
         "forward": operator.forward is not None,
         "pointwise": "pointwise" in source.tags,
         "random": "nondeterministic_seeded" in source.tags,
+        "may_alias": "maybe_aliasing_or_mutating" in source.tags,
         "dtypes": DTYPE_KINDS if source.dtypes is None else source.dtypes.kinds,
         "samples": operator.samples,
         **({} if package is None else {"package": package}),
