@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -11,6 +12,9 @@ from codegen.inputs import data_folder, shown_path
 from codegen.words import BUILT_IN_NAMESPACE
 
 PYTORCH_HELPERS = "pytorch_helpers.yaml"
+# Where a package says what is its own: a table [tool.gradwright].
+PROJECT_FILE = "pyproject.toml"
+PROJECT_TABLE = "gradwright"
 BATCHING_RULES = "func/rules"  # a folder of the runtime, as the values of PartKind are
 _KERNEL_HEADERS = (
     "functors",
@@ -137,3 +141,14 @@ def project_paths() -> Paths:
         root / "runtime",
         root / "generated",
     )
+
+
+def find_project(start: Path) -> Path | None:
+    """The pyproject.toml of the nearest folder, upwards from `start`, that has one with a table for us."""
+    for folder in (start, *start.parents):
+        file = folder / PROJECT_FILE
+        if file.is_file():
+            text = file.read_text(encoding="utf-8", errors="replace")
+            if re.search(rf"^\s*\[tool\.{PROJECT_TABLE}\]", text, re.MULTILINE):
+                return file
+    return None

@@ -29,28 +29,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from codegen.paths import PartKind, Paths, PythonPart, project_paths
+from codegen.paths import PROJECT_TABLE, PartKind, Paths, PythonPart, project_paths
 from codegen.source import Diagnostics, SourceFile, Span
 from codegen.words import BUILT_IN_NAMESPACE, did_you_mean
 
-FILE = "pyproject.toml"
-TABLE = "gradwright"
 SCHEMA_VERSION = 1
 BASES = ("gradwright", "none")
 _PARTS = {"kernels": PartKind.KERNELS, "composites": PartKind.COMPOSITES, "helpers": PartKind.HELPERS}
 _FILES = {"native_functions": "native_functions.yaml", "derivatives": "derivatives.yaml", "output": "_generated"}
 KEYS = ("schema_version", "package", "namespace", "base", "strict", "tags", *_FILES, *_PARTS)
-
-
-def find_project(start: Path) -> Path | None:
-    """The pyproject.toml of the nearest folder, upwards from `start`, that has one with a table for us."""
-    for folder in (start, *start.parents):
-        file = folder / FILE
-        if file.is_file():
-            text = file.read_text(encoding="utf-8", errors="replace")
-            if re.search(rf"^\s*\[tool\.{TABLE}\]", text, re.MULTILINE):
-                return file
-    return None
 
 
 def read_project(file: Path, diagnostics: Diagnostics) -> Paths | None:
@@ -70,7 +57,7 @@ class _Table:
 
     def paths(self) -> Paths | None:
         try:
-            values = tomllib.loads(self.source.text)["tool"][TABLE]
+            values = tomllib.loads(self.source.text)["tool"][PROJECT_TABLE]
         except tomllib.TOMLDecodeError as error:
             line = re.search(r"at line (\d+)", str(error))
             self._error_at(int(line[1]) if line else len(self.source.line_starts), f"this is not TOML: {error}", None)
@@ -181,7 +168,7 @@ class _Table:
         at = 1
         for number, line in enumerate(self.source.text.splitlines(), 1):
             if line.lstrip().startswith("["):
-                inside = line.strip() == f"[tool.{TABLE}]"
+                inside = line.strip() == f"[tool.{PROJECT_TABLE}]"
                 at = number if inside else at
             elif inside and re.match(rf"\s*\"?{re.escape(key)}\"?\s*=", line):
                 at = number

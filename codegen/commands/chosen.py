@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from codegen.inputs import data_folder, root_folder
-from codegen.paths import Paths, project_paths
+from codegen.paths import Paths, find_project, project_paths
 
 _WRITING = ("generate", "build")
 
@@ -21,9 +21,6 @@ def chosen_paths(arguments: argparse.Namespace, parser: argparse.ArgumentParser)
     paths = project_paths()
     named = (arguments.native_functions, arguments.derivatives, arguments.tags, arguments.helpers)
     if not any(named):
-        # Imported here: a run in the checkout that finds nothing to do is done before these are loaded.
-        from codegen.project import find_project
-
         file = find_project(Path.cwd())
         if file is not None:
             return _project(file, arguments)
@@ -47,6 +44,7 @@ def chosen_paths(arguments: argparse.Namespace, parser: argparse.ArgumentParser)
 
 
 def _project(file: Path, arguments: argparse.Namespace) -> Paths | None:
+    # Imported here: a run in the checkout that finds nothing to do is done before these are loaded.
     from codegen.commands.diagnostics import print_diagnostics
     from codegen.project import read_project
     from codegen.source import Diagnostics

@@ -143,9 +143,14 @@ def _done(paths: Paths, summary: str, touched: int, count: int, started: float) 
     print(f"{summary}: {touched} of {count} files written to {paths.shown(paths.output)} in {seconds:.2f} s")
 
 
+def _program() -> tuple[str, ...]:
+    """The command as the user gave it."""
+    return ("gradwright",) if Path(sys.argv[0]).name == "gradwright" else ("python", "-m", "codegen")
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="gradwright" if Path(sys.argv[0]).name == "gradwright" else "python -m codegen",
+        prog=" ".join(_program()),
         description="Makes a differentiable library out of native_functions.yaml and derivatives.yaml: those of the "
         "nearest project, whose pyproject.toml has a table [tool.gradwright], or Gradwright's own in its checkout.",
     )
@@ -207,7 +212,7 @@ def _check(emitted: Sequence[tuple[Paths, Mapping[str, str]]], paths: Paths, arg
         print(json.dumps(stale))
     elif stale:
         words = [word for word in argv if word != "--check"]
-        command = shlex.join(["python", "-m", "codegen", *words])
+        command = shlex.join([*_program(), *words])
         print(f"{paths.shown(paths.output)} is not what the YAML gives: {', '.join(stale)}", file=sys.stderr)
         print(f"run: {command}", file=sys.stderr)
     return ERRORS if stale else OK

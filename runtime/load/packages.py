@@ -53,12 +53,13 @@ def install(package: str, namespace: str, interface: int, methods: bool = True) 
             f"{package} declares methods that Tensors have already: {names}; "
             "choose other names, or leave 'method' out of their 'variants'"
         )
-    registered.definers[namespace] = registered.packages[namespace] = package
     _silence(package)
     if debugging:
         from runtime.load.debugging import check_kernels
 
         check_kernels(package)
+    # From here on nothing can fail.
+    registered.definers[namespace] = registered.packages[namespace] = package
     for name, function in own_methods.items():
         setattr(Tensor, name, function)
 

@@ -10,8 +10,9 @@ import pytest
 from own_packages import Project
 
 from codegen.commands.diagnostics import print_diagnostics
+from codegen.paths import find_project
 from codegen.pipeline import Result, analyze
-from codegen.project import find_project, read_project
+from codegen.project import read_project
 from codegen.source import Diagnostics
 
 

@@ -133,6 +133,23 @@ def test_another_version_of_the_interface_is_refused(generated: Project) -> None
     )
 
 
+def test_a_package_that_fails_to_load_can_be_loaded_when_it_is_mended(generated: Project) -> None:
+    program = """
+import pathlib
+file = pathlib.Path("mylib/kernels.py")
+text = file.read_text()
+file.write_text(text + "\\nraise OSError('no kernels today')\\n")
+try:
+    import mylib
+except OSError as error:
+    print(error)
+file.write_text(text)
+import mylib, runtime
+print(runtime.zeros(()).squareplus())
+"""
+    assert generated.output(program) == "no kernels today\ntensor(1.)"
+
+
 def test_two_packages(generated: Project, new_project: MAKE) -> None:
     """Beside each other where their names differ; an error that names both where they do not."""
     other = new_project("yourlib")
