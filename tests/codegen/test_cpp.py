@@ -177,12 +177,11 @@ inline Ref shrink_backward(PyObject* of_another_arity) { return Ref(); }
 
 @pytest.fixture
 def made(planned: Callable[..., Plan], small_paths: Paths) -> Plan:
-    (small_paths.runtime / "composite/small.py").write_text(COMPOSITES, encoding="utf-8")
     header = small_paths.native_kernels[0]
     header.parent.mkdir(parents=True)
     header.write_text(NATIVE_KERNELS + NATIVE_WRITERS, encoding="utf-8")
     small_paths.native_helpers.write_text(NATIVE_HELPERS, encoding="utf-8")
-    return planned(FUNCTIONS, FORMULAS, HELPERS, KERNELS)
+    return planned(FUNCTIONS, FORMULAS, HELPERS, KERNELS, COMPOSITES)
 
 
 OPERATORS = (
