@@ -148,7 +148,7 @@ class _Table:
         for key, kind in _PARTS.items():
             parts = values.get(key)
             if parts is None:
-                parts = [found for found in (f"{key}.py", key) if (folder / found).exists()]
+                parts = [name for name in (f"{key}.py", key) if (folder / name).exists()]
             elif isinstance(parts, str):
                 parts = [parts]
             if not isinstance(parts, list) or not all(isinstance(item, str) for item in parts):

@@ -16,7 +16,7 @@ import numpy as np
 from runtime.autograd import gradcheck, gradgradcheck, is_grad_enabled
 from runtime.base import dtypes
 from runtime.base.tensor import Tensor, wrap
-from runtime.load.registry import OperatorInfo
+from runtime.load.operator_info import OperatorInfo
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ import numpy as np
 
 from runtime.base.memory import owner_of
 from runtime.base.tensor import Tensor
-from runtime.load.registry import OperatorInfo
+from runtime.load.operator_info import OperatorInfo
 from runtime.testing import Sample, sample_inputs
 
 _MAKERS = frozenset("TDIB")

@@ -18,7 +18,7 @@ from runtime.autograd import forward_ad, gradcheck, gradgradcheck
 from runtime.base.tensor import Tensor, wrap
 from runtime.call.dispatch import Operator
 from runtime.graph import forward
-from runtime.load.registry import OperatorInfo
+from runtime.load.operator_info import OperatorInfo
 from runtime.testing import Sample, as_function, make_sample, operator_function, sample_inputs
 from tests.results import MAY_ALIAS, edge_samples, share_memory
 

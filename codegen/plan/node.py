@@ -23,6 +23,7 @@ from codegen.formula.typed import (
     rewrite_parts,
     variables,
 )
+from codegen.plan.kinds import SavedKind
 from codegen.plan.saved import SavedVariable, plan_saved
 from codegen.read.model import FormulaKind
 from codegen.schema.types import (
@@ -105,6 +106,10 @@ class NodePlan:
         """The output of the Node that a saved result is; None for one that is not differentiable."""
         index = variable.result_index
         return self.outputs.index(index) if index in self.outputs else None
+
+    def is_without_history(self, variable: SavedVariable) -> bool:
+        """Whether what is saved is given to formulas detached: a result that is not differentiable."""
+        return variable.kind is SavedKind.RESULT and self.output_nr(variable) is None
 
 
 def plan_nodes(

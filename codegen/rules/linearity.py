@@ -8,15 +8,15 @@ from codegen.read.model import FormulaKind
 from codegen.rules.checked import Checked
 from codegen.rules.linear.blame import Blame
 from codegen.rules.linear.degree import Degree, flat
-from codegen.rules.linear.formulas import Given, Linearity
+from codegen.rules.linear.formulas import Degrees, Linearity
 from codegen.source import Diagnostics
 
 
 def check_linear(entry: ResolvedEntry, checked: Checked, diagnostics: Diagnostics) -> None:
     """A backward formula is linear in the gradient, a forward formula in the tangents."""
     for formulas, what, degrees in (
-        (entry.backward, "gradient", Given(gradient=Degree.LINEAR)),
-        (entry.forward, "tangents", Given(tangent=Degree.LINEAR)),
+        (entry.backward, "gradient", Degrees(gradient=Degree.LINEAR)),
+        (entry.forward, "tangents", Degrees(tangent=Degree.LINEAR)),
     ):
         for formula in formulas:
             if formula.tree is not None:
@@ -24,7 +24,12 @@ def check_linear(entry: ResolvedEntry, checked: Checked, diagnostics: Diagnostic
 
 
 def _check_linear(
-    formula: ResolvedFormula, tree: TypedExpr, what: str, degrees: Given, linearity: Linearity, diagnostics: Diagnostics
+    formula: ResolvedFormula,
+    tree: TypedExpr,
+    what: str,
+    degrees: Degrees,
+    linearity: Linearity,
+    diagnostics: Diagnostics,
 ) -> None:
     text = formula.source.text
     value = linearity.of_tree(tree, degrees)
@@ -95,7 +100,7 @@ def check_differentiable_outputs(entry: ResolvedEntry, checked: Checked, diagnos
     count = len(entry.function.schema.returns)
     for formula in entry.backward:
         for output in entry.differentiable_outputs if formula.tree is not None else ():
-            degrees = Given(outputs=tuple(Degree.LINEAR if i == output else Degree.CONSTANT for i in range(count)))
+            degrees = Degrees(outputs=tuple(Degree.LINEAR if i == output else Degree.CONSTANT for i in range(count)))
             if formula.tree is None or flat(checked.linear.of_tree(formula.tree, degrees)) is not Degree.NONLINEAR:
                 continue
             why = Blame(checked.linear).of_formula(formula.tree, degrees).innermost

@@ -35,9 +35,9 @@ class Cursor:
     def __init__(self, text: str) -> None:
         self.text = text
         self.at = 0
-        found = [*_TOKEN.finditer(text)]
-        self.tokens: list[str] = [*[match[1] for match in found], ""]
-        self.starts: list[int] = [*[match.start(1) for match in found], len(text)]
+        matches = [*_TOKEN.finditer(text)]
+        self.tokens: list[str] = [*[match[1] for match in matches], ""]
+        self.starts: list[int] = [*[match.start(1) for match in matches], len(text)]
 
     def fail(self, message: str, start: int, end: int, hint: str | None = None) -> NoReturn:
         size = len(self.text)

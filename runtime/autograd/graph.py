@@ -264,7 +264,7 @@ class _AllGradients:
         # Edges and not the Tensors, so that a hook does not keep them alive.
         self.edges = [get_gradient_edge(tensor) for tensor in tensors]
         self.fn = fn
-        self.found: weakref.WeakKeyDictionary[Any, list[Tensor | None]] = weakref.WeakKeyDictionary()
+        self.gradients: weakref.WeakKeyDictionary[Any, list[Tensor | None]] = weakref.WeakKeyDictionary()
         self.missing: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
         self.lock = threading.Lock()
 
@@ -274,11 +274,11 @@ class _AllGradients:
             with self.lock:
                 if run not in self.missing:
                     self.missing[run] = sum(run.will_reach(edge.node) for edge in self.edges)
-                    self.found[run] = [None] * len(self.edges)
-                self.found[run][number] = grad
+                    self.gradients[run] = [None] * len(self.edges)
+                self.gradients[run][number] = grad
                 self.missing[run] -= 1
                 complete = self.missing[run] == 0
-                grads = self.found.pop(run) if complete else None
+                grads = self.gradients.pop(run) if complete else None
             if complete:
                 self.fn(grads)
 

@@ -149,26 +149,26 @@ _default = float32
 _promotions: dict[tuple[dtype, dtype], dtype] = {}
 
 
-def from_numpy(given: np.dtype[Any]) -> dtype:
+def from_numpy(numpy_dtype: np.dtype[Any]) -> dtype:
     """The dtype for a NumPy dtype; TypeError when there is none."""
-    known = _from_numpy.get(given)
+    known = _from_numpy.get(numpy_dtype)
     if known is not None:
         return known
-    if given.name == "bfloat16" and given == bfloat16.numpy:
+    if numpy_dtype.name == "bfloat16" and numpy_dtype == bfloat16.numpy:
         return bfloat16
     raise TypeError(
-        f"can't convert np.ndarray of type {given}. The only supported types are: "
+        f"can't convert np.ndarray of type {numpy_dtype}. The only supported types are: "
         f"{', '.join(d.name for d in ALL_DTYPES)}."
     )
 
 
-def as_dtype(given: object, where: str = "dtype") -> dtype:
+def as_dtype(value: object, where: str = "dtype") -> dtype:
     """The dtype that an argument means: a dtype, or one of Python's bool, int, float and complex."""
-    if isinstance(given, dtype):
-        return given
-    if isinstance(given, type) and given in _PYTHON_TYPES:
-        return _PYTHON_TYPES[given]
-    raise TypeError(f"{where} must be runtime.dtype, not {type(given).__name__}")
+    if isinstance(value, dtype):
+        return value
+    if isinstance(value, type) and value in _PYTHON_TYPES:
+        return _PYTHON_TYPES[value]
+    raise TypeError(f"{where} must be runtime.dtype, not {type(value).__name__}")
 
 
 def get_default_dtype() -> dtype:
@@ -317,10 +317,12 @@ class finfo:
     __slots__ = ("bits", "dtype", "eps", "max", "min", "resolution", "smallest_normal", "tiny")
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        given = _type_argument("finfo", args, kwargs) if args or kwargs else _default
-        if given.kind < _FLOATING:
-            raise TypeError(f"finfo() requires a floating point input type, but got {given!r}; use iinfo for integers")
-        real = given.to_real()
+        described = _type_argument("finfo", args, kwargs) if args or kwargs else _default
+        if described.kind < _FLOATING:
+            raise TypeError(
+                f"finfo() requires a floating point input type, but got {described!r}; use iinfo for integers"
+            )
+        real = described.to_real()
         info: Any
         if real is bfloat16:
             import ml_dtypes
@@ -357,16 +359,18 @@ class iinfo:
     __slots__ = ("bits", "dtype", "max", "min")
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        given = _type_argument("iinfo", args, kwargs)
-        if given.kind >= _FLOATING:
-            raise TypeError(f"iinfo() requires an integer input type, but got {given!r}; use finfo for floating types")
-        if given is bool:
+        described = _type_argument("iinfo", args, kwargs)
+        if described.kind >= _FLOATING:
+            raise TypeError(
+                f"iinfo() requires an integer input type, but got {described!r}; use finfo for floating types"
+            )
+        if described is bool:
             raise TypeError("runtime.bool is not supported by iinfo()")
-        info = np.iinfo(given.numpy)
-        self.bits = given.itemsize * 8
+        info = np.iinfo(described.numpy)
+        self.bits = described.itemsize * 8
         self.min = builtins.int(info.min)
         self.max = builtins.int(info.max)
-        self.dtype = given.name
+        self.dtype = described.name
 
     def __eq__(self, other: object) -> builtins.bool:
         return isinstance(other, iinfo) and self.dtype == other.dtype

@@ -80,10 +80,10 @@ class _Tangents:
             out, aux = split_aux(func(*tree.join(duals)), has_aux, "jvp(f, primals, tangents)")
             outputs, structure = flatten(out)
             check_tensors(outputs, "jvp(f, primals, tangents)")
-            found = [_tangent_of(tensor, level, strict) for tensor in outputs]
+            out_tangents = [_tangent_of(tensor, level, strict) for tensor in outputs]
         finally:
             forward.leave(level)
-        return outputs, structure, found, aux
+        return outputs, structure, out_tangents, aux
 
     def _dual(self, primal: Tensor, tangent: Tensor, level: int) -> Tensor:
         if primal._array.dtype.kind not in "fcV":

@@ -23,10 +23,10 @@ def formula_places(class_name: str, module: str, error: BaseException) -> list[s
     lines = linecache.getlines(file)
     start = next((i for i, line in enumerate(lines) if line.startswith(f"class {class_name}(")), len(lines))
     end = next((i for i in range(start + 1, len(lines)) if lines[i][:1] not in (" ", "\n", "")), len(lines))
-    found = {i: match[1] for i in range(start, end) if (match := _FORMULA.match(lines[i])) is not None}
+    formulas = {i: match[1] for i in range(start, end) if (match := _FORMULA.match(lines[i])) is not None}
     raised = _line_in(file, error)
-    before = [i for i in found if raised is not None and i < raised]
-    return [found[max(before)]] if before else list(dict.fromkeys(found.values()))
+    before = [i for i in formulas if raised is not None and i < raised]
+    return [formulas[max(before)]] if before else list(dict.fromkeys(formulas.values()))
 
 
 def _line_in(file: str, error: BaseException) -> int | None:

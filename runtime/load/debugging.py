@@ -19,7 +19,7 @@ import numpy as np
 from runtime.base import dtypes
 from runtime.base.keys import COMPOSITES
 from runtime.call.dispatch import Operator
-from runtime.load.registry import OperatorInfo
+from runtime.load.operator_info import OperatorInfo
 
 Kernel = Callable[..., Any]
 
@@ -79,8 +79,8 @@ def _width_problem(arrays: Sequence[np.ndarray], results: Sequence[np.ndarray]) 
     widths = {_width(array.dtype) for array in arrays if array.dtype.kind in "fc" and array.dtype.itemsize > _HALF}
     for made in results:
         if len(widths) == 1 and made.dtype.kind in "fc" and _width(made.dtype) not in widths:
-            given = ", ".join(sorted({str(array.dtype) for array in arrays}))
-            return f"returned {made.dtype} for {given}: a constant of another type, perhaps"
+            dtypes = ", ".join(sorted({str(array.dtype) for array in arrays}))
+            return f"returned {made.dtype} for {dtypes}: a constant of another type, perhaps"
     return None
 
 

@@ -60,9 +60,9 @@ def layer_norm_double_backward(
     """The gradients of input, weight and `gO`; mean and deviation are functions of the input here."""
     mean, rstd = _moments(input, save_mean, save_invstd, normalized_shape)
     wanted = (output_mask[2], output_mask[0], output_mask[0], output_mask[0], output_mask[1])
-    given = (True, True, True)
+    all_wanted = (True, True, True)
     of_grad, of_input, of_mean, of_rstd, of_gamma = nn.layer_norm_double_backward(
-        ggI, ggG, ggB, gO, input, normalized_shape, mean, rstd, gamma, given, wanted
+        ggI, ggG, ggB, gO, input, normalized_shape, mean, rstd, gamma, all_wanted, wanted
     )
     if of_rstd is not None:
         count = max(math.prod(normalized_shape), 1)

@@ -285,14 +285,14 @@ class _FirstRun(_Pack):
 
 class _SecondRun(_Pack):
     def __init__(self, enough: int | None) -> None:
-        self.found: list[Tensor] = []
+        self.recomputed: list[Tensor] = []
         self.enough = enough
 
     def __call__(self, tensor: Tensor) -> Tensor:
         """Keep the Tensor, and stop the run when there are enough."""
         detached = tensor.detach()
-        self.found.append(detached)
-        if len(self.found) == self.enough:
+        self.recomputed.append(detached)
+        if len(self.recomputed) == self.enough:
             raise _StopRecomputation
         return detached
 
@@ -349,7 +349,7 @@ class _Frame:
         stop = contextlib.suppress(_StopRecomputation)
         with stop, _random_state(self.random_state), enable_grad(), hooks, self.context:
             self.function(*args, **kwargs)
-        tensors = run.found if self.complete else run.found[: len(self.expected)]
+        tensors = run.recomputed if self.complete else run.recomputed[: len(self.expected)]
         self._check([_described(tensor) for tensor in tensors])
         return dict(enumerate(tensors))
 

@@ -16,7 +16,7 @@ from generated import operators
 from generated.registry import OPERATORS
 from runtime import native
 from runtime.base.tensor import Tensor
-from runtime.load.registry import OperatorInfo
+from runtime.load.operator_info import OperatorInfo
 from runtime.testing import Sample, sample_inputs
 
 needs_core = pytest.mark.skipif(not native.is_available(), reason="the native core is not built, or switched off")

@@ -12,7 +12,7 @@ import torch
 import runtime
 from generated.registry import OPERATORS
 from runtime.base import dtypes
-from runtime.load.registry import OperatorInfo
+from runtime.load.operator_info import OperatorInfo
 from runtime.testing import make_sample, operator_function
 
 pytestmark = pytest.mark.parity

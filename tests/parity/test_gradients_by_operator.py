@@ -23,7 +23,7 @@ from codegen.source import Diagnostics
 from generated import operators
 from generated.registry import OPERATORS
 from runtime.base.tensor import Tensor
-from runtime.load.registry import OperatorInfo
+from runtime.load.operator_info import OperatorInfo
 from runtime.testing import Sample, sample_inputs
 
 # PyTorch's own out= kernels, in second derivatives of losses.

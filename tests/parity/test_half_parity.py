@@ -14,7 +14,7 @@ import runtime
 from generated import operators
 from generated.registry import OPERATORS
 from runtime.base.tensor import Tensor
-from runtime.load.registry import OperatorInfo
+from runtime.load.operator_info import OperatorInfo
 from runtime.testing import sample_inputs
 
 pytestmark = pytest.mark.parity

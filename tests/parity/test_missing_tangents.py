@@ -12,7 +12,7 @@ import torch
 import runtime
 from generated import operators
 from generated.registry import OPERATORS
-from runtime.load.registry import OperatorInfo
+from runtime.load.operator_info import OperatorInfo
 from runtime.testing import Sample, sample_inputs
 from tests.parity.test_gradients_by_operator import (
     ON_PYTORCHS_FORMULAS,

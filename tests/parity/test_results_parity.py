@@ -15,7 +15,7 @@ import torch
 from generated.registry import OPERATORS
 from runtime.base.dtypes import dtype as DType
 from runtime.base.tensor import Tensor, wrap
-from runtime.load.registry import OperatorInfo
+from runtime.load.operator_info import OperatorInfo
 from runtime.testing import Sample, operator_function, sample_inputs
 from tests.results import edge_samples, share_memory, tensors_in
 

@@ -11,7 +11,7 @@ import torch
 
 import runtime
 from generated.registry import OPERATORS
-from runtime.load.registry import OperatorInfo
+from runtime.load.operator_info import OperatorInfo
 from runtime.testing import Sample, operator_function, sample_inputs
 
 pytestmark = pytest.mark.parity

@@ -13,7 +13,7 @@ from generated.registry import OPERATORS
 from runtime.base import dtypes
 from runtime.base.tensor import Tensor
 from runtime.call.dispatch import Operator
-from runtime.load.registry import OperatorInfo
+from runtime.load.operator_info import OperatorInfo
 from runtime.testing import make_sample, operator_function
 
 ONE_OF_A_KIND = {

@@ -13,7 +13,7 @@ from generated.registry import OPERATORS
 from runtime import nn
 from runtime.base.tensor import Tensor
 from runtime.call.dispatch import Operator
-from runtime.load.registry import OperatorInfo
+from runtime.load.operator_info import OperatorInfo
 from runtime.testing import sample_inputs
 
 F = nn.functional

@@ -21,7 +21,7 @@ from runtime.call.facts import flat_tensors
 from runtime.call.kernel_table import TensorKernel, resolve
 from runtime.graph import forward
 from runtime.library import _scoped_library
-from runtime.load.registry import OperatorInfo
+from runtime.load.operator_info import OperatorInfo
 from runtime.testing import as_function, operator_function, sample_inputs
 
 torch: Any = runtime

@@ -11,7 +11,7 @@ import pytest
 import runtime as torch
 from generated.registry import OPERATORS
 from runtime.base.tensor import Tensor, wrap
-from runtime.load.registry import OperatorInfo
+from runtime.load.operator_info import OperatorInfo
 from runtime.testing import Sample, operator_function, sample_inputs
 
 SIZE = 3

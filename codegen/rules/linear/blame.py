@@ -17,7 +17,7 @@ from codegen.formula.typed import (
 from codegen.read.model import FormulaKind, NativeFunction
 from codegen.rules.linear.calls import Argument, Cause, Why
 from codegen.rules.linear.degree import Degree, flat, varies
-from codegen.rules.linear.formulas import Given, Linearity, by_parameter, composite_of
+from codegen.rules.linear.formulas import Degrees, Linearity, by_parameter, composite_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class Blame:
     def __init__(self, linearity: Linearity) -> None:
         self.linearity = linearity
 
-    def of_formula(self, expr: TypedExpr, degrees: Given) -> Finding:
+    def of_formula(self, expr: TypedExpr, degrees: Degrees) -> Finding:
         """The innermost part of a nonlinear expression that is so by itself."""
         of = self.linearity.of
         for child in children(expr):
@@ -64,7 +64,7 @@ class Blame:
                 return Finding(expr, Why(f"helper '{expr.helper.name}' is not linear in {names}"), cause)
         return Finding(expr, Why("it is not linear"))
 
-    def _of_operator(self, expr: OperatorCall, names: Given) -> Finding:
+    def _of_operator(self, expr: OperatorCall, names: Degrees) -> Finding:
         function = self.linearity.function_of(expr)
         degrees = {name: flat(self.linearity.of(value, names)) for name, value in expr.args}
         why = self.of_call(function, degrees)

@@ -48,7 +48,7 @@ from codegen.words import COMPOSITE_KEYS
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class Degrees:
     """The degrees of the names in a formula.
 
     `gradient` is that of the incoming gradients; `tangent` that of tangents; `inputs` those of arguments by name, and
@@ -73,7 +73,7 @@ class Given:
         return Degree.CONSTANT
 
 
-_NOTHING = Given()
+_NOTHING = Degrees()
 
 
 class Linearity:
@@ -111,7 +111,7 @@ class Linearity:
 
     # -- formulas
 
-    def of(self, expr: TypedExpr, degrees: Given) -> Value:
+    def of(self, expr: TypedExpr, degrees: Degrees) -> Value:
         """The degree of an expression, where names have the degrees of `given`."""
         match expr:
             case Literal():
@@ -144,7 +144,7 @@ class Linearity:
             case OperatorCall():
                 return self.of_call(self.function_of(expr), self._degrees(expr, degrees))
 
-    def of_tree(self, tree: TypedExpr, degrees: Given) -> Value:
+    def of_tree(self, tree: TypedExpr, degrees: Degrees) -> Value:
         """The same of a whole formula: where nothing in it depends on what comes in, it is found once."""
         if any(degrees.of(variable) is not Degree.CONSTANT for variable in self._variables(tree)):
             return self.of(tree, degrees)
@@ -162,14 +162,14 @@ class Linearity:
             known = self._mentioned[id(tree)] = tuple(distinct.values())
         return known
 
-    def _degrees(self, expr: OperatorCall, degrees: Given) -> dict[str, Degree]:
+    def _degrees(self, expr: OperatorCall, degrees: Degrees) -> dict[str, Degree]:
         return {name: flat(self.of(value, degrees)) for name, value in expr.args}
 
     def function_of(self, expr: OperatorCall) -> NativeFunction:
         """The operator that a call is bound to."""
         return self.table.functions[str(expr.schema.name)]
 
-    def _of_helper(self, expr: HelperCall, degrees: Given) -> Value:
+    def _of_helper(self, expr: HelperCall, degrees: Degrees) -> Value:
         values = {name: self.of(value, degrees) for name, value in expr.args}
         if expr.helper.function is None:  # declared only
             return opaque(map(flat, values.values()))
@@ -269,7 +269,7 @@ class Linearity:
             return Degree.LINEAR
         return Degree.UNKNOWN if None in answers else Degree.NONLINEAR
 
-    def _of_formula(self, placed: tuple[ResolvedFormula, int], degrees: Given) -> Degree:
+    def _of_formula(self, placed: tuple[ResolvedFormula, int], degrees: Degrees) -> Degree:
         """The degree of the derivative in one argument."""
         formula, place = placed
         if formula.tree is None:  # it has errors of its own, or is not implemented
@@ -346,7 +346,7 @@ class Linearity:
         entry = self.entries[name]
         differentiable = [i in entry.differentiable_outputs for i in range(len(entry.function.schema.returns))]
         outputs = tuple(Degree.LINEAR if does else Degree.NONLINEAR for does in differentiable)
-        degrees = Given(inputs=dict.fromkeys(linear, Degree.LINEAR), outputs=outputs)
+        degrees = Degrees(inputs=dict.fromkeys(linear, Degree.LINEAR), outputs=outputs)
         for argument, placed in self.facts.formulas(name).items():
             yield argument, self._of_formula(placed, degrees)
 
@@ -356,7 +356,7 @@ class Linearity:
         if key not in self._vanishing:
             self._vanishing[key] = False  # of a formula that calls the operator itself
             self._conclusions.add(self._vanishing, key)
-            self._vanishing[key] = self._of_formula(self.facts.formulas(name)[argument], Given()) is Degree.ZERO
+            self._vanishing[key] = self._of_formula(self.facts.formulas(name)[argument], Degrees()) is Degree.ZERO
         return self._vanishing[key]
 
 

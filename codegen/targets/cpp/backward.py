@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from codegen.formula.typed import Intrinsic, TypedExpr, Variable, VariableKind, walk
-from codegen.plan.kinds import SavedKind
 from codegen.plan.node import EdgePlan, GradientPlan, NodePlan
 from codegen.plan.operator import ParameterPlan
 from codegen.targets.cpp.fusion import FusedFormula, fuse
@@ -66,8 +65,7 @@ class Backward:
     def _write(self) -> None:
         for variable in self.node.saved:
             name = cpp(variable.name)
-            without = variable.kind is SavedKind.RESULT and self.node.output_nr(variable) is None
-            function = "saved_without_history" if without else "saved"
+            function = "saved_without_history" if self.node.is_without_history(variable) else "saved"
             node = self._node()
             self.out.assign(f"Ref {name}", function, [node, quoted(variable.name), f"{node}->saved_{variable.name}"])
             self.out.add(f"if (!{name}) return false;")
@@ -133,9 +131,9 @@ class Backward:
         table = f"{self.node.class_name}_{edge.name}"
         self.tables += _table(formula, table)
         spent = "-1" if readers is None else self._spent(formula, readers)
-        given = [printer.value(tensor) for tensor in formula.tensors]
-        given += [printer.default(n) if isinstance(n, ParameterPlan) else printer.value(n) for n in formula.numbers]
-        self.out.assign(name, f"fused<{len(formula.tensors)}>", [table, spent, *given])
+        values = [printer.value(tensor) for tensor in formula.tensors]
+        values += [printer.default(n) if isinstance(n, ParameterPlan) else printer.value(n) for n in formula.numbers]
+        self.out.assign(name, f"fused<{len(formula.tensors)}>", [table, spent, *values])
         self.out.add(f"if (!{name}) {{")
         with self.out.block():
             self.out.add("if (PyErr_Occurred()) return false;")

@@ -27,7 +27,7 @@ from codegen.formula.typed import (
 from codegen.plan.operator import OperatorPlan, ParameterPlan
 from codegen.schema.types import OperatorName
 
-# As in formulas.hpp: what a loop has room for.
+# What a loop of formulas.hpp has room for; the build checks that it is the same there.
 MOST_STEPS = 16
 MOST_SLOTS = 16
 MOST_TEMPORARIES = 6
@@ -70,11 +70,11 @@ def fuse(
         operators: the operators by name.
         kernels: the native loops by the names of Python kernels and helpers, with their numbers of operands.
     """
-    found = _Formula(operators, kernels)
-    last = found.visit(tree)
-    if last is None or not found.calls:
+    formula = _Formula(operators, kernels)
+    last = formula.visit(tree)
+    if last is None or not formula.calls:
         return None
-    return found.fused()
+    return formula.fused()
 
 
 @dataclass
@@ -118,15 +118,15 @@ class _Formula:
             return None
         name = operator.implementation.name
         count = self.kernels.get(name)
-        given = dict(expr.args)
+        by_name = dict(expr.args)
         parameters = operator.parameters
-        if count is None or any(parameter.name in given for parameter in parameters[count:]):
+        if count is None or any(parameter.name in by_name for parameter in parameters[count:]):
             return None
         operands: list[TypedExpr | ParameterPlan] = []
         for parameter in parameters[:count]:
-            if parameter.type not in (TENSOR, SCALAR) or (parameter.name not in given and parameter.default is None):
+            if parameter.type not in (TENSOR, SCALAR) or (parameter.name not in by_name and parameter.default is None):
                 return None
-            operands.append(given.get(parameter.name, parameter))
+            operands.append(by_name.get(parameter.name, parameter))
         return self._call(name, operands)
 
     def _call(self, kernel: str, operands: Sequence[TypedExpr | ParameterPlan]) -> _Key | None:

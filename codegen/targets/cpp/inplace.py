@@ -58,13 +58,13 @@ class _InplaceEntry(KernelEntry):
         if self.node is None or node is None:
             lists = [f" || (grad_enabled && any_requires_grad({cpp(name)}))" for name in self.written.lists]
             self.out.assign("const bool recorded", "is_recorded", [self.target, *others], "".join(lists))
-            given = ", ".join((self.target, "false", *others))
-            self.out.when(["recorded", f"!can_write({given})"], self._fall_back(), "||")
+            arguments = ", ".join((self.target, "false", *others))
+            self.out.when(["recorded", f"!can_write({arguments})"], self._fall_back(), "||")
             return
         edges = [cpp(edge.name) for edge in node.edges]
         self.out.assign("const bool recorded", "is_recorded", edges)
-        given = ", ".join((self.target, "recorded", *others))
-        self.out.when([f"!can_write({given})"], self._fall_back())
+        arguments = ", ".join((self.target, "recorded", *others))
+        self.out.when([f"!can_write({arguments})"], self._fall_back())
         copied = str(self.written.keeps_target).lower()
         self.out.add(f"Ref before = recorded ? before_write({self.target}, {copied}) : Ref();")
         self.out.add("if (recorded && !before) return Ref();")
@@ -86,11 +86,11 @@ class _InplaceEntry(KernelEntry):
 
     def _writer(self) -> Call | None:
         """The call of a loop that writes in place, if there is one."""
-        given, name = self.straight.kernel.arguments, self.operator.implementation.name
-        values = tuple(cpp(argument.name) for argument in given)
-        if len(given) in self.kernels.writers.get(name, ()):
+        arguments, name = self.straight.kernel.arguments, self.operator.implementation.name
+        values = tuple(cpp(argument.name) for argument in arguments)
+        if len(arguments) in self.kernels.writers.get(name, ()):
             return Call(f"writers::{name}", values)
-        if self.kernels.functors.get(name) != len(given):
+        if self.kernels.functors.get(name) != len(arguments):
             return None
         loop = native_loop(self.straight, f"kernels::{name}")
         return None if loop is None else Call(f"write_{loop}", values)
@@ -98,7 +98,7 @@ class _InplaceEntry(KernelEntry):
     def _record_write(self) -> None:
         if self.node is None:
             return
-        given = ["before.get()" if name == self.written.target else cpp(name) for name in self.node.arguments]
+        arguments = ["before.get()" if name == self.written.target else cpp(name) for name in self.node.arguments]
         self.out.add("if (recorded) {")
         with self.out.block():
-            self.out.unless(f"!{self.node.class_name}::record", [self.target, *given], "return Ref();")
+            self.out.unless(f"!{self.node.class_name}::record", [self.target, *arguments], "return Ref();")

@@ -16,7 +16,7 @@ from codegen.targets.cpp.statements import COLUMNS, Statements, quoted_lines, wr
 from codegen.targets.cpp.text import CppPrinter, Library
 from codegen.targets.environment import quoted
 
-# kMostEdges of the core.
+# How many inputs a Node of the core has room for; the build checks that it is the same there.
 MOST_EDGES = 16
 
 # The types of the slots of what is saved.
@@ -135,8 +135,8 @@ def _property_lines(variable: SavedVariable, node: NodePlan) -> list[str]:
     """An entry of the table of `_saved_NAME`."""
     if variable.is_hidden:
         return []
-    without = variable.kind is SavedKind.RESULT and node.output_nr(variable) is None
-    member = f"&{node.class_name}::saved_{variable.name}{', false' if without else ''}"
+    history = ", false" if node.is_without_history(variable) else ""
+    member = f"&{node.class_name}::saved_{variable.name}{history}"
     parts = [quoted(f"_saved_{variable.name}"), quoted(variable.name)]
     whole = wrapped(f"    saved_property<{member}>(", parts, "),")
     if all(len(line) <= COLUMNS for line in whole):

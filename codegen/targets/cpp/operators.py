@@ -111,11 +111,11 @@ class KernelEntry(Entry):
 
     def _run_kernel(self) -> None:
         """Declare `result`, and let a native kernel or the one in Python give it."""
-        given, lists = self.straight.kernel.arguments, self.straight.those(*LISTS)
-        for argument in given:
+        arguments, lists = self.straight.kernel.arguments, self.straight.those(*LISTS)
+        for argument in arguments:
             if argument.asked in (Asked.DTYPE, Asked.OPTIONAL_DTYPE):
                 self._convert_dtype(cpp(argument.name))
-        parts = [_PASSED.get(argument.asked, "{0}").format(cpp(argument.name)) for argument in given]
+        parts = [_PASSED.get(argument.asked, "{0}").format(cpp(argument.name)) for argument in arguments]
         kernel = self.needs.name("generated.operators", f"{self.operator.function}_kernel")
         run = "run_for_array" if self.straight.results.kind is ResultKind.ARRAY else "run"
         native = native_kernel(self.operator, self.straight, self.kernels)
@@ -215,9 +215,9 @@ class KernelEntry(Entry):
             parts = [self.needs.recorder(f"record_{function}"), "out.get()", *self.arguments]
         else:
             several = self.straight.results.kind is ResultKind.SEVERAL
-            given = "reinterpret_cast<PyTupleObject*>(out.get())->ob_item" if several else "out.get()"
+            results = "reinterpret_cast<PyTupleObject*>(out.get())->ob_item" if several else "out.get()"
             call = f"{self.node.class_name}::record"
-            parts = [given, *map(cpp, self.node.arguments)]
+            parts = [results, *map(cpp, self.node.arguments)]
         tests = [_WATCHED[self.straight.asked(name)].format(cpp(name)) for name in history.watched]
         self.out.when_both("grad_enabled", tests, " {")
         with self.out.block():
@@ -226,11 +226,11 @@ class KernelEntry(Entry):
 
 def native_kernel(operator: OperatorPlan, straight: StraightPlan, kernels: NativeKernels) -> Call | None:
     """The call of a native kernel, which takes Tensors and gives an array or nothing."""
-    name, given = operator.implementation.name, straight.kernel.arguments
-    values = tuple(_PASSED_TENSORS.get(argument.asked, "{0}").format(cpp(argument.name)) for argument in given)
-    if len(given) in kernels.functions.get(name, ()):
+    name, arguments = operator.implementation.name, straight.kernel.arguments
+    values = tuple(_PASSED_TENSORS.get(argument.asked, "{0}").format(cpp(argument.name)) for argument in arguments)
+    if len(arguments) in kernels.functions.get(name, ()):
         return Call(f"kernels::{name}", values)
-    if kernels.functors.get(name) != len(given) or len(operator.schema.returns) > 1:
+    if kernels.functors.get(name) != len(arguments) or len(operator.schema.returns) > 1:
         return None
     loop = native_loop(straight, f"kernels::{name}")
     return None if loop is None else Call(loop, values)

@@ -16,10 +16,11 @@ from codegen.plan.kinds import OperatorKind
 from codegen.plan.operator import OperatorPlan
 from codegen.plan.plan import Plan
 from codegen.targets.cpp.entries import EntryView
+from codegen.targets.cpp.fusion import MOST_SLOTS, MOST_STEPS, MOST_TEMPORARIES
 from codegen.targets.cpp.headers import NativeKernels, functions_in
 from codegen.targets.cpp.inplace import inplace_view
 from codegen.targets.cpp.needs import Needs
-from codegen.targets.cpp.nodes import NodeView, node_view, why_python
+from codegen.targets.cpp.nodes import MOST_EDGES, NodeView, node_view, why_python
 from codegen.targets.cpp.operators import entry_view, has_entry
 from codegen.targets.cpp.packets import number_slots, packet_lines, sign_lines
 from codegen.targets.cpp.statements import wrapped
@@ -31,6 +32,13 @@ name = "cpp"
 
 SHARDS = 16
 FOLDER = "generated/cpp"
+# Constants of the core that the generator counts with.
+_BOUNDS = {
+    "kMostEdges": MOST_EDGES,
+    "detail::kMostSteps": MOST_STEPS,
+    "detail::kMostSlots": MOST_SLOTS,
+    "detail::kMostTemporaries": MOST_TEMPORARIES,
+}
 
 
 @dataclass
@@ -75,7 +83,7 @@ def emit(plan: Plan, paths: Paths) -> Iterator[tuple[str, str]]:
         ),
     )
     numbers = [f"{number:02}" for number in range(SHARDS)]
-    yield "shards.cpp", env.get_template("shards.cpp.j2").render(numbers=numbers)
+    yield "shards.cpp", env.get_template("shards.cpp.j2").render(numbers=numbers, bounds=_BOUNDS)
 
 
 def coverage(plan: Plan, paths: Paths) -> Coverage:
@@ -85,16 +93,16 @@ def coverage(plan: Plan, paths: Paths) -> Coverage:
 
 def explain(operator: OperatorPlan, plan: Plan, paths: Paths) -> str:
     """The C++ of one operator: its Node and its entry; why there is none where there is none."""
-    shards, found = _plan_shards(plan, paths)
+    shards, coverage = _plan_shards(plan, paths)
     shard = shards[shard_of(operator)]
     writer = Writer(environment(paths.templates, name))
     for node in operator.nodes:
-        reason = found.nodes[node.class_name]
+        reason = coverage.nodes[node.class_name]
         if reason is not None:
             writer.after_blank().add(f"// {node.class_name} is in Python: {reason}\n")
     if operator.function in shard.nodes:
         writer.after_blank().node(shard.nodes[operator.function])
-    reason = found.operators[str(operator.name)]
+    reason = coverage.operators[str(operator.name)]
     if reason is not None:
         writer.after_blank().add(f"// {operator.name} has no entry: {reason}\n")
     functions = {operator.function} | ({operator.written.function} if operator.written is not None else set())
@@ -112,7 +120,7 @@ def shard_of(operator: OperatorPlan) -> int:
 def _plan_shards(plan: Plan, paths: Paths) -> tuple[Sequence[Shard], Coverage]:
     kernels = NativeKernels.read(*paths.native_kernels)
     helpers = functions_in(paths.native_helpers, "gradwright::helpers")
-    found = Coverage()
+    coverage = Coverage()
     shards = [Shard() for _ in range(SHARDS)]
     operators = {operator.name: operator for operator in plan.operators}
     entries = frozenset(operator.function for operator in plan.operators if has_entry(operator, kernels))
@@ -126,7 +134,7 @@ def _plan_shards(plan: Plan, paths: Paths) -> tuple[Sequence[Shard], Coverage]:
                     shard.nodes[operator.function] = node_view(operator, node, library, shard.needs)
                 except UnprintableError as error:
                     reason = str(error)
-            found.nodes[node.class_name] = reason
+            coverage.nodes[node.class_name] = reason
             if reason is not None:
                 shard.left_to_python.append((node.class_name, reason))
         if operator.function in library.entries:
@@ -134,10 +142,10 @@ def _plan_shards(plan: Plan, paths: Paths) -> tuple[Sequence[Shard], Coverage]:
             shard.entries.append(entry_view(operator, own, kernels, shard.needs))
             if operator.written is not None:
                 shard.entries.append(inplace_view(operator, operator.written, own, kernels, shard.needs))
-        reason = found.operators[str(operator.name)] = _why_no_entry(operator, library)
+        reason = coverage.operators[str(operator.name)] = _why_no_entry(operator, library)
         if reason is not None:
             shard.left_to_python.append((str(operator.name), reason))
-    return shards, found
+    return shards, coverage
 
 
 def _why_no_entry(operator: OperatorPlan, library: Library) -> str | None:

@@ -128,17 +128,17 @@ def _write_record(node: NodePlan, out: Lines) -> None:
     """Make the Node of the call whose result is `out` and whose arguments are locals under their own names."""
     out.add(f"node = {node.class_name}()")
     for edge in node.edges:
-        name, given = _edge_name(edge), argument(edge.name)
+        name, source = _edge_name(edge), argument(edge.name)
         if edge.is_list:
-            found = choice("None", "t is None", choice("t", "t._edge is LEAF", "t._edge"))
-            out.add(Joined(f"{name} = ", comprehension(found, "t", f"{given} or ()")))
+            element = choice("None", "t is None", choice("t", "t._edge is LEAF", "t._edge"))
+            out.add(Joined(f"{name} = ", comprehension(element, "t", f"{source} or ()")))
             if any(_condition(variable, node) for variable in node.saved):
                 out.add(f"{_is_needed(edge)} = any(edge is not None for edge in {name})")
             out.add(f"node.{_edge_slot(edge)} = tuple({name})")
         else:
-            edge_of = choice("None", f"{given} is None", f"{given}._edge") if edge.is_optional else f"{given}._edge"
+            edge_of = choice("None", f"{source} is None", f"{source}._edge") if edge.is_optional else f"{source}._edge"
             out.add(Joined(f"{name} = ", edge_of))
-            out.add(Joined(f"node.{_edge_slot(edge)} = ", choice(given, f"{name} is LEAF", name)))
+            out.add(Joined(f"node.{_edge_slot(edge)} = ", choice(source, f"{name} is LEAF", name)))
     out.add("node.sequence_nr = next_sequence_nr()", "node._extra = None")
     _write_outputs(node, out)
     printer = PythonPrinter(FunctionNames(), in_method=False, result=lambda index: _result(node, index))
@@ -242,15 +242,15 @@ def _write_unpacked(variable: SavedVariable, node: NodePlan, out: Lines) -> None
     name, attribute, shown = local(variable.name), f"self.{slot(variable.name)}", display(variable.name)
     version = f"{attribute}_version"
     if variable.kind in (SavedKind.TENSOR, SavedKind.OPTIONAL):
-        given = f"{name} is not None"
+        is_kept = f"{name} is not None"
         modified = (f"{name}._writes is not None", f"{name}._writes[0] != {version}")
         error = Joined("raise ", call("modified_error", ("self", shown, name, version)))
         edge = next((f"self.{_edge_slot(e)}" for e in node.edges if e.name == variable.name), None)
         if edge is None:
-            with out.when([given, *modified]):
+            with out.when([is_kept, *modified]):
                 out.add(error)
             return
-        with out.when([given]):
+        with out.when([is_kept]):
             with out.when(modified):
                 out.add(error)
             with out.when([f"{name}._edge is None", f"{edge} is not None"]):

@@ -123,7 +123,7 @@ def _functions(
 def _object(operator: OperatorPlan, schema: str, namespace: str) -> str:
     """The Operator, an argument on each line."""
     arguments = [schema, operator.function, *_options(operator, namespace)]
-    lines = [f"{STEP}{laid_out(given, STEP, ',')}" for given in arguments]
+    lines = [f"{STEP}{laid_out(text, STEP, ',')}" for text in arguments]
     return "\n".join([f"{operator.function}_op = Operator(", *lines, ")"])
 
 
@@ -232,13 +232,13 @@ def _write_results(operator: OperatorPlan, forward: ForwardPlan, out: Lines) -> 
 
 
 def _variants(operator: OperatorPlan) -> list[FunctionView]:
-    found: list[FunctionView] = []
+    functions: list[FunctionView] = []
     if operator.inplace_function is not None:
         body = Lines()
         body.add(Joined("return ", call(f"{operator.function}_op.inplace", in_schema_order(operator.parameters))))
-        found += _functions(operator.inplace_function, operator.parameters, None, body)
+        functions += _functions(operator.inplace_function, operator.parameters, None, body)
     if operator.out_function is not None:
         body = Lines()
         body.add(_call_of_out(operator))
-        found += _functions(operator.out_function, operator.parameters, "out", body)
-    return found
+        functions += _functions(operator.out_function, operator.parameters, "out", body)
+    return functions

@@ -101,13 +101,13 @@ def _taken(takes: Sequence[str]) -> list[str]:
 def write_traced(operator: OperatorPlan, traced: TracedPlan, general: str, out: Lines) -> None:
     """The way of an operator that is traced through; `general` is the statement that leaves it."""
     tests = []
-    for given in traced.ints:
-        name = argument(given.name)
-        if given.asked in INT_LISTS:
-            test = _CONVERSIONS[ConversionKind.INTS if given.asked is Asked.INTS else ConversionKind.OPTIONAL_INTS]
+    for item in traced.ints:
+        name = argument(item.name)
+        if item.asked in INT_LISTS:
+            test = _CONVERSIONS[ConversionKind.INTS if item.asked is Asked.INTS else ConversionKind.OPTIONAL_INTS]
             with out.when([(test or "").format(name)]):
-                out.add(f"{name} = int_tuple({name}, {given.size})")
-        tests.append(all_of([test.format(name) for test in _NO_INTS[given.asked]]))
+                out.add(f"{name} = int_tuple({name}, {item.size})")
+        tests.append(all_of([test.format(name) for test in _NO_INTS[item.asked]]))
     if tests:
         with out.when([any_of(tests)]):
             out.add(general)
@@ -211,12 +211,12 @@ class _Writer:
     def _call(self) -> None:
         kernel = self.straight.kernel
         values: list[str] = []
-        for given in kernel.arguments:
-            name = argument(given.name)
-            if given.asked is Asked.OPTIONAL_DTYPE and kernel.dtype is not None:
+        for item in kernel.arguments:
+            name = argument(item.name)
+            if item.asked is Asked.OPTIONAL_DTYPE and kernel.dtype is not None:
                 values.append(Joined(bracketed(any_of([name, _default_dtype(kernel.dtype)])), ".numpy"))
             else:
-                values.append(_PASSED.get(given.asked, "{0}").format(name))
+                values.append(_PASSED.get(item.asked, "{0}").format(name))
         with self.out.block("try:"):
             self.out.add(Joined("result = ", call(f"{self.operator.function}_kernel", values)))
         with self.out.block("except Exception:"):
@@ -305,8 +305,8 @@ class _Writer:
         match history.kind:
             case HistoryKind.NODE:
                 with self.out.when([asked, "grad_mode.enabled"]):
-                    given, parameters = {given.name for given in self.straight.arguments}, self.operator.parameters
-                    values = [argument(p.name) if p.name in given else default_text(p) for p in parameters]
+                    names, parameters = {item.name for item in self.straight.arguments}, self.operator.parameters
+                    values = [argument(p.name) if p.name in names else default_text(p) for p in parameters]
                     self.out.add(call(f"nodes.record_{function}", ["out", *values]))
             case HistoryKind.UNDIFFERENTIABLE:
                 with self.out.when([asked]):

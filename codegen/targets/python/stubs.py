@@ -130,9 +130,9 @@ def _extra(operator: OperatorPlan) -> list[str]:
 
 def _signatures(operator: OperatorPlan, functional: bool) -> list[tuple[str, ...]]:
     extra = _extra(operator) if functional else []
-    found = [_parameters(operator.parameters, extra)]
+    overloads = [_parameters(operator.parameters, extra)]
     spread = _spread_parameters(operator.parameters, extra)
-    return found if spread is None else [*found, spread]
+    return overloads if spread is None else [*overloads, spread]
 
 
 def _grouped_functions(plan: Plan) -> dict[str, list[Signature]]:

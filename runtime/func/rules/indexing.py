@@ -31,7 +31,7 @@ class _Indices:
     """The index tensors of a call for a batch.
 
     Attributes:
-        given: for each dimension of an element its index, None for all of it; masks are read already.
+        indexes: for each dimension of an element its index, None for all of it; masks are read already.
         first: the first dimension that is indexed.
         adjacent: whether the indexed dimensions are neighbours; otherwise what they make comes first in the result.
         count: how many dimensions are indexed.
@@ -39,21 +39,21 @@ class _Indices:
     """
 
     def __init__(self, level: VmapLevel, indices: list[Tensor | None]) -> None:
-        self.given: list[Tensor | None] = []
+        self.indexes: list[Tensor | None] = []
         for index in indices:
             if index is None or (index._array.dtype.kind != "b" and index._array.dtype != np.uint8):
-                self.given.append(index)
+                self.indexes.append(index)
             elif is_batched(index, level):
                 raise RuntimeError(_MASK)
             elif index.dim():
-                self.given += ops.unbind(index.nonzero(), 1)
+                self.indexes += ops.unbind(index.nonzero(), 1)
             else:
-                self.given.append(wrap(np.zeros(int(bool(index)), np.int64)))
-        places = [place for place, index in enumerate(self.given) if index is not None]
+                self.indexes.append(wrap(np.zeros(int(bool(index)), np.int64)))
+        places = [place for place, index in enumerate(self.indexes) if index is not None]
         self.first = places[0] if places else 0
         self.count = len(places)
         self.adjacent = not places or places[-1] - places[0] + 1 == len(places)
-        tensors = [index for index in self.given if index is not None]
+        tensors = [index for index in self.indexes if index is not None]
         self.rank = max([index.dim() for index in tensors], default=0)
         self.batched = any(is_batched(index, level) for index in tensors)
 
@@ -61,7 +61,7 @@ class _Indices:
         """The indices of all elements, of one rank; without the place in the batch."""
         return [
             with_rank(index.value, self.rank) if isinstance(index, BatchedTensor) and index.level is level else index
-            for index in self.given
+            for index in self.indexes
         ]
 
     def places(self, level: VmapLevel) -> Tensor:
@@ -72,10 +72,10 @@ class _Indices:
 def index(level: VmapLevel, operator: Operator, values: list[Any]) -> Any:
     """`self[indices]`."""
     x, selection = values[0], _Indices(level, values[1])
-    if len(selection.given) > x.dim():
+    if len(selection.indexes) > x.dim():
         refuse(operator, values, level)
     if not selection.batched:
-        out = call(operator, [x.value, [None, *selection.given]])
+        out = call(operator, [x.value, [None, *selection.indexes]])
         return batch(out if selection.adjacent else ops.movedim(out, selection.rank, 0), level)
     if not is_batched(x, level):
         out = call(operator, [x, selection.for_batch(level)])
@@ -97,7 +97,7 @@ def index_put(level: VmapLevel, operator: Operator, values: list[Any]) -> Any:
         return _masked(x, indices, source)
     selection = _Indices(level, indices)
     rank = selection.rank + x.dim() - selection.count
-    if len(selection.given) > x.dim() or source.dim() > rank or source._array.dtype is not x._array.dtype:
+    if len(selection.indexes) > x.dim() or source.dim() > rank or source._array.dtype is not x._array.dtype:
         refuse(operator, values, level)
     written = with_rank(source.value, rank) if is_batched(source, level) else _with_rank(source, rank)
     if selection.adjacent and selection.first:
