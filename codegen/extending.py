@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from codegen.bind.call_targets import OperatorTable
 from codegen.bind.entries import ResolvedEntry, resolve_entries
+from codegen.codes import Code
 from codegen.python_source import FunctionIndex
 from codegen.read.model import DerivativeEntry, NativeFunction
 from codegen.source import Diagnostics
@@ -63,6 +64,7 @@ def check_apart(
     for function in functions:
         if function.name.base in base.names:
             diagnostics.error(
+                Code.TAKEN,
                 function.text.span(0, function.schema.name_end or 1),
                 f"'{function.name.base}' is an operator of Gradwright",
                 hint='formulas could not tell the two apart: choose another name, or write base = "none" in '
@@ -70,12 +72,13 @@ def check_apart(
             )
         for use in function.signs:
             diagnostics.error(
-                function.span, f"'{use.text}' calls an operator of Gradwright already", hint="remove 'sign'"
+                Code.TAKEN, function.span, f"'{use.text}' calls an operator of Gradwright already", hint="remove 'sign'"
             )
     for entry in entries:
         name = str(entry.schema.name)
         if name not in own and name in base.entries:
             diagnostics.error(
+                Code.TAKEN,
                 entry.text.span(0, entry.schema.name_end or 1),
                 f"'{name}' is an operator of Gradwright, and has its derivatives",
                 hint="remove the entry",
@@ -84,6 +87,7 @@ def check_apart(
         for name, hidden in index.hiding.items():
             if not name.startswith("_"):
                 diagnostics.error(
+                    Code.TAKEN,
                     index.functions[name].span,
                     f"'{name}' is a function of Gradwright already",
                     hint="its own formulas and operators mean that one: choose another name, or begin it with '_'",

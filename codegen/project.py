@@ -29,9 +29,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from codegen.codes import Code
 from codegen.paths import PROJECT_TABLE, PartKind, Paths, PythonPart, project_paths
 from codegen.source import Diagnostics, SourceFile, Span
-from codegen.words import BUILT_IN_NAMESPACE, did_you_mean
+from codegen.words import BUILT_IN_NAMESPACE, Hint, did_you_mean
 
 SCHEMA_VERSION = 1
 BASES = ("gradwright", "none")
@@ -162,7 +163,7 @@ class _Table:
                 module = ".".join((name, *path.relative_to(folder).with_suffix("").parts))
                 yield kind, PythonPart(path, module, path.relative_to(self.file.parent).as_posix())
 
-    def _error(self, key: str, message: str, hint: str | None) -> None:
+    def _error(self, key: str, message: str, hint: Hint) -> None:
         """An error at the line of a key of the table, or at the table's where the key is not there."""
         inside = False
         at = 1
@@ -175,9 +176,11 @@ class _Table:
                 break
         self._error_at(at, message, hint)
 
-    def _error_at(self, line: int, message: str, hint: str | None) -> None:
+    def _error_at(self, line: int, message: str, hint: Hint) -> None:
         start = self.source.line_starts[line - 1]
-        self.diagnostics.error(Span(self.source, start, start + max(len(self.source.line(line)), 1)), message, hint)
+        self.diagnostics.error(
+            Code.PROJECT_TABLE, Span(self.source, start, start + max(len(self.source.line(line)), 1)), message, hint
+        )
 
 
 def _is_below(path: Path, folder: Path) -> bool:

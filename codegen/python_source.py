@@ -9,6 +9,7 @@ import ast
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
+from codegen.codes import Code
 from codegen.paths import PythonPart
 from codegen.source import Diagnostics, SourceFile, Span
 
@@ -87,6 +88,7 @@ class SourcePart:
                 other = self.functions.setdefault(function.name, function)
                 if other is not function and not function.name.startswith("_"):
                     diagnostics.error(
+                        Code.PYTHON_SOURCE,
                         function.span,
                         f"'{function.name}' is defined in two modules",
                         hint="names are unique over a folder, so that the YAML needs no module names",
@@ -122,7 +124,9 @@ def _parse(file: SourceFile, diagnostics: Diagnostics) -> ast.Module | None:
     except SyntaxError as error:
         line = min(error.lineno or 1, len(file.line_starts))
         start = file.line_starts[line - 1] + max((error.offset or 1) - 1, 0)
-        diagnostics.error(Span(file, start, start + 1), f"this Python file does not parse: {error.msg}")
+        diagnostics.error(
+            Code.PYTHON_SOURCE, Span(file, start, start + 1), f"this Python file does not parse: {error.msg}"
+        )
         return None
 
 

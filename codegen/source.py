@@ -8,8 +8,12 @@ folding.  A `Diagnostic` is an error with its place, and `Diagnostics` the list 
 from __future__ import annotations
 
 import bisect
+import re
 from dataclasses import dataclass, field
 from functools import cached_property
+
+from codegen.codes import Code
+from codegen.words import Hint, Meant
 
 
 @dataclass(frozen=True)
@@ -94,7 +98,7 @@ class Text:
 class ParseError(Exception):
     """A piece of text does not follow its grammar.  `start` and `end` count within that text."""
 
-    def __init__(self, message: str, start: int, end: int | None = None, hint: str | None = None) -> None:
+    def __init__(self, message: str, start: int, end: int | None = None, hint: Hint = None) -> None:
         super().__init__(message)
         self.message = message
         self.start = start
@@ -103,13 +107,26 @@ class ParseError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Diagnostic:
-    """One error: where, what, and how to mend it.  `notes` point at other places that matter."""
+class Replacement:
+    """What a file is to say at a place instead of what it says."""
 
+    span: Span
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnostic:
+    """One message: of which kind, where, what, and how to mend it.  `notes` point at other places that matter.
+
+    `replacement` is there where the hint can be followed by a program.
+    """
+
+    code: Code
     span: Span
     message: str
     hint: str | None = None
     notes: tuple[tuple[Span, str], ...] = ()
+    replacement: Replacement | None = None
 
     @property
     def sort_key(self) -> tuple[str, int, str]:
@@ -123,13 +140,15 @@ class Diagnostics:
     items: list[Diagnostic] = field(default_factory=list)
 
     def error(
-        self, span: Span, message: str, hint: str | None = None, notes: tuple[tuple[Span, str], ...] = ()
+        self, code: Code, span: Span, message: str, hint: Hint = None, notes: tuple[tuple[Span, str], ...] = ()
     ) -> None:
-        self.items.append(Diagnostic(span, message, hint, notes))
+        replacement = _replacement(span, hint) if isinstance(hint, Meant) else None
+        shown = None if hint is None else str(hint)
+        self.items.append(Diagnostic(code, span, message, shown, notes, replacement))
 
-    def parse_error(self, text: Text, error: ParseError) -> None:
+    def parse_error(self, code: Code, text: Text, error: ParseError) -> None:
         """Record a `ParseError` that was raised while parsing `text`."""
-        self.error(text.span(error.start, error.end), error.message, error.hint)
+        self.error(code, text.span(error.start, error.end), error.message, error.hint)
 
     def __bool__(self) -> bool:
         return bool(self.items)
@@ -145,3 +164,12 @@ class Diagnostics:
 
     def sorted(self) -> list[Diagnostic]:
         return sorted(set(self.items), key=lambda item: item.sort_key)
+
+
+def _replacement(span: Span, hint: Meant) -> Replacement | None:
+    """The word that a hint names, where it stands once in the place of a message."""
+    found = [*re.finditer(rf"(?<!\w){re.escape(hint.written)}(?!\w)", span.file.text[span.start : span.end])]
+    if len(found) != 1:
+        return None
+    start, end = (span.start + offset for offset in found[0].span())
+    return Replacement(Span(span.file, start, end), hint.meant)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
+from dataclasses import dataclass
 from enum import Enum
 
 BACKENDS = (
@@ -132,8 +133,23 @@ def counted(number: int, noun: str) -> str:
     return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
-def did_you_mean(word: str, known: Iterable[str]) -> str | None:
+@dataclass(frozen=True, slots=True)
+class Meant:
+    """A hint that can be followed: `written` was most likely meant to be `meant`."""
+
+    written: str
+    meant: str
+
+    def __str__(self) -> str:
+        return f"did you mean '{self.meant}'?"
+
+
+Hint = str | Meant | None
+"""How what a message is about can be mended, as far as it is known."""
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> Meant | None:
     """A hint naming the word of `known` that `word` was most likely meant to be."""
     folded = {candidate.lower(): candidate for candidate in sorted(known)}
     close = difflib.get_close_matches(word.lower(), folded, 1, 0.6)
-    return f"did you mean '{folded[close[0]]}'?" if close else None
+    return Meant(word, folded[close[0]]) if close else None

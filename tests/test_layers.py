@@ -17,7 +17,7 @@ from documents import ROOT
 
 LAYERS: Mapping[str, Sequence[Sequence[str]]] = {
     "codegen": (
-        ("codegen.inputs", "codegen.extension", "codegen.version", "codegen.words"),
+        ("codegen.inputs", "codegen.extension", "codegen.version", "codegen.words", "codegen.codes"),
         ("codegen.paths",),
         ("codegen.source", "codegen.excerpt", "codegen.python_source", "codegen.signs"),
         ("codegen.schema",),
@@ -28,7 +28,7 @@ LAYERS: Mapping[str, Sequence[Sequence[str]]] = {
         ("codegen.plan",),
         ("codegen.targets",),
         ("codegen.targets.python", "codegen.targets.cpp", "codegen.targets.docs"),
-        ("codegen.output", "codegen.pipeline", "codegen.project"),
+        ("codegen.output", "codegen.pipeline", "codegen.project", "codegen.messages"),
         ("codegen.commands",),
         ("codegen.__main__",),
     ),
@@ -74,7 +74,7 @@ APART: Sequence[Sequence[str]] = (("codegen.targets.python", "codegen.targets.cp
 # generated code is of these sources and this version.
 FOR_THE_RUNTIME = (
     "codegen.schema", "codegen.source", "codegen.words", "codegen.excerpt", "codegen.inputs", "codegen.extension",
-    "codegen.version",
+    "codegen.version", "codegen.codes",
 )  # fmt: skip
 
 

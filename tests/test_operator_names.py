@@ -33,7 +33,6 @@ EXCEPTIONS = {
     "Calls": "functions of Python",
     "DTYPE_GROUPS": "a group of dtypes",
     "DTYPE_KINDS": "a kind of dtypes",
-    "ENTRY_RULES": "a rule's name",
     "EQUALITIES": "methods of Python",
     "KEYS": "keys of the YAML",
     "Linearity": "intrinsics of formulas",

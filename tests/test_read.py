@@ -9,13 +9,14 @@ from pathlib import Path
 import pytest
 import yaml
 
+from codegen.codes import Code
 from codegen.commands.diagnostics import print_diagnostics
 from codegen.excerpt import MAX_WIDTH
 from codegen.read.files import load, read_derivatives, read_native_functions, read_tags
 from codegen.read.model import DerivativeEntry, FormulaKind, NativeFunction
 from codegen.read.yaml_text import YamlFile
 from codegen.source import Diagnostics, SourceFile, Span, Text
-from codegen.words import PromotionKind
+from codegen.words import Meant, PromotionKind
 
 
 def functions(text: str) -> tuple[NativeFunction, ...]:
@@ -273,10 +274,11 @@ def test_report_is_plain_text() -> None:
     file = SourceFile("native_functions.yaml", "\n" * 11 + "  dispach:\n")
     diagnostics = Diagnostics()
     diagnostics.error(
-        Span(file, 13, 20), "unknown key 'dispach'", "did you mean 'dispatch'?", ((Span(file, 0, 1), "see"),)
-    )
+        Code.UNKNOWN_KEY, Span(file, 13, 20), "unknown key 'dispach'", Meant("dispach", "dispatch"),
+        ((Span(file, 0, 1), "see"),),
+    )  # fmt: skip
     assert printed(diagnostics) == (
-        "native_functions.yaml:12:3: error: unknown key 'dispach'\n"
+        "native_functions.yaml:12:3: error: unknown key 'dispach' [GW004]\n"
         "  dispach:\n"
         "  ^~~~~~~\n"
         "note: native_functions.yaml:1:1: see\n"
@@ -298,7 +300,7 @@ def test_report_is_plain_text() -> None:
 )
 def test_caret_stands_under_its_character(line: str, start: int, end: int, caret: str) -> None:
     diagnostics = Diagnostics()
-    diagnostics.error(Span(SourceFile("f", line + "\nmore\n"), start, end), "here")
+    diagnostics.error(Code.UNREADABLE, Span(SourceFile("f", line + "\nmore\n"), start, end), "here")
     assert printed(diagnostics).splitlines()[2] == caret
 
 
@@ -307,7 +309,7 @@ def test_caret_stands_under_its_character(line: str, start: int, end: int, caret
 def test_long_lines_are_cut_around_the_caret(start: int, letter: str) -> None:
     text = letter * start + "!" + letter * (499 - start)
     diagnostics = Diagnostics()
-    diagnostics.error(Span(SourceFile("f", text), start, start + 1), "here")
+    diagnostics.error(Code.UNREADABLE, Span(SourceFile("f", text), start, start + 1), "here")
     _, line, caret, _ = printed(diagnostics).splitlines()
     width = {"x": 1, "漢": 2}[letter]
     before = line[: line.index("!")]
@@ -318,10 +320,10 @@ def test_long_lines_are_cut_around_the_caret(start: int, letter: str) -> None:
 def test_report_to_a_narrow_encoding() -> None:
     stream = io.TextIOWrapper(io.BytesIO(), encoding="ascii", newline="\n")
     diagnostics = Diagnostics()
-    diagnostics.error(Span(SourceFile("f", "é\x1b[0m"), 0, 1), "bad 'é'")
+    diagnostics.error(Code.UNREADABLE, Span(SourceFile("f", "é\x1b[0m"), 0, 1), "bad 'é'")
     print_diagnostics(diagnostics, stream)
     stream.flush()
-    assert stream.buffer.getvalue() == b"f:1:1: error: bad '?'\n??[0m\n^\n1 error\n"
+    assert stream.buffer.getvalue() == b"f:1:1: error: bad '?' [GW001]\n??[0m\n^\n1 error\n"
 
 
 def test_report_in_colour() -> None:
@@ -333,7 +335,7 @@ def test_report_in_colour() -> None:
 
     stream = Terminal()
     diagnostics = Diagnostics()
-    diagnostics.error(Span(SourceFile("f", "a [b] c"), 2, 5), "no [b]")
+    diagnostics.error(Code.UNREADABLE, Span(SourceFile("f", "a [b] c"), 2, 5), "no [b]")
     print_diagnostics(diagnostics, stream)
     assert "a [b] c" in stream.getvalue()
     assert "no [b]" in stream.getvalue()
@@ -342,11 +344,11 @@ def test_report_in_colour() -> None:
 def test_report_as_json() -> None:
     file = SourceFile("f", "a\nb c\n")
     diagnostics = Diagnostics()
-    diagnostics.error(Span(file, 4, 5), "text", "hint", ((Span(file, 0, 1), "note"),))
+    diagnostics.error(Code.UNREADABLE, Span(file, 4, 5), "text", "hint", ((Span(file, 0, 1), "note"),))
     assert json.loads(printed(diagnostics, as_json=True)) == [
         {
-            "file": "f", "line": 2, "column": 3, "end_line": 2, "end_column": 4, "severity": "error",
-            "message": "text", "hint": "hint",
+            "file": "f", "line": 2, "column": 3, "end_line": 2, "end_column": 4, "severity": "error", "code": "GW001",
+            "message": "text", "hint": "hint", "replacement": None,
             "notes": [{"file": "f", "line": 1, "column": 1, "end_line": 1, "end_column": 2, "message": "note"}],
         }
     ]  # fmt: skip

@@ -7,6 +7,7 @@ import functools
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from codegen.codes import Code
 from codegen.formula.typed import (
     BOOL,
     DTYPE,
@@ -111,6 +112,7 @@ def _implemented(function: PythonFunction, diagnostics: Diagnostics) -> Helper |
         type = annotation_type(parameter.annotation)
         if type is None or isinstance(type, TupleType):
             diagnostics.error(
+                Code.PYTHON_SOURCE,
                 function.span,
                 f"parameter '{parameter.name}' of helper '{function.name}' has no type that formulas know"
                 + (f": '{parameter.annotation}'" if parameter.annotation else ""),
@@ -121,7 +123,9 @@ def _implemented(function: PythonFunction, diagnostics: Diagnostics) -> Helper |
     result = annotation_type(function.returns)
     if result is None:
         diagnostics.error(
-            function.span, f"helper '{function.name}' has no result type that formulas know: '{function.returns}'"
+            Code.PYTHON_SOURCE,
+            function.span,
+            f"helper '{function.name}' has no result type that formulas know: '{function.returns}'",
         )
         return None
     required = sum(not parameter.has_default for parameter in function.parameters or ())

@@ -9,6 +9,7 @@ from codegen.bind.call_targets import OperatorTable, Target, helper_target
 from codegen.bind.overloads import Overloads
 from codegen.bind.scope import Scope
 from codegen.bind.value_calls import value_function, value_method
+from codegen.codes import Code
 from codegen.formula import syntax
 from codegen.formula.typed import (
     NONE,
@@ -23,7 +24,7 @@ from codegen.formula.typed import (
 from codegen.schema.types import ListType, OptionalType
 from codegen.signs import Form, Sign
 from codegen.source import Diagnostics, Text
-from codegen.words import did_you_mean
+from codegen.words import Hint, did_you_mean
 
 _NAMESPACES = ("at::", "torch::", "_ops::", "native::")
 _SYMBOLIC_SUFFIX = "_symint"
@@ -41,8 +42,8 @@ class Calls(ABC):
         self.diagnostics = diagnostics
         self.overloads = Overloads(text, diagnostics)
 
-    def error(self, start: int, end: int, message: str, hint: str | None = None) -> None:
-        self.diagnostics.error(self.text.span(start, end), message, hint)
+    def error(self, code: Code, start: int, end: int, message: str, hint: Hint = None) -> None:
+        self.diagnostics.error(code, self.text.span(start, end), message, hint)
 
     @abstractmethod
     def resolve(self, node: syntax.Expr) -> TypedExpr | None:
@@ -55,7 +56,13 @@ class Calls(ABC):
 
     def call(self, node: syntax.Call) -> TypedExpr | None:
         if not isinstance(node.function, syntax.Name):
-            self.error(node.start, node.end, "only operators and helpers can be called", hint="write a helper")
+            self.error(
+                Code.NOT_A_VALUE,
+                node.start,
+                node.end,
+                "only operators and helpers can be called",
+                hint="write a helper",
+            )
             return None
         name = node.function.id.removeprefix("::")
         if name == "fmap" and len(node.args) == 2 and isinstance(node.args[1], syntax.Lambda):
@@ -81,7 +88,9 @@ class Calls(ABC):
         if base not in self.table.helpers:
             known = [*self.table.by_base, *self.table.helpers.names()]
             hint = did_you_mean(base, known) or f"a helper is a function of a module in {self.table.helpers.folder}"
-            self.error(node.function.start, node.function.end, f"unknown function '{name}'", hint)
+            self.error(
+                Code.UNKNOWN_FUNCTION, node.function.start, node.function.end, f"unknown function '{name}'", hint
+            )
         return None
 
     def mapped(self, node: syntax.Call, source: syntax.Expr, function: syntax.Lambda) -> TypedExpr | None:
@@ -90,7 +99,12 @@ class Calls(ABC):
         if values is None:
             return None
         if not isinstance(values.type, ListType) or len(function.parameters) != 1:
-            self.error(node.start, node.end, f"fmap takes a list and a lambda of one parameter, this is {values.type}")
+            self.error(
+                Code.TYPES,
+                node.start,
+                node.end,
+                f"fmap takes a list and a lambda of one parameter, this is {values.type}",
+            )
             return None
         parameter = function.parameters[0].name
         hidden = self.scope.variables.get(parameter)
@@ -120,13 +134,19 @@ class Calls(ABC):
                 if methods:
                     return self.overloads.choose(spelling, methods, args, node.name_start, name_end, node, receiver)
                 if targets:
-                    self.error(node.name_start, name_end, f"'{node.name}' is not a method", f"call {node.name}(...)")
+                    self.error(
+                        Code.UNKNOWN_FUNCTION,
+                        node.name_start,
+                        name_end,
+                        f"'{node.name}' is not a method",
+                        f"call {node.name}(...)",
+                    )
                     return None
         known = [
             base for base, functions in self.table.by_base.items() if any("method" in f.variants for f in functions)
         ]
         hint = did_you_mean(node.name, known) if type == TENSOR else None
-        self.error(node.name_start, name_end, f"{type} has no method '{node.name}'", hint)
+        self.error(Code.UNKNOWN_FUNCTION, node.name_start, name_end, f"{type} has no method '{node.name}'", hint)
         return None
 
     def sign(
@@ -137,7 +157,9 @@ class Calls(ABC):
         if function is None:
             operands = ("self", "other")[: len(args)]
             written = sign.written(*(reversed(operands) if form is Form.REFLECTED else operands))
-            self.error(at, at + len(node.op), f"'{node.op}' on Tensors needs an operator with 'sign: {written}'")
+            self.error(
+                Code.SIGN, at, at + len(node.op), f"'{node.op}' on Tensors needs an operator with 'sign: {written}'"
+            )
             return None
         base = function.name.base
         return self.overloads.choose(base, self.table.targets(base), args, at, at + len(node.op), node)

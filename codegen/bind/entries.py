@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from codegen.bind.call_targets import OperatorTable
 from codegen.bind.formulas import FormulaResolver
 from codegen.bind.scope import ELEMENT_INDEX, Scope
+from codegen.codes import Code
 from codegen.formula import syntax
 from codegen.formula.typed import (
     NONE,
@@ -71,10 +72,16 @@ def _function_of(entry: DerivativeEntry, table: OperatorTable, diagnostics: Diag
     function = table.functions.get(name)
     span = entry.text.span(0, entry.schema.name_end or len(name))
     if function is None:
-        diagnostics.error(span, f"no operator '{name}' in native_functions.yaml", did_you_mean(name, table.functions))
+        diagnostics.error(
+            Code.UNKNOWN_OPERATOR,
+            span,
+            f"no operator '{name}' in native_functions.yaml",
+            did_you_mean(name, table.functions),
+        )
         return None
     if _without_writes(entry.schema) != _without_writes(function.schema):
         diagnostics.error(
+            Code.SIGNATURE_DIFFERS,
             entry.text.span(), f"this signature of '{name}' differs from the operator's",
             hint=f"it is {function.schema}", notes=((function.text.span(), "declared here"),),
         )  # fmt: skip
@@ -111,6 +118,7 @@ def _differentiable_outputs(
     if declared is not None:
         if len(declared) != len(schema.returns):
             diagnostics.error(
+                Code.OUTPUTS,
                 entry.output_differentiability_span or entry.text.span(),
                 f"output_differentiability has {counted(len(declared), 'item')}, "
                 f"'{schema.name}' has {counted(len(schema.returns), 'output')}",
@@ -164,13 +172,19 @@ def _resolve_entry(
         unknown = [name for name in formula.names if str(name) not in (known_outputs if is_forward else arguments)]
         for name in unknown:
             diagnostics.error(
+                Code.NO_SUCH_ARGUMENT,
                 name.span(), f"formula for '{name}', which is no argument of '{schema.name}'",
                 did_you_mean(str(name), [*arguments, *known_outputs]),
             )  # fmt: skip
         for name in formula.names:
             first = seen.setdefault((key, str(name)), name)
             if first is not name:
-                diagnostics.error(name.span(), f"second formula for '{name}'", notes=((first.span(), "the first one"),))
+                diagnostics.error(
+                    Code.GIVEN_TWICE,
+                    name.span(),
+                    f"second formula for '{name}'",
+                    notes=((first.span(), "the first one"),),
+                )
         scope = Scope(function, outputs, by_element)
         if is_forward:
             scope.forward()
@@ -245,6 +259,7 @@ def _check_gradient_spelling(entry: DerivativeEntry, schema: FunctionSchema, dia
                 first = (kind, formula.text)
             elif first[0] != kind:
                 diagnostics.error(
+                    Code.WHICH_GRADIENT,
                     formula.text.span(), f"'{first[0]}' and '{kind}' are mixed in the formulas of '{schema.name}'",
                     hint="use one of them throughout: 'grad' makes the first output the only differentiable one",
                     notes=((first[1].span(), f"'{first[0]}' is used here"),),
@@ -256,7 +271,9 @@ def _check_result(formula: Formula, tree: TypedExpr, wanted: Sequence[Type], dia
     """The value of a formula fits the names that it is for."""
     span = formula.text.span()
     if tree.type == STR:
-        diagnostics.error(span, "a formula is an expression, this is a string", hint="remove the quotes")
+        diagnostics.error(
+            Code.NOT_A_VALUE, span, "a formula is an expression, this is a string", hint="remove the quotes"
+        )
         return False
     if len(wanted) == 1:
         type = formula_type(wanted[0])
@@ -267,7 +284,7 @@ def _check_result(formula: Formula, tree: TypedExpr, wanted: Sequence[Type], dia
         else:
             fits = made in (TENSOR, NONE)
         if not fits:
-            diagnostics.error(span, f"this formula gives {tree.type}, '{formula.names[0]}' needs {inner}")
+            diagnostics.error(Code.TYPES, span, f"this formula gives {tree.type}, '{formula.names[0]}' needs {inner}")
         return fits
     if isinstance(tree.type, TupleType) and len(tree.type.elems) == len(wanted):
         return True
@@ -275,6 +292,7 @@ def _check_result(formula: Formula, tree: TypedExpr, wanted: Sequence[Type], dia
         return True
     names = ", ".join(str(name) for name in formula.names)
     diagnostics.error(
+        Code.TYPES,
         span, f"this formula gives {tree.type}, '{names}' need {len(wanted)} gradients",
         hint="a helper that gives several gradients returns tuple[Tensor | None, ...] of that length",
     )  # fmt: skip

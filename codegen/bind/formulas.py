@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from codegen.bind.operations import Operations
 from codegen.bind.scope import BEFORE_WRITE, CONSTANTS, ELEMENT_INDEX, MEANINGS, NONE_NAMES
+from codegen.codes import Code
 from codegen.formula import syntax
 from codegen.formula.typed import (
     BOOL,
@@ -24,7 +25,7 @@ from codegen.formula.typed import (
     VariableKind,
 )
 from codegen.schema.types import ListType
-from codegen.words import did_you_mean
+from codegen.words import Hint, did_you_mean
 
 
 class FormulaResolver(Operations):
@@ -60,11 +61,17 @@ class FormulaResolver(Operations):
                 return self.brace_list(node)
             case syntax.Attribute():
                 self.error(
-                    node.name_start, node.end, f"'{node.name}' is not called", hint="attributes are methods here"
+                    Code.NOT_A_VALUE,
+                    node.name_start,
+                    node.end,
+                    f"'{node.name}' is not called",
+                    hint="attributes are methods here",
                 )
                 return None
             case syntax.Lambda():
-                self.error(node.start, node.end, "a lambda can not be used as a value", hint="write a helper")
+                self.error(
+                    Code.NOT_A_VALUE, node.start, node.end, "a lambda can not be used as a value", hint="write a helper"
+                )
                 return None
 
     def name(self, node: syntax.Name) -> TypedExpr | None:
@@ -77,10 +84,10 @@ class FormulaResolver(Operations):
             return Literal(constant[0], node.start, node.end, constant[1])
         known = self.scope.variables.get(node.id)
         if known is None:
-            hint = did_you_mean(node.id, self.scope.variables)
+            hint: Hint = did_you_mean(node.id, self.scope.variables)
             if hint is None:
                 hint = f"in scope: {', '.join(sorted(self.scope.variables))}"
-            self.error(node.start, node.end, f"unknown name '{node.id}'", hint)
+            self.error(Code.UNKNOWN_NAME, node.start, node.end, f"unknown name '{node.id}'", hint)
             return None
         kind, index, type = known
         name = node.id.removesuffix("_p") if kind is VariableKind.INPUT and self.is_primal(node.id) else node.id
@@ -103,7 +110,7 @@ class FormulaResolver(Operations):
         hint = "give the argument another name"
         if meanings.endswith(MEANINGS[VariableKind.GRAD]):
             hint += ", or write 'grads[i]' for the gradient"
-        self.error(node.start, node.end, f"'{name}' is {meanings}", hint)
+        self.error(Code.AMBIGUOUS, node.start, node.end, f"'{name}' is {meanings}", hint)
         return True
 
     def is_primal(self, name: str) -> bool:
@@ -114,7 +121,7 @@ class FormulaResolver(Operations):
         if receiver is None or index is None:
             return None
         if index.type != INT:
-            self.error(node.index.start, node.index.end, f"an index is an int, this is {index.type}")
+            self.error(Code.TYPES, node.index.start, node.index.end, f"an index is an int, this is {index.type}")
             return None
         if isinstance(receiver, Variable) and receiver.kind is VariableKind.GRADS and isinstance(index, Literal):
             return self.gradient(node, receiver, index)
@@ -124,7 +131,7 @@ class FormulaResolver(Operations):
             position = index.value
             if isinstance(position, int) and position < len(receiver.type.elems):
                 return Element(receiver.type.elems[position], node.start, node.end, receiver, index)
-        self.error(node.start, node.end, f"{receiver.type} can not be indexed")
+        self.error(Code.TYPES, node.start, node.end, f"{receiver.type} can not be indexed")
         return None
 
     def gradient(self, node: syntax.Index, grads: Variable, index: Literal) -> TypedExpr | None:
@@ -136,6 +143,7 @@ class FormulaResolver(Operations):
         if position >= count:
             outputs = "1 differentiable output" if count == 1 else f"{count} differentiable outputs"
             self.error(
+                Code.WHICH_GRADIENT,
                 node.start, node.end, f"grads[{position}] is out of range: '{self.scope.schema.name}' has {outputs}",
                 hint=f"the last one is grads[{count - 1}]",
             )  # fmt: skip

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from codegen.bind.calls import Calls
+from codegen.codes import Code
 from codegen.formula import syntax
 from codegen.formula.typed import (
     BOOL,
@@ -51,7 +52,7 @@ class Operations(Calls):
         message = f"'{node.op}' does not apply to {operand.type}"
         if node.op == "*":
             message = f"'*' reads an optional value, this is {operand.type}"
-        self.error(node.start, node.start + len(node.op), message)
+        self.error(Code.TYPES, node.start, node.start + len(node.op), message)
         return None
 
     def binary(self, node: syntax.Binary) -> TypedExpr | None:
@@ -87,7 +88,10 @@ class Operations(Calls):
         ):
             return Arithmetic(BOOL, node.start, node.end, node.op, (left, right))
         self.error(
-            node.op_start, node.op_start + len(node.op), f"'{node.op}' does not apply to {left.type} and {right.type}"
+            Code.TYPES,
+            node.op_start,
+            node.op_start + len(node.op),
+            f"'{node.op}' does not apply to {left.type} and {right.type}",
         )
         return None
 
@@ -97,13 +101,16 @@ class Operations(Calls):
             return None
         if test.type == TENSOR or test.type not in NUMBERS:
             self.error(
+                Code.TYPES,
                 node.test.start, node.test.end, f"the condition of '?:' is a bool, this is {test.type}",
                 hint="where(condition, a, b) chooses by element" if test.type == TENSOR else None,
             )  # fmt: skip
             return None
         type = _common_type(then.type, orelse.type)
         if type is None:
-            self.error(node.then.start, node.orelse.end, f"the two sides of '?:' are {then.type} and {orelse.type}")
+            self.error(
+                Code.TYPES, node.then.start, node.orelse.end, f"the two sides of '?:' are {then.type} and {orelse.type}"
+            )
             return None
         if type in (FLOAT, SCALAR) and not (self.overloads.fraction(then) and self.overloads.fraction(orelse)):
             return None
@@ -119,11 +126,11 @@ class Operations(Calls):
         for item in items:
             common = item.type if elem == NONE else _common_type(elem, item.type)
             if common is None:
-                self.error(item.start, item.end, f"a list of {elem} can not hold {item.type}")
+                self.error(Code.TYPES, item.start, item.end, f"a list of {elem} can not hold {item.type}")
                 return None
             elem = common
         if isinstance(elem, TupleType):
-            self.error(node.start, node.end, "a list can not hold tuples")
+            self.error(Code.TYPES, node.start, node.end, "a list can not hold tuples")
             return None
         return ListDisplay(ListType(elem), node.start, node.end, tuple(items))
 

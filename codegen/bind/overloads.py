@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from codegen.bind.call_targets import Target
+from codegen.codes import Code
 from codegen.formula import syntax
 from codegen.formula.typed import (
     BOOL,
@@ -25,6 +26,7 @@ from codegen.formula.typed import (
 )
 from codegen.schema.types import ListType, OptionalType
 from codegen.source import Diagnostics, Text
+from codegen.words import Hint
 
 
 class Overloads:
@@ -34,8 +36,8 @@ class Overloads:
         self.text = text
         self.diagnostics = diagnostics
 
-    def error(self, start: int, end: int, message: str, hint: str | None = None) -> None:
-        self.diagnostics.error(self.text.span(start, end), message, hint)
+    def error(self, code: Code, start: int, end: int, message: str, hint: Hint = None) -> None:
+        self.diagnostics.error(code, self.text.span(start, end), message, hint)
 
     def choose(
         self, name: str, targets: Sequence[Target], args: list[TypedExpr],
@@ -64,7 +66,13 @@ class Overloads:
             values = args if receiver is None else [receiver, *args]
             choices = "; ".join(str(target) for target in targets)
             listed = ", ".join(str(arg.type) for arg in values)
-            self.error(name_start, name_end, f"no overload of '{name}' fits ({listed})", f"there are: {choices}")
+            self.error(
+                Code.ARGUMENTS,
+                name_start,
+                name_end,
+                f"no overload of '{name}' fits ({listed})",
+                f"there are: {choices}",
+            )
         return None
 
     def misfit(self, name: str, target: Target, args: list[TypedExpr], start: int, end: int) -> None:
@@ -72,11 +80,18 @@ class Overloads:
             least, most = target.required, len(target.types)
             wanted = f"{least}" if least == most else f"{least} to {most}"
             plural = "" if wanted == "1" else "s"
-            self.error(start, end, f"'{name}' takes {wanted} argument{plural}, {len(args)} given", f"it is {target}")
+            self.error(
+                Code.ARGUMENTS,
+                start,
+                end,
+                f"'{name}' takes {wanted} argument{plural}, {len(args)} given",
+                f"it is {target}",
+            )
             return
         for arg, type, parameter in zip(args, target.types, target.names, strict=False):
             if conversion_cost(arg.type, type) is None:
                 self.error(
+                    Code.ARGUMENTS,
                     arg.start, arg.end, f"argument '{parameter}' of '{name}' is {type}, this is {arg.type}",
                     f"it is {target}",
                 )  # fmt: skip
@@ -87,6 +102,7 @@ class Overloads:
             return True
         if isinstance(expr, Arithmetic) and expr.op == "/" and not _is_exact(expr):
             self.error(
+                Code.TYPES,
                 expr.start, expr.end, "the quotient of two ints is an int: it drops the remainder",
                 hint="make one of them a fraction, as in '1.0 / 2'",
             )  # fmt: skip

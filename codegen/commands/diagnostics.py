@@ -36,7 +36,12 @@ def print_diagnostics(diagnostics: Diagnostics, stream: TextIO, as_json: bool = 
 
 def _lines(item: Diagnostic) -> list[Line]:
     lines: list[Line] = [
-        [(f"{item.span}: ", "bold"), ("error: ", "bold red"), (_printable(item.message), "bold")],
+        [
+            (f"{item.span}: ", "bold"),
+            ("error: ", "bold red"),
+            (_printable(item.message), "bold"),
+            (f" [{item.code}]", "dim"),
+        ],
     ]
     shown = source_lines(item.span)
     lines += [[(line, style)] for line, style in zip(shown, ("", "bold red"), strict=False)]
@@ -71,8 +76,12 @@ def _as_json(item: Diagnostic, severity: str) -> dict[str, object]:
     return {
         **_place(item.span),
         "severity": severity,
+        "code": str(item.code),
         "message": item.message,
         "hint": item.hint,
+        "replacement": None
+        if item.replacement is None
+        else {**_place(item.replacement.span), "text": item.replacement.text},
         "notes": [{**_place(span), "message": text} for span, text in item.notes],
     }
 

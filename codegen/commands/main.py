@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 OK, ERRORS, USAGE = 0, 1, 2
 # What a command needs a name of.
 _NEEDED_NAMES = {
-    "explain": "the name of an operator, such as mul.Tensor",
+    "explain": "the name of an operator, such as mul.Tensor, or a code, such as GW012",
     "init": "the name of the new package",
     "new": "the signature of the new operator, such as 'mish2(Tensor self) -> Tensor'",
 }
@@ -72,6 +72,11 @@ def _main(argv: Sequence[str] | None) -> int:
         from codegen.commands.init import init
 
         return init(arguments.name, Path.cwd())
+    if arguments.command == "explain":
+        from codegen.commands.codes import explain_code, is_code
+
+        if is_code(arguments.name):
+            return explain_code(arguments.name)
     paths = chosen_paths(arguments, parser)
     if paths is None:
         return ERRORS
@@ -158,11 +163,14 @@ def _parser() -> argparse.ArgumentParser:
         "command", nargs="?", default="generate",
         choices=("generate", "build", "list", "explain", "report", "init", "new"),
         help="generate (default) writes the output; build compiles the native core, too; list shows the operators; "
-        "explain OP shows all about one; report judges the formulas; init NAME makes a package of one's own; "
+        "explain NAME shows all about one, or about the code of a message; report judges the formulas; "
+        "init NAME makes a package of one's own; "
         "new SCHEMA adds an operator",
     )  # fmt: skip
     parser.add_argument(
-        "name", nargs="?", help="an operator such as mul.Tensor, for explain; a package, for init; a signature"
+        "name",
+        nargs="?",
+        help="an operator such as mul.Tensor or a code such as GW012, for explain; a package, for init; a signature",
     )
     parser.add_argument("--version", action="version", version=f"gradwright {VERSION}")
     parser.add_argument("--native-functions", type=Path, metavar="FILE", help="operator signatures and dispatch")

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from codegen.codes import Code
 from codegen.commands.diagnostics import print_diagnostics
 from codegen.paths import PartKind, Paths
 from codegen.pipeline import read_operators
@@ -50,7 +51,7 @@ def new(schema_text: str, paths: Paths) -> int:
     try:
         schema = parse_schema(schema_text)
     except ParseError as error:
-        diagnostics.error(Span(source, error.start, error.end), error.message, error.hint)
+        diagnostics.error(Code.SIGNATURE, Span(source, error.start, error.end), error.message, error.hint)
         print_diagnostics(diagnostics, sys.stderr)
         return 1
     functions, _ = read_operators(paths.native_functions, paths.derivatives, paths, diagnostics)
@@ -60,7 +61,9 @@ def new(schema_text: str, paths: Paths) -> int:
         taken = taken or schema.name.base in [function.name.base for function in base or ()]
     problem = _problem(schema, taken)
     if problem is not None:
-        diagnostics.error(Span(source, 0, len(str(schema.name))), *problem)
+        diagnostics.error(
+            Code.DUPLICATE_ENTRY if taken else Code.VARIANT, Span(source, 0, len(str(schema.name))), *problem
+        )
     if diagnostics:
         print_diagnostics(diagnostics, sys.stderr)
         return 1

@@ -7,6 +7,7 @@ from typing import NoReturn
 from codegen.formula.lexer import END, OPERATOR, tokenize
 from codegen.formula.syntax import MAX_DEPTH
 from codegen.source import ParseError
+from codegen.words import Hint
 
 CLOSERS = {"(": ")", "[": "]", "{": "}"}
 WORDS = {"and": "&&", "or": "||", "not": "!", "if": "? :", "else": "? :"}
@@ -27,7 +28,7 @@ class Cursor:
         self.ends = tokens.ends
         self.at = 0
 
-    def fail_at(self, index: int, message: str, hint: str | None = None) -> NoReturn:
+    def fail_at(self, index: int, message: str, hint: Hint = None) -> NoReturn:
         """`index` is a token; the end of the text is shown at the token before it."""
         if self.kinds[index] == END and index > 0:
             index -= 1

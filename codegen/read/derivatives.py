@@ -6,6 +6,7 @@ import re
 
 import yaml
 
+from codegen.codes import Code
 from codegen.formula.parser import parse_formula
 from codegen.read.model import DerivativeEntry, Formula, FormulaKind
 from codegen.read.pieces import comma_separated, stripped
@@ -13,7 +14,7 @@ from codegen.read.schema_text import read_schema
 from codegen.read.yaml_text import Fields, YamlFile, describe
 from codegen.schema.types import FunctionSchema, OperatorName
 from codegen.source import ParseError, Span, Text
-from codegen.words import AUTOGRAD_KEYS, BACKENDS, DEFAULT_KEY, did_you_mean
+from codegen.words import AUTOGRAD_KEYS, BACKENDS, DEFAULT_KEY, Meant, did_you_mean
 
 _NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 _NOT_IMPLEMENTED = re.compile(r'not_implemented(?:_list)?\(\s*"((?:[^"\\]|\\.)*)"\s*(?:,[^()"]*)?\)')
@@ -47,6 +48,7 @@ class DerivativeReader:
                 entries.append(entry)
             else:
                 self.yaml.diagnostics.error(
+                    Code.DUPLICATE_ENTRY,
                     entry.text.span(0, entry.schema.name_end),
                     f"duplicate entry for '{entry.schema.name}'",
                     "bring the formulas of both together in one entry",
@@ -59,12 +61,13 @@ class DerivativeReader:
         if fields is None:
             return None
         if "name" not in fields:
-            hint = (
-                did_you_mean("name", fields)
-                if "func" not in fields
-                else "in derivatives.yaml the schema's key is 'name'"
-            )
-            self.yaml.error(node, "the entry has no 'name'", hint)
+            misspelled = [key for key in fields if did_you_mean(key, ("name",))]
+            if misspelled:
+                key = misspelled[0]
+                self.yaml.error(Code.UNKNOWN_KEY, fields[key][0], f"unknown key '{key}'", Meant(key, "name"))
+            else:
+                hint = "in derivatives.yaml the schema's key is 'name'" if "func" in fields else None
+                self.yaml.error(Code.MISSING_KEY, node, "the entry has no 'name'", hint)
             return None
         hint = "write the operator's schema as in native_functions.yaml"
         known = read_schema(self.yaml, fields["name"][1], "name", hint)
@@ -77,6 +80,7 @@ class DerivativeReader:
             dispatch = self._dispatch(fields["dispatch"][1], schema)
             for formula in formulas:
                 self.yaml.diagnostics.error(
+                    Code.CONTRADICTION,
                     formula.names[0].span(),
                     "a formula beside a 'dispatch' table",
                     "move it below the 'Default' of the table",
@@ -103,7 +107,7 @@ class DerivativeReader:
     def _formula(self, key_node: yaml.ScalarNode, value: yaml.Node, schema: FunctionSchema) -> Formula | None:
         key = self.yaml.text(key_node)
         if (close := _meant_reserved(key.value, schema)) is not None:
-            self.yaml.error(key_node, f"unknown key '{key}'", close)
+            self.yaml.error(Code.UNKNOWN_KEY, key_node, f"unknown key '{key}'", close)
             return None
         names = comma_separated(key)
         if not all(_NAME.fullmatch(name.value) for name in names):
@@ -114,7 +118,7 @@ class DerivativeReader:
             self._repeated_name(names)
             return None
         if not isinstance(value, yaml.ScalarNode):
-            self.yaml.error(value, f"a formula must be text, not {describe(value)}", _FORMULA_HINT)
+            self.yaml.error(Code.WRONG_SHAPE, value, f"a formula must be text, not {describe(value)}", _FORMULA_HINT)
             return None
         text = self.yaml.scalar(value, "the formula", "write 'non_differentiable' where there is no gradient")
         if text is None:
@@ -127,6 +131,7 @@ class DerivativeReader:
             match = _NOT_IMPLEMENTED.fullmatch(word)
             if match is None:
                 self.yaml.diagnostics.error(
+                    Code.MALFORMED,
                     text.span(),
                     "'not_implemented' stands alone, with the reason in double quotes",
                     f"write 'not_implemented(\"{schema.name.base}\")'",
@@ -136,17 +141,22 @@ class DerivativeReader:
         try:
             tree = parse_formula(word)
         except ParseError as error:
-            self.yaml.parse_error(text, error)
+            self.yaml.parse_error(Code.FORMULA_SYNTAX, text, error)
             return None
         return Formula(tuple(names), FormulaKind.EXPRESSION, text, tree)
 
     def _bad_names(self, names: list[Text]) -> None:
         for name in names:
             if not name.value:
-                self.yaml.diagnostics.error(name.span(), "a name is missing here", "write 'self, other: formula'")
+                self.yaml.diagnostics.error(
+                    Code.MALFORMED, name.span(), "a name is missing here", "write 'self, other: formula'"
+                )
             elif _NAME.fullmatch(name.value) is None:
                 self.yaml.diagnostics.error(
-                    name.span(), f"'{name}' is no name of an argument or output", "write 'self: formula'"
+                    Code.MALFORMED,
+                    name.span(),
+                    f"'{name}' is no name of an argument or output",
+                    "write 'self: formula'",
                 )
 
     def _repeated_name(self, names: list[Text]) -> None:
@@ -154,7 +164,7 @@ class DerivativeReader:
         for name in names:
             if name.value in seen:
                 note = (seen[name.value], "the first one is here")
-                self.yaml.diagnostics.error(name.span(), f"'{name}' is given twice", None, (note,))
+                self.yaml.diagnostics.error(Code.GIVEN_TWICE, name.span(), f"'{name}' is given twice", None, (note,))
             seen.setdefault(name.value, name.span())
 
     def _dispatch(self, node: yaml.Node, schema: FunctionSchema) -> tuple[tuple[Text, tuple[Formula, ...]], ...]:
@@ -164,8 +174,8 @@ class DerivativeReader:
             text = self.yaml.text(key_node)
             if key != DEFAULT_KEY and key not in AUTOGRAD_KEYS:
                 known = {DEFAULT_KEY, *AUTOGRAD_KEYS}
-                hint = f"did you mean 'Autograd{key}'?" if key in BACKENDS else did_you_mean(key, known)
-                self.yaml.diagnostics.error(text.span(), f"unknown dispatch key '{key}'", hint)
+                hint = Meant(key, f"Autograd{key}") if key in BACKENDS else did_you_mean(key, known)
+                self.yaml.diagnostics.error(Code.UNKNOWN_WORD, text.span(), f"unknown dispatch key '{key}'", hint)
                 continue
             fields = self.yaml.mapping(value, f"the block of '{key}'", _DISPATCH_HINT)
             if fields is None:
@@ -173,6 +183,7 @@ class DerivativeReader:
             for reserved in _RESERVED:
                 if reserved in fields:
                     self.yaml.error(
+                        Code.CONTRADICTION,
                         fields[reserved][0], f"'{reserved}' cannot stand in the block of a dispatch key",
                         "move it to the entry: it holds for all keys",
                     )  # fmt: skip
@@ -184,7 +195,7 @@ class DerivativeReader:
         if elements is None:
             return None
         if not elements:
-            self.yaml.error(node, "'output_differentiability' is empty", _OUTPUT_HINT)
+            self.yaml.error(Code.WRONG_SHAPE, node, "'output_differentiability' is empty", _OUTPUT_HINT)
             return None
         values: list[bool | Text] = []
         for element in elements:
@@ -196,14 +207,14 @@ class DerivativeReader:
                 values.append(text.value in _TRUE)
             elif not element.style and did_you_mean(text.value, ("True", "False")):
                 hint = did_you_mean(text.value, ("True", "False"))
-                self.yaml.diagnostics.error(text.span(), f"'{text}' is neither True nor False", hint)
+                self.yaml.diagnostics.error(Code.UNKNOWN_WORD, text.span(), f"'{text}' is neither True nor False", hint)
                 return None
             else:
                 values.append(stripped(text))
         return tuple(values)
 
 
-def _meant_reserved(key: str, schema: FunctionSchema) -> str | None:
+def _meant_reserved(key: str, schema: FunctionSchema) -> Meant | None:
     """A hint where `key` names nothing of the operator, but nearly is one of the reserved keys."""
     if "," in key or any(key == argument.name for argument in schema.all_arguments):
         return None

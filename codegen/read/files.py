@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from codegen.codes import Code
 from codegen.read.derivatives import DerivativeReader
 from codegen.read.functions import FunctionReader
 from codegen.read.helpers import HelperReader
@@ -25,7 +26,7 @@ def load(path: str | os.PathLike[str], display_path: str, diagnostics: Diagnosti
         data = Path(path).read_bytes()
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        diagnostics.error(Span(SourceFile(display_path, ""), 0, 0), f"cannot read the file: {reason}")
+        diagnostics.error(Code.UNREADABLE, Span(SourceFile(display_path, ""), 0, 0), f"cannot read the file: {reason}")
         return None
     try:
         text = data.decode("utf-8")
@@ -34,6 +35,7 @@ def load(path: str | os.PathLike[str], display_path: str, diagnostics: Diagnosti
         text = data.decode("utf-8", "replace")
         offset = len(data[: error.start].decode("utf-8"))
         diagnostics.error(
+            Code.UNREADABLE,
             Span(SourceFile(display_path, text), offset, offset + 1),
             f"the file is not valid UTF-8: byte 0x{data[error.start]:02x}",
             "save the file as UTF-8",
@@ -69,14 +71,16 @@ def read_tags(file: SourceFile, diagnostics: Diagnostics) -> frozenset[str]:
             continue
         for key, (key_node, _) in fields.items():
             if key not in ("tag", "desc"):
-                yaml_file.error(key_node, f"unknown key {key!r}", "a tag has the keys 'tag' and 'desc'")
+                yaml_file.error(
+                    Code.UNKNOWN_KEY, key_node, f"unknown key {key!r}", "a tag has the keys 'tag' and 'desc'"
+                )
         if "tag" not in fields:
-            yaml_file.error(node, "the entry has no 'tag'")
+            yaml_file.error(Code.MISSING_KEY, node, "the entry has no 'tag'")
             continue
         text = yaml_file.scalar(fields["tag"][1], "'tag'")
         if text is None:
             continue
         if text.value in names:
-            diagnostics.error(text.span(), f"duplicate tag '{text}'")
+            diagnostics.error(Code.GIVEN_TWICE, text.span(), f"duplicate tag '{text}'")
         names.add(text.value)
     return frozenset(names)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import yaml
 
+from codegen.codes import Code
 from codegen.read.model import (
     NativeFunction,
 )
@@ -51,6 +52,7 @@ class FunctionReader:
                 functions.append(function)
             else:
                 self.yaml.diagnostics.error(
+                    Code.DUPLICATE_ENTRY,
                     function.text.span(0, function.schema.name_end),
                     f"duplicate entry for '{function.name}'",
                     "give each overload a name of its own: 'name.overload(...)'",
@@ -66,7 +68,12 @@ class FunctionReader:
         if not fields.keys() <= KEYS:
             self._unknown_keys(fields)
         if "func" not in fields:
-            self.yaml.error(node, "the entry has no 'func'", "an entry begins with '- func: name(arguments) -> result'")
+            self.yaml.error(
+                Code.MISSING_KEY,
+                node,
+                "the entry has no 'func'",
+                "an entry begins with '- func: name(arguments) -> result'",
+            )
             return None
         known = read_schema(self.yaml, fields["func"][1], "func", "write a schema: 'name(Tensor self) -> Tensor'")
         if known is None:
@@ -106,7 +113,7 @@ class FunctionReader:
 
     def _unknown_keys(self, fields: Fields) -> None:
         for key in fields.keys() - KEYS:
-            self.yaml.error(fields[key][0], f"unknown key '{key}'", did_you_mean(key, KEYS))
+            self.yaml.error(Code.UNKNOWN_KEY, fields[key][0], f"unknown key '{key}'", did_you_mean(key, KEYS))
 
     def _conflicts(self, fields: Fields, function: NativeFunction) -> None:
         schema = function.schema
@@ -153,4 +160,4 @@ class FunctionReader:
             else:
                 continue
             note = (self.yaml.span(fields[key][0]), f"'{key}' is given here")
-            self.yaml.diagnostics.error(entry.key_span, message, "remove one of the two", (note,))
+            self.yaml.diagnostics.error(Code.CONTRADICTION, entry.key_span, message, "remove one of the two", (note,))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from codegen.codes import Code
 from codegen.read.model import HelperDeclaration
 from codegen.read.schema_text import read_schema
 from codegen.read.yaml_text import YamlFile
@@ -25,9 +26,11 @@ class HelperReader:
                 continue
             for key, (key_node, _) in fields.items():
                 if key != "helper":
-                    self.yaml.error(key_node, f"unknown key {key!r}", "a declaration has the key 'helper' only")
+                    self.yaml.error(
+                        Code.UNKNOWN_KEY, key_node, f"unknown key {key!r}", "a declaration has the key 'helper' only"
+                    )
             if "helper" not in fields:
-                self.yaml.error(node, "the entry has no 'helper'")
+                self.yaml.error(Code.MISSING_KEY, node, "the entry has no 'helper'")
                 continue
             hint = "write a signature: 'name(Tensor grad) -> Tensor'"
             known = read_schema(self.yaml, fields["helper"][1], "helper", hint, HELPER_TYPES)
@@ -37,6 +40,7 @@ class HelperReader:
             first = declarations.setdefault(schema.name, HelperDeclaration(schema, text))
             if first.text is not text:
                 self.yaml.diagnostics.error(
+                    Code.DUPLICATE_ENTRY,
                     text.span(0, schema.name_end),
                     f"duplicate declaration of '{schema.name}'",
                     "give each overload a name of its own: 'name.overload(...)'",

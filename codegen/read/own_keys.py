@@ -7,6 +7,7 @@ import re
 
 import yaml
 
+from codegen.codes import Code
 from codegen.read.model import ElementTypes, Layout, Numbers, Promotion
 from codegen.read.pieces import comma_separated, part, stripped
 from codegen.read.samples import parse_sample
@@ -52,12 +53,12 @@ class OwnKeys:
         text = stripped(text)
         match = _PROMOTION.fullmatch(text.value)
         if match is None:
-            self.yaml.diagnostics.error(text.span(), f"'{text}' is not a promotion", hint)
+            self.yaml.diagnostics.error(Code.MALFORMED, text.span(), f"'{text}' is not a promotion", hint)
             return None
         if match[1] not in kinds:
             close = did_you_mean(match[1], kinds)
             self.yaml.diagnostics.error(
-                text.span(0, max(match.end(1), 1)), f"unknown promotion '{match[1]}'", close or hint
+                Code.UNKNOWN_WORD, text.span(0, max(match.end(1), 1)), f"unknown promotion '{match[1]}'", close or hint
             )
             return None
         kind = PromotionKind(match[1])
@@ -76,7 +77,9 @@ class OwnKeys:
         text = stripped(text)
         match = _ELEMENT_TYPES.fullmatch(text.value)
         if match is None:
-            self.yaml.diagnostics.error(text.span(), f"'{text}' is not a list of kinds of element types", hint)
+            self.yaml.diagnostics.error(
+                Code.MALFORMED, text.span(), f"'{text}' is not a list of kinds of element types", hint
+            )
             return None
         kinds = self._kinds(part(text, match.start(1), match.end(1)))
         names = None
@@ -93,12 +96,15 @@ class OwnKeys:
             error = named.value
             if error not in DTYPE_ERRORS:
                 self.yaml.diagnostics.error(
+                    Code.UNKNOWN_WORD,
                     named.span() if error else text.span(),
                     f"'{named}' is not the class of an error" if error else "the class of the error is missing",
                     did_you_mean(error, DTYPE_ERRORS) or f"the classes are {' and '.join(DTYPE_ERRORS)}",
                 )
         if not any(base_type(argument.type).name == "Tensor" for argument in schema.arguments):
-            self.yaml.error(fields["dtypes"][0], f"'{schema.name}' takes no Tensor", "remove 'dtypes'")
+            self.yaml.error(
+                Code.CONTRADICTION, fields["dtypes"][0], f"'{schema.name}' takes no Tensor", "remove 'dtypes'"
+            )
         return ElementTypes(kinds, names, error, text)
 
     def _kinds(self, text: Text) -> tuple[str, ...]:
@@ -108,17 +114,21 @@ class OwnKeys:
             meant = DTYPE_GROUPS.get(word.value, (word.value,))
             if not word.value:
                 self.yaml.diagnostics.error(
-                    text.span(), "a kind of element types is missing here", f"the kinds are {', '.join(DTYPE_KINDS)}"
+                    Code.MALFORMED,
+                    text.span(),
+                    "a kind of element types is missing here",
+                    f"the kinds are {', '.join(DTYPE_KINDS)}",
                 )
             elif not set(meant) <= set(DTYPE_KINDS):
                 known = (*DTYPE_KINDS, *DTYPE_GROUPS)
                 self.yaml.diagnostics.error(
+                    Code.UNKNOWN_WORD,
                     word.span(),
                     f"unknown kind of element types '{word}'",
                     did_you_mean(word.value, known) or f"the kinds are {', '.join(known)}",
                 )
             elif kinds & set(meant):
-                self.yaml.diagnostics.error(word.span(), f"'{word}' is given twice")
+                self.yaml.diagnostics.error(Code.GIVEN_TWICE, word.span(), f"'{word}' is given twice")
             kinds.update(meant)
         return tuple(kind for kind in DTYPE_KINDS if kind in kinds)
 
@@ -133,23 +143,25 @@ class OwnKeys:
         text = stripped(text)
         match = _PROMOTION.fullmatch(text.value)
         if match is None:
-            self.yaml.diagnostics.error(text.span(), f"'{text}' is not a layout", hint)
+            self.yaml.diagnostics.error(Code.MALFORMED, text.span(), f"'{text}' is not a layout", hint)
             return None
         if match[1] not in kinds:
             close = did_you_mean(match[1], kinds)
             place = text.span(0, max(match.end(1), 1))
-            self.yaml.diagnostics.error(place, f"unknown layout '{match[1]}'", close or hint)
+            self.yaml.diagnostics.error(Code.UNKNOWN_WORD, place, f"unknown layout '{match[1]}'", close or hint)
             return None
         kind = LayoutKind(match[1])
         if schema.is_view:
-            self.yaml.diagnostics.error(text.span(), "a view lies in the memory of its argument", "remove 'layout'")
+            self.yaml.diagnostics.error(
+                Code.CONTRADICTION, text.span(), "a view lies in the memory of its argument", "remove 'layout'"
+            )
             return None
         if match[2] is None:
             return Layout(kind, None, text)
         named = part(text, match.start(3), match.end(3))
         if kind in (LayoutKind.CONTIGUOUS, LayoutKind.OWN):
             hint = f"write 'layout: {kind.value}'"
-            self.yaml.diagnostics.error(named.span(), f"'{kind.value}' goes by no argument", hint)
+            self.yaml.diagnostics.error(Code.CONTRADICTION, named.span(), f"'{kind.value}' goes by no argument", hint)
             return None
         if kind is LayoutKind.COLUMNS:
             results = [result.name for result in schema.returns if result.name is not None]
@@ -161,7 +173,7 @@ class OwnKeys:
         if word is None or word in known:
             return None if word is None else OutDtype(word)
         hint = did_you_mean(word, known) or f"write {', '.join(known[:-1])} or {known[-1]}"
-        self.yaml.error(fields["out_dtype"][1], f"unknown out_dtype '{word}'", hint)
+        self.yaml.error(Code.UNKNOWN_WORD, fields["out_dtype"][1], f"unknown out_dtype '{word}'", hint)
         return None
 
     def signs(self, fields: Fields, schema: FunctionSchema) -> tuple[SignUse, ...]:
@@ -195,7 +207,10 @@ class OwnKeys:
             missing = [a.name for a in schema.arguments if a.default is None and a.name not in order]
             if missing and order:
                 self.yaml.diagnostics.error(
-                    text.span(), f"'{schema.name}' can not be called without '{missing[0]}'", "name it in the order"
+                    Code.MALFORMED,
+                    text.span(),
+                    f"'{schema.name}' can not be called without '{missing[0]}'",
+                    "name it in the order",
                 )
             orders.append(order)
         return tuple(orders)
@@ -221,7 +236,9 @@ class OwnKeys:
         match = _PROMOTION.fullmatch(text.value)
         if match is None or match[1] not in kinds or match[2] is None:
             close = did_you_mean(match[1], kinds) if match is not None and match[1] not in kinds else None
-            self.yaml.diagnostics.error(text.span(), f"'{text}' does not say what numbers do", close or hint)
+            self.yaml.diagnostics.error(
+                Code.MALFORMED, text.span(), f"'{text}' does not say what numbers do", close or hint
+            )
             return None
         names = self.values.arguments(part(text, match.start(3), match.end(3)), schema, ("Scalar",))
         return Numbers(NumberKind(match[1]), names)
@@ -237,7 +254,9 @@ class OwnKeys:
         text = stripped(text)
         if text.value not in kinds:
             message = f"'half' must be one of {', '.join(kinds)}, not '{text}'"
-            self.yaml.diagnostics.error(text.span(), message, did_you_mean(text.value, kinds) or hint)
+            self.yaml.diagnostics.error(
+                Code.UNKNOWN_WORD, text.span(), message, did_you_mean(text.value, kinds) or hint
+            )
             return None
         return HalfKind(text.value)
 
@@ -249,7 +268,9 @@ class OwnKeys:
             return None
         text = stripped(text)
         if _IDENTIFIER.fullmatch(text.value) is None:
-            self.yaml.diagnostics.error(text.span(), "'batching' must be one word, the name of a rule", "as in 'along'")
+            self.yaml.diagnostics.error(
+                Code.MALFORMED, text.span(), "'batching' must be one word, the name of a rule", "as in 'along'"
+            )
             return None
         return text
 
@@ -260,7 +281,9 @@ class OwnKeys:
         texts: list[Text] = []
         for node in self.yaml.sequence(fields["samples"][1], "'samples'", hint) or ():
             if isinstance(node, yaml.SequenceNode | yaml.MappingNode):
-                self.yaml.error(node, f"a sample must be text, not {describe(node)}", "quote the sample")
+                self.yaml.error(
+                    Code.WRONG_SHAPE, node, f"a sample must be text, not {describe(node)}", "quote the sample"
+                )
                 continue
             text = self.yaml.scalar(node, "a sample", "a call without arguments is written ''")
             if text is None:
@@ -268,7 +291,7 @@ class OwnKeys:
             try:
                 parse_sample(text.value)
             except ParseError as error:
-                self.yaml.parse_error(text, error)
+                self.yaml.parse_error(Code.SAMPLE, text, error)
                 continue
             texts.append(text)
         return tuple(texts)
@@ -282,14 +305,16 @@ class OwnKeys:
         if elements is None:
             return None
         if len(elements) != 2:
-            self.yaml.error(node, f"'domain' must have two numbers, not {len(elements)}", hint)
+            self.yaml.error(Code.MALFORMED, node, f"'domain' must have two numbers, not {len(elements)}", hint)
             return None
         texts = [self.yaml.scalar(element, "an element of 'domain'", hint) for element in elements]
         low, high = (self._number(text, hint) for text in texts)
         if low is None or high is None:
             return None
         if low >= high:
-            self.yaml.error(node, "'domain' must begin with the lower number", f"write '[{texts[1]}, {texts[0]}]'")
+            self.yaml.error(
+                Code.MALFORMED, node, "'domain' must begin with the lower number", f"write '[{texts[1]}, {texts[0]}]'"
+            )
             return None
         return low, high
 
@@ -301,6 +326,6 @@ class OwnKeys:
         except ValueError:
             number = math.nan
         if not math.isfinite(number):
-            self.yaml.diagnostics.error(text.span(), f"'{text}' is not a finite number", hint)
+            self.yaml.diagnostics.error(Code.MALFORMED, text.span(), f"'{text}' is not a finite number", hint)
             return None
         return number

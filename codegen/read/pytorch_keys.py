@@ -6,6 +6,7 @@ import re
 
 import yaml
 
+from codegen.codes import Code
 from codegen.read.model import (
     DispatchEntry,
 )
@@ -14,13 +15,7 @@ from codegen.read.values import Values
 from codegen.read.yaml_text import Fields
 from codegen.schema.types import FunctionSchema, OperatorName
 from codegen.source import Span, Text
-from codegen.words import (
-    AUTOGRAD_KEYS,
-    COMPOSITE_KEYS,
-    KERNEL_KEYS,
-    VARIANTS,
-    did_you_mean,
-)
+from codegen.words import AUTOGRAD_KEYS, COMPOSITE_KEYS, KERNEL_KEYS, VARIANTS, Hint, did_you_mean
 
 _RARE_BOOLEANS = ("device_guard", "manual_kernel_registration", "use_const_ref_for_mutable_tensors")
 _DEVICE_CHECKS = ("NoCheck", "ExactSame")
@@ -51,16 +46,18 @@ class PytorchKeys:
         for word in comma_separated(text):
             if word.value not in VARIANTS:
                 self.yaml.diagnostics.error(
+                    Code.UNKNOWN_WORD,
                     word.span(),
                     f"unknown variant '{word}'" if word.value else "a variant is missing here",
                     did_you_mean(word.value, VARIANTS) or "the variants are 'function' and 'method'",
                 )
             elif word.value in words:
-                self.yaml.diagnostics.error(word.span(), f"variant '{word}' is given twice")
+                self.yaml.diagnostics.error(Code.GIVEN_TWICE, word.span(), f"variant '{word}' is given twice")
             else:
                 words.add(word.value)
         if "method" in words and schema.out:
             self.yaml.diagnostics.error(
+                Code.CONTRADICTION,
                 text.span(),
                 "an operator with out arguments cannot be a method",
                 "remove 'variants', or write 'function'",
@@ -79,6 +76,7 @@ class PytorchKeys:
             kernel = self.yaml.scalar(value, "a kernel", "write its name: 'CPU: kernel'")
             if kernel is not None and _KERNEL.fullmatch(kernel.value) is None:
                 self.yaml.diagnostics.error(
+                    Code.MALFORMED,
                     kernel.span(),
                     f"'{kernel}' is not the name of a kernel",
                     "write a function's name, without arguments",
@@ -90,6 +88,7 @@ class PytorchKeys:
                     continue
                 if key.value in seen:
                     self.yaml.diagnostics.error(
+                        Code.GIVEN_TWICE,
                         span,
                         f"dispatch key '{key}' has two kernels",
                         None,
@@ -107,14 +106,15 @@ class PytorchKeys:
     def _is_kernel_key(self, key: Text) -> bool:
         if key.value in KERNEL_KEYS:
             return True
+        hint: Hint = None
         if not key.value:
-            message, hint = "a dispatch key is missing here", None
+            message = "a dispatch key is missing here"
         elif key.value in AUTOGRAD_KEYS or key.value == "Autograd":
             message = f"dispatch key '{key}' cannot have a kernel"
             hint = "how an operator is differentiated is written in derivatives.yaml"
         else:
             message, hint = f"unknown dispatch key '{key}'", did_you_mean(key.value, KERNEL_KEYS)
-        self.yaml.diagnostics.error(key.span(), message, hint)
+        self.yaml.diagnostics.error(Code.UNKNOWN_WORD, key.span(), message, hint)
         return False
 
     def _two_composites(self, composites: list[DispatchEntry]) -> None:
@@ -124,6 +124,7 @@ class PytorchKeys:
             return
         first, second = composites[0], composites[1]
         self.yaml.diagnostics.error(
+            Code.CONTRADICTION,
             second.key_span,
             f"{second.key} and {first.key} cannot both be given: each holds for every backend",
             "with formulas in derivatives.yaml keep CompositeExplicitAutograd, without them CompositeImplicitAutograd",
@@ -143,11 +144,15 @@ class PytorchKeys:
                 continue
             if name == schema.name:
                 self.yaml.diagnostics.error(
-                    word.span(), f"'{name}' is this entry itself", "name the operators to be made"
+                    Code.VARIANT, word.span(), f"'{name}' is this entry itself", "name the operators to be made"
                 )
             elif name in names:
                 self.yaml.diagnostics.error(
-                    word.span(), f"'{name}' is given twice", None, ((names[name], "the first one is here"),)
+                    Code.GIVEN_TWICE,
+                    word.span(),
+                    f"'{name}' is given twice",
+                    None,
+                    ((names[name], "the first one is here"),),
                 )
             else:
                 names[name] = word.span()
@@ -167,10 +172,14 @@ class PytorchKeys:
         for text in texts:
             if text.value not in self.known_tags:
                 meant = did_you_mean(text.value, self.known_tags)
-                self.yaml.diagnostics.error(text.span(), f"unknown tag '{text}'", meant)
+                self.yaml.diagnostics.error(Code.UNKNOWN_WORD, text.span(), f"unknown tag '{text}'", meant)
             elif text.value in tags:
                 self.yaml.diagnostics.error(
-                    text.span(), f"tag '{text}' is given twice", None, ((tags[text.value], "the first one is here"),)
+                    Code.GIVEN_TWICE,
+                    text.span(),
+                    f"tag '{text}' is given twice",
+                    None,
+                    ((tags[text.value], "the first one is here"),),
                 )
             else:
                 tags[text.value] = text.span()
@@ -195,6 +204,7 @@ class PytorchKeys:
         device_check = self.values.word(fields, "device_check")
         if device_check is not None and device_check not in _DEVICE_CHECKS:
             self.yaml.error(
+                Code.UNKNOWN_WORD,
                 fields["device_check"][1],
                 f"unknown device check '{device_check}'",
                 did_you_mean(device_check, _DEVICE_CHECKS) or "write NoCheck or ExactSame",
@@ -205,7 +215,10 @@ class PytorchKeys:
             for text in self.values.texts(node, "'cpp_no_default_args'", "an argument's name"):
                 if text.value not in defaulted:
                     self.yaml.diagnostics.error(
-                        text.span(), f"no argument '{text}' with a default", did_you_mean(text.value, defaulted)
+                        Code.NO_SUCH_ARGUMENT,
+                        text.span(),
+                        f"no argument '{text}' with a default",
+                        did_you_mean(text.value, defaulted),
                     )
         if "precomputed" in fields:
             self.values.texts(
@@ -220,11 +233,16 @@ class PytorchKeys:
             table = self.yaml.mapping(node, "'ufunc_inner_loop'") or {}
             for key, (key_node, _) in table.items():
                 if key not in _UFUNC_KEYS:
-                    self.yaml.error(key_node, f"unknown ufunc key '{key}'", did_you_mean(key, _UFUNC_KEYS))
+                    self.yaml.error(
+                        Code.UNKNOWN_WORD, key_node, f"unknown ufunc key '{key}'", did_you_mean(key, _UFUNC_KEYS)
+                    )
             values = [value for _, value in table.values()]
         for value in values:
             text = self.yaml.scalar(value, "'ufunc_inner_loop'", "write 'add (AllAndComplex, Half)'")
             if text is not None and _UFUNC_LOOP.fullmatch(text.value) is None:
                 self.yaml.diagnostics.error(
-                    text.span(), "not an inner loop", "write a function and its types: 'add (AllAndComplex, Half)'"
+                    Code.MALFORMED,
+                    text.span(),
+                    "not an inner loop",
+                    "write a function and its types: 'add (AllAndComplex, Half)'",
                 )

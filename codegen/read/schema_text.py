@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import yaml
 
+from codegen.codes import Code
 from codegen.read.pieces import stripped
 from codegen.read.yaml_text import YamlFile
 from codegen.schema.parser import parse_schema
@@ -30,5 +31,5 @@ def read_schema(
     try:
         return text, parse_schema(text, types=types)
     except ParseError as error:
-        file.parse_error(text, error)
+        file.parse_error(Code.SIGNATURE, text, error)
         return None

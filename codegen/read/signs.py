@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from codegen.codes import Code
 from codegen.read.model import NativeFunction
 from codegen.schema.types import BaseType, FunctionSchema
 from codegen.signs import DIVISION, Form, Sign, SignUse, known_signs, split_sign
@@ -19,12 +20,15 @@ def read_sign(text: Text, schema: FunctionSchema, diagnostics: Diagnostics) -> S
     parts = split_sign(text.value)
     if parts is None:
         hint = "write a call as Python does: 'self + other', '-self', 'abs(self)'"
-        diagnostics.error(text.span(), f"'{text}' is no sign with its operands", hint)
+        diagnostics.error(Code.SIGN, text.span(), f"'{text}' is no sign with its operands", hint)
         return None
     if parts.sign is None:
         start = text.value.index(parts.text)
         diagnostics.error(
-            text.span(start, start + len(parts.text)), f"unknown sign '{parts.text}'", f"the signs are {known_signs()}"
+            Code.SIGN,
+            text.span(start, start + len(parts.text)),
+            f"unknown sign '{parts.text}'",
+            f"the signs are {known_signs()}",
         )
         return None
     form = _form(parts.sign, parts.operands, schema)
@@ -42,7 +46,7 @@ def check_signs(functions: Iterable[NativeFunction], diagnostics: Diagnostics) -
             first, known = seen.setdefault((use.sign, use.form), (function, use))
             if known is not use:
                 note = (known.text.span(), f"'{first.name}' is written like this, too")
-                diagnostics.error(use.text.span(), f"'{use.text}' calls two operators", None, (note,))
+                diagnostics.error(Code.SIGN, use.text.span(), f"'{use.text}' calls two operators", None, (note,))
 
 
 def _form(sign: Sign, operands: tuple[str, ...], schema: FunctionSchema) -> Form | None:
@@ -69,10 +73,11 @@ def _report_operands(
         if operand not in tensors and operand != _ONE:
             start = text.value.rindex(operand)
             diagnostics.error(
+                Code.SIGN,
                 text.span(start, start + len(operand)), f"'{schema.name}' has no Tensor argument '{operand}'",
                 did_you_mean(operand, tensors) or f"its Tensors: {', '.join(tensors) or 'none'}",
             )  # fmt: skip
             return
     first = ", ".join(f"'{argument.name}'" for argument in schema.positional[: len(operands)])
     hint = f"the operands of '{sign.text}' are all that it needs, its first arguments: {first or 'none'}"
-    diagnostics.error(text.span(), f"'{schema.name}' can not be called as '{text}'", hint)
+    diagnostics.error(Code.SIGN, text.span(), f"'{schema.name}' can not be called as '{text}'", hint)

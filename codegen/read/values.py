@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import yaml
 
+from codegen.codes import Code
 from codegen.read.pieces import comma_separated
 from codegen.read.yaml_text import Fields, YamlFile
 from codegen.schema.parser import parse_operator_name
@@ -36,7 +37,7 @@ class Values:
                 return True
             if node.value in _FALSE:
                 return False
-        self.yaml.error(node, f"'{key}' must be True or False", f"write '{key}: True', without quotes")
+        self.yaml.error(Code.MALFORMED, node, f"'{key}' must be True or False", f"write '{key}: True', without quotes")
         return default
 
     def says_true(self, fields: Fields, key: str) -> bool:
@@ -49,7 +50,9 @@ class Values:
         if text is None:
             return None
         if _IDENTIFIER.fullmatch(text.value) is None:
-            self.yaml.diagnostics.error(text.span(), f"'{key}' must be one word, a name", "as in 'linalg'")
+            self.yaml.diagnostics.error(
+                Code.MALFORMED, text.span(), f"'{key}' must be one word, a name", "as in 'linalg'"
+            )
             return None
         return text.value
 
@@ -72,15 +75,16 @@ class Values:
             if not name.value:
                 article = "an" if noun == "argument" else "a"
                 hint = f"its {kinds}: {', '.join(known) or 'none'}"
-                self.yaml.diagnostics.error(name.span(), f"{article} {noun} is missing here", hint)
+                self.yaml.diagnostics.error(Code.MALFORMED, name.span(), f"{article} {noun} is missing here", hint)
             elif name.value not in known:
                 self.yaml.diagnostics.error(
+                    Code.NO_SUCH_ARGUMENT,
                     name.span(),
                     f"'{schema.name}' has no {what} '{name}'",
                     did_you_mean(name.value, known) or f"its {kinds}: {', '.join(known) or 'none'}",
                 )
             elif name.value in names:
-                self.yaml.diagnostics.error(name.span(), f"{noun} '{name}' is given twice")
+                self.yaml.diagnostics.error(Code.GIVEN_TWICE, name.span(), f"{noun} '{name}' is given twice")
             else:
                 names.append(name.value)
         return tuple(names)
@@ -89,9 +93,9 @@ class Values:
         try:
             return parse_operator_name(text)
         except ParseError as error:
-            self.yaml.parse_error(text, error)
+            self.yaml.parse_error(Code.SIGNATURE, text, error)
         return None
 
     def conflict(self, fields: Fields, key: str, message: str, other: str | None, hint: str | None) -> None:
         notes = [(self.yaml.span(fields[other][0]), f"'{other}' is given here")] if other is not None else []
-        self.yaml.error(fields[key][0], message, hint, *notes)
+        self.yaml.error(Code.CONTRADICTION, fields[key][0], message, hint, *notes)

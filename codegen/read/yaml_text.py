@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING
 
 import yaml
 
+from codegen.codes import Code
 from codegen.source import Diagnostics, ParseError, SourceFile, Span, Text
+from codegen.words import Hint
 
 if TYPE_CHECKING:
     from yaml import SafeLoader as _BaseLoader
@@ -102,13 +104,13 @@ class YamlFile:
         self.diagnostics = diagnostics
         self._refused = False
 
-    def error(self, node: yaml.Node, message: str, hint: str | None = None, *notes: tuple[Span, str]) -> None:
-        self.diagnostics.error(self.span(node), message, hint, notes)
+    def error(self, code: Code, node: yaml.Node, message: str, hint: Hint = None, *notes: tuple[Span, str]) -> None:
+        self.diagnostics.error(code, self.span(node), message, hint, notes)
 
-    def parse_error(self, text: Text, error: ParseError) -> None:
+    def parse_error(self, code: Code, text: Text, error: ParseError) -> None:
         """Record that `text` does not follow its grammar, unless a character that was reported already is the cause."""
         if not (self._refused and _REPLACEMENT in text.value):
-            self.diagnostics.parse_error(text, error)
+            self.diagnostics.parse_error(code, text, error)
 
     def span(self, node: yaml.Node) -> Span:
         """The place of a node, cut at the end of its first line where it has several."""
@@ -132,9 +134,9 @@ class YamlFile:
     def scalar(self, node: yaml.Node, what: str, hint: str | None = None) -> Text | None:
         """The text of a scalar that must not be empty; None after an error."""
         if not isinstance(node, yaml.ScalarNode):
-            self.error(node, f"{what} must be text, not {describe(node)}", hint)
+            self.error(Code.WRONG_SHAPE, node, f"{what} must be text, not {describe(node)}", hint)
         elif is_null(node):
-            self.error(node, f"{what} is empty", hint)
+            self.error(Code.WRONG_SHAPE, node, f"{what} is empty", hint)
         elif node.tag:
             self._refuse_tag(node)
         else:
@@ -144,7 +146,7 @@ class YamlFile:
     def sequence(self, node: yaml.Node, what: str, hint: str | None = None) -> list[yaml.Node] | None:
         """The elements of a list; None after an error."""
         if not isinstance(node, yaml.SequenceNode):
-            self.error(node, f"{what} must be a list, not {describe(node)}", hint)
+            self.error(Code.WRONG_SHAPE, node, f"{what} must be a list, not {describe(node)}", hint)
         elif node.tag:
             self._refuse_tag(node)
         else:
@@ -155,7 +157,7 @@ class YamlFile:
     def mapping(self, node: yaml.Node, what: str, hint: str | None = None) -> Fields | None:
         """The keys of a mapping; None where it is none.  Duplicate keys are errors, the first one stays."""
         if not isinstance(node, yaml.MappingNode):
-            self.error(node, f"{what} must be a mapping, not {describe(node)}", hint)
+            self.error(Code.WRONG_SHAPE, node, f"{what} must be a mapping, not {describe(node)}", hint)
             return None
         if node.tag:
             self._refuse_tag(node)
@@ -163,18 +165,25 @@ class YamlFile:
         fields: Fields = {}
         for key, value in node.value:
             if not isinstance(key, yaml.ScalarNode):
-                self.error(key, f"a key must be text, not {describe(key)}")
+                self.error(Code.WRONG_SHAPE, key, f"a key must be text, not {describe(key)}")
             elif key.value == "<<" and not key.style:
-                self.error(key, "YAML merge keys are not supported", "write the keys out")
+                self.error(Code.YAML_SYNTAX, key, "YAML merge keys are not supported", "write the keys out")
             elif key.value in fields:
                 first = self.span(fields[key.value][0])
-                self.error(key, f"duplicate key {key.value!r}", None, (first, "it is first given here"))
+                self.error(
+                    Code.GIVEN_TWICE, key, f"duplicate key {key.value!r}", None, (first, "it is first given here")
+                )
             else:
                 fields[key.value] = (key, value)
         return fields
 
     def _refuse_tag(self, node: yaml.Node) -> None:
-        self.error(node, "YAML tags have no meaning here", "remove the word that begins with '!', or quote the text")
+        self.error(
+            Code.YAML_SYNTAX,
+            node,
+            "YAML tags have no meaning here",
+            "remove the word that begins with '!', or quote the text",
+        )
 
     def entries(self) -> list[yaml.Node]:
         """The elements of the file's top-level list."""
@@ -188,10 +197,15 @@ class YamlFile:
             elif root is not None and not is_null(root):
                 is_list = True
                 self.error(
-                    root, f"the file must be a list of entries, not {describe(root)}", "begin each entry with '- '"
+                    Code.WRONG_SHAPE,
+                    root,
+                    f"the file must be a list of entries, not {describe(root)}",
+                    "begin each entry with '- '",
                 )
         if not is_list and len(self.diagnostics.items) == before:
-            self.diagnostics.error(Span(self.file, 0, 0), "the file has no entries", "an empty list is written '[]'")
+            self.diagnostics.error(
+                Code.WRONG_SHAPE, Span(self.file, 0, 0), "the file has no entries", "an empty list is written '[]'"
+            )
         return nodes
 
     def _roots(self) -> list[yaml.Node | None]:
@@ -232,6 +246,7 @@ class YamlFile:
         for match in _UNREADABLE.finditer(body):
             place = match.start() + base
             self.diagnostics.error(
+                Code.UNREADABLE,
                 Span(self.file, place, place + 1),
                 f"YAML does not allow the character U+{ord(match[0]):04X}",
                 "remove it",
@@ -242,7 +257,9 @@ class YamlFile:
         """Report what the YAML parser found in the part of the file from `base` to `stop`."""
         if isinstance(error, _TooDeep):
             place = error.index + base
-            self.diagnostics.error(Span(self.file, place, place + 1), f"nested more than {MAX_DEPTH} levels deep")
+            self.diagnostics.error(
+                Code.YAML_SYNTAX, Span(self.file, place, place + 1), f"nested more than {MAX_DEPTH} levels deep"
+            )
             return
         context = error.context_mark.index + base if error.context_mark is not None else None
         place = error.problem_mark.index + base if error.problem_mark is not None else base
@@ -256,7 +273,9 @@ class YamlFile:
             elif opened is not None and context != place:
                 notes = ((Span(self.file, context, context + 1), f"{opened} begins here"),)
         place = min(place, len(self.file.text))
-        self.diagnostics.error(Span(self.file, place, place + 1), f"invalid YAML: {message}", hint, notes)
+        self.diagnostics.error(
+            Code.YAML_SYNTAX, Span(self.file, place, place + 1), f"invalid YAML: {message}", hint, notes
+        )
 
 
 def _compose(text: str) -> yaml.Node | None:

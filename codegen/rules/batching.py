@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from codegen.codes import Code
 from codegen.python_source import FunctionIndex
 from codegen.rules.checked import Checked
 from codegen.source import Diagnostics
@@ -18,7 +19,9 @@ def check_batching(checked: Checked, diagnostics: Diagnostics) -> None:
     for function in checked.functions:
         name = function.batching
         if name is not None and str(name) not in known:
-            diagnostics.error(name.span(), f"no rule '{name}' in runtime/func/rules", did_you_mean(str(name), known))
+            diagnostics.error(
+                Code.NO_FUNCTION, name.span(), f"no rule '{name}' in runtime/func/rules", did_you_mean(str(name), known)
+            )
 
 
 def rule_names(functions: FunctionIndex) -> set[str]:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 
 from codegen.bind.entries import ResolvedEntry, ResolvedFormula
+from codegen.codes import Code
 from codegen.formula.needs import saved_names
 from codegen.formula.typed import (
     Conditional,
@@ -36,10 +37,13 @@ def find_unreachable(entry: ResolvedEntry, checked: Checked, diagnostics: Diagno
             if isinstance(part.test, Literal) and isinstance(part.test.value, bool):
                 side = part.orelse if part.test.value else part.then
                 diagnostics.error(
-                    text.span(side.start, side.end), "this branch of '?:' is never taken: its test is constant"
+                    Code.UNREACHABLE,
+                    text.span(side.start, side.end),
+                    "this branch of '?:' is never taken: its test is constant",
                 )
             elif single and _asks_for_the_gradient(part.test):
                 diagnostics.error(
+                    Code.UNREACHABLE,
                     text.span(part.orelse.start, part.orelse.end),
                     f"this branch is never taken: '{entry.function.name}' has one differentiable output, and its Node "
                     "only runs when that has a gradient",
@@ -77,6 +81,7 @@ def find_saved_in_vain(entry: ResolvedEntry, checked: Checked, diagnostics: Diag
             place = re.search(rf"\b{argument.name}\b", text)
             if place is not None:
                 diagnostics.error(
+                    Code.SAVED_IN_VAIN,
                     formula.source.text.span(place.start(), place.end()),
                     f"a generator that goes by names saves all of '{argument.name}' for '{entry.function.name}'; "
                     "no gradient needs its values",
@@ -94,12 +99,14 @@ def find_lost_history(entry: ResolvedEntry, checked: Checked, diagnostics: Diagn
                 continue
             if known is None and any(is_tensor_like(formula_type(value.type)) for value in call.schema.returns):
                 diagnostics.error(
+                    Code.HISTORY_LOST,
                     formula.source.text.span(call.start, call.end),
                     f"'{call.schema.name}' has no derivative: '{entry.function.name}' has no second one",
                 )
             elif known is not None:
                 for missing in _not_implemented(known, call):
                     diagnostics.error(
+                        Code.HISTORY_LOST,
                         formula.source.text.span(call.start, call.end),
                         f"the derivative of '{call.schema.name}' in '{missing}' is not implemented: "
                         f"'{entry.function.name}' has no second one",

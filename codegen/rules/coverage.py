@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from codegen.bind.entries import ResolvedEntry
+from codegen.codes import Code
 from codegen.formula.typed import formula_type, is_tensor_like
 from codegen.read.model import FormulaKind
 from codegen.rules.checked import Checked
@@ -13,6 +14,7 @@ def check_composite(entry: ResolvedEntry, checked: Checked, diagnostics: Diagnos
     """A CompositeImplicitAutograd operator is traced through: a formula for it would never be used."""
     if entry.function.is_composite_implicit and not entry.entry.dispatch:
         diagnostics.error(
+            Code.TRACED_THROUGH,
             entry.entry.text.span(0, entry.entry.schema.name_end or 1),
             f"'{entry.function.name}' is CompositeImplicitAutograd: its derivative follows from what it calls",
             hint="remove this entry, or give the operator a kernel or CompositeExplicitAutograd",
@@ -28,6 +30,7 @@ def check_names(entry: ResolvedEntry, checked: Checked, diagnostics: Diagnostics
             type = types[str(name)]
             if formula.kind is not FormulaKind.NON_DIFFERENTIABLE and not is_tensor_like(type):
                 diagnostics.error(
+                    Code.NOT_A_TENSOR,
                     name.span(),
                     f"a formula for '{name}' of '{entry.function.name}', which is {type}: only Tensors have gradients",
                     hint="remove it",
@@ -42,6 +45,7 @@ def check_coverage(entry: ResolvedEntry, checked: Checked, diagnostics: Diagnost
     for argument in entry.function.schema.arguments:
         if argument.name not in covered and is_tensor_like(formula_type(argument.type)):
             diagnostics.error(
+                Code.NO_FORMULA,
                 entry.entry.text.span(argument.start, argument.end),
                 f"no formula for '{argument.name}' of '{entry.function.name}'",
                 hint=f"add '{argument.name}: <formula>', '{argument.name}: non_differentiable' or "

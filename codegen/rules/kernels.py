@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from codegen.codes import Code
 from codegen.python_source import PythonFunction
 from codegen.read.model import NativeFunction
 from codegen.rules.checked import Checked
 from codegen.schema.names import python
 from codegen.source import Diagnostics, Text
-from codegen.words import COMPOSITE_KEYS, did_you_mean
+from codegen.words import COMPOSITE_KEYS, Hint, did_you_mean
 
 
 def check_kernels(checked: Checked, diagnostics: Diagnostics) -> None:
@@ -18,6 +19,7 @@ def check_kernels(checked: Checked, diagnostics: Diagnostics) -> None:
             continue
         if function.layout is not None and all(entry.key in COMPOSITE_KEYS for entry in function.dispatch):
             diagnostics.error(
+                Code.CONTRADICTION,
                 function.layout.text.span(),
                 f"'{function.name}' has no kernel on arrays: the operators that it calls lay its results out",
                 hint="remove 'layout'",
@@ -29,23 +31,26 @@ def check_kernels(checked: Checked, diagnostics: Diagnostics) -> None:
             if definition is None:
                 other = (kernels if composite else composites).get(str(entry.kernel))
                 if other is not None:
-                    hint: str | None = (
-                        f"'{entry.kernel}' is in {other.module}; {entry.key} names functions in {index.folder}"
-                    )
+                    hint: Hint = f"'{entry.kernel}' is in {other.module}; {entry.key} names functions in {index.folder}"
                 else:
                     hint = did_you_mean(str(entry.kernel), (candidate.name for candidate in index))
-                diagnostics.error(entry.kernel.span(), f"no function '{entry.kernel}' in {index.folder}", hint)
+                diagnostics.error(
+                    Code.NO_FUNCTION, entry.kernel.span(), f"no function '{entry.kernel}' in {index.folder}", hint
+                )
             else:
                 _check_parameters(function, definition, entry.kernel, composite, diagnostics)
         if not function.dispatch:
             name = function.name.python_name
             definition = composites.get(name)
             if definition is None:
+                meant = did_you_mean(name, (candidate.name for candidate in composites))
                 diagnostics.error(
+                    Code.NO_FUNCTION,
                     function.text.span(0, function.schema.name_end or 1),
                     f"'{function.name}' has no dispatch, and no function '{name}' in {composites.folder}",
-                    hint=did_you_mean(name, (candidate.name for candidate in composites))
-                    or "without dispatch it is CompositeImplicitAutograd: write that function, or name a kernel",
+                    hint=str(meant)  # for a reader: what is misspelled may be the function's name
+                    if meant is not None
+                    else "without dispatch it is CompositeImplicitAutograd: write that function, or name a kernel",
                 )
             else:
                 _check_parameters(function, definition, function.text, True, diagnostics)
@@ -63,6 +68,7 @@ def _check_parameters(
         arity = definition.arity
         if arity != len(names):
             diagnostics.error(
+                Code.KERNEL_PARAMETERS,
                 place.span(), f"'{definition.name}' takes {arity or 'no'} arrays, '{function.name}' has {len(names)} "
                 f"argument{'' if len(names) == 1 else 's'}",
                 notes=note,
@@ -71,6 +77,7 @@ def _check_parameters(
     parameters = [parameter.name for parameter in definition.parameters]
     if parameters != names:
         diagnostics.error(
+            Code.KERNEL_PARAMETERS,
             place.span(), f"'{definition.name}({', '.join(parameters)})' does not fit '{function.schema}'",
             hint=f"its parameters are to be ({', '.join(names)})", notes=note,
         )  # fmt: skip

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from codegen.bind.entries import ResolvedEntry, ResolvedFormula
+from codegen.codes import Code
 from codegen.formula.typed import TypedExpr, VariableKind, variables
 from codegen.read.model import FormulaKind
 from codegen.rules.checked import Checked
@@ -36,6 +37,7 @@ def _check_linear(
     if flat(value) is Degree.NONLINEAR:
         finding = Blame(linearity).of_formula(tree, degrees)
         diagnostics.error(
+            Code.NOT_LINEAR,
             text.span(finding.expr.start, finding.expr.end),
             f"not linear in the {what}: {finding.why.message}",
             hint="a derivative formula is a linear map of what comes in",
@@ -43,6 +45,7 @@ def _check_linear(
         )
     elif Degree.CONSTANT in (value if isinstance(value, tuple) else (value,)):
         diagnostics.error(
+            Code.NOT_LINEAR,
             text.span(), f"this formula never uses the {what}, and is not zero",
             hint="multiply by 'grad', or write zeros_like(...)" if what == "gradient" else None,
         )  # fmt: skip
@@ -57,17 +60,20 @@ def check_automatic(entry: ResolvedEntry, checked: Checked, diagnostics: Diagnos
         if formula.kind is FormulaKind.AUTO_LINEAR:
             if checked.linear.is_linear(str(entry.function.name), frozenset(differentiable)) is False:
                 diagnostics.error(
+                    Code.AUTOMATIC,
                     place, f"auto_linear, and '{entry.function.name}' is not linear in {listed}",
                     hint="its own backward formulas say so: write the formula of the tangents",
                 )  # fmt: skip
         elif formula.kind is FormulaKind.AUTO_ELEMENT_WISE:
             if len(differentiable) != 1:
                 diagnostics.error(
+                    Code.AUTOMATIC,
                     place, f"auto_element_wise, and '{entry.function.name}' is differentiable in {listed or 'nothing'}",
                     hint="it serves operators of one Tensor: write the formula of the tangents",
                 )  # fmt: skip
             elif "pointwise" not in entry.function.tags:
                 diagnostics.error(
+                    Code.AUTOMATIC,
                     place, f"auto_element_wise, and '{entry.function.name}' has no tag 'pointwise'",
                     hint="each element of the result must depend on the same element of the argument alone: "
                     "tag it so, or write the formula of the tangents",
@@ -90,6 +96,7 @@ def check_tangents(entry: ResolvedEntry, checked: Checked, diagnostics: Diagnost
             if name not in used and not checked.linear.vanishes(str(entry.function.name), name):
                 first = entry.forward[0].source.text
                 diagnostics.error(
+                    Code.TANGENT_FORGOTTEN,
                     first.span(), f"the tangent of '{name}' is forgotten: '{name}_t' is in no formula of the results",
                     notes=((formula.source.text.span(), f"the gradient of '{name}' is not zero"),),
                 )  # fmt: skip
@@ -107,6 +114,7 @@ def check_differentiable_outputs(entry: ResolvedEntry, checked: Checked, diagnos
             if why.index is not None:
                 name = entry.function.schema.returns[output].name or f"result{output}"
                 diagnostics.error(
+                    Code.INDEX_OUTPUT,
                     entry.entry.output_differentiability_span or entry.entry.text.span(),
                     f"'{name}' of '{entry.function.name}' can not be differentiable: its formulas take it for an index",
                     hint="output_differentiability says which results have gradients, in their order",

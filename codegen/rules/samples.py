@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 
+from codegen.codes import Code
 from codegen.read.samples import parse_sample
 from codegen.rules.checked import Checked
 from codegen.schema.names import python
@@ -25,11 +26,14 @@ def check_samples(checked: Checked, diagnostics: Diagnostics) -> None:
                 continue  # reported when it was read
             if len(call.args) > len(names):
                 diagnostics.error(
-                    sample.span(), f"{len(call.args)} positional arguments, '{function.name}' takes {len(names)}"
+                    Code.SAMPLE,
+                    sample.span(),
+                    f"{len(call.args)} positional arguments, '{function.name}' takes {len(names)}",
                 )
             for keyword_ in call.keywords:
                 if keyword_.arg not in keywords:
                     diagnostics.error(
+                        Code.SAMPLE,
                         sample.span(), f"'{function.name}' has no argument '{keyword_.arg}'",
                         did_you_mean(str(keyword_.arg), keywords),
                     )  # fmt: skip
@@ -38,5 +42,8 @@ def check_samples(checked: Checked, diagnostics: Diagnostics) -> None:
                     maker = node.func.id if isinstance(node.func, ast.Name) else ast.unparse(node.func)
                     if maker not in _MAKERS:
                         diagnostics.error(
-                            sample.span(), f"samples know no '{maker}'", hint=f"there are: {', '.join(sorted(_MAKERS))}"
+                            Code.SAMPLE,
+                            sample.span(),
+                            f"samples know no '{maker}'",
+                            hint=f"there are: {', '.join(sorted(_MAKERS))}",
                         )

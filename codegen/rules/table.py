@@ -1,4 +1,4 @@
-"""The rules: each with a code, what it is in the project's own YAML and in somebody else's, and its place in reports.
+"""The rules: what each is in the project's own YAML and in somebody else's, and its place in reports.
 
 A rule is a function of a module beside this one; it finds what is wrong and says so, and this table says what follows.
 """
@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from codegen.bind.entries import ResolvedEntry
+from codegen.codes import Code
 from codegen.formula.typed import OperatorCall, walk
 from codegen.rules.batching import check_batching
 from codegen.rules.checked import Checked
@@ -42,7 +43,6 @@ class After(enum.Enum):
 class OperatorRule:
     """A rule over all operators."""
 
-    code: str
     check: Callable[[Checked, Diagnostics], None]
     own: Severity
     foreign: Severity
@@ -52,7 +52,7 @@ class OperatorRule:
 class EntryRule:
     """A rule for each derivative entry; with a `title` it has a section in the report."""
 
-    code: str
+    code: Code
     check: Callable[[ResolvedEntry, Checked, Diagnostics], None]
     own: Severity
     foreign: Severity
@@ -62,63 +62,63 @@ class EntryRule:
 
 
 OPERATOR_RULES = (
-    OperatorRule("kernel", check_kernels, Severity.ERROR, Severity.OFF),  # foreign operators are bound late
-    OperatorRule("batching", check_batching, Severity.ERROR, Severity.OFF),
-    OperatorRule("variant", check_variants, Severity.ERROR, Severity.ERROR),
-    OperatorRule("sample", check_samples, Severity.ERROR, Severity.ERROR),
+    OperatorRule(check_kernels, Severity.ERROR, Severity.OFF),  # foreign operators are bound late
+    OperatorRule(check_batching, Severity.ERROR, Severity.OFF),
+    OperatorRule(check_variants, Severity.ERROR, Severity.ERROR),
+    OperatorRule(check_samples, Severity.ERROR, Severity.ERROR),
 )
 
 # fmt: off
 ENTRY_RULES = (
-    EntryRule("not-a-tensor", check_names, Severity.ERROR, Severity.FINDING, After.ALWAYS),
+    EntryRule(Code.NOT_A_TENSOR, check_names, Severity.ERROR, Severity.FINDING, After.ALWAYS),
     EntryRule(
-        "linear", check_linear, Severity.ERROR, Severity.FINDING, After.COVERED,
+        Code.NOT_LINEAR, check_linear, Severity.ERROR, Severity.FINDING, After.COVERED,
         "Formulas that are not linear",
         "A backward formula is a linear map of the gradient, a forward formula of the tangents. Some of these are "
         "right all the same, by an argument that the rule does not see.",
     ),
     EntryRule(
-        "automatic", check_automatic, Severity.ERROR, Severity.FINDING, After.COVERED,
+        Code.AUTOMATIC, check_automatic, Severity.ERROR, Severity.FINDING, After.COVERED,
         "Automatic forward formulas in doubt",
         "`auto_linear` at an operator whose own formulas say that it is not linear, `auto_element_wise` at one that is "
         "not tagged `pointwise` or has several differentiable inputs. Some of these are right all the same: the tag is "
         "missing, or what the formulas depend on is only the shape of a Tensor.",
     ),
     EntryRule(
-        "tangent", check_tangents, Severity.ERROR, Severity.FINDING, After.COVERED,
+        Code.TANGENT_FORGOTTEN, check_tangents, Severity.ERROR, Severity.FINDING, After.COVERED,
         "Tangents that are forgotten",
         "The forward formulas use the tangents of some inputs, and not that of one in which the gradient is not zero.",
     ),
     EntryRule(
-        "index-output", check_differentiable_outputs, Severity.ERROR, Severity.FINDING, After.COVERED,
+        Code.INDEX_OUTPUT, check_differentiable_outputs, Severity.ERROR, Severity.FINDING, After.COVERED,
         "Results that can not be differentiable",
         "A result that counts as differentiable, and that the formulas take for an index.",
     ),
     EntryRule(
-        "coverage", check_coverage, Severity.ERROR, Severity.FINDING, After.BOUND,
+        Code.NO_FORMULA, check_coverage, Severity.ERROR, Severity.FINDING, After.BOUND,
         "Inputs without a word",
         "A Tensor argument that has neither a formula nor `non_differentiable` nor `not_implemented`: nobody can tell "
         "whether its derivative is zero or was forgotten.",
     ),
     EntryRule(
-        "traced-through", check_composite, Severity.ERROR, Severity.FINDING, After.ALWAYS,
+        Code.TRACED_THROUGH, check_composite, Severity.ERROR, Severity.FINDING, After.ALWAYS,
         "Formulas that are never used",
         "A CompositeImplicitAutograd operator is traced through: where no backend has a kernel of its own for it "
         "(nested Tensors sometimes do), its formulas are dead text.",
     ),
     EntryRule(
-        "unreachable", find_unreachable, Severity.REPORT, Severity.REPORT, After.ALWAYS,
+        Code.UNREACHABLE, find_unreachable, Severity.REPORT, Severity.REPORT, After.ALWAYS,
         "Branches that are never taken",
         "One side of a `?:` that no run can come to.",
     ),
     EntryRule(
-        "saved-in-vain", find_saved_in_vain, Severity.REPORT, Severity.REPORT, After.ALWAYS,
+        Code.SAVED_IN_VAIN, find_saved_in_vain, Severity.REPORT, Severity.REPORT, After.ALWAYS,
         "Saved state that no gradient needs",
         "A Tensor is kept alive until the backward pass although only its shape or dtype is used, or because its name "
         "is also the name of a function.",
     ),
     EntryRule(
-        "history", find_lost_history, Severity.REPORT, Severity.REPORT, After.ALWAYS,
+        Code.HISTORY_LOST, find_lost_history, Severity.REPORT, Severity.REPORT, After.ALWAYS,
         "History lost in double backward",
         "The formula calls an operator that has no derivative itself, so a second derivative ends there with an error "
         "or, where the call is detached, without one.",
@@ -131,6 +131,7 @@ ENTRY_RULES = (
 class Section:
     """The findings of one rule."""
 
+    code: Code
     title: str
     meaning: str
     findings: Sequence[Diagnostic]
@@ -181,5 +182,5 @@ def report(entries: Sequence[ResolvedEntry], checked: Checked) -> tuple[Section,
             diagnostics = Diagnostics()
             for entry in entries:
                 rule.check(entry, checked, diagnostics)
-            sections.append(Section(rule.title, rule.meaning, diagnostics.sorted()))
+            sections.append(Section(rule.code, rule.title, rule.meaning, diagnostics.sorted()))
     return tuple(sections)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from codegen.codes import Code
 from codegen.rules.checked import Checked
 from codegen.schema.types import SchemaKind
 from codegen.source import Diagnostics
@@ -16,6 +17,7 @@ def check_variants(checked: Checked, diagnostics: Diagnostics) -> None:
         for name, span in function.autogen:
             if named_out and not name.is_inplace and function.schema.kind is SchemaKind.FUNCTIONAL:
                 diagnostics.error(
+                    Code.VARIANT,
                     span, f"'{function.name}' has an argument 'out', and so has '{name}'",
                     hint="give the argument another name",
                 )  # fmt: skip
@@ -26,6 +28,7 @@ def check_variants(checked: Checked, diagnostics: Diagnostics) -> None:
             several = results != [argument.type for argument in function.schema.arguments[:1]]
             if name.is_inplace and several and function.schema.kind is SchemaKind.FUNCTIONAL:
                 diagnostics.error(
+                    Code.VARIANT,
                     span, f"'{name}' can not be made: '{function.name}' has several results, and 'self' becomes one",
                     hint="leave it out",
                 )  # fmt: skip
@@ -34,6 +37,7 @@ def check_variants(checked: Checked, diagnostics: Diagnostics) -> None:
             again = name.is_inplace and function.schema.kind is not SchemaKind.FUNCTIONAL
             if again or (name.base not in bases and not name.overload.endswith("out")):
                 diagnostics.error(
+                    Code.VARIANT,
                     span, f"'{name}' is no variant of '{function.name}'",
                     hint="it is in place itself"
                     if again
@@ -41,5 +45,8 @@ def check_variants(checked: Checked, diagnostics: Diagnostics) -> None:
                 )  # fmt: skip
             elif other is not None and function.schema.kind is SchemaKind.FUNCTIONAL:
                 diagnostics.error(
-                    span, f"'{name}' has an entry of its own", notes=((other.text.span(), "declared here"),)
+                    Code.VARIANT,
+                    span,
+                    f"'{name}' has an entry of its own",
+                    notes=((other.text.span(), "declared here"),),
                 )

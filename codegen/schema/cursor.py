@@ -6,6 +6,7 @@ import re
 from typing import NoReturn
 
 from codegen.source import ParseError
+from codegen.words import Hint
 
 # Leading blanks belong to the match, the token to the group.  An unclosed string or a stray character is a token too:
 # the parser meets it where something else is expected.
@@ -39,11 +40,11 @@ class Cursor:
         self.tokens: list[str] = [*[match[1] for match in matches], ""]
         self.starts: list[int] = [*[match.start(1) for match in matches], len(text)]
 
-    def fail(self, message: str, start: int, end: int, hint: str | None = None) -> NoReturn:
+    def fail(self, message: str, start: int, end: int, hint: Hint = None) -> NoReturn:
         size = len(self.text)
         raise ParseError(message, min(start, size), min(max(start, end), size), hint)
 
-    def fail_here(self, message: str, hint: str | None = None) -> NoReturn:
+    def fail_here(self, message: str, hint: Hint = None) -> NoReturn:
         """The next token is wrong; at the end of the text, the last one is shown, for there is no other place."""
         token, start = self.tokens[self.at], self.starts[self.at]
         if token in ('"', "'"):

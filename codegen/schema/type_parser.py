@@ -7,6 +7,7 @@ from typing import NoReturn
 
 from codegen.schema.cursor import Cursor, is_name
 from codegen.schema.types import BASE_TYPES, Alias, BaseType, ListType, OptionalType, SchemaError, Type
+from codegen.words import Meant
 
 _CUSTOM_CLASS = "__torch__"
 _MAX_SUFFIXES = 8
@@ -115,7 +116,7 @@ class TypeParser(Cursor):
             guess = close[0] if close else None
         if guess is None and self.tokens[self.at + 1] in (",", ")", "="):
             self.fail_here(f"argument '{name}' without a type", f"write 'Tensor {name}'")
-        hint = None if guess is None else f"did you mean '{guess}'?"
+        hint = None if guess is None else Meant(name, guess)
         self.fail_here(f"unknown type '{name}'", hint)
 
     def alias(self) -> Alias:

@@ -116,6 +116,8 @@ def test_diagnostics_as_json(project: Path) -> None:
     first = json.loads(failed.stdout)[0]
     assert (first["file"], first["line"], first["column"]) == ("derivatives.yaml", 2, 16)
     assert first["hint"] == "did you mean 'other'?"
+    assert first["code"] == "GW033"
+    assert (first["replacement"]["column"], first["replacement"]["text"]) == (16, "other")
 
 
 def test_a_missing_file_is_an_error_with_a_name(project: Path) -> None:

@@ -66,11 +66,11 @@ def test_all_errors_of_the_table_come_at_once(project: Project) -> None:
     file = project.folder / "pyproject.toml"
     file.write_text("[tool.gradwright]\nschema_version = 9\npackage = 'yourlib'\nkernel = ''\n")
     assert table_errors(project) == (
-        "pyproject.toml:2:1: error: schema_version is to be 1, the version of YAML that this Gradwright reads\n"
+        "pyproject.toml:2:1: error: schema_version is to be 1, the version of YAML that this Gradwright reads [GW010]\n"
         "schema_version = 9\n^~~~~~~~~~~~~~~~~~\nhint: write schema_version = 1\n"
-        "pyproject.toml:3:1: error: no folder 'yourlib' here or in src\n"
+        "pyproject.toml:3:1: error: no folder 'yourlib' here or in src [GW010]\n"
         "package = 'yourlib'\n^~~~~~~~~~~~~~~~~~~\nhint: make the package's folder\n"
-        "pyproject.toml:4:1: error: unknown key 'kernel'\n"
+        "pyproject.toml:4:1: error: unknown key 'kernel' [GW010]\n"
         "kernel = ''\n^~~~~~~~~~~\nhint: did you mean 'kernels'?\n"
         "3 errors\n"
     )

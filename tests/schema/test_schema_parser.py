@@ -197,7 +197,7 @@ def test_errors(marked: str, message: str, hint: str | None) -> None:
     with pytest.raises(ParseError) as caught:
         parse_schema(text)
     error = caught.value
-    assert (error.message, error.hint) == (message, hint)
+    assert (error.message, error.hint and str(error.hint)) == (message, hint)
     assert f"{text[: error.start]}«{text[error.start : error.end]}»{text[error.end :]}" == marked
 
 

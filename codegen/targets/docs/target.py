@@ -113,6 +113,7 @@ def judgement_text(sections: Sequence[Section], paths: Paths, entries: int) -> s
     template = environment(paths.templates, name).get_template("judgement.md.j2")
     rows = [
         {
+            "code": section.code,
             "title": section.title,
             "meaning": section.meaning,
             "findings": [

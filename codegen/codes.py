@@ -1,0 +1,64 @@
+"""The codes of messages: one for each kind of mistake, the same in every version.
+
+A code is decided where the mistake is found, and no message can be made without one. What each means stands in
+`codegen/messages`, a page for each.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+
+
+class Code(Enum):
+    """A kind of mistake. The number of one that is gone is not given to another."""
+
+    # Files, YAML, and the values of keys.
+    UNREADABLE = "GW001"
+    YAML_SYNTAX = "GW002"
+    WRONG_SHAPE = "GW003"
+    UNKNOWN_KEY = "GW004"
+    MISSING_KEY = "GW005"
+    GIVEN_TWICE = "GW006"
+    UNKNOWN_WORD = "GW007"
+    MALFORMED = "GW008"
+    CONTRADICTION = "GW009"
+    # What a package brings beside its YAML.
+    PROJECT_TABLE = "GW010"
+    PYTHON_SOURCE = "GW011"
+    TAKEN = "GW012"
+    NO_FUNCTION = "GW013"
+    KERNEL_PARAMETERS = "GW014"
+    # Operators.
+    SIGNATURE = "GW020"
+    DUPLICATE_ENTRY = "GW021"
+    NO_SUCH_ARGUMENT = "GW022"
+    SIGN = "GW023"
+    VARIANT = "GW024"
+    SAMPLE = "GW025"
+    # Formulas, as text and as types.
+    UNKNOWN_OPERATOR = "GW030"
+    SIGNATURE_DIFFERS = "GW031"
+    FORMULA_SYNTAX = "GW032"
+    UNKNOWN_NAME = "GW033"
+    UNKNOWN_FUNCTION = "GW034"
+    ARGUMENTS = "GW035"
+    TYPES = "GW036"
+    NOT_A_VALUE = "GW037"
+    AMBIGUOUS = "GW038"
+    WHICH_GRADIENT = "GW039"
+    # Derivatives.
+    OUTPUTS = "GW040"
+    NO_FORMULA = "GW041"
+    NOT_A_TENSOR = "GW042"
+    NOT_LINEAR = "GW043"
+    AUTOMATIC = "GW044"
+    TANGENT_FORGOTTEN = "GW045"
+    INDEX_OUTPUT = "GW046"
+    TRACED_THROUGH = "GW047"
+    # What `report` shows.
+    UNREACHABLE = "GW050"
+    SAVED_IN_VAIN = "GW051"
+    HISTORY_LOST = "GW052"
+
+    def __str__(self) -> str:
+        return self.value

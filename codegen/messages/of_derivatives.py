@@ -1,0 +1,130 @@
+"""Pages: formulas that can be read and bound, and are no derivatives; what `report` shows."""
+
+from __future__ import annotations
+
+from codegen.codes import Code
+from codegen.messages.page import DERIVATIVES, KERNELS, NATIVE_FUNCTIONS, Page
+
+_NAME = "- name: twice(Tensor self) -> Tensor\n"
+_RIGHT = f"{_NAME}  self: grad * 2\n"
+_WEIGHTED = "- name: weighted(Tensor self, Tensor weight, int times) -> Tensor\n"
+_TWO_ARGUMENTS = {
+    NATIVE_FUNCTIONS: "- func: weighted(Tensor self, Tensor weight, int times) -> Tensor\n  dispatch:\n"
+    "    CPU: weighted\n  promotion: default(self, weight)\n  samples:\n  - T(3), T(3), 2\n",
+    KERNELS: "def weighted(self, weight, times):\n    return self * weight * times\n",
+}
+_BACKWARD = f"{_WEIGHTED}  self: grad * weight * times\n  weight: grad * self * times\n"
+_LARGEST = "- name: largest(Tensor self, int dim) -> (Tensor values, Tensor indices)\n"
+_WITH_INDICES = {
+    NATIVE_FUNCTIONS: "- func: largest(Tensor self, int dim) -> (Tensor values, Tensor indices)\n  dispatch:\n"
+    "    CPU: largest\n  samples:\n  - T(3, 4), 0\n",
+    KERNELS: "import numpy as np\n\n\ndef largest(self, dim):\n    indices = np.argmax(self, axis=dim)\n"
+    "    return np.max(self, axis=dim), indices\n",
+}
+_PICKED = "  self: zeros_like(self).scatter(dim, indices.unsqueeze(dim), grad.unsqueeze(dim))\n"
+
+PAGES = (
+    Page(
+        Code.OUTPUTS, "'output_differentiability' does not fit the results",
+        "It has an item for each result: True, False, or a condition in quotes.",
+        DERIVATIVES,
+        f"{_LARGEST}  output_differentiability: [True]\n{_PICKED}",
+        f"{_LARGEST}  output_differentiability: [True, False]\n{_PICKED}",
+        _WITH_INDICES,
+    ),
+    Page(
+        Code.NO_FORMULA, "An argument has neither a formula nor a word that there is none",
+        "Of an argument that is left out nobody can tell whether its derivative is zero or was forgotten. Write its "
+        "formula, 'non_differentiable', or 'not_implemented(\"...\")', which raises an error when it is asked for.",
+        DERIVATIVES,
+        f"{_WEIGHTED}  self: grad * weight * times\n",
+        f"{_WEIGHTED}  self: grad * weight * times\n  weight: grad * self * times\n",
+        _TWO_ARGUMENTS,
+    ),
+    Page(
+        Code.NOT_A_TENSOR, "A formula for an argument that is no Tensor",
+        "Only Tensors have gradients.",
+        DERIVATIVES,
+        f"{_BACKWARD}  times: grad\n",
+        _BACKWARD,
+        _TWO_ARGUMENTS,
+    ),
+    Page(
+        Code.NOT_LINEAR, "A formula is not linear",
+        "A backward formula is a linear map of the gradient, a forward formula of the tangents: without a constant "
+        "added, and no sine of it. The note says where a helper or composite on the way is not linear.",
+        DERIVATIVES,
+        f"{_NAME}  self: grad + 1\n",
+        _RIGHT,
+    ),
+    Page(
+        Code.AUTOMATIC, "An automatic forward formula does not hold",
+        "'auto_linear' is for operators that are linear in all their Tensors, 'auto_element_wise' for those with the "
+        "tag 'pointwise' and one differentiable Tensor. For others the formula of the tangents has to be written.",
+        DERIVATIVES,
+        f"{_BACKWARD}  result: auto_linear\n",
+        f"{_BACKWARD}  result: (self_t * weight_p + weight_t * self_p) * times\n",
+        _TWO_ARGUMENTS,
+    ),
+    Page(
+        Code.TANGENT_FORGOTTEN, "A forward formula leaves a tangent out",
+        "The gradient of an argument is not zero, and the formulas of the results do not use its tangent.",
+        DERIVATIVES,
+        f"{_BACKWARD}  result: self_t * weight_p * times\n",
+        f"{_BACKWARD}  result: (self_t * weight_p + weight_t * self_p) * times\n",
+        _TWO_ARGUMENTS,
+    ),
+    Page(
+        Code.INDEX_OUTPUT, "A result counts as differentiable, and is used as an index",
+        "Indices have no gradient. Say so with 'output_differentiability'.",
+        DERIVATIVES,
+        f"{_LARGEST}{_PICKED.replace('grad.', 'grads[0].')}",
+        f"{_LARGEST}  output_differentiability: [True, False]\n{_PICKED}",
+        _WITH_INDICES,
+    ),
+    Page(
+        Code.TRACED_THROUGH, "Formulas that are never used",
+        "An operator without a kernel of its own is traced through: its derivative follows from what it calls. Give "
+        "it a kernel, write CompositeExplicitAutograd, or remove the formulas.",
+        DERIVATIVES,
+        f"{_RIGHT}\n- name: fourfold(Tensor self) -> Tensor\n  self: grad * 4\n",
+        _RIGHT,
+        {
+            NATIVE_FUNCTIONS: "- func: twice(Tensor self) -> Tensor\n  dispatch:\n    CPU: twice\n  samples:\n"
+            "  - T(3, 4)\n\n- func: fourfold(Tensor self) -> Tensor\n  samples:\n  - T(3, 4)\n",
+            "composites.py": "from gradwright import Tensor, ops\n\n\ndef fourfold(self: Tensor) -> Tensor:\n"
+            "    return ops.mylib.twice(ops.mylib.twice(self))\n",
+        },
+    ),
+    Page(
+        Code.UNREACHABLE, "A branch is never taken",
+        "One side of a '?:' that no run can come to. `report` shows it; it is no error.",
+        DERIVATIVES,
+        f"{_NAME}  self: 'true ? grad * 2 : grad'\n",
+        _RIGHT,
+    ),
+    Page(
+        Code.SAVED_IN_VAIN, "A generator that goes by names would save too much",
+        "A formula names a Tensor of which it needs no values, only its shape or dtype. Gradwright keeps just these; "
+        "PyTorch's generator keeps the Tensor. `report` shows it; it is no error.",
+        DERIVATIVES,
+        f"{_NAME}  self: grad * 2 + grad.new_zeros(self.sizes())\n",
+        _RIGHT,
+    ),
+    Page(
+        Code.HISTORY_LOST, "There is no second derivative",
+        "A backward formula gives the gradient to an operator that has no derivative. `report` shows it; it is no "
+        "error.",
+        DERIVATIVES,
+        f"{_RIGHT}\n- name: once(Tensor self) -> Tensor\n  self: plain(grad)\n",
+        f"{_RIGHT}\n- name: once(Tensor self) -> Tensor\n  self: twice(grad)\n",
+        {
+            NATIVE_FUNCTIONS: "".join(
+                f"- func: {name}(Tensor self) -> Tensor\n  dispatch:\n    CPU: {name}\n  samples:\n  - T(3, 4)\n{end}"
+                for name, end in (("twice", "\n"), ("once", "\n"), ("plain", ""))
+            ),
+            KERNELS: "def twice(self):\n    return self * 2\n\n\ndef once(self):\n    return self\n\n\n"
+            "def plain(self):\n    return self\n",
+        },
+    ),
+)  # fmt: skip
