@@ -84,7 +84,7 @@ def _sources(paths: Paths) -> Iterator[Path]:
     yield from (path for path in others if path is not None)
     yield from sorted(Path(__file__).parent.rglob("*.py"))
     yield from sorted(path for folder in (*TARGETS, "docs") for path in (paths.templates / folder).rglob("*.j2"))
-    yield from (path for path in (*paths.native_kernels, paths.native_helpers) if path.exists())
+    yield from paths.native_kernels
     folders = ("kernels", "composite", "helpers", "upstream", BATCHING_RULES)
     for part in (*(part for _, part in paths.own), *map(paths.runtime_part, folders)):
         yield from (path for path, _, _ in part.files())

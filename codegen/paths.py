@@ -15,25 +15,9 @@ PYTORCH_HELPERS = "pytorch_helpers.yaml"
 # Where a package says what is its own: a table [tool.gradwright].
 PROJECT_FILE = "pyproject.toml"
 PROJECT_TABLE = "gradwright"
+# Beside generated C++: where the formulas stand that it names by their Nodes; nothing includes it.
+PLACES = "places.json"
 BATCHING_RULES = "func/rules"  # a folder of the runtime, as the values of PartKind are
-_KERNEL_HEADERS = (
-    "functors",
-    "kernels",
-    "reductions",
-    "scans",
-    "softmax",
-    "layer_norm",
-    "nll_loss",
-    "products",
-    "indexing",
-    "gather_scatter",
-    "ordering",
-    "inplace",
-    "views",
-    "copy_kernels",
-    "factories",
-    "composites",
-)
 
 
 class PartKind(enum.Enum):
@@ -107,13 +91,8 @@ class Paths:
 
     @property
     def native_kernels(self) -> tuple[Path, ...]:
-        """The headers with the kernels of the native core, which generated C++ uses as far as they go."""
-        return tuple(self.runtime / "native" / "src" / f"{name}.hpp" for name in _KERNEL_HEADERS)
-
-    @property
-    def native_helpers(self) -> Path:
-        """The formula helpers that the native core has itself."""
-        return self.runtime / "native" / "src" / "helpers.hpp"
+        """The C++ in which the generator looks for kernels: headers, and the sources that have none of their name."""
+        return native_files(self.runtime / "native" / "src")
 
     def shown(self, path: Path) -> str:
         """`path` as messages name it: relative to where the project or the user is, if it lies below."""
@@ -127,6 +106,13 @@ class Paths:
             helpers=helpers or self.native_functions.parent / PYTORCH_HELPERS,
             library=(self.native_functions, self.derivatives),
         )
+
+
+def native_files(folder: Path) -> tuple[Path, ...]:
+    """The headers in a folder, and the sources whose functions no header of the same name declares."""
+    headers = sorted(folder.glob("*.hpp"))
+    declared = {path.stem for path in headers}
+    return (*headers, *(path for path in sorted(folder.glob("*.cpp")) if path.stem not in declared))
 
 
 def project_paths() -> Paths:

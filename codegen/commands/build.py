@@ -14,15 +14,16 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 from codegen import extension
 from codegen.commands import toolchain
 from codegen.commands.toolchain import MissingError, Toolchain
 from codegen.output import text_of
-from codegen.paths import Paths, project_paths
+from codegen.paths import PLACES, Paths, project_paths
 
 # What CMake calls the module in its own folder; `codegen.extension` says what it is called where it is loaded from.
 _BUILT = "_native.so"
@@ -65,7 +66,7 @@ def build(paths: Paths, sanitize: str | None = None, optional: bool = False) -> 
         name = extension.file_name(paths.output, paths.root)
         assert name is not None, "a generation leaves a manifest"
         _configure(paths, tools, folder, sanitize)
-        steps = _compile(tools, folder)
+        steps = _compile(tools, folder, Places.of(paths))
         place = (folder if sanitize else paths.output) / name
         _put(folder / _BUILT, place, started)
     except MissingError as error:
@@ -123,7 +124,36 @@ def _configure(paths: Paths, tools: Toolchain, folder: Path, sanitize: str | Non
     (folder / _RECORD).write_text(record, encoding="utf-8")
 
 
-def _compile(tools: Toolchain, folder: Path) -> int:
+@dataclass(frozen=True, slots=True)
+class Places:
+    """Where formulas stand in the YAML. Generated C++ names them by their Nodes, so that it does not change with the
+    lines above them.
+    """
+
+    lines: Mapping[str, tuple[str, int]]  # the file and the line of a Node's first formula
+
+    @classmethod
+    def of(cls, paths: Paths) -> Places:
+        """Those of the C++ that was generated."""
+        text = text_of(paths.for_target("cpp").output / PLACES)
+        return cls(json.loads(text) if text is not None else {})
+
+    def put(self, said: str) -> str:
+        """What a compiler said, with the files and lines of the YAML."""
+
+        def place(match: re.Match[str]) -> str:
+            file, first = self.lines.get(match["place"], (None, 0))
+            if file is None:
+                return match[0]
+            return file if match["line"] is None else f"{file}:{first + int(match['line']) - 1}"
+
+        return _PLACE.sub(place, said)
+
+
+_PLACE = re.compile(r"(?P<place>[^\s:]+\.yaml#\w+)(?::(?P<line>\d+))?")
+
+
+def _compile(tools: Toolchain, folder: Path, places: Places) -> int:
     """Run what is to be run, and give the number of steps that were; compiler warnings go to standard error."""
     command = [tools.cmake, "--build", str(folder), *([] if tools.ninja else ["--parallel", str(os.cpu_count() or 1)])]
     environment = {**os.environ, "NINJA_STATUS": "[%f/%t] "}
@@ -145,7 +175,7 @@ def _compile(tools: Toolchain, folder: Path) -> int:
             if "Re-checking globbed" not in line and "Re-running CMake" not in line:
                 steps += "Built target" not in line
                 report(int(step["done"]), int(step["total"] or 100))
-    output = "".join(_without_noise(printed))
+    output = places.put("".join(_without_noise(printed)))
     if process.returncode != 0:
         raise BuildError("the native core does not compile", output)
     if output:

@@ -71,12 +71,22 @@ class GradientPlan:
         assert self.text is not None
         return with_place(self.names, self.text)
 
+    @property
+    def written(self) -> str:
+        """The formula without its place, which changes with lines that are inserted above."""
+        assert self.text is not None
+        return with_names(self.names, self.text)
+
 
 def with_place(names: Sequence[str], formula: Text) -> str:
     """A formula, the names it is for, and where it stands: `derivatives.yaml:32  self: grad * other.conj()`."""
     span = formula.span()
-    text = " ".join(formula.value.split())
-    return f"{posixpath.basename(span.file.path)}:{span.line}  {', '.join(names)}: {text}"
+    return f"{posixpath.basename(span.file.path)}:{span.line}  {with_names(names, formula)}"
+
+
+def with_names(names: Sequence[str], formula: Text) -> str:
+    """A formula and the names it is for: `self: grad * other.conj()`."""
+    return f"{', '.join(names)}: {' '.join(formula.value.split())}"
 
 
 @dataclass(frozen=True, slots=True)

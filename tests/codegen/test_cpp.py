@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 from compiling import CORE, compiled, needs_compiler
 
+from codegen.commands.build import Places
 from codegen.formula.typed import BOOL, TENSOR, Arithmetic, Intrinsic, Variable, VariableKind
 from codegen.paths import Paths, project_paths
 from codegen.pipeline import analyze, emit
@@ -177,10 +178,10 @@ inline Ref shrink_backward(PyObject* of_another_arity) { return Ref(); }
 
 @pytest.fixture
 def made(planned: Callable[..., Plan], small_paths: Paths) -> Plan:
-    header = small_paths.native_kernels[0]
-    header.parent.mkdir(parents=True)
-    header.write_text(NATIVE_KERNELS + NATIVE_WRITERS, encoding="utf-8")
-    small_paths.native_helpers.write_text(NATIVE_HELPERS, encoding="utf-8")
+    folder = small_paths.runtime / "native/src"
+    folder.mkdir(parents=True)
+    (folder / "kernels.hpp").write_text(NATIVE_KERNELS + NATIVE_WRITERS, encoding="utf-8")
+    (folder / "helpers.hpp").write_text(NATIVE_HELPERS, encoding="utf-8")
     return planned(FUNCTIONS, FORMULAS, HELPERS, KERNELS, COMPOSITES)
 
 
@@ -216,9 +217,7 @@ def test_tables(made: Plan, small_paths: Paths) -> None:
     assert '{"doubled", "traced through"},' in everything
     assert "doubled_default" not in everything
     assert "if (!(same_dtype(self_, other_))) return 3;" in everything
-    entries = re.findall(r"^Ref (\w+)\(", files["operators.hpp"], re.MULTILINE)
-    assert entries == sorted(entries)
-    assert len(entries) == 18
+    assert len(re.findall(r"^    &entries::\w+,$", everything, re.MULTILINE)) == 18
 
 
 def test_what_stays_in_python_says_why(made: Plan, small_paths: Paths) -> None:
@@ -254,7 +253,7 @@ def test_what_is_asked_together_is_denied_together() -> None:
         Intrinsic(BOOL, 0, 0, "defined", (Variable(TENSOR, 0, 0, VariableKind.INPUT, name),)) for name in ("a", "b")
     ]
     both = Arithmetic(BOOL, 0, 0, "&&", tuple(defined))
-    library = Library(FunctionNames(), {}, frozenset(), {}, {})
+    library = Library(FunctionNames(), {}, frozenset(), NativeKernels({}, {}))
     printer = CppPrinter(library, Needs(), lambda variable: variable.name, Statements())
     assert printer.test(both).text == "is_defined(a) && is_defined(b)"
     assert printer.test(Arithmetic(BOOL, 0, 0, "!", (both,))).text == "!(is_defined(a) && is_defined(b))"
@@ -282,7 +281,7 @@ def test_composites_are_native_where_a_header_has_them(made: Plan, small_paths: 
     assert "has no entry: traced through" in cpp.explain(doubled, made, small_paths)
     function = "inline Ref doubled(PyObject* self) { return Ref(); }"
     written = f"\nnamespace composites {{\n\n{function}\n\n}}  // namespace composites\n"
-    small_paths.native_kernels[-1].write_text(written, encoding="utf-8")
+    (small_paths.runtime / "native/src/composites.hpp").write_text(written, encoding="utf-8")
     assert cpp.explain(doubled, made, small_paths).splitlines() == [
         "// doubled(Tensor self) -> Tensor",
         "Ref doubled_default_(PyObject* self_) {",
@@ -307,6 +306,71 @@ def test_one_edited_formula_changes_one_shard(made: Plan, small_paths: Paths) ->
     changed = {name for name, text in after.items() if text != before[name]}
     neg = next(operator for operator in made.operators if str(operator.name) == "neg")
     assert changed == {f"shard_{cpp.shard_of(neg):02}.cpp", "manifest.json"}
+
+
+ADDED = """
+- func: aardvark(Tensor self) -> Tensor
+  dispatch: {CPU: neg}
+  promotion: default
+"""
+ADDED_FORMULA = """
+- name: aardvark(Tensor self) -> Tensor
+  self: aardvark(-grad)
+"""
+
+
+@pytest.mark.parametrize("place", ["first", "last"])
+def test_an_operator_that_is_added_changes_one_shard(made: Plan, small_paths: Paths, place: str) -> None:
+    before = emit(small_paths, made, "cpp")
+    for path, text in ((small_paths.native_functions, ADDED), (small_paths.derivatives, ADDED_FORMULA)):
+        known = path.read_text(encoding="utf-8")
+        path.write_text(text + known if place == "first" else known + text, encoding="utf-8")
+    more = analyze(small_paths).plan
+    assert more is not None
+    after = emit(small_paths, more, "cpp")
+    changed = {name for name, text in after.items() if text != before[name]}
+    added = next(operator for operator in more.operators if str(operator.name) == "aardvark")
+    # No file of C++ includes these but that of the packets, which are few lines.
+    assert changed == {f"shard_{cpp.shard_of(added):02}.cpp", "packets.cpp", "places.json", "manifest.json"}
+
+
+def test_an_operator_that_is_added_to_this_project_changes_one_shard(tmp_path: Path) -> None:
+    paths = project_paths()
+    copies = [Path(shutil.copy(path, tmp_path)) for path in (paths.native_functions, paths.derivatives)]
+    paths = replace(paths, native_functions=copies[0], derivatives=copies[1])
+    before = analyze(paths).plan
+    assert before is not None
+    for path, text in zip(copies, (ADDED, ADDED_FORMULA), strict=True):
+        path.write_text(text + path.read_text(encoding="utf-8"), encoding="utf-8")
+    after = analyze(paths).plan
+    assert after is not None
+    old, new = emit(paths, before, "cpp"), emit(paths, after, "cpp")
+    changed = {name for name, text in new.items() if text != old[name]}
+    assert len([name for name in changed if name.startswith("shard_")]) == 1
+    assert changed - {name for name in changed if name.startswith("shard_")} == {
+        "packets.cpp", "places.json", "manifest.json",
+    }  # fmt: skip
+
+
+def test_a_native_kernel_is_a_file_of_its_own(made: Plan, small_paths: Paths) -> None:
+    before = emit(small_paths, made, "cpp")
+    hidden = next(operator for operator in made.operators if str(operator.name) == "hidden")
+    text = "namespace gradwright::kernels {\n\n%s\n\n}  // namespace gradwright::kernels\n"
+    unnamed = "namespace {\n\nRef norm_of(PyObject* input, PyObject* weight);\n\n}  // namespace\n\n"
+    kernel = small_paths.runtime / "native/src/hidden.cpp"
+    kernel.write_text(text % f"{unnamed}Ref hidden(PyObject* self) {{\n  return Ref();\n}}", encoding="utf-8")
+    after = emit(small_paths, made, "cpp")
+    name = f"shard_{cpp.shard_of(hidden):02}.cpp"
+    assert {name for name, text in after.items() if text != before[name]} == {name, "manifest.json"}
+    assert "namespace kernels {\nRef hidden(PyObject*);\n}  // namespace kernels" in after[name]
+    assert "Ref result = kernels::hidden(self_);" in after[name]
+    assert "#include" not in "".join(set(after[name].splitlines()) - set(before[name].splitlines()))
+    # In a header it is included where it is called.
+    kernel.unlink()
+    declared = text % "Ref hidden(PyObject* self);"
+    kernel.with_suffix(".hpp").write_text(declared, encoding="utf-8")
+    included = emit(small_paths, made, "cpp")
+    assert [name for name, text in included.items() if '#include "hidden.hpp"' in text] == [name]
 
 
 def test_output_does_not_depend_on_the_run(tmp_path: Path) -> None:
@@ -366,7 +430,11 @@ def test_errors_point_into_the_yaml_and_back(made: Plan, small_paths: Paths, tmp
     shutil.copy(CORE / "kernels.hpp", folder)
     said = compiled(folder / name).stderr
     formula = FORMULAS.splitlines().index("  self: -grad") + 1
-    assert f"derivatives.yaml:{formula}:" in said
+    assert "derivatives.yaml#NegBackward0:1:" in said
+    output = small_paths.for_target("cpp").output
+    output.mkdir(parents=True)
+    shutil.copy(folder / "places.json", output)
+    assert f"\nderivatives.yaml:{formula}:" in Places.of(small_paths).put(said)
     places = re.findall(rf"generated/cpp/{name}:(\d+):\d+: error: .nothing. was not declared", said)
     lines = spoilt.splitlines()
     assert places

@@ -22,7 +22,8 @@ from codegen.pipeline import analyze
 from codegen.plan.operator import OperatorPlan
 from codegen.targets.cpp.fusion import fuse
 from codegen.targets.cpp.headers import NativeKernels
-from codegen.targets.cpp.operators import has_entry, native_kernel
+from codegen.targets.cpp.needs import Needs
+from codegen.targets.cpp.operators import KernelEntry, has_entry
 from runtime import native
 from runtime.base import layouts
 from runtime.base.tensor import wrap
@@ -34,7 +35,9 @@ from generated import operators
 
 Array = np.ndarray[Any, Any]
 
-KERNELS = NativeKernels.read(*project_paths().native_kernels[:2])
+KERNELS = NativeKernels.read(
+    *(path for path in project_paths().native_kernels if path.name in ("functors.hpp", "kernels.hpp"))
+)
 PLAN = analyze(project_paths()).plan
 assert PLAN is not None
 DTYPES = ("f4", "f8", "c8", "c16", "i1", "i2", "i4", "i8", "u1", "?", "f2")
@@ -45,7 +48,10 @@ def element_wise() -> Iterator[OperatorPlan]:
     """The operators with such a kernel whose arguments are Tensors, numbers and what has a default."""
     for operator in PLAN.operators:
         parameters = list(operator.parameters)
-        if operator.straight is None or native_kernel(operator, operator.straight, KERNELS) is None:
+        if operator.straight is None:
+            continue
+        entry = KernelEntry(operator, operator.straight, operator.function, None, KERNELS, Needs())
+        if entry.native_kernel() is None:
             continue
         if all(p.type in (TENSOR, SCALAR) or p.default is not None for p in parameters):
             yield operator

@@ -8,11 +8,12 @@ from codegen.formula.typed import Intrinsic, TypedExpr, Variable, VariableKind, 
 from codegen.plan.node import EdgePlan, GradientPlan, NodePlan
 from codegen.plan.operator import ParameterPlan
 from codegen.targets.cpp.fusion import FusedFormula, fuse
+from codegen.targets.cpp.headers import KERNELS
 from codegen.targets.cpp.intrinsics import LEFT_TO_PYTHON
 from codegen.targets.cpp.names import cpp
 from codegen.targets.cpp.needs import Needs
 from codegen.targets.cpp.statements import COLUMNS, Call, Statements, returned
-from codegen.targets.cpp.text import CppPrinter, Library, UnprintableError
+from codegen.targets.cpp.text import CppPrinter, Library, Place, UnprintableError
 from codegen.targets.environment import commented, quoted
 
 
@@ -85,7 +86,7 @@ class Backward:
     def _gradient(self, gradient: GradientPlan) -> None:
         """Statements for one formula, which are not run where none of its edges is there."""
         edges = [self.node.edges[index] for index in gradient.edges]
-        for line in commented(gradient.source, COLUMNS - 2):
+        for line in commented(gradient.written, COLUMNS - 2):
             self.out.add(line)
         if gradient.tree is not None or len(self.node.edges) > len(edges):
             for edge in edges:
@@ -110,7 +111,9 @@ class Backward:
             asked = [f"boolean({self._has_edge(index)})" for index in gradient.edges]
             self.out.assign("Ref mask", "make_tuple", asked)
             self.out.add("if (!mask) return false;")
-        printer = CppPrinter(self.library, self.needs, self._spell, self.out, gradient.text)
+        assert gradient.text is not None
+        place = Place(self.node.class_name, gradient.text, first_line(self.node))
+        printer = CppPrinter(self.library, self.needs, self._spell, self.out, place)
         if len(edges) == 1:
             self._one(gradient, tree, edges[0], printer)
         else:
@@ -122,14 +125,14 @@ class Backward:
     def _one(self, gradient: GradientPlan, tree: TypedExpr, edge: EdgePlan, printer: CppPrinter) -> None:
         """The formula of one edge, as a loop where it can be one."""
         name = _name(edge)
-        formula = fuse(tree, self.library.operators, self.library.loops)
+        formula = fuse(tree, self.library.operators, self.library.kernels.functors)
         readers = None if formula is None or formula.gradient < 0 else self._later_readers(gradient)
         # One kernel has its statement; as a loop it can reuse the memory of the gradient, and nothing else.
         if formula is None or (len(formula.steps) == 1 and readers is None):
             printer.assign(name, tree)
             return
         table = f"{self.node.class_name}_{edge.name}"
-        self.tables += _table(formula, table)
+        self.tables += self._table(formula, table)
         spent = "-1" if readers is None else self._spent(formula, readers)
         values = [printer.value(tensor) for tensor in formula.tensors]
         values += [printer.default(n) if isinstance(n, ParameterPlan) else printer.value(n) for n in formula.numbers]
@@ -138,6 +141,14 @@ class Backward:
         with self.out.block():
             self.out.add("if (PyErr_Occurred()) return false;")
             printer.assign(name, tree)
+
+    def _table(self, formula: FusedFormula, name: str) -> list[str]:
+        lines = [f"constexpr Step {name}[] = {{"]
+        for step in formula.steps:
+            slots = ", ".join(map(str, (step.result, *step.operands)))
+            functor = self.needs.native(self.library.kernels, KERNELS, step.kernel, len(step.operands))
+            lines.append(f"    step<struct {functor}>({slots}),")
+        return [*lines, "};"]
 
     def _later_readers(self, gradient: GradientPlan) -> set[int] | None:
         """The edges with which a formula after this one reads the gradient; None if one does with any edges."""
@@ -154,17 +165,14 @@ class Backward:
         return f"{asked} ? -1 : {formula.gradient}" if asked else str(formula.gradient)
 
 
+def first_line(node: NodePlan) -> int:
+    """The line of the first of a Node's formulas in their file."""
+    return min(gradient.text.span().line for gradient in node.gradients if gradient.text is not None)
+
+
 def _name(edge: EdgePlan) -> str:
     return f"{cpp(edge.name)}gradient"
 
 
 def _reads(tree: TypedExpr, kind: VariableKind) -> bool:
     return any(isinstance(part, Variable) and part.kind is kind for part in walk(tree))
-
-
-def _table(formula: FusedFormula, name: str) -> list[str]:
-    lines = [f"constexpr Step {name}[] = {{"]
-    for step in formula.steps:
-        slots = ", ".join(map(str, (step.result, *step.operands)))
-        lines.append(f"    step<struct kernels::{step.kernel}>({slots}),")
-    return [*lines, "};"]

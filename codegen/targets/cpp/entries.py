@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from codegen.plan.operator import OperatorPlan
 from codegen.plan.steps import Guard, GuardKind
 from codegen.schema.names import python
+from codegen.targets.cpp.headers import COMPOSITES, NativeKernels
 from codegen.targets.cpp.names import cpp
 from codegen.targets.cpp.needs import Needs
 from codegen.targets.cpp.statements import Call, Statement, Statements, returned, wrapped
@@ -64,9 +65,10 @@ class EntryView:
 class Entry(ABC):
     """Writes one entry: `function` is the name of the Python function that it falls back on."""
 
-    def __init__(self, operator: OperatorPlan, function: str, needs: Needs) -> None:
+    def __init__(self, operator: OperatorPlan, function: str, kernels: NativeKernels, needs: Needs) -> None:
         self.operator = operator
         self.function = function
+        self.kernels = kernels
         self.needs = needs
         self.out = Statements()
         self.arguments = [cpp(parameter.name) for parameter in operator.parameters]
@@ -129,7 +131,10 @@ class CompositeEntry(Entry):
 
     def lines(self) -> list[str]:
         self._check()
-        self.out.assign("Ref out", f"composites::{self.operator.implementation.name}", self.arguments)
+        name = self.operator.implementation.name
+        self.out.assign(
+            "Ref out", self.needs.native(self.kernels, COMPOSITES, name, len(self.arguments)), self.arguments
+        )
         self.out.add("if (out) return of_operators(std::move(out));")
         self.out.add("forget_error();")
         self.out.add(self._fall_back())

@@ -1,4 +1,6 @@
-"""Headers of the native core as the generator reads them: which functions and functors there are."""
+"""Kernels of the native core, and of a package's own, as the generator reads them: which functions and functors there
+are, and where each is declared.
+"""
 
 from __future__ import annotations
 
@@ -9,52 +11,70 @@ from pathlib import Path
 
 Functions = Mapping[str, frozenset[int]]  # names, with the numbers of arguments they take
 
+KERNELS, WRITERS, COMPOSITES, HELPERS = "kernels", "writers", "composites", "helpers"
 
-def functions_in(path: Path, namespace: str, result: str = "Ref") -> Functions:
-    """The functions on Python objects that a header of the native core declares; none if there is no such file."""
+
+def functions_in(text: str, result: str = "Ref") -> Functions:
+    """The functions on Python objects that C++ declares or defines."""
     functions: dict[str, set[int]] = {}
-    declared = rf"^(?:inline )?{result} (\w+)\(([^)]*)\)"
-    for name, parameters in re.findall(declared, inside(path, namespace), re.MULTILINE):
+    for name, parameters in re.findall(rf"^(?:inline )?{result} (\w+)\(([^)]*)\)", text, re.MULTILINE):
         functions.setdefault(name, set()).add(parameters.count("PyObject*"))
     return {name: frozenset(arities) for name, arities in functions.items()}
 
 
-def inside(path: Path, namespace: str) -> str:
-    """The text of a namespace in a C++ file, which may be missing."""
-    try:
-        text = path.read_text(encoding="utf-8")
-    except OSError:
-        return ""
-    parts = text.split(f"\nnamespace {namespace} {{\n")[1:]  # it may be opened several times
-    return "\n".join(part.partition(f"\n}}  // namespace {namespace}")[0] for part in parts)
+def inside(text: str, namespace: str) -> str:
+    """What C++ has in a namespace below `gradwright`, which may be opened several times, and nobody else can call."""
+    parts = re.split(rf"^namespace (?:gradwright::)?{namespace} {{\n", text, flags=re.MULTILINE)[1:]
+    end = re.compile(rf"^}} *// namespace (?:gradwright::)?{namespace}$", re.MULTILINE)
+    return "\n".join(_UNNAMED.sub("", end.split(part, maxsplit=1)[0]) for part in parts)
+
+
+_UNNAMED = re.compile(r"^namespace \{\n.*?^\} *// namespace$", re.MULTILINE | re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
 class NativeKernels:
-    """What headers have, read from their text: functors with their numbers of operands, and functions."""
+    """What there is in C++, read from its text: functors with their numbers of operands, and functions.
+
+    `headers` says by namespace and name which file declares it; a function that stands in no header is declared by
+    those that call it, so a kernel can be a file of its own.
+    """
 
     functors: Mapping[str, int]
     functions: Functions
     writers: Functions = field(default_factory=dict)  # those that write in place
     composites: Functions = field(default_factory=dict)  # operators that are made of others
+    helpers: Functions = field(default_factory=dict)  # functions that formulas call
+    headers: Mapping[tuple[str, str], str] = field(default_factory=dict, compare=False)
 
     @classmethod
     def read(cls, *paths: Path) -> NativeKernels:
-        """Of files that may be missing: a missing one has no native kernels."""
+        """Of headers and sources that may be missing: a missing one has no native kernels."""
+        found: dict[str, dict[str, frozenset[int]]] = {name: {} for name in (KERNELS, WRITERS, COMPOSITES, HELPERS)}
         functors: dict[str, int] = {}
-        functions: dict[str, frozenset[int]] = {}
-        writers: dict[str, frozenset[int]] = {}
-        composites: dict[str, frozenset[int]] = {}
-        for path in paths:
-            for name, base, body in _FUNCTOR.findall(inside(path, "kernels")):
-                operands = functors.get(base) if base else _operands(body)
-                if operands is not None:
-                    functors[name] = operands
-            for name, arities in functions_in(path, "kernels").items():
-                functions[name] = arities | functions.get(name, frozenset())
-            writers.update(functions_in(path, "writers", result="bool"))
-            composites.update(functions_in(path, "composites"))
-        return cls(functors, functions, writers, composites)
+        headers: dict[tuple[str, str], str] = {}
+        for path in sorted(paths, key=lambda path: path.suffix == ".cpp"):
+            text = _text(path)
+            for namespace, functions in found.items():
+                body = inside(text, namespace)
+                if namespace == KERNELS and path.suffix != ".cpp":
+                    for name, base, members in _FUNCTOR.findall(body):
+                        operands = functors.get(base) if base else _operands(members)
+                        if operands is not None:
+                            functors[name] = operands
+                            headers[namespace, name] = path.name
+                for name, arities in functions_in(body, "bool" if namespace == WRITERS else "Ref").items():
+                    functions[name] = arities | functions.get(name, frozenset())
+                    if path.suffix != ".cpp":
+                        headers[namespace, name] = path.name
+        return cls(functors, found[KERNELS], found[WRITERS], found[COMPOSITES], found[HELPERS], headers)
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except OSError:
+        return ""
 
 
 _FUNCTOR = re.compile(r"^struct (\w+)(?: : (\w+))? \{(?:\};|\n(.*?)^\};)", re.MULTILINE | re.DOTALL)

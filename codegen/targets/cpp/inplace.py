@@ -6,11 +6,11 @@ from codegen.plan.inplace import InplacePlan
 from codegen.plan.operator import OperatorPlan
 from codegen.plan.steps import StraightPlan
 from codegen.targets.cpp.entries import EntryView
-from codegen.targets.cpp.headers import NativeKernels
+from codegen.targets.cpp.headers import WRITERS, NativeKernels
 from codegen.targets.cpp.names import cpp
 from codegen.targets.cpp.needs import Needs
 from codegen.targets.cpp.nodes import NodeView
-from codegen.targets.cpp.operators import KernelEntry, native_loop
+from codegen.targets.cpp.operators import KernelEntry
 from codegen.targets.cpp.statements import Call
 
 
@@ -89,10 +89,8 @@ class _InplaceEntry(KernelEntry):
         arguments, name = self.straight.kernel.arguments, self.operator.implementation.name
         values = tuple(cpp(argument.name) for argument in arguments)
         if len(arguments) in self.kernels.writers.get(name, ()):
-            return Call(f"writers::{name}", values)
-        if self.kernels.functors.get(name) != len(arguments):
-            return None
-        loop = native_loop(self.straight, f"kernels::{name}")
+            return Call(self.needs.native(self.kernels, WRITERS, name, len(arguments)), values)
+        loop = self.native_loop()
         return None if loop is None else Call(f"write_{loop}", values)
 
     def _record_write(self) -> None:

@@ -1,4 +1,4 @@
-"""What generated C++ needs of Python, by names that it gives them."""
+"""What generated C++ needs: of Python, by names that it gives them, and of other C++."""
 
 from __future__ import annotations
 
@@ -6,17 +6,23 @@ import zlib
 from dataclasses import dataclass, field
 
 from codegen.plan.names import module_alias
+from codegen.targets.cpp.headers import NativeKernels
 from codegen.targets.cpp.names import cpp
 from codegen.targets.literals import literal
 
 
 @dataclass
 class Needs:
-    """What one generated file needs of Python: callables by their place, and constants by their text."""
+    """What one generated file needs of Python: callables by their place, and constants by their text; and of C++: the
+    entries that it calls, headers, and functions that stand in none.
+    """
 
     names: dict[str, tuple[str, str]] = field(default_factory=dict)  # C++ name: module, attribute
     recorders: dict[str, str] = field(default_factory=dict)  # C++ name: function of generated.nodes
     constants: dict[str, str] = field(default_factory=dict)  # C++ name: Python text
+    entries: dict[str, int] = field(default_factory=dict)  # by their C++ names: how many arguments they have
+    headers: set[str] = field(default_factory=set)
+    declared: dict[tuple[str, str], int] = field(default_factory=dict)  # namespace and name: how many arguments
 
     def name(self, module: str, *path: str) -> str:
         """A callable: a name of a module, or the attribute that further names lead to."""
@@ -45,9 +51,26 @@ class Needs:
         self.constants[spelled] = text
         return f"py::{spelled}"
 
+    def entry(self, function: str, count: int) -> str:
+        """The entry of an operator with that many parameters."""
+        self.entries[cpp(function)] = count
+        return f"ops::{cpp(function)}"
+
+    def native(self, kernels: NativeKernels, namespace: str, name: str, count: int) -> str:
+        """A function or a functor of the native core, or of a package."""
+        header = kernels.headers.get((namespace, name))
+        if header is None:
+            self.declared[namespace, name] = count
+        else:
+            self.headers.add(header)
+        return f"{namespace}::{name}"
+
     def update(self, other: Needs) -> None:
         """Take over what another one needs."""
         self.names |= other.names
+        self.entries |= other.entries
+        self.headers |= other.headers
+        self.declared |= other.declared
         self.recorders |= other.recorders
         self.constants |= other.constants
 

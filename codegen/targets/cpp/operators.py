@@ -16,7 +16,7 @@ from codegen.plan.steps import (
     StraightPlan,
 )
 from codegen.targets.cpp.entries import CompositeEntry, Entry, EntryView
-from codegen.targets.cpp.headers import NativeKernels
+from codegen.targets.cpp.headers import KERNELS, NativeKernels
 from codegen.targets.cpp.names import cpp
 from codegen.targets.cpp.needs import Needs
 from codegen.targets.cpp.nodes import NodeView
@@ -43,7 +43,7 @@ def entry_view(operator: OperatorPlan, node: NodeView | None, kernels: NativeKer
             str(operator.schema)
         )
     assert operator.traced is not None
-    return CompositeEntry(operator, operator.function, needs).view(str(operator.schema))
+    return CompositeEntry(operator, operator.function, kernels, needs).view(str(operator.schema))
 
 
 _CONVERSIONS: Mapping[ConversionKind, str] = {
@@ -71,6 +71,9 @@ _WATCHED: Mapping[Asked, str] = {
 }
 
 
+_LOOPS = {(1, 0): "unary<{}>", (2, 0): "binary<{}>", (1, 1): "binary_scalar<{}>"}  # by Tensors and numbers
+
+
 class KernelEntry(Entry):
     """Writes the entry of an operator that has a fast path: a statement or two for each of its steps."""
 
@@ -83,10 +86,9 @@ class KernelEntry(Entry):
         kernels: NativeKernels,
         needs: Needs,
     ) -> None:
-        super().__init__(operator, function, needs)
+        super().__init__(operator, function, kernels, needs)
         self.straight = straight
         self.node = node
-        self.kernels = kernels
 
     def lines(self) -> list[str]:
         self._check()
@@ -118,7 +120,7 @@ class KernelEntry(Entry):
         parts = [_PASSED.get(argument.asked, "{0}").format(cpp(argument.name)) for argument in arguments]
         kernel = self.needs.name("generated.operators", f"{self.operator.function}_kernel")
         run = "run_for_array" if self.straight.results.kind is ResultKind.ARRAY else "run"
-        native = native_kernel(self.operator, self.straight, self.kernels)
+        native = self.native_kernel()
         in_python = Call(run, [kernel, *parts])
         if native is None:
             self._make_lists(lists)
@@ -132,6 +134,29 @@ class KernelEntry(Entry):
                 self.out.add(assigned("result", in_python))
         else:
             self.out.when(["!result"], assigned("result", in_python))
+
+    def native_kernel(self) -> Call | None:
+        """The call of a native kernel, which takes Tensors and gives an array or nothing."""
+        name, arguments = self.operator.implementation.name, self.straight.kernel.arguments
+        values = tuple(_PASSED_TENSORS.get(argument.asked, "{0}").format(cpp(argument.name)) for argument in arguments)
+        if len(arguments) in self.kernels.functions.get(name, ()):
+            return Call(self.needs.native(self.kernels, KERNELS, name, len(arguments)), values)
+        if len(self.operator.schema.returns) > 1:
+            return None
+        loop = self.native_loop()
+        return None if loop is None else Call(loop, values)
+
+    def native_loop(self) -> str | None:
+        """The loop over the arguments that a template makes of a functor; Tensors come first, then numbers."""
+        name, arguments = self.operator.implementation.name, self.straight.kernel.arguments
+        asked = [argument.asked for argument in arguments]
+        tensors = asked.count(Asked.TENSOR)
+        if self.kernels.functors.get(name) != len(arguments):
+            return None
+        if not tensors or asked != [Asked.TENSOR] * tensors + [Asked.NUMBER] * (len(asked) - tensors):
+            return None
+        functor = self.needs.native(self.kernels, KERNELS, name, len(arguments))
+        return _LOOPS.get((tensors, len(asked) - tensors), f"elementwise<{{}}, {tensors}>").format(functor)
 
     def _convert_dtype(self, name: str) -> None:
         """Declare the NumPy dtype of an argument; None stays None, but for a factory."""
@@ -222,27 +247,3 @@ class KernelEntry(Entry):
         self.out.when_both("grad_enabled", tests, " {")
         with self.out.block():
             self.out.unless(f"!{call}", parts, "return Ref();")
-
-
-def native_kernel(operator: OperatorPlan, straight: StraightPlan, kernels: NativeKernels) -> Call | None:
-    """The call of a native kernel, which takes Tensors and gives an array or nothing."""
-    name, arguments = operator.implementation.name, straight.kernel.arguments
-    values = tuple(_PASSED_TENSORS.get(argument.asked, "{0}").format(cpp(argument.name)) for argument in arguments)
-    if len(arguments) in kernels.functions.get(name, ()):
-        return Call(f"kernels::{name}", values)
-    if kernels.functors.get(name) != len(arguments) or len(operator.schema.returns) > 1:
-        return None
-    loop = native_loop(straight, f"kernels::{name}")
-    return None if loop is None else Call(loop, values)
-
-
-_LOOPS = {(1, 0): "unary<{}>", (2, 0): "binary<{}>", (1, 1): "binary_scalar<{}>"}  # by Tensors and numbers
-
-
-def native_loop(straight: StraightPlan, functor: str) -> str | None:
-    """The loop over arguments like these that a template makes of a functor; Tensors come first, then numbers."""
-    asked = [argument.asked for argument in straight.kernel.arguments]
-    tensors = asked.count(Asked.TENSOR)
-    if not tensors or asked != [Asked.TENSOR] * tensors + [Asked.NUMBER] * (len(asked) - tensors):
-        return None
-    return _LOOPS.get((tensors, len(asked) - tensors), f"elementwise<{{}}, {tensors}>").format(functor)

@@ -5,26 +5,28 @@ Operators are spread over files by a hash of their base name, so that an edited 
 
 from __future__ import annotations
 
+import json
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from jinja2 import Environment
 
-from codegen.paths import Paths
+from codegen.paths import PLACES, Paths
 from codegen.plan.kinds import OperatorKind
 from codegen.plan.operator import OperatorPlan
 from codegen.plan.plan import Plan
+from codegen.targets.cpp.backward import first_line
 from codegen.targets.cpp.entries import EntryView
 from codegen.targets.cpp.fusion import MOST_SLOTS, MOST_STEPS, MOST_TEMPORARIES
-from codegen.targets.cpp.headers import NativeKernels, functions_in
+from codegen.targets.cpp.headers import WRITERS, NativeKernels
 from codegen.targets.cpp.inplace import inplace_view
 from codegen.targets.cpp.needs import Needs
 from codegen.targets.cpp.nodes import MOST_EDGES, NodeView, node_view, why_python
 from codegen.targets.cpp.operators import entry_view, has_entry
 from codegen.targets.cpp.packets import number_slots, packet_lines, sign_lines
 from codegen.targets.cpp.statements import wrapped
-from codegen.targets.cpp.text import Library, UnprintableError
+from codegen.targets.cpp.text import Library, UnprintableError, node_place, shown_yaml
 from codegen.targets.cpp.writer import Writer
 from codegen.targets.environment import environment, quoted
 
@@ -71,9 +73,7 @@ def emit(plan: Plan, paths: Paths) -> Iterator[tuple[str, str]]:
     shards, _ = _plan_shards(plan, paths)
     for number, shard in enumerate(shards):
         yield f"shard_{number:02}.cpp", _shard_text(shard, f"{number:02}", env)
-    entries = sorted((entry for shard in shards for entry in shard.entries), key=lambda entry: entry.function)
-    yield "operators.hpp", env.get_template("operators.hpp.j2").render(entries=entries)
-    native = {entry.function for entry in entries}
+    native = {entry.function for shard in shards for entry in shard.entries}
     yield (
         "packets.cpp",
         env.get_template("packets.cpp.j2").render(
@@ -84,6 +84,16 @@ def emit(plan: Plan, paths: Paths) -> Iterator[tuple[str, str]]:
     )
     numbers = [f"{number:02}" for number in range(SHARDS)]
     yield "shards.cpp", env.get_template("shards.cpp.j2").render(numbers=numbers, bounds=_BOUNDS)
+    yield PLACES, _places(plan)
+
+
+def _places(plan: Plan) -> str:
+    places = {}
+    for node in plan.nodes:
+        texts = [gradient.text for gradient in node.gradients if gradient.text is not None]
+        if texts:
+            places[node_place(node.class_name, texts[0])] = [shown_yaml(texts[0]), first_line(node)]
+    return json.dumps(places, indent=0, sort_keys=True) + "\n"
 
 
 def coverage(plan: Plan, paths: Paths) -> Coverage:
@@ -119,12 +129,11 @@ def shard_of(operator: OperatorPlan) -> int:
 
 def _plan_shards(plan: Plan, paths: Paths) -> tuple[Sequence[Shard], Coverage]:
     kernels = NativeKernels.read(*paths.native_kernels)
-    helpers = functions_in(paths.native_helpers, "gradwright::helpers")
     coverage = Coverage()
     shards = [Shard() for _ in range(SHARDS)]
     operators = {operator.name: operator for operator in plan.operators}
     entries = frozenset(operator.function for operator in plan.operators if has_entry(operator, kernels))
-    library = Library(plan.functions, operators, entries, helpers, kernels.functors)
+    library = Library(plan.functions, operators, entries, kernels)
     for operator in plan.operators:
         shard = shards[shard_of(operator)]
         for node in operator.nodes:
@@ -174,10 +183,39 @@ def _values(shard: Shard) -> Mapping[str, object]:
         "nodes": shard.nodes,
         "entries": shard.entries,
         "left_to_python": [(quoted(name), quoted(reason)) for name, reason in shard.left_to_python],
+        "headers": sorted(shard.needs.headers | _HEADERS),
+        "declared": _declared(shard),
+        "called": _called(shard),
         "names": [(name, name_lines(name, module, attribute)) for name, (module, attribute) in names],
         "recorders": [(name, quoted(function)) for name, function in sorted(shard.needs.recorders.items())],
         "constants": [(name, quoted(text)) for name, text in sorted(shard.needs.constants.items())],
     }
+
+
+# What generated code is written in; the others hold kernels, and are there where one of these is called.
+_HEADERS = frozenset(
+    f"{name}.hpp"
+    for name in ("formulas", "inplace", "intrinsics", "kernels", "layouts", "registry", "saved_state", "views")
+)
+
+
+def _declared(shard: Shard) -> list[tuple[str, list[list[str]]]]:
+    """Functions that stand in no header, by their namespaces."""
+    found: dict[str, list[list[str]]] = {}
+    for (namespace, function), count in sorted(shard.needs.declared.items()):
+        found.setdefault(namespace, []).append(_declaration(function, count, "bool" if namespace == WRITERS else "Ref"))
+    return sorted(found.items())
+
+
+def _called(shard: Shard) -> list[list[str]]:
+    """The entries of this file and those that it calls, declared: an operator that is added changes no other file."""
+    own = {entry.symbol: list(entry.declaration) for entry in shard.entries}
+    others = {name: _declaration(name, count) for name, count in shard.needs.entries.items()}
+    return [lines for _, lines in sorted({**others, **own}.items())]
+
+
+def _declaration(function: str, count: int, result: str = "Ref") -> list[str]:
+    return wrapped(f"{result} {function}(", ["PyObject*"] * count, ");")
 
 
 def name_lines(name: str, module: str, attribute: str) -> list[str]:

@@ -29,9 +29,8 @@ from codegen.plan.operator import OperatorPlan, ParameterPlan
 from codegen.schema.names import python
 from codegen.schema.types import OperatorName
 from codegen.source import Text
-from codegen.targets.cpp.headers import Functions
+from codegen.targets.cpp.headers import HELPERS, NativeKernels
 from codegen.targets.cpp.intrinsics import ABSENT, ASKED, CALLED, DEVICE_IS, OWNED, TESTS
-from codegen.targets.cpp.names import cpp
 from codegen.targets.cpp.needs import Needs
 from codegen.targets.cpp.statements import Call, Statements
 from codegen.targets.literals import default_value
@@ -51,8 +50,34 @@ class Library:
     functions: FunctionNames
     operators: Mapping[OperatorName, OperatorPlan]
     entries: frozenset[str]
-    helpers: Functions  # those of runtime/helpers that are written in C++, too
-    loops: Mapping[str, int]  # element-wise kernels with native loops, with their numbers of operands
+    kernels: NativeKernels
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a formula stands, as compilers are told: in the lines of its Node's formulas, from the first one on.
+
+    A line of the YAML would change in all files with every line that is inserted above; `build` puts it in its place.
+    """
+
+    node: str
+    text: Text
+    first: int  # the line of the Node's first formula
+
+    def of(self, expr: TypedExpr) -> tuple[int, str]:
+        """A line, and the name of what it is a line of."""
+        return self.text.span(expr.start).line - self.first + 1, node_place(self.node, self.text)
+
+
+def node_place(node: str, text: Text) -> str:
+    """What compilers are told to be the file of a Node's formulas: `derivatives.yaml#TanhBackward0`."""
+    return f"{shown_yaml(text)}#{node}"
+
+
+def shown_yaml(text: Text) -> str:
+    """The YAML that a text stands in."""
+    # In an installed package it lies below; what is emitted is the same there as in a checkout.
+    return text.span().file.path.removeprefix("codegen/data/")
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +100,7 @@ class CppPrinter:
         needs: collects what the statements need of Python.
         spell: the C++ text of a variable, a borrowed PyObject*.
         out: where statements go.
-        text: the formula as it stands in its file, for `#line`.
+        place: where the formula stands, for `#line`.
         failure: the statement that gives up when an exception is set.
     """
 
@@ -85,14 +110,14 @@ class CppPrinter:
         needs: Needs,
         spell: Callable[[Variable], str],
         out: Statements,
-        text: Text | None = None,
+        place: Place | None = None,
         failure: str = "return false;",
     ) -> None:
         self.library = library
         self.needs = needs
         self.spell = spell
         self.out = out
-        self.text = text
+        self.place = place
         self.failure = failure
         self.temporaries = 0
         self.is_placed = False  # whether the compiler has been led to the formula
@@ -231,11 +256,8 @@ class CppPrinter:
 
     def _place(self, expr: TypedExpr) -> None:
         """Lead the compiler to the line of the formula."""
-        if self.text is not None:
-            span = self.text.span(expr.start)
-            # In an installed package the YAML lies below; what is emitted is the same there as in a checkout.
-            name = span.file.path.removeprefix("codegen/data/")
-            self.out.lead_to(span.line, name)
+        if self.place is not None:
+            self.out.lead_to(*self.place.of(expr))
             self.is_placed = True
 
     def _variable(self, expr: Variable) -> str:
@@ -256,9 +278,9 @@ class CppPrinter:
         if function is None:
             raise UnprintableError(f"calls the helper {expr.helper.name}, which is only declared")
         values = [self.value(value) for _, value in expr.args]
-        written = function.module.startswith("runtime.helpers.") and self.library.helpers.get(function.name)
+        written = function.module.startswith("runtime.helpers.") and self.library.kernels.helpers.get(function.name)
         if written and len(values) in written:
-            return Call(f"helpers::{function.name}", tuple(values))
+            return Call(self.needs.native(self.library.kernels, HELPERS, function.name, len(values)), tuple(values))
         return self._invoke(self.needs.name(function.module, function.name), values)
 
     def _operator(self, expr: OperatorCall) -> Call:
@@ -268,7 +290,8 @@ class CppPrinter:
         values = {name: self.value(value) for name, value in expr.args}
         if function in self.library.entries:
             parameters = self.library.operators[expr.schema.name].parameters
-            return Call(f"ops::{cpp(function)}", tuple(values.get(p.name) or self.default(p) for p in parameters))
+            given = tuple(values.get(p.name) or self.default(p) for p in parameters)
+            return Call(self.needs.entry(function, len(parameters)), given)
         positional = [argument.name for argument in expr.schema.positional]
         by_position = [
             name for number, name in enumerate(values) if number < len(positional) and positional[number] == name

@@ -19,9 +19,9 @@ bool ExpandBackward0::record(PyObject* out, PyObject* self_) {
 }
 
 bool ExpandBackward0::apply(Node*, PyObject* grad, PyObject** results) {
-  // derivatives.yaml:10  self: grad
+  // self: grad
   Ref self_gradient;
-#line 10 "derivatives.yaml"
+#line 1 "derivatives.yaml#ExpandBackward0"
   self_gradient = Ref::borrow(grad);
   results[0] = gradient(self_gradient);
   return true;

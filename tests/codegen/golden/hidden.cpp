@@ -20,7 +20,7 @@ bool HiddenBackward0::record(PyObject* out, PyObject* self_) {
 
 bool HiddenBackward0::apply(Node* base, PyObject*, PyObject**) {
   auto* node = static_cast<HiddenBackward0*>(base);
-  // derivatives.yaml:26  self: not_implemented("hidden away")
+  // self: not_implemented("hidden away")
   return raise_not_implemented(node, py::not_implemented_error, "self", "hidden away");
 }
 

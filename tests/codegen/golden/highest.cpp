@@ -36,9 +36,9 @@ bool HighestBackward0::apply(Node* base, PyObject* grad, PyObject** results) {
   if (!indices_) return false;
   Ref self_sym_sizes_ = saved(node, "self_sym_sizes", node->saved_self_sym_sizes);
   if (!self_sym_sizes_) return false;
-  // derivatives.yaml:16  self: spread_backward(grad, dim, indices, self.sym_sizes())
+  // self: spread_backward(grad, dim, indices, self.sym_sizes())
   Ref self_gradient;
-#line 16 "derivatives.yaml"
+#line 1 "derivatives.yaml#HighestBackward0"
   self_gradient = invoke(py::small_helpers_spread_backward, grad, dim_.get(), indices_.get(),
                          self_sym_sizes_.get());
   if (!self_gradient) return false;

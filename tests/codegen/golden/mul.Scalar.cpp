@@ -32,18 +32,18 @@ bool MulBackward1::apply(Node* base, PyObject* grad, PyObject** results) {
   auto* node = static_cast<MulBackward1*>(base);
   Ref other_ = saved(node, "other", node->saved_other);
   if (!other_) return false;
-  // derivatives.yaml:6  self: grad * other.conj()
+  // self: grad * other.conj()
   Ref self_gradient;
-#line 6 "derivatives.yaml"
+#line 1 "derivatives.yaml#MulBackward1"
   Ref t0 = conjugate_number(other_.get());
   if (!t0) return false;
   self_gradient = fused<1>(MulBackward1_self, 0, grad, t0.get());
   if (!self_gradient) {
     if (PyErr_Occurred()) return false;
-#line 6 "derivatives.yaml"
+#line 1 "derivatives.yaml#MulBackward1"
     Ref t1 = conjugate_number(other_.get());
     if (!t1) return false;
-#line 6 "derivatives.yaml"
+#line 1 "derivatives.yaml#MulBackward1"
     self_gradient = ops::mul_Scalar_(grad, t1.get());
     if (!self_gradient) return false;
   }

@@ -40,30 +40,30 @@ bool MulBackward0::apply(Node* base, PyObject* grad, PyObject** results) {
   if (!other_) return false;
   Ref self_ = saved(node, "self", node->saved_self);
   if (!self_) return false;
-  // derivatives.yaml:3  self: grad * other.conj()
+  // self: grad * other.conj()
   Ref self_gradient;
   if (has_edge(node, 0)) {
     self_gradient = fused<2>(MulBackward0_self, has_edge(node, 1) ? -1 : 0, grad, other_.get());
     if (!self_gradient) {
       if (PyErr_Occurred()) return false;
-#line 3 "derivatives.yaml"
+#line 1 "derivatives.yaml#MulBackward0"
       Ref t0 = conjugate(other_.get(), py::conj_default_);
       if (!t0) return false;
-#line 3 "derivatives.yaml"
+#line 1 "derivatives.yaml#MulBackward0"
       self_gradient = ops::mul_Tensor_(grad, t0.get());
       if (!self_gradient) return false;
     }
   }
-  // derivatives.yaml:4  other: grad * self.conj()
+  // other: grad * self.conj()
   Ref other_gradient;
   if (has_edge(node, 1)) {
     other_gradient = fused<2>(MulBackward0_other, 0, grad, self_.get());
     if (!other_gradient) {
       if (PyErr_Occurred()) return false;
-#line 4 "derivatives.yaml"
+#line 2 "derivatives.yaml#MulBackward0"
       Ref t0 = conjugate(self_.get(), py::conj_default_);
       if (!t0) return false;
-#line 4 "derivatives.yaml"
+#line 2 "derivatives.yaml#MulBackward0"
       other_gradient = ops::mul_Tensor_(grad, t0.get());
       if (!other_gradient) return false;
     }

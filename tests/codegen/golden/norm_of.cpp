@@ -33,12 +33,12 @@ bool NormOfBackward0::apply(Node* base, PyObject* grad, PyObject** results) {
   if (!input_) return false;
   Ref weight_ = saved(node, "weight", node->saved_weight);
   if (!weight_) return false;
-  // derivatives.yaml:18  input, weight: both_backward(grad, input, weight, grad_input_mask)
+  // input, weight: both_backward(grad, input, weight, grad_input_mask)
   Ref input_gradient;
   Ref weight_gradient;
   Ref mask = make_tuple(boolean(has_edge(node, 0)), boolean(has_edge(node, 1)));
   if (!mask) return false;
-#line 18 "derivatives.yaml"
+#line 1 "derivatives.yaml#NormOfBackward0"
   Ref t0 = invoke(py::small_helpers_both_backward, grad, input_.get(), weight_.get(), mask.get());
   if (!t0) return false;
   if (!unpack_into(t0.get(), input_gradient, weight_gradient)) return false;

@@ -28,12 +28,12 @@ bool SharpenBackward0::apply(Node* base, PyObject* grad, PyObject** results) {
   auto* node = static_cast<SharpenBackward0*>(base);
   Ref by_ = saved(node, "by", node->saved_by);
   if (!by_) return false;
-  // derivatives.yaml:28  self: sharpened(grad, by.conj())
+  // self: sharpened(grad, by.conj())
   Ref self_gradient;
-#line 28 "derivatives.yaml"
+#line 1 "derivatives.yaml#SharpenBackward0"
   Ref t0 = conjugate_number(by_.get());
   if (!t0) return false;
-#line 28 "derivatives.yaml"
+#line 1 "derivatives.yaml#SharpenBackward0"
   self_gradient = helpers::sharpened(grad, t0.get());
   if (!self_gradient) return false;
   results[0] = gradient(self_gradient);

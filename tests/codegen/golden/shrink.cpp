@@ -36,15 +36,15 @@ bool ShrinkBackward0::apply(Node* base, PyObject* grad, PyObject** results) {
   if (!lambd_) return false;
   Ref mode_ = saved(node, "mode", node->saved_mode);
   if (!mode_) return false;
-  // derivatives.yaml:14  self: shrink_backward(grad, result, lambd * 2 - 1, mode)
+  // self: shrink_backward(grad, result, lambd * 2 - 1, mode)
   Ref self_gradient;
-#line 14 "derivatives.yaml"
+#line 1 "derivatives.yaml#ShrinkBackward0"
   Ref t1 = times(lambd_.get(), py::constant_2);
   if (!t1) return false;
-#line 14 "derivatives.yaml"
+#line 1 "derivatives.yaml#ShrinkBackward0"
   Ref t0 = minus(t1.get(), py::constant_1);
   if (!t0) return false;
-#line 14 "derivatives.yaml"
+#line 1 "derivatives.yaml#ShrinkBackward0"
   self_gradient =
       invoke(py::small_helpers_shrink_backward, grad, result_.get(), t0.get(), mode_.get());
   if (!self_gradient) return false;

@@ -33,15 +33,15 @@ bool TotalBackward0::apply(Node* base, PyObject* grad, PyObject** results) {
   if (!keepdim_) return false;
   Ref self_sym_sizes_ = saved(node, "self_sym_sizes", node->saved_self_sym_sizes);
   if (!self_sym_sizes_) return false;
-  // derivatives.yaml:12  self: keepdim ? grad : grad.expand(self.sym_sizes(), true)
+  // self: keepdim ? grad : grad.expand(self.sym_sizes(), true)
   Ref self_gradient;
   const int t0 = is_true(keepdim_.get());
   if (t0 < 0) return false;
   if (t0 > 0) {
-#line 12 "derivatives.yaml"
+#line 1 "derivatives.yaml#TotalBackward0"
     self_gradient = Ref::borrow(grad);
   } else {
-#line 12 "derivatives.yaml"
+#line 1 "derivatives.yaml#TotalBackward0"
     self_gradient = ops::expand_default_(grad, self_sym_sizes_.get(), Py_True);
     if (!self_gradient) return false;
   }
