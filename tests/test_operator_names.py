@@ -25,7 +25,6 @@ EXCEPTIONS = {
     "_GROWING_METHODS": "methods of Python's containers",
     "_IN_PLACE": "a batching rule",
     "_INTRINSICS": "intrinsics of formulas",
-    "_KERNEL_HEADERS": "files of the core",
     "_KIND_NAMES": "a kind of dtypes",
     "_NUMBER_FUNCTIONS": "functions of C on numbers",
     "_NUMPY_KINDS": "a kind of dtypes",
