@@ -80,13 +80,15 @@ def stale_files(files: Collection[str], output: Path) -> list[str]:
 def _sources(paths: Paths) -> Iterator[Path]:
     yield paths.native_functions
     yield paths.derivatives
+    if paths.examples.exists():
+        yield paths.examples
     others = (paths.tags, paths.helpers, *(paths.library or ()), *(paths.base or ()))
     yield from (path for path in others if path is not None)
     yield from sorted(Path(__file__).parent.rglob("*.py"))
     yield from sorted(path for folder in (*TARGETS, "docs") for path in (paths.templates / folder).rglob("*.j2"))
     yield from paths.native_kernels
     folders = ("kernels", "composite", "helpers", "upstream", BATCHING_RULES)
-    for part in (*(part for _, part in paths.own), *map(paths.runtime_part, folders)):
+    for part in (*(part for _, part in paths.own), *map(paths.runtime_part, folders), paths.functions_by_hand):
         yield from (path for path, _, _ in part.files())
 
 

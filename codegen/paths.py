@@ -18,6 +18,7 @@ PROJECT_TABLE = "gradwright"
 # Beside generated C++: where the formulas stand that it names by their Nodes; nothing includes it.
 PLACES = "places.json"
 BATCHING_RULES = "func/rules"  # a folder of the runtime, as the values of PartKind are
+EXAMPLES = "examples.txt"  # beside native_functions.yaml
 
 
 class PartKind(enum.Enum):
@@ -42,7 +43,8 @@ class PythonPart:
     def files(self) -> Iterator[tuple[Path, str, str]]:
         """Each module: its file, its name and its shown path."""
         if self.path.suffix == ".py":
-            yield self.path, self.module, self.shown
+            if self.path.exists():
+                yield self.path, self.module, self.shown
             return
         for path in sorted(self.path.glob("*.py")):
             if path.name != "__init__.py":
@@ -88,6 +90,16 @@ class Paths:
         """The modules of a folder of the runtime."""
         path = self.runtime / folder
         return PythonPart(path, f"runtime.{folder.replace('/', '.')}", f"runtime/{folder}")
+
+    @property
+    def examples(self) -> Path:
+        """What the examples of the operators print; it need not be there."""
+        return self.native_functions.parent / EXAMPLES
+
+    @property
+    def functions_by_hand(self) -> PythonPart:
+        """Functions of the public API that are written by hand, and hide operators of their names."""
+        return PythonPart(self.runtime / "functional.py", "runtime.functional", "runtime/functional.py")
 
     @property
     def native_kernels(self) -> tuple[Path, ...]:

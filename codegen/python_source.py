@@ -28,7 +28,8 @@ class Parameter:
 class PythonFunction:
     """A function as its source declares it.
 
-    `parameters` is None for an alias of the NumPy function `alias`, whose parameters have no names.
+    `parameters` is None for an alias of the NumPy function `alias`, whose parameters have no names.  `about` is the
+    first paragraph of its docstring, on one line.
     """
 
     name: str
@@ -37,6 +38,7 @@ class PythonFunction:
     returns: str
     span: Span
     alias: str = ""
+    about: str = ""
 
     @property
     def arity(self) -> int | None:
@@ -170,7 +172,8 @@ def _from_definition(definition: ast.FunctionDef, file: SourceFile, module: str)
     ]
     start = file.line_starts[definition.lineno - 1] + definition.col_offset + len("def ")
     span = Span(file, start, start + len(definition.name))
-    return PythonFunction(definition.name, module, tuple(parameters), _text(definition.returns), span)
+    about = " ".join((ast.get_docstring(definition) or "").partition("\n\n")[0].split())
+    return PythonFunction(definition.name, module, tuple(parameters), _text(definition.returns), span, about=about)
 
 
 def _text(node: ast.expr | None) -> str:

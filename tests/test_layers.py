@@ -44,7 +44,7 @@ LAYERS: Mapping[str, Sequence[Sequence[str]]] = {
         ("runtime.nn", "runtime.utils", "runtime.profiler", "runtime.linalg", "runtime.special"),
         ("runtime.optim",),
         ("runtime.load", "runtime.native.explaining", "runtime.native.guards"),
-        ("runtime.testing",),
+        ("runtime.testing", "runtime.examples"),
     ),
 }
 

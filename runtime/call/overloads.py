@@ -55,6 +55,9 @@ class OpOverloadPacket:
         self._overloads: dict[str, OpOverload] = {}
         self.__name__ = name
         self.__qualname__ = f"{namespace}::{name}"
+        generated = registered.packet(namespace, name)
+        if generated is not None:
+            self.__doc__ = generated.__doc__
 
     def overloads(self) -> list[str]:
         """The names of the overloads; that without a name is `default`."""

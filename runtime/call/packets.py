@@ -20,14 +20,26 @@ numbers = frozenset((int, float, bool, complex))
 
 
 def packet(
-    function: Callable[..., Any], base: str, overloads: Mapping[str, Callable[..., Any]], factory: bool = False
+    function: Callable[..., Any],
+    base: str,
+    overloads: Mapping[str, Callable[..., Any]],
+    doc: str | None = None,
+    only: Callable[..., Any] | None = None,
+    factory: bool = False,
 ) -> Callable[..., Any]:
-    """Finish a packet: its name, and its overloads as attributes."""
+    """Finish a packet: its name, its docstring, and its overloads as attributes.
+
+    `only` is its overload, where there are no others: that says which arguments it takes, and is the method itself.
+    """
     if factory:
         function = _factory(function)
     function.__name__ = function.__qualname__ = base
     vars(function).update(overloads)
     function.overloads = lambda: list(overloads)  # type: ignore[attr-defined]
+    function.__doc__ = doc
+    if only is not None and only is not function:
+        only.__doc__ = doc
+        function.__wrapped__ = only  # type: ignore[attr-defined]
     return function
 
 
@@ -38,7 +50,6 @@ def _factory(function: Callable[..., Any]) -> Callable[..., Any]:
         out = function(*args, **kwargs)
         return out.requires_grad_() if requires_grad else out
 
-    factory.__doc__ = function.__doc__
     return factory
 
 

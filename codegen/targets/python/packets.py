@@ -48,6 +48,8 @@ class PacketView:
     factory: bool
     is_function: bool
     python_module: str | None
+    docstring: str
+    only: str | None  # the overload, where there are no others
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +62,7 @@ class SignView:
     function: str | None
 
 
-def packet_view(packet: PacketPlan) -> PacketView:
+def packet_view(packet: PacketPlan, docstring: str) -> PacketView:
     """The callable of a packet, and what stands beside it."""
     out = Lines()
     parameters = _write(packet, out)
@@ -80,6 +82,8 @@ def packet_view(packet: PacketPlan) -> PacketView:
         packet.takes_requires_grad,
         packet.is_function,
         packet.python_module,
+        docstring,
+        first if len(packet.candidates) == 1 else None,
     )
 
 

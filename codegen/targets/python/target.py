@@ -7,13 +7,19 @@ from types import SimpleNamespace
 
 from codegen.inputs import INTERFACE
 from codegen.paths import Paths
+from codegen.plan.documentation import plan_documentation
 from codegen.plan.kinds import OperatorKind
 from codegen.plan.operator import OperatorPlan
 from codegen.plan.plan import Plan
 from codegen.plan.signs import SignPlan
+from codegen.python_source import SourcePart
+from codegen.read.examples import read_results
+from codegen.source import Diagnostics
 from codegen.targets.environment import environment
 from codegen.targets.python import stubs
+from codegen.targets.python.docstrings import packet_docstring
 from codegen.targets.python.document import STEP, display, entry, field, laid_out
+from codegen.targets.python.examples import example
 from codegen.targets.python.nodes import NodeView, node_view
 from codegen.targets.python.operators import operator_view
 from codegen.targets.python.packets import packet_view, sign_view
@@ -37,7 +43,7 @@ def emit(plan: Plan, paths: Paths) -> Iterator[tuple[str, str]]:
         if sign.tensor is not None:
             signs.setdefault(sign.tensor, []).append(sign)
     operators = [operator_view(o, forward_printer, plan.namespace, signs.get(o.function, ())) for o in plan.operators]
-    packets = [packet_view(packet) for packet in plan.packets]
+    packets = [packet_view(packet, text) for packet, text in zip(plan.packets, _docstrings(plan, paths), strict=True)]
     based = plan.functions.base is not None
     yield "nodes.py", render("nodes.py.j2", nodes=nodes, imports=import_lines(node_printer.modules), based=based)
     yield (
@@ -64,6 +70,19 @@ def emit(plan: Plan, paths: Paths) -> Iterator[tuple[str, str]]:
         render("init.py.j2", package=package, based=based, namespace=plan.namespace, interface=INTERFACE),
     )
     yield from stubs.emit(plan, env)
+
+
+def _docstrings(plan: Plan, paths: Paths) -> Iterator[str]:
+    """The docstrings of packets.  Of operators declared by others there are no examples: most can not be called."""
+    with_examples = paths.library is None
+    results = read_results(paths.examples) if with_examples else {}
+    hidden = SourcePart(paths.functions_by_hand, Diagnostics()).functions.keys() if with_examples else frozenset()
+    operators = {operator.function: operator for operator in plan.operators}
+    for packet in plan.packets:
+        overloads = plan_documentation(packet, operators)
+        called = [each.operator for each in overloads if with_examples and not each.is_variant]
+        examples = [example(operator, packet.base, plan.namespace, hidden) for operator in called]
+        yield packet_docstring(overloads, [lines for lines in examples if lines], results)
 
 
 def _nodes(operator: OperatorPlan, printer: PythonPrinter) -> Iterator[NodeView]:

@@ -1,0 +1,74 @@
+"""Docstrings of packets: signatures, what they compute, formulas, and examples with what they print."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator, Mapping, Sequence
+
+from codegen.plan.documentation import OverloadDocumentation
+from codegen.targets.python.document import STEP
+from codegen.targets.python.examples import MODULE
+
+_COLUMNS = 100  # of text that people read
+Results = Mapping[tuple[str, ...], tuple[str, ...]]
+
+
+def packet_docstring(
+    overloads: Sequence[OverloadDocumentation], examples: Sequence[tuple[str, ...]], results: Results
+) -> str:
+    """The literal of a docstring, whose lines are not indented: nobody would take that away where it is printed.
+
+    Args:
+        overloads: what there is to say of them.
+        examples: their lines, as an interpreter shows them.
+        results: what they print, where that is known.
+    """
+    text = (
+        "\n".join((*_lines(overloads), *_example_lines(examples, results)))
+        .replace("\\", r"\\")
+        .replace('"""', r"\"\"\"")
+    )
+    return f'"""{text}\n"""'
+
+
+def _lines(overloads: Sequence[OverloadDocumentation]) -> Iterator[str]:
+    for overload in overloads:
+        yield from _wrapped(overload.signature, "")
+    yield from _sentences(overloads, [overload.about for overload in overloads])
+    yield from _derivatives(overloads)
+
+
+def _example_lines(examples: Sequence[tuple[str, ...]], results: Results) -> Iterator[str]:
+    if examples:
+        yield from ("", "Examples:" if len(examples) > 1 else "Example:", f"{STEP}>>> import {MODULE}")
+    for lines in examples:
+        yield from (f"{STEP}{line}" for line in (*lines, *results.get(lines, ())))
+
+
+def _sentences(overloads: Sequence[OverloadDocumentation], said: Sequence[str]) -> Iterator[str]:
+    """What is said of the overloads, each once; of which, where it is not all of them."""
+    for sentence in dict.fromkeys(filter(None, said)):
+        whose = [_name(overload) for overload, each in zip(overloads, said, strict=True) if each == sentence]
+        text = sentence if len(whose) == len(overloads) else f"{', '.join(whose)}: {sentence}"
+        yield from ("", *textwrap.wrap(text, _COLUMNS))
+
+
+def _derivatives(overloads: Sequence[OverloadDocumentation]) -> Iterator[str]:
+    """The formulas as derivatives.yaml has them; whose they are is said where there are several overloads."""
+    yield from _sentences(overloads, [overload.derivative for overload in overloads])
+    for overload in overloads:
+        if overload.formulas:
+            yield from ("", f"Derivative of {_name(overload)}:" if len(overloads) > 1 else "Derivative:")
+            for formula in overload.formulas:
+                yield from _wrapped(formula, STEP)
+
+
+def _name(overload: OverloadDocumentation) -> str:
+    return overload.signature.partition("(")[0]
+
+
+def _wrapped(text: str, indent: str) -> list[str]:
+    return textwrap.wrap(
+        text, _COLUMNS, initial_indent=indent, subsequent_indent=indent + STEP, break_on_hyphens=False,
+        break_long_words=False,
+    )  # fmt: skip

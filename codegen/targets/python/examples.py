@@ -1,0 +1,156 @@
+"""Examples of operators: a call that runs, made of one of the samples an operator is tested with."""
+
+from __future__ import annotations
+
+import ast
+import math
+from collections.abc import Callable, Sequence, Set
+
+from codegen.plan.operator import OperatorPlan
+from codegen.targets.python.document import STEP, Brackets, Joined, call, laid_out, tuple_of
+from codegen.words import BUILT_IN_NAMESPACE, DTYPE_KINDS
+
+MODULE = "runtime"  # that examples import
+# Modules in which operators lie under shorter names: `linalg_det` is `linalg.det`.
+_SHORTENING = ("linalg", "special")
+_MAKERS = ("T", "D", "I", "B")  # of Tensors
+_MOST_ELEMENTS = 20  # of arguments that are all written down, and of which results are shown, not just their shape
+_MOST_OF_ONE = 8  # of one argument, where there are more than these
+# Multiples of the first, after the decimal point, are spread evenly and without ties.
+_STRIDE, _START = 0.618, 0.37
+
+
+def example(operator: OperatorPlan, base: str, namespace: str, hidden: Set[str]) -> tuple[str, ...]:
+    """A call of the packet `base` with arguments for this overload, as lines that an interpreter shows.
+
+    Empty where no sample says what the arguments may be.  Packets whose names are `hidden` stand behind functions that
+    are written by hand.
+    """
+    limit = operator.source.dtypes
+    is_complex = limit is not None and limit.kinds == DTYPE_KINDS[-1:]
+    samples = [_Arguments(text, is_complex) for text in operator.samples]
+    if not samples:
+        return ()
+    if "pointwise" in operator.source.tags:
+        chosen = samples[0]
+        chosen.flatten()
+    else:
+        chosen = min(samples, key=_Arguments.order)
+    suffix = ""
+    if "nondeterministic_seeded" in operator.source.tags or chosen.elements > _MOST_ELEMENTS:
+        several = len(operator.schema.returns) != 1 or operator.returns_list
+        suffix = "[0].shape" if several else ".shape"
+    code = Joined(_called(operator, base, namespace, hidden, chosen.code()), suffix)
+    # Laid out as deep as it will stand, with the prompt before it.
+    first, *rest = laid_out(code, STEP * 2).splitlines()
+    return (f">>> {first}", *(f"... {line.removeprefix(STEP * 2)}" for line in rest))
+
+
+def _called(operator: OperatorPlan, base: str, namespace: str, hidden: Set[str], arguments: Sequence[str]) -> str:
+    """The call as users write it."""
+    source, place = operator.source, f"{MODULE}.ops.{base}"
+    if namespace != BUILT_IN_NAMESPACE:
+        place = f"{MODULE}.ops.{namespace}.{base}"
+    elif source.python_module in _SHORTENING:
+        place = f"{MODULE}.{source.python_module}.{base.removeprefix(f'{source.python_module}_')}"
+    elif source.python_module is None and "function" in source.variants and base not in hidden:
+        place = f"{MODULE}.{base}"
+    elif source.variants == {"method"} and arguments and operator.parameters[0].name == "self":
+        return call(f"{arguments[0]}.{base}", arguments[1:])
+    return call(place, arguments)
+
+
+class _Arguments:
+    """The arguments of a sample; `T(3, 4)` and the like become Tensors whose elements are written down."""
+
+    def __init__(self, sample: str, is_complex: bool) -> None:
+        call = ast.parse(f"f({sample})", mode="eval").body
+        assert isinstance(call, ast.Call)
+        self._call = call
+        self._makers = [part for part in ast.walk(call) if isinstance(part, ast.Call) and _name(part) in _MAKERS]
+        self._is_complex = is_complex
+        self._made = 0
+
+    def order(self) -> tuple[bool, int]:
+        """Smaller is better: with elements, but few of them."""
+        sizes = [math.prod(_shape(maker)) for maker in self._makers]
+        scalars = all(not maker.args for maker in self._makers)
+        return not sizes or scalars or 0 in sizes, sum(sizes)
+
+    def flatten(self) -> None:
+        """Vectors in the place of all Tensors but those without dimensions."""
+        for maker in self._makers:
+            if maker.args:
+                maker.args = [ast.Constant(3)]
+
+    @property
+    def elements(self) -> int:
+        return sum(math.prod(_shape(maker)) for maker in self._makers)
+
+    def code(self) -> list[str]:
+        positional = [self._code(argument) for argument in self._call.args]
+        return [*positional, *(Joined(f"{word.arg}=", self._code(word.value)) for word in self._call.keywords)]
+
+    def _code(self, node: ast.expr) -> str:
+        match node:
+            case ast.Call():
+                return self._value(node)
+            case ast.List():
+                return Brackets("[", [self._code(item) for item in node.elts], "]")
+            case ast.Tuple():
+                return tuple_of([self._code(item) for item in node.elts])
+            case ast.Name():
+                return f'float("{node.id}")'
+            case ast.UnaryOp(operand=ast.Name()):
+                return f"-{self._code(node.operand)}"
+            case ast.Constant(value=str(text)):
+                return f'"{text}"'
+        return ast.unparse(node)
+
+    def _value(self, maker: ast.Call) -> str:
+        options = {keyword.arg: ast.literal_eval(keyword.value) for keyword in maker.keywords}
+        name = _name(maker)
+        if name == "float":
+            return f'float("{ast.literal_eval(maker.args[0])}")'
+        if name == "dtype":
+            return f"{MODULE}.{ast.literal_eval(maker.args[0]) if maker.args else 'float32'}"
+        shape = _shape(maker)
+        dtype = options.get("dtype")
+        if name == "I" or (dtype is not None and "int" in dtype):
+            low, high = options.get("low", 0), options.get("high", 3)
+            return self._tensor(shape, lambda place: str(low + int((high - low) * place)), dtype or "int64")
+        if name == "B":
+            return self._tensor(shape, lambda place: str(place < 0.5), "bool")
+        low, high = options.get("low", -2.0), options.get("high", 2.0)
+        if self.elements > _MOST_ELEMENTS and math.prod(shape) > _MOST_OF_ONE:
+            ending = "" if dtype is None else f", dtype={MODULE}.{dtype}"
+            return f"{MODULE}.linspace({low}, {high}, {math.prod(shape)}{ending}).reshape({_inside(shape)})"
+        ending = "+1j" if self._is_complex else ""
+        return self._tensor(shape, lambda place: f"{low + (high - low) * place:.2f}{ending}", dtype)
+
+    def _tensor(self, shape: tuple[int, ...], element: Callable[[float], str], dtype: str | None) -> str:
+        """`dtype` is said where the elements do not say it."""
+        said = dtype is None or (0 not in shape and dtype in ("int64", "bool"))
+        ending = [] if said else [f"dtype={MODULE}.{dtype}"]
+        if 0 in shape:
+            return call(f"{MODULE}.zeros", [*map(str, shape), *ending])
+        return call(f"{MODULE}.tensor", [self._nested(shape, element), *ending])
+
+    def _nested(self, shape: tuple[int, ...], element: Callable[[float], str]) -> str:
+        if shape:
+            return Brackets("[", [self._nested(shape[1:], element) for _ in range(shape[0])], "]")
+        self._made += 1
+        return element((_START + self._made * _STRIDE) % 1)
+
+
+def _name(call: ast.Call) -> str:
+    assert isinstance(call.func, ast.Name)
+    return call.func.id
+
+
+def _shape(maker: ast.Call) -> tuple[int, ...]:
+    return tuple(ast.literal_eval(argument) for argument in maker.args)
+
+
+def _inside(shape: tuple[int, ...]) -> str:
+    return ", ".join(map(str, shape))

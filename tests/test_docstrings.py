@@ -1,0 +1,101 @@
+"""What `help` shows of operators: signatures, formulas, and examples that print what they say."""
+
+from __future__ import annotations
+
+import inspect
+import pydoc
+from pathlib import Path
+
+import pytest
+
+import runtime
+from codegen.read.examples import read_results
+from generated import packets
+from generated.registry import OPERATORS
+from runtime import examples
+from runtime.base.tensor import Tensor
+
+
+@pytest.fixture(scope="module")
+def outcomes() -> list[examples.Outcome]:
+    return list(examples.outcomes())
+
+
+def test_examples_print_what_they_say(outcomes: list[examples.Outcome]) -> None:
+    wrong = [f"{each.code}\nwanted:\n{each.wanted}printed:\n{each.printed}" for each in outcomes if not each.holds]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_all_that_examples_print_is_written_down(outcomes: list[examples.Outcome]) -> None:
+    missing = [each.code for each in outcomes if not each.wanted]
+    assert not missing, f"run: python -m {examples.__name__} --update && python -m codegen\n" + "\n".join(missing)
+
+
+def test_what_is_written_down_is_of_examples(outcomes: list[examples.Outcome]) -> None:
+    known = {each.code for each in outcomes}
+    stale = ["\n".join(lines) for lines in read_results(Path(examples.file_of())) if "\n".join(lines) not in known]
+    assert not stale, f"run: python -m {examples.__name__} --update && python -m codegen\n" + "\n".join(stale)
+
+
+def test_every_operator_has_an_example() -> None:
+    documented = {name: (packet.__doc__ or "").count(">>> ") - 1 for name, packet in packets.PACKETS.items()}
+    wanted: dict[str, int] = {}
+    for info in OPERATORS.values():
+        wanted[info.name.partition(".")[0]] = wanted.get(info.name.partition(".")[0], 0) + bool(info.samples)
+    assert {name: documented[name] for name in wanted} == wanted
+
+
+def test_docstrings_begin_with_all_signatures() -> None:
+    for info in OPERATORS.values():
+        head = (packets.PACKETS[info.name.partition(".")[0]].__doc__ or "").partition("\n\n")[0]
+        assert " ".join(info.schema.split()) in " ".join(head.split())
+
+
+def test_functions_methods_and_overloads() -> None:
+    text = runtime.tanh.__doc__
+    assert text == (
+        "tanh(Tensor self) -> Tensor\n"
+        "\n"
+        "Derivative:\n"
+        "    self: tanh_backward(grad, result)\n"
+        "    result: auto_element_wise\n"
+        "\n"
+        "Example:\n"
+        "    >>> import runtime\n"
+        "    >>> runtime.tanh(runtime.tensor([1.95, 0.42, -1.10]))\n"
+        "    tensor([ 0.9603,  0.3969, -0.8005])\n"
+    )
+    assert Tensor.tanh.__doc__ == text == runtime.ops.tanh.__doc__
+    assert Tensor.mul.__doc__ == runtime.mul.__doc__
+    assert Tensor.where.__doc__ == runtime.where.__doc__  # a method whose `self` is not the first argument
+    assert runtime.mul.Tensor.__doc__ == "mul.Tensor(Tensor self, Tensor other) -> Tensor"
+    assert Tensor.mul_.__doc__ == (
+        "mul_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)\n"
+        "mul_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)\n"
+        "\n"
+        "Writes the result of `mul` into `self`.\n"
+    )
+
+
+def test_what_computes_it_says_what_it_is() -> None:
+    assert "\n\n`x`, and 0 if it lies nearer to 0 than `lambd`.\n\n" in (runtime.ops.hardshrink.__doc__ or "")
+
+
+def test_signatures() -> None:
+    assert str(inspect.signature(runtime.tanh)) == "(self, *, out=None)"
+    assert str(inspect.signature(Tensor.sum)) == "(*args, **kwargs)"  # of several overloads there are several
+    assert str(inspect.signature(runtime.zeros)).startswith("(size, *, dtype=None, ")
+
+
+def test_help_shows_them() -> None:
+    for value, name in ((runtime.tanh, "tanh"), (Tensor.tanh, "tanh_default")):
+        text = pydoc.plain(pydoc.render_doc(value))
+        assert f"\n{name}(self, *, out=None)\n    tanh(Tensor self) -> Tensor\n" in text
+        assert "tensor([ 0.9603,  0.3969, -0.8005])" in text
+
+
+def test_an_example_that_fails_does_not_hold() -> None:
+    failed = examples.Outcome("f", ">>> f()", "", f"{examples.FAILED}TypeError: no\n")
+    assert not failed.holds
+    assert examples.Outcome("f", ">>> f()", "", "3\n").holds
+    assert not examples.Outcome("f", ">>> f()", "4\n", "3\n").holds
