@@ -352,6 +352,38 @@ def test_an_operator_that_is_added_to_this_project_changes_one_shard(tmp_path: P
     }  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    ("promotion", "takes"),
+    [
+        ("default", "kAll"), ("int_to_float", "kFloatsAndComplex"), ("bool_to_int", "kNumbers"),
+        ("complex_to_float", "kAll"),
+    ],
+)  # fmt: skip
+def test_a_kernel_that_is_a_function_of_numpy_is_native(
+    promotion: str, takes: str, planned: Callable[..., Plan], small_paths: Paths
+) -> None:
+    function = f"- func: errno(Tensor self) -> Tensor\n  dispatch: {{CPU: errno}}\n  promotion: {promotion}\n"
+    made = planned(function, "[]", "", "import numpy as np\n\nerrno = np.rint\n")
+    text = "".join(emit(small_paths, made, "cpp").values())
+    assert f'struct errno_ {{\n  static inline Ufunc ufunc{{"rint", 1, takes::{takes}}};\n}};\n' in text
+    assert "unary<kernels::errno_>(self_)" in text
+
+
+def test_a_functor_of_the_core_comes_before_the_function_of_numpy(
+    planned: Callable[..., Plan], small_paths: Paths
+) -> None:
+    function = "- func: half(Tensor self) -> Tensor\n  dispatch: {CPU: half}\n  promotion: default\n"
+    made = planned(function, "[]", "", "import numpy as np\n\nhalf = np.rint\n")
+    header = small_paths.runtime / "native/src/halves.hpp"
+    header.parent.mkdir(parents=True)
+    header.write_text(
+        "namespace kernels {\n\nstruct half {\n  static T apply(T a) { return a; }\n};\n\n}  // namespace kernels\n"
+    )
+    text = "".join(emit(small_paths, made, "cpp").values())
+    assert "unary<kernels::half>(self_)" in text
+    assert "Ufunc ufunc" not in text
+
+
 def test_a_native_kernel_is_a_file_of_its_own(made: Plan, small_paths: Paths) -> None:
     before = emit(small_paths, made, "cpp")
     hidden = next(operator for operator in made.operators if str(operator.name) == "hidden")

@@ -35,11 +35,11 @@ from generated import operators
 
 Array = np.ndarray[Any, Any]
 
-KERNELS = NativeKernels.read(
-    *(path for path in project_paths().native_kernels if path.name in ("functors.hpp", "kernels.hpp"))
-)
 PLAN = analyze(project_paths()).plan
 assert PLAN is not None
+KERNELS = NativeKernels.read(
+    *(path for path in project_paths().native_kernels if path.name in ("functors.hpp", "kernels.hpp"))
+).with_numpy(PLAN.operators)
 DTYPES = ("f4", "f8", "c8", "c16", "i1", "i2", "i4", "i8", "u1", "?", "f2")
 SPECIAL = (np.nan, np.inf, -np.inf, 0.0, -0.0, 1e-40, -1e-40, 5e-324, 1, -1, 0.5, 20, -20, 100, -100, 3, -3, 6, 1e30)
 

@@ -5,9 +5,12 @@ are, and where each is declared.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+
+from codegen.plan.operator import OperatorPlan
+from codegen.words import PromotionKind
 
 Functions = Mapping[str, frozenset[int]]  # names, with the numbers of arguments they take
 
@@ -33,6 +36,15 @@ _UNNAMED = re.compile(r"^namespace \{\n.*?^\} *// namespace$", re.MULTILINE | re
 
 
 @dataclass(frozen=True, slots=True)
+class NumpyFunction:
+    """A function of NumPy whose own loops are the kernel: its name there, its operands, the element types it takes."""
+
+    ufunc: str
+    operands: int
+    takes: str
+
+
+@dataclass(frozen=True, slots=True)
 class NativeKernels:
     """What there is in C++, read from its text: functors with their numbers of operands, and functions.
 
@@ -46,6 +58,21 @@ class NativeKernels:
     composites: Functions = field(default_factory=dict)  # operators that are made of others
     helpers: Functions = field(default_factory=dict)  # functions that formulas call
     headers: Mapping[tuple[str, str], str] = field(default_factory=dict, compare=False)
+    numpy: Mapping[str, NumpyFunction] = field(default_factory=dict)  # functors that the generator writes
+
+    def with_numpy(self, operators: Iterable[OperatorPlan]) -> NativeKernels:
+        """The same with a functor for each kernel that is a function of NumPy, and has none that is written by hand."""
+        numpy: dict[str, NumpyFunction] = {}
+        for operator in operators:
+            for _, kernel in operator.implementations:
+                if not kernel.alias or kernel.name in self.functors or kernel.arity is None:
+                    continue
+                takes = "kAll"
+                if operator.promotion is not None:
+                    takes = _AFTER_PROMOTION.get(operator.promotion.kind, takes)
+                if numpy.setdefault(kernel.name, NumpyFunction(kernel.alias, kernel.arity, takes)).takes != takes:
+                    numpy[kernel.name] = NumpyFunction(kernel.alias, kernel.arity, "kFloatsAndComplex")
+        return replace(self, functors={**self.functors, **{n: f.operands for n, f in numpy.items()}}, numpy=numpy)
 
     @classmethod
     def read(cls, *paths: Path) -> NativeKernels:
@@ -68,6 +95,10 @@ class NativeKernels:
                     if path.suffix != ".cpp":
                         headers[namespace, name] = path.name
         return cls(functors, found[KERNELS], found[WRITERS], found[COMPOSITES], found[HELPERS], headers)
+
+
+# What kernels are called with after the dtypes of arguments were brought together; a loop takes them as they are.
+_AFTER_PROMOTION = {PromotionKind.INT_TO_FLOAT: "kFloatsAndComplex", PromotionKind.BOOL_TO_INT: "kNumbers"}
 
 
 def _text(path: Path) -> str:

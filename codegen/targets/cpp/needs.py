@@ -6,7 +6,7 @@ import zlib
 from dataclasses import dataclass, field
 
 from codegen.plan.names import module_alias
-from codegen.targets.cpp.headers import NativeKernels
+from codegen.targets.cpp.headers import KERNELS, NativeKernels, NumpyFunction
 from codegen.targets.cpp.names import cpp
 from codegen.targets.literals import literal
 
@@ -14,7 +14,7 @@ from codegen.targets.literals import literal
 @dataclass
 class Needs:
     """What one generated file needs of Python: callables by their place, and constants by their text; and of C++: the
-    entries that it calls, headers, and functions that stand in none.
+    entries that it calls, headers, and functions and functors that stand in none.
     """
 
     names: dict[str, tuple[str, str]] = field(default_factory=dict)  # C++ name: module, attribute
@@ -23,6 +23,7 @@ class Needs:
     entries: dict[str, int] = field(default_factory=dict)  # by their C++ names: how many arguments they have
     headers: set[str] = field(default_factory=set)
     declared: dict[tuple[str, str], int] = field(default_factory=dict)  # namespace and name: how many arguments
+    numpy: dict[str, NumpyFunction] = field(default_factory=dict)  # functors of NumPy's functions, by their C++ names
 
     def name(self, module: str, *path: str) -> str:
         """A callable: a name of a module, or the attribute that further names lead to."""
@@ -59,10 +60,13 @@ class Needs:
     def native(self, kernels: NativeKernels, namespace: str, name: str, count: int) -> str:
         """A function or a functor of the native core, or of a package."""
         header = kernels.headers.get((namespace, name))
-        if header is None:
-            self.declared[namespace, name] = count
-        else:
+        if header is not None:
             self.headers.add(header)
+        elif namespace == KERNELS and name in kernels.numpy:
+            self.numpy[cpp(name)] = kernels.numpy[name]
+            return f"{namespace}::{cpp(name)}"
+        else:
+            self.declared[namespace, name] = count
         return f"{namespace}::{name}"
 
     def update(self, other: Needs) -> None:
@@ -71,6 +75,7 @@ class Needs:
         self.entries |= other.entries
         self.headers |= other.headers
         self.declared |= other.declared
+        self.numpy |= other.numpy
         self.recorders |= other.recorders
         self.constants |= other.constants
 

@@ -19,7 +19,7 @@ from codegen.plan.plan import Plan
 from codegen.targets.cpp.backward import first_line
 from codegen.targets.cpp.entries import EntryView
 from codegen.targets.cpp.fusion import MOST_SLOTS, MOST_STEPS, MOST_TEMPORARIES
-from codegen.targets.cpp.headers import WRITERS, NativeKernels
+from codegen.targets.cpp.headers import KERNELS, WRITERS, NativeKernels
 from codegen.targets.cpp.inplace import inplace_view
 from codegen.targets.cpp.needs import Needs
 from codegen.targets.cpp.nodes import MOST_EDGES, NodeView, node_view, why_python
@@ -128,7 +128,7 @@ def shard_of(operator: OperatorPlan) -> int:
 
 
 def _plan_shards(plan: Plan, paths: Paths) -> tuple[Sequence[Shard], Coverage]:
-    kernels = NativeKernels.read(*paths.native_kernels)
+    kernels = NativeKernels.read(*paths.native_kernels).with_numpy(plan.operators)
     coverage = Coverage()
     shards = [Shard() for _ in range(SHARDS)]
     operators = {operator.name: operator for operator in plan.operators}
@@ -200,8 +200,12 @@ _HEADERS = frozenset(
 
 
 def _declared(shard: Shard) -> list[tuple[str, list[list[str]]]]:
-    """Functions that stand in no header, by their namespaces."""
+    """What stands in no header, by its namespace: functors of NumPy's functions, and functions."""
     found: dict[str, list[list[str]]] = {}
+    for name, kernel in sorted(shard.needs.numpy.items()):
+        parts = f"{quoted(kernel.ufunc)}, {kernel.operands}, takes::{kernel.takes}"
+        lines = [f"struct {name} {{", f"  static inline Ufunc ufunc{{{parts}}};", "};"]
+        found.setdefault(KERNELS, []).append(lines)
     for (namespace, function), count in sorted(shard.needs.declared.items()):
         found.setdefault(namespace, []).append(_declaration(function, count, "bool" if namespace == WRITERS else "Ref"))
     return sorted(found.items())

@@ -13,6 +13,9 @@ namespace gradwright {
 // floating-point exceptions, and the loop is not vectorised.
 
 // -- kernels by the names that they have in runtime/kernels, or in runtime/helpers; the generator reads names and operands
+//
+// Of those that are functions of NumPy only these are here that loops of ours are made of, or that have such a loop, too:
+// the generator writes the others.
 
 namespace kernels {
 
@@ -51,9 +54,6 @@ struct reciprocal {
   static T apply(T a) { return T(1) / a; }
   static inline Ufunc ufunc{"reciprocal", 1, takes::kFloatsAndComplex};
 };
-struct positive {
-  static inline Ufunc ufunc{"positive", 1, takes::kNumbers};
-};
 struct square {
   template <class T>
   static T apply(T a) { return a * a; }
@@ -67,29 +67,17 @@ struct cube {
 struct exp {
   static inline Ufunc ufunc{"exp", 1, takes::kFloatsAndComplex};
 };
-struct exp2 {
-  static inline Ufunc ufunc{"exp2", 1, takes::kFloatsAndComplex};
-};
 struct expm1 {
   static inline Ufunc ufunc{"expm1", 1, takes::kFloatsAndComplex};
 };
 struct log {
   static inline Ufunc ufunc{"log", 1, takes::kFloatsAndComplex};
 };
-struct log2 {
-  static inline Ufunc ufunc{"log2", 1, takes::kFloatsAndComplex};
-};
-struct log10 {
-  static inline Ufunc ufunc{"log10", 1, takes::kFloatsAndComplex};
-};
 struct log1p {
   static inline Ufunc ufunc{"log1p", 1, takes::kFloats};
 };
 struct logaddexp {
   static inline Ufunc ufunc{"logaddexp", 2, takes::kFloats};
-};
-struct logaddexp2 {
-  static inline Ufunc ufunc{"logaddexp2", 2, takes::kFloats};
 };
 struct sqrt {
   static inline Ufunc ufunc{"sqrt", 1, takes::kFloatsAndComplex};
@@ -98,65 +86,8 @@ struct rsqrt {
   template <class T>
   static T apply(T a) { return T(1) / std::sqrt(a); }
 };
-struct sin {
-  static inline Ufunc ufunc{"sin", 1, takes::kFloatsAndComplex};
-};
-struct cos {
-  static inline Ufunc ufunc{"cos", 1, takes::kFloatsAndComplex};
-};
-struct tan {
-  static inline Ufunc ufunc{"tan", 1, takes::kFloatsAndComplex};
-};
-struct asin {
-  static inline Ufunc ufunc{"arcsin", 1, takes::kFloatsAndComplex};
-};
-struct acos {
-  static inline Ufunc ufunc{"arccos", 1, takes::kFloatsAndComplex};
-};
-struct atan {
-  static inline Ufunc ufunc{"arctan", 1, takes::kFloatsAndComplex};
-};
-struct atan2 {
-  static inline Ufunc ufunc{"arctan2", 2, takes::kFloats};
-};
-struct sinh {
-  static inline Ufunc ufunc{"sinh", 1, takes::kFloatsAndComplex};
-};
-struct cosh {
-  static inline Ufunc ufunc{"cosh", 1, takes::kFloatsAndComplex};
-};
 struct tanh {
   static inline Ufunc ufunc{"tanh", 1, takes::kFloatsAndComplex};
-};
-struct asinh {
-  static inline Ufunc ufunc{"arcsinh", 1, takes::kFloatsAndComplex};
-};
-struct acosh {
-  static inline Ufunc ufunc{"arccosh", 1, takes::kFloatsAndComplex};
-};
-struct atanh {
-  static inline Ufunc ufunc{"arctanh", 1, takes::kFloatsAndComplex};
-};
-struct magnitude {
-  static inline Ufunc ufunc{"absolute", 1};
-};
-struct conjugate {
-  static inline Ufunc ufunc{"conjugate", 1, takes::kNumbers};
-};
-struct hypot {
-  static inline Ufunc ufunc{"hypot", 2, takes::kFloats};
-};
-struct copysign {
-  static inline Ufunc ufunc{"copysign", 2, takes::kFloats};
-};
-struct nextafter {
-  static inline Ufunc ufunc{"nextafter", 2, takes::kFloats};
-};
-struct deg2rad {
-  static inline Ufunc ufunc{"deg2rad", 1, takes::kFloats};
-};
-struct rad2deg {
-  static inline Ufunc ufunc{"rad2deg", 1, takes::kFloats};
 };
 struct floor {
   static inline Ufunc ufunc{"floor", 1, takes::kFloats};
@@ -180,12 +111,6 @@ struct sgn {
 };
 struct sign : sgn {};
 
-struct eq {
-  static inline Ufunc ufunc{"equal", 2};
-};
-struct ne {
-  static inline Ufunc ufunc{"not_equal", 2};
-};
 struct lt {
   static inline Ufunc ufunc{"less", 2, takes::kReal};
 };
@@ -197,39 +122,6 @@ struct gt {
 };
 struct ge {
   static inline Ufunc ufunc{"greater_equal", 2, takes::kReal};
-};
-struct isnan {
-  static inline Ufunc ufunc{"isnan", 1};
-};
-struct isinf {
-  static inline Ufunc ufunc{"isinf", 1};
-};
-struct isfinite {
-  static inline Ufunc ufunc{"isfinite", 1};
-};
-struct logical_and {
-  static inline Ufunc ufunc{"logical_and", 2};
-};
-struct logical_or {
-  static inline Ufunc ufunc{"logical_or", 2};
-};
-struct logical_xor {
-  static inline Ufunc ufunc{"logical_xor", 2};
-};
-struct logical_not {
-  static inline Ufunc ufunc{"logical_not", 1};
-};
-struct bitwise_and {
-  static inline Ufunc ufunc{"bitwise_and", 2};
-};
-struct bitwise_or {
-  static inline Ufunc ufunc{"bitwise_or", 2};
-};
-struct bitwise_xor {
-  static inline Ufunc ufunc{"bitwise_xor", 2};
-};
-struct bitwise_not {
-  static inline Ufunc ufunc{"invert", 1};
 };
 
 // Operands: a bool, and two of one element type.
