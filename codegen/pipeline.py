@@ -15,6 +15,7 @@ from codegen.extending import Base, WithBase, check_apart
 from codegen.inputs import MANIFEST
 from codegen.output import manifest_text
 from codegen.paths import BATCHING_RULES, PartKind, Paths
+from codegen.plan.memory import Array
 from codegen.plan.names import FunctionNames
 from codegen.plan.operator import OperatorPlan
 from codegen.plan.plan import Plan, make_plan
@@ -26,6 +27,7 @@ from codegen.rules.linear.formulas import Linearity
 from codegen.rules.table import check, report
 from codegen.source import Diagnostics
 from codegen.targets.docs import target as docs
+from codegen.targets.docs.explain import explained
 from codegen.targets.target import Target
 from codegen.words import TAGS
 
@@ -126,9 +128,18 @@ def emit(paths: Paths, made: Plan, target: str = "python") -> Mapping[str, str]:
     return files
 
 
-def explain(operator: OperatorPlan, made: Plan, paths: Paths, targets: Sequence[str]) -> str:
-    """All that is known of an operator, and what targets make of it."""
-    return "\n\n".join(_target(name).explain(operator, made, paths).strip() for name in ("docs", *targets))
+def explain(operator: OperatorPlan, shapes: Sequence[tuple[Array, ...]] | None = None) -> str:
+    """All that is known of an operator, with the memory that its Nodes keep for Tensors of these shapes.
+
+    Raises:
+        ValueError: it can not have Tensors of these shapes.
+    """
+    return explained(operator, shapes)
+
+
+def explain_code(operator: OperatorPlan, made: Plan, paths: Paths, target: str) -> str:
+    """What a target makes of an operator."""
+    return _target(target).explain(operator, made, paths).strip()
 
 
 # What goes into the folder of another target.

@@ -9,7 +9,7 @@ import os
 import shlex
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,7 +20,6 @@ from codegen.version import VERSION
 from codegen.words import BUILT_IN_NAMESPACE, TARGETS
 
 if TYPE_CHECKING:
-    from codegen.plan.operator import OperatorPlan
     from codegen.plan.plan import Plan
 
 OK, ERRORS, USAGE = 0, 1, 2
@@ -68,6 +67,8 @@ def _main(argv: Sequence[str] | None) -> int:
         parser.error("build takes none of --check, --json and --target")
     if arguments.command != "build" and (arguments.sanitize or arguments.optional):
         parser.error("only build takes --sanitize and --optional")
+    if arguments.command != "explain" and (arguments.code or arguments.shapes is not None):
+        parser.error("only explain takes --code and --shapes")
     if arguments.command == "init":
         from codegen.commands.init import init
 
@@ -87,7 +88,9 @@ def _main(argv: Sequence[str] | None) -> int:
     in_package = paths.namespace != BUILT_IN_NAMESPACE
     if in_package and arguments.command == "build":
         parser.error("'build' compiles Gradwright's own operators; those of a package run in Python")
-    everything = TARGETS[:1] if arguments.command == "explain" or in_package else TARGETS
+    everything: Sequence[str] = TARGETS[:1] if in_package else TARGETS
+    if arguments.command == "explain" and not arguments.code:
+        everything = ()
     arguments.target = list(dict.fromkeys(arguments.target or everything))
     status = _carry_out(arguments, paths, sys.argv[1:] if argv is None else argv, started)
     if arguments.command != "build" or status != OK:
@@ -128,7 +131,9 @@ def _run(arguments: argparse.Namespace, paths: Paths, argv: Sequence[str], start
         print(pipeline.judgement(paths, result), end="")
         return OK
     if arguments.command == "explain":
-        return _explain(result.plan, paths, arguments.name, arguments.target)
+        from codegen.commands.explain import explain
+
+        return explain(result.plan, paths, arguments.name, arguments.target, arguments.shapes)
     emitted = [(paths.for_target(target), pipeline.emit(paths, result.plan, target)) for target in arguments.target]
     if arguments.check:
         return _check(emitted, paths, argv, arguments.json)
@@ -189,8 +194,14 @@ def _parser() -> argparse.ArgumentParser:
         "--target",
         choices=TARGETS,
         action="append",
-        help="what to emit, or explain to show; may be given again (default: everything; explain: python)",
+        help="what to emit, or explain to show; may be given again (default: everything; explain: no code)",
     )
+    parser.add_argument("--code", action="store_true", help="with explain: the generated code, too")
+    parser.add_argument(
+        "--shapes", nargs="+", metavar="SHAPE",
+        help="with explain: the memory that is kept for Tensors of these shapes: 64x128, (), 64x128:float64; 2x3,4x3 "
+        "for a list",
+    )  # fmt: skip
     parser.add_argument(
         "--check", action="store_true", help="write nothing; fail if the output is missing or not what would be written"
     )
@@ -268,26 +279,3 @@ def _native(plan: Plan, paths: Paths) -> int:
                 print(f"{kind}\t{name}\t{reason}")
     print(covered, file=sys.stderr)
     return OK
-
-
-def _explain(plan: Plan, paths: Paths, name: str, targets: Sequence[str]) -> int:
-    from codegen import pipeline
-    from codegen.words import did_you_mean
-
-    operators = [operator for operator in plan.operators if name in _names(operator)]
-    if not operators:
-        hint = did_you_mean(name, {each: None for operator in plan.operators for each in _names(operator)})
-        print(f"error: no operator '{name}'" + (f"\nhint: {hint}" if hint else ""), file=sys.stderr)
-        return USAGE
-    print("\n\n".join(pipeline.explain(operator, plan, paths, targets) for operator in operators))
-    return OK
-
-
-def _names(operator: OperatorPlan) -> Iterator[str]:
-    """What an operator is found by: its name with and without overload, those of its variants and of its Nodes."""
-    for name in (operator.name, operator.inplace, operator.out):
-        if name is not None:
-            yield str(name)
-            yield name.base
-    for node in operator.nodes:
-        yield node.class_name

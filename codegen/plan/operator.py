@@ -35,6 +35,7 @@ from codegen.schema.types import (
     base_type,
     required,
 )
+from codegen.source import Text
 from codegen.words import COMPOSITE_KEYS, CPU_ORDER, HalfKind, NumberKind, OutDtype
 
 
@@ -76,7 +77,7 @@ class OperatorPlan:
     saves_self: bool
     never_differentiable: bool  # its entry says so: results simply have no gradient
     samples: tuple[str, ...]
-    formula_texts: tuple[str, ...]
+    formulas: tuple[tuple[Text, str], ...]  # each as it stands in the file, and with the names that it is for
     source: NativeFunction
     batching: BatchingPlan | None = None
     in_float32: bool = False  # half precision is computed in float32, and the results are rounded once
@@ -90,6 +91,10 @@ class OperatorPlan:
     keyed_nodes: tuple[tuple[str, NodePlan], ...] = ()  # of autograd keys that have formulas of their own
     unimplemented: tuple[tuple[str, str], ...] = ()  # arguments whose derivative is not implemented, and what it is of
     factors: tuple[tuple[str, ...], ...] = ()  # groups of arguments that make the result zero by being zero
+
+    @property
+    def formula_texts(self) -> tuple[str, ...]:
+        return tuple(text for _, text in self.formulas)
 
     def __post_init__(self) -> None:
         assert bool(self.implementations) or self.kind is OperatorKind.DECLARED, "what is no kernel is only declared"
@@ -184,7 +189,7 @@ def plan_operator(
         out, inplace_function, written, None if out is None else names[out], returns_list,
         saves_self,
         never_differentiable, () if function.late_bound else samples_of(function),
-        _formula_texts(entry) if entry is not None else (),
+        _formulas(entry) if entry is not None else (),
         function, None if kind is OperatorKind.IMPLICIT else plan_batching(function), in_float32,
         numbers=_numbers(function, kind),
         exclusive=function.exclusive,
@@ -301,5 +306,6 @@ def _parameters(schema: FunctionSchema) -> tuple[ParameterPlan, ...]:
     )
 
 
-def _formula_texts(entry: ResolvedEntry) -> tuple[str, ...]:
-    return tuple(f"{', '.join(f.names)}: {f.source.text}" for f in (*entry.backward, *entry.forward))
+def _formulas(entry: ResolvedEntry) -> tuple[tuple[Text, str], ...]:
+    formulas = (*entry.backward, *entry.forward)
+    return tuple((f.source.text, f"{', '.join(f.names)}: {f.source.text}") for f in formulas)

@@ -135,7 +135,7 @@ def test_list_and_explain(project: Path) -> None:
     listed = run(project, "list")
     assert "mul.Tensor\tkernel\tMulBackward0" in listed.stdout
     assert json.loads(run(project, "list", "--json").stdout)[0]["name"] == "mul.Tensor"
-    explained = run(project, "explain", "mul.Tensor").stdout
+    explained = run(project, "explain", "mul.Tensor", "--code").stdout
     for part in (
         "mul.Tensor(Tensor self, Tensor other) -> Tensor",
         "CPU: runtime.kernels.arithmetic.mul",

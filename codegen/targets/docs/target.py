@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from codegen.paths import Paths
-from codegen.plan.kinds import OperatorKind, SavedKind, ViewKind
+from codegen.plan.kinds import OperatorKind
 from codegen.plan.operator import OperatorPlan
 from codegen.plan.plan import Plan
-from codegen.plan.saved import SavedVariable
 from codegen.rules.table import Section
+from codegen.targets.docs.explain import explained
 from codegen.targets.environment import environment
 
 _ABOUT = {
@@ -65,47 +65,8 @@ def _entry(operator: OperatorPlan) -> Mapping[str, Any]:
 
 
 def explain(operator: OperatorPlan, plan: Plan, paths: Paths) -> str:
-    """All that is known of an operator, as text: schema, dispatch table, formulas, saved state."""
-    lines = [str(operator.schema), "", "dispatch"]
-    lines += [f"  {key}: {function}" for key, function in operator.implementations]
-    if operator.promotion is not None:
-        lines.append(f"  dtypes: {operator.promotion.text}")
-    if operator.batching is not None:
-        lines.append(f"  vmap: {operator.batching.rule}")
-    if operator.layout is not None:
-        arguments = f"({', '.join(operator.layout.arguments)})" if operator.layout.arguments else ""
-        lines.append(f"  memory: {operator.layout.kind.value}{arguments}")
-    if operator.view is not None:
-        lines.append(
-            f"  view: {'each result' if operator.view is ViewKind.MULTI else 'the result'} shares memory with its input"
-        )
-    if operator.out is not None:
-        lines.append(f"  dtype of out=: {operator.out_dtype.value}")
-    variants = [str(name) for name in (operator.inplace, operator.out) if name is not None]
-    if variants:
-        lines.append(f"  variants: {', '.join(variants)}")
-    node = operator.node
-    if node is not None:
-        lines += ["", "formulas"]
-        for entry in operator.formula_texts:
-            lines.append(f"  {entry}")
-        lines += ["", f"saved by {node.class_name}"]
-        lines += [f"  {_saved(variable, node.gradients)}" for variable in node.saved] or ["  nothing"]
-    elif operator.kind is OperatorKind.IMPLICIT:
-        lines += ["", "no formula: the derivative follows from the operators it calls"]
-    else:
-        lines += ["", "no formula: not differentiable"]
-    return "\n".join(lines)
-
-
-def _saved(variable: SavedVariable, gradients: tuple[object, ...]) -> str:
-    what = {SavedKind.VALUE: "a value", SavedKind.RESULT: "an output", SavedKind.LIST: "inputs"}.get(
-        variable.kind, "an input"
-    )
-    if not variable.needed_by:
-        return f"{variable.name}: {what}"
-    names = sorted({name for index in variable.needed_by for name in getattr(gradients[index], "names", ())})
-    return f"{variable.name}: {what}, for the gradient of {', '.join(names)}"
+    """All that is known of an operator, as text."""
+    return explained(operator)
 
 
 def judgement_text(sections: Sequence[Section], paths: Paths, entries: int) -> str:

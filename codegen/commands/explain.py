@@ -1,0 +1,91 @@
+"""`explain OP`: all that is known of an operator, in colour on a terminal."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator, Sequence
+
+from codegen import pipeline
+from codegen.paths import Paths
+from codegen.plan.memory import read_arrays
+from codegen.plan.operator import OperatorPlan
+from codegen.plan.plan import Plan
+from codegen.words import did_you_mean
+
+OK, USAGE = 0, 2
+_LANGUAGES = {"python": "python", "cpp": "cpp"}  # of targets, as pygments calls them
+
+
+def explain(plan: Plan, paths: Paths, name: str, targets: Sequence[str], shapes: Sequence[str] | None) -> int:
+    """Print what is known of the operators of a name, and what `targets` make of them.
+
+    Args:
+        plan: what was made of the YAML.
+        paths: where things lie.
+        name: of an operator with or without its overload, of a variant, or of a Node.
+        targets: those whose code is shown.
+        shapes: of the Tensors among the arguments, as `read_arrays` takes them.
+    """
+    operators = [operator for operator in plan.operators if name in _names(operator)]
+    if not operators:
+        hint = did_you_mean(name, {each: None for operator in plan.operators for each in _names(operator)})
+        return _refuse(f"no operator '{name}'" + (f"\nhint: {hint}" if hint else ""))
+    failure = None
+    texts = []
+    for operator in operators:
+        try:
+            arrays = None if shapes is None else [read_arrays(shape) for shape in shapes]
+            text = pipeline.explain(operator, arrays)
+        except ValueError as error:  # of several overloads some may not take these
+            failure = error
+            continue
+        code = [(target, pipeline.explain_code(operator, plan, paths, target)) for target in targets]
+        texts.append((text, code))
+    if not texts:
+        return _refuse(str(failure))
+    if sys.stdout.isatty() and not os.environ.get("NO_COLOR"):
+        _print_in_colour(texts)
+    else:
+        print("\n\n".join("\n\n".join((text, *(lines for _, lines in code))) for text, code in texts))
+    return OK
+
+
+def _refuse(message: str) -> int:
+    print(f"error: {message}", file=sys.stderr)
+    return USAGE
+
+
+def _names(operator: OperatorPlan) -> Iterator[str]:
+    """What an operator is found by: its name with and without overload, those of its variants and of its Nodes."""
+    for name in (operator.name, operator.inplace, operator.out):
+        if name is not None:
+            yield str(name)
+            yield name.base
+    for node in operator.nodes:
+        yield node.class_name
+
+
+def _print_in_colour(texts: Sequence[tuple[str, Sequence[tuple[str, str]]]]) -> None:
+    from rich.console import Console
+    from rich.syntax import Syntax
+    from rich.text import Text
+
+    # Lines are left as they are: a terminal wraps what is too long, and nothing is cut.
+    console = Console(soft_wrap=True, highlight=False, markup=False, emoji=False)
+    for number, (text, code) in enumerate(texts):
+        if number:
+            console.print()
+        for at, line in enumerate(text.splitlines()):
+            shown = Text(line)
+            if at == 0 or (line and not line.startswith(" ")):
+                shown.stylize("bold" if at else "bold cyan")
+            else:
+                shown.highlight_regex(r"^  [\w, ]+:(?= )", "cyan")
+                shown.highlight_regex(r"\S+\.(?:yaml|py):\d+", "dim")
+                shown.highlight_regex(r"  wins$", "green")
+                shown.highlight_regex(r"[\d,]+ bytes", "magenta")
+            console.print(shown)
+        for target, lines in code:
+            console.print()
+            console.print(Syntax("", _LANGUAGES.get(target, "text"), theme="ansi_dark").highlight(lines), end="")
