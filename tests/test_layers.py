@@ -35,8 +35,9 @@ LAYERS: Mapping[str, Sequence[Sequence[str]]] = {
     "runtime": (
         ("runtime.native", "runtime.kernels._common", "runtime.ops"),
         ("runtime.base",),
-        ("runtime.random", "runtime.kernels"),
+        ("runtime.random", "runtime.kernels", "runtime.array_api"),
         ("runtime.graph",),
+        ("runtime.backends",),
         ("runtime.call",),
         ("runtime.composite", "runtime.helpers", "runtime.upstream", "runtime.functional"),
         ("runtime.autograd", "runtime.func", "runtime.library", "runtime.batches"),

@@ -8,6 +8,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from runtime import ops
+from runtime.base.stand_in import on_device
 from runtime.base.tensor import Tensor, wrap
 from runtime.graph import engine
 from runtime.graph.node import NOWHERE, AccumulateGrad, GradientEdge, Node, OutputEdge
@@ -112,7 +114,8 @@ def grad(
 
 
 def _zeros_like(tensor: Tensor, requires_grad: bool) -> Tensor:
-    return wrap(np.zeros_like(tensor._array)).requires_grad_(requires_grad)
+    zeros = ops.zeros_like(tensor.detach()) if on_device(tensor) else wrap(np.zeros_like(tensor._array))
+    return zeros.requires_grad_(requires_grad)
 
 
 def _run_batch(
@@ -222,7 +225,7 @@ def _implicit_grad(out: Tensor) -> Tensor | None:
         raise RuntimeError("grad can be implicitly created only for scalar outputs")
     if out._array.dtype.kind == "c":
         raise RuntimeError(f"grad can be implicitly created only for real scalar outputs but got {out.dtype}")
-    return wrap(np.ones_like(out._array))
+    return ops.ones_like(out.detach()) if on_device(out) else wrap(np.ones_like(out._array))
 
 
 def _check_entry(out: Tensor, grad: Tensor, index: int) -> None:

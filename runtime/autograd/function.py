@@ -207,7 +207,7 @@ def _by_position(function: type[Function], args: tuple[Any, ...], kwargs: dict[s
 def _batched_tensor(value: Any) -> Any:
     """The first BatchedTensor of vmap in a tree of collections; None if there is none."""
     if isinstance(value, Tensor):
-        return value if value._opaque else None
+        return value if value._batched else None
     kind = type(value)
     if kind is dict or kind is OrderedDict:
         value = value.values()

@@ -12,6 +12,7 @@ import numpy as np
 
 from runtime.base import dtypes
 from runtime.base.data import array_of, check_array
+from runtime.base.devices import backends
 from runtime.base.modes import grad_mode
 from runtime.base.state import UNTRACKED
 from runtime.base.tensor import Tensor, wrap
@@ -44,7 +45,7 @@ def tensor(
             UserWarning,
             stacklevel=2,
         )
-    return _finish(wrap(array_of(data, wanted)), requires_grad)
+    return _finish(_placed(wrap(array_of(data, wanted)), device or _device_of(data)), requires_grad)
 
 
 def as_tensor(data: Any, dtype: DType | type | None = None, device: Device | str | None = None) -> Tensor:
@@ -52,7 +53,9 @@ def as_tensor(data: Any, dtype: DType | type | None = None, device: Device | str
     wanted = _wanted(dtype, "as_tensor()")
     check_device(device)
     if isinstance(data, Tensor):
-        return data if wanted is None or data.dtype is wanted else data.to(wanted)
+        return data.to(device=device, dtype=wanted)
+    if device is not None and Device(device).type != "cpu":
+        return tensor(data, dtype=wanted, device=device)
     if isinstance(data, np.ndarray) and (wanted is None or data.dtype == wanted.numpy):
         return wrap(_shared(data))
     return wrap(array_of(data, wanted))
@@ -76,7 +79,11 @@ def asarray(
     wanted = _wanted(dtype, "asarray()")
     check_device(device)
     if isinstance(obj, Tensor):
-        return _tensor_asarray(obj, wanted, copy, requires_grad)
+        return _tensor_asarray(obj if device is None else obj.to(device), wanted, copy, requires_grad)
+    if device is not None and Device(device).type != "cpu":
+        if copy is False:
+            raise ValueError(f"can't alias an object in main memory on {device}.")
+        return tensor(obj, dtype=wanted, device=device, requires_grad=bool(requires_grad))
     if isinstance(obj, (bytes, bytearray, memoryview)):
         data: Any = np.frombuffer(obj, (wanted or dtypes.get_default_dtype()).numpy)
     else:
@@ -160,6 +167,19 @@ def _shared(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
             "supported. Make a copy with array.copy() first."
         )
     return np.asarray(array).view(dtypes.from_numpy(array.dtype).numpy)
+
+
+def _device_of(data: Any) -> Device | None:
+    """Where a Tensor lies that data are copied from."""
+    return data.device if isinstance(data, Tensor) else None
+
+
+def _placed(out: Tensor, device: Device | str | None) -> Tensor:
+    """A Tensor in main memory, or a copy of it on a device."""
+    if device is None or (kind := Device(device).type) == "cpu":
+        return out
+    backend = backends[kind]
+    return backend.tensor(backend.from_host(out._array))
 
 
 def _wanted(dtype: DType | type | None, function: str) -> DType | None:

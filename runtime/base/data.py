@@ -27,7 +27,7 @@ def array_of(data: Any, wanted: DType | None) -> np.ndarray[Any, Any]:
     if (array := _array_of_numbers(data, wanted)) is not None:
         return array
     if is_tensor(data):
-        data = data.numpy() if data._opaque else data._array
+        data = data.numpy(force=True) if data._opaque else data._array
     elif isinstance(data, (np.ndarray, np.generic)):
         data = np.asarray(data)
         check_array(data)

@@ -15,7 +15,7 @@ COMPOSITES: Final = (COMPOSITE_NON_FUNCTIONAL, COMPOSITE_EXPLICIT, COMPOSITE_IMP
 ZERO: Final = "ZeroTensor"
 
 # fmt: off
-_DEVICES = {
+DEVICES = {
     "cpu": CPU, "cuda": "CUDA", "hip": "HIP", "xla": "XLA", "mps": "MPS", "ipu": "IPU", "xpu": "XPU", "hpu": "HPU",
     "ve": "VE", "lazy": "Lazy", "mtia": "MTIA", "maia": "MAIA", "meta": "Meta", "privateuseone": "PrivateUse1",
     "mkldnn": "MkldnnCPU", "fpga": "FPGA", "vulkan": "Vulkan",
@@ -42,9 +42,21 @@ _ALIASES = (
     "CompositeImplicitAutogradNestedTensor",
     COMPOSITE_NON_FUNCTIONAL,
 )
-KEYS: Final = frozenset(
-    (*_BACKENDS, *_FUNCTIONALITIES, *_ALIASES, *(AUTOGRAD + name for name in (*_BACKENDS, "Other", "NestedTensor")))
-)
+KEYS: Final = {
+    *(*_BACKENDS, *_FUNCTIONALITIES, *_ALIASES),
+    *(AUTOGRAD + name for name in (*_BACKENDS, "Other", "NestedTensor")),
+}
+
+
+def add_backend(key: str, device: str) -> None:
+    """Let a package bring a backend: its key, that of its autograd kernels, and the name of its device."""
+    KEYS.update((key, AUTOGRAD + key))
+    DEVICES[device] = key
+
+
+def device_types() -> tuple[str, ...]:
+    """The names of all devices that a key stands for."""
+    return tuple(DEVICES)
 
 
 def check_key(name: str) -> str:
@@ -65,9 +77,9 @@ def key_of_device(device: str) -> str:
         RuntimeError: there is no such device type.
     """
     kind = device.partition(":")[0]
-    if kind not in _DEVICES:
-        raise RuntimeError(f"Expected one of {', '.join(_DEVICES)} device type at start of device string: {device}")
-    return _DEVICES[kind]
+    if kind not in DEVICES:
+        raise RuntimeError(f"Expected one of {', '.join(DEVICES)} device type at start of device string: {device}")
+    return DEVICES[kind]
 
 
 class DispatchKeySet:

@@ -90,7 +90,7 @@ def shares(one: Tensor, other: Tensor) -> bool:
 
 def lowest(tensor: Tensor) -> Tensor:
     """The Tensor that the state is kept in: below a BatchedTensor, the batch."""
-    while tensor._opaque:
+    while tensor._batched:
         tensor = tensor.value  # type: ignore[attr-defined]
     return tensor
 

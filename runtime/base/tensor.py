@@ -57,12 +57,13 @@ class Tensor(TensorBase, ArrayAccess, ArrayExchange, Casts, Transposes):
     _base: Tensor | None  # what this one is a view of, never itself a view
     _edge: Leaf | Node | OutputEdge | None
     _extra: Extra | None
-    _opaque: ClassVar[builtins.bool] = False  # whether one must not ask for the values: there may be several
+    _opaque: ClassVar[builtins.bool] = False  # whether the values are elsewhere: several of them, or on a device
+    _batched: ClassVar[builtins.bool] = False  # whether there are several
     _writes: list[Any] | None  # how often the memory was written; perhaps the views that a write makes stale
 
     def __new__(cls, *args: Any) -> Tensor:
         if len(args) == 1 and isinstance(args[0], Tensor):
-            array = args[0].numpy() if args[0]._opaque else args[0]._array
+            array = args[0].numpy(force=True) if args[0]._opaque else args[0]._array
         elif len(args) == 1 and not isinstance(args[0], int):
             array = array_of(args[0], dtypes.get_default_dtype())
         else:
@@ -275,6 +276,11 @@ class Tensor(TensorBase, ArrayAccess, ArrayExchange, Casts, Transposes):
     def data(self, value: Tensor) -> None:
         if not isinstance(value, Tensor):
             raise TypeError(f"Variable data has to be a tensor, but got {type(value).__name__}")
+        if type(value._array) is not type(self._array):
+            raise RuntimeError(
+                "Attempted to call `variable.set_data(tensor)`, but `variable` and `tensor` have incompatible tensor "
+                "type."
+            )
         if self._edge is not None and not (value.dtype.is_floating_point or value.dtype.is_complex):
             raise RuntimeError("data set to a tensor that requires gradients must be floating point or complex dtype")
         extra = self._extra

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from functools import cache
 from typing import TYPE_CHECKING, Any, SupportsIndex, TypeAlias, overload
 
+from runtime.base.devices import backends
 from runtime.base.dtypes import dtype
 
 if TYPE_CHECKING:
@@ -94,7 +95,7 @@ _DEVICE_TYPES = ("cpu", "meta")
 
 
 class device:
-    """Where a tensor lives: `cpu`, or `meta` for tensors with a shape and no data."""
+    """Where a tensor lives: `cpu`, a device that a package brings, or `meta` for tensors with a shape and no data."""
 
     __slots__ = ("index", "type")
 
@@ -114,8 +115,9 @@ class device:
             if not number.isascii() or not number.isdigit() or (len(number) > 1 and number[0] == "0"):
                 raise RuntimeError(f"Invalid device string: '{type}'")
             index = int(number)
-        if name not in _DEVICE_TYPES:
-            raise RuntimeError(f"Expected one of {', '.join(_DEVICE_TYPES)} device type, but got: {type}")
+        if name not in _DEVICE_TYPES and name not in backends:
+            known = ", ".join((*_DEVICE_TYPES, *backends))
+            raise RuntimeError(f"Expected one of {known} device type, but got: {type}")
         self.type, self.index = name, index
 
     def __eq__(self, other: object) -> bool:
@@ -135,7 +137,7 @@ class device:
         return device, (self.type, self.index)
 
     def __enter__(self) -> device:
-        check_device(self)
+        _check_default(self)
         _defaults.blocks = (*_defaults.blocks, self)
         return self
 
@@ -149,7 +151,7 @@ CPU = device("cpu")
 
 
 class _Defaults(threading.local):
-    """Where factories of this thread put what is not asked for elsewhere; there is one place that has data."""
+    """Where factories of this thread put what is not asked for elsewhere; what lies on a device was asked for."""
 
     blocks: tuple[device, ...] = ()
     device = CPU
@@ -164,8 +166,14 @@ def check_device(place: device | str | None) -> None:
     Raises:
         RuntimeError: it is not.
     """
+    if place is not None and (kind := device(place).type) != "cpu" and kind not in backends:
+        raise RuntimeError(f"data lives on device {' or '.join(('cpu', *backends))} only, but got: {place}")
+
+
+def _check_default(place: device | str | None) -> None:
+    """Raise unless this is where factories put what is not asked for elsewhere."""
     if place is not None and device(place).type != "cpu":
-        raise RuntimeError(f"data lives on device cpu only, but got: {place}")
+        raise RuntimeError(f"what is not asked for elsewhere is made on device cpu only, but got: {place}")
 
 
 def get_default_device() -> device:
@@ -179,7 +187,7 @@ def set_default_device(device: Device | str | None) -> None:
     Raises:
         RuntimeError: there is no data on that device.
     """
-    check_device(device)
+    _check_default(device)
     _defaults.device = CPU if device is None else Device(device)
 
 

@@ -56,6 +56,11 @@ class Operator(OperatorFacts):
         self._refresh()
         self._decline()
 
+    def add_backend(self, key: str, kernel: Callable[..., Any]) -> None:
+        """Give the operator a built-in kernel on the arrays of another backend; calls on the CPU stay as they are."""
+        self.built_in[key] = kernel
+        self._refresh()
+
     def add_kernel(self, key: str, kernel: Kernel) -> None:
         """Put a kernel on Tensors in place of what there is for a dispatch key, until `remove_kernel`."""
         if self.table is None:

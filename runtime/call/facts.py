@@ -246,6 +246,12 @@ class OperatorFacts:
         return self.names.index("dtype") if "dtype" in self.names else None
 
     @cached_property
+    def device_position(self) -> int | None:
+        """The position of the argument that says on which device results are to lie."""
+        types = [parameter.type for parameter in self.signature.parameters]
+        return next((i for i, type in enumerate(types) if type.startswith("Device")), None)
+
+    @cached_property
     def memory_format_position(self) -> int | None:
         """The position of the argument that says how a result lies in memory."""
         return self.names.index("memory_format") if "memory_format" in self.names else None

@@ -12,10 +12,12 @@ from runtime.base.keys import COMPOSITE_IMPLICIT, ZERO
 from runtime.base.modes import Variant, everywhere, grad_mode, interest, tell_recorded
 from runtime.base.tensor import Tensor, wrap
 from runtime.call import kernel_table
+from runtime.call.device_kernels import DeviceKernel
 from runtime.call.facts import tensors_at
 from runtime.call.inference import untrack
 from runtime.call.kernel_stacks import Kernel
 from runtime.call.kernel_table import ArrayKernel, backend_of
+from runtime.call.placing import placed
 from runtime.call.results import as_results
 from runtime.graph import forward, jvp, views, zero_tensors
 from runtime.graph.linear import edge_of
@@ -65,7 +67,7 @@ def handled(operator: Operator, variant: Variant, values: list[Any], perform: Ca
 
 def call_values(operator: Operator, values: list[Any]) -> Any:
     """The call itself, inside of the handlers."""
-    backend = backend_of(values)
+    backend, values = placed(operator, values)
     if backend == ZERO:
         return _call_with_zeros(operator, values)
     if operator.table is not None:
@@ -128,6 +130,8 @@ def compute(operator: Operator, kernel: Kernel, values: list[Any]) -> Any:
         if grad_mode.inference:
             untrack(out)
         return out
+    if type(kernel) is DeviceKernel:
+        return kernel.compute(operator, values)
     with forward.suspended():
         enabled, grad_mode.enabled = grad_mode.enabled, False
         try:

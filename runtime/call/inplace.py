@@ -9,14 +9,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from runtime import ops
+from runtime.backends.tensor import check_views
 from runtime.base import modes
 from runtime.base.dtypes import from_numpy
 from runtime.base.half import is_half
 from runtime.base.keys import CPU
 from runtime.base.modes import everywhere, grad_mode, interest, plain_types
 from runtime.base.sharing import shares
+from runtime.base.stand_in import overwrite, tensor_over
 from runtime.base.state import UNTRACKED
-from runtime.base.tensor import Tensor, wrap
+from runtime.base.tensor import Tensor
 from runtime.call.facts import tensors_at
 from runtime.call.general import (
     Constant,
@@ -29,7 +31,8 @@ from runtime.call.general import (
     show_recorded,
 )
 from runtime.call.guards import real_numbers
-from runtime.call.kernel_table import backend_of, call_composite
+from runtime.call.kernel_table import call_composite
+from runtime.call.placing import placed
 from runtime.call.promote import check_castable, promoted_dtype_of
 from runtime.graph import forward, jvp, overlap, views, zero_tensors
 from runtime.graph.node import Node
@@ -77,7 +80,8 @@ def _write(operator: Operator, values: list[Any]) -> Tensor:
         if needs_grad and written._edge is None:
             views.rebase_history(target, Constant(written, [before, *tensors_at(values, range(1, len(values)))]))
         return written
-    result = compute(operator, choose(operator, backend_of(values))[1], values)._array
+    backend, values = placed(operator, values)
+    result = compute(operator, choose(operator, backend)[1], values)._array
     check_fits(operator, result, target)
     carried = forward.active() and (jvp.carried(operator, values) or forward.any_tangent([target]))
     others = values[1:]
@@ -88,7 +92,8 @@ def _write(operator: Operator, values: list[Any]) -> Tensor:
         if before._extra is None:
             forward.copy_tangents(target, before)
         others = [_unshared(value, target) for value in others]
-    np.copyto(target._array, result, casting="unsafe")
+    check_views(target, needs_grad)
+    overwrite(target._array, result)
     views.bump_version(target)
     if needs_grad or carried:
         written = _alias(target)
@@ -178,7 +183,7 @@ def _took_fast_path(operator: Operator, args: Sequence[Any]) -> bool:
 
 def _snapshot(tensor: Tensor) -> Tensor:
     """`tensor` as it is now, for a derivative that needs the value that is about to be overwritten."""
-    copy = wrap(tensor._array.copy())
+    copy = tensor_over(tensor._array.copy())
     copy._edge = tensor._edge
     if forward.active():
         forward.copy_tangents(tensor, copy)
@@ -206,7 +211,7 @@ def check_fits(operator: Operator, result: np.ndarray, target: Tensor) -> None:
 
 def _alias(tensor: Tensor) -> Tensor:
     """Another Tensor over the same memory, version and history."""
-    alias = wrap(tensor._array)
+    alias = tensor_over(tensor._array)
     alias._writes = tensor._writes
     alias._edge = tensor._edge
     return alias

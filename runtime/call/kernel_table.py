@@ -11,8 +11,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from runtime.base.devices import by_key
 from runtime.base.keys import AUTOGRAD, COMPOSITE_IMPLICIT, COMPOSITES, CPU, DispatchKeySet
 from runtime.base.tensor import Tensor
+from runtime.call.device_kernels import DeviceKernel
 from runtime.call.facts import flat_tensors
 from runtime.call.kernel_stacks import Kernel, KernelTable
 from runtime.call.promote import check_dtypes, run_kernel
@@ -121,7 +123,10 @@ def _built_in(operator: Operator, key: str) -> Kernel | None:
     function = operator.built_in.get(key)
     if function is None:
         return None
-    return CompositeKernel(function) if key in COMPOSITES else ArrayKernel(function)
+    if key in COMPOSITES:
+        return CompositeKernel(function)
+    backend: Any = by_key.get(key)
+    return ArrayKernel(function) if backend is None else DeviceKernel(function, backend)
 
 
 def autograd_kernel(operator: Operator, backend: str) -> Kernel | None:
@@ -186,6 +191,13 @@ def mark_underived(operator: Operator, out: Any, values: Sequence[Any]) -> None:
 def no_kernel(operator: Operator, backend: str) -> NotImplementedError:
     """The error of a call that no kernel takes."""
     name, keys = operator.qualified_name, available_keys(operator)
+    lacking = by_key.get(backend)
+    if lacking is not None:
+        parameters = ", ".join(operator.spelled[i] for i in operator.kernel_positions)
+        return NotImplementedError(
+            f"'{operator.name}' has no kernel for {backend}\n  schema: {operator.schema}\n  to add it: name it under "
+            f"'supported' in {lacking.listed_in}, and write a function {operator.name.partition('.')[0]}({parameters})"
+        )
     if not keys and operator.is_generated:
         return NotImplementedError(f"'{operator.name}' has no kernel for the {backend}\n  schema: {operator.schema}")
     return NotImplementedError(

@@ -12,6 +12,7 @@ import numpy as np
 from runtime.base.describe import describe
 from runtime.base.dtypes import from_numpy
 from runtime.base.modes import grad_mode, interest
+from runtime.base.stand_in import StandIn, overwrite
 from runtime.base.tensor import Tensor
 from runtime.base.types import DType
 from runtime.call.facts import tensors_at
@@ -64,13 +65,17 @@ def _write(operator: Operator, all_values: list[Any]) -> Any:
     inputs = tensors_at(values, range(len(values)))
     for target, array in pairs:
         views.check_tracked(target)
+        if type(target._array) is not type(array):
+            raise RuntimeError(
+                f"{operator.name}(): Expected all tensors to be on the same device, but out is on {target.device}"
+            )
         _check_out_dtype(operator, array, target)
         if target._array.shape == array.shape:
             overlap.check_overlap(target, inputs, operator.exclusive)
     for target, array in pairs:
         if target._array.shape != array.shape:
             _resize(target, array)
-        np.copyto(target._array, array, casting="unsafe")
+        overwrite(target._array, array)
         views.bump_version(target)
     return targets
 
@@ -108,4 +113,7 @@ def _resize(target: Tensor, array: np.ndarray) -> None:
             UserWarning,
             stacklevel=5,
         )
-    target._array = np.empty_like(array, target._array.dtype)
+    if isinstance(target._array, StandIn):
+        target._array = array.copy()
+    else:
+        target._array = np.empty_like(array, target._array.dtype)

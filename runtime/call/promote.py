@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 def run_kernel(operator: Operator, kernel: Callable[..., Any], values: list[Any]) -> Any:
     """Unwrap, promote, run a kernel on arrays.  Gives what the kernel gives."""
-    values = _with_dtype(operator, values)
-    wanted = _wanted(operator, values)
+    values = with_dtype(operator, values)
+    wanted = wanted_dtype(operator, values)
     half = _half(operator, values, wanted) if operator.in_float32 else None
     if half is not None:
         values, wanted = [computable(value) for value in values], FLOAT32 if wanted is not None else None
@@ -69,7 +69,7 @@ def check_castable(operator: Operator, result: DType, target: Tensor) -> None:
         )
 
 
-def _wanted(operator: Operator, values: Sequence[Any]) -> np.dtype[Any] | None:
+def wanted_dtype(operator: Operator, values: Sequence[Any]) -> np.dtype[Any] | None:
     """The dtype that the arguments are brought to, if the operator takes it; None where they stay as they are."""
     if operator.promotion is None or operator.factory_positions != (None, None):
         if operator.dtypes is not None:
@@ -97,7 +97,7 @@ def _half(operator: Operator, values: Sequence[Any], wanted: np.dtype[Any] | Non
     return wanted if is_half(wanted) else None
 
 
-def _with_dtype(operator: Operator, values: list[Any]) -> list[Any]:
+def with_dtype(operator: Operator, values: list[Any]) -> list[Any]:
     """The values, with the dtype that a factory takes where none is asked for."""
     dtype_at, like_at = operator.factory_positions
     if dtype_at is None or values[dtype_at] is not None:
@@ -113,13 +113,20 @@ def _with_dtype(operator: Operator, values: list[Any]) -> list[Any]:
 
 
 def _promoted(operator: Operator, values: list[Any], wanted: np.dtype[Any]) -> list[Any]:
+    converted = converted_numbers(operator, values, wanted)
+    for i in operator.promoted_positions:
+        value = values[i]
+        if isinstance(value, Tensor) and value._array.dtype is not wanted:
+            converted[i] = wrap(value._array.astype(wanted))
+    return converted
+
+
+def converted_numbers(operator: Operator, values: list[Any], wanted: np.dtype[Any]) -> list[Any]:
+    """The values, with Python numbers as elements of the dtype that the arguments are brought to."""
     converted = list(values)
     for i in operator.promoted_positions:
         value = values[i]
-        if isinstance(value, Tensor):
-            if value._array.dtype is not wanted:
-                converted[i] = wrap(value._array.astype(wanted))
-        elif value is not None and is_half(wanted):
+        if not isinstance(value, Tensor) and value is not None and is_half(wanted):
             converted[i] = element(value, wanted, wraps=True)
     if wanted.kind in "iu":
         for i, wraps in operator.number_positions:

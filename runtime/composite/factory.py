@@ -21,10 +21,19 @@ def normal_inplace(self: Tensor, mean: float = 0, std: float = 1, *, generator: 
 # Conversion.  The Tensor itself comes back where nothing has to change.
 
 
-def _converted(self: Tensor, dtype: DType | None, copy: bool, memory_format: MemoryFormat | None = None) -> Tensor:
-    if not copy and (dtype is None or dtype is self.dtype) and lies_in(self, memory_format):
+def _converted(
+    self: Tensor,
+    dtype: DType | None,
+    copy: bool,
+    memory_format: MemoryFormat | None = None,
+    device: Device | None = None,
+) -> Tensor:
+    stays = device is None or Device(device).type == self.device.type
+    if stays and not copy and (dtype is None or dtype is self.dtype) and lies_in(self, memory_format):
         return self
-    return ops._to_copy(self, dtype=dtype, memory_format=memory_format)
+    if stays:
+        return ops._to_copy(self, dtype=dtype, memory_format=memory_format)
+    return ops._to_copy(self, dtype=dtype, device=device, memory_format=memory_format)
 
 
 def to_dtype(
@@ -48,7 +57,7 @@ def to_dtype_layout(
     copy: bool = False,
     memory_format: MemoryFormat | None = None,
 ) -> Tensor:
-    return _converted(self, dtype, copy, memory_format)
+    return _converted(self, dtype, copy, memory_format, device)
 
 
 def to_device(
@@ -59,7 +68,7 @@ def to_device(
     copy: bool = False,
     memory_format: MemoryFormat | None = None,
 ) -> Tensor:
-    return _converted(self, dtype, copy, memory_format)
+    return _converted(self, dtype, copy, memory_format, device)
 
 
 def to_other(
@@ -69,8 +78,8 @@ def to_other(
     copy: bool = False,
     memory_format: MemoryFormat | None = None,
 ) -> Tensor:
-    return _converted(self, other.dtype, copy, memory_format)
+    return _converted(self, other.dtype, copy, memory_format, other.device)
 
 
 def type_as(self: Tensor, other: Tensor) -> Tensor:
-    return _converted(self, other.dtype, False)
+    return _converted(self, other.dtype, False, None, other.device)

@@ -61,7 +61,7 @@ def one_hot(self: Tensor, num_classes: int = -1) -> Tensor:
             raise RuntimeError("Can not infer total number of classes from empty tensor.")
         return self.new_zeros([*self.shape, num_classes])
     if self._opaque and num_classes != -1:  # under vmap, where the values cannot be read
-        return (self.unsqueeze(-1) == ops.arange(num_classes)).to(dtypes.int64)
+        return (self.unsqueeze(-1) == ops.arange(num_classes, device=self.device)).to(dtypes.int64)
     if int(self.min()) < 0:
         raise RuntimeError("Class values must be non-negative.")
     most = int(self.max())

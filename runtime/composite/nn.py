@@ -142,7 +142,7 @@ def scaled_dot_product_attention(
     factor = 1 / math.sqrt(query.shape[-1]) if scale is None else scale
     scores = ops.matmul(query * factor, key.transpose(-2, -1))
     if is_causal:
-        attn_mask = ops.tril(ops.ones([query.shape[-2], key.shape[-2]], dtype=dtypes.bool))
+        attn_mask = ops.tril(query.new_ones([query.shape[-2], key.shape[-2]], dtype=dtypes.bool))
     if attn_mask is not None:
         if attn_mask.dtype is dtypes.bool:
             scores = scores.masked_fill(attn_mask.logical_not(), -math.inf)

@@ -102,7 +102,7 @@ class BatchedTensor(Tensor):
 
     # Values, of which there are several.
 
-    _opaque = True
+    _opaque = _batched = True
 
     def item(self) -> NoReturn:
         """Raise: there is one number for each element of the batch."""

@@ -20,6 +20,7 @@ import numpy as np
 
 from runtime import ops
 from runtime.base.modes import grad_mode
+from runtime.base.stand_in import on_device
 from runtime.base.state import LEAF
 from runtime.base.tensor import Tensor, wrap
 from runtime.func.arguments import ArgNums, check_real, check_tensors, chosen_positions, split_aux, with_chosen
@@ -144,7 +145,9 @@ def grad_and_value(
             _check_scalar(value)
             root = recording.peeled(value)
             create_graph = recording.connects([root])
-            start = wrap(np.ones(root._array.shape, root._array.dtype))
+            start = (
+                ops.ones_like(root.detach()) if on_device(root) else wrap(np.ones(root._array.shape, root._array.dtype))
+            )
             grads = tree.join(recording.gradients([root], [start], create_graph, create_graph))
             value = recording.released(value)
             aux = tree_map(recording.released, aux) if has_aux else None
@@ -152,6 +155,10 @@ def grad_and_value(
         return (grads, (value, aux)) if has_aux else (grads, value)
 
     return of_arguments
+
+
+def _ones_as(tensor: Tensor) -> Tensor:
+    return wrap(np.ones(tensor._array.shape, tensor._array.dtype))
 
 
 def _check_scalar(value: Any) -> None:

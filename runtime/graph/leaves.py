@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from runtime.base.modes import grad_mode, plain
+from runtime.base.stand_in import on_device, tensor_over
 from runtime.base.state import UNTRACKED
 from runtime.base.tensor import Tensor, wrap
 from runtime.graph.hooks import accumulating, replace_all, run_hooks
@@ -97,6 +98,8 @@ def accumulate(leaf: Tensor, grad: Tensor, create_graph: bool, unshared: bool = 
                 extra.grad = grad if unshared else grad.clone()
             elif unshared and _same_layout(grad._array, leaf._array):
                 extra.grad = grad
+            elif on_device(leaf):
+                extra.grad = tensor_over(grad._array.copy())
             else:
                 own = np.empty_like(leaf._array)  # laid out as the leaf is
                 np.copyto(own, grad._array)
@@ -104,7 +107,7 @@ def accumulate(leaf: Tensor, grad: Tensor, create_graph: bool, unshared: bool = 
                 if grad_mode.inference:
                     first._writes = UNTRACKED
                 extra.grad = first
-        elif create_graph or not _may_be_written(known._array):
+        elif create_graph or not (on_device(known) or _may_be_written(known._array)):
             extra.grad = known + grad
         elif type(known) not in plain or type(grad) not in plain or known._writes is UNTRACKED:
             known.add_(grad)

@@ -12,6 +12,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from runtime.base.modes import plain
+from runtime.base.stand_in import StandIn
 from runtime.base.tensor import Tensor, wrap
 from runtime.graph import forward
 from runtime.graph.node import Node, OutputEdge
@@ -53,7 +54,11 @@ def shapes_of(tensors: Sequence[Tensor | None]) -> tuple[tuple[Any, ...], tuple[
     """Shapes and dtypes of outputs; None for those that a mask left out."""
     arrays = [None if tensor is None else tensor._array for tensor in tensors]
     shapes = tuple([None if array is None else array.shape for array in arrays])
-    return shapes, tuple([None if array is None else array.dtype for array in arrays])
+    dtypes = tuple([None if array is None else array.dtype for array in arrays])
+    if type(arrays[0]) is StandIn:
+        dtypes = DeviceDTypes(dtypes)
+        dtypes.zeros = arrays[0].backend.zeros
+    return shapes, dtypes
 
 
 def versions_of(tensors: Iterable[Tensor | None]) -> tuple[int, ...]:
@@ -84,7 +89,7 @@ def unpack_result(
     node: Node, name: str, array: np.ndarray, version: list[int], saved_at: int, output_nr: int | None
 ) -> Tensor:
     """A saved output: a Tensor over the same memory whose history is `node` again (None: it has no gradient)."""
-    tensor = new(Tensor)
+    tensor = new(Tensor if type(array) is np.ndarray else _class_over(array))
     tensor._array = array
     tensor._writes = version
     tensor._base = tensor._extra = None
@@ -94,6 +99,10 @@ def unpack_result(
     if not plain:
         forward.restore(node, tensor, output_nr)
     return tensor
+
+
+def _class_over(array: np.ndarray) -> type[Tensor]:
+    return array.backend.tensor_type if isinstance(array, StandIn) else Tensor
 
 
 class Geometry:
@@ -121,7 +130,16 @@ def zeros_for(node: Node, output_nr: int) -> Tensor | None:
     """The gradient of an output that nothing depends on; None for one that a mask left out."""
     if node.shape[output_nr] is None:
         return None
-    return wrap(np.zeros(node.shape[output_nr], node.dtype[output_nr]))
+    shape, dtype = node.shape[output_nr], node.dtype[output_nr]
+    if isinstance(node.dtype, DeviceDTypes):
+        return node.dtype.zeros(shape, dtype)
+    return wrap(np.zeros(shape, dtype))
+
+
+class DeviceDTypes(tuple[Any, ...]):
+    """The dtypes of the outputs of a Node that lie on a device, where its zeros have to lie, too."""
+
+    zeros: Callable[[tuple[int, ...], np.dtype[Any]], Tensor]
 
 
 def not_implemented_error(node: Node, argument: str, reason: str) -> NotImplementedError:

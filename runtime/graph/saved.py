@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 from runtime.base.modes import grad_mode
 from runtime.base.once import publish
 from runtime.base.sharing import counter
+from runtime.base.stand_in import tensor_over
 from runtime.base.state import LEAF
-from runtime.base.tensor import Tensor, wrap
+from runtime.base.tensor import Tensor
 from runtime.graph.linear import LinearBackward
 from runtime.graph.node import Node, OutputEdge
 
@@ -189,7 +190,7 @@ def _same(array: np.ndarray) -> np.ndarray:
 
 def _without_history(tensor: Tensor) -> Tensor:
     """Another Tensor over the memory and version of `tensor`."""
-    out = wrap(tensor._array)
+    out = tensor_over(tensor._array)
     out._writes = counter(tensor)
     return out
 

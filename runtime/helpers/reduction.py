@@ -223,7 +223,7 @@ def scatter_along(grad: Tensor, sizes: Sequence[int], dim: int, indices: Tensor)
     """Each gradient added where the element of its index came from."""
     if not sizes:
         return grad
-    return ops.zeros(sizes, dtype=grad.dtype).scatter_add(dim, indices, grad)
+    return grad.new_zeros(sizes).scatter_add(dim, indices, grad)
 
 
 def gather_along(tangent: Tensor, dim: int, indices: Tensor) -> Tensor:

@@ -37,8 +37,9 @@ def split_with_sizes_backward(
     grads: Sequence[Tensor | None], sizes: Sequence[int], split_sizes: Sequence[int], dim: int, dtype: DType
 ) -> Tensor:
     """The parts joined again, with zeros for those that got no gradient."""
+    known = next(grad for grad in grads if grad is not None)
     parts = [
-        ops.zeros(_part_sizes(sizes, dim, length), dtype=dtype) if grad is None else grad
+        known.new_zeros(_part_sizes(sizes, dim, length), dtype=dtype) if grad is None else grad
         for grad, length in zip(grads, split_sizes, strict=True)
     ]
     return ops.cat(parts, dim)
@@ -59,7 +60,8 @@ def unbind_backward(grads: Sequence[Tensor | None], sizes: Sequence[int], dim: i
         return ops.zeros(sizes, dtype=dtype)
     rest = list(sizes)
     del rest[dim]
-    return ops.stack([ops.zeros(rest, dtype=dtype) if grad is None else grad for grad in grads], dim)
+    known = next(grad for grad in grads if grad is not None)
+    return ops.stack([known.new_zeros(rest, dtype=dtype) if grad is None else grad for grad in grads], dim)
 
 
 def cat_backward(grad: Tensor, sizes: Sequence[Sequence[int]], dim: int) -> list[Tensor]:
@@ -67,7 +69,7 @@ def cat_backward(grad: Tensor, sizes: Sequence[Sequence[int]], dim: int) -> list
     parts, start = [], 0
     for size in sizes:
         if tuple(size) == (0,):
-            parts.append(ops.zeros([0], dtype=grad.dtype))
+            parts.append(grad.new_zeros([0]))
             continue
         parts.append(grad.narrow(dim, start, size[dim]))
         start += size[dim]
@@ -85,7 +87,7 @@ def roll_back(grad: Tensor, shifts: Sequence[int], dims: Sequence[int]) -> Tenso
 def repeat_backward(grad: Tensor, sizes: Sequence[int], repeats: Sequence[int]) -> Tensor:
     """The sum over the copies."""
     if 0 in repeats:
-        return ops.zeros(sizes, dtype=grad.dtype)
+        return grad.new_zeros(sizes)
     own = [1] * (len(repeats) - len(sizes)) + list(sizes)
     shape = [length for pair in zip(repeats, own, strict=True) for length in pair]
     copies = [2 * place for place, count in enumerate(repeats) if count != 1]

@@ -5,8 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from runtime import ops
+from runtime.backends.transfer import moved
 from runtime.base import creation, dtypes
 from runtime.base.describe import describe
+from runtime.base.keys import key_of_device
+from runtime.base.modes import plain_types
 from runtime.base.tensor import Tensor
 from runtime.base.types import Device, DType, MemoryFormat, check_device, lies_in
 
@@ -19,8 +22,8 @@ def cast(self: Tensor, dtype: DType, memory_format: MemoryFormat | None = None) 
 
 
 def cpu(self: Tensor, memory_format: MemoryFormat | None = None) -> Tensor:
-    """The Tensor itself: it lies in main memory."""
-    return self
+    """The Tensor in main memory; itself where it lies there."""
+    return self if type(self) in plain_types else to(self, "cpu", memory_format=memory_format)
 
 
 def new_tensor(
@@ -32,11 +35,12 @@ def new_tensor(
     requires_grad: bool = False,
 ) -> Tensor:
     """A Tensor with the given data, of this one's dtype unless another is given."""
+    device = self.device if device is None else device
     return creation.tensor(data, dtype=dtype or self.dtype, device=device, requires_grad=requires_grad)
 
 
 def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-    """The Tensor in another dtype.
+    """The Tensor in another dtype, or on another device.
 
     `to(dtype)`, `to(device)`, `to(device, dtype)` and `to(other)`, each followed by `non_blocking` and `copy`; every
     argument may be named. The Tensor itself comes back where nothing changes, unless `copy` is true.
@@ -45,20 +49,23 @@ def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         TypeError: the arguments are none of these.
         RuntimeError: there is no such device.
     """
-    dtype, copy = read_arguments(args, kwargs)
+    dtype, device, copy = read_arguments(args, kwargs)
     memory_format = kwargs.get("memory_format")
+    if device is not None and device != self.device.type:
+        self, copy = moved(self, key_of_device(device)), False
     if not copy and (dtype is None or dtype is self.dtype) and lies_in(self, memory_format):
         return self
     return ops._to_copy(self, dtype=self.dtype if dtype is None else dtype, memory_format=memory_format)
 
 
-def read_arguments(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[DType | None, bool]:
-    """The dtype and the flag `copy` that a call of `to` means; errors are those of `to`."""
+def read_arguments(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[DType | None, str | None, bool]:
+    """The dtype, the device and the flag `copy` that a call of `to` means; errors are those of `to`."""
     named = dict(kwargs)
     named.pop("memory_format", None)
     rest = list(args)
     if rest and isinstance(rest[0], Tensor):
-        read: dict[str, Any] = {"dtype": rest.pop(0).dtype}
+        other = rest.pop(0)
+        read: dict[str, Any] = {"dtype": other.dtype, "device": other.device}
         names = ["non_blocking", "copy"]
     elif rest and _is_dtype(rest[0]):
         read, names = {}, ["dtype", "non_blocking", "copy"]
@@ -73,8 +80,12 @@ def read_arguments(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[DType
             raise _misfit(args, kwargs)
         read[name] = value
     _check(read, args, kwargs)
-    dtype = read.get("dtype")
-    return None if dtype is None else dtypes.as_dtype(dtype), bool(read.get("copy", False))
+    dtype, place = read.get("dtype"), read.get("device")
+    return (
+        None if dtype is None else dtypes.as_dtype(dtype),
+        None if place is None else Device(place).type,
+        bool(read.get("copy", False)),
+    )
 
 
 def _is_dtype(value: object) -> bool:

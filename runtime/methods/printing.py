@@ -28,7 +28,7 @@ _SMALLEST_FIXED = 1.0e-4
 def tensor_text(tensor: Tensor) -> str:
     """The `repr` of a Tensor: values, then size, dtype and gradient where they are not evident."""
     options = print_options()
-    array = tensor._array
+    array = tensor.numpy(force=True) if tensor._opaque else tensor._array
     dtype = tensor.dtype
     default = dtypes.get_default_dtype()
     suffixes: list[str] = []
@@ -42,6 +42,8 @@ def tensor_text(tensor: Tensor) -> str:
         if options.edgeitems == 0:
             suffixes.append(f"size={array.shape}")
         evident = dtype in (default, default.to_complex(), dtypes.int64, dtypes.bool)
+    if tensor._opaque:
+        suffixes.insert(0, f"device='{tensor.device}'")
     if not evident:
         suffixes.append(f"dtype={dtype}")
     try:

@@ -14,6 +14,7 @@ from runtime.base.tensor import Tensor
 from runtime.base.types import DType
 from runtime.methods.conversion import read_arguments
 from runtime.nn.members import Members
+from runtime.nn.parameter import Parameter
 
 Child = TypeVar("Child", bound="Conversions[Any]")
 
@@ -27,11 +28,15 @@ class Conversions(Members[Child]):
             for child in self._modules.values():
                 if child is not None:
                     child._apply(fn)
-        for parameter in self._parameters.values():
+        for name, parameter in self._parameters.items():
             if parameter is None:
                 continue
             with no_grad():
-                parameter.data = fn(parameter)
+                data = fn(parameter)
+                if data._opaque is not parameter._opaque:  # on another device, where Tensors are of another class
+                    self._parameters[name] = _on_device(data, parameter, fn)
+                    continue
+                parameter.data = data
                 grad = parameter.grad
                 if grad is not None:
                     grad.data = fn(grad)
@@ -41,19 +46,24 @@ class Conversions(Members[Child]):
         return self
 
     def to(self, *args: Any, **kwargs: Any) -> Self:
-        """Convert floating-point and complex Tensors to a dtype: `to(dtype)`, `to(device, dtype)` or `to(tensor)`.
+        """Convert floating-point and complex Tensors to a dtype, and bring all Tensors to a device.
+
+        `to(dtype)`, `to(device)`, `to(device, dtype)` or `to(tensor)`. Parameters that go to another device are new
+        Tensors: make optimizers after that.
 
         Raises:
             TypeError: the dtype is neither floating-point nor complex, or the arguments are none of these.
         """
-        dtype, _ = read_arguments(args, kwargs)
-        if dtype is None:
-            return self
-        if not (dtype.is_floating_point or dtype.is_complex):
+        dtype, device, _ = read_arguments(args, kwargs)
+        if dtype is not None and not (dtype.is_floating_point or dtype.is_complex):
             raise TypeError(
                 f"nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={dtype}"
             )
-        return self._apply(lambda t: t.to(dtype) if t.is_floating_point() or t.is_complex() else t)
+        if dtype is None and device is None:
+            return self
+        return self._apply(
+            lambda t: t.to(device=device, dtype=dtype if t.is_floating_point() or t.is_complex() else None)
+        )
 
     def type(self, dst_type: DType | str) -> Self:
         """Convert all Tensors, integers too, to a dtype."""
@@ -79,5 +89,13 @@ class Conversions(Members[Child]):
         return self._to_floating(dtypes.bfloat16)
 
     def cpu(self) -> Self:
-        """The Module itself: all Tensors are in main memory."""
-        return self
+        """Bring all Tensors to main memory."""
+        return self.to("cpu")
+
+
+def _on_device(data: Tensor, parameter: Parameter, fn: Callable[[Tensor], Tensor]) -> Parameter:
+    """A Parameter in the place of one that lies elsewhere, with its gradient."""
+    made = Parameter(data, parameter.requires_grad)
+    if parameter.grad is not None:
+        made.grad = fn(parameter.grad)
+    return made

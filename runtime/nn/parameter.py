@@ -6,6 +6,7 @@ from typing import Any, cast
 
 from runtime.base.modes import register_plain
 from runtime.base.sharing import share
+from runtime.base.stand_in import on_device
 from runtime.base.tensor import Tensor
 
 
@@ -73,9 +74,13 @@ class Buffer(Tensor, metaclass=_Marked):
     def __new__(cls, data: Tensor | None = None, *, persistent: bool = True) -> Buffer:
         if data is None:
             data = Tensor(0)
-        out = cast("Buffer", _over(cls, data, data.requires_grad))
+        if on_device(data):  # on a device, whose Tensors have a class of their own
+            out: Any = _over(type(data), data.detach(), data.requires_grad)
+            out._is_buffer = True
+        else:
+            out = _over(cls, data, data.requires_grad)
         out.persistent = persistent
-        return out
+        return cast("Buffer", out)
 
 
 register_plain(Parameter)

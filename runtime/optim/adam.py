@@ -6,9 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from runtime import ops
+from runtime.base.stand_in import on_device
 from runtime.base.tensor import Tensor, wrap
 from runtime.graph.views import bump_version, check_inplace
-from runtime.optim import arrays
+from runtime.optim import arrays, by_operators
 from runtime.optim.optimizer import Group, GroupOptimizer, Parameters, check_lr, check_range
 
 
@@ -89,28 +91,26 @@ class Adam(GroupOptimizer):
                 self._begin(state, param, names)
             count = state["step"]._array
             count += 1
-            mean, square, *largest = (state[name]._array for name in names)
+            options = (float(count), lr, first, second, eps, weight_decay, decoupled, maximize)
+            mean, square = state[names[0]], state[names[1]]
+            largest = state[names[2]] if len(names) > 2 else None
+            if on_device(param):
+                by_operators.update_adam(grad, param, mean, square, largest, *options)
+                continue
             arrays.update_adam(
                 grad._array,
                 param._array,
-                mean,
-                square,
-                largest[0] if largest else None,
-                float(count),
-                lr,
-                first,
-                second,
-                eps,
-                weight_decay,
-                decoupled,
-                maximize,
+                mean._array,
+                square._array,
+                None if largest is None else largest._array,
+                *options,
             )
             bump_version(param)
 
     def _begin(self, state: dict[str, Any], param: Tensor, names: tuple[str, ...]) -> None:
         state["step"] = wrap(np.zeros((), np.float32))
         for name in names:
-            state[name] = wrap(np.zeros_like(param._array))
+            state[name] = ops.zeros_like(param.detach()) if on_device(param) else wrap(np.zeros_like(param._array))
 
 
 class AdamW(Adam):

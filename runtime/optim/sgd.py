@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from runtime import ops
+from runtime.base.stand_in import on_device
 from runtime.base.tensor import Tensor, wrap
 from runtime.graph.views import bump_version, check_inplace
-from runtime.optim import arrays
+from runtime.optim import arrays, by_operators
 from runtime.optim.optimizer import Group, GroupOptimizer, Parameters, check_lr, check_range
 
 
@@ -72,13 +74,12 @@ class SGD(GroupOptimizer):
             if grad is None:
                 continue
             check_inplace(param, False)
-            buffer, first = None, False
-            if momentum != 0:
-                kept, first = self._buffer(param)
-                buffer = kept._array
-            arrays.update_sgd(
-                grad._array, param._array, buffer, lr, momentum, dampening, weight_decay, nesterov, maximize, first
-            )
+            kept, first = self._buffer(param) if momentum != 0 else (None, False)
+            options = (lr, momentum, dampening, weight_decay, nesterov, maximize, first)
+            if on_device(param):
+                by_operators.update_sgd(grad, param, kept, *options)
+                continue
+            arrays.update_sgd(grad._array, param._array, None if kept is None else kept._array, *options)
             bump_version(param)
 
     def _buffer(self, param: Tensor) -> tuple[Tensor, bool]:
@@ -87,5 +88,6 @@ class SGD(GroupOptimizer):
         buffer: Tensor | None = state.get("momentum_buffer")
         if buffer is not None:
             return buffer, False
-        buffer = state["momentum_buffer"] = wrap(np.empty_like(param._array))
+        empty = ops.empty_like(param.detach()) if on_device(param) else wrap(np.empty_like(param._array))
+        buffer = state["momentum_buffer"] = empty
         return buffer, True

@@ -1,0 +1,1 @@
+"""Tensors on devices that packages bring: see `docs/backend.md`."""

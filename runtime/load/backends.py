@@ -1,0 +1,48 @@
+"""Installation of the backends that packages bring: their devices, and the kernels of operators for them."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Mapping
+from functools import partial
+from types import ModuleType
+from typing import Any
+
+from runtime.backends.backend import ArrayBackend, register
+from runtime.call.dispatch import Operator
+
+Kernels = Mapping[str, Callable[..., Any]]
+
+
+def install_backend(
+    key: str, device: str, arrays: ModuleType, listed_in: str, kernels: Kernels, generic: Kernels, package: str
+) -> None:
+    """Let operators have kernels on the arrays of a device; the generated module of a backend calls this.
+
+    Args:
+        key: the dispatch key.
+        device: the name of the device.
+        arrays: the module with the type of arrays; see `ArrayBackend`.
+        listed_in: the file that lists the kernels, for messages.
+        kernels: by the names of Gradwright's operators, functions on these arrays.
+        generic: the same for functions of `runtime.array_api`, which take the namespace of the arrays first.
+        package: the generated package that brings it; what it has installed stays.
+
+    Raises:
+        ImportError: the key or the device is another's, or the module of arrays lacks a name.
+    """
+    if brought_by.get(key) == package:
+        return
+    operators = importlib.import_module("generated.operators")
+    by_name = {each.name: each for each in vars(operators).values() if isinstance(each, Operator)}
+    backend = ArrayBackend(key, device, arrays, listed_in)
+    register(backend)
+    brought_by[key] = package
+    for name, function in generic.items():
+        by_name[name].add_backend(key, partial(function, backend.namespace))
+    for name, function in kernels.items():
+        by_name[name].add_backend(key, function)
+
+
+# By the key, the package that brought it.
+brought_by: dict[str, str] = {}
