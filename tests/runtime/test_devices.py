@@ -13,7 +13,7 @@ import pytest
 import runtime as torch
 from generated.registry import OPERATORS
 from runtime import nn, optim
-from runtime.load.registry import OperatorInfo
+from runtime.load.operator_info import OperatorInfo
 from runtime.testing import operator_function, sample_inputs
 from tests.devices import array_api_kernels, device, strict_arrays, toy_arrays
 
