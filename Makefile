@@ -65,6 +65,7 @@ test: $(STAMP)test
 lint: $(STAMP)dev generate
 	$(PY) -m ruff check .
 	$(PY) -m ruff format --check .
+	$(PY) -m codegen format --check
 	$(PY) -m mypy
 
 # The sanitizers come first in the process, and the module is the one that was built with them.  Python frees little at its

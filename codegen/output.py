@@ -9,6 +9,8 @@ import functools
 import hashlib
 import json
 import os
+import shutil
+import tempfile
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 
@@ -125,6 +127,20 @@ def write(files: Mapping[str, str], output: Path) -> int:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(files[name], encoding="utf-8", newline="\n")
     return len(changed)
+
+
+def replace_text(path: Path, text: str) -> None:
+    """Write a file that somebody else wrote: all of the new text, or nothing where that fails."""
+    target = path.resolve()  # through a link, which stays one
+    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    try:
+        with open(handle, "w", encoding="utf-8", newline="") as file:
+            file.write(text)
+        shutil.copymode(target, name)
+        os.replace(name, target)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
 
 
 def text_of(path: Path) -> str | None:

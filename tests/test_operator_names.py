@@ -37,11 +37,13 @@ EXCEPTIONS = {
     "Linearity": "intrinsics of formulas",
     "MADE_INTRINSICS": "intrinsics of formulas",
     "Mark": "an attribute",
+    "ORDER": "keys of the YAML",
     "OWNED": "intrinsics of formulas",
     "OwnKeys": "keys of the YAML",
     "SCALAR_INTRINSICS": "intrinsics of formulas",
     "SIGNS": "methods of Python and slots of CPython",
     "WORDS": "functions of Python that generated code calls",
+    "_WRITING": "a command",
     "value_method": "a method of lists in C++",
 }
 

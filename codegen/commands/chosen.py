@@ -10,7 +10,7 @@ from pathlib import Path
 from codegen.inputs import data_folder, root_folder
 from codegen.paths import Paths, find_project, project_paths
 
-_WRITING = ("generate", "build")
+_WRITING = ("generate", "build", "format", "fix")
 
 
 def chosen_paths(arguments: argparse.Namespace, parser: argparse.ArgumentParser) -> Paths | None:
@@ -41,6 +41,12 @@ def chosen_paths(arguments: argparse.Namespace, parser: argparse.ArgumentParser)
         tags=arguments.tags,
         helpers=arguments.helpers or paths.helpers,
     )
+
+
+def own_files(arguments: argparse.Namespace, paths: Paths) -> tuple[Path, ...]:
+    """The YAML files that a command may write: those that its options name, else both of the project."""
+    named = tuple(path for path in (arguments.native_functions, arguments.derivatives) if path is not None)
+    return named or (paths.native_functions, paths.derivatives)
 
 
 def _project(file: Path, arguments: argparse.Namespace) -> Paths | None:

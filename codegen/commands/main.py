@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from codegen import output
-from codegen.commands.chosen import chosen_paths
+from codegen.commands.chosen import chosen_paths, own_files
 from codegen.paths import Paths
 from codegen.version import VERSION
 from codegen.words import BUILT_IN_NAMESPACE, TARGETS
@@ -81,6 +81,10 @@ def _main(argv: Sequence[str] | None) -> int:
     paths = chosen_paths(arguments, parser)
     if paths is None:
         return ERRORS
+    if arguments.command == "format":
+        from codegen.commands.format import format_files
+
+        return format_files(own_files(arguments, paths), paths, arguments.check, arguments.diff)
     if arguments.command == "new":
         from codegen.commands.new import new
 
@@ -166,9 +170,10 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument(
         "command", nargs="?", default="generate",
-        choices=("generate", "build", "list", "explain", "report", "init", "new"),
+        choices=("generate", "build", "list", "explain", "report", "format", "init", "new"),
         help="generate (default) writes the output; build compiles the native core, too; list shows the operators; "
         "explain NAME shows all about one, or about the code of a message; report judges the formulas; "
+        "format keeps the two YAML files in one style; "
         "init NAME makes a package of one's own; "
         "new SCHEMA adds an operator",
     )  # fmt: skip
@@ -203,8 +208,12 @@ def _parser() -> argparse.ArgumentParser:
         "for a list",
     )  # fmt: skip
     parser.add_argument(
-        "--check", action="store_true", help="write nothing; fail if the output is missing or not what would be written"
+        "--check",
+        action="store_true",
+        help="write nothing; fail if the output is missing or not what would be written, or with "
+        "format, if a file would change",
     )
+    parser.add_argument("--diff", action="store_true", help="with format: write nothing, and show what would change")
     parser.add_argument("--missing", action="store_true", help="with list: only what is declared and not implemented")
     parser.add_argument("--native", action="store_true", help="with list: what is left to Python by C++, and why")
     parser.add_argument(

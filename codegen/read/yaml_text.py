@@ -213,7 +213,7 @@ class YamlFile:
         base = 1 if self.file.text.startswith("\ufeff") else 0
         body = self._readable(base)
         try:
-            return [_moved(_compose(body), base)]
+            return [_moved(compose(body), base)]
         except (yaml.MarkedYAMLError, _TooDeep) as error:
             whole = error
         return self._roots_entry_by_entry(body, base, whole)
@@ -227,7 +227,7 @@ class YamlFile:
         bounds = [0, *starts[1:], len(body)]
         for start, stop in itertools.pairwise(bounds):
             try:
-                roots.append(_moved(_compose(body[start:stop]), start + base))
+                roots.append(_moved(compose(body[start:stop]), start + base))
             except (yaml.MarkedYAMLError, _TooDeep) as error:
                 # The anchors of other entries are out of sight here.  Where that is all that is wrong, the error of
                 # the whole file is the one to show.
@@ -278,7 +278,8 @@ class YamlFile:
         )
 
 
-def _compose(text: str) -> yaml.Node | None:
+def compose(text: str) -> yaml.Node | None:
+    """The tree of a text, without its scalars being resolved to types."""
     loader = _Loader(text)
     try:
         node: yaml.Node | None = loader.get_single_node()

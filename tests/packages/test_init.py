@@ -28,6 +28,16 @@ def test_three_commands_lead_to_a_tested_operator(tmp_path: Path) -> None:
     assert "2 passed" in tested.stdout
 
 
+def test_the_yaml_files_are_formatted(project: Project) -> None:
+    assert project.generate("new", "mish2(Tensor self, *, float beta) -> Tensor").returncode == 0
+    checked = project.generate("format", "--check")
+    assert (checked.returncode, checked.stdout) == (
+        0, "mylib/native_functions.yaml and mylib/derivatives.yaml: nothing to format\n",
+    )  # fmt: skip
+    project.append("native_functions.yaml", "\n\n")
+    assert project.generate("format", "--check").returncode == 1
+
+
 def test_the_files_are_what_their_readers_take(project: Project) -> None:
     table = tomllib.loads((project.folder / "pyproject.toml").read_text())
     assert table["project"]["dependencies"] == [f"gradwright>={VERSION}"]

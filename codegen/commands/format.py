@@ -1,0 +1,63 @@
+"""`gradwright format`: the YAML files in one style."""
+
+from __future__ import annotations
+
+import difflib
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from codegen import output
+from codegen.commands.diagnostics import print_diagnostics
+from codegen.formatting import formatted
+from codegen.paths import Paths
+from codegen.read.files import load
+from codegen.read.yaml_text import YamlFile
+from codegen.source import Diagnostics
+
+
+def format_files(files: Sequence[Path], paths: Paths, check: bool, diff: bool) -> int:
+    """Lay files out anew, and say which have changed.
+
+    Args:
+        files: to be formatted.
+        paths: of the project, for the names of the files.
+        check: whether to write nothing, and to fail where something would be.
+        diff: whether to write nothing, and to show what would be.
+
+    Returns:
+        The exit status: 0, or 1 where a file is not valid YAML, or would be changed and `check` is asked for.
+    """
+    diagnostics = Diagnostics()
+    texts: dict[Path, tuple[str, str]] = {}
+    for path in files:
+        source = load(path, paths.shown(path), diagnostics)
+        if source is not None:
+            before = len(diagnostics.items)
+            YamlFile(source, diagnostics).entries()
+            if len(diagnostics.items) == before:
+                texts[path] = source.text, formatted(source.text)
+    if diagnostics:
+        print_diagnostics(diagnostics, sys.stderr)
+        return 1
+    changed = {path: (old, new) for path, (old, new) in texts.items() if old != new}
+    if diff:
+        show_differences(changed, paths)
+    for path, (_, new) in changed.items():
+        if check:
+            print(f"{paths.shown(path)} is not formatted", file=sys.stderr)
+        elif not diff:
+            output.replace_text(path, new)
+            print(f"{paths.shown(path)}: formatted")
+    if not changed:
+        print(f"{' and '.join(paths.shown(path) for path in files)}: nothing to format")
+    return 1 if changed and check else 0
+
+
+def show_differences(changed: Mapping[Path, tuple[str, str]], paths: Paths) -> None:
+    """Print what changes of some files, as `diff -u` does."""
+    for path, (old, new) in changed.items():
+        name = paths.shown(path)
+        lines = difflib.unified_diff(old.splitlines(True), new.splitlines(True), name, name)
+        for line in lines:
+            print(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n", end="")
