@@ -25,7 +25,7 @@ CORE = $(PY) -m codegen build --optional
 help:
 	@echo 'make demo      generate, check every operator, train a classifier'
 	@echo 'make test      everything that needs no PyTorch'
-	@echo 'make lint      ruff and mypy --strict'
+	@echo 'make lint      ruff, mypy --strict, and our own lint'
 	@echo 'make parity    the comparisons with PyTorch (installs it)'
 	@echo 'make upstream  the same, with the formulas of PyTorch itself'
 	@echo 'make outside   wheels of this and of a package on top of it, in a fresh environment'
@@ -66,6 +66,7 @@ lint: $(STAMP)dev generate
 	$(PY) -m ruff check .
 	$(PY) -m ruff format --check .
 	$(PY) -m codegen format --check
+	$(PY) -m codegen lint
 	$(PY) -m mypy
 
 # The sanitizers come first in the process, and the module is the one that was built with them.  Python frees little at its

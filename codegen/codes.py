@@ -59,6 +59,14 @@ class Code(Enum):
     UNREACHABLE = "GW050"
     SAVED_IN_VAIN = "GW051"
     HISTORY_LOST = "GW052"
+    # What `lint` finds.
+    NO_DERIVATIVE = "GW060"
+    NO_SAMPLES = "GW061"
+    NOT_POINTWISE = "GW062"
+    NO_PROMOTION = "GW063"
+    KERNEL_WRITES = "GW064"
+    DIFFERENTIABLE_INTEGER = "GW065"
+    ALLOWS_NOTHING = "GW066"
 
     def __str__(self) -> str:
         return self.value

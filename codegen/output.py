@@ -5,6 +5,7 @@ Imported by a run of the generator that finds nothing to do, so it imports next 
 
 from __future__ import annotations
 
+import codecs
 import functools
 import hashlib
 import json
@@ -132,10 +133,11 @@ def write(files: Mapping[str, str], output: Path) -> int:
 def replace_text(path: Path, text: str) -> None:
     """Write a file that somebody else wrote: all of the new text, or nothing where that fails."""
     target = path.resolve()  # through a link, which stays one
+    mark = "\ufeff" if target.read_bytes().startswith(codecs.BOM_UTF8) else ""
     handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
     try:
         with open(handle, "w", encoding="utf-8", newline="") as file:
-            file.write(text)
+            file.write(mark + text)
         shutil.copymode(target, name)
         os.replace(name, target)
     except BaseException:

@@ -22,10 +22,11 @@ from codegen.plan.plan import Plan, make_plan
 from codegen.python_source import FunctionIndex, SourcePart
 from codegen.read.files import load, read_derivatives, read_helpers, read_native_functions, read_tags
 from codegen.read.model import DerivativeEntry, HelperDeclaration, NativeFunction
+from codegen.rules.allowed import without_allowed
 from codegen.rules.checked import Checked
 from codegen.rules.linear.formulas import Linearity
 from codegen.rules.table import check, report
-from codegen.source import Diagnostics
+from codegen.source import Diagnostics, SourceFile
 from codegen.targets.docs import target as docs
 from codegen.targets.docs.explain import explained
 from codegen.targets.target import Target
@@ -36,7 +37,7 @@ from codegen.words import TAGS
 class Result:
     """What a run found.  `plan` is None where there were errors.
 
-    `findings` is what the soundness rules report on foreign YAML, where they are no errors.
+    `findings` are no errors: what is seldom meant in one's own YAML; what the soundness rules report on foreign YAML.
     """
 
     functions: Sequence[NativeFunction]
@@ -48,11 +49,16 @@ class Result:
     checked: Checked | None = None
 
 
-def analyze(paths: Paths) -> Result:
-    """Everything before emission: all errors of the files, and the plan if there are none."""
+def analyze(paths: Paths, texts: Mapping[Path, str] | None = None) -> Result:
+    """Everything before emission: all errors of the files, and the plan if there are none.
+
+    Args:
+        paths: of the project.
+        texts: what files of operators and of derivatives are to say instead of what they do say.
+    """
     diagnostics = Diagnostics()
-    findings = diagnostics if paths.library is None else Diagnostics()
-    functions, entries = read_operators(paths.native_functions, paths.derivatives, paths, diagnostics)
+    findings = Diagnostics()
+    functions, entries = read_operators(paths.native_functions, paths.derivatives, paths, diagnostics, texts)
     declarations = _read_helpers(paths, diagnostics)
     if functions is None or entries is None or declarations is None:  # the names of a missing file would be unknown
         return Result(functions or (), entries or (), None, diagnostics, findings)
@@ -85,6 +91,8 @@ def analyze(paths: Paths) -> Result:
     check(checked, library is not None, diagnostics, findings)
     if diagnostics:
         return Result(functions, entries, None, diagnostics, findings)
+    if library is None:
+        findings = without_allowed(findings, _files(functions, entries))
     planned = resolved if library is None else foreign.with_forward_formulas(resolved, library, own_table)
     names = None if base is None else FunctionNames(function.name for function in base.functions)
     made = make_plan(functions, planned, table, kernels, composites, linear, paths.namespace, names)
@@ -99,17 +107,31 @@ def _read_base(paths: Paths, diagnostics: Diagnostics) -> Base | None:
 
 
 def read_operators(
-    native_functions: Path, derivatives: Path, paths: Paths, diagnostics: Diagnostics
+    native_functions: Path,
+    derivatives: Path,
+    paths: Paths,
+    diagnostics: Diagnostics,
+    texts: Mapping[Path, str] | None = None,
 ) -> tuple[Sequence[NativeFunction] | None, Sequence[DerivativeEntry] | None]:
     """The operators and the derivative entries; None for a file that can not be read."""
-    native = load(native_functions, paths.shown(native_functions), diagnostics)
-    formulas = load(derivatives, paths.shown(derivatives), diagnostics)
+    native, formulas = (
+        SourceFile(paths.shown(path), texts[path])
+        if texts is not None and path in texts
+        else load(path, paths.shown(path), diagnostics)
+        for path in (native_functions, derivatives)
+    )
     tags = TAGS
     if paths.tags is not None:
         defined = load(paths.tags, paths.shown(paths.tags), diagnostics)
         tags = read_tags(defined, diagnostics) if defined is not None else TAGS
     functions = None if native is None else read_native_functions(native, diagnostics, tags)
     return functions, None if formulas is None else read_derivatives(formulas, diagnostics)
+
+
+def _files(functions: Sequence[NativeFunction], entries: Sequence[DerivativeEntry]) -> tuple[SourceFile, ...]:
+    """The files that operators and entries stand in."""
+    texts = (*(each.text for each in functions), *(each.text for each in entries))
+    return tuple({id(text.file): text.file for text in texts}.values())
 
 
 def _read_helpers(paths: Paths, diagnostics: Diagnostics) -> Sequence[HelperDeclaration] | None:

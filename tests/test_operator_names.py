@@ -43,7 +43,17 @@ EXCEPTIONS = {
     "SCALAR_INTRINSICS": "intrinsics of formulas",
     "SIGNS": "methods of Python and slots of CPython",
     "WORDS": "functions of Python that generated code calls",
+    "_FRACTIONS": "kinds of dtypes",
+    "_REDUCING": "functions of NumPy",
+    "_TO_BOOL": "functions of NumPy",
+    "_TO_FLOAT": "functions of NumPy",
+    "_TO_INTEGER": "functions of NumPy",
     "_WRITING": "a command",
+    "_WRITING_FUNCTIONS": "functions of NumPy",
+    "_WRITING_METHODS": "methods of arrays",
+    "_VIEWS": "attributes of arrays",
+    "_elements": "an argument of functions of NumPy",
+    "_main": "a command",
     "value_method": "a method of lists in C++",
 }
 

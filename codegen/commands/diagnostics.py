@@ -15,17 +15,21 @@ if TYPE_CHECKING:
 
 # A line is a sequence of (text, style) parts; a terminal shows the styles, anything else only the texts.
 Line = list[tuple[str, str]]
+_STYLES = {"error": "bold red", "warning": "bold yellow"}
 
 
 def print_diagnostics(diagnostics: Diagnostics, stream: TextIO, as_json: bool = False, severity: str = "error") -> None:
-    """Print all diagnostics in the order of their places, with a summary line at the end; or a JSON list of them."""
+    """Print all diagnostics in the order of their places, with a summary line at the end; or a JSON list of them.
+
+    `severity` is what they are: errors, or warnings.
+    """
     items = diagnostics.sorted()
     if as_json:
         stream.write(json.dumps([_as_json(item, severity) for item in items], indent=2) + "\n")
         return
-    lines = [line for item in items for line in _lines(item)]
+    lines = [line for item in items for line in _lines(item, severity)]
     count = len(items)
-    lines.append([(counted(count, "error"), "bold red" if count else "bold green")])
+    lines.append([(counted(count, severity), _STYLES[severity] if count else "bold green")])
     encoding = stream.encoding or "utf-8"
     lines = [[(text.encode(encoding, "replace").decode(encoding), style) for text, style in line] for line in lines]
     if stream.isatty():
@@ -34,17 +38,17 @@ def print_diagnostics(diagnostics: Diagnostics, stream: TextIO, as_json: bool = 
         stream.write("".join("".join(text for text, _ in line) + "\n" for line in lines))
 
 
-def _lines(item: Diagnostic) -> list[Line]:
+def _lines(item: Diagnostic, severity: str) -> list[Line]:
     lines: list[Line] = [
         [
             (f"{item.span}: ", "bold"),
-            ("error: ", "bold red"),
+            (f"{severity}: ", _STYLES[severity]),
             (_printable(item.message), "bold"),
             (f" [{item.code}]", "dim"),
         ],
     ]
     shown = source_lines(item.span)
-    lines += [[(line, style)] for line, style in zip(shown, ("", "bold red"), strict=False)]
+    lines += [[(line, style)] for line, style in zip(shown, ("", _STYLES[severity]), strict=False)]
     for span, text in item.notes:
         lines.append([("note: ", "bold cyan"), (f"{span}: {_printable(text)}", "")])
     if item.hint is not None:

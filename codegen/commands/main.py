@@ -20,6 +20,7 @@ from codegen.version import VERSION
 from codegen.words import BUILT_IN_NAMESPACE, TARGETS
 
 if TYPE_CHECKING:
+    from codegen.pipeline import Result
     from codegen.plan.plan import Plan
 
 OK, ERRORS, USAGE = 0, 1, 2
@@ -85,6 +86,10 @@ def _main(argv: Sequence[str] | None) -> int:
         from codegen.commands.format import format_files
 
         return format_files(own_files(arguments, paths), paths, arguments.check, arguments.diff)
+    if arguments.command == "fix":
+        from codegen.commands.fix import fix
+
+        return fix(own_files(arguments, paths), paths, arguments.diff)
     if arguments.command == "new":
         from codegen.commands.new import new
 
@@ -127,6 +132,8 @@ def _run(arguments: argparse.Namespace, paths: Paths, argv: Sequence[str], start
         else:
             print_diagnostics(result.diagnostics, sys.stderr)
         return ERRORS
+    if arguments.command == "lint":
+        return _lint(result, arguments.json)
     if arguments.command == "list":
         if arguments.native:
             return _native(result.plan, paths)
@@ -146,8 +153,10 @@ def _run(arguments: argparse.Namespace, paths: Paths, argv: Sequence[str], start
     if arguments.json:
         print_diagnostics(result.findings, sys.stdout, as_json=True, severity="warning")
         return OK
+    if result.findings and paths.library is None:
+        print_diagnostics(result.findings, sys.stderr, severity="warning")
     _done(paths, pipeline.summary(result.plan), touched, sum(len(files) for _, files in emitted), started)
-    if result.findings:
+    if result.findings and paths.library is not None:
         print(f"{len(result.findings.items)} findings, no errors: 'report' instead of 'generate' shows them")
     return OK
 
@@ -170,9 +179,10 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument(
         "command", nargs="?", default="generate",
-        choices=("generate", "build", "list", "explain", "report", "format", "init", "new"),
+        choices=("generate", "build", "list", "explain", "report", "lint", "fix", "format", "init", "new"),
         help="generate (default) writes the output; build compiles the native core, too; list shows the operators; "
         "explain NAME shows all about one, or about the code of a message; report judges the formulas; "
+        "lint fails where it finds what is seldom meant; fix writes the words that messages say were meant; "
         "format keeps the two YAML files in one style; "
         "init NAME makes a package of one's own; "
         "new SCHEMA adds an operator",
@@ -213,7 +223,9 @@ def _parser() -> argparse.ArgumentParser:
         help="write nothing; fail if the output is missing or not what would be written, or with "
         "format, if a file would change",
     )
-    parser.add_argument("--diff", action="store_true", help="with format: write nothing, and show what would change")
+    parser.add_argument(
+        "--diff", action="store_true", help="with format or fix: write nothing, and show what would change"
+    )
     parser.add_argument("--missing", action="store_true", help="with list: only what is declared and not implemented")
     parser.add_argument("--native", action="store_true", help="with list: what is left to Python by C++, and why")
     parser.add_argument(
@@ -244,6 +256,16 @@ def _check(emitted: Sequence[tuple[Paths, Mapping[str, str]]], paths: Paths, arg
         print(f"{paths.shown(paths.output)} is not what the YAML gives: {', '.join(stale)}", file=sys.stderr)
         print(f"run: {command}", file=sys.stderr)
     return ERRORS if stale else OK
+
+
+def _lint(result: Result, as_json: bool) -> int:
+    from codegen.commands.diagnostics import print_diagnostics
+
+    if result.findings or as_json:
+        print_diagnostics(result.findings, sys.stdout if as_json else sys.stderr, as_json, "warning")
+    else:
+        print("nothing found")
+    return ERRORS if result.findings else OK
 
 
 def _list(plan: Plan, as_json: bool) -> int:

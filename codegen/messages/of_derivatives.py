@@ -5,6 +5,7 @@ from __future__ import annotations
 from codegen.codes import Code
 from codegen.messages.page import DERIVATIVES, KERNELS, NATIVE_FUNCTIONS, Page
 
+_PLAIN = '\n- name: plain(Tensor self) -> Tensor\n  self: not_implemented("plain")\n'
 _NAME = "- name: twice(Tensor self) -> Tensor\n"
 _RIGHT = f"{_NAME}  self: grad * 2\n"
 _WEIGHTED = "- name: weighted(Tensor self, Tensor weight, int times) -> Tensor\n"
@@ -113,11 +114,11 @@ PAGES = (
     ),
     Page(
         Code.HISTORY_LOST, "There is no second derivative",
-        "A backward formula gives the gradient to an operator that has no derivative. `report` shows it; it is no "
-        "error.",
+        "A backward formula gives the gradient to an operator whose derivative is not there. `report` shows it; it is "
+        "no error.",
         DERIVATIVES,
-        f"{_RIGHT}\n- name: once(Tensor self) -> Tensor\n  self: plain(grad)\n",
-        f"{_RIGHT}\n- name: once(Tensor self) -> Tensor\n  self: twice(grad)\n",
+        f"{_RIGHT}\n- name: once(Tensor self) -> Tensor\n  self: plain(grad)\n{_PLAIN}",
+        f"{_RIGHT}\n- name: once(Tensor self) -> Tensor\n  self: twice(grad)\n{_PLAIN}",
         {
             NATIVE_FUNCTIONS: "".join(
                 f"- func: {name}(Tensor self) -> Tensor\n  dispatch:\n    CPU: {name}\n  samples:\n  - T(3, 4)\n{end}"

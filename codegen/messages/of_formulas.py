@@ -10,7 +10,7 @@ _RIGHT = f"{_NAME}  self: grad * 2\n"
 _SPLIT = "- name: halves(Tensor self) -> (Tensor first, Tensor second)\n"
 _TWO_RESULTS = {
     NATIVE_FUNCTIONS: "- func: halves(Tensor self) -> (Tensor first, Tensor second)\n  dispatch:\n    CPU: halves\n"
-    "  samples:\n  - T(3, 4)\n",
+    "  promotion: int_to_float\n  samples:\n  - T(3, 4)\n",
     KERNELS: "def halves(self):\n    return self * 0.5, self * 0.5\n",
 }
 _AN_ARGUMENT_GRAD = {

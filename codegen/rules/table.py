@@ -18,6 +18,14 @@ from codegen.rules.costs import find_lost_history, find_saved_in_vain, find_unre
 from codegen.rules.coverage import check_composite, check_coverage, check_names
 from codegen.rules.kernels import check_kernels
 from codegen.rules.linearity import check_automatic, check_differentiable_outputs, check_linear, check_tangents
+from codegen.rules.lint import (
+    find_differentiable_integers,
+    find_kernel_writes,
+    find_no_derivative,
+    find_no_promotion,
+    find_no_samples,
+    find_not_pointwise,
+)
 from codegen.rules.samples import check_samples
 from codegen.rules.variants import check_variants
 from codegen.schema.types import OperatorName
@@ -26,7 +34,7 @@ from codegen.source import Diagnostic, Diagnostics
 
 class Severity(enum.Enum):
     ERROR = "nothing is generated"
-    FINDING = "counted and shown, and no error"
+    FINDING = "counted and shown, and no error: a warning of one's own YAML, which `lint` fails for"
     REPORT = "shown by `report` alone"
     OFF = "not looked at"
 
@@ -66,6 +74,11 @@ OPERATOR_RULES = (
     OperatorRule(check_batching, Severity.ERROR, Severity.OFF),
     OperatorRule(check_variants, Severity.ERROR, Severity.ERROR),
     OperatorRule(check_samples, Severity.ERROR, Severity.ERROR),
+    OperatorRule(find_no_derivative, Severity.FINDING, Severity.OFF),
+    OperatorRule(find_no_samples, Severity.FINDING, Severity.OFF),
+    OperatorRule(find_not_pointwise, Severity.FINDING, Severity.OFF),
+    OperatorRule(find_no_promotion, Severity.FINDING, Severity.OFF),
+    OperatorRule(find_kernel_writes, Severity.FINDING, Severity.OFF),
 )
 
 # fmt: off
@@ -106,6 +119,7 @@ ENTRY_RULES = (
         "A CompositeImplicitAutograd operator is traced through: where no backend has a kernel of its own for it "
         "(nested Tensors sometimes do), its formulas are dead text.",
     ),
+    EntryRule(Code.DIFFERENTIABLE_INTEGER, find_differentiable_integers, Severity.FINDING, Severity.OFF, After.COVERED),
     EntryRule(
         Code.UNREACHABLE, find_unreachable, Severity.REPORT, Severity.REPORT, After.ALWAYS,
         "Branches that are never taken",

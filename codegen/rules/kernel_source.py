@@ -1,0 +1,239 @@
+"""What can be seen of a kernel in its Python source: what it writes to, what its results are, and whether it reduces.
+
+The source is read and never run, so only what stands there plainly is seen; of everything else nothing is said.
+"""
+
+from __future__ import annotations
+
+import ast
+import enum
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from codegen.python_source import FunctionIndex, PythonFunction, PythonModule
+from codegen.source import Span
+
+
+class Elements(enum.Enum):
+    """What the elements of a result are, whatever those of the arguments were."""
+
+    BOOL = "bools"
+    INTEGER = "integers"
+    FLOAT = "floating point numbers"
+
+
+# Functions of NumPy by what they give.
+_TO_BOOL = frozenset((
+    "equal", "not_equal", "less", "less_equal", "greater", "greater_equal", "isnan", "isinf", "isfinite", "isneginf",
+    "isposinf", "isclose", "logical_and", "logical_or", "logical_not", "logical_xor", "signbit", "isreal", "iscomplex",
+))  # fmt: skip
+_TO_INTEGER = frozenset((
+    "argmax", "argmin", "argsort", "argpartition", "searchsorted", "count_nonzero", "bincount", "digitize",
+    "flatnonzero", "argwhere",
+))  # fmt: skip
+_TO_FLOAT = frozenset((
+    "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sqrt", "cbrt", "sin", "cos", "tan", "arcsin", "arccos",
+    "arctan", "arctan2", "sinh", "cosh", "tanh", "arcsinh", "arccosh", "arctanh", "hypot", "true_divide", "divide",
+    "logaddexp", "logaddexp2", "sinc", "deg2rad", "rad2deg", "degrees", "radians",
+))  # fmt: skip
+# What an operator that works element by element has no use for: functions and methods that look at several elements.
+_REDUCING = frozenset((
+    "sum", "prod", "mean", "average", "median", "std", "var", "amax", "amin", "max", "min", "argmax", "argmin", "ptp",
+    "cumsum", "cumprod", "sort", "argsort", "argpartition", "partition", "nansum", "nanmean", "nanmax", "nanmin",
+    "count_nonzero", "trace", "dot", "vdot", "inner", "outer", "matmul", "tensordot", "einsum", "norm", "diff", "flip",
+    "roll", "convolve", "searchsorted", "quantile", "percentile", "unique",
+))  # fmt: skip
+_WRITING_METHODS = frozenset(("fill", "sort", "partition", "put", "itemset", "resize", "setfield", "byteswap"))
+_WRITING_FUNCTIONS = frozenset(("copyto", "put", "place", "putmask", "fill_diagonal", "put_along_axis", "shuffle"))
+
+
+_VIEWS = frozenset(("T", "flat", "real", "imag"))
+
+
+@dataclass(frozen=True, slots=True)
+class KernelSource:
+    """A kernel: its definition, and the module around it."""
+
+    function: PythonFunction
+    module: PythonModule
+    definition: ast.FunctionDef
+
+    def span(self, node: ast.expr | ast.stmt) -> Span:
+        return self.module.span(node)
+
+    def writes(self, names: Sequence[str]) -> Iterator[tuple[str, ast.stmt | ast.expr]]:
+        """Each of these parameters that it writes to, with the place of the first write.
+
+        A parameter that is given another value anywhere is left out: it may be a copy.
+        """
+        bound = set(_bound(self.definition))
+        seen = set()
+        for name, node in _written(self.definition):
+            if name in names and name not in bound and name not in seen:
+                seen.add(name)
+                yield name, node
+
+    def results(self, count: int) -> Sequence[tuple[Elements, ast.expr] | None]:
+        """For each of `count` results what its elements are, and where that is seen; None where it is not."""
+        values = dict(_assigned_once(self.definition))
+        found = [_parts(value, count, values) for value in _returned(self.definition)]
+        if not found:
+            return [None] * count
+        kinds = [{None if part is None else part[0] for part in parts} for parts in zip(*found, strict=True)]
+        return [first if len(alike) == 1 else None for first, alike in zip(found[0], kinds, strict=True)]
+
+    def looks_at_dtypes(self) -> bool:
+        """Whether it asks for a dtype: then it decides itself what it does with which."""
+        return any(isinstance(node, ast.Attribute) and node.attr == "dtype" for node in ast.walk(self.definition))
+
+    def reduction(self) -> ast.expr | None:
+        """A call that looks at several elements at once, of which the result is made."""
+        for node in ast.walk(self.definition):
+            if isinstance(node, ast.BinOp) and isinstance(node.op, ast.MatMult):
+                return node
+            if isinstance(node, ast.Call):
+                name = _called(node)
+                of_arrays = isinstance(node.func, ast.Attribute)
+                along = any(keyword.arg in ("axis", "keepdims") for keyword in node.keywords)
+                if of_arrays and (name in _REDUCING or along):
+                    return node
+        return None
+
+
+def kernel_source(index: FunctionIndex, function: PythonFunction) -> KernelSource | None:
+    """The source of a kernel; None for another name of a function of NumPy."""
+    module = index.modules.get(function.module)
+    definition = module.functions.get(function.name) if module is not None else None
+    if module is None or definition is None:
+        return None
+    return KernelSource(function, module, definition)
+
+
+def _statements(definition: ast.FunctionDef) -> Iterator[ast.AST]:
+    """All parts of a function but those of functions inside of it."""
+    pending: list[ast.AST] = [*definition.body]
+    while pending:
+        node = pending.pop(0)
+        yield node
+        if not isinstance(node, ast.FunctionDef | ast.Lambda | ast.ClassDef):
+            pending.extend(ast.iter_child_nodes(node))
+
+
+def _bound(definition: ast.FunctionDef) -> Iterator[str]:
+    """The names that are given values, once for each time; `x += y` gives an array no other one."""
+    changed = {id(node.target) for node in _statements(definition) if isinstance(node, ast.AugAssign)}
+    for node in _statements(definition):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and id(node) not in changed:
+            yield node.id
+
+
+def _written(definition: ast.FunctionDef) -> Iterator[tuple[str, ast.stmt | ast.expr]]:
+    for node in _statements(definition):
+        if isinstance(node, ast.AugAssign):
+            name = _base(node.target)
+            if name is not None:
+                yield name, node
+        elif isinstance(node, ast.Assign):
+            for target in node.targets:
+                name = _base(target)
+                if name is not None and not isinstance(target, ast.Name):
+                    yield name, node
+        elif isinstance(node, ast.Call):
+            for written in _written_by(node):
+                name = _base(written)
+                if name is not None:
+                    yield name, node
+
+
+def _written_by(call: ast.Call) -> Iterator[ast.expr]:
+    yield from (keyword.value for keyword in call.keywords if keyword.arg == "out")
+    if isinstance(call.func, ast.Attribute):
+        if _is_numpy(call.func.value):
+            if call.func.attr in _WRITING_FUNCTIONS and call.args:
+                yield call.args[0]
+        elif call.func.attr in _WRITING_METHODS:
+            yield call.func.value
+
+
+def _base(node: ast.expr) -> str | None:
+    """The name of the array of which an expression is an element, a slice or a view."""
+    while isinstance(node, ast.Subscript) or (isinstance(node, ast.Attribute) and node.attr in _VIEWS):
+        node = node.value
+    return node.id if isinstance(node, ast.Name) else None
+
+
+def _is_numpy(node: ast.expr) -> bool:
+    return isinstance(node, ast.Name) and node.id in ("np", "numpy")
+
+
+def _called(call: ast.Call) -> str:
+    return call.func.attr if isinstance(call.func, ast.Attribute) else ""
+
+
+def _returned(definition: ast.FunctionDef) -> Iterator[ast.expr]:
+    for node in _statements(definition):
+        if isinstance(node, ast.Return) and node.value is not None:
+            yield node.value
+
+
+def _parts(value: ast.expr, count: int, values: Mapping[str, ast.expr]) -> Sequence[tuple[Elements, ast.expr] | None]:
+    """What a returned expression shows of each of so many results."""
+    parts = [value] if count == 1 else value.elts if isinstance(value, ast.Tuple) else []
+    if len(parts) != count:
+        return [None] * count
+    kinds = [_elements(part, values) for part in parts]
+    return [None if kind is None else (kind, part) for kind, part in zip(kinds, parts, strict=True)]
+
+
+def _assigned_once(definition: ast.FunctionDef) -> Iterator[tuple[str, ast.expr]]:
+    bound = [*_bound(definition)]
+    bound += [name for name, _ in _written(definition)]
+    for node in _statements(definition):
+        if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
+            name = node.targets[0].id
+            if bound.count(name) == 1:
+                yield name, node.value
+
+
+def _elements(node: ast.expr, values: Mapping[str, ast.expr]) -> Elements | None:
+    """What the elements of an expression are, where that does not depend on those of the arguments."""
+    match node:
+        case ast.Name(id=name) if name in values:
+            return _elements(values[name], {other: value for other, value in values.items() if other != name})
+        case ast.Compare(ops=[ast.Is() | ast.IsNot() | ast.In() | ast.NotIn()]):
+            return None
+        case ast.Compare():
+            return Elements.BOOL
+        case ast.UnaryOp(operand=operand):
+            return _elements(operand, values)
+        case ast.BinOp(op=ast.Div()):
+            return Elements.FLOAT
+        case ast.BinOp(left=left, op=op, right=right):
+            kinds = (_elements(left, values), _elements(right, values))
+            if Elements.FLOAT in kinds or any(_is_fraction(side) for side in (left, right)):
+                return Elements.FLOAT
+            logical = isinstance(op, ast.BitAnd | ast.BitOr | ast.BitXor)
+            return Elements.BOOL if logical and kinds == (Elements.BOOL, Elements.BOOL) else None
+        case ast.IfExp(body=body, orelse=orelse):
+            kind = _elements(body, values)
+            return kind if kind is _elements(orelse, values) else None
+        case ast.Subscript(value=value):
+            return _elements(value, values)
+        case ast.Call(func=ast.Attribute(value=receiver, attr=name), keywords=keywords):
+            if any(keyword.arg in ("dtype", "out", "where") for keyword in keywords):
+                return None
+            return _of_call(name, _is_numpy(receiver))
+    return None
+
+
+def _of_call(name: str, of_numpy: bool) -> Elements | None:
+    if name in _TO_INTEGER:
+        return Elements.INTEGER
+    if of_numpy and name in _TO_BOOL:
+        return Elements.BOOL
+    return Elements.FLOAT if of_numpy and name in _TO_FLOAT else None
+
+
+def _is_fraction(node: ast.expr) -> bool:
+    operand = node.operand if isinstance(node, ast.UnaryOp) else node
+    return isinstance(operand, ast.Constant) and isinstance(operand.value, float)
