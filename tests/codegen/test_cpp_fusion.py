@@ -91,7 +91,7 @@ def test_the_last_formula_that_reads_the_gradient_may_take_its_memory() -> None:
 def test_the_statements_stand_behind_the_loop() -> None:
     assert PLAN is not None
     text = explain(OPERATORS["sin_default"], PLAN, PATHS)
-    assert "step<struct kernels::cos>(2, 1)," in text
+    assert "step<struct kernels::cos_>(2, 1)," in text
     loop, _, statements = text.partition("self_gradient = fused<2>(SinBackward0_self, 0, grad, self_.get());")
     assert "ops::cos_default_" not in loop
     assert "ops::cos_default_(self_.get())" in statements

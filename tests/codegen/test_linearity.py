@@ -12,9 +12,9 @@ from codegen.formula.typed import TypedExpr
 from codegen.paths import project_paths
 from codegen.pipeline import Result, analyze
 from codegen.rules.linear.degree import Degree, either, flat
-from codegen.rules.linear.formulas import Given, Linearity
+from codegen.rules.linear.formulas import Degrees, Linearity
 
-GRADIENT, TANGENTS = Given(gradient=Degree.LINEAR), Given(tangent=Degree.LINEAR)
+GRADIENT, TANGENTS = Degrees(gradient=Degree.LINEAR), Degrees(tangent=Degree.LINEAR)
 
 
 @pytest.fixture(scope="module")
@@ -22,7 +22,7 @@ def own() -> Result:
     return analyze(project_paths())
 
 
-def trees(result: Result) -> Iterator[tuple[str, TypedExpr, Given]]:
+def trees(result: Result) -> Iterator[tuple[str, TypedExpr, Degrees]]:
     for entry in result.resolved:
         for formulas, given in ((entry.backward, GRADIENT), (entry.forward, TANGENTS)):
             for formula in formulas:
