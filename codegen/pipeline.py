@@ -24,6 +24,7 @@ from codegen.read.files import load, read_derivatives, read_helpers, read_native
 from codegen.read.model import DerivativeEntry, HelperDeclaration, NativeFunction
 from codegen.rules.allowed import without_allowed
 from codegen.rules.checked import Checked
+from codegen.rules.kernel_source import KernelSources
 from codegen.rules.linear.formulas import Linearity
 from codegen.rules.table import check, report
 from codegen.source import Diagnostics, SourceFile
@@ -76,7 +77,7 @@ def analyze(paths: Paths, texts: Mapping[Path, str] | None = None) -> Result:
     table = OperatorTable(
         (*(base.functions if base is not None else ()), *functions), HelperTable(helpers, declarations)
     )
-    resolved = resolve_entries(entries, table, diagnostics)
+    resolved = resolve_entries(entries, table, diagnostics, functions)
     if library is not None:
         # Its formulas mean its own helpers, whatever others declare under the same names.
         own_helpers = FunctionIndex([source(paths.runtime_part(PartKind.HELPERS.value))])
@@ -87,7 +88,7 @@ def analyze(paths: Paths, texts: Mapping[Path, str] | None = None) -> Result:
         by_name = WithBase(by_name, base, table)
     linear = Linearity(by_name, table, composites, helpers)
     batching = FunctionIndex([source(paths.runtime_part(BATCHING_RULES))])
-    checked = Checked(read, functions, resolved, kernels, composites, batching, table, linear)
+    checked = Checked(read, functions, resolved, kernels, composites, batching, table, linear, KernelSources(kernels))
     check(checked, library is not None, diagnostics, findings)
     if diagnostics:
         return Result(functions, entries, None, diagnostics, findings)

@@ -56,18 +56,31 @@ class ResolvedEntry:
 
 
 def resolve_entries(
-    entries: Iterable[DerivativeEntry], table: OperatorTable, diagnostics: Diagnostics
+    entries: Iterable[DerivativeEntry],
+    table: OperatorTable,
+    diagnostics: Diagnostics,
+    own: Iterable[NativeFunction] | None = None,
 ) -> tuple[ResolvedEntry, ...]:
-    """Bind every derivative entry to its operator and resolve its formulas."""
+    """Bind every derivative entry to its operator and resolve its formulas.
+
+    Args:
+        entries: of one file.
+        table: of all operators.
+        diagnostics: where what is wrong is said.
+        own: the operators that the file may be about; None: all.
+    """
     resolved = []
+    known = table.functions if own is None else [str(function.name) for function in own]
     for entry in entries:
-        function = _function_of(entry, table, diagnostics)
+        function = _function_of(entry, table, known, diagnostics)
         if function is not None:
             resolved.append(_resolve_entry(entry, function, table, diagnostics))
     return tuple(resolved)
 
 
-def _function_of(entry: DerivativeEntry, table: OperatorTable, diagnostics: Diagnostics) -> NativeFunction | None:
+def _function_of(
+    entry: DerivativeEntry, table: OperatorTable, known: Iterable[str], diagnostics: Diagnostics
+) -> NativeFunction | None:
     name = str(entry.schema.name)
     function = table.functions.get(name)
     span = entry.text.span(0, entry.schema.name_end or len(name))
@@ -76,7 +89,7 @@ def _function_of(entry: DerivativeEntry, table: OperatorTable, diagnostics: Diag
             Code.UNKNOWN_OPERATOR,
             span,
             f"no operator '{name}' in native_functions.yaml",
-            did_you_mean(name, table.functions),
+            did_you_mean(name, known),
         )
         return None
     if _without_writes(entry.schema) != _without_writes(function.schema):

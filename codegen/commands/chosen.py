@@ -10,7 +10,8 @@ from pathlib import Path
 from codegen.inputs import data_folder, root_folder
 from codegen.paths import Paths, find_project, project_paths
 
-_WRITING = ("generate", "build", "format", "fix")
+_GENERATING = ("generate", "build")
+_EDITING = ("format", "fix")
 
 
 def chosen_paths(arguments: argparse.Namespace, parser: argparse.ArgumentParser) -> Paths | None:
@@ -24,8 +25,8 @@ def chosen_paths(arguments: argparse.Namespace, parser: argparse.ArgumentParser)
         file = find_project(Path.cwd())
         if file is not None:
             return _project(file, arguments)
-        writes = arguments.command in _WRITING and not arguments.check
-        if writes and arguments.out is None and data_folder() != root_folder():
+        writes = (arguments.command in _GENERATING and arguments.out is None) or arguments.command in _EDITING
+        if writes and not arguments.check and data_folder() != root_folder():
             parser.error(
                 "there is no project here: no pyproject.toml with a table [tool.gradwright] in this folder or above; "
                 "'gradwright init NAME' makes one"

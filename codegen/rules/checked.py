@@ -9,12 +9,15 @@ from codegen.bind.call_targets import OperatorTable
 from codegen.bind.entries import ResolvedEntry
 from codegen.python_source import FunctionIndex
 from codegen.read.model import NativeFunction
+from codegen.rules.kernel_source import KernelSources
 from codegen.rules.linear.formulas import Linearity
 
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """`written` are the operators of the file itself, `functions` all that there are; `batching` the rules of vmap."""
+    """`written` are the operators of the file itself, `functions` all that there are; `batching` the rules of
+    vmap; `sources` what kernels show of themselves.
+    """
 
     written: Sequence[NativeFunction]
     functions: Sequence[NativeFunction]
@@ -24,3 +27,4 @@ class Checked:
     batching: FunctionIndex
     table: OperatorTable
     linear: Linearity
+    sources: KernelSources

@@ -8,7 +8,6 @@ from __future__ import annotations
 import ast
 import enum
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from codegen.python_source import FunctionIndex, PythonFunction, PythonModule
 from codegen.source import Span
@@ -43,92 +42,108 @@ _REDUCING = frozenset((
     "count_nonzero", "trace", "dot", "vdot", "inner", "outer", "matmul", "tensordot", "einsum", "norm", "diff", "flip",
     "roll", "convolve", "searchsorted", "quantile", "percentile", "unique",
 ))  # fmt: skip
+_OF_TRUTH = frozenset(("logical_and", "logical_or", "logical_not", "logical_xor"))
 _WRITING_METHODS = frozenset(("fill", "sort", "partition", "put", "itemset", "resize", "setfield", "byteswap"))
 _WRITING_FUNCTIONS = frozenset(("copyto", "put", "place", "putmask", "fill_diagonal", "put_along_axis", "shuffle"))
-
-
 _VIEWS = frozenset(("T", "flat", "real", "imag"))
 
+Seen = tuple[Elements, Span] | None
+"""What the elements of a result are, and where that is seen."""
 
-@dataclass(frozen=True, slots=True)
+_Shown = tuple[Elements, ast.expr] | None
+
+
 class KernelSource:
-    """A kernel: its definition, and the module around it."""
+    """A kernel as its definition shows it; of another name of a function of NumPy, what that function does."""
 
-    function: PythonFunction
-    module: PythonModule
-    definition: ast.FunctionDef
+    def __init__(self, function: PythonFunction, module: PythonModule) -> None:
+        self._function = function
+        self._module = module
+        definition = module.functions.get(function.name)
+        self._parts: Sequence[ast.AST] = () if definition is None else [*_statements(definition)]
 
-    def span(self, node: ast.expr | ast.stmt) -> Span:
-        return self.module.span(node)
-
-    def writes(self, names: Sequence[str]) -> Iterator[tuple[str, ast.stmt | ast.expr]]:
+    def writes(self, names: Sequence[str]) -> Iterator[tuple[str, Span]]:
         """Each of these parameters that it writes to, with the place of the first write.
 
         A parameter that is given another value anywhere is left out: it may be a copy.
         """
-        bound = set(_bound(self.definition))
-        seen = set()
-        for name, node in _written(self.definition):
-            if name in names and name not in bound and name not in seen:
-                seen.add(name)
-                yield name, node
+        written = [(name, node) for name, node in _written(self._parts) if name in names]
+        bound = set(_bound(self._parts)) if written else set()
+        for name, node in {name: node for name, node in reversed(written) if name not in bound}.items():
+            yield name, self._module.span(node)
 
-    def results(self, count: int) -> Sequence[tuple[Elements, ast.expr] | None]:
-        """For each of `count` results what its elements are, and where that is seen; None where it is not."""
-        values = dict(_assigned_once(self.definition))
-        found = [_parts(value, count, values) for value in _returned(self.definition)]
+    def results(self, count: int) -> Sequence[Seen]:
+        """For each of `count` results what its elements are; None where it is not seen, or not the same everywhere."""
+        if self._function.alias:
+            kind = _of_call(self._function.alias, of_numpy=True)
+            return [None if kind is None else (kind, self._function.span)] * count
+        values = dict(_assigned_once(self._parts))
+        found = [_returned_parts(value, count, values) for value in _returned(self._parts)]
         if not found:
             return [None] * count
         kinds = [{None if part is None else part[0] for part in parts} for parts in zip(*found, strict=True)]
-        return [first if len(alike) == 1 else None for first, alike in zip(found[0], kinds, strict=True)]
+        return [
+            None if first is None or len(alike) > 1 else (first[0], self._module.span(first[1]))
+            for first, alike in zip(found[0], kinds, strict=True)
+        ]
 
     def looks_at_dtypes(self) -> bool:
-        """Whether it asks for a dtype: then it decides itself what it does with which."""
-        return any(isinstance(node, ast.Attribute) and node.attr == "dtype" for node in ast.walk(self.definition))
+        """Whether it asks for a dtype, or for the truth of elements: then it takes what it is given."""
+        if self._function.alias in _OF_TRUTH:
+            return True
+        return any(isinstance(node, ast.Attribute) and node.attr == "dtype" for node in self._parts)
 
-    def reduction(self) -> ast.expr | None:
-        """A call that looks at several elements at once, of which the result is made."""
-        for node in ast.walk(self.definition):
+    def reduction(self) -> Span | None:
+        """The place of a call that looks at several elements at once."""
+        if self._function.alias in _REDUCING:
+            return self._function.span
+        for node in self._parts:
             if isinstance(node, ast.BinOp) and isinstance(node.op, ast.MatMult):
-                return node
-            if isinstance(node, ast.Call):
-                name = _called(node)
-                of_arrays = isinstance(node.func, ast.Attribute)
+                return self._module.span(node)
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
                 along = any(keyword.arg in ("axis", "keepdims") for keyword in node.keywords)
-                if of_arrays and (name in _REDUCING or along):
-                    return node
+                if node.func.attr in _REDUCING or along:
+                    return self._module.span(node)
         return None
 
 
-def kernel_source(index: FunctionIndex, function: PythonFunction) -> KernelSource | None:
-    """The source of a kernel; None for another name of a function of NumPy."""
-    module = index.modules.get(function.module)
-    definition = module.functions.get(function.name) if module is not None else None
-    if module is None or definition is None:
-        return None
-    return KernelSource(function, module, definition)
+class KernelSources:
+    """The kernels of an index by their names, each read once."""
+
+    def __init__(self, index: FunctionIndex) -> None:
+        self._index = index
+        self._known: dict[str, KernelSource | None] = {}
+
+    def get(self, name: str) -> KernelSource | None:
+        """None where there is no kernel of that name."""
+        if name not in self._known:
+            function = self._index.get(name)
+            module = None if function is None else self._index.modules.get(function.module)
+            found = None if function is None or module is None else KernelSource(function, module)
+            self._known[name] = found
+        return self._known[name]
 
 
 def _statements(definition: ast.FunctionDef) -> Iterator[ast.AST]:
-    """All parts of a function but those of functions inside of it."""
-    pending: list[ast.AST] = [*definition.body]
+    """All parts of a function in their order, but those of functions inside of it."""
+    pending: list[ast.AST] = [*reversed(definition.body)]
     while pending:
-        node = pending.pop(0)
+        node = pending.pop()
         yield node
         if not isinstance(node, ast.FunctionDef | ast.Lambda | ast.ClassDef):
-            pending.extend(ast.iter_child_nodes(node))
+            pending.extend(reversed([*ast.iter_child_nodes(node)]))
 
 
-def _bound(definition: ast.FunctionDef) -> Iterator[str]:
+def _bound(parts: Sequence[ast.AST]) -> Iterator[str]:
     """The names that are given values, once for each time; `x += y` gives an array no other one."""
-    changed = {id(node.target) for node in _statements(definition) if isinstance(node, ast.AugAssign)}
-    for node in _statements(definition):
+    changed = {id(node.target) for node in parts if isinstance(node, ast.AugAssign)}
+    for node in parts:
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and id(node) not in changed:
             yield node.id
 
 
-def _written(definition: ast.FunctionDef) -> Iterator[tuple[str, ast.stmt | ast.expr]]:
-    for node in _statements(definition):
+def _written(parts: Sequence[ast.AST]) -> Iterator[tuple[str, ast.stmt | ast.expr]]:
+    for node in parts:
         if isinstance(node, ast.AugAssign):
             name = _base(node.target)
             if name is not None:
@@ -170,25 +185,25 @@ def _called(call: ast.Call) -> str:
     return call.func.attr if isinstance(call.func, ast.Attribute) else ""
 
 
-def _returned(definition: ast.FunctionDef) -> Iterator[ast.expr]:
-    for node in _statements(definition):
+def _returned(parts: Sequence[ast.AST]) -> Iterator[ast.expr]:
+    for node in parts:
         if isinstance(node, ast.Return) and node.value is not None:
             yield node.value
 
 
-def _parts(value: ast.expr, count: int, values: Mapping[str, ast.expr]) -> Sequence[tuple[Elements, ast.expr] | None]:
+def _returned_parts(value: ast.expr, count: int, values: Mapping[str, ast.expr]) -> Sequence[_Shown]:
     """What a returned expression shows of each of so many results."""
-    parts = [value] if count == 1 else value.elts if isinstance(value, ast.Tuple) else []
-    if len(parts) != count:
+    shown = [value] if count == 1 else value.elts if isinstance(value, ast.Tuple) else []
+    if len(shown) != count:
         return [None] * count
-    kinds = [_elements(part, values) for part in parts]
-    return [None if kind is None else (kind, part) for kind, part in zip(kinds, parts, strict=True)]
+    kinds = [_elements(part, values) for part in shown]
+    return [None if kind is None else (kind, part) for kind, part in zip(kinds, shown, strict=True)]
 
 
-def _assigned_once(definition: ast.FunctionDef) -> Iterator[tuple[str, ast.expr]]:
-    bound = [*_bound(definition)]
-    bound += [name for name, _ in _written(definition)]
-    for node in _statements(definition):
+def _assigned_once(parts: Sequence[ast.AST]) -> Iterator[tuple[str, ast.expr]]:
+    bound = [*_bound(parts)]
+    bound += [name for name, _ in _written(parts)]
+    for node in parts:
         if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
             name = node.targets[0].id
             if bound.count(name) == 1:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from codegen.bind.entries import ResolvedEntry
 from codegen.codes import Code
@@ -10,7 +10,7 @@ from codegen.formula.typed import formula_type, is_tensor_like
 from codegen.read.implied import samples_of
 from codegen.read.model import DispatchEntry, NativeFunction
 from codegen.rules.checked import Checked
-from codegen.rules.kernel_source import Elements, KernelSource, kernel_source
+from codegen.rules.kernel_source import Elements, KernelSource, Seen
 from codegen.schema.names import python
 from codegen.source import Diagnostics, Span
 from codegen.words import COMPOSITE_KEYS, PromotionKind
@@ -23,14 +23,12 @@ def find_no_derivative(checked: Checked, diagnostics: Diagnostics) -> None:
     """An operator with a kernel and results of fractions says what its derivative is, or that it has none."""
     known = {entry.function.name for entry in checked.entries}
     for function in _own(checked):
-        kernels = [*_kernels(function, checked)]
-        if not kernels or function.is_composite_implicit or function.name in known or not _tensors(function):
+        if function.is_composite_implicit or function.name in known or not _tensors(function):
             continue
         if function.promotion is not None and function.promotion.kind is PromotionKind.ALWAYS_BOOL:
             continue
         count = len(function.schema.returns)
-        sources = [source for _, source in kernels if source is not None]
-        if count and (not sources or any(_may_be_fractions(source, count) for source in sources)):
+        if any(_may_be_fractions(source, count) for _, source in _kernels(function, checked)):
             diagnostics.error(
                 Code.NO_DERIVATIVE, _name(function), f"'{function.name}' has a kernel and no entry in derivatives.yaml",
                 hint="write its formulas, or say 'output_differentiability: "
@@ -54,14 +52,14 @@ def find_not_pointwise(checked: Checked, diagnostics: Diagnostics) -> None:
         if "pointwise" not in function.tags:
             continue
         for entry, source in _kernels(function, checked):
-            node = source.reduction() if source is not None else None
-            if source is not None and node is not None:
+            place = source.reduction()
+            if place is not None:
                 diagnostics.error(
                     Code.NOT_POINTWISE, _name(function),
                     f"'{function.name}' is tagged 'pointwise', and its kernel '{entry.kernel}' looks at several "
                     "elements",
                     hint="remove the tag: samples, 'vmap' and 'auto_element_wise' go by it",
-                    notes=((source.span(node), "here"),),
+                    notes=((place, "here"),),
                 )  # fmt: skip
 
 
@@ -72,7 +70,7 @@ def find_no_promotion(checked: Checked, diagnostics: Diagnostics) -> None:
             continue
         tensors = _tensors(function)
         for entry, source in _kernels(function, checked):
-            if source is None or source.looks_at_dtypes():
+            if source.looks_at_dtypes():
                 continue
             results = source.results(len(function.schema.returns))
             fractions = next((found for found in results if found is not None and found[0] is Elements.FLOAT), None)
@@ -83,14 +81,14 @@ def find_no_promotion(checked: Checked, diagnostics: Diagnostics) -> None:
                     f"'{function.name}' makes float64 of integers: its kernel '{entry.kernel}' gives fractions, and "
                     "nothing is promoted",
                     hint="write 'promotion: int_to_float'",
-                    notes=((source.span(fractions[1]), "here"),),
+                    notes=((fractions[1], "here"),),
                 )  # fmt: skip
             elif "pointwise" in function.tags and len(tensors) > 1 and takes is None:
                 diagnostics.error(
                     Code.NO_PROMOTION, _name(function),
                     f"'{function.name}' takes {len(tensors)} Tensors, and nothing brings their dtypes together before "
                     f"its kernel '{entry.kernel}'",
-                    hint=f"write 'promotion: default({', '.join(tensors)})'",
+                    hint=f"write 'promotion: {_kind(results).value}({', '.join(tensors)})'",
                 )  # fmt: skip
             else:
                 continue
@@ -106,13 +104,12 @@ def find_kernel_writes(checked: Checked, diagnostics: Diagnostics) -> None:
             if argument.name in _tensors(function) and (argument.alias is None or not argument.alias.is_write)
         ]
         for entry, source in _kernels(function, checked):
-            for name, node in source.writes(names) if source is not None else ():
-                assert source is not None
+            for name, place in source.writes(names):
                 diagnostics.error(
                     Code.KERNEL_WRITES, entry.kernel.span(),
                     f"the kernel '{entry.kernel}' writes to '{name}', which the caller still has",
                     hint="work on a copy; an operator that is to write in place has 'autogen' for that",
-                    notes=((source.span(node), "here"),),
+                    notes=((place, "here"),),
                 )  # fmt: skip
 
 
@@ -121,9 +118,8 @@ def find_differentiable_integers(entry: ResolvedEntry, checked: Checked, diagnos
     function = entry.function
     results = function.schema.returns
     for line, source in _kernels(function, checked):
-        found = source.results(len(results)) if source is not None else []
-        for index, seen in enumerate(found):
-            if source is None or seen is None or seen[0] is Elements.FLOAT or index not in entry.differentiable_outputs:
+        for index, seen in enumerate(source.results(len(results))):
+            if seen is None or seen[0] is Elements.FLOAT or index not in entry.differentiable_outputs:
                 continue
             name = results[index].name or ("the result" if len(results) == 1 else f"result {index}")
             items = ", ".join(
@@ -134,7 +130,7 @@ def find_differentiable_integers(entry: ResolvedEntry, checked: Checked, diagnos
                 f"'{name}' of '{function.name}' counts as differentiable, and its kernel '{line.kernel}' gives "
                 f"{seen[0].value}",
                 hint=f"write 'output_differentiability: [{items}]'",
-                notes=((source.span(seen[1]), "here"),),
+                notes=((seen[1], "here"),),
             )  # fmt: skip
 
 
@@ -150,12 +146,18 @@ def _tensors(function: NativeFunction) -> list[str]:
     return [argument.name for argument in function.schema.arguments if is_tensor_like(formula_type(argument.type))]
 
 
-def _kernels(function: NativeFunction, checked: Checked) -> Iterator[tuple[DispatchEntry, KernelSource | None]]:
-    """The functions on arrays of an operator, with their source as far as it can be seen."""
+def _kernels(function: NativeFunction, checked: Checked) -> Iterator[tuple[DispatchEntry, KernelSource]]:
+    """The functions on arrays of an operator, with what is seen of them."""
     for entry in function.dispatch:
-        definition = checked.kernels.get(str(entry.kernel))
-        if entry.key not in COMPOSITE_KEYS and definition is not None:
-            yield entry, kernel_source(checked.kernels, definition)
+        source = checked.sources.get(str(entry.kernel)) if entry.key not in COMPOSITE_KEYS else None
+        if source is not None:
+            yield entry, source
+
+
+def _kind(results: Sequence[Seen]) -> PromotionKind:
+    """What an operator with these results needs most likely."""
+    bools = all(found is not None and found[0] is Elements.BOOL for found in results)
+    return PromotionKind.ALWAYS_BOOL if bools else PromotionKind.DEFAULT
 
 
 def _may_be_fractions(source: KernelSource, count: int) -> bool:

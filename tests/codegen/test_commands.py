@@ -161,7 +161,18 @@ def test_generation_does_not_import_the_runtime(project: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "words", [["list"], ["list", "--json"], ["list", "--native"], ["explain", "mul.Tensor"], ["report"]]
+    "words",
+    [
+        ["list"],
+        ["list", "--json"],
+        ["list", "--native"],
+        ["explain", "mul.Tensor"],
+        ["report"],
+        ["lint"],
+        ["lint", "--json"],
+        ["explain", "GW012"],
+        ["format", "--check"],
+    ],
 )
 def test_a_reader_that_goes_away_is_no_error(words: list[str]) -> None:
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "NO_COLOR": "1"}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from pathlib import Path
 
 import pytest
@@ -13,7 +12,7 @@ from codegen.paths import PythonPart, project_paths
 from codegen.project import read_project
 from codegen.python_source import FunctionIndex, SourcePart
 from codegen.rules.allowed import without_allowed
-from codegen.rules.kernel_source import Elements, KernelSource, kernel_source
+from codegen.rules.kernel_source import Elements, KernelSource, KernelSources
 from codegen.source import Diagnostics, SourceFile, Span
 from documents import ROOT
 
@@ -24,7 +23,7 @@ def kernel(tmp_path: Path, body: str) -> KernelSource:
     file = tmp_path / "kernels.py"
     file.write_text(f"import numpy as np\n\n\ndef f(self, other, dim):\n{lines}", encoding="utf-8")
     index = FunctionIndex([SourcePart(PythonPart(file, "kernels", "kernels.py"), Diagnostics())])
-    found = kernel_source(index, index.functions["f"])
+    found = KernelSources(index).get("f")
     assert found is not None
     return found
 
@@ -93,8 +92,23 @@ def test_what_results_are(body: str, kinds: list[Elements | None], tmp_path: Pat
     ],
 )
 def test_reductions(body: str, call: str | None, tmp_path: Path) -> None:
-    node = kernel(tmp_path, body).reduction()
-    assert (None if node is None else ast.unparse(node)) == call
+    place = kernel(tmp_path, body).reduction()
+    assert (None if place is None else place.file.text[place.start : place.end]) == call
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "reduces"),
+    [("sin", Elements.FLOAT, False), ("isnan", Elements.BOOL, False), ("floor", None, False), ("sort", None, True)],
+)
+def test_other_names_of_functions_of_numpy(name: str, kind: Elements | None, reduces: bool, tmp_path: Path) -> None:
+    file = tmp_path / "kernels.py"
+    file.write_text(f"import numpy as np\n\nf = np.{name}\n", encoding="utf-8")
+    index = FunctionIndex([SourcePart(PythonPart(file, "kernels", "kernels.py"), Diagnostics())])
+    found = KernelSources(index).get("f")
+    assert found is not None
+    assert [None if each is None else each[0] for each in found.results(1)] == [kind]
+    assert (found.reduction() is not None) is reduces
+    assert not list(found.writes(["self"]))
 
 
 def test_our_own_yaml_has_no_findings() -> None:

@@ -136,8 +136,9 @@ def test_a_base_of_none_has_no_operators_but_the_packages(project: Project) -> N
     ]
 
 
+@pytest.mark.parametrize("words", [[], ["fix"], ["fix", "--diff"], ["format"], ["format", "--out", "x"]])
 def test_nothing_is_written_outside_a_project_by_an_installed_copy(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     from codegen.commands import chosen
     from codegen.commands.main import main
@@ -145,6 +146,6 @@ def test_nothing_is_written_outside_a_project_by_an_installed_copy(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(chosen, "data_folder", lambda: str(tmp_path))
     with pytest.raises(SystemExit) as raised:
-        main([])
+        main(words)
     assert raised.value.code == 2
     assert "'gradwright init NAME' makes one" in capsys.readouterr().err

@@ -109,3 +109,16 @@ def test_files_keep_their_line_ends_and_marks(careless: Project) -> None:
     assert careless.generate("fix").returncode == 0
     mended = text.replace("twise", "twice").replace("gard", "grad").replace("mull", "mul")
     assert file.read_bytes() == mended.encode()
+
+
+def test_a_name_of_gradwrights_is_not_what_was_meant(careless: Project) -> None:
+    """An entry is about an operator of the package: 'relu' would be refused."""
+    careless.append("derivatives.yaml", "\n- name: relux(Tensor self) -> Tensor\n  self: grad\n")
+    fixed = careless.generate("fix")
+    assert fixed.stdout == "0 words replaced; 1 error left\n"
+    assert "relu'" not in fixed.stderr
+
+
+def test_what_new_writes_has_no_findings(project: Project) -> None:
+    assert project.generate("new", "mish2(Tensor self, Tensor other, *, float beta) -> Tensor").returncode == 0
+    assert project.generate("lint").stdout == "nothing found\n"
