@@ -16,7 +16,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 
 from codegen.inputs import FORMAT, MANIFEST, checksum
-from codegen.paths import BATCHING_RULES, Paths
+from codegen.paths import ARRAY_API, BATCHING_RULES, Paths
 from codegen.words import BUILT_IN_NAMESPACE, TARGETS
 
 
@@ -31,7 +31,7 @@ def input_hash(paths: Iterable[Path]) -> str:
 
 def manifest_text(paths: Paths, target: str, summary: str, files: Mapping[str, str]) -> str:
     """The text of the manifest: what the output was made from, and what it is."""
-    inputs = (paths.native_functions, paths.derivatives)
+    inputs = paths.inputs
     contents: dict[str, object] = {
         "checksum": checksum(inputs),
         "format": FORMAT,
@@ -90,7 +90,9 @@ def _sources(paths: Paths) -> Iterator[Path]:
     yield from sorted(Path(__file__).parent.rglob("*.py"))
     yield from sorted(path for folder in (*TARGETS, "docs") for path in (paths.templates / folder).rglob("*.j2"))
     yield from paths.native_kernels
-    folders = ("kernels", "composite", "helpers", "upstream", BATCHING_RULES)
+    for _, path in paths.backends:
+        yield from (each for each in (path, *sorted(path.parent.rglob("*.py"))) if paths.output not in each.parents)
+    folders = (ARRAY_API, "kernels", "composite", "helpers", "upstream", BATCHING_RULES)
     for part in (*(part for _, part in paths.own), *map(paths.runtime_part, folders), paths.functions_by_hand):
         yield from (path for path, _, _ in part.files())
 

@@ -17,6 +17,7 @@ PROJECT_FILE = "pyproject.toml"
 PROJECT_TABLE = "gradwright"
 # Beside generated C++: where the formulas stand that it names by their Nodes; nothing includes it.
 PLACES = "places.json"
+ARRAY_API = "array_api"  # a folder of the runtime, as the next one is
 BATCHING_RULES = "func/rules"  # a folder of the runtime, as the values of PartKind are
 EXAMPLES = "examples.txt"  # beside native_functions.yaml
 
@@ -72,6 +73,7 @@ class Paths:
     own: tuple[tuple[PartKind, PythonPart], ...] = ()
     package: str = "generated"
     namespace: str = BUILT_IN_NAMESPACE
+    backends: tuple[tuple[str, Path], ...] = ()  # dispatch keys that a package brings, and their files
 
     def for_target(self, target: str) -> Paths:
         """The same with the output folder of one target: Python's is the package, the others lie below it."""
@@ -90,6 +92,19 @@ class Paths:
         """The modules of a folder of the runtime."""
         path = self.runtime / folder
         return PythonPart(path, f"runtime.{folder.replace('/', '.')}", f"runtime/{folder}")
+
+    def beside(self, file: Path, module: str) -> PythonPart:
+        """A module of the package that a file lies in, or a folder of modules; it need not be there."""
+        parent = file.parent
+        path = parent / module if (parent / module).is_dir() else parent / f"{module}.py"
+        depth = len(self.output.relative_to(parent).parts)
+        package = ".".join(self.package.split(".")[:-depth])
+        return PythonPart(path, f"{package}.{module}", self.shown(path))
+
+    @property
+    def inputs(self) -> tuple[Path, ...]:
+        """The YAML that the output is checked against when it is imported."""
+        return (self.native_functions, self.derivatives, *(path for _, path in self.backends))
 
     @property
     def examples(self) -> Path:

@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import functools
 import importlib
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from codegen import foreign
+from codegen.bind.backends import Backend, bind_backend
 from codegen.bind.call_targets import HelperTable, OperatorTable
 from codegen.bind.entries import ResolvedEntry, resolve_entries
 from codegen.extending import Base, WithBase, check_apart
 from codegen.inputs import MANIFEST
 from codegen.output import manifest_text
-from codegen.paths import BATCHING_RULES, PartKind, Paths
+from codegen.paths import ARRAY_API, BATCHING_RULES, PartKind, Paths
 from codegen.plan.memory import Array
 from codegen.plan.names import FunctionNames
 from codegen.plan.operator import OperatorPlan
 from codegen.plan.plan import Plan, make_plan
 from codegen.python_source import FunctionIndex, SourcePart
+from codegen.read.backends import read_backend
 from codegen.read.files import load, read_derivatives, read_helpers, read_native_functions, read_tags
 from codegen.read.model import DerivativeEntry, HelperDeclaration, NativeFunction
 from codegen.rules.allowed import without_allowed
@@ -48,6 +50,7 @@ class Result:
     findings: Diagnostics
     resolved: Sequence[ResolvedEntry] = ()
     checked: Checked | None = None
+    operators: Sequence[NativeFunction] = ()  # those of the base, too
 
 
 def analyze(paths: Paths, texts: Mapping[Path, str] | None = None) -> Result:
@@ -88,6 +91,8 @@ def analyze(paths: Paths, texts: Mapping[Path, str] | None = None) -> Result:
         by_name = WithBase(by_name, base, table)
     linear = Linearity(by_name, table, composites, helpers)
     batching = FunctionIndex([source(paths.runtime_part(BATCHING_RULES))])
+    operators = (*(base.functions if base is not None else ()), *functions)
+    backends = tuple(_bind_backends(paths, operators, diagnostics))
     checked = Checked(read, functions, resolved, kernels, composites, batching, table, linear, KernelSources(kernels))
     check(checked, library is not None, diagnostics, findings)
     if diagnostics:
@@ -97,7 +102,23 @@ def analyze(paths: Paths, texts: Mapping[Path, str] | None = None) -> Result:
     planned = resolved if library is None else foreign.with_forward_formulas(resolved, library, own_table)
     names = None if base is None else FunctionNames(function.name for function in base.functions)
     made = make_plan(functions, planned, table, kernels, composites, linear, paths.namespace, names)
-    return Result(functions, entries, made, diagnostics, findings, resolved, checked)
+    made = replace(made, backends=backends)
+    return Result(functions, entries, made, diagnostics, findings, resolved, checked, operators)
+
+
+def _bind_backends(paths: Paths, functions: Sequence[NativeFunction], diagnostics: Diagnostics) -> Iterator[Backend]:
+    """The backends that a package brings, with their kernels."""
+    if not paths.backends:
+        return
+    generic = FunctionIndex([SourcePart(paths.runtime_part(ARRAY_API), diagnostics)])
+    for key, file in paths.backends:
+        shown = paths.shown(file)
+        source = load(file, shown, diagnostics)
+        read = None if source is None else read_backend(source, key, diagnostics)
+        if read is not None:
+            arrays = paths.beside(file, read.arrays.value)
+            own = None if read.kernels is None else paths.beside(file, read.kernels.value)
+            yield bind_backend(read, shown, arrays, own, generic, functions, diagnostics)
 
 
 def _read_base(paths: Paths, diagnostics: Diagnostics) -> Base | None:

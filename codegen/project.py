@@ -16,6 +16,7 @@ is all that has to be said. The files have their places in the package's folder,
     base               "gradwright"                 the operators that they come beside; "none" for none
     strict             true                         false: operators without a kernel are only declared
     tags               none                         a file with the tags that operators may have, instead of PyTorch's
+    dispatch_keys      none                         backends that it brings: the file of NPU is npu.yaml
 
 Paths are relative to the package's folder; `kernels`, `composites` and `helpers` may be lists.
 """
@@ -32,13 +33,14 @@ from typing import Any
 from codegen.codes import Code
 from codegen.paths import PROJECT_TABLE, PartKind, Paths, PythonPart, project_paths
 from codegen.source import Diagnostics, SourceFile, Span
-from codegen.words import BUILT_IN_NAMESPACE, Hint, did_you_mean
+from codegen.words import AUTOGRAD_KEYS, BUILT_IN_NAMESPACE, KERNEL_KEYS, Hint, did_you_mean
 
 SCHEMA_VERSION = 1
 BASES = ("gradwright", "none")
 _PARTS = {"kernels": PartKind.KERNELS, "composites": PartKind.COMPOSITES, "helpers": PartKind.HELPERS}
 _FILES = {"native_functions": "native_functions.yaml", "derivatives": "derivatives.yaml", "output": "_generated"}
-KEYS = ("schema_version", "package", "namespace", "base", "strict", "tags", *_FILES, *_PARTS)
+KEYS = ("schema_version", "package", "namespace", "base", "strict", "tags", "dispatch_keys", *_FILES, *_PARTS)
+_KEY = re.compile(r"[A-Z][A-Za-z0-9]*")
 
 
 def read_project(file: Path, diagnostics: Diagnostics) -> Paths | None:
@@ -93,6 +95,7 @@ class _Table:
         files = {key: self._path(values, key, default, package[1]) for key, default in _FILES.items()}
         tags = self._path(values, "tags", "", package[1]) if "tags" in values else None
         own = tuple(self._parts(values, *package))
+        backends = tuple(self._backends(values, package[1], base))
         if len(self.diagnostics.items) > before:
             return None
         assert namespace is not None
@@ -110,6 +113,7 @@ class _Table:
             own=own,
             package=f"{name}.{'.'.join(output.relative_to(folder).parts)}",
             namespace=namespace,
+            backends=backends,
         )
 
     def _package(self, values: Mapping[str, Any]) -> tuple[str, Path] | None:
@@ -162,6 +166,26 @@ class _Table:
                     continue
                 module = ".".join((name, *path.relative_to(folder).with_suffix("").parts))
                 yield kind, PythonPart(path, module, path.relative_to(self.file.parent).as_posix())
+
+    def _backends(self, values: Mapping[str, Any], folder: Path, base: str | None) -> Iterator[tuple[str, Path]]:
+        keys = values.get("dispatch_keys", [])
+        if not isinstance(keys, list) or not all(isinstance(key, str) and _KEY.fullmatch(key) for key in keys):
+            self._error("dispatch_keys", "'dispatch_keys' is to be a list of names such as \"NPU\"", None)
+            return
+        if keys and base != BASES[0]:
+            self._error("dispatch_keys", "a backend is one of Gradwright's operators", f'write base = "{BASES[0]}"')
+        for key in keys:
+            path = folder / f"{key.lower()}.yaml"
+            if key in KERNEL_KEYS or key in AUTOGRAD_KEYS or keys.count(key) > 1:
+                self._error("dispatch_keys", f"the dispatch key '{key}' is not free", "choose another name")
+            elif not path.is_file():
+                self._error(
+                    "dispatch_keys",
+                    f"no file '{path.name}' in the package, which lists the kernels of '{key}'",
+                    f"it begins with 'backend: {key}'",
+                )
+            else:
+                yield key, path
 
     def _error(self, key: str, message: str, hint: Hint) -> None:
         """An error at the line of a key of the table, or at the table's where the key is not there."""

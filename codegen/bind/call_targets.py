@@ -37,7 +37,7 @@ class HelperTable:
 
     def __init__(self, index: FunctionIndex, declarations: Iterable[HelperDeclaration] = ()) -> None:
         self.folder = index.folder
-        self._index = index
+        self.index = index
         self._declared: dict[str, list[Helper]] = {}
         self.by_name: dict[str, Helper] = {}
         for declaration in declarations:
@@ -49,18 +49,18 @@ class HelperTable:
         declared = self._declared.get(base)
         if declared is not None:
             return declared
-        function = self._index.get(base)
+        function = self.index.get(base)
         if function is None:
             return ()
         helper = _implemented(function, diagnostics)
         return () if helper is None else (helper,)
 
     def __contains__(self, base: str) -> bool:
-        return base in self._declared or self._index.get(base) is not None
+        return base in self._declared or self.index.get(base) is not None
 
     def names(self) -> Iterable[str]:
         """All base names."""
-        return {*self._declared, *(function.name for function in self._index)}
+        return {*self._declared, *(function.name for function in self.index)}
 
 
 def _declared(declaration: HelperDeclaration, index: FunctionIndex) -> Helper:

@@ -70,6 +70,8 @@ def _main(argv: Sequence[str] | None) -> int:
         parser.error("only build takes --sanitize and --optional")
     if arguments.command != "explain" and (arguments.code or arguments.shapes is not None):
         parser.error("only explain takes --code and --shapes")
+    if (arguments.command == "coverage") is not (arguments.backend is not None):
+        parser.error("coverage needs --backend KEY, and nothing else takes it")
     if arguments.command == "init":
         from codegen.commands.init import init
 
@@ -141,6 +143,10 @@ def _run(arguments: argparse.Namespace, paths: Paths, argv: Sequence[str], start
     if arguments.command == "report":
         print(pipeline.judgement(paths, result), end="")
         return OK
+    if arguments.command == "coverage":
+        from codegen.commands.coverage import coverage
+
+        return coverage(result, arguments.backend, arguments.missing, arguments.json)
     if arguments.command == "explain":
         from codegen.commands.explain import explain
 
@@ -179,11 +185,11 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument(
         "command", nargs="?", default="generate",
-        choices=("generate", "build", "list", "explain", "report", "lint", "fix", "format", "init", "new"),
+        choices=("generate", "build", "list", "explain", "report", "coverage", "lint", "fix", "format", "init", "new"),
         help="generate (default) writes the output; build compiles the native core, too; list shows the operators; "
         "explain NAME shows all about one, or about the code of a message; report judges the formulas; "
         "lint fails where it finds what is seldom meant; fix writes the words that messages say were meant; "
-        "format keeps the two YAML files in one style; "
+        "format keeps the two YAML files in one style; coverage shows what runs on a backend; "
         "init NAME makes a package of one's own; "
         "new SCHEMA adds an operator",
     )  # fmt: skip
@@ -226,7 +232,11 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--diff", action="store_true", help="with format or fix: write nothing, and show what would change"
     )
-    parser.add_argument("--missing", action="store_true", help="with list: only what is declared and not implemented")
+    parser.add_argument(
+        "--missing", action="store_true",
+        help="with list: only what is declared and not implemented; with coverage: only what lacks something",
+    )  # fmt: skip
+    parser.add_argument("--backend", metavar="KEY", help="with coverage: the dispatch key of a backend of the project")
     parser.add_argument("--native", action="store_true", help="with list: what is left to Python by C++, and why")
     parser.add_argument(
         "--sanitize",

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from codegen.bind.backends import Backend
 from codegen.bind.call_targets import OperatorTable
 from codegen.bind.entries import ResolvedEntry
 from codegen.formula.typed import (
@@ -42,6 +43,7 @@ class Plan:
     helpers: tuple[Helper, ...]  # that formulas call
     functions: FunctionNames
     namespace: str
+    backends: tuple[Backend, ...] = ()
 
 
 def make_plan(

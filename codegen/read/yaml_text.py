@@ -208,6 +208,14 @@ class YamlFile:
             )
         return nodes
 
+    def only_root(self) -> yaml.Node | None:
+        """The one value that the file holds; None with a diagnostic where there is none."""
+        before = len(self.diagnostics.items)
+        roots = [root for root in self._roots() if root is not None and not is_null(root)]
+        if not roots and len(self.diagnostics.items) == before:
+            self.diagnostics.error(Code.WRONG_SHAPE, Span(self.file, 0, 0), "the file is empty")
+        return roots[0] if len(self.diagnostics.items) == before else None
+
     def _roots(self) -> list[yaml.Node | None]:
         # A byte order mark is no part of the YAML.
         base = 1 if self.file.text.startswith("\ufeff") else 0

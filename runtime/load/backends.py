@@ -33,8 +33,9 @@ def install_backend(
     """
     if brought_by.get(key) == package:
         return
-    operators = importlib.import_module("generated.operators")
-    by_name = {each.name: each for each in vars(operators).values() if isinstance(each, Operator)}
+    modules = [importlib.import_module(f"{each}.operators") for each in ("generated", package)]
+    found = [each for module in modules for each in vars(module).values() if isinstance(each, Operator)]
+    by_name = {each.name: each for each in found}
     backend = ArrayBackend(key, device, arrays, listed_in)
     register(backend)
     brought_by[key] = package

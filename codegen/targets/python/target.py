@@ -16,7 +16,7 @@ from codegen.python_source import SourcePart
 from codegen.read.examples import read_results
 from codegen.source import Diagnostics
 from codegen.targets.environment import environment
-from codegen.targets.python import stubs
+from codegen.targets.python import backends, stubs
 from codegen.targets.python.docstrings import packet_docstring
 from codegen.targets.python.document import STEP, display, entry, field, laid_out
 from codegen.targets.python.examples import example
@@ -67,8 +67,16 @@ def emit(plan: Plan, paths: Paths) -> Iterator[tuple[str, str]]:
     yield "guards.py", render("guards.py.j2", operators=[_guards(o) for o in plan.operators if o.guards])
     yield (
         "__init__.py",
-        render("init.py.j2", package=package, based=based, namespace=plan.namespace, interface=INTERFACE),
+        render(
+            "init.py.j2",
+            package=package,
+            based=based,
+            namespace=plan.namespace,
+            interface=INTERFACE,
+            backends=[backends.module_of(backend) for backend in plan.backends],
+        ),
     )
+    yield from backends.emit(plan, paths, env)
     yield from stubs.emit(plan, env)
 
 

@@ -110,6 +110,7 @@ namespace = SimpleNamespace(
     maximum=_launched("maximum", np.maximum),
     exp=_launched("exp", np.exp),
     tanh=_launched("tanh", np.tanh),
+    sqrt=_launched("sqrt", np.sqrt),
     sum=_launched("sum", np.sum),
     matmul=_launched("matmul", np.matmul),
     reshape=_launched("reshape", np.reshape),

@@ -1,0 +1,66 @@
+"""`coverage --backend KEY`: which operators run on a backend of the project, and what their gradients need."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections import Counter
+from collections.abc import Sequence
+
+from codegen.pipeline import Result
+from codegen.rules.reach import How, Reach, Reached
+from codegen.words import did_you_mean
+
+OK, USAGE = 0, 2
+
+
+def coverage(result: Result, key: str, missing: bool, as_json: bool) -> int:
+    """Print a line for each operator: its name, how it runs, what it lacks, what its backward lacks.
+
+    Args:
+        result: of a project without errors.
+        key: the dispatch key.
+        missing: only what lacks something.
+        as_json: print it as JSON.
+    """
+    assert result.plan is not None
+    known = {backend.key: backend for backend in result.plan.backends}
+    if key not in known:
+        there = f"; there is {', '.join(known)}" if known else ": 'dispatch_keys' in pyproject.toml names none"
+        hint = did_you_mean(key, known)
+        print(f"error: no backend '{key}'{there}" + (f"\nhint: {hint}" if hint else ""), file=sys.stderr)
+        return USAGE
+    checked = result.checked
+    assert checked is not None
+    reach = Reach(known[key], result.operators, checked.linear.entries, checked.composites, checked.table.helpers.index)
+    rows = list(reach.all())
+    shown = [row for row in rows if row.lacks or row.backward_lacks or row.how is How.MISSING] if missing else rows
+    if as_json:
+        print(json.dumps([_fields(row) for row in shown], indent=1))
+        return OK
+    for row in shown:
+        print("\t".join((row.name, row.how.value, _listed(row.lacks), _listed(row.backward_lacks))))
+    print(_summary(key, rows), file=sys.stderr)
+    return OK
+
+
+def _fields(row: Reached) -> dict[str, object]:
+    return {
+        "name": row.name,
+        "how": row.how.value,
+        "lacks": list(row.lacks),
+        "backward_lacks": list(row.backward_lacks),
+    }
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(names) or "-"
+
+
+def _summary(key: str, rows: Sequence[Reached]) -> str:
+    count = Counter(row.how for row in rows)
+    lacking = sum(bool(row.backward_lacks) for row in rows)
+    return (
+        f"{key}: of {len(rows)} operators {count[How.KERNEL]} have kernels, {count[How.COMPOSITE]} are made of them, "
+        f"{count[How.IN_PART]} in part, {count[How.MISSING]} are missing; gradients of {lacking} lack operators"
+    )

@@ -1,0 +1,247 @@
+"""What of all operators a backend can run: those with kernels, those made of them, and what gradients need.
+
+Operators without a kernel run if those that they are made of do. These are read off the source of composite functions
+and helpers, where an operator is called by its name or a sign; which overload it is follows from the values alone, so
+there any that the backend can run will do. Formulas are typed, and say which overload they call. What does nothing to
+real numbers (`conj`) does not count.
+"""
+
+from __future__ import annotations
+
+import ast
+import enum
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from codegen.bind.backends import Backend
+from codegen.bind.entries import ResolvedEntry
+from codegen.formula.meaning import Meaning
+from codegen.formula.typed import HelperCall, OperatorCall, walk
+from codegen.python_source import FunctionIndex, PythonFunction, PythonModule
+from codegen.read.model import NativeFunction
+from codegen.signs import Form
+from codegen.words import COMPOSITE_KEYS
+
+_SIGNS: Mapping[type[ast.AST], str] = {
+    ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%", ast.Pow: "**",
+    ast.MatMult: "@", ast.BitAnd: "&", ast.BitOr: "|", ast.BitXor: "^", ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<",
+    ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=",
+}  # fmt: skip
+
+
+_PREFIXES: Mapping[type[ast.AST], str] = {ast.USub: "-", ast.UAdd: "+", ast.Invert: "~"}
+
+
+_OF_PYTHON = frozenset(("len", "isinstance", "bool", "int", "float", "type", "range"))
+
+
+class How(enum.Enum):
+    """How a backend runs an operator."""
+
+    KERNEL = "kernel"
+    COMPOSITE = "composite"  # through the operators that it is made of
+    IN_PART = "in part"  # as the last one, but some of those are missing
+    MISSING = "missing"
+
+
+@dataclass(frozen=True, slots=True)
+class Reached:
+    """How an operator runs, what of its parts is missing, and what of its backward formulas."""
+
+    name: str
+    how: How
+    lacks: tuple[str, ...]
+    backward_lacks: tuple[str, ...]
+
+
+class Reach:
+    """What a backend can run.
+
+    Args:
+        backend: with its kernels.
+        functions: all operators.
+        entries: their derivative entries by name.
+        composites: functions that operators are made of.
+        helpers: functions that formulas call.
+    """
+
+    def __init__(
+        self,
+        backend: Backend,
+        functions: Sequence[NativeFunction],
+        entries: Mapping[str, ResolvedEntry],
+        composites: FunctionIndex,
+        helpers: FunctionIndex,
+    ) -> None:
+        self._supported = backend.supported
+        self._functions = {str(function.name): function for function in functions}
+        self._overloads: dict[str, list[str]] = {}
+        self._by_sign: dict[str, set[str]] = {}
+        self._prefixed: dict[str, set[str]] = {}
+        for name, function in self._functions.items():
+            self._overloads.setdefault(function.name.base, []).append(name)
+            for use in function.signs:
+                signs = self._by_sign if use.sign.is_binary else self._prefixed
+                if use.form is Form.DIRECT:
+                    signs.setdefault(use.sign.text, set()).add(function.name.base)
+        # Those that do nothing to real numbers.
+        self._idle = {f.name.base for f in functions if f.meaning is Meaning.CONJUGATE}
+        self._entries = entries
+        self._composites = composites
+        self._modules: Mapping[str, PythonModule] = {**composites.modules, **helpers.modules}
+        self._lacks: dict[str, tuple[str, ...]] = {}
+
+    def all(self) -> Iterator[Reached]:
+        """Each operator, in the order of the files."""
+        for name, function in self._functions.items():
+            if function.variant_of is None:
+                how = self._how(name)
+                lacks = () if how is How.KERNEL else self._lacks_of(name)
+                backward = () if how is How.MISSING else tuple(self._backward_lacks(name))
+                yield Reached(name, how, lacks, backward)
+
+    def _how(self, name: str) -> How:
+        if name in self._supported:
+            return How.KERNEL
+        composite = self._composite(name)
+        if composite is None:
+            return How.MISSING
+        lacks = self._lacks_of(name)
+        if not lacks:
+            return How.COMPOSITE
+        return How.IN_PART if len(lacks) < len(self._called_by(composite)) else How.MISSING
+
+    def _composite(self, name: str) -> PythonFunction | None:
+        """The function that an operator is made of."""
+        function = self._functions[name]
+        for line in function.dispatch:
+            if line.key in COMPOSITE_KEYS:
+                return self._composites.get(line.kernel.value)
+        return None if function.dispatch else self._composites.get(function.name.python_name)
+
+    def _lacks_of(self, name: str) -> tuple[str, ...]:
+        """What of the operators that one is made of the backend can not run at all."""
+        if name not in self._lacks:
+            self._lacks[name] = ()  # of what calls itself, the first round counts
+            composite = self._composite(name)
+            called = () if composite is None else sorted(self._called_by(composite))
+            self._lacks[name] = tuple(base for base in called if not self._runs(base))
+        return self._lacks[name]
+
+    def _runs(self, base: str) -> bool:
+        """Whether any overload runs."""
+        return any(self._how(name) is not How.MISSING for name in self._overloads[base])
+
+    def _backward_lacks(self, name: str) -> Iterator[str]:
+        """What the backward formulas of an operator call that the backend can not run."""
+        entry = self._entries.get(name)
+        missing: dict[str, None] = {}
+        for formula in () if entry is None else entry.backward:
+            for part in () if formula.tree is None else walk(formula.tree):
+                if isinstance(part, OperatorCall) and part.meaning is not Meaning.CONJUGATE:
+                    called = str(part.schema.name)
+                    if called in self._functions and self._how(called) is How.MISSING:
+                        missing[called] = None
+                elif isinstance(part, HelperCall) and part.helper.function is not None:
+                    missing |= dict.fromkeys(
+                        base for base in sorted(self._called_by(part.helper.function)) if not self._runs(base)
+                    )
+        yield from missing
+
+    def _called_by(self, function: PythonFunction) -> set[str]:
+        """The base names of the operators that a Python function calls, also through others of the runtime."""
+        called: set[str] = set()
+        pending = [(function.module, function.name)]
+        seen = set(pending)
+        while pending:
+            module = self._modules.get(pending[-1][0])
+            definition = None if module is None else module.functions.get(pending[-1][1])
+            pending.pop()
+            if module is None or definition is None:
+                continue
+            tensors = self._tensors_in(definition)
+            for node in (part for statement in definition.body for part in ast.walk(statement)):
+                called.update(self._called_at(node, tensors))
+                if isinstance(node, ast.Name):
+                    other = (module.name, node.id)
+                    if node.id in module.imports:
+                        source, name = module.imports[node.id]
+                        other = (source, name or "")
+                    if other not in seen:
+                        seen.add(other)
+                        pending.append(other)
+        return called - self._idle
+
+    def _called_at(self, node: ast.AST, tensors: set[str]) -> Iterator[str]:
+        """The base names of operators that stand at one place of a function, in which some names are Tensors."""
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            name = self._operator_called(node.func)
+            if name is not None:
+                yield name
+        elif isinstance(node, ast.BinOp) and self._is_tensor(node, tensors):
+            yield from self._by_sign.get(_SIGNS.get(type(node.op), ""), ())
+        elif isinstance(node, ast.UnaryOp) and self._is_tensor(node, tensors):
+            yield from self._prefixed.get(_PREFIXES.get(type(node.op), ""), ())
+        elif isinstance(node, ast.Compare) and self._is_tensor(node, tensors):
+            for sign in node.ops:
+                yield from self._by_sign.get(_SIGNS.get(type(sign), ""), ())
+
+    def _operator_called(self, called: ast.Attribute) -> str | None:
+        """The base name of the operator that `ops.f(...)`, `ops.f.default(...)` or `x.f(...)` calls."""
+        name = called.attr
+        if isinstance(called.value, ast.Attribute) and name in ("default", *self._overloads_of(called.value)):
+            name = called.value.attr
+        base = name if name in self._overloads else name.removesuffix("_")
+        return base if base in self._overloads else None
+
+    def _tensors_in(self, definition: ast.FunctionDef) -> set[str]:
+        """The names of a function that stand for Tensors, or lists of them: parameters, and what is made of these."""
+        arguments = definition.args
+        named = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
+        tensors = {each.arg for each in named if each.annotation and "Tensor" in ast.unparse(each.annotation)}
+        for _ in range(2):  # what stands later in a loop may be used before
+            for node in ast.walk(definition):
+                if isinstance(node, ast.Assign):
+                    targets, value = node.targets, node.value
+                elif isinstance(node, (ast.For, ast.comprehension)):
+                    targets, value = [node.target], node.iter
+                else:
+                    continue
+                if self._is_tensor(value, tensors):
+                    names = (part for target in targets for part in ast.walk(target))
+                    tensors.update(part.id for part in names if isinstance(part, ast.Name))
+        return tensors
+
+    def _is_tensor(self, node: ast.expr, tensors: set[str]) -> bool:
+        """Whether an expression gives Tensors, as far as that can be seen."""
+        if isinstance(node, ast.Name):
+            return node.id in tensors
+        if isinstance(node, ast.Call):
+            if isinstance(node.func, ast.Attribute):
+                return self._operator_called(node.func) is not None
+            return any(self._is_tensor(argument, tensors) for argument in node.args) and not _gives_number(node.func)
+        if isinstance(node, ast.Compare):
+            if any(isinstance(sign, (ast.Is, ast.IsNot, ast.In, ast.NotIn)) for sign in node.ops):
+                return False
+            parts = [node.left, *node.comparators]
+        elif isinstance(node, ast.BinOp):
+            parts = [node.left, node.right]
+        elif isinstance(node, ast.UnaryOp):
+            parts = [] if isinstance(node.op, ast.Not) else [node.operand]
+        elif isinstance(node, ast.IfExp):
+            parts = [node.body, node.orelse]
+        elif isinstance(node, (ast.Subscript, ast.Starred)):
+            parts = [node.value]
+        else:
+            parts = list(node.elts) if isinstance(node, (ast.List, ast.Tuple)) else []
+        return any(self._is_tensor(part, tensors) for part in parts)
+
+    def _overloads_of(self, value: ast.expr) -> Sequence[str]:
+        """The names of overloads, where a packet stands."""
+        base = value.attr if isinstance(value, ast.Attribute) else ""
+        return [name.partition(".")[2] for name in self._overloads.get(base, ())]
+
+
+def _gives_number(function: ast.expr) -> bool:
+    """Whether a function of Python gives a number or a truth of whatever it is called with."""
+    return isinstance(function, ast.Name) and function.id in _OF_PYTHON

@@ -1,0 +1,169 @@
+"""Backends of packages: what is generated of their files, what is refused, and what `coverage` says."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import textwrap
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from own_packages import Project
+
+from documents import ROOT
+
+ARRAYS = """
+    class Array:
+        pass
+
+
+    namespace = None
+
+
+    def from_numpy(array):
+        return array
+
+
+    def to_numpy(array):
+        return array
+"""
+KERNELS = """
+    def relu(self):
+        return self
+
+
+    def tanh(self, other):
+        return self
+
+
+    def fast(self, mat2):
+        return self
+"""
+
+
+@pytest.fixture
+def backend(project: Project) -> Callable[[str], Project]:
+    """A project with a backend whose file holds these lines."""
+
+    def make(text: str) -> Project:
+        project.configure('dispatch_keys = ["NPU"]')
+        project.append("arrays.py", textwrap.dedent(ARRAYS))
+        project.append("npu_kernels.py", textwrap.dedent(KERNELS))
+        project.append("npu.yaml", textwrap.dedent(text))
+        return project
+
+    return make
+
+
+@pytest.fixture
+def toynpu(tmp_path: Path) -> Project:
+    """A copy of the example."""
+    folder = tmp_path / "backend"
+    shutil.copytree(ROOT / "examples/backend", folder, ignore=shutil.ignore_patterns("_generated", "__pycache__"))
+    return Project(folder, "toynpu")
+
+
+ERRORS = Path(__file__).parent / "backend_errors"
+
+
+@pytest.mark.parametrize("name", sorted(path.name for path in ERRORS.iterdir()))
+def test_error_messages(backend: Callable[[str], Project], name: str, update_goldens: bool) -> None:
+    """A file of a backend with mistakes, and the message that it gets; `--update-goldens` writes expected.txt."""
+    case = ERRORS / name
+    finished = backend((case / "npu.yaml").read_text()).generate()
+    assert finished.returncode == 1
+    if update_goldens:
+        (case / "expected.txt").write_text(finished.stderr)
+    assert finished.stderr == (case / "expected.txt").read_text()
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ('dispatch_keys = ["CPU"]', "the dispatch key 'CPU' is not free"),
+        ('dispatch_keys = "NPU"', "'dispatch_keys' is to be a list of names such as \"NPU\""),
+        ('dispatch_keys = ["NPU"]', "no file 'npu.yaml' in the package, which lists the kernels of 'NPU'"),
+        ('dispatch_keys = ["NPU"]\nbase = "none"', "a backend is one of Gradwright's operators"),
+    ],
+)
+def test_errors_of_the_table(project: Project, line: str, message: str) -> None:
+    project.configure(line)
+    finished = project.generate()
+    assert finished.returncode == 1
+    assert message in finished.stderr
+
+
+def test_the_whole_set_of_kernels_over_the_array_api(backend: Callable[[str], Project]) -> None:
+    project = backend("backend: NPU\narrays: arrays\narray_api: True\nkernels: npu_kernels\nsupported:\n- relu\n")
+    assert project.generate().returncode == 0
+    generated = project.file("_generated/backend_npu.py").read_text()
+    assert '"relu": _mylib_npu_kernels.relu' in generated
+    assert '"sort.stable": _runtime_array_api_reductions.sort_stable' in generated
+    assert generated.count("_runtime_array_api_") > 200
+
+
+def test_every_kernel_over_the_array_api_is_of_an_operator() -> None:
+    from codegen.bind.backends import _misfit, _of_name
+    from codegen.paths import ARRAY_API, project_paths
+    from codegen.pipeline import read_operators
+    from codegen.python_source import FunctionIndex, SourcePart
+    from codegen.source import Diagnostics
+
+    paths, diagnostics = project_paths(), Diagnostics()
+    functions, _ = read_operators(paths.native_functions, paths.derivatives, paths, diagnostics)
+    index = FunctionIndex([SourcePart(paths.runtime_part(ARRAY_API), diagnostics)])
+    kernels = {
+        f.name for f in index if f.parameters and f.parameters[0].name == "xp" and not f.module.endswith("_common")
+    }
+    pairs = [(function, _of_name(index, function)) for function in functions or ()]
+    fitting = {kernel.name for function, kernel in pairs if kernel and _misfit(kernel, function, True) is None}
+    assert {name for name in kernels - fitting if not name.startswith("_")} == set()
+
+
+def test_the_example(toynpu: Project) -> None:
+    finished = toynpu.generate()
+    assert finished.returncode == 0, finished.stderr
+    assert toynpu.generate("--check").returncode == 0
+    for native in ("0", ""):
+        tested = toynpu.run("-m", "pytest", "-q", GRADWRIGHT_NATIVE=native)
+        assert tested.returncode == 0, tested.stdout
+
+
+def test_a_file_of_a_backend_that_changed_is_seen(toynpu: Project) -> None:
+    assert toynpu.generate().returncode == 0
+    toynpu.append("npu.yaml", "- exp\n")
+    assert toynpu.generate("--check").returncode == 1
+    imported = toynpu.run("-c", "import toynpu")
+    assert "was made from other YAML; run in its project: gradwright" in imported.stderr
+    assert toynpu.generate().returncode == 0
+    assert toynpu.output("import gradwright as g, toynpu; print(g.ones(1, device='npu').exp().item() > 2.7)") == "True"
+
+
+def test_coverage(toynpu: Project) -> None:
+    finished = toynpu.generate("coverage", "--backend", "NPU", "--json")
+    rows = {row["name"]: row for row in json.loads(finished.stdout)}
+    assert rows["tanh"] == {"name": "tanh", "how": "kernel", "lacks": [], "backward_lacks": []}
+    assert rows["div.Tensor"]["backward_lacks"] == ["neg"]
+    assert rows["linear"]["how"] == "composite"
+    assert "bmm" in rows["matmul"]["lacks"]
+    assert rows["matmul"]["how"] == "in part"
+    assert rows["square"] == {"name": "square", "how": "missing", "lacks": ["pow"], "backward_lacks": []}
+    assert rows["exp"]["how"] == "missing"
+    assert rows["squareplus"]["how"] == "kernel"
+    plain = toynpu.generate("coverage", "--backend", "NPU", "--missing")
+    assert "exp\tmissing\t-\t-" in plain.stdout
+    assert "tanh\tkernel" not in plain.stdout
+    assert "NPU: of 510 operators 25 have kernels" in plain.stderr
+    assert "there is NPU" in toynpu.generate("coverage", "--backend", "TPU").stderr
+    assert toynpu.generate("coverage").returncode == 2
+
+
+def test_a_backend_whose_name_another_has_is_refused(toynpu: Project) -> None:
+    assert toynpu.generate().returncode == 0
+    program = """
+import runtime.base.devices as devices
+devices.by_key["NPU"] = object()
+import toynpu
+"""
+    assert "the dispatch key NPU and the device 'npu' are not free" in toynpu.run("-c", program).stderr
