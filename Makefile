@@ -31,7 +31,7 @@ help:
 	@echo 'make outside   wheels of this and of a package on top of it, in a fresh environment'
 	@echo 'make bench     speed beside PyTorch (installs it)'
 	@echo 'make generate  run python -m codegen'
-	@echo 'make native    build the native core (demo, test, parity and bench do, where it can be built)'
+	@echo 'make native    build the native core (test, parity and bench do, where it can be built)'
 	@echo 'make sanitize  its tests under AddressSanitizer and UndefinedBehaviorSanitizer'
 	@echo 'make sanitize-threads  those about threads under ThreadSanitizer'
 	@echo 'make clean     remove what was generated and cached; distclean removes .venv too'
@@ -54,8 +54,8 @@ generate: $(STAMP)test
 native: $(STAMP)test
 	$(PY) -m codegen build
 
+# Compiling takes longer than all that it shows, so it runs in Python where nothing is compiled yet.
 demo: $(STAMP)demo
-	$(CORE)
 	$(PY) -m demo
 
 test: $(STAMP)test

@@ -22,6 +22,8 @@ BATCH = 32
 WIDTHS = (64, 96, 48, 10)
 LEARNING_RATE = 0.05
 MOMENTUM = 0.9
+GRID = (4, 6)  # of digits in the picture
+DPI = 80
 
 
 @dataclass
@@ -36,11 +38,14 @@ class Data:
 
 @dataclass
 class History:
-    """What the training did, an entry for each epoch."""
+    """What the training did, an entry for each epoch; and what came of it for the digits of the test."""
 
     loss: list[float] = field(default_factory=list)
     train_accuracy: list[float] = field(default_factory=list)
     test_accuracy: list[float] = field(default_factory=list)
+    digits: np.ndarray = field(default_factory=lambda: np.zeros((0, 8, 8)))
+    labels: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64))
+    predictions: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64))
 
 
 def load() -> Data:
@@ -69,10 +74,14 @@ class Classifier:
             x = functional.dropout(x, p=0.1, training=training)
         return functional.linear(x, self.weights[-1], self.biases[-1])
 
+    def predictions(self, x: torch.Tensor) -> torch.Tensor:
+        """The digit that it takes each picture for."""
+        with torch.no_grad():
+            return self(x, training=False).argmax(1)
+
     def accuracy(self, x: torch.Tensor, y: torch.Tensor) -> float:
         """The part of the digits that it names right."""
-        with torch.no_grad():
-            return float((self(x, training=False).argmax(1) == y).float().mean())
+        return float((self.predictions(x) == y).float().mean())
 
 
 def train(console: Console) -> History:
@@ -100,6 +109,9 @@ def train(console: Console) -> History:
         history.loss.append(float(np.mean(losses)))
         history.train_accuracy.append(model.accuracy(data.x_train, data.y_train))
         history.test_accuracy.append(model.accuracy(data.x_test, data.y_test))
+    history.digits = data.x_test.numpy().reshape(-1, 8, 8)
+    history.labels = data.y_test.numpy()
+    history.predictions = model.predictions(data.x_test).numpy()
     return history
 
 
@@ -111,14 +123,16 @@ def _batches(data: Data) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
 
 
 def plot(history: History, path: Path) -> None:
-    """Save the curves of the loss and the accuracy."""
+    """Save the curves of the loss and the accuracy, and beside them digits with what they are taken for."""
     import matplotlib
 
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
     epochs = range(1, len(history.loss) + 1)
-    figure, (left, right) = plt.subplots(1, 2, figsize=(10, 4), layout="constrained")
+    figure = plt.figure(figsize=(12, 3.6), layout="constrained")
+    curves, digits = figure.subfigures(1, 2, width_ratios=(3, 2))
+    left, right = curves.subplots(1, 2)
     left.plot(epochs, history.loss)
     left.set(title="Loss", xlabel="epoch", ylabel="cross entropy", yscale="log")
     right.plot(epochs, history.train_accuracy, label="training digits")
@@ -129,5 +143,19 @@ def plot(history: History, path: Path) -> None:
     right.legend(loc="lower right")
     for axes in (left, right):
         axes.grid(alpha=0.3)
-    figure.savefig(path, dpi=120)
+    digits.suptitle("Test digits and predictions, wrong ones in red", fontsize="medium")
+    for axes, shown in zip(digits.subplots(*GRID).flat, _chosen(history), strict=False):
+        wrong = history.predictions[shown] != history.labels[shown]
+        axes.imshow(history.digits[shown], cmap="gray_r")
+        axes.set_title(str(history.predictions[shown]), fontsize="small", color="red" if wrong else "green", pad=1)
+        axes.axis("off")
+    figure.savefig(path, dpi=DPI, metadata={"Software": None})  # so that the same numbers give the same file
     plt.close(figure)
+
+
+def _chosen(history: History) -> np.ndarray:
+    """The digits to show, in their order: all that are wrong, as far as there is room, and others."""
+    count = GRID[0] * GRID[1]
+    wrong = np.flatnonzero(history.predictions != history.labels)[: count // 2]
+    right = np.flatnonzero(history.predictions == history.labels)[: count - len(wrong)]
+    return np.sort(np.concatenate([wrong, right]))
