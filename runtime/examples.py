@@ -14,13 +14,12 @@ import contextlib
 import doctest
 import importlib
 import io
-import json
 import os
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from codegen.inputs import data_folder, manifest_text
+from runtime.call.failures import yaml_of
 
 FILE = "examples.txt"
 FAILED = "Traceback: "
@@ -70,11 +69,7 @@ def _printed(source: str, names: dict[str, object]) -> str:
 
 def file_of(package: str = "generated") -> str:
     """Where the results of a package's examples are written down."""
-    if package == "generated":
-        return os.path.join(data_folder(), FILE)
-    folder = os.path.dirname(sys.modules[package].__file__ or "")
-    yaml: str = json.loads(manifest_text(folder))["yaml"][0]
-    return os.path.normpath(os.path.join(folder, os.path.dirname(yaml), FILE))
+    return os.path.join(os.path.dirname(yaml_of(package)), FILE)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -72,7 +72,13 @@ def test_source_distribution_holds_the_sources_and_no_output(built: Path) -> Non
 def test_wheel_holds_the_packages_and_the_data(installed: Path) -> None:
     top = {path.name for path in installed.iterdir() if not path.name.endswith(".dist-info")}
     assert top == {"codegen", "gradwright", "runtime", "generated"}
-    for name in ("native_functions.yaml", "derivatives.yaml", "templates/python", "templates/init/pyproject.toml.j2"):
+    for name in (
+        "native_functions.yaml",
+        "derivatives.yaml",
+        "examples.txt",
+        "templates/python",
+        "templates/init/pyproject.toml.j2",
+    ):
         assert (installed / "codegen" / "data" / name).exists()
     assert (installed / "generated" / "registry.py").exists()
 

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+import re
+import sys
+from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from codegen.inputs import OUTPUT_VARIABLE, input_files, manifest_text
 from runtime.base.errors import translated
 from runtime.base.tensor import Tensor
-from runtime.call.facts import tensors_at
+from runtime.call import registered
+from runtime.call.facts import BUILT_IN, tensors_at
 
 if TYPE_CHECKING:
     from runtime.call.dispatch import Operator
@@ -29,8 +35,49 @@ def explained(operator: Operator, error: Exception, values: Sequence[Any]) -> Ex
         kinds = ", ".join(sorted({str(tensor.dtype) for tensor in tensors}))
         error = translated(error, operator.name, kinds)
     arguments = ", ".join(f"{name}={_short(value)}" for name, value in zip(operator.names, values, strict=False))
-    error.add_note(f"in {operator.schema}\ngiven {arguments}")
+    place = declared_at(operator)
+    declared = f", {place}" if place is not None else ""
+    error.add_note(f"in {operator.schema}{declared}\ngiven {arguments}")
     return error
+
+
+def declared_at(operator: Operator) -> str | None:
+    """`native_functions.yaml:87`, where the operator is declared; None where that file is not there."""
+    package = registered.packages.get(operator.namespace)
+    return None if package is None else _declarations(package).get(str(operator.schema).partition("(")[0])
+
+
+def yaml_of(package: str) -> str:
+    """The native_functions.yaml that a generated package was made from.
+
+    Raises:
+        OSError: it has no manifest.
+        KeyError: its manifest does not say.
+    """
+    if package == registered.packages[BUILT_IN] and not os.environ.get(OUTPUT_VARIABLE):
+        return input_files()[0]
+    folder = os.path.dirname(sys.modules[package].__file__ or "")
+    said = _YAML.search(manifest_text(folder))
+    if said is None:
+        raise KeyError("yaml")
+    return os.path.normpath(os.path.join(folder, said[1]))
+
+
+# Not by the modules for YAML and JSON: errors are raised in programs that need neither.
+_YAML = re.compile(r'"yaml": \[\s*"([^"]+)"')
+_DECLARED = re.compile(r"""- func:\s*["']?([\w.]+)\(""")
+
+
+@cache
+def _declarations(package: str) -> Mapping[str, str]:
+    """The places of operators by their names, in the YAML that a package was generated from."""
+    try:
+        file = yaml_of(package)
+        with open(file, encoding="utf-8") as lines:
+            found = [(match[1], number) for number, line in enumerate(lines, 1) if (match := _DECLARED.match(line))]
+    except (OSError, KeyError):
+        return {}
+    return {name: f"{os.path.basename(file)}:{number}" for name, number in found}
 
 
 def _short(value: object) -> str:

@@ -8,10 +8,11 @@ from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
 from runtime.base.tensor import Tensor
-from runtime.graph.formula_places import formula_places
+from runtime.graph.formula_places import formula_places, tangent_places
 from runtime.native import core
 
 if TYPE_CHECKING:
+    from runtime.call.dispatch import Operator
     from runtime.graph.node import Node
 
 # Held while a gradient is added to. One lock for all: what it guards is short, and threads that share one leaf mostly
@@ -121,9 +122,18 @@ def explain(error: Exception, node: Node) -> None:
     """Say in notes which operator's derivative failed, and where its formula stands; the error stays as it is."""
     operator = getattr(node, "operator", None)
     name = f"{operator} ({node._name})" if isinstance(operator, str) else node._name
-    note = f"in the derivative of {name}"
+    _add_places(error, f"in the derivative of {name}", formula_places, type(node).__name__, type(node).__module__)
+
+
+def explain_tangents(error: Exception, operator: Operator) -> None:
+    """The same for the forward formulas of an operator."""
+    _add_places(error, f"in the forward derivative of {operator.name}", tangent_places, operator.jvp)
+
+
+def _add_places(error: Exception, note: str, places: Callable[..., list[str]], *arguments: Any) -> None:
+    """Add a note, and what `places` says below it, to an error that does not have it yet."""
     if note in getattr(error, "__notes__", ()):
         return
     error.add_note(note)
-    for place in formula_places(type(node).__name__, type(node).__module__, error):
+    for place in places(*arguments, error):
         error.add_note(f"  {place}")

@@ -24,6 +24,7 @@ from runtime.graph.forward import (
     tangent_at,
     tangents_of,
 )
+from runtime.graph.hooks import explain_tangents
 
 if TYPE_CHECKING:
     from runtime.call.dispatch import Operator
@@ -177,7 +178,12 @@ def _results(
     results: list[Tensor | None] = [None] * len(outputs)
     depends = [True] * len(outputs)  # on the tangents that are given
     if operator.jvp is not None:
-        computed = operator.jvp(out, *values, *_filled(operator, values, tangents))
+        filled = _filled(operator, values, tangents)
+        try:
+            computed = operator.jvp(out, *values, *filled)
+        except Exception as error:
+            explain_tangents(error, operator)
+            raise
         results = [computed] if isinstance(out, Tensor) else list(computed)
         depends = [not zero_tensors.is_zeros(result) for result in results]
     elif operator.view is not None:

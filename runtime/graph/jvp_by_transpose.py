@@ -23,6 +23,7 @@ from runtime.base.state import LEAF
 from runtime.base.tensor import Tensor, wrap
 from runtime.graph import engine
 from runtime.graph.fit import fit
+from runtime.graph.hooks import explain
 from runtime.graph.node import Node, OutputEdge
 
 
@@ -56,7 +57,11 @@ def tangents(
     grad_mode.enabled, enabled = True, grad_mode.enabled
     try:
         starts = [_start(*info) for info in _infos(node)]
-        gradients = node.apply(starts[0] if node.num_outputs == 1 else tuple(starts))
+        try:
+            gradients = node.apply(starts[0] if node.num_outputs == 1 else tuple(starts))
+        except Exception as error:
+            explain(error, node)
+            raise
         pairs = []
         for gradient, tangent in zip(gradients, _flat(input_tangents), strict=True):
             if gradient is not None and tangent is not None and gradient._edge is not None:

@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import re
+import traceback
+from collections.abc import Callable
 
 import numpy as np
 import pytest
 
 import runtime
+from codegen.inputs import input_files
+from generated import operators
+from generated.registry import OPERATORS
 from runtime import linalg, tensor
 from runtime.base import errors
 from runtime.base.errors import LinAlgError, translated
+from runtime.helpers import linalg as linalg_helpers
+from runtime.testing import sample_inputs
 
 SINGULAR = [[1.0, 2.0], [0.0, 0.0]]
 
@@ -117,6 +124,52 @@ def test_our_own_errors_stay() -> None:
     assert type(raised_in("runtime.kernels.made", "1 / 0")) is RuntimeError
     assert type(raised_in("mine", "int('x')")) is ValueError
     assert "numpy" in errors._LIBRARIES
+
+
+def test_an_error_of_a_tangent_names_its_formula_and_shows_the_generated_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*args: object, **kwargs: object) -> None:
+        raise ValueError("broken")
+
+    monkeypatch.setattr(operators, "add_Tensor", fail)  # the formula's call
+    with pytest.raises(ValueError, match="broken") as caught:
+        runtime.func.jvp(runtime.mul, (runtime.ones(3), runtime.ones(3)), (runtime.ones(3), runtime.ones(3)))
+    note, place = caught.value.__notes__
+    assert note == "in the forward derivative of mul.Tensor"
+    assert re.fullmatch(r"  derivatives\.yaml:\d+  result: self_t \* other_p \+ other_t \* self_p", place)
+    shown = "".join(traceback.format_exception(caught.value))
+    assert "return ops.add_Tensor(ops.mul_Tensor(self_t, other), ops.mul_Tensor(other_t, self))" in shown
+
+
+def test_an_error_of_a_transposed_formula_names_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*args: object, **kwargs: object) -> None:
+        raise ValueError("broken")
+
+    info = OPERATORS["_linalg_svd"]  # it has no forward formula
+    sample = sample_inputs(info, "float64", requires_grad=False)[0]
+    monkeypatch.setattr(linalg_helpers, "svd_backward", fail)
+    with pytest.raises(ValueError, match="broken") as caught:
+        runtime.func.jvp(lambda x: runtime.ops._linalg_svd(x)[1], sample.args, (runtime.ones_like(sample.args[0]),))
+    assert "in the derivative of _linalg_svd (LinalgSvdBackward0)" in caught.value.__notes__
+    assert any("derivatives.yaml:" in note and "svd_backward(" in note for note in caught.value.__notes__)
+
+
+@pytest.mark.parametrize(
+    ("name", "call"),
+    [
+        ("mm", lambda: runtime.mm(runtime.ones(2), runtime.ones(2))),
+        ("dot", lambda: runtime.dot(runtime.ones(2), runtime.ones(3))),
+        ("linear", lambda: runtime.nn.functional.linear(runtime.ones(2), runtime.ones(3, 3))),
+    ],
+)
+def test_an_error_of_a_kernel_or_a_composite_names_the_place_of_the_declaration(
+    name: str, call: Callable[[], object]
+) -> None:
+    with pytest.raises(RuntimeError) as caught:
+        call()
+    found = re.match(r"in (\w+)\(.*, native_functions\.yaml:(\d+)\ngiven ", caught.value.__notes__[0])
+    assert found is not None
+    with open(input_files()[0], encoding="utf-8") as file:
+        assert file.read().splitlines()[int(found[2]) - 1].startswith(f"- func: {found[1]}(")
 
 
 def test_an_error_of_a_generated_node_names_its_formulas() -> None:

@@ -50,7 +50,7 @@ def _sentences(overloads: Sequence[OverloadDocumentation], said: Sequence[str]) 
     for sentence in dict.fromkeys(filter(None, said)):
         whose = [_name(overload) for overload, each in zip(overloads, said, strict=True) if each == sentence]
         text = sentence if len(whose) == len(overloads) else f"{', '.join(whose)}: {sentence}"
-        yield from ("", *textwrap.wrap(text, _COLUMNS))
+        yield from ("", *_wrapped(text, "", ""))
 
 
 def _derivatives(overloads: Sequence[OverloadDocumentation]) -> Iterator[str]:
@@ -67,8 +67,15 @@ def _name(overload: OverloadDocumentation) -> str:
     return overload.signature.partition("(")[0]
 
 
-def _wrapped(text: str, indent: str) -> list[str]:
+def _wrapped(text: str, indent: str, deeper: str = STEP) -> list[str]:
+    text = " ".join(text.split())
+    if len(indent) + len(text) <= _COLUMNS:
+        return [indent + text]
     return textwrap.wrap(
-        text, _COLUMNS, initial_indent=indent, subsequent_indent=indent + STEP, break_on_hyphens=False,
+        text,
+        _COLUMNS,
+        initial_indent=indent,
+        subsequent_indent=indent + deeper,
+        break_on_hyphens=False,
         break_long_words=False,
-    )  # fmt: skip
+    )
