@@ -2,7 +2,7 @@
 
 A formatter of this kind could load the file with a library that keeps comments, and dump it. That decides about quotes
 and line breaks inside of formulas, which are their author's. So the text of each scalar is taken from the file as it
-is, and only what lies between scalars is laid out anew:
+is, and only what lies between scalars, and the indentation of a text of several lines as a whole, is laid out anew:
 
 - entries begin in the first column, keys are indented by two, the keys of a table by four, items by two;
 - the keys of an operator have one order; `name` comes before the formulas, whose order stays;
@@ -61,7 +61,9 @@ def formatted(text: str) -> str:
 
 
 def _file(text: str, root: yaml.SequenceNode) -> str:
-    starts = [_dash(text, entry.start_mark.index) for entry in root.value]
+    starts: list[int] = []
+    for entry in root.value:
+        starts.append(_dash(text, starts[-1] if starts else 0, entry.start_mark.index))
     lines = _between(text[: starts[0]])
     for start, end in itertools.pairwise((*starts, len(text))):
         entry, rest = _entry(text[start:end])
@@ -71,9 +73,9 @@ def _file(text: str, root: yaml.SequenceNode) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _dash(text: str, start: int) -> int:
-    """Where the line of an entry's dash begins."""
-    return text.rfind("\n", 0, max(match.end() for match in _DASH.finditer(text, 0, start))) + 1
+def _dash(text: str, before: int, start: int) -> int:
+    """Where the line begins that has the dash of the entry at `start`; it does not begin before `before`."""
+    return text.rfind("\n", 0, max(match.end() for match in _DASH.finditer(text, before, start))) + 1
 
 
 def _between(text: str) -> list[str]:
@@ -197,13 +199,10 @@ def _element(text: str, node: yaml.Node, indent: int) -> _Item:
 def _set_scalar(item: _Item, source: str, node: yaml.ScalarNode, below: bool) -> None:
     first, *others = source.rstrip(" \n").split("\n")
     blank = " " * _STEP
-    if node.style in ("|", ">"):
-        if re.search(r"[\d+]", first.partition("#")[0]):
-            raise _Unusual  # its indentation is given in numbers, or the blank lines after it count
-        margin = min((len(line) - len(line.lstrip(" ")) for line in others if line.strip()), default=0)
-        continued = [blank + line[margin:] if line.strip() else "" for line in others]
-    else:
-        continued = [blank + line.strip() if line.strip() else "" for line in others]
+    if node.style in ("|", ">") and re.search(r"[\d+]", first.partition("#")[0]):
+        raise _Unusual  # its indentation is given in numbers, or the blank lines after it count
+    margin = min((len(line) - len(line.lstrip(" ")) for line in others if line.strip()), default=0)
+    continued = [blank + line[margin:].rstrip(" ") if line.strip() else "" for line in others]
     if below:
         item.lines += [blank + first, *continued]
     else:

@@ -66,6 +66,8 @@ def _main(argv: Sequence[str] | None) -> int:
         parser.error(f"{arguments.command} needs {needed}")
     if arguments.command == "build" and (arguments.check or arguments.json or arguments.target):
         parser.error("build takes none of --check, --json and --target")
+    if arguments.diff and arguments.command not in ("format", "fix"):
+        parser.error("only format and fix take --diff")
     if arguments.command != "build" and (arguments.sanitize or arguments.optional):
         parser.error("only build takes --sanitize and --optional")
     if arguments.command != "explain" and (arguments.code or arguments.shapes is not None):

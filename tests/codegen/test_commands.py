@@ -126,7 +126,10 @@ def test_a_missing_file_is_an_error_with_a_name(project: Path) -> None:
     assert failed.stderr.startswith("nowhere.yaml:1:1: error: cannot read the file")
 
 
-@pytest.mark.parametrize("words", [["--target", "fortran"], ["explain"], ["list", "mul"], ["--nonsense"]])
+@pytest.mark.parametrize(
+    "words",
+    [["--target", "fortran"], ["lint", "--diff"], ["fix", "mul"], ["explain"], ["list", "mul"], ["--nonsense"]],
+)
 def test_wrong_usage_exits_with_2(words: list[str]) -> None:
     assert codegen(*words).returncode == 2
 

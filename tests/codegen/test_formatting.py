@@ -143,6 +143,11 @@ def test_what_the_style_says_nothing_about_stays(entry: str) -> None:
     assert text == f"- func: g() -> Tensor\n\n{entry}\n"
 
 
+def test_lines_of_a_text_keep_their_places_beside_each_other() -> None:
+    text = '- name: f(Tensor a) -> Tensor\n  a: "g(grad,\n\n           a,\n         b)"\n'
+    assert formatted(text) == '- name: f(Tensor a) -> Tensor\n  a: "g(grad,\n\n      a,\n    b)"\n'
+
+
 @pytest.mark.parametrize("text", ["[]\n", "", "# nothing\n", "a: 1\n", "text\n"])
 def test_what_is_no_list_of_entries_stays(text: str) -> None:
     assert formatted(text) == text

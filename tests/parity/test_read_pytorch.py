@@ -5,7 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+import yaml
 
+from codegen.formatting import formatted
 from codegen.read.files import load, read_derivatives, read_native_functions, read_tags
 from codegen.source import Diagnostics, SourceFile
 from codegen.words import TAGS
@@ -52,3 +54,14 @@ def test_tags(packaged: Path) -> None:
     diagnostics = Diagnostics()
     assert read_tags(loaded(packaged / "ATen/native/tags.yaml", diagnostics), diagnostics) == TAGS
     assert diagnostics.items == []
+
+
+@pytest.mark.parametrize("name", ["ATen/native/native_functions.yaml", "autograd/derivatives.yaml"])
+def test_a_formatted_file_says_the_same(name: str, packaged: Path) -> None:
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    text = (packaged / name).read_text(encoding="utf-8")
+    neat = formatted(text)
+    assert neat != text
+    assert yaml.load(neat, loader) == yaml.load(text, loader)
+    assert neat.count("#") == text.count("#")
+    assert formatted(neat) == neat
