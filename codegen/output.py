@@ -17,7 +17,7 @@ from pathlib import Path
 
 from codegen.inputs import FORMAT, MANIFEST, checksum
 from codegen.paths import ARRAY_API, BATCHING_RULES, Paths
-from codegen.words import BUILT_IN_NAMESPACE, TARGETS
+from codegen.words import BUILT_IN_NAMESPACE, CPP, TARGETS
 
 
 def input_hash(paths: Iterable[Path]) -> str:
@@ -43,6 +43,8 @@ def manifest_text(paths: Paths, target: str, summary: str, files: Mapping[str, s
     if paths.namespace != BUILT_IN_NAMESPACE and target == "python":
         # So that the package can be compared with its YAML when it is imported, where that lies beside it.
         contents["yaml"] = [Path(os.path.relpath(path, paths.output)).as_posix() for path in inputs]
+        if paths.native is not None:
+            contents["native"] = Path(os.path.relpath(paths.native, paths.output)).as_posix()
     return json.dumps(contents, indent=1, sort_keys=True) + "\n"
 
 
@@ -67,7 +69,7 @@ def unchanged(paths: Paths, target: str) -> tuple[str, int] | None:
 def source_hash(paths: Paths, target: str) -> str:
     """A hash over everything that the output depends on: the YAML, the generator, templates, signatures of kernels."""
     digest = hashlib.sha256(f"{target} {paths.package} {paths.namespace} {paths.base is None}".encode())
-    for path in _sources(paths):
+    for path in _sources(paths, target):
         digest.update(f"\0{path.name}\0".encode())
         digest.update(path.read_bytes())
     return digest.hexdigest()
@@ -80,7 +82,7 @@ def stale_files(files: Collection[str], output: Path) -> list[str]:
     return sorted(name for name in present if name not in files and name != MANIFEST)
 
 
-def _sources(paths: Paths) -> Iterator[Path]:
+def _sources(paths: Paths, target: str) -> Iterator[Path]:
     yield paths.native_functions
     yield paths.derivatives
     if paths.examples.exists():
@@ -90,6 +92,8 @@ def _sources(paths: Paths) -> Iterator[Path]:
     yield from sorted(Path(__file__).parent.rglob("*.py"))
     yield from sorted(path for folder in (*TARGETS, "docs") for path in (paths.templates / folder).rglob("*.j2"))
     yield from paths.native_kernels
+    if target == CPP:
+        yield from paths.own_kernels
     for _, path in paths.backends:
         yield from (each for each in (path, *sorted(path.parent.rglob("*.py"))) if paths.output not in each.parents)
     folders = (ARRAY_API, "kernels", "composite", "helpers", "upstream", BATCHING_RULES)

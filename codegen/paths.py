@@ -18,6 +18,8 @@ PROJECT_TABLE = "gradwright"
 # Beside generated C++: where the formulas stand that it names by their Nodes; nothing includes it.
 PLACES = "places.json"
 ARRAY_API = "array_api"  # a folder of the runtime, as the next one is
+# The package of Gradwright's own operators.
+BASE = "generated"
 BATCHING_RULES = "func/rules"  # a folder of the runtime, as the values of PartKind are
 EXAMPLES = "examples.txt"  # beside native_functions.yaml
 
@@ -71,13 +73,24 @@ class Paths:
     library: tuple[Path, Path] | None = None  # the YAML whose kernels implement foreign operators
     base: tuple[Path, Path] | None = None
     own: tuple[tuple[PartKind, PythonPart], ...] = ()
-    package: str = "generated"
+    native: Path | None = None  # a folder with kernels in C++, besides those of the runtime
+    package: str = BASE
     namespace: str = BUILT_IN_NAMESPACE
     backends: tuple[tuple[str, Path], ...] = ()  # dispatch keys that a package brings, and their files
 
     def for_target(self, target: str) -> Paths:
-        """The same with the output folder of one target: Python's is the package, the others lie below it."""
-        return self if target == "python" else replace(self, output=self.output / target)
+        """The same with the output folder of one target.
+
+        Python's is the package; the others lie below it, those of a package on its own where things are built.
+        """
+        if target == "python":
+            return self
+        return replace(self, output=(self.output if self.package == BASE else self.build) / target)
+
+    @property
+    def build(self) -> Path:
+        """Where a package is compiled."""
+        return self.root / "build" / "native"
 
     def functions(self, kind: PartKind) -> tuple[PythonPart, ...]:
         """Where the functions of a kind lie; of a name that two parts have, the first one's counts."""
@@ -120,6 +133,11 @@ class Paths:
     def native_kernels(self) -> tuple[Path, ...]:
         """The C++ in which the generator looks for kernels: headers, and the sources that have none of their name."""
         return native_files(self.runtime / "native" / "src")
+
+    @property
+    def own_kernels(self) -> tuple[Path, ...]:
+        """The C++ of a package in which the generator looks for kernels."""
+        return native_files(self.native) if self.native is not None else ()
 
     def shown(self, path: Path) -> str:
         """`path` as messages name it: relative to where the project or the user is, if it lies below."""

@@ -15,7 +15,7 @@ from codegen.bind.entries import ResolvedEntry, resolve_entries
 from codegen.extending import Base, WithBase, check_apart
 from codegen.inputs import MANIFEST
 from codegen.output import manifest_text
-from codegen.paths import ARRAY_API, BATCHING_RULES, PartKind, Paths
+from codegen.paths import ARRAY_API, BATCHING_RULES, PartKind, Paths, project_paths
 from codegen.plan.memory import Array
 from codegen.plan.names import FunctionNames
 from codegen.plan.operator import OperatorPlan
@@ -33,7 +33,7 @@ from codegen.source import Diagnostics, SourceFile
 from codegen.targets.docs import target as docs
 from codegen.targets.docs.explain import explained
 from codegen.targets.target import Target
-from codegen.words import TAGS
+from codegen.words import CPP, TAGS
 
 
 @dataclass(frozen=True, slots=True, repr=False)  # its trees are larger than anybody would want to see
@@ -166,10 +166,21 @@ def _read_helpers(paths: Paths, diagnostics: Diagnostics) -> Sequence[HelperDecl
 def emit(paths: Paths, made: Plan, target: str = "python") -> Mapping[str, str]:
     """The text of every output file of a target, by its path below the target's output folder."""
     files: dict[str, str] = {}
+    made = with_base(made, paths, target)
     for name in (target, *_BESIDE.get(target, ())):
         files.update(_target(name).emit(made, paths))
     files[MANIFEST] = manifest_text(paths, target, summary(made), files)
     return files
+
+
+def with_base(made: Plan, paths: Paths, target: str) -> Plan:
+    """The plan with that of its base, for a target that needs it."""
+    return made if target != CPP or paths.base is None else replace(made, base=_base_plan())
+
+
+@functools.cache
+def _base_plan() -> Plan | None:
+    return analyze(project_paths()).plan
 
 
 def explain(operator: OperatorPlan, shapes: Sequence[tuple[Array, ...]] | None = None) -> str:
@@ -183,7 +194,7 @@ def explain(operator: OperatorPlan, shapes: Sequence[tuple[Array, ...]] | None =
 
 def explain_code(operator: OperatorPlan, made: Plan, paths: Paths, target: str) -> str:
     """What a target makes of an operator."""
-    return _target(target).explain(operator, made, paths).strip()
+    return _target(target).explain(operator, with_base(made, paths, target), paths).strip()
 
 
 # What goes into the folder of another target.

@@ -11,6 +11,7 @@ is all that has to be said. The files have their places in the package's folder,
     kernels            kernels.py or kernels/       functions on arrays
     composites         composites.py or composites/ functions on Tensors, for operators without kernels
     helpers            helpers.py or helpers/       functions on Tensors that formulas call
+    native             native/                      kernels in C++, which `gradwright build` compiles
     output             _generated                   what is generated
     namespace          the package's name           where the operators are found: `ops.mylib`
     base               "gradwright"                 the operators that they come beside; "none" for none
@@ -39,7 +40,8 @@ SCHEMA_VERSION = 1
 BASES = ("gradwright", "none")
 _PARTS = {"kernels": PartKind.KERNELS, "composites": PartKind.COMPOSITES, "helpers": PartKind.HELPERS}
 _FILES = {"native_functions": "native_functions.yaml", "derivatives": "derivatives.yaml", "output": "_generated"}
-KEYS = ("schema_version", "package", "namespace", "base", "strict", "tags", "dispatch_keys", *_FILES, *_PARTS)
+_NATIVE = "native"
+KEYS = ("schema_version", "package", "namespace", "base", "strict", "tags", "dispatch_keys", "native", *_FILES, *_PARTS)
 _KEY = re.compile(r"[A-Z][A-Za-z0-9]*")
 
 
@@ -94,6 +96,7 @@ class _Table:
             return None
         files = {key: self._path(values, key, default, package[1]) for key, default in _FILES.items()}
         tags = self._path(values, "tags", "", package[1]) if "tags" in values else None
+        native = self._native(values, package[1])
         own = tuple(self._parts(values, *package))
         backends = tuple(self._backends(values, package[1], base))
         if len(self.diagnostics.items) > before:
@@ -111,6 +114,7 @@ class _Table:
             tags=tags,
             base=(shipped.native_functions, shipped.derivatives) if base == BASES[0] else None,
             own=own,
+            native=native,
             package=f"{name}.{'.'.join(output.relative_to(folder).parts)}",
             namespace=namespace,
             backends=backends,
@@ -148,6 +152,15 @@ class _Table:
             self._error(key, f"the output '{value}' is no folder of the package", "it is imported as a part of it")
             return None
         return path
+
+    def _native(self, values: Mapping[str, Any], folder: Path) -> Path | None:
+        """The folder with C++; None where there is none."""
+        path = self._path(values, "native", _NATIVE, folder)
+        if path is None or (path.is_dir() and _is_below(path, folder) and path != folder):
+            return path
+        if "native" in values:
+            self._error("native", f"no folder '{values['native']}' in the package", "paths are relative to its folder")
+        return None
 
     def _parts(self, values: Mapping[str, Any], name: str, folder: Path) -> Iterator[tuple[PartKind, PythonPart]]:
         for key, kind in _PARTS.items():

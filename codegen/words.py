@@ -54,6 +54,7 @@ BUILT_IN_NAMESPACE = "aten"
 """The namespace of the operators that Gradwright brings."""
 
 TARGETS = ("python", "cpp")
+CPP = "cpp"
 """What the generator emits, in the order in which it says so: packages of codegen/targets."""
 
 VARIANTS = ("function", "method")

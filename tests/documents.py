@@ -117,6 +117,7 @@ def matches(expected: str, printed: str) -> bool:
 
 def _edit(block: Block, path: Path) -> None:
     if block.action == "create":
+        path.parent.mkdir(exist_ok=True)
         path.write_text(block.text, encoding="utf-8")
         return
     text = path.read_text(encoding="utf-8")

@@ -24,6 +24,7 @@ from codegen.commands import toolchain
 from codegen.commands.toolchain import MissingError, Toolchain
 from codegen.output import text_of
 from codegen.paths import PLACES, Paths, project_paths
+from codegen.words import CPP
 
 # What CMake calls the module in its own folder; `codegen.extension` says what it is called where it is loaded from.
 _BUILT = "_native.so"
@@ -68,7 +69,7 @@ def build(paths: Paths, sanitize: str | None = None, optional: bool = False) -> 
         _configure(paths, tools, folder, sanitize)
         steps = _compile(tools, folder, Places.of(paths))
         place = (folder if sanitize else paths.output) / name
-        _put(folder / _BUILT, place, started)
+        put(folder / _BUILT, place, started)
     except MissingError as error:
         if optional:
             print(f"native core: not built, which only makes things slower: {error}")
@@ -135,7 +136,7 @@ class Places:
     @classmethod
     def of(cls, paths: Paths) -> Places:
         """Those of the C++ that was generated."""
-        text = text_of(paths.for_target("cpp").output / PLACES)
+        text = text_of(paths.for_target(CPP).output / PLACES)
         return cls(json.loads(text) if text is not None else {})
 
     def put(self, said: str) -> str:
@@ -160,7 +161,7 @@ def _compile(tools: Toolchain, folder: Path, places: Places) -> int:
     printed: list[str] = []
     steps = 0
     with (
-        _progress() as report,
+        progress("native core") as report,
         subprocess.Popen(
             command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace"
         ) as process,
@@ -196,7 +197,7 @@ def _without_noise(lines: Sequence[str]) -> Iterator[str]:
 
 
 @contextmanager
-def _progress() -> Iterator[Report]:
+def progress(what: str) -> Iterator[Report]:
     """A bar on a terminal; else one line, once there is something to do."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
@@ -208,18 +209,18 @@ def _progress() -> Iterator[Report]:
         def say(done: int, total: int) -> None:
             nonlocal said
             if not said:
-                print("native core: compiling", flush=True)
+                print(f"{what}: compiling", flush=True)
             said = True
 
         yield say
         return
-    columns = (TextColumn("native core"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    columns = (TextColumn(what), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=console, transient=True) as bar:
         task = bar.add_task("", total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total)
 
 
-def _put(built: Path, place: Path, started: float) -> None:
+def put(built: Path, place: Path, started: float) -> None:
     """Copy the module to where it is loaded from, in one instant, and remove those that it takes the place of."""
     if not place.exists() or not filecmp.cmp(built, place, shallow=False):
         copy = place.with_name(f".{place.name}.{os.getpid()}")

@@ -17,7 +17,7 @@ from codegen import output
 from codegen.commands.chosen import chosen_paths, own_files
 from codegen.paths import Paths
 from codegen.version import VERSION
-from codegen.words import BUILT_IN_NAMESPACE, TARGETS
+from codegen.words import BUILT_IN_NAMESPACE, CPP, TARGETS
 
 if TYPE_CHECKING:
     from codegen.pipeline import Result
@@ -99,15 +99,19 @@ def _main(argv: Sequence[str] | None) -> int:
 
         return new(arguments.name, paths)
     in_package = paths.namespace != BUILT_IN_NAMESPACE
-    if in_package and arguments.command == "build":
-        parser.error("'build' compiles Gradwright's own operators; those of a package run in Python")
-    everything: Sequence[str] = TARGETS[:1] if in_package else TARGETS
+    if in_package and arguments.sanitize:
+        parser.error("--sanitize is for Gradwright's own operators")
+    everything: Sequence[str] = TARGETS[:1] if in_package and arguments.command != "build" else TARGETS
     if arguments.command == "explain" and not arguments.code:
         everything = ()
     arguments.target = list(dict.fromkeys(arguments.target or everything))
     status = _carry_out(arguments, paths, sys.argv[1:] if argv is None else argv, started)
     if arguments.command != "build" or status != OK:
         return status
+    if in_package:
+        from codegen.commands.build_package import build_package
+
+        return build_package(paths, arguments.optional)
     from codegen.commands.build import build
 
     return build(paths, arguments.sanitize, arguments.optional)
@@ -313,9 +317,10 @@ def _missing(plan: Plan) -> int:
 
 
 def _native(plan: Plan, paths: Paths) -> int:
+    from codegen import pipeline
     from codegen.targets.cpp import target as cpp
 
-    covered = cpp.coverage(plan, paths)
+    covered = cpp.coverage(pipeline.with_base(plan, paths, CPP), paths)
     for kind, reasons in (("operator", covered.operators), ("Node", covered.nodes)):
         for name, reason in reasons.items():
             if reason is not None:

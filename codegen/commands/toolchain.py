@@ -37,11 +37,7 @@ def find() -> Toolchain:
     Raises:
         MissingError: It can not build an extension.
     """
-    works = compiler()
-    if works is None:
-        raise MissingError(NO_COMPILER)
-    if not Path(sysconfig.get_path("include"), "Python.h").exists():
-        raise MissingError("the headers of Python are not there (the package python3-dev)")
+    works = find_compiler()
     cmake = _program("cmake")
     if cmake is None:
         raise MissingError("there is no cmake (pip install cmake, or the package cmake)")
@@ -49,6 +45,20 @@ def find() -> Toolchain:
     if ninja is None and shutil.which("make") is None:
         raise MissingError("there is neither ninja nor make (pip install ninja)")
     return Toolchain(cmake, works, ninja)
+
+
+def find_compiler() -> str:
+    """The command of a compiler for modules of this Python.
+
+    Raises:
+        MissingError: there is none, or it has no headers.
+    """
+    works = compiler()
+    if works is None:
+        raise MissingError(NO_COMPILER)
+    if not Path(sysconfig.get_path("include"), "Python.h").exists():
+        raise MissingError("the headers of Python are not there (the package python3-dev)")
+    return works
 
 
 @functools.cache

@@ -44,6 +44,7 @@ class Plan:
     functions: FunctionNames
     namespace: str
     backends: tuple[Backend, ...] = ()
+    base: Plan | None = None  # of the operators that these come beside, for a target that calls them in other ways
 
 
 def make_plan(

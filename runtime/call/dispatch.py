@@ -71,7 +71,7 @@ class Operator(OperatorFacts):
         if self._straight is not None:
             self._decline()
         elif core is not None:
-            core.kernel_replaced(self.symbol)
+            core.kernel_replaced(self.function)
 
     def remove_kernel(self, key: str, kernel: Kernel) -> None:
         """Take a kernel of `add_kernel` away; what it replaced comes back."""
@@ -83,7 +83,7 @@ class Operator(OperatorFacts):
                 self.function.__globals__[f"{self.symbol}_kernel"] = self._straight
                 del self.inference_copy
             if core is not None and not self._registered:
-                core.kernel_restored(self.symbol)
+                core.kernel_restored(self.function)
         self._refresh()
 
     def _refresh(self) -> None:
@@ -103,7 +103,7 @@ class Operator(OperatorFacts):
         self.function.__globals__[f"{self.symbol}_kernel"] = decline
         self.inference_copy = None
         if core is not None:
-            core.kernel_replaced(self.symbol)
+            core.kernel_replaced(self.function)
 
 
 class LaterNodes:

@@ -14,7 +14,6 @@ from codegen.inputs import MANIFEST, OUTPUT_VARIABLE, input_files, is_current, m
 from runtime import ops
 from runtime.base.state import TensorBase
 from runtime.base.tensor import Tensor
-from runtime.graph.node import Node, add_raw_saved
 from runtime.load import replacing
 from runtime.methods.written import written_by_hand
 from runtime.native import core, debugging
@@ -38,10 +37,7 @@ def load(package: str, runtime: ModuleType) -> None:
     packets = importlib.import_module(f"{package}.packets")
     methods = importlib.import_module(f"{package}.methods")
     if core is not None:
-        operators = importlib.import_module(f"{package}.operators")
-        replacing.replace(core.load(), sys.modules[package], operators, packets, methods)
-        for cls in Node.__subclasses__():  # native classes are not made by class statements
-            add_raw_saved(cls)
+        replacing.take_over(core, package)
     if debugging:
         from runtime.load.debugging import check_kernels
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import importlib
 import json
 import os
@@ -9,13 +10,16 @@ import re
 import sys
 import warnings
 
+from codegen import extension
 from codegen.inputs import INTERFACE, is_current, manifest_text, shown_path
 from runtime.base.tensor import Tensor
 from runtime.call import registered
 from runtime.call.dispatch import Operator
-from runtime.native import debugging
+from runtime.load import replacing
+from runtime.native import core, debugging, load
 
 COMMAND = "gradwright"
+BUILD = "gradwright build"
 
 
 def install(package: str, namespace: str, interface: int, methods: bool = True) -> None:
@@ -45,8 +49,8 @@ def install(package: str, namespace: str, interface: int, methods: bool = True) 
     before = registered.definers.get(namespace)
     if before is not None:
         raise ImportError(f"{package} can not define the namespace '{namespace}': {before} has defined it")
-    own_methods = importlib.import_module(f"{package}.methods").METHODS if methods else {}
-    taken = [name for name in own_methods if hasattr(Tensor, name)]
+    own = importlib.import_module(f"{package}.methods")
+    taken = [name for name in own.METHODS if methods and hasattr(Tensor, name)]
     if taken:
         names = ", ".join(f"'{name}'" for name in taken)
         raise ImportError(
@@ -58,10 +62,35 @@ def install(package: str, namespace: str, interface: int, methods: bool = True) 
         from runtime.load.debugging import check_kernels
 
         check_kernels(package)
+    _take_over(package)
     # From here on nothing can fail.
     registered.definers[namespace] = registered.packages[namespace] = package
-    for name, function in own_methods.items():
+    for name, function in own.METHODS.items() if methods else ():
         setattr(Tensor, name, function)
+
+
+def _take_over(package: str) -> None:
+    """Let the package's extension take the common paths, where there is one that was built for this core.
+
+    One that was built from other sources or for another core is never opened; a warning says so, and Python does the
+    work.
+    """
+    if core is None:
+        return
+    folder = os.path.dirname(sys.modules[package].__file__ or "")
+    if not extension.present(folder):
+        return
+    native = json.loads(manifest_text(folder)).get("native")
+    file = extension.current_of_package(folder, core.__file__, native and os.path.join(folder, native))
+    reason = "it was built from other sources, or for another core"
+    if file is not None:
+        # What the core has is shown to what is loaded behind it, from now on and not before.
+        ctypes.CDLL(core.__file__, ctypes.RTLD_GLOBAL | os.RTLD_NOLOAD | os.RTLD_NOW)
+        try:
+            return replacing.take_over(load(file, f"{package}._native"), package)
+        except Exception as error:  # of the dynamic loader, of the module itself
+            reason = f"{shown_path(file)} can not be loaded: {error}"
+    warnings.warn(f"The native operators of {package} are off: {reason}; run in its project: {BUILD}", stacklevel=4)
 
 
 def _silence(package: str) -> None:

@@ -2,11 +2,31 @@
 
 from __future__ import annotations
 
+import importlib
+import sys
 from collections.abc import Callable, Mapping, MutableMapping
 from types import FunctionType, ModuleType
 from typing import Any
 
+from runtime.graph.node import Node, add_raw_saved
+
 Counterparts = Mapping[Callable[..., Any], Callable[..., Any]]
+
+
+def take_over(extension: Any, package: str) -> None:
+    """Load the native callables and Nodes of a generated package, and put them in their places.
+
+    Args:
+        extension: the module that has them: the core, or that of a package.
+        package: the name of the generated package.
+    """
+    names = ("operators", "packets", "methods")
+    operators, packets, methods = (importlib.import_module(f"{package}.{name}") for name in names)
+    known = set(Node.__subclasses__())
+    replace(extension.load(), sys.modules[package], operators, packets, methods)
+    for cls in Node.__subclasses__():
+        if cls not in known:  # native classes are not made by class statements
+            add_raw_saved(cls)
 
 
 def replace(

@@ -14,7 +14,7 @@ from typing import Any
 
 from codegen import extension
 from codegen.extension import COMMAND, SWITCH
-from codegen.inputs import OUTPUT_VARIABLE, root_folder
+from codegen.inputs import root_folder
 
 DEBUG = "GRADWRIGHT_DEBUG"
 debugging = os.environ.get(DEBUG, "") not in ("", "0")  # whether kernels are checked at every call
@@ -42,13 +42,12 @@ def find() -> tuple[ModuleType | None, str | None]:
     if switch == "0":
         return None, f"{SWITCH}=0 switches it off"
     root = root_folder()
-    output = os.environ.get(OUTPUT_VARIABLE) or os.path.join(root, "generated")
-    folder = output if switch in ("", "1") else switch
+    folder, output = extension.core_place(root)
     file = extension.current(folder, output, root)
     error: Exception | None = None
     if file is not None:
         try:
-            return _load(file), None
+            return load(file, f"{__name__}._native"), None
         except Exception as raised:  # of the dynamic loader, of NumPy where it is too old, of the module itself
             error = raised
             reason = f"{_shown(file)} can not be loaded: {raised}"
@@ -73,8 +72,8 @@ def _shown(name: str) -> str:
     return name
 
 
-def _load(file: str) -> ModuleType:
-    name = f"{__name__}._native"
+def load(file: str, name: str) -> ModuleType:
+    """An extension module by its file, under a name that is not put into `sys.modules`."""
     spec = importlib.util.spec_from_file_location(name, file, loader=ExtensionFileLoader(name, file))
     assert spec is not None
     assert spec.loader is not None

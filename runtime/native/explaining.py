@@ -6,15 +6,17 @@ profile function, which changes nothing about how calls run. Handlers would: the
 
 from __future__ import annotations
 
+import importlib
 import sys
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from types import CodeType, FrameType
+from types import CodeType, FrameType, FunctionType
 from typing import Any, Literal
 
-from runtime.call import dispatch
+from runtime.call import dispatch, registered
+from runtime.call.facts import BUILT_IN
 from runtime.graph import engine
 from runtime.graph.node import Node
 from runtime.native import core
@@ -152,7 +154,7 @@ def explain(function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Expla
     if isinstance(getattr(sys.getprofile(), "__self__", None), _Observer):
         raise RuntimeError("explain() is running already")
     before = sys.getprofile()
-    in_use = core is not None and bool(_native_names())
+    in_use = core is not None and _in_use()
     if in_use:
         core.watch(observer)
     sys.setprofile(observer.profile)
@@ -173,29 +175,35 @@ def explain(function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Expla
 
 @dataclass(frozen=True, slots=True)
 class _Known:
-    """A function of generated.operators."""
+    """A function of a generated module of operators: Gradwright's own, or that of a package."""
 
     name: str  # with the sign of its variant: "add_.Tensor"
     operator: str
     variant: Literal["call", "in place", "out"]
+    package: str
+    is_native: bool  # whether there is a native one in its place
 
 
 @cache
-def _functions() -> Mapping[CodeType, _Known]:
+def _known(packages: tuple[str, ...]) -> Mapping[CodeType, _Known]:
     """The Python functions of operators, by their code."""
-    from generated import operators
-    from generated.registry import OPERATORS
-
     functions: dict[CodeType, _Known] = {}
-    for info in OPERATORS.values():
-        named: list[tuple[str | None, Literal["call", "in place", "out"]]]
-        named = [(info.name, "call"), (info.inplace, "in place"), (info.out, "out")]
-        for name, variant in named:
-            function = None if name is None else getattr(operators, _function_name(name), None)
-            function = getattr(function, "__wrapped__", function)
-            if name is not None and function is not None and function.__code__ not in functions:
-                functions[function.__code__] = _Known(name, info.name, variant)
+    for package in packages:
+        operators = importlib.import_module(f"{package}.operators")
+        for info in importlib.import_module(f"{package}.registry").OPERATORS.values():
+            named: list[tuple[str | None, Literal["call", "in place", "out"]]]
+            named = [(info.name, "call"), (info.inplace, "in place"), (info.out, "out")]
+            for name, variant in named:
+                found = None if name is None else getattr(operators, _function_name(name), None)
+                function = getattr(found, "__wrapped__", found)
+                if name is not None and function is not None and function.__code__ not in functions:
+                    known = _Known(name, info.name, variant, package, function is not found)
+                    functions[function.__code__] = known
     return functions
+
+
+def _functions() -> Mapping[CodeType, _Known]:
+    return _known(tuple(registered.packages.values()))
 
 
 def _function_name(name: str) -> str:
@@ -203,53 +211,38 @@ def _function_name(name: str) -> str:
     return f"{base}_{overload or 'default'}"
 
 
-@dataclass(frozen=True, slots=True)
-class _Entry:
-    """What is known of a function of generated.operators that has a native entry."""
-
-    name: str  # as schemas have it
-    parameters: tuple[str, ...]
-    guards: Guards
-
-
 @cache
-def _entries() -> Mapping[str, _Entry]:
-    from generated import operators
-    from generated.guards import GUARDS
-
-    entries = {}
-    for known in _functions().values():
-        function = _function_name(known.operator)
-        parameters = _parameters(getattr(operators, f"{function}_op"))
-        entries[_function_name(known.name)] = _Entry(known.name, parameters, GUARDS.get(function, ()))
-    return entries
+def _guards(package: str) -> Mapping[str, Guards]:
+    """The guards of operators, by the names of their functions."""
+    guards: Mapping[str, Guards] = importlib.import_module(f"{package}.guards").GUARDS
+    return guards
 
 
-def _parameters(operator: Any) -> tuple[str, ...]:
-    return tuple(parameter.name for parameter in operator.signature.parameters)
+def _parameters(known: _Known) -> list[str]:
+    operators = importlib.import_module(f"{known.package}.operators")
+    operator = getattr(operators, f"{_function_name(known.operator)}_op")
+    return [parameter.name for parameter in operator.signature.parameters]
 
 
-@cache
-def _native_names() -> frozenset[str]:
-    """The functions of generated.operators in whose place there are native ones."""
-    from generated import operators
-
-    return frozenset(name for name, value in vars(operators).items() if hasattr(value, "__wrapped__"))
+def _in_use() -> bool:
+    """Whether native operators have been put in the places of generated ones."""
+    return any(known.is_native for known in _functions().values())
 
 
-@cache
 def _packets() -> frozenset[CodeType]:
-    from generated import packets
+    modules = [importlib.import_module(f"{package}.packets") for package in registered.packages.values()]
+    packets = [packet for module in modules for packet in module.PACKETS.values()]
+    # A packet in Python may name the function that it is described by as what it wraps; a native one, the packet.
+    functions = [packet if isinstance(packet, FunctionType) else packet.__wrapped__ for packet in packets]
+    return frozenset(function.__code__ for function in functions)
 
-    functions = [getattr(function, "__wrapped__", function) for function in packets.PACKETS.values()]
-    return frozenset(function.__code__ for function in functions if hasattr(function, "__code__"))
 
-
-@cache
-def _left_to_python() -> Mapping[str, str]:
-    """Why operators and Node classes have no native counterpart."""
-    reasons: dict[str, str] = core.left_to_python()
-    return reasons
+def _left_to_python(package: str, name: str) -> str | None:
+    """Why an operator or a Node class of a generated package has no native counterpart; None if it has."""
+    namespaces = {package: namespace for namespace, package in registered.packages.items()}
+    namespace = namespaces.get(package, BUILT_IN)
+    reasons: Mapping[str, str] = core.left_to_python()
+    return reasons.get(name if namespace == BUILT_IN else f"{namespace}::{name}")
 
 
 # -- watching
@@ -262,6 +255,7 @@ class _Open:
     call: Call | None
     operator: str
     frame: FrameType | None = None  # of Python code; None for what the core tells of
+    code: CodeType | None = None  # the Python function that an entry stands for
     awaited: CodeType | None = None  # the Python function that a call which declined goes on to
 
 
@@ -284,16 +278,20 @@ class _Observer:
 
     # -- told by the core
 
-    def enter(self, kind: Kind, name: str, guard: int, values: tuple[Any, ...]) -> None:
-        """An entry or a Node begins; `guard` is the number of the one that fails."""
+    def enter(self, kind: Kind, what: Any, guard: int, values: tuple[Any, ...]) -> None:
+        """A Node of that name, or the entry in the place of a function, begins; `guard` is the number of the one that
+        fails.
+        """
         if kind == "node":
-            self._push(Call("node", name, True), name)
+            self._push(Call("node", what, True), what)
             return
-        entry = _entries()[name]
-        reason = failed(guard, entry.guards, dict(zip(entry.parameters, values, strict=False)))
-        opened = self._push(Call("operator", entry.name, reason is None, reason=reason), entry.name)
+        known = _functions()[what.__code__]
+        guards = _guards(known.package).get(_function_name(known.operator), ())
+        reason = failed(guard, guards, dict(zip(_parameters(known), values, strict=False)))
+        opened = self._push(Call("operator", known.name, reason is None, reason=reason), known.name)
+        opened.code = what.__code__
         if reason is not None:
-            opened.awaited = self._code(name)
+            opened.awaited = opened.code
 
     def decline(self, why: str | None) -> None:
         """The entry that began last gives up."""
@@ -301,7 +299,7 @@ class _Observer:
         assert opened.call is not None
         opened.call.fast = False
         opened.call.reason = why or "its kernel fails on these arguments"
-        opened.awaited = self._code(_function_name(opened.operator))
+        opened.awaited = opened.code
 
     def leave(self, kernel: str | None, why: str | None) -> None:
         """What began last is done."""
@@ -309,13 +307,6 @@ class _Observer:
         assert call is not None
         if call.fast and call.kind == "operator":
             call.kernel, call.reason = kernel, why
-
-    @staticmethod
-    def _code(name: str) -> CodeType:
-        from generated import operators
-
-        code: CodeType = getattr(operators, name).__wrapped__.__code__
-        return code
 
     # -- seen by the profiler
 
@@ -348,13 +339,15 @@ class _Observer:
 
     @staticmethod
     def _why(known: _Known, frame: FrameType) -> str:
-        if not _native_names():
+        if not _in_use():
             return NOT_IN_USE
-        if known.variant != "call" and _function_name(known.name) not in _native_names():
+        if known.variant != "call" and not known.is_native:
             return "an in-place variant" if known.variant == "in place" else "an out= variant"
-        reason = _left_to_python().get(known.operator)
+        reason = _left_to_python(known.package, known.operator)
         if reason is not None:
             return reason
+        if not any(other.is_native for other in _functions().values() if other.package == known.package):
+            return f"{known.package} has no native operators"
         if frame.f_locals.get("out") is not None:
             return "out= is given"
         return "its arguments do not fit the schema as they are"
@@ -376,10 +369,11 @@ class _Observer:
         if not isinstance(node, Node):
             return
         name = type(node)._name
-        if not _native_names():
+        if not _in_use():
             reason = NOT_IN_USE
         else:
-            reason = _left_to_python().get(name) or _why_python_node(type(node))
+            package = type(node).__module__.removesuffix(".nodes")
+            reason = _left_to_python(package, name) or _why_python_node(type(node))
         opened = self._push(Call("node", name, False, reason=reason), name)
         opened.frame = frame
 
@@ -396,7 +390,6 @@ class _Observer:
         return self.stack[-1]
 
 
-@cache
 def _operators() -> Mapping[str, str]:
     return {known.name: known.operator for known in _functions().values()}
 
@@ -407,10 +400,10 @@ def _operator_of(name: str) -> str:
 
 
 def _why_python_node(cls: type) -> str:
-    if cls.__module__.startswith("generated"):
+    if cls.__module__.removesuffix(".nodes") in registered.packages.values():
         return "the general path recorded it"
     return "a class written in Python"
 
 
 def _why_python_engine() -> str:
-    return "somebody watches Nodes: anomaly mode, a profiler" if _native_names() else NOT_IN_USE
+    return "somebody watches Nodes: anomaly mode, a profiler" if _in_use() else NOT_IN_USE

@@ -21,7 +21,7 @@ from codegen.pipeline import analyze, emit
 from codegen.plan.names import FunctionNames
 from codegen.plan.plan import Plan
 from codegen.targets.cpp import target as cpp
-from codegen.targets.cpp.headers import NativeKernels
+from codegen.targets.cpp.headers import NO_KERNELS, Native, NativeKernels
 from codegen.targets.cpp.needs import Needs
 from codegen.targets.cpp.statements import Statements
 from codegen.targets.cpp.text import CppPrinter, Library
@@ -253,7 +253,7 @@ def test_what_is_asked_together_is_denied_together() -> None:
         Intrinsic(BOOL, 0, 0, "defined", (Variable(TENSOR, 0, 0, VariableKind.INPUT, name),)) for name in ("a", "b")
     ]
     both = Arithmetic(BOOL, 0, 0, "&&", tuple(defined))
-    library = Library(FunctionNames(), {}, frozenset(), NativeKernels({}, {}))
+    library = Library(FunctionNames(), {}, frozenset(), Native(NO_KERNELS))
     printer = CppPrinter(library, Needs(), lambda variable: variable.name, Statements())
     assert printer.test(both).text == "is_defined(a) && is_defined(b)"
     assert printer.test(Arithmetic(BOOL, 0, 0, "!", (both,))).text == "!(is_defined(a) && is_defined(b))"

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from codegen.paths import project_paths
 from codegen.pipeline import analyze
 from codegen.plan.operator import OperatorPlan
 from codegen.targets.cpp.fusion import MOST_TEMPORARIES, FusedFormula, Step, fuse
-from codegen.targets.cpp.headers import NativeKernels
+from codegen.targets.cpp.headers import Native, NativeKernels
 from codegen.targets.cpp.target import explain
 
 PATHS = project_paths()
-KERNELS = NativeKernels.read(*PATHS.native_kernels).functors
+KERNELS = NativeKernels.read(*PATHS.native_kernels)
 PLAN = analyze(PATHS).plan
 assert PLAN is not None
 OPERATORS = {operator.function: operator for operator in PLAN.operators}
@@ -23,7 +25,8 @@ def fused(operator: OperatorPlan, gradient: int = 0, without: str = "") -> Fused
     assert operator.node is not None
     tree = operator.node.gradients[gradient].tree
     assert tree is not None
-    return fuse(tree, BY_NAME, {name: count for name, count in KERNELS.items() if name != without})
+    functors = {name: count for name, count in KERNELS.functors.items() if name != without}
+    return fuse(tree, BY_NAME, Native(replace(KERNELS, functors=functors)))
 
 
 def names(formula: FusedFormula) -> list[str]:

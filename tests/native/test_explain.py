@@ -35,7 +35,7 @@ def x() -> Any:
 
 def test_without_the_core_it_says_so(x: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(explaining, "core", None)
-    monkeypatch.setattr(explaining, "_native_names", frozenset)
+    monkeypatch.setattr(explaining, "_in_use", lambda: False)
     explanation = native.explain(lambda: runtime.negative(x).sum())
     assert not explanation.available
     assert str(explanation).startswith("the native core is not built, or switched off: all of it ran in Python\n")

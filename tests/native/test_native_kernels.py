@@ -21,7 +21,7 @@ from codegen.paths import project_paths
 from codegen.pipeline import analyze
 from codegen.plan.operator import OperatorPlan
 from codegen.targets.cpp.fusion import fuse
-from codegen.targets.cpp.headers import NativeKernels
+from codegen.targets.cpp.headers import Native, NativeKernels
 from codegen.targets.cpp.needs import Needs
 from codegen.targets.cpp.operators import KernelEntry, has_entry
 from runtime import native
@@ -37,9 +37,9 @@ Array = np.ndarray[Any, Any]
 
 PLAN = analyze(project_paths()).plan
 assert PLAN is not None
-KERNELS = NativeKernels.read(
-    *(path for path in project_paths().native_kernels if path.name in ("functors.hpp", "kernels.hpp"))
-).with_numpy(PLAN.operators)
+HEADERS = [path for path in project_paths().native_kernels if path.name in ("functors.hpp", "kernels.hpp")]
+NATIVE = Native(NativeKernels.read(*HEADERS)).with_numpy(PLAN.operators)
+KERNELS = NATIVE.core
 DTYPES = ("f4", "f8", "c8", "c16", "i1", "i2", "i4", "i8", "u1", "?", "f2")
 SPECIAL = (np.nan, np.inf, -np.inf, 0.0, -0.0, 1e-40, -1e-40, 5e-324, 1, -1, 0.5, 20, -20, 100, -100, 3, -3, 6, 1e30)
 
@@ -276,7 +276,7 @@ def fused_nodes() -> dict[str, OperatorPlan]:
     found = {}
     for operator in PLAN.operators:
         trees = [] if operator.node is None else [g.tree for g in operator.node.gradients if g.tree is not None]
-        formulas = [fuse(tree, known, KERNELS.functors) for tree in trees]
+        formulas = [fuse(tree, known, NATIVE) for tree in trees]
         # Those of one kernel run as a loop over large arrays alone: see test_native_memory.py.
         if has_entry(operator, KERNELS) and any(formula and len(formula.steps) > 1 for formula in formulas):
             found[operator.function] = operator

@@ -1,19 +1,32 @@
-"""docs/packages.md holds: from an empty folder, everything it says is done and prints what it says."""
+"""docs/packages.md and docs/native-kernels.md hold: from an empty folder, all they say is done and prints what they
+say.
+"""
 
 from __future__ import annotations
 
 import tomllib
 from pathlib import Path
 
+import pytest
+from compiling import needs_compiler
+
 from codegen import project
 from codegen.inputs import INTERFACE
 from documents import ROOT, blocks, follow
+from runtime import native
 
 PAGE = ROOT / "docs" / "packages.md"
 
 
 def test_the_page_holds(tmp_path: Path) -> None:
     for block in blocks(PAGE):
+        follow(block, tmp_path)
+
+
+@needs_compiler
+@pytest.mark.skipif(not native.is_available(), reason="the native core is not built, or switched off")
+def test_the_page_about_kernels_holds(tmp_path: Path) -> None:
+    for block in blocks(ROOT / "docs" / "native-kernels.md"):
         follow(block, tmp_path)
 
 

@@ -34,7 +34,7 @@ def replaced_mul() -> Iterator[list[str]]:
     operators.mul_Tensor_kernel = kernel
     operator._registered = False
     if core is not None:
-        core.kernel_restored("mul_Tensor")
+        core.kernel_restored(operator.function)
 
 
 def test_a_registered_kernel_is_used_on_every_way_to_the_operator(replaced_mul: list[str]) -> None:

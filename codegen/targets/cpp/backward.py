@@ -125,7 +125,7 @@ class Backward:
     def _one(self, gradient: GradientPlan, tree: TypedExpr, edge: EdgePlan, printer: CppPrinter) -> None:
         """The formula of one edge, as a loop where it can be one."""
         name = _name(edge)
-        formula = fuse(tree, self.library.operators, self.library.kernels.functors)
+        formula = fuse(tree, self.library.operators, self.library.kernels)
         readers = None if formula is None or formula.gradient < 0 else self._later_readers(gradient)
         # One kernel has its statement; as a loop it can reuse the memory of the gradient, and nothing else.
         if formula is None or (len(formula.steps) == 1 and readers is None):
@@ -146,7 +146,7 @@ class Backward:
         lines = [f"constexpr Step {name}[] = {{"]
         for step in formula.steps:
             slots = ", ".join(map(str, (step.result, *step.operands)))
-            functor = self.needs.native(self.library.kernels, KERNELS, step.kernel, len(step.operands))
+            functor = self.needs.native(step.kernels, KERNELS, step.kernel, len(step.operands))
             lines.append(f"    step<struct {functor}>({slots}),")
         return [*lines, "};"]
 

@@ -26,6 +26,7 @@ from codegen.formula.typed import (
 )
 from codegen.plan.operator import OperatorPlan, ParameterPlan
 from codegen.schema.types import OperatorName
+from codegen.targets.cpp.headers import NO_KERNELS, Native, NativeKernels
 
 # What a loop of formulas.hpp has room for; the build checks that it is the same there.
 MOST_STEPS = 16
@@ -38,11 +39,12 @@ _Key = tuple[object, ...]
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One kernel: its name, the slots of its operands, and the slot of its result."""
+    """One kernel: its name, the slots of its operands, the slot of its result, and whose kernel it is."""
 
     kernel: str
     operands: tuple[int, ...]
     result: int
+    kernels: NativeKernels = field(default=NO_KERNELS, repr=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,15 +62,13 @@ class FusedFormula:
         return kinds.index(VariableKind.GRAD) if VariableKind.GRAD in kinds else -1
 
 
-def fuse(
-    tree: TypedExpr, operators: Mapping[OperatorName, OperatorPlan], kernels: Mapping[str, int]
-) -> FusedFormula | None:
+def fuse(tree: TypedExpr, operators: Mapping[OperatorName, OperatorPlan], kernels: Native) -> FusedFormula | None:
     """The steps of a formula that is made of element-wise kernels and of nothing else.
 
     Args:
         tree: the formula.
         operators: the operators by name.
-        kernels: the native loops by the names of Python kernels and helpers, with their numbers of operands.
+        kernels: the native loops by the names of Python kernels and helpers.
     """
     formula = _Formula(operators, kernels)
     last = formula.visit(tree)
@@ -80,10 +80,11 @@ def fuse(
 @dataclass
 class _Formula:
     operators: Mapping[OperatorName, OperatorPlan]
-    kernels: Mapping[str, int]
+    kernels: Native
     tensors: dict[_Key, Variable] = field(default_factory=dict)
     numbers: dict[_Key, TypedExpr | ParameterPlan] = field(default_factory=dict)
-    calls: dict[_Key, tuple[str, tuple[_Key, ...]]] = field(default_factory=dict)  # in the order of computation
+    # In the order of computation: the kernel, whose it is, and its operands.
+    calls: dict[_Key, tuple[str, NativeKernels, tuple[_Key, ...]]] = field(default_factory=dict)
 
     def visit(self, expr: TypedExpr) -> _Key | None:
         """What stands for the value of a part; None if it cannot be in such a loop."""
@@ -95,10 +96,12 @@ class _Formula:
             return key
         if isinstance(expr, HelperCall):
             function = expr.helper.function
-            if function is None or not function.module.startswith("runtime.helpers."):
+            if function is None:
                 return None
             operands = [value for _, value in expr.args]
-            return self._call(function.name, operands) if self.kernels.get(function.name) == len(operands) else None
+            kernels = self.kernels.helpers(function.module)
+            fits = kernels.functors.get(function.name) == len(operands)
+            return self._call(function.name, kernels, operands) if fits else None
         if isinstance(expr, OperatorCall):
             return self._operator(expr)
         return None
@@ -117,7 +120,8 @@ class _Formula:
         if operator is None or operator.straight is None or len(operator.schema.returns) != 1:
             return None
         name = operator.implementation.name
-        count = self.kernels.get(name)
+        kernels = self.kernels.of(operator.implementation.module)
+        count = kernels.functors.get(name)
         by_name = dict(expr.args)
         parameters = operator.parameters
         if count is None or any(parameter.name in by_name for parameter in parameters[count:]):
@@ -127,9 +131,9 @@ class _Formula:
             if parameter.type not in (TENSOR, SCALAR) or (parameter.name not in by_name and parameter.default is None):
                 return None
             operands.append(by_name.get(parameter.name, parameter))
-        return self._call(name, operands)
+        return self._call(name, kernels, operands)
 
-    def _call(self, kernel: str, operands: Sequence[TypedExpr | ParameterPlan]) -> _Key | None:
+    def _call(self, kernel: str, kernels: NativeKernels, operands: Sequence[TypedExpr | ParameterPlan]) -> _Key | None:
         keys = []
         for operand in operands:
             if isinstance(operand, ParameterPlan):
@@ -143,24 +147,24 @@ class _Formula:
         if all(key in self.numbers for key in keys):
             return None
         call: _Key = ("call", kernel, *keys)
-        self.calls.setdefault(call, (kernel, tuple(keys)))
+        self.calls.setdefault(call, (kernel, kernels, tuple(keys)))
         return call
 
     def fused(self) -> FusedFormula | None:
         """Slots for all values; the slot of a temporary is reused after its last read."""
         slots = {key: slot for slot, key in enumerate((*self.tensors, *self.numbers))}
         first = len(slots)
-        last_use = {key: index for index, (_, keys) in enumerate(self.calls.values()) for key in keys}
+        last_use = {key: index for index, (_, _, keys) in enumerate(self.calls.values()) for key in keys}
         free: list[int] = []
         most = first
         steps = []
-        for index, (call, (kernel, keys)) in enumerate(self.calls.items()):
+        for index, (call, (kernel, kernels, keys)) in enumerate(self.calls.items()):
             if free:
                 slots[call] = free.pop()
             else:
                 slots[call] = most
                 most += 1
-            steps.append(Step(kernel, tuple(slots[key] for key in keys), slots[call]))
+            steps.append(Step(kernel, tuple(slots[key] for key in keys), slots[call], kernels))
             free += {slots[key] for key in keys if key in self.calls and last_use[key] == index}
         if len(steps) > MOST_STEPS or most > MOST_SLOTS or most - first > MOST_TEMPORARIES:
             return None

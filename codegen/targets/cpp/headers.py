@@ -10,6 +10,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from codegen.plan.operator import OperatorPlan
+from codegen.python_source import PythonFunction
+from codegen.targets.cpp.names import cpp
 from codegen.words import PromotionKind
 
 Functions = Mapping[str, frozenset[int]]  # names, with the numbers of arguments they take
@@ -37,8 +39,11 @@ _UNNAMED = re.compile(r"^namespace \{\n.*?^\} *// namespace$", re.MULTILINE | re
 
 @dataclass(frozen=True, slots=True)
 class NumpyFunction:
-    """A function of NumPy whose own loops are the kernel: its name there, its operands, the element types it takes."""
+    """A function of NumPy whose own loops are the kernel: the name of its functor, its name in NumPy, its operands, the
+    element types it takes.
+    """
 
+    name: str
     ufunc: str
     operands: int
     takes: str
@@ -60,23 +65,30 @@ class NativeKernels:
     headers: Mapping[tuple[str, str], str] = field(default_factory=dict, compare=False)
     numpy: Mapping[str, NumpyFunction] = field(default_factory=dict)  # functors that the generator writes
 
-    def with_numpy(self, operators: Iterable[OperatorPlan]) -> NativeKernels:
-        """The same with a functor for each kernel that is a function of NumPy, and has none that is written by hand."""
+    def with_numpy(self, uses: Iterable[tuple[OperatorPlan, PythonFunction]], suffix: str = "") -> NativeKernels:
+        """The same with a functor for each kernel that is a function of NumPy, and has none that is written by hand.
+
+        Args:
+            uses: operators and their kernels.
+            suffix: what the names of these functors end with.
+        """
         numpy: dict[str, NumpyFunction] = {}
-        for operator in operators:
-            for _, kernel in operator.implementations:
-                if not kernel.alias or kernel.name in self.functors or kernel.arity is None:
-                    continue
-                takes = "kAll"
-                if operator.promotion is not None:
-                    takes = _AFTER_PROMOTION.get(operator.promotion.kind, takes)
-                if numpy.setdefault(kernel.name, NumpyFunction(kernel.alias, kernel.arity, takes)).takes != takes:
-                    numpy[kernel.name] = NumpyFunction(kernel.alias, kernel.arity, "kFloatsAndComplex")
+        for operator, kernel in uses:
+            if not kernel.alias or kernel.name in self.functors or kernel.arity is None:
+                continue
+            takes = "kAll"
+            if operator.promotion is not None:
+                takes = _AFTER_PROMOTION.get(operator.promotion.kind, takes)
+            name = f"{cpp(kernel.name)}{suffix}"
+            if numpy.setdefault(kernel.name, NumpyFunction(name, kernel.alias, kernel.arity, takes)).takes != takes:
+                numpy[kernel.name] = NumpyFunction(name, kernel.alias, kernel.arity, "kFloatsAndComplex")
         return replace(self, functors={**self.functors, **{n: f.operands for n, f in numpy.items()}}, numpy=numpy)
 
     @classmethod
-    def read(cls, *paths: Path) -> NativeKernels:
-        """Of headers and sources that may be missing: a missing one has no native kernels."""
+    def read(cls, *paths: Path, folder: str = "") -> NativeKernels:
+        """Of headers and sources that may be missing: a missing one has no native kernels. Headers are
+        included below `folder`.
+        """
         found: dict[str, dict[str, frozenset[int]]] = {name: {} for name in (KERNELS, WRITERS, COMPOSITES, HELPERS)}
         functors: dict[str, int] = {}
         headers: dict[tuple[str, str], str] = {}
@@ -89,16 +101,43 @@ class NativeKernels:
                         operands = functors.get(base) if base else _operands(members)
                         if operands is not None:
                             functors[name] = operands
-                            headers[namespace, name] = path.name
+                            headers[namespace, name] = folder + path.name
                 for name, arities in functions_in(body, "bool" if namespace == WRITERS else "Ref").items():
                     functions[name] = arities | functions.get(name, frozenset())
                     if path.suffix != ".cpp":
-                        headers[namespace, name] = path.name
+                        headers[namespace, name] = folder + path.name
         return cls(functors, found[KERNELS], found[WRITERS], found[COMPOSITES], found[HELPERS], headers)
 
 
 # What kernels are called with after the dtypes of arguments were brought together; a loop takes them as they are.
 _AFTER_PROMOTION = {PromotionKind.INT_TO_FLOAT: "kFloatsAndComplex", PromotionKind.BOOL_TO_INT: "kNumbers"}
+
+NO_KERNELS = NativeKernels({}, {})
+
+
+@dataclass(frozen=True, slots=True)
+class Native:
+    """The kernels of the core, and those of a package: a function of Python means the one of its own side."""
+
+    core: NativeKernels
+    own: NativeKernels = NO_KERNELS
+
+    def with_numpy(self, operators: Iterable[OperatorPlan]) -> Native:
+        """The same with the kernels of operators that are functions of NumPy."""
+        uses = [(operator, kernel) for operator in operators for _, kernel in operator.implementations]
+        core = [use for use in uses if self.of(use[1].module) is self.core]
+        own = [use for use in uses if self.of(use[1].module) is self.own]
+        return Native(self.core.with_numpy(core), self.own.with_numpy(own, "own"))
+
+    def of(self, module: str) -> NativeKernels:
+        """Those that may stand for functions of a module of Python."""
+        return self.core if module.startswith("runtime.") else self.own
+
+    def helpers(self, module: str) -> NativeKernels:
+        """The same of a module of helpers, of which the core has some."""
+        if module.startswith("runtime.") and not module.startswith("runtime.helpers."):
+            return NO_KERNELS
+        return self.of(module)
 
 
 def _text(path: Path) -> str:

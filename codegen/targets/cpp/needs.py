@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import zlib
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from codegen.paths import BASE
 from codegen.plan.names import module_alias
 from codegen.targets.cpp.headers import KERNELS, NativeKernels, NumpyFunction
 from codegen.targets.cpp.names import cpp
@@ -17,8 +19,9 @@ class Needs:
     entries that it calls, headers, and functions and functors that stand in none.
     """
 
+    package: str = BASE  # of which the file has operators
     names: dict[str, tuple[str, str]] = field(default_factory=dict)  # C++ name: module, attribute
-    recorders: dict[str, str] = field(default_factory=dict)  # C++ name: function of generated.nodes
+    recorders: dict[str, str] = field(default_factory=dict)  # C++ name: function of the module of Nodes
     constants: dict[str, str] = field(default_factory=dict)  # C++ name: Python text
     entries: dict[str, int] = field(default_factory=dict)  # by their C++ names: how many arguments they have
     headers: set[str] = field(default_factory=set)
@@ -27,18 +30,20 @@ class Needs:
 
     def name(self, module: str, *path: str) -> str:
         """A callable: a name of a module, or the attribute that further names lead to."""
-        joined = "_".join(path)
-        if module.startswith("generated."):
-            spelled = cpp(joined)
-        else:
-            known = {"runtime.graph.recording": "", "math": "math_"}
-            prefix = known.get(module, f"{module_alias(module)}_")
-            spelled = f"{prefix}{joined}"
+        known = {"runtime.graph.recording": "", "math": "math_"}
+        prefix = known.get(module, f"{module_alias(module)}_")
+        return self._name(f"{prefix}{'_'.join(path)}", module, path)
+
+    def operators(self, *path: str, of_base: bool = False) -> str:
+        """The same of a module of operators: that of the package, or of the base that it comes beside."""
+        return self._name(cpp("_".join(path)), f"{BASE if of_base else self.package}.operators", path)
+
+    def _name(self, spelled: str, module: str, path: Sequence[str]) -> str:
         self.names[spelled] = (module, ".".join(path))
         return f"py::{spelled}"
 
     def recorder(self, function: str) -> str:
-        """A function of generated.nodes, which is looked up when it is first called."""
+        """A function of the module of Nodes, which is looked up when it is first called."""
         spelled = cpp(function)
         self.recorders[spelled] = function
         return f"py::{spelled}"
@@ -63,8 +68,9 @@ class Needs:
         if header is not None:
             self.headers.add(header)
         elif namespace == KERNELS and name in kernels.numpy:
-            self.numpy[cpp(name)] = kernels.numpy[name]
-            return f"{namespace}::{cpp(name)}"
+            functor = kernels.numpy[name]
+            self.numpy[functor.name] = functor
+            return f"{namespace}::{functor.name}"
         else:
             self.declared[namespace, name] = count
         return f"{namespace}::{name}"

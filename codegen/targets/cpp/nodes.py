@@ -72,7 +72,7 @@ def node_view(operator: OperatorPlan, node: NodePlan, library: Library, needs: N
     Raises:
         UnprintableError: a formula needs something that C++ leaves to Python.
     """
-    mine = Needs()
+    mine = Needs(needs.package)
     names = [f"saved_{variable.name}" for variable in node.saved]
     slots = [f"node->{name}" for name in names]
     arguments = _arguments(operator, node)

@@ -16,12 +16,17 @@ from codegen.plan.steps import (
     StraightPlan,
 )
 from codegen.targets.cpp.entries import CompositeEntry, Entry, EntryView
-from codegen.targets.cpp.headers import KERNELS, NativeKernels
+from codegen.targets.cpp.headers import KERNELS, NO_KERNELS, Native, NativeKernels
 from codegen.targets.cpp.names import cpp
 from codegen.targets.cpp.needs import Needs
 from codegen.targets.cpp.nodes import NodeView
 from codegen.targets.cpp.statements import Call, Statement, assigned
 from codegen.words import LayoutKind
+
+
+def kernels_of(operator: OperatorPlan, native: Native) -> NativeKernels:
+    """Those among which the operator's may be."""
+    return native.of(operator.implementation.module) if operator.implementations else NO_KERNELS
 
 
 def has_entry(operator: OperatorPlan, kernels: NativeKernels) -> bool:
@@ -118,7 +123,7 @@ class KernelEntry(Entry):
             if argument.asked in (Asked.DTYPE, Asked.OPTIONAL_DTYPE):
                 self._convert_dtype(cpp(argument.name))
         parts = [_PASSED.get(argument.asked, "{0}").format(cpp(argument.name)) for argument in arguments]
-        kernel = self.needs.name("generated.operators", f"{self.operator.function}_kernel")
+        kernel = self.needs.operators(f"{self.operator.function}_kernel")
         run = "run_for_array" if self.straight.results.kind is ResultKind.ARRAY else "run"
         native = self.native_kernel()
         in_python = Call(run, [kernel, *parts])
@@ -220,7 +225,7 @@ class KernelEntry(Entry):
             case ResultKind.LIST:
                 out.add("Ref out = tensor_tuple(result.get());")
             case ResultKind.SEVERAL:
-                several = self.needs.name("generated.operators", f"{self.operator.function}_op", "results")
+                several = self.needs.operators(f"{self.operator.function}_op", "results")
                 out.add("Ref tensors = tensor_list(result.get());")
                 out.add("if (!tensors) return Ref();")
                 out.add(f"Ref out = invoke({several}, tensors.get());")
@@ -234,7 +239,7 @@ class KernelEntry(Entry):
             return
         if history.kind is HistoryKind.UNDIFFERENTIABLE:
             call = "invoke"
-            parts = [self.needs.name("generated.operators", f"{function}_op", "undifferentiable"), "out.get()"]
+            parts = [self.needs.operators(f"{function}_op", "undifferentiable"), "out.get()"]
         elif self.node is None:
             call = "record_in_python"
             parts = [self.needs.recorder(f"record_{function}"), "out.get()", *self.arguments]

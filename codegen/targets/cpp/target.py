@@ -12,27 +12,30 @@ from dataclasses import dataclass, field
 
 from jinja2 import Environment
 
-from codegen.paths import PLACES, Paths
+from codegen.paths import BASE, PLACES, Paths
 from codegen.plan.kinds import OperatorKind
 from codegen.plan.operator import OperatorPlan
 from codegen.plan.plan import Plan
 from codegen.targets.cpp.backward import first_line
 from codegen.targets.cpp.entries import EntryView
 from codegen.targets.cpp.fusion import MOST_SLOTS, MOST_STEPS, MOST_TEMPORARIES
-from codegen.targets.cpp.headers import KERNELS, WRITERS, NativeKernels
+from codegen.targets.cpp.headers import KERNELS, WRITERS, Native, NativeKernels
 from codegen.targets.cpp.inplace import inplace_view
 from codegen.targets.cpp.needs import Needs
 from codegen.targets.cpp.nodes import MOST_EDGES, NodeView, node_view, why_python
-from codegen.targets.cpp.operators import entry_view, has_entry
+from codegen.targets.cpp.operators import entry_view, has_entry, kernels_of
 from codegen.targets.cpp.packets import number_slots, packet_lines, sign_lines
 from codegen.targets.cpp.statements import wrapped
 from codegen.targets.cpp.text import Library, UnprintableError, node_place, shown_yaml
 from codegen.targets.cpp.writer import Writer
 from codegen.targets.environment import environment, quoted
+from codegen.words import BUILT_IN_NAMESPACE
 
 name = "cpp"
 
 SHARDS = 16
+# A package with no more operators than this is one file.
+FEW = 24
 FOLDER = "generated/cpp"
 # Constants of the core that the generator counts with.
 _BOUNDS = {
@@ -71,8 +74,14 @@ def emit(plan: Plan, paths: Paths) -> Iterator[tuple[str, str]]:
     """The generated files: path below the output folder of this target, and text."""
     env = environment(paths.templates, name)
     shards, _ = _plan_shards(plan, paths)
+    extends = paths.package != BASE
+    common = {
+        "extends": extends,
+        "command": "gradwright" if extends else "python -m codegen",
+        "folder": paths.for_target(name).output.relative_to(paths.root).as_posix() if extends else FOLDER,
+    }
     for number, shard in enumerate(shards):
-        yield f"shard_{number:02}.cpp", _shard_text(shard, f"{number:02}", env)
+        yield f"shard_{number:02}.cpp", _shard_text(shard, f"{number:02}", env, common)
     native = {entry.function for shard in shards for entry in shard.entries}
     yield (
         "packets.cpp",
@@ -80,10 +89,20 @@ def emit(plan: Plan, paths: Paths) -> Iterator[tuple[str, str]]:
             packets=list(packet_lines(plan.packets, native)),
             signs=list(sign_lines(plan.signs, native)),
             number_slots=number_slots(plan.signs),
+            **common,
         ),
     )
-    numbers = [f"{number:02}" for number in range(SHARDS)]
-    yield "shards.cpp", env.get_template("shards.cpp.j2").render(numbers=numbers, bounds=_BOUNDS)
+    numbers = [f"{number:02}" for number in range(len(shards))]
+    yield (
+        "shards.cpp",
+        env.get_template("shards.cpp.j2").render(
+            numbers=numbers,
+            bounds=_BOUNDS,
+            package=quoted(paths.package),
+            namespace=quoted("" if plan.namespace == BUILT_IN_NAMESPACE else f"{plan.namespace}::"),
+            **common,
+        ),
+    )
     yield PLACES, _places(plan)
 
 
@@ -104,7 +123,7 @@ def coverage(plan: Plan, paths: Paths) -> Coverage:
 def explain(operator: OperatorPlan, plan: Plan, paths: Paths) -> str:
     """The C++ of one operator: its Node and its entry; why there is none where there is none."""
     shards, coverage = _plan_shards(plan, paths)
-    shard = shards[shard_of(operator)]
+    shard = shards[shard_of(operator, len(shards))]
     writer = Writer(environment(paths.templates, name))
     for node in operator.nodes:
         reason = coverage.nodes[node.class_name]
@@ -122,20 +141,23 @@ def explain(operator: OperatorPlan, plan: Plan, paths: Paths) -> str:
     return str(writer)
 
 
-def shard_of(operator: OperatorPlan) -> int:
+def shard_of(operator: OperatorPlan, count: int = SHARDS) -> int:
     """The number of the file that an operator goes to."""
-    return zlib.crc32(operator.name.base.encode()) % SHARDS
+    return zlib.crc32(operator.name.base.encode()) % count
 
 
 def _plan_shards(plan: Plan, paths: Paths) -> tuple[Sequence[Shard], Coverage]:
-    kernels = NativeKernels.read(*paths.native_kernels).with_numpy(plan.operators)
+    every = (*(plan.base.operators if plan.base is not None else ()), *plan.operators)
+    own = NativeKernels.read(*paths.own_kernels, folder=f"{paths.native.name}/" if paths.native is not None else "")
+    native = Native(NativeKernels.read(*paths.native_kernels), own).with_numpy(every)
     coverage = Coverage()
-    shards = [Shard() for _ in range(SHARDS)]
-    operators = {operator.name: operator for operator in plan.operators}
-    entries = frozenset(operator.function for operator in plan.operators if has_entry(operator, kernels))
-    library = Library(plan.functions, operators, entries, kernels)
+    count = 1 if paths.package != BASE and len(plan.operators) <= FEW else SHARDS
+    shards = [Shard(Needs(paths.package)) for _ in range(count)]
+    operators = {operator.name: operator for operator in every}
+    entries = frozenset(each.function for each in every if has_entry(each, kernels_of(each, native)))
+    library = Library(plan.functions, operators, entries, native)
     for operator in plan.operators:
-        shard = shards[shard_of(operator)]
+        shard = shards[shard_of(operator, count)]
         for node in operator.nodes:
             reason = why_python(operator, node)
             if reason is None:
@@ -147,10 +169,11 @@ def _plan_shards(plan: Plan, paths: Paths) -> tuple[Sequence[Shard], Coverage]:
             if reason is not None:
                 shard.left_to_python.append((node.class_name, reason))
         if operator.function in library.entries:
-            own = shard.nodes.get(operator.function)
-            shard.entries.append(entry_view(operator, own, kernels, shard.needs))
+            kernels = kernels_of(operator, native)
+            recorded = shard.nodes.get(operator.function)
+            shard.entries.append(entry_view(operator, recorded, kernels, shard.needs))
             if operator.written is not None:
-                shard.entries.append(inplace_view(operator, operator.written, own, kernels, shard.needs))
+                shard.entries.append(inplace_view(operator, operator.written, recorded, kernels, shard.needs))
         reason = coverage.operators[str(operator.name)] = _why_no_entry(operator, library)
         if reason is not None:
             shard.left_to_python.append((str(operator.name), reason))
@@ -167,9 +190,9 @@ def _why_no_entry(operator: OperatorPlan, library: Library) -> str | None:
     return "its arguments take the general path"
 
 
-def _shard_text(shard: Shard, number: str, env: Environment) -> str:
-    writer = Writer(env, f"{FOLDER}/shard_{number}.cpp")
-    values = {"number": number, **_values(shard)}
+def _shard_text(shard: Shard, number: str, env: Environment, common: Mapping[str, object]) -> str:
+    writer = Writer(env, f"{common['folder']}/shard_{number}.cpp")
+    values = {"number": number, **_values(shard), **common}
     writer.template("shard_start.cpp.j2", values)
     for node in shard.nodes.values():
         writer.after_blank().node(node)
@@ -187,7 +210,10 @@ def _values(shard: Shard) -> Mapping[str, object]:
         "declared": _declared(shard),
         "called": _called(shard),
         "names": [(name, name_lines(name, module, attribute)) for name, (module, attribute) in names],
-        "recorders": [(name, quoted(function)) for name, function in sorted(shard.needs.recorders.items())],
+        "recorders": [
+            wrapped(f"Recorder {name} = {{", [quoted(f"{shard.needs.package}.nodes"), quoted(function)], "};")
+            for name, function in sorted(shard.needs.recorders.items())
+        ],
         "constants": [(name, quoted(text)) for name, text in sorted(shard.needs.constants.items())],
     }
 

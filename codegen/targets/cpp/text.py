@@ -29,7 +29,7 @@ from codegen.plan.operator import OperatorPlan, ParameterPlan
 from codegen.schema.names import python
 from codegen.schema.types import OperatorName
 from codegen.source import Text
-from codegen.targets.cpp.headers import HELPERS, NativeKernels
+from codegen.targets.cpp.headers import HELPERS, Native
 from codegen.targets.cpp.intrinsics import ABSENT, ASKED, CALLED, DEVICE_IS, OWNED, TESTS
 from codegen.targets.cpp.needs import Needs
 from codegen.targets.cpp.statements import Call, Statements
@@ -45,12 +45,12 @@ class UnprintableError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Library:
-    """The operators of a plan, and which of them have a native entry."""
+    """The operators of a plan and of its base, and which of them have a native entry."""
 
     functions: FunctionNames
     operators: Mapping[OperatorName, OperatorPlan]
     entries: frozenset[str]
-    kernels: NativeKernels
+    kernels: Native
 
 
 @dataclass(frozen=True, slots=True)
@@ -278,9 +278,9 @@ class CppPrinter:
         if function is None:
             raise UnprintableError(f"calls the helper {expr.helper.name}, which is only declared")
         values = [self.value(value) for _, value in expr.args]
-        written = function.module.startswith("runtime.helpers.") and self.library.kernels.helpers.get(function.name)
-        if written and len(values) in written:
-            return Call(self.needs.native(self.library.kernels, HELPERS, function.name, len(values)), tuple(values))
+        kernels = self.library.kernels.helpers(function.module)
+        if len(values) in kernels.helpers.get(function.name, ()):
+            return Call(self.needs.native(kernels, HELPERS, function.name, len(values)), tuple(values))
         return self._invoke(self.needs.name(function.module, function.name), values)
 
     def _operator(self, expr: OperatorCall) -> Call:
@@ -297,7 +297,7 @@ class CppPrinter:
             name for number, name in enumerate(values) if number < len(positional) and positional[number] == name
         ]
         named = [name for name in values if name not in by_position]
-        callee = self.needs.name("generated.operators", function)
+        callee = self._in_python(expr)
         if not named:
             return self._invoke(callee, list(values.values()))
         names = self.needs.constant(tuple(map(python, named)))
@@ -307,8 +307,11 @@ class CppPrinter:
     def _conj(self, expr: OperatorCall) -> Call:
         """Most Tensors are real, and are their own conjugates."""
         value = self.value(expr.args[0][1])
-        conj = self.library.functions[expr.schema.name]
-        return Call("conjugate", (value, self.needs.name("generated.operators", conj)))
+        return Call("conjugate", (value, self._in_python(expr)))
+
+    def _in_python(self, expr: OperatorCall) -> str:
+        functions, name = self.library.functions, expr.schema.name
+        return self.needs.operators(functions[name], of_base=functions.is_of_base(name))
 
     def default(self, parameter: ParameterPlan) -> str:
         """The value of a parameter that is not given."""

@@ -280,46 +280,46 @@ Ref find(const char* module, const char* attribute) {
   return found ? Ref(PyObject_GetAttrString(found.get(), attribute)) : Ref();
 }
 
-const Function* function_or_null(const char* name) {
-  return name == nullptr ? nullptr : find_function(name);
+const Function* function_or_null(const Package& package, const char* name) {
+  return name == nullptr ? nullptr : find_function(package, name);
 }
 
 // Packets by the names that runtime.call.packets.choose knows them by.
 std::unordered_map<std::string, Callable*> known_packets;
 constexpr size_t kMostChoices = 32;
 
-bool add_packet(PyObject* callables, const Packet& packet) {
-  Ref fallback = find("generated.packets", packet.name);
+bool add_packet(PyObject* callables, const Package& package, const Packet& packet) {
+  Ref fallback = find((std::string(package.name) + ".packets").c_str(), packet.name);
   if (!fallback) return false;
   // A packet of one overload may be the operator itself.
   const int known = PyDict_Contains(callables, fallback.get());
   if (known != 0) return known > 0;
-  const Function* single = function_or_null(packet.single);
+  const Function* single = function_or_null(package, packet.single);
   Ref made = make(fallback.get(), single != nullptr ? call_single : call_packet);
   if (!made) return false;
   Callable* callable = as_callable(made.get());
   callable->single = single;
-  callable->unary = function_or_null(packet.unary);
-  callable->tensor = function_or_null(packet.tensor);
-  callable->number = function_or_null(packet.number);
-  callable->spread = function_or_null(packet.spread);
+  callable->unary = function_or_null(package, packet.unary);
+  callable->tensor = function_or_null(package, packet.tensor);
+  callable->number = function_or_null(package, packet.number);
+  callable->spread = function_or_null(package, packet.spread);
   callable->sizes_at = packet.sizes_at;
   Ref base(PyObject_GetAttrString(fallback.get(), "__name__"));
   const char* name = base ? PyUnicode_AsUTF8(base.get()) : nullptr;
   if (name == nullptr) return false;
-  known_packets[name] = callable;
+  known_packets[std::string(package.namespace_) + name] = callable;
   Py_INCREF(callable);
   return put(callables, fallback.get(), std::move(made));
 }
 
-bool add_sign(PyObject* callables, const Sign& sign) {
+bool add_sign(PyObject* callables, const Package& package, const Sign& sign) {
   Ref fallback = find(sign.module, sign.attribute);
   if (!fallback) return false;
   Ref made = make(fallback.get(), call_packet);
   if (!made) return false;
-  as_callable(made.get())->unary = function_or_null(sign.unary);
-  as_callable(made.get())->tensor = function_or_null(sign.tensor);
-  as_callable(made.get())->number = function_or_null(sign.number);
+  as_callable(made.get())->unary = function_or_null(package, sign.unary);
+  as_callable(made.get())->tensor = function_or_null(package, sign.tensor);
+  as_callable(made.get())->number = function_or_null(package, sign.number);
   return put(callables, fallback.get(), std::move(made));
 }
 
@@ -354,22 +354,22 @@ void remember_choice(const char* base, PyObject* args, PyObject* kwargs, PyObjec
   packet->choices->push_back(choice);
 }
 
-Ref make_callables() {
+Ref make_callables(const Package& package) {
   Ref callables(PyDict_New());
   if (!callables) return callables;
-  for (size_t i = 0; i < shard_count; ++i) {
-    for (Function* function : shards[i]->functions) {
+  for (const Shard* shard : package.shards) {
+    for (Function* function : shard->functions) {
       Ref made = make(function->fallback, call_entry);
       if (!made) return made;
       as_callable(made.get())->single = function;
       if (!put(callables.get(), function->fallback, std::move(made))) return Ref();
     }
   }
-  for (const Packet& packet : packets) {
-    if (!add_packet(callables.get(), packet)) return Ref();
+  for (const Packet& packet : *package.packets) {
+    if (!add_packet(callables.get(), package, packet)) return Ref();
   }
-  for (const Sign& sign : signs) {
-    if (!add_sign(callables.get(), sign)) return Ref();
+  for (const Sign& sign : *package.signs) {
+    if (!add_sign(callables.get(), package, sign)) return Ref();
   }
   return callables;
 }

@@ -10,11 +10,11 @@ namespace gradwright {
 // Make the type of these callables. False, with an exception, where that fails.
 bool ready_callables();
 
-// A dict from each Python function of generated code that has a native counterpart to that counterpart, which falls
-// back on the Python function. load_generated() has to be done. Null with an exception where it fails.
-Ref make_callables();
+// A dict from each Python function of a package that has a native counterpart to that counterpart, which falls back on the
+// Python function; its functions have to be loaded. Null with an exception where it fails.
+Ref make_callables(const Package& package);
 
-// From now on the packet of that name calls `chosen`, where it has an entry, for arguments of the types of these: a tuple,
+// From now on the packet of that name, with the namespace of its package, calls `chosen`, where it has an entry, for arguments of the types of these: a tuple,
 // and a dict of those with names.
 void remember_choice(const char* base, PyObject* args, PyObject* kwargs, PyObject* chosen);
 
@@ -26,7 +26,7 @@ extern const Table<PyType_Slot> number_slots;
 // The signs behind them, as in the names of Python's methods: "add" of `__add__`, `__radd__` and `__iadd__`.
 extern const Table<const char*> number_signs;
 
-// Find what the slots call. To be called after load_generated(). False with an exception where it fails.
+// Find what the slots call. To be called after load_package(). False with an exception where it fails.
 bool load_signs();
 
 }  // namespace gradwright

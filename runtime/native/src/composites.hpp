@@ -40,7 +40,7 @@ class Operator {
   }
 
  private:
-  void find();
+  GRADWRIGHT_SHARED void find();
   const char* name_;
   bool known_ = false;
   const Function* function_ = nullptr;

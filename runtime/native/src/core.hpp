@@ -23,6 +23,9 @@
 #define GRADWRIGHT_X86 1
 #endif
 
+// Of members that the core alone has; what is inline each extension of a package has to itself.
+#define GRADWRIGHT_SHARED [[gnu::visibility("default")]]
+
 namespace gradwright {
 
 // Owns a reference; null where there is no object.

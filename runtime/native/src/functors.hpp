@@ -127,7 +127,7 @@ struct ge {
 // Operands: a bool, and two of one element type.
 struct where {
   static constexpr int operands = 3;
-  static const Loop* loop(const int* types);
+  GRADWRIGHT_SHARED static const Loop* loop(const int* types);
 };
 
 // NaN wins, and of equal ones (zeros of two signs) the second, as in NumPy's.

@@ -16,6 +16,10 @@ namespace gradwright {
 
 // -- finding loops
 
+Ufunc* Ufunc::all_ = nullptr;
+bool Ufunc::found_ = false;
+bool Ufunc::quick_ = false;
+
 void Ufunc::announce() {
   find_once();
   quick_ = !watching;

@@ -62,10 +62,12 @@ constexpr const char* kAll = "?bBhHiIlLqQefdFD";
 }  // namespace takes
 
 // The loops of one ufunc for operands of one element type.
-class Ufunc {
+class GRADWRIGHT_SHARED Ufunc {
  public:
   Ufunc(const char* name, int operands, const char* takes = takes::kAll)
-      : name_(name), takes_(takes), operands_(operands), next_(std::exchange(all_, this)) {}
+      : name_(name), takes_(takes), operands_(operands), next_(std::exchange(all_, this)) {
+    found_ = quick_ = false;  // an extension brings its own when others have been found
+  }
   // Null where there is none. Needs the GIL: the first call looks all ufuncs up, and watchers are told.
   const Loop* loop(int type) const {
     if (!quick_) announce();
@@ -93,9 +95,9 @@ class Ufunc {
   int operands_;
   Ufunc* next_;
   Loop loops_[kTypes] = {};
-  static inline Ufunc* all_ = nullptr;
-  static inline bool found_ = false;
-  static inline bool quick_ = false;  // they are found, and nobody watches
+  static Ufunc* all_;
+  static bool found_;
+  static bool quick_;  // they are found, and nobody watches
 };
 
 template <class F>

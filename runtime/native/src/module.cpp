@@ -162,21 +162,12 @@ PyObject* install(PyObject*, PyObject*, PyObject* kwargs) {
 // load(): finds all that generated code calls, makes its classes of Nodes, and gives a dict from Python functions to what
 // takes their places.
 PyObject* load(PyObject* module, PyObject*) {
-  if (!load_generated() || !load_signs()) return nullptr;
-  for (size_t i = 0; i < shard_count; ++i) {
-    for (const NodeClass* cls : shards[i]->nodes) {
-      PyObject* made = make_node_class(module, cls);
-      if (made == nullptr) return nullptr;
-      Py_DECREF(made);
-    }
-  }
-  return make_callables().release();
+  Ref callables = load_package(module, package);
+  return callables && load_signs() ? callables.release() : nullptr;
 }
 
-PyObject* set_replaced(PyObject* name, bool replaced) {
-  const char* text = PyUnicode_AsUTF8(name);
-  if (text == nullptr) return nullptr;
-  Function* function = find_function(text);
+PyObject* set_replaced(PyObject* fallback, bool replaced) {
+  Function* function = function_of(fallback);
   if (function != nullptr && ((function->replaced & kByKernel) != 0) != replaced) {
     function->replaced ^= kByKernel;
     kernels_replaced += replaced ? 1 : -1;
@@ -184,9 +175,9 @@ PyObject* set_replaced(PyObject* name, bool replaced) {
   Py_RETURN_NONE;
 }
 
-// kernel_replaced(name): the entry of that name leaves all calls to Python, until kernel_restored(name).
-PyObject* kernel_replaced(PyObject*, PyObject* name) { return set_replaced(name, true); }
-PyObject* kernel_restored(PyObject*, PyObject* name) { return set_replaced(name, false); }
+// kernel_replaced(function): the entry in its place leaves all calls to it, until kernel_restored(function).
+PyObject* kernel_replaced(PyObject*, PyObject* function) { return set_replaced(function, true); }
+PyObject* kernel_restored(PyObject*, PyObject* function) { return set_replaced(function, false); }
 
 // set_num_threads(count): an int from 1 on; runtime.native.threads has looked at it.
 PyObject* set_threads(PyObject*, PyObject* count) {

@@ -241,7 +241,7 @@ Ref tuple_of(const npy_intp* sizes, int count) {
 
 PyObject* make_node_base(PyObject* module) { return PyType_FromModuleAndSpec(module, &base_spec, nullptr); }
 
-PyObject* make_node_class(PyObject* module, const NodeClass* cls) {
+PyObject* make_node_class(PyObject* extension, const NodeClass* cls, const std::string& module) {
   // The table of getters must live as long as the type.
   static PyGetSetDef common[] = {
       {"edges", get_edges, nullptr, "Where the gradients of the inputs go.", nullptr},
@@ -262,14 +262,14 @@ PyObject* make_node_class(PyObject* module, const NodeClass* cls) {
       {Py_tp_dealloc, reinterpret_cast<void*>(dealloc)},
       {0, nullptr},
   };
-  const std::string name = std::string("generated.nodes.") + cls->name;
+  const std::string name = module + "." + cls->name;
   PyType_Spec spec = {
       name.c_str(), static_cast<int>(cls->basicsize), 0,
       Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC, slots,
   };
   PyObject* bases = PyTuple_Pack(1, python.node_type);
   if (bases == nullptr) return nullptr;
-  PyObject* type = PyType_FromModuleAndSpec(module, &spec, bases);
+  PyObject* type = PyType_FromModuleAndSpec(extension, &spec, bases);
   Py_DECREF(bases);
   if (type == nullptr) return nullptr;
   // What a class statement in Python would have said.

@@ -1,5 +1,6 @@
 #include "observe.hpp"
 
+#include <string>
 #include <unordered_map>
 #include <utility>
 
@@ -35,14 +36,14 @@ void tell(const char* method, Ref args) {
   PyErr_Restore(kind, value, trace);
 }
 
-void tell_enter(const char* kind, const char* name, int guard, int count,
-                PyObject* const* values) {
+void tell_enter(const char* kind, Ref what, int guard, int count, PyObject* const* values) {
   if (!is_watched_here()) return;
   Ref given(PyTuple_New(count));
   for (int i = 0; given && i < count; ++i) {
     PyTuple_SET_ITEM(given.get(), i, Py_NewRef(values[i]));
   }
-  tell("enter", Ref(given ? Py_BuildValue("(ssiO)", kind, name, guard, given.get()) : nullptr));
+  const bool ready = what && given;
+  tell("enter", Ref(ready ? Py_BuildValue("(sOiO)", kind, what.get(), guard, given.get()) : nullptr));
 }
 
 void tell_leave(const char* kernel, const char* why) {
@@ -55,7 +56,7 @@ Ref call_python(const Function& function, PyObject* const* values) {
 }
 
 bool watched_apply(Node* self, PyObject* grad, PyObject** results) {
-  tell_enter("node", self->cls->name, kNoGuard, 0, nullptr);
+  tell_enter("node", Ref(PyUnicode_FromString(self->cls->name)), kNoGuard, 0, nullptr);
   const bool done = applies.at(self->cls)(self, grad, results);
   tell_leave(nullptr, nullptr);
   return done;
@@ -63,14 +64,16 @@ bool watched_apply(Node* self, PyObject* grad, PyObject** results) {
 
 void set_watching(bool on) {
   watching = on;
-  for (size_t i = 0; i < shard_count; ++i) {
-    for (Function* function : shards[i]->functions) {
-      const int before = function->replaced & kByKernel;
-      function->replaced = static_cast<unsigned char>(before | (on ? kByWatcher : 0));
-    }
-    for (const NodeClass* cls : shards[i]->nodes) {
-      const Apply apply = applies.emplace(cls, cls->apply).first->second;
-      cls->apply = on ? watched_apply : apply;
+  for (const Package* each : packages()) {
+    for (const Shard* shard : each->shards) {
+      for (Function* function : shard->functions) {
+        const int before = function->replaced & kByKernel;
+        function->replaced = static_cast<unsigned char>(before | (on ? kByWatcher : 0));
+      }
+      for (const NodeClass* cls : shard->nodes) {
+        const Apply apply = applies.emplace(cls, cls->apply).first->second;
+        cls->apply = on ? watched_apply : apply;
+      }
     }
   }
 }
@@ -87,7 +90,7 @@ Ref watched_call(Function& function, PyObject* const* values) {
   }
   const bool replaced = (function.replaced & kByKernel) != 0;
   const int guard = replaced ? kKernelReplaced : function.failing(values);
-  tell_enter("operator", function.name, guard, function.count, values);
+  tell_enter("operator", Ref::borrow(function.fallback), guard, function.count, values);
   if (guard != kNoGuard) {
     Ref out = call_python(function, values);
     tell_leave(nullptr, nullptr);
@@ -113,10 +116,14 @@ PyObject* watch(PyObject*, PyObject* given) {
 
 PyObject* left_to_python(PyObject*, PyObject*) {
   Ref reasons(PyDict_New());
-  for (size_t i = 0; reasons && i < shard_count; ++i) {
-    for (const Reason& left : shards[i]->left_to_python) {
-      Ref text(PyUnicode_FromString(left.reason));
-      if (!text || PyDict_SetItemString(reasons.get(), left.name, text.get()) < 0) return nullptr;
+  if (!reasons) return nullptr;
+  for (const Package* each : packages()) {
+    for (const Shard* shard : each->shards) {
+      for (const Reason& left : shard->left_to_python) {
+        const std::string name = std::string(each->namespace_) + left.name;
+        Ref text(PyUnicode_FromString(left.reason));
+        if (!text || PyDict_SetItemString(reasons.get(), name.c_str(), text.get()) < 0) return nullptr;
+      }
     }
   }
   return reasons.release();

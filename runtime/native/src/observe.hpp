@@ -48,10 +48,12 @@ Ref watched_call(Function& function, PyObject* const* values);
 constexpr int kNoGuard = -1;         // the call takes the fast path
 constexpr int kKernelReplaced = -2;  // a kernel was registered at run time
 
-// watch(watcher): while operators and Nodes of this thread run, call `watcher.enter(kind, name, guard, values)`,
+// watch(watcher): while operators and Nodes of this thread run, call `watcher.enter(kind, what, guard, values)`
+// with the Python function of the operator or the name of the Node class,
 // `watcher.decline(why)` where an entry gives up later, and `watcher.leave(kernel, why)`. None ends it.
 PyObject* watch(PyObject*, PyObject* watcher);
-// left_to_python(): a dict from operators and Node classes without a native counterpart to the reasons.
+// left_to_python(): a dict from operators and Node classes without a native counterpart, behind the namespace of their
+// package, to the reasons.
 PyObject* left_to_python(PyObject*, PyObject*);
 
 }  // namespace gradwright

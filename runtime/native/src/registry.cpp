@@ -1,5 +1,8 @@
 #include "registry.hpp"
 
+#include "callable.hpp"
+#include "types.hpp"
+
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -8,8 +11,9 @@ namespace gradwright {
 
 namespace {
 
-constexpr const char* kOperators = "generated.operators";
-constexpr const char* kNodes = "generated.nodes";
+std::vector<const Package*> loaded;
+
+std::string module_of(const Package& package, const char* name) { return std::string(package.name) + "." + name; }
 
 // What is loaded is not imported again, which would take longer than all the rest.
 Ref find_module(const char* name) {
@@ -58,9 +62,9 @@ bool load_defaults(Function& function) {
   return true;
 }
 
-bool load(Function& function) {
+bool load(Function& function, const char* operators) {
   if (function.fallback != nullptr) return true;
-  Ref python_function = find(kOperators, function.name);
+  Ref python_function = find(operators, function.name);
   if (!python_function) return false;
   function.names = new PyObject* [function.count] {};
   function.defaults = new PyObject* [function.count] {};
@@ -103,42 +107,65 @@ int position(const Function& function, PyObject* keyword) {
 }  // namespace
 
 bool Recorder::find() {
-  Ref found = gradwright::find(kNodes, name);
+  Ref found = gradwright::find(module, name);
   if (!found) return false;
   if (function == nullptr) function = found.release();  // another thread may have been first
   return true;
 }
 
-bool load_generated() {
-  Ref operators(PyImport_ImportModule(kOperators));
-  if (!operators) return false;
+const std::vector<const Package*>& packages() { return loaded; }
+
+Ref load_package(PyObject* extension, const Package& package) {
+  const std::string name = module_of(package, "operators");
+  Ref operators(PyImport_ImportModule(name.c_str()));
+  if (!operators) return operators;
   PyObject* names = PyModule_GetDict(operators.get());
-  for (size_t i = 0; i < shard_count; ++i) {
-    for (const PythonName& name : shards[i]->names) {
-      Ref found = find(name.module, name.attribute);
-      if (!found) return false;
-      put(name.slot, std::move(found));
+  for (const Shard* shard : package.shards) {
+    for (const PythonName& needed : shard->names) {
+      Ref found = find(needed.module, needed.attribute);
+      if (!found) return found;
+      put(needed.slot, std::move(found));
     }
-    for (const Constant& constant : shards[i]->constants) {
-      if (!load(constant, names)) return false;
+    for (const Constant& constant : shard->constants) {
+      if (!load(constant, names)) return Ref();
     }
-    for (Function* function : shards[i]->functions) {
-      if (!load(*function)) return false;
+    for (Function* function : shard->functions) {
+      if (!load(*function, name.c_str())) return Ref();
     }
   }
-  return true;
+  for (const Shard* shard : package.shards) {
+    for (const NodeClass* cls : shard->nodes) {
+      if (!Ref(make_node_class(extension, cls, module_of(package, "nodes")))) return Ref();
+    }
+  }
+  Ref callables = make_callables(package);
+  if (callables) loaded.push_back(&package);
+  return callables;
 }
 
-Function* find_function(const char* name) {
-  static const auto* const known = [] {
-    auto* functions = new std::unordered_map<std::string_view, Function*>;
-    for (size_t i = 0; i < shard_count; ++i) {
-      for (Function* function : shards[i]->functions) functions->emplace(function->name, function);
+Function* find_function(const Package& package, const char* name) {
+  static std::unordered_map<const Package*, std::unordered_map<std::string_view, Function*>> known;
+  auto [place, is_new] = known.try_emplace(&package);
+  if (is_new) {
+    for (const Shard* shard : package.shards) {
+      for (Function* function : shard->functions) place->second.emplace(function->name, function);
     }
-    return functions;
-  }();
-  const auto found = known->find(name);
-  return found == known->end() ? nullptr : found->second;
+  }
+  const auto found = place->second.find(name);
+  return found == place->second.end() ? nullptr : found->second;
+}
+
+Function* find_function(const char* name) { return find_function(package, name); }
+
+Function* function_of(PyObject* fallback) {
+  for (const Package* each : loaded) {
+    for (const Shard* shard : each->shards) {
+      for (Function* function : shard->functions) {
+        if (function->fallback == fallback) return function;
+      }
+    }
+  }
+  return nullptr;
 }
 
 bool bind(const Function& function, PyObject* const* args, Py_ssize_t given, PyObject* keywords,

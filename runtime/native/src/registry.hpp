@@ -1,9 +1,11 @@
-// What generated code tells the core about itself: its operators, its Nodes, and what it needs of Python.
+// What generated code tells the core about itself: its operators, its Nodes, and what it needs of Python. There is that of
+// the core's own operators, and that of each extension of a package.
 
 #pragma once
 
 #include <cstddef>
 #include <utility>
+#include <vector>
 
 #include "core.hpp"
 #include "observe.hpp"
@@ -12,7 +14,7 @@ namespace gradwright {
 
 constexpr size_t kMostParameters = 64;
 
-// A callable of generated.operators that has a native entry.
+// A callable of the module of operators that has a native entry.
 struct Function {
   const char* name;               // "mul_Tensor"
   const char* const* parameters;  // their names, in the schema's order
@@ -24,7 +26,7 @@ struct Function {
   // The number of the first guard in generated/guards.py that these values fail; kNoGuard if they pass.
   int (*failing)(PyObject* const* values);
 
-  // Set by load_generated().
+  // Set by load_package().
   PyObject* fallback = nullptr;  // the Python function, which does everything
   PyObject* keywords = nullptr;  // the names of the keyword-only parameters; null if there are none
   PyObject** names = nullptr;    // all names, interned
@@ -41,16 +43,17 @@ struct PythonName {
   PyObject** slot;
 };
 
-// A function of generated.nodes that makes a Node of Python. That module is loaded when the first of them is called.
+// A function of a module of Nodes that makes a Node of Python. That module is loaded when the first of them is called.
 struct Recorder {
+  const char* module;
   const char* name;
   PyObject* function = nullptr;
 
   // False, with an exception: there is none.
-  bool find();
+  GRADWRIGHT_SHARED bool find();
 };
 
-// A value written as in Python, with the names that generated.operators knows.
+// A value written as in Python, with the names that the module of operators knows.
 struct Constant {
   const char* text;
   PyObject** slot;
@@ -84,8 +87,8 @@ struct Shard {
   Table<Reason> left_to_python;
 };
 
-// What people call: a packet of generated.packets, which chooses among overloads. Each member names one in
-// generated.operators, or is null; what none of them takes goes to the Python packet.
+// What people call: a packet, which chooses among overloads. Each member names one in the module of operators, or is null;
+// what none of them takes goes to the Python packet.
 struct Packet {
   const char* name;
   const char* single;  // the only overload, for any arguments
@@ -107,18 +110,32 @@ struct Sign {
   const char* number;
 };
 
-extern const Table<Packet> packets;
-extern const Table<Sign> signs;
+// All that was generated for one package of Python.
+struct Package {
+  const char* name;       // "generated"; the modules of operators, packets and Nodes are below it
+  const char* namespace_;  // as runtime.call.packets.choose knows its packets: "mylib::"; the core's own have none
+  Table<const Shard*> shards;
+  const Table<Packet>* packets;
+  const Table<Sign>* signs;
+};
 
-extern const Shard* const shards[];
-extern const size_t shard_count;
+// That of the library which this is compiled into: of the core, or of an extension.
+extern const Package package;
 
-// Find everything that generated code calls. To be called once, with generated.operators imported and
-// before anything native takes the place of what is there. False, with an exception: something is missing.
-bool load_generated();
+// Those that were loaded, the core's own first.
+const std::vector<const Package*>& packages();
 
-// The entry under a name of generated.operators; null if it has none.
+// Find everything that a package calls, with its module of operators imported and before anything native takes the place of
+// what is there; make its classes of Nodes; and give a dict from each of its Python functions that has a counterpart to
+// that counterpart. Null, with an exception: something is missing.
+Ref load_package(PyObject* extension, const Package& package);
+
+// The entry under a name of a module of operators; null if it has none.
+Function* find_function(const Package& package, const char* name);
+// The same of the core's own operators.
 Function* find_function(const char* name);
+// The entry in the place of a Python function; null if it has none.
+Function* function_of(PyObject* fallback);
 
 // -- calling entries from Python
 

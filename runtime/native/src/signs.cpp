@@ -10,7 +10,7 @@ void load(LoadedSign& loaded, const std::string& name, PyObject* methods) {
   PyObject* fallback = PyDict_GetItemString(methods, name.c_str());
   Py_XINCREF(fallback);
   Ref old(std::exchange(loaded.fallback, fallback));
-  for (const Sign& sign : signs) {
+  for (const Sign& sign : *package.signs) {
     if (name != sign.name) continue;
     loaded.unary = sign.unary == nullptr ? nullptr : find_function(sign.unary);
     loaded.tensor = sign.tensor == nullptr ? nullptr : find_function(sign.tensor);

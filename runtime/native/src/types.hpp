@@ -2,6 +2,8 @@
 
 #pragma once
 
+#include <string>
+
 #include "core.hpp"
 
 namespace gradwright {
@@ -12,8 +14,9 @@ PyObject* make_grad_mode(PyObject* module);
 
 // Takes over how exact objects of runtime.Tensor are freed.
 void adopt_tensor_type(PyTypeObject* type);
-// Makes the Python class of a generated Node class, below runtime.graph.node.Node. A new reference.
-PyObject* make_node_class(PyObject* module, const NodeClass* cls);
+// Makes the Python class of a generated Node class, below runtime.graph.node.Node, with the name of the module that it
+// would be of. A new reference.
+PyObject* make_node_class(PyObject* extension, const NodeClass* cls, const std::string& module);
 
 // For Python: what the collector of cycles is to follow; see node.cpp.
 PyObject* follow_node(PyObject* self, PyObject* node);
