@@ -1,8 +1,8 @@
 """From wheels, outside of the checkout: `python tests/outside.py` builds them and uses them as a stranger would.
 
 It builds the wheel of this project, with its native core, and installs it into a fresh environment. There it goes the
-way of somebody with an empty folder (install, init, gradwright, pytest), and that of a package on top: it generates
-`examples/out_of_tree`, packs and installs it, and runs its tests with the core and without.
+way of somebody with an empty folder (install, init, gradwright, pytest), and that of a package on top: it generates and
+compiles `examples/out_of_tree`, packs and installs it with its extension, and runs its tests with the core and without.
 """
 
 from __future__ import annotations
@@ -81,14 +81,19 @@ def _from_an_empty_folder(place: Place) -> None:
 def _a_package_on_top(place: Place) -> None:
     project = place.folder / "planar"
     shutil.copytree(ROOT / "examples" / "out_of_tree", project, ignore=_IGNORED)
-    place.run(project, "gradwright")
+    print(place.run(project, "gradwright", "build").splitlines()[-1])
     place.run(project, "python", "-m", "pip", "wheel", "--no-deps", "--no-build-isolation", "--wheel-dir", "dist", ".")
     (wheel,) = (project / "dist").glob("planar-*.whl")
+    if "-cp" not in wheel.name:
+        sys.exit(f"{wheel.name} has no extension")
     place.install("--no-deps", str(wheel))
     tests = place.folder / "tests"
     shutil.copytree(project / "tests", tests)
     for switch in ("1", "0"):
         print(place.run(tests, "pytest", "-q", GRADWRIGHT_NATIVE=switch).splitlines()[-1])
+    explained = "import gradwright as g, planar; x = g.ones(3); print(g.native.explain(planar.hypot3, x, x, x))"
+    if "native loop" not in place.run(tests, "python", "-W", "error", "-c", explained):
+        sys.exit("the extension of planar is not used")
     imported = "import gradwright, planar; print(gradwright.__file__, planar.__file__)"
     for file in place.run(tests, "python", "-c", imported).split():
         if not Path(file).is_relative_to(place.folder):

@@ -17,7 +17,7 @@ def test_three_commands_lead_to_a_tested_operator(tmp_path: Path) -> None:
     project = Project(tmp_path, "mylib")
     made = project.generate("init", "mylib")
     assert made.returncode == 0, made.stderr
-    assert made.stdout == "mylib: 10 files written; next: gradwright && pytest\n"
+    assert made.stdout == "mylib: 11 files written; next: gradwright && pytest\n"
     generated = project.generate()
     assert generated.returncode == 0, generated.stderr
     assert generated.stdout.startswith(
