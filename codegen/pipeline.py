@@ -58,7 +58,7 @@ def analyze(paths: Paths, texts: Mapping[Path, str] | None = None) -> Result:
 
     Args:
         paths: of the project.
-        texts: what files of operators and of derivatives are to say instead of what they do say.
+        texts: what some of the inputs are to say instead of what they do say.
     """
     diagnostics = Diagnostics()
     findings = Diagnostics()
@@ -92,7 +92,7 @@ def analyze(paths: Paths, texts: Mapping[Path, str] | None = None) -> Result:
     linear = Linearity(by_name, table, composites, helpers)
     batching = FunctionIndex([source(paths.runtime_part(BATCHING_RULES))])
     operators = (*(base.functions if base is not None else ()), *functions)
-    backends = tuple(_bind_backends(paths, operators, diagnostics))
+    backends = tuple(_bind_backends(paths, operators, diagnostics, texts))
     checked = Checked(read, functions, resolved, kernels, composites, batching, table, linear, KernelSources(kernels))
     check(checked, library is not None, diagnostics, findings)
     if diagnostics:
@@ -106,14 +106,16 @@ def analyze(paths: Paths, texts: Mapping[Path, str] | None = None) -> Result:
     return Result(functions, entries, made, diagnostics, findings, resolved, checked, operators)
 
 
-def _bind_backends(paths: Paths, functions: Sequence[NativeFunction], diagnostics: Diagnostics) -> Iterator[Backend]:
+def _bind_backends(
+    paths: Paths, functions: Sequence[NativeFunction], diagnostics: Diagnostics, texts: Mapping[Path, str] | None
+) -> Iterator[Backend]:
     """The backends that a package brings, with their kernels."""
     if not paths.backends:
         return
     generic = FunctionIndex([SourcePart(paths.runtime_part(ARRAY_API), diagnostics)])
     for key, file in paths.backends:
         shown = paths.shown(file)
-        source = load(file, shown, diagnostics)
+        source = _source(file, paths, diagnostics, texts)
         read = None if source is None else read_backend(source, key, diagnostics)
         if read is not None:
             arrays = paths.beside(file, read.arrays.value)
@@ -136,18 +138,19 @@ def read_operators(
     texts: Mapping[Path, str] | None = None,
 ) -> tuple[Sequence[NativeFunction] | None, Sequence[DerivativeEntry] | None]:
     """The operators and the derivative entries; None for a file that can not be read."""
-    native, formulas = (
-        SourceFile(paths.shown(path), texts[path])
-        if texts is not None and path in texts
-        else load(path, paths.shown(path), diagnostics)
-        for path in (native_functions, derivatives)
-    )
+    native, formulas = (_source(path, paths, diagnostics, texts) for path in (native_functions, derivatives))
     tags = TAGS
     if paths.tags is not None:
         defined = load(paths.tags, paths.shown(paths.tags), diagnostics)
         tags = read_tags(defined, diagnostics) if defined is not None else TAGS
     functions = None if native is None else read_native_functions(native, diagnostics, tags)
     return functions, None if formulas is None else read_derivatives(formulas, diagnostics)
+
+
+def _source(path: Path, paths: Paths, diagnostics: Diagnostics, texts: Mapping[Path, str] | None) -> SourceFile | None:
+    if texts is not None and path in texts:
+        return SourceFile(paths.shown(path), texts[path])
+    return load(path, paths.shown(path), diagnostics)
 
 
 def _files(functions: Sequence[NativeFunction], entries: Sequence[DerivativeEntry]) -> tuple[SourceFile, ...]:

@@ -44,10 +44,9 @@ def chosen_paths(arguments: argparse.Namespace, parser: argparse.ArgumentParser)
     )
 
 
-def own_files(arguments: argparse.Namespace, paths: Paths) -> tuple[Path, ...]:
-    """The YAML files that a command may write: those that its options name, else both of the project."""
-    named = tuple(path for path in (arguments.native_functions, arguments.derivatives) if path is not None)
-    return named or (paths.native_functions, paths.derivatives)
+def named_files(arguments: argparse.Namespace) -> tuple[Path, ...]:
+    """The YAML files that options name: where there are any, a command writes no others."""
+    return tuple(path for path in (arguments.native_functions, arguments.derivatives) if path is not None)
 
 
 def _project(file: Path, arguments: argparse.Namespace) -> Paths | None:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from codegen import output
-from codegen.commands.chosen import chosen_paths, own_files
+from codegen.commands.chosen import chosen_paths, named_files
 from codegen.paths import Paths
 from codegen.version import VERSION
 from codegen.words import BUILT_IN_NAMESPACE, CPP, TARGETS
@@ -89,11 +89,12 @@ def _main(argv: Sequence[str] | None) -> int:
     if arguments.command == "format":
         from codegen.commands.format import format_files
 
-        return format_files(own_files(arguments, paths), paths, arguments.check, arguments.diff)
+        files = named_files(arguments) or (paths.native_functions, paths.derivatives)
+        return format_files(files, paths, arguments.check, arguments.diff)
     if arguments.command == "fix":
         from codegen.commands.fix import fix
 
-        return fix(own_files(arguments, paths), paths, arguments.diff)
+        return fix(named_files(arguments) or paths.inputs, paths, arguments.diff)
     if arguments.command == "new":
         from codegen.commands.new import new
 

@@ -9,7 +9,7 @@ PAGES = (
     Page(
         Code.UNREADABLE, "A file can not be read",
         "The file is not there, may not be read, is not UTF-8, or holds a character that YAML does not allow, such as "
-        "a control character that came with pasted text.",
+        "a control character that came with pasted text. In the example it is U+0007, shown as '\u2407'.",
         NATIVE_FUNCTIONS,
         "# Ring the bell: \a\n[]\n",
         "# Ring the bell.\n[]\n",

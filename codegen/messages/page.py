@@ -38,6 +38,10 @@ package = "mylib"
 """The package of the examples: what a file of it holds where a page says nothing else."""
 
 
+# A terminal is not sent the control characters of an example, but the signs that Unicode has for them.
+_PICTURES = {code: 0x2400 + code for code in range(32) if chr(code) != "\n"}
+
+
 @dataclass(frozen=True, slots=True)
 class Page:
     """What a code means, and how to mend it.
@@ -68,4 +72,4 @@ class Page:
 
 def _block(name: str, text: str) -> Iterator[str]:
     language = {"yaml": "yaml", "py": "python", "toml": "toml"}[name.rpartition(".")[2]]
-    yield from (f"```{language}", *text.splitlines(), "```")
+    yield from (f"```{language}", *text.translate(_PICTURES).split("\n")[:-1], "```")

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import shutil
 
 import pytest
 from own_packages import Project
+
+from documents import ROOT
 
 TWICE = "\n- func: twice(Tensor self) -> Tensor\n  dispatch:\n    CPU: twice\n"
 KERNEL = "\n\ndef twice(self: Array) -> Array:\n    self *= 2\n    return self\n"
@@ -122,3 +125,13 @@ def test_a_name_of_gradwrights_is_not_what_was_meant(careless: Project) -> None:
 def test_what_new_writes_has_no_findings(project: Project) -> None:
     assert project.generate("new", "mish2(Tensor self, Tensor other, *, float beta) -> Tensor").returncode == 0
     assert project.generate("lint").stdout == "nothing found\n"
+
+
+def test_the_file_of_a_backend_is_mended_too(project: Project) -> None:
+    project.configure('dispatch_keys = ["NPU"]')
+    shutil.copy(ROOT / "examples" / "backend" / "toynpu" / "arrays.py", project.file("arrays.py"))
+    file = project.file("npu.yaml")
+    file.write_text("backend: NPU\narrays: arrays\nsupported:\n- rellu\n")
+    fixed = project.generate("fix")
+    assert fixed.stdout == "mylib/npu.yaml:4:3: 'rellu' is now 'relu'\n1 word replaced; 0 errors left\n", fixed.stderr
+    assert file.read_text().endswith("- relu\n")
