@@ -27,7 +27,7 @@ _OF_CPP = (
     "cpp_namespace", "class_name", "extra_headers", "use_out_as_primary", "device_guard", "symint", "ir_gen",
     "full_codegen", "non_native",
 )  # fmt: skip
-_KEYS = ("backend", "supported", "autograd", "device", "arrays", "kernels", "array_api", *_OF_CPP)
+KEYS = ("backend", "supported", "autograd", "device", "arrays", "kernels", "array_api", *_OF_CPP)
 _DEVICE = re.compile(r"[a-z][a-z0-9_]*")
 _MODULE = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 
@@ -72,8 +72,8 @@ class _Reader:
         fields = self._fields()
         if fields is None:
             return None
-        for name in fields.keys() - set(_KEYS):
-            self.yaml.error(Code.UNKNOWN_KEY, fields[name][0], f"unknown key '{name}'", did_you_mean(name, _KEYS))
+        for name in fields.keys() - set(KEYS):
+            self.yaml.error(Code.UNKNOWN_KEY, fields[name][0], f"unknown key '{name}'", did_you_mean(name, KEYS))
         if "autograd" in fields:
             self.yaml.error(
                 Code.UNKNOWN_KEY,

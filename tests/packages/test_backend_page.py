@@ -1,0 +1,32 @@
+"""docs/backend.md holds: from an empty folder, everything it says is done and prints what it says."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from codegen import project
+from codegen.read import backends
+from documents import ROOT, blocks, follow
+
+PAGE = ROOT / "docs" / "backend.md"
+
+
+def test_the_page_holds(tmp_path: Path) -> None:
+    pytest.importorskip("array_api_strict")
+    for block in blocks(PAGE):
+        follow(block, tmp_path)
+
+
+def test_the_table_of_keys_is_whole() -> None:
+    text = PAGE.read_text(encoding="utf-8")
+    shown = {*backends.KEYS} - {"extra_headers", "ir_gen", "full_codegen", "non_native"}
+    assert [key for key in shown if f"`{key}`" not in text] == []
+
+
+def test_the_example_is_one_of_this_version() -> None:
+    table = tomllib.loads((ROOT / "examples" / "backend" / "pyproject.toml").read_text(encoding="utf-8"))
+    wanted = {"schema_version": project.SCHEMA_VERSION, "package": "toynpu", "dispatch_keys": ["NPU"]}
+    assert table["tool"]["gradwright"] == wanted
