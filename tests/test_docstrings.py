@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import pydoc
 from pathlib import Path
+from types import FunctionType
 
 import pytest
 
@@ -12,7 +13,7 @@ import runtime
 from codegen.read.examples import read_results
 from generated import packets
 from generated.registry import OPERATORS
-from runtime import examples
+from runtime import examples, native
 from runtime.base.tensor import Tensor
 
 
@@ -99,3 +100,17 @@ def test_an_example_that_fails_does_not_hold() -> None:
     assert not failed.holds
     assert examples.Outcome("f", ">>> f()", "", "3\n").holds
     assert not examples.Outcome("f", ">>> f()", "4\n", "3\n").holds
+
+
+def test_functions_of_networks_have_the_text_of_their_operators() -> None:
+    text = runtime.nn.functional.mish.__doc__ or ""
+    assert text.startswith(
+        "Calls `runtime.ops.mish`, with PyTorch's arguments of this function.\n\nmish(Tensor self) ->"
+    )
+    assert text.endswith(runtime.ops.mish.__doc__ or " ")
+
+
+@pytest.mark.skipif(native.core is None, reason="there is no native core")
+def test_native_functions_have_them_too() -> None:
+    assert type(runtime.tanh) is not FunctionType
+    assert "Derivative:" in (runtime.tanh.__doc__ or "")

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from types import FunctionType
 
 from runtime import ops
 from runtime.autograd import no_grad
@@ -461,3 +462,14 @@ def kl_div(
             stacklevel=2,
         )
     return ops.kl_div(input, target, number, log_target=log_target)
+
+
+def _take_docstrings() -> None:
+    """Functions say of themselves what the operators of their names do."""
+    for name, function in globals().items():
+        text = getattr(vars(ops).get(name), "__doc__", None)
+        if isinstance(function, FunctionType) and function.__module__ == __name__ and function.__doc__ is None and text:
+            function.__doc__ = f"Calls `runtime.ops.{name}`, with PyTorch's arguments of this function.\n\n{text}"
+
+
+_take_docstrings()
