@@ -19,6 +19,7 @@ from runtime.graph.node import Node, OutputEdge
 from runtime.graph.saved import SavedTensor, detached_error, freed_error, hook_stack, modified_error
 
 new = object.__new__
+ndarray = np.ndarray
 
 __all__ = [
     "Geometry",
@@ -89,7 +90,7 @@ def unpack_result(
     node: Node, name: str, array: np.ndarray, version: list[int], saved_at: int, output_nr: int | None
 ) -> Tensor:
     """A saved output: a Tensor over the same memory whose history is `node` again (None: it has no gradient)."""
-    tensor = new(Tensor if type(array) is np.ndarray else _class_over(array))
+    tensor = new(Tensor if type(array) is ndarray else _class_over(array))
     tensor._array = array
     tensor._writes = version
     tensor._base = tensor._extra = None
