@@ -55,6 +55,7 @@ class Code(Enum):
     TANGENT_FORGOTTEN = "GW045"
     INDEX_OUTPUT = "GW046"
     TRACED_THROUGH = "GW047"
+    ENDLESS = "GW048"
     # What `report` shows.
     UNREACHABLE = "GW050"
     SAVED_IN_VAIN = "GW051"

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from codegen.bind.call_targets import OperatorTable
+from codegen.bind.composites import ResolvedComposite, resolve_composite
 from codegen.bind.entries import ResolvedEntry, resolve_entries
 from codegen.codes import Code
 from codegen.python_source import FunctionIndex
@@ -50,6 +51,30 @@ class WithBase(Mapping[str, ResolvedEntry]):
 
     def __len__(self) -> int:
         return len({**self._base.entries, **self._bound})
+
+
+class CompositesWithBase(Mapping[str, ResolvedComposite]):
+    """The same of the composite operators that are formulas."""
+
+    def __init__(self, own: Mapping[str, ResolvedComposite], base: Base, table: OperatorTable) -> None:
+        self._bound = dict(own)
+        self._base = {str(function.name): function for function in base.functions if function.composite is not None}
+        self._table = table
+
+    def __getitem__(self, name: str) -> ResolvedComposite:
+        known = self._bound.get(name)
+        if known is None:
+            known = resolve_composite(self._base[name], self._table, Diagnostics())
+            if known is None:
+                raise KeyError(name)
+            self._bound[name] = known
+        return known
+
+    def __iter__(self) -> Iterator[str]:
+        return iter({**self._base, **self._bound})
+
+    def __len__(self) -> int:
+        return len({**self._base, **self._bound})
 
 
 def check_apart(

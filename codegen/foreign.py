@@ -8,10 +8,11 @@ composite functions call them.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from codegen.bind.call_targets import OperatorTable
+from codegen.bind.composites import ResolvedComposite, resolve_composite
 from codegen.bind.entries import ResolvedEntry, ResolvedFormula, resolve_entries
 from codegen.formula.typed import Variable, VariableKind, formula_type, walk
 from codegen.python_source import FunctionIndex
@@ -86,6 +87,25 @@ def resolved_here(entries: Iterable[DerivativeEntry], table: OperatorTable) -> t
     return tuple(own)
 
 
+def composites_here(
+    functions: Sequence[NativeFunction], table: OperatorTable
+) -> tuple[Sequence[NativeFunction], Mapping[str, ResolvedComposite]]:
+    """The composite operators of the library that are formulas, bound over the foreign operators.
+
+    One that does not resolve, because an operator has other arguments there, is declared only, and bound late.
+    """
+    bound: dict[str, ResolvedComposite] = {}
+    kept: list[NativeFunction] = []
+    for function in functions:
+        composite = resolve_composite(function, table, Diagnostics())
+        if composite is not None:
+            bound[str(function.name)] = composite
+        elif function.composite is not None:
+            function = replace(function, composite=None, late_bound=True)
+        kept.append(function)
+    return kept, bound
+
+
 def with_forward_formulas(
     resolved: Sequence[ResolvedEntry], library: Library, table: OperatorTable
 ) -> tuple[ResolvedEntry, ...]:
@@ -120,7 +140,10 @@ def _arguments(schema: FunctionSchema) -> list[tuple[str, str]]:
 
 def _implemented(function: NativeFunction, mine: NativeFunction, differentiated: bool) -> NativeFunction:
     dispatch = () if function is mine else mine.dispatch
-    if differentiated and not any(line.key != "CompositeImplicitAutograd" for line in dispatch):
+    composite = mine.composite
+    if composite is not None:
+        composite = replace(composite, explicit=differentiated)
+    elif differentiated and not any(line.key != "CompositeImplicitAutograd" for line in dispatch):
         # It has a formula here, which a composite function that is traced through would never come to use.
         name = dispatch[0].kernel if dispatch else _composite_name(mine)
         dispatch = (DispatchEntry("CompositeExplicitAutograd", name, function.text.span(0, 1)),)
@@ -143,6 +166,7 @@ def _implemented(function: NativeFunction, mine: NativeFunction, differentiated:
         exclusive=mine.exclusive,
         old_orders=mine.old_orders,
         numbers_as_tensors=mine.numbers_as_tensors,
+        composite=composite,
     )
 
 

@@ -11,8 +11,9 @@ from pathlib import Path
 from codegen import foreign
 from codegen.bind.backends import Backend, bind_backend
 from codegen.bind.call_targets import HelperTable, OperatorTable
+from codegen.bind.composites import resolve_composites
 from codegen.bind.entries import ResolvedEntry, resolve_entries
-from codegen.extending import Base, WithBase, check_apart
+from codegen.extending import Base, CompositesWithBase, WithBase, check_apart
 from codegen.inputs import MANIFEST
 from codegen.output import manifest_text
 from codegen.paths import ARRAY_API, BATCHING_RULES, PartKind, Paths, project_paths
@@ -86,10 +87,14 @@ def analyze(paths: Paths, texts: Mapping[Path, str] | None = None) -> Result:
         own_helpers = FunctionIndex([source(paths.runtime_part(PartKind.HELPERS.value))])
         own_table = OperatorTable(functions, HelperTable(own_helpers))
         resolved = (*resolved, *foreign.resolved_here(own_formulas, own_table))
+        functions, formulas = foreign.composites_here(functions, own_table)
+    else:
+        formulas = resolve_composites(functions, table, diagnostics)
     by_name: Mapping[str, ResolvedEntry] = {str(entry.function.name): entry for entry in resolved}
     if base is not None:
         by_name = WithBase(by_name, base, table)
-    linear = Linearity(by_name, table, composites, helpers)
+    known = formulas if base is None else CompositesWithBase(formulas, base, table)
+    linear = Linearity(by_name, table, composites, helpers, known)
     batching = FunctionIndex([source(paths.runtime_part(BATCHING_RULES))])
     operators = (*(base.functions if base is not None else ()), *functions)
     backends = tuple(_bind_backends(paths, operators, diagnostics, texts))
@@ -101,7 +106,7 @@ def analyze(paths: Paths, texts: Mapping[Path, str] | None = None) -> Result:
         findings = without_allowed(findings, _files(functions, entries))
     planned = resolved if library is None else foreign.with_forward_formulas(resolved, library, own_table)
     names = None if base is None else FunctionNames(function.name for function in base.functions)
-    made = make_plan(functions, planned, table, kernels, composites, linear, paths.namespace, names)
+    made = make_plan(functions, planned, table, kernels, composites, formulas, linear, paths.namespace, names)
     made = replace(made, backends=backends)
     return Result(functions, entries, made, diagnostics, findings, resolved, checked, operators)
 

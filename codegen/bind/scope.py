@@ -61,7 +61,11 @@ class Scope:
     """
 
     def __init__(
-        self, function: NativeFunction, differentiable_outputs: Sequence[int], by_element: bool = False
+        self,
+        function: NativeFunction,
+        differentiable_outputs: Sequence[int],
+        by_element: bool = False,
+        knows_results: bool = True,
     ) -> None:
         schema = function.schema
         self.by_element = by_element
@@ -71,7 +75,7 @@ class Scope:
         for argument in schema.arguments:
             self._add(argument.name, VariableKind.INPUT, formula_type(argument.type))
         self.result_types = [formula_type(result.type) for result in schema.returns]
-        for index, result in enumerate(schema.returns):
+        for index, result in enumerate(schema.returns if knows_results else ()):
             self._add(
                 "result" if len(schema.returns) == 1 else f"result{index}",
                 VariableKind.OUTPUT, self.result_types[index], index,

@@ -32,7 +32,11 @@ def coverage(result: Result, key: str, missing: bool, as_json: bool) -> int:
         return USAGE
     checked = result.checked
     assert checked is not None
-    reach = Reach(known[key], result.operators, checked.linear.entries, checked.composites, checked.table.helpers.index)
+    linear = checked.linear
+    reach = Reach(
+        known[key], result.operators, linear.entries, checked.composites, linear.composite_formulas,
+        checked.table.helpers.index,
+    )  # fmt: skip
     rows = list(reach.all())
     shown = [row for row in rows if row.lacks or row.backward_lacks or row.how is How.MISSING] if missing else rows
     if as_json:

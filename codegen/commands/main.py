@@ -308,7 +308,9 @@ def _list(plan: Plan, as_json: bool) -> int:
 
 
 def _missing(plan: Plan) -> int:
-    operators = [str(operator.name) for operator in plan.operators if not operator.implementations]
+    from codegen.plan.kinds import OperatorKind
+
+    operators = [str(operator.name) for operator in plan.operators if operator.kind is OperatorKind.DECLARED]
     helpers = sorted({helper.name for helper in plan.helpers if helper.function is None})
     for kind, names, total in (("operator", operators, len(plan.operators)), ("helper", helpers, len(plan.helpers))):
         for name in names:

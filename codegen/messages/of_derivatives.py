@@ -24,6 +24,9 @@ _WITH_INDICES = {
 }
 _PICKED = "  self: zeros_like(self).scatter(dim, indices.unsqueeze(dim), grad.unsqueeze(dim))\n"
 
+_TWICE = "- func: twice(Tensor self) -> Tensor\n  dispatch:\n    CPU: twice\n  samples:\n  - T(3, 4)\n"
+_FOURFOLD = f"{_TWICE}\n- func: fourfold(Tensor self) -> Tensor\n"
+
 PAGES = (
     Page(
         Code.OUTPUTS, "'output_differentiability' does not fit the results",
@@ -91,11 +94,18 @@ PAGES = (
         f"{_RIGHT}\n- name: fourfold(Tensor self) -> Tensor\n  self: grad * 4\n",
         _RIGHT,
         {
-            NATIVE_FUNCTIONS: "- func: twice(Tensor self) -> Tensor\n  dispatch:\n    CPU: twice\n  samples:\n"
-            "  - T(3, 4)\n\n- func: fourfold(Tensor self) -> Tensor\n  samples:\n  - T(3, 4)\n",
+            NATIVE_FUNCTIONS: f"{_FOURFOLD}  samples:\n  - T(3, 4)\n",
             "composites.py": "from gradwright import Tensor, ops\n\n\ndef fourfold(self: Tensor) -> Tensor:\n"
             "    return ops.mylib.twice(ops.mylib.twice(self))\n",
         },
+    ),
+    Page(
+        Code.ENDLESS, "A formula comes back to its own operator",
+        "The formula of 'composite' says an operator with others. One that calls itself, or an operator whose formula "
+        "calls it, would never end.",
+        NATIVE_FUNCTIONS,
+        f"{_FOURFOLD}  composite: fourfold(self)\n  samples:\n  - T(3, 4)\n",
+        f"{_FOURFOLD}  composite: twice(twice(self))\n  samples:\n  - T(3, 4)\n",
     ),
     Page(
         Code.UNREACHABLE, "A branch is never taken",

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from codegen.bind.composites import ResolvedComposite
 from codegen.bind.entries import ResolvedEntry
 from codegen.formula.typed import (
     DTYPE,
     SCALAR,
+    TypedExpr,
     formula_type,
     is_tensor_like,
 )
@@ -17,7 +19,7 @@ from codegen.plan.inplace import InplacePlan, plan_inplace
 from codegen.plan.kinds import OperatorKind, SavedKind, ViewKind
 from codegen.plan.layout import LayoutPlan, plan_layout
 from codegen.plan.names import FunctionNames
-from codegen.plan.node import NodePlan
+from codegen.plan.node import NodePlan, with_names, with_place
 from codegen.plan.saved import values_used
 from codegen.plan.steps import Guard, ResultKind, ResultPlan, StraightPlan, TracedPlan
 from codegen.plan.straight import plan_straight, plan_traced
@@ -49,6 +51,25 @@ class ParameterPlan:
     default: str | None
     keyword_only: bool
     is_placement: bool
+
+
+@dataclass(frozen=True, slots=True)
+class CompositePlan:
+    """The formula over other operators that an operator is."""
+
+    key: str  # the dispatch key that it stands under
+    tree: TypedExpr
+    text: Text
+
+    @property
+    def written(self) -> str:
+        """The formula as it is written: `composite: self.exp() - 1`."""
+        return with_names(["composite"], self.text)
+
+    @property
+    def source(self) -> str:
+        """The same after its place: `native_functions.yaml:12  composite: self.exp() - 1`."""
+        return with_place(["composite"], self.text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,13 +112,15 @@ class OperatorPlan:
     keyed_nodes: tuple[tuple[str, NodePlan], ...] = ()  # of autograd keys that have formulas of their own
     unimplemented: tuple[tuple[str, str], ...] = ()  # arguments whose derivative is not implemented, and what it is of
     factors: tuple[tuple[str, ...], ...] = ()  # groups of arguments that make the result zero by being zero
+    composite: CompositePlan | None = None
 
     @property
     def formula_texts(self) -> tuple[str, ...]:
         return tuple(text for _, text in self.formulas)
 
     def __post_init__(self) -> None:
-        assert bool(self.implementations) or self.kind is OperatorKind.DECLARED, "what is no kernel is only declared"
+        implemented = bool(self.implementations) != (self.composite is not None)
+        assert implemented or self.kind is OperatorKind.DECLARED, "what is not declared is implemented"
         assert self.straight is None or self.kind is OperatorKind.KERNEL, "the fast path runs a kernel"
         assert self.traced is None or self.kind is OperatorKind.IMPLICIT, "only composite functions are traced through"
         assert (self.view is not None) == self.schema.is_view, "its schema says whether it is a view"
@@ -145,6 +168,7 @@ def plan_operator(
     names: FunctionNames,
     kernels: FunctionIndex,
     composites: FunctionIndex,
+    composite: ResolvedComposite | None,
 ) -> OperatorPlan:
     schema = function.schema
     implementations = []
@@ -153,13 +177,15 @@ def plan_operator(
         implementation = index.get(str(line.kernel))
         if implementation is not None:
             implementations.append((line.key, implementation))
-    if not function.dispatch and not function.late_bound:
+    if not function.dispatch and not function.late_bound and composite is None:
         implementation = composites.get(schema.name.python_name)
         if implementation is not None:
             implementations.append(("CompositeImplicitAutograd", implementation))
     # What serves the CPU comes first: the fast path runs it, and the general path finds the same.
     implementations.sort(key=lambda item: CPU_ORDER.index(item[0]) if item[0] in CPU_ORDER else len(CPU_ORDER))
     kind = _KINDS.get(implementations[0][0], OperatorKind.DECLARED) if implementations else OperatorKind.DECLARED
+    if composite is not None:
+        kind = _KINDS[_composite(composite).key]
     inplace, out = _variants(function)
     in_float32 = _computes_in_float32(function, kind)
     returns_list = len(schema.returns) == 1 and isinstance(schema.returns[0].type, ListType)
@@ -198,7 +224,14 @@ def plan_operator(
         numbers_as_tensors=function.numbers_as_tensors,
         out_dtype=_out_dtype(function),
         layout=layout,
+        composite=None if composite is None else _composite(composite),
     )  # fmt: skip
+
+
+def _composite(composite: ResolvedComposite) -> CompositePlan:
+    implicit = composite.function.is_composite_implicit
+    key = "CompositeImplicitAutograd" if implicit else "CompositeExplicitAutograd"
+    return CompositePlan(key, composite.tree, composite.text)
 
 
 def _returns_tensors(schema: FunctionSchema) -> bool:

@@ -7,15 +7,17 @@ tries first.  A target prints plans; it decides nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from codegen.bind.backends import Backend
 from codegen.bind.call_targets import OperatorTable
+from codegen.bind.composites import ResolvedComposite
 from codegen.bind.entries import ResolvedEntry
 from codegen.formula.typed import (
     Helper,
     HelperCall,
+    TypedExpr,
     walk,
 )
 from codegen.plan.forward import plan_forward
@@ -53,6 +55,7 @@ def make_plan(
     table: OperatorTable,
     kernels: FunctionIndex,
     composites: FunctionIndex,
+    composite_formulas: Mapping[str, ResolvedComposite],
     linear: Linearity,
     namespace: str = BUILT_IN_NAMESPACE,
     base: FunctionNames | None = None,
@@ -74,7 +77,8 @@ def make_plan(
         node = nodes.get(str(function.name))
         forward = plan_forward(entry, table) if entry is not None and node is not None else None
         inplace_node = written.get(function.name)
-        operator = plan_operator(function, entry, node, inplace_node, forward, names, kernels, composites)
+        formula = composite_formulas.get(str(function.name))
+        operator = plan_operator(function, entry, node, inplace_node, forward, names, kernels, composites, formula)
         if entry is not None:
             known = node is not None and str(function.name) in linear.entries
             operator = replace(
@@ -88,10 +92,11 @@ def make_plan(
     every = tuple(node for operator in operators for node in operator.nodes)
     packets = plan_packets(operators, namespace)
     signs = plan_signs(packets, operators) if namespace == BUILT_IN_NAMESPACE else ()  # Tensors have theirs
-    return Plan(tuple(operators), every, packets, signs, formulas, _helpers(by_name.values()), names, namespace)
+    trees = [f.tree for entry in by_name.values() for f in (*entry.backward, *entry.forward) if f.tree is not None]
+    trees += [operator.composite.tree for operator in operators if operator.composite is not None]
+    return Plan(tuple(operators), every, packets, signs, formulas, _helpers(trees), names, namespace)
 
 
-def _helpers(entries: Iterable[ResolvedEntry]) -> tuple[Helper, ...]:
-    trees = (f.tree for entry in entries for f in (*entry.backward, *entry.forward) if f.tree is not None)
+def _helpers(trees: Iterable[TypedExpr]) -> tuple[Helper, ...]:
     helpers = {part.helper.name: part.helper for tree in trees for part in walk(tree) if isinstance(part, HelperCall)}
     return tuple(helpers[name] for name in sorted(helpers))

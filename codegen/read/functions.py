@@ -27,7 +27,7 @@ KEYS = frozenset((
     "autogen", "tags", "python_module", "category_override", "cpp_no_default_args", "device_check",
     "device_guard", "manual_cpp_binding", "manual_kernel_registration", "ufunc_inner_loop",
     "use_const_ref_for_mutable_tensors", "promotion", "dtypes", "samples", "domain", "batching", "linear", "half",
-    "numbers", "layout", "out_dtype", "sign", "fills", "exclusive", "old_orders", "numbers_as_tensors",
+    "numbers", "layout", "out_dtype", "sign", "fills", "exclusive", "old_orders", "numbers_as_tensors", "composite",
 ))  # fmt: skip
 
 
@@ -106,6 +106,7 @@ class FunctionReader:
             exclusive=self.values.boolean(fields, "exclusive"),
             old_orders=self.own.old_orders(fields, schema),
             numbers_as_tensors=self.values.boolean(fields, "numbers_as_tensors"),
+            composite=self.own.composite(fields),
         )
         self.pytorch.rare_keys(fields, schema)
         self._conflicts(fields, function)
@@ -120,6 +121,11 @@ class FunctionReader:
         if function.python_module is not None and "method" in function.variants:
             message = "an operator in a module cannot be a method"
             self.values.conflict(fields, "python_module", message, "variants", None)
+        if "composite" in fields:
+            for key in ("dispatch", "structured", "structured_delegate", "promotion", "layout", "batching"):
+                if key in fields:
+                    message = "an operator that is a formula is made of others, which have kernels"
+                    self.values.conflict(fields, "composite", message, key, f"remove '{key}' or 'composite'")
         if "dispatch" in fields and not is_null(fields["dispatch"][1]):
             if self.values.says_true(fields, "manual_kernel_registration"):
                 self.values.conflict(

@@ -72,6 +72,18 @@ class Numbers:
 
 
 @dataclass(frozen=True, slots=True)
+class CompositeFormula:
+    """Gradwright's `composite:` key: the operator as a formula over others.
+
+    An `explicit` one has derivatives of its own, and is not traced through.
+    """
+
+    text: Text
+    tree: Expr
+    explicit: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class NativeFunction:
     """One entry of native_functions.yaml."""
 
@@ -101,6 +113,7 @@ class NativeFunction:
     exclusive: bool = False  # Gradwright: what is written may lie in the memory of no argument
     old_orders: tuple[tuple[str, ...], ...] = ()  # Gradwright: orders of arguments that PyTorch still takes
     numbers_as_tensors: bool = False  # Gradwright: whether numbers may stand for all of its Tensors
+    composite: CompositeFormula | None = None  # Gradwright: the formula that it is
     late_bound: bool = False  # declared, and nothing implements it
     variant_of: OperatorName | None = None  # an in-place or out variant that its functional operator implements
 
@@ -118,6 +131,8 @@ class NativeFunction:
     @property
     def is_composite_implicit(self) -> bool:
         """Whether it is traced through: its derivative follows from the operators that it calls."""
+        if self.composite is not None:
+            return not self.composite.explicit
         keys = {line.key for line in self.dispatch}
         implemented = keys or self.structured_delegate is not None or self.variant_of is not None
         return "CompositeImplicitAutograd" in keys or not implemented

@@ -8,7 +8,8 @@ import re
 import yaml
 
 from codegen.codes import Code
-from codegen.read.model import ElementTypes, Layout, Numbers, Promotion
+from codegen.formula.parser import parse_formula
+from codegen.read.model import CompositeFormula, ElementTypes, Layout, Numbers, Promotion
 from codegen.read.pieces import comma_separated, part, stripped
 from codegen.read.samples import parse_sample
 from codegen.read.signs import read_sign
@@ -273,6 +274,20 @@ class OwnKeys:
             )
             return None
         return text
+
+    def composite(self, fields: Fields) -> CompositeFormula | None:
+        if "composite" not in fields:
+            return None
+        hint = "write the operator as a formula over others: 'composite: (self - self.mean()).square().mean()'"
+        text = self.yaml.scalar(fields["composite"][1], "'composite'", hint)
+        if text is None:
+            return None
+        text = stripped(text)
+        try:
+            return CompositeFormula(text, parse_formula(text.value))
+        except ParseError as error:
+            self.yaml.parse_error(Code.FORMULA_SYNTAX, text, error)
+            return None
 
     def samples(self, fields: Fields) -> tuple[Text, ...]:
         if "samples" not in fields:

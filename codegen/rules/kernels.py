@@ -39,7 +39,7 @@ def check_kernels(checked: Checked, diagnostics: Diagnostics) -> None:
                 )
             else:
                 _check_parameters(function, definition, entry.kernel, composite, diagnostics)
-        if not function.dispatch:
+        if not function.dispatch and function.composite is None:
             name = function.name.python_name
             definition = composites.get(name)
             if definition is None:

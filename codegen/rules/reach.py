@@ -14,9 +14,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from codegen.bind.backends import Backend
+from codegen.bind.composites import ResolvedComposite
 from codegen.bind.entries import ResolvedEntry
 from codegen.formula.meaning import Meaning
-from codegen.formula.typed import HelperCall, OperatorCall, walk
+from codegen.formula.typed import HelperCall, OperatorCall, TypedExpr, walk
 from codegen.python_source import FunctionIndex, PythonFunction, PythonModule
 from codegen.read.model import NativeFunction
 from codegen.signs import Form
@@ -62,6 +63,7 @@ class Reach:
         functions: all operators.
         entries: their derivative entries by name.
         composites: functions that operators are made of.
+        formulas: those that are formulas, by name.
         helpers: functions that formulas call.
     """
 
@@ -71,6 +73,7 @@ class Reach:
         functions: Sequence[NativeFunction],
         entries: Mapping[str, ResolvedEntry],
         composites: FunctionIndex,
+        formulas: Mapping[str, ResolvedComposite],
         helpers: FunctionIndex,
     ) -> None:
         self._supported = backend.supported
@@ -88,6 +91,7 @@ class Reach:
         self._idle = {f.name.base for f in functions if f.meaning is Meaning.CONJUGATE}
         self._entries = entries
         self._composites = composites
+        self._formulas = formulas
         self._modules: Mapping[str, PythonModule] = {**composites.modules, **helpers.modules}
         self._lacks: dict[str, tuple[str, ...]] = {}
 
@@ -103,50 +107,52 @@ class Reach:
     def _how(self, name: str) -> How:
         if name in self._supported:
             return How.KERNEL
-        composite = self._composite(name)
-        if composite is None:
+        parts = self._parts(name)
+        if parts is None:
             return How.MISSING
         lacks = self._lacks_of(name)
         if not lacks:
             return How.COMPOSITE
-        return How.IN_PART if len(lacks) < len(self._called_by(composite)) else How.MISSING
+        return How.IN_PART if len(lacks) < len(parts) else How.MISSING
 
-    def _composite(self, name: str) -> PythonFunction | None:
-        """The function that an operator is made of."""
+    def _parts(self, name: str) -> set[str] | None:
+        """What an operator is made of: overloads of a formula, base names of a function; None if it is of nothing."""
         function = self._functions[name]
+        if function.composite is not None:
+            formula = self._formulas.get(name)
+            return set() if formula is None else set(self._called_in(formula.tree))
+        python = None if function.dispatch else self._composites.get(function.name.python_name)
         for line in function.dispatch:
             if line.key in COMPOSITE_KEYS:
-                return self._composites.get(line.kernel.value)
-        return None if function.dispatch else self._composites.get(function.name.python_name)
+                python = self._composites.get(line.kernel.value)
+        return None if python is None else self._called_by(python)
 
     def _lacks_of(self, name: str) -> tuple[str, ...]:
         """What of the operators that one is made of the backend can not run at all."""
         if name not in self._lacks:
             self._lacks[name] = ()  # of what calls itself, the first round counts
-            composite = self._composite(name)
-            called = () if composite is None else sorted(self._called_by(composite))
-            self._lacks[name] = tuple(base for base in called if not self._runs(base))
+            self._lacks[name] = tuple(called for called in sorted(self._parts(name) or ()) if not self._runs(called))
         return self._lacks[name]
 
-    def _runs(self, base: str) -> bool:
-        """Whether any overload runs."""
-        return any(self._how(name) is not How.MISSING for name in self._overloads[base])
+    def _runs(self, called: str) -> bool:
+        """Whether an overload runs; of a base name, whether any does."""
+        return any(self._how(name) is not How.MISSING for name in self._overloads.get(called, (called,)))
 
     def _backward_lacks(self, name: str) -> Iterator[str]:
         """What the backward formulas of an operator call that the backend can not run."""
         entry = self._entries.get(name)
-        missing: dict[str, None] = {}
-        for formula in () if entry is None else entry.backward:
-            for part in () if formula.tree is None else walk(formula.tree):
-                if isinstance(part, OperatorCall) and part.meaning is not Meaning.CONJUGATE:
-                    called = str(part.schema.name)
-                    if called in self._functions and self._how(called) is How.MISSING:
-                        missing[called] = None
-                elif isinstance(part, HelperCall) and part.helper.function is not None:
-                    missing |= dict.fromkeys(
-                        base for base in sorted(self._called_by(part.helper.function)) if not self._runs(base)
-                    )
-        yield from missing
+        trees = [] if entry is None else [formula.tree for formula in entry.backward if formula.tree is not None]
+        called = dict.fromkeys(name for tree in trees for name in self._called_in(tree))
+        yield from (name for name in called if not self._runs(name))
+
+    def _called_in(self, tree: TypedExpr) -> Iterator[str]:
+        """The operators that a formula calls, and the base names of those that its helpers call."""
+        for part in walk(tree):
+            if isinstance(part, OperatorCall) and part.meaning is not Meaning.CONJUGATE:
+                if (name := str(part.schema.name)) in self._functions:
+                    yield name
+            elif isinstance(part, HelperCall) and part.helper.function is not None:
+                yield from sorted(self._called_by(part.helper.function))
 
     def _called_by(self, function: PythonFunction) -> set[str]:
         """The base names of the operators that a Python function calls, also through others of the runtime."""

@@ -37,10 +37,6 @@ def take_along_dim(self: Tensor, indices: Tensor, dim: int | None = None) -> Ten
     return self.expand(source).gather(place, indices.expand(index).remainder(max(size, 1)))
 
 
-def argwhere(self: Tensor) -> Tensor:
-    return self.nonzero()
-
-
 def nonzero_numpy(self: Tensor) -> list[Tensor]:
     """The places of the elements that are not 0, one vector for each dimension."""
     if self.dim() == 0:

@@ -48,10 +48,6 @@ def _batched(left: Tensor, right: Tensor) -> Tensor:
     return ops._unsafe_view(result, [*batch, rows, columns])
 
 
-def linalg_matmul(self: Tensor, other: Tensor) -> Tensor:
-    return self.matmul(other)
-
-
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """`input @ weight.T + bias`, with the addition inside the product where there is one matrix product."""
     if bias is None:
@@ -69,10 +65,6 @@ def outer(self: Tensor, vec2: Tensor) -> Tensor:
         if tensor.dim() != 1:
             raise RuntimeError(f"outer: Expected 1-D argument {name}, but got {tensor.dim()}-D")
     return self.unsqueeze(1) * vec2
-
-
-def ger(self: Tensor, vec2: Tensor) -> Tensor:
-    return self.outer(vec2)
 
 
 def inner(self: Tensor, other: Tensor) -> Tensor:
@@ -135,10 +127,6 @@ def diag(self: Tensor, diagonal: int = 0) -> Tensor:
     if self.dim() == 2:
         return self.diagonal(diagonal).clone()
     raise RuntimeError(f"diag(): Supports 1D or 2D tensors. Got {self.dim()}D")
-
-
-def linalg_diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
-    return A.diagonal(offset, dim1, dim2)
 
 
 # -- inverses and solutions

@@ -10,30 +10,6 @@ from runtime.base.types import Scalar
 # Arithmetic
 
 
-def subtract_Tensor(self: Tensor, other: Tensor, *, alpha: Scalar = 1) -> Tensor:
-    return ops.sub(self, other, alpha=alpha)
-
-
-def subtract_Scalar(self: Tensor, other: Scalar, alpha: Scalar = 1) -> Tensor:
-    return ops.sub(self, other, alpha)
-
-
-def multiply(self: Tensor, other: Tensor | Scalar) -> Tensor:
-    return ops.mul(self, other)
-
-
-def divide(self: Tensor, other: Tensor | Scalar) -> Tensor:
-    return ops.div(self, other)
-
-
-def true_divide(self: Tensor, other: Tensor | Scalar) -> Tensor:
-    return ops.div(self, other)
-
-
-def divide_mode(self: Tensor, other: Tensor | Scalar, *, rounding_mode: str | None) -> Tensor:
-    return ops.div(self, other, rounding_mode=rounding_mode)
-
-
 def div_mode(self: Tensor, other: Tensor | Scalar, *, rounding_mode: str | None) -> Tensor:
     """The quotient as it is, or its whole part towards zero or below, in the dtype of the operands."""
     if rounding_mode is None:
@@ -50,25 +26,13 @@ def div_mode(self: Tensor, other: Tensor | Scalar, *, rounding_mode: str | None)
     return ops.floor_divide(self - ops.fmod(self, other), other)
 
 
-def negative(self: Tensor) -> Tensor:
-    return ops.neg(self)
-
-
 def positive(self: Tensor) -> Tensor:
     if self.dtype is dtypes.bool:
         raise RuntimeError("The `+` operator, on a bool tensor is not supported.")
     return self
 
 
-def fix(self: Tensor) -> Tensor:
-    return ops.trunc(self)
-
-
 # Powers
-
-
-def square(self: Tensor) -> Tensor:
-    return self.pow(2)
 
 
 def float_power_Tensor_Tensor(self: Tensor, exponent: Tensor) -> Tensor:
@@ -104,39 +68,7 @@ def _double_or_complex(*operands: Tensor | Scalar) -> dtypes.dtype:
 # Inverse trigonometric functions by their other names
 
 
-def arcsin(self: Tensor) -> Tensor:
-    return ops.asin(self)
-
-
-def arccos(self: Tensor) -> Tensor:
-    return ops.acos(self)
-
-
-def arctan(self: Tensor) -> Tensor:
-    return ops.atan(self)
-
-
-def arctan2(self: Tensor, other: Tensor) -> Tensor:
-    return ops.atan2(self, other)
-
-
-def arcsinh(self: Tensor) -> Tensor:
-    return ops.asinh(self)
-
-
-def arccosh(self: Tensor) -> Tensor:
-    return ops.acosh(self)
-
-
-def arctanh(self: Tensor) -> Tensor:
-    return ops.atanh(self)
-
-
 # Complex numbers.  Conjugates are computed, never pending, so there is nothing to resolve.
-
-
-def absolute(self: Tensor) -> Tensor:
-    return ops.abs(self)
 
 
 def conj(self: Tensor) -> Tensor:
@@ -164,26 +96,6 @@ def imag(self: Tensor) -> Tensor:
 
 
 # Comparisons
-
-
-def not_equal(self: Tensor, other: Tensor | Scalar) -> Tensor:
-    return ops.ne(self, other)
-
-
-def less(self: Tensor, other: Tensor | Scalar) -> Tensor:
-    return ops.lt(self, other)
-
-
-def less_equal(self: Tensor, other: Tensor | Scalar) -> Tensor:
-    return ops.le(self, other)
-
-
-def greater(self: Tensor, other: Tensor | Scalar) -> Tensor:
-    return ops.gt(self, other)
-
-
-def greater_equal(self: Tensor, other: Tensor | Scalar) -> Tensor:
-    return ops.ge(self, other)
 
 
 def isreal(self: Tensor) -> Tensor:
@@ -214,14 +126,6 @@ def allclose(self: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-
 # Choosing between elements
 
 
-def clip(self: Tensor, min: Scalar | None = None, max: Scalar | None = None) -> Tensor:
-    return ops.clamp(self, min, max)
-
-
-def clip_Tensor(self: Tensor, min: Tensor | None = None, max: Tensor | None = None) -> Tensor:
-    return ops.clamp(self, min, max)
-
-
 def where_Scalar(condition: Tensor, self: Scalar, other: Scalar) -> Tensor:
     numbers = [ops.full([], number, dtype=dtypes.dtype_of_number(number)) for number in (self, other)]
     return ops.where(condition, *numbers)
@@ -230,18 +134,10 @@ def where_Scalar(condition: Tensor, self: Scalar, other: Scalar) -> Tensor:
 # Activation functions
 
 
-def relu6(self: Tensor) -> Tensor:
-    return ops.hardtanh(self, 0, 6)
-
-
 def celu(self: Tensor, alpha: Scalar = 1.0) -> Tensor:
     if alpha == 0:
         raise RuntimeError("ZeroDivisionError: celu divides by alpha, which is 0")
     return ops.elu(self, alpha, 1, 1 / alpha)
-
-
-def selu(self: Tensor) -> Tensor:
-    return ops.elu(self, 1.6732632423543772, 1.0507009873554805)
 
 
 def prelu(self: Tensor, weight: Tensor) -> Tensor:

@@ -52,14 +52,6 @@ def std_mean_dim(
 # -- extrema and order
 
 
-def max_other(self: Tensor, other: Tensor) -> Tensor:
-    return ops.maximum(self, other)
-
-
-def min_other(self: Tensor, other: Tensor) -> Tensor:
-    return ops.minimum(self, other)
-
-
 def argsort(self: Tensor, dim: int = -1, descending: bool = False) -> Tensor:
     result: Tensor = ops.sort(self, dim, descending)[1]
     return result
@@ -71,10 +63,6 @@ def argsort_stable(self: Tensor, *, stable: bool, dim: int = -1, descending: boo
 
 
 # -- norms
-
-
-def norm_Scalar(self: Tensor, p: Scalar = 2) -> Tensor:
-    return ops.linalg_vector_norm(self, p)
 
 
 def norm_ScalarOpt_dim(self: Tensor, p: Scalar | None, dim: Sequence[int], keepdim: bool = False) -> Tensor:
@@ -147,10 +135,6 @@ def _singular_values(self: Tensor, rows: int, columns: int, dtype: DType | None)
 def _without_matrix(result: Tensor, rows: int, columns: int, keepdim: bool) -> Tensor:
     """A result for each matrix, with dims of size 1 in the places of its own if they are to be kept."""
     return result.unsqueeze(min(rows, columns)).unsqueeze(max(rows, columns)) if keepdim else result
-
-
-def dist(self: Tensor, other: Tensor, p: Scalar = 2) -> Tensor:
-    return ops.linalg_vector_norm(self - other, p)
 
 
 # -- sums and differences

@@ -26,14 +26,6 @@ def reshape(self: Tensor, shape: Sequence[int]) -> Tensor:
     return ops.view.default(self, shape)  # type: ignore[attr-defined, no-any-return]
 
 
-def reshape_as(self: Tensor, other: Tensor) -> Tensor:
-    return self.reshape(other.shape)
-
-
-def view_as(self: Tensor, other: Tensor) -> Tensor:
-    return self.view(other.shape)
-
-
 def contiguous(self: Tensor, *, memory_format: MemoryFormat | None = None) -> Tensor:
     if memory_format is preserve_format:
         raise RuntimeError("preserve memory format is unsupported by the contiguous operator")
@@ -42,20 +34,12 @@ def contiguous(self: Tensor, *, memory_format: MemoryFormat | None = None) -> Te
     return self if lies_in(self, memory_format) else self.clone(memory_format=memory_format)
 
 
-def expand_as(self: Tensor, other: Tensor) -> Tensor:
-    return self.expand(other.shape)
-
-
 def broadcast_tensors(tensors: Sequence[Tensor]) -> Sequence[Tensor]:
     """All Tensors expanded to the sizes they have in common."""
     sizes: list[int] = []
     for tensor in tensors:
         sizes = broadcast_sizes(sizes, tensor.shape)
     return [tensor if list(tensor.shape) == sizes else tensor.expand(sizes) for tensor in tensors]
-
-
-def broadcast_to(self: Tensor, size: Sequence[int]) -> Tensor:
-    return self.expand(size)
 
 
 def flatten_using_ints(self: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
@@ -143,22 +127,6 @@ def movedim_int(self: Tensor, source: int, destination: int) -> Tensor:
     return self.movedim([source], [destination])
 
 
-def moveaxis_intlist(self: Tensor, source: Sequence[int], destination: Sequence[int]) -> Tensor:
-    return self.movedim(source, destination)
-
-
-def moveaxis_int(self: Tensor, source: int, destination: int) -> Tensor:
-    return self.movedim([source], [destination])
-
-
-def swapaxes(self: Tensor, axis0: int, axis1: int) -> Tensor:
-    return self.transpose(axis0, axis1)
-
-
-def swapdims(self: Tensor, dim0: int, dim1: int) -> Tensor:
-    return self.transpose(dim0, dim1)
-
-
 def adjoint(self: Tensor) -> Tensor:
     if self.dim() == 1:
         raise RuntimeError("adjoint() is only supported on matrices or batches of matrices. Got 1-D tensor.")
@@ -216,10 +184,6 @@ def narrow(self: Tensor, dim: int, start: int, length: int) -> Tensor:
     return ops.slice(self, place, first, first + length, 1)
 
 
-def split_sizes(self: Tensor, split_size: Sequence[int], dim: int = 0) -> Sequence[Tensor]:
-    return self.split_with_sizes(split_size, dim)
-
-
 def chunk(self: Tensor, chunks: int, dim: int = 0) -> Sequence[Tensor]:
     if self.dim() == 0:
         raise RuntimeError("chunk expects at least a 1-dimensional tensor")
@@ -274,14 +238,6 @@ def tensor_split_tensor_indices_or_sections(
 
 
 # -- joins
-
-
-def concat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
-    return ops.cat(tensors, dim)
-
-
-def concatenate(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
-    return ops.cat(tensors, dim)
 
 
 def hstack(tensors: Sequence[Tensor]) -> Tensor:

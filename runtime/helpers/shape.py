@@ -37,7 +37,9 @@ def split_with_sizes_backward(
     grads: Sequence[Tensor | None], sizes: Sequence[int], split_sizes: Sequence[int], dim: int, dtype: DType
 ) -> Tensor:
     """The parts joined again, with zeros for those that got no gradient."""
-    known = next(grad for grad in grads if grad is not None)
+    known = next((grad for grad in grads if grad is not None), None)
+    if known is None:
+        return ops.zeros(sizes, dtype=dtype)
     parts = [
         known.new_zeros(_part_sizes(sizes, dim, length), dtype=dtype) if grad is None else grad
         for grad, length in zip(grads, split_sizes, strict=True)
@@ -56,11 +58,11 @@ def split_backward(
 
 def unbind_backward(grads: Sequence[Tensor | None], sizes: Sequence[int], dim: int, dtype: DType) -> Tensor:
     """The slices stacked again, with zeros for those that got no gradient."""
-    if not grads:
+    known = next((grad for grad in grads if grad is not None), None)
+    if known is None:
         return ops.zeros(sizes, dtype=dtype)
     rest = list(sizes)
     del rest[dim]
-    known = next(grad for grad in grads if grad is not None)
     return ops.stack([known.new_zeros(rest, dtype=dtype) if grad is None else grad for grad in grads], dim)
 
 

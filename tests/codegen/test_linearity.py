@@ -41,7 +41,7 @@ def test_the_answers_do_not_depend_on_the_order_of_the_questions(own: Result) ->
     assert own.checked is not None
     assert own.checked.table is not None
     asked = own.checked.linear
-    again = Linearity(asked.entries, own.checked.table, asked.composites, asked.helpers)
+    again = Linearity(asked.entries, own.checked.table, asked.composites, asked.helpers, asked.composite_formulas)
     for text, tree, given in reversed(list(trees(own))):
         assert again.of(tree, given) == asked.of(tree, given), text
 

@@ -70,7 +70,7 @@ class Blame:
         why = self.of_call(function, degrees)
         place = next((value for name, value in expr.args if name == why.adding), expr)
         composite = composite_of(function, self.linearity.composites)
-        if composite is None:
+        if composite is None:  # kernels, or a formula
             return Finding(place, why)
         arguments = by_parameter(function, composite, degrees)
         return Finding(place, why, self.linearity.python.cause(composite, arguments, self.of_base))

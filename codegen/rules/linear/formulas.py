@@ -16,6 +16,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from codegen.bind.call_targets import OperatorTable, takes_options
+from codegen.bind.composites import ResolvedComposite
 from codegen.bind.entries import ResolvedEntry, ResolvedFormula
 from codegen.formula.typed import (
     SCALAR,
@@ -84,6 +85,7 @@ class Linearity:
         table: all operators, by name and by base name.
         composites: the functions that implement composite operators.
         helpers: the functions that formulas call.
+        composite_formulas: the composite operators that are formulas, by name.
     """
 
     def __init__(
@@ -92,8 +94,10 @@ class Linearity:
         table: OperatorTable,
         composites: FunctionIndex,
         helpers: FunctionIndex,
+        composite_formulas: Mapping[str, ResolvedComposite],
     ) -> None:
         self.entries = entries
+        self.composite_formulas = composite_formulas
         self.facts = EntryFacts(entries)
         self.table = table
         self.composites = composites
@@ -191,6 +195,9 @@ class Linearity:
             return Degree.ZERO if _filled_with_zero(function, degrees) else Degree.CONSTANT
         if all(degree is Degree.CONSTANT for degree in degrees.values()):
             return Degree.CONSTANT
+        formula = self.composite_formulas.get(name)
+        if formula is not None:
+            return self.of_tree(formula.tree, Degrees(inputs=degrees))
         composite = composite_of(function, self.composites)
         if composite is not None:
             value = self.python.of_function(composite, by_parameter(function, composite, degrees))
@@ -366,7 +373,7 @@ _VANISHING = frozenset((Degree.LINEAR, Degree.ZERO))
 
 def composite_of(function: NativeFunction, composites: FunctionIndex) -> PythonFunction | None:
     """The Python function over operators that implements an operator; None if kernels on arrays do."""
-    if function.late_bound:
+    if function.late_bound or function.composite is not None:
         return None
     if not function.dispatch:
         return composites.get(function.name.python_name)

@@ -122,6 +122,12 @@ class Entry(ABC):
         with self.out.block():
             self.out.add(self._fall_back())
 
+    def leave(self) -> None:
+        """Return what other operators made; what they refuse Python is to refuse, with the error of this operator."""
+        self.out.add("if (out) return of_operators(std::move(out));")
+        self.out.add("forget_error();")
+        self.out.add(self._fall_back())
+
     def _fall_back(self) -> Statement:
         return returned(Call("fall_back", [f"entries::{cpp(self.function)}", *self.arguments]))
 
@@ -135,7 +141,5 @@ class CompositeEntry(Entry):
         self.out.assign(
             "Ref out", self.needs.native(self.kernels, COMPOSITES, name, len(self.arguments)), self.arguments
         )
-        self.out.add("if (out) return of_operators(std::move(out));")
-        self.out.add("forget_error();")
-        self.out.add(self._fall_back())
+        self.leave()
         return self.out.lines

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from codegen.plan.operator import OperatorPlan
+from codegen.plan.operator import CompositePlan, OperatorPlan
 from codegen.plan.steps import (
     LISTS,
     Asked,
@@ -20,7 +20,9 @@ from codegen.targets.cpp.headers import KERNELS, NO_KERNELS, Native, NativeKerne
 from codegen.targets.cpp.names import cpp
 from codegen.targets.cpp.needs import Needs
 from codegen.targets.cpp.nodes import NodeView
-from codegen.targets.cpp.statements import Call, Statement, assigned
+from codegen.targets.cpp.statements import COLUMNS, Call, Statement, assigned
+from codegen.targets.cpp.text import CppPrinter, Library
+from codegen.targets.environment import commented
 from codegen.words import LayoutKind
 
 
@@ -36,19 +38,55 @@ def has_entry(operator: OperatorPlan, kernels: NativeKernels) -> bool:
 
 def is_composite(operator: OperatorPlan, kernels: NativeKernels) -> bool:
     """Whether the function that an operator is traced through is written in C++, too."""
-    if operator.traced is None or not operator.traced.guards:
+    if operator.traced is None or not operator.traced.guards or operator.composite is not None:
         return False
     return len(operator.parameters) in kernels.composites.get(operator.implementation.name, ())
 
 
-def entry_view(operator: OperatorPlan, node: NodeView | None, kernels: NativeKernels, needs: Needs) -> EntryView:
-    """The entry of an operator; `node` is None where Python records."""
+def entry_view(
+    operator: OperatorPlan, node: NodeView | None, kernels: NativeKernels, library: Library, needs: Needs
+) -> EntryView:
+    """The entry of an operator; `node` is None where Python records.
+
+    Raises:
+        UnprintableError: it is a formula that needs something that C++ leaves to Python.
+    """
+    if operator.composite is not None:
+        return FormulaEntry(operator, operator.composite, kernels, library, needs).view(str(operator.schema))
     if operator.straight is not None:
         return KernelEntry(operator, operator.straight, operator.function, node, kernels, needs).view(
             str(operator.schema)
         )
     assert operator.traced is not None
     return CompositeEntry(operator, operator.function, kernels, needs).view(str(operator.schema))
+
+
+class FormulaEntry(Entry):
+    """Writes the entry of an operator that is a formula over others."""
+
+    def __init__(
+        self, operator: OperatorPlan, composite: CompositePlan, kernels: NativeKernels, library: Library, needs: Needs
+    ) -> None:
+        super().__init__(operator, operator.function, kernels, needs)
+        self.composite = composite
+        self.library = library
+
+    def lines(self) -> list[str]:
+        self._check()
+        for line in commented(self.composite.written, COLUMNS - 2):
+            self.out.add(line)
+        self.out.add("const auto formula = [&]() -> Ref {")
+        with self.out.block("};"):
+            printer = CppPrinter(self.library, self.needs, lambda v: cpp(v.name), self.out, failure="return Ref();")
+            printer.assign("value", self.composite.tree, declare=True)
+            if len(self.operator.schema.returns) > 1:
+                results = self.needs.operators(f"{self.function}_op", "results")
+                self.out.add(f"return invoke({results}, value.get());")
+            else:
+                self.out.add("return value;")
+        self.out.add("Ref out = formula();")
+        self.leave()
+        return self.out.lines
 
 
 _CONVERSIONS: Mapping[ConversionKind, str] = {

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from jinja2 import Environment
 
@@ -156,6 +156,7 @@ def _plan_shards(plan: Plan, paths: Paths) -> tuple[Sequence[Shard], Coverage]:
     operators = {operator.name: operator for operator in every}
     entries = frozenset(each.function for each in every if has_entry(each, kernels_of(each, native)))
     library = Library(plan.functions, operators, entries, native)
+    library = replace(library, entries=entries.union(_formulas(every, native, library)))
     for operator in plan.operators:
         shard = shards[shard_of(operator, count)]
         for node in operator.nodes:
@@ -171,13 +172,24 @@ def _plan_shards(plan: Plan, paths: Paths) -> tuple[Sequence[Shard], Coverage]:
         if operator.function in library.entries:
             kernels = kernels_of(operator, native)
             recorded = shard.nodes.get(operator.function)
-            shard.entries.append(entry_view(operator, recorded, kernels, shard.needs))
+            shard.entries.append(entry_view(operator, recorded, kernels, library, shard.needs))
             if operator.written is not None:
                 shard.entries.append(inplace_view(operator, operator.written, recorded, kernels, shard.needs))
         reason = coverage.operators[str(operator.name)] = _why_no_entry(operator, library)
         if reason is not None:
             shard.left_to_python.append((str(operator.name), reason))
     return shards, coverage
+
+
+def _formulas(operators: Iterable[OperatorPlan], native: Native, library: Library) -> Iterator[str]:
+    """The operators that are formulas, where C++ can say them."""
+    for operator in operators:
+        if operator.composite is not None and operator.guards:
+            try:
+                entry_view(operator, None, kernels_of(operator, native), library, Needs())
+            except UnprintableError:
+                continue
+            yield operator.function
 
 
 def _why_no_entry(operator: OperatorPlan, library: Library) -> str | None:

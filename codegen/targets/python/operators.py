@@ -49,6 +49,7 @@ class OperatorView:
     object: str  # the Operator
     kernel: str | None
     jvp: FunctionView | None
+    composite: FunctionView | None  # the formula that it is
     variants: tuple[FunctionView, ...]
     signs: tuple[FunctionView, ...]  # Python signs with this overload's fast path
 
@@ -68,6 +69,7 @@ def operator_view(
         _object(operator, display(schema), namespace),
         kernel,
         _jvp(operator, printer),
+        _composite(operator, printer),
         tuple(_variants(operator)),
         tuple(_sign(operator, sign) for sign in signs if sign.function is not None),
     )
@@ -130,6 +132,8 @@ def _object(operator: OperatorPlan, schema: str, namespace: str) -> str:
 def _options(operator: OperatorPlan, namespace: str) -> list[str]:
     """Keyword arguments of the Operator object: what its general path has to know."""
     kernels = [(display(key), f"{module_alias(f.module)}.{f.name}") for key, f in operator.implementations]
+    if operator.composite is not None:
+        kernels = [(display(operator.composite.key), f"composite_{operator.function}")]
     options: list[str] = [Joined("kernels=", dictionary(kernels))]
     if namespace != BUILT_IN_NAMESPACE:
         options.append(f"namespace={display(namespace)}")
@@ -189,6 +193,23 @@ def _option(name: str, value: object) -> str:
 def _numbers(operator: OperatorPlan) -> tuple[tuple[str, bool], ...]:
     """The numbers that become elements of integer dtypes before the kernel sees them, and whether they wrap around."""
     return tuple((name, kind is NumberKind.WRAP) for name, kind in operator.numbers if kind is not NumberKind.AS_IS)
+
+
+# -- formulas over other operators
+
+
+def _composite(operator: OperatorPlan, printer: PythonPrinter) -> FunctionView | None:
+    """The function on Tensors that a formula is."""
+    composite = operator.composite
+    if composite is None:
+        return None
+    out = Lines()
+    out.comment(composite.source)
+    value = printer.bare(composite.tree)
+    if len(operator.schema.returns) > 1:
+        value = call(f"{operator.function}_op.results", (value,))
+    out.add(Joined("return ", value))
+    return _function(f"composite_{operator.function}", signature(operator.parameters, None), out)
 
 
 # -- forward mode

@@ -66,14 +66,12 @@ inline Operator mul{"mul_Tensor"};
 inline Operator mv{"mv_default"};
 inline Operator nll_loss_forward{"nll_loss_forward_default"};
 inline Operator permute{"permute_default"};
-inline Operator pow{"pow_Tensor_Scalar"};
 inline Operator reshape_copy{"_reshape_copy_default"};
 inline Operator select{"select_int"};
 inline Operator slice{"slice_Tensor"};
 inline Operator softmax{"_softmax_default"};
 inline Operator sort{"sort_default"};
 inline Operator split{"split_Tensor"};
-inline Operator split_with_sizes{"split_with_sizes_default"};
 inline Operator squeeze{"squeeze_dim"};
 inline Operator sub{"sub_Tensor"};
 inline Operator sum{"sum_default"};
@@ -133,31 +131,11 @@ inline Ref reshape(PyObject* self, PyObject* shape) {
   return late::view(self, sizes.get());
 }
 
-inline Ref reshape_as(PyObject* self, PyObject* other) {
-  Ref sizes = sizes_of(other);
-  return sizes ? reshape(self, sizes.get()) : Ref();
-}
-
-inline Ref view_as(PyObject* self, PyObject* other) {
-  Ref sizes = sizes_of(other);
-  return sizes ? late::view(self, sizes.get()) : Ref();
-}
-
 inline Ref contiguous(PyObject* self, PyObject* memory_format) {
   if (memory_format != Py_None) return Ref();
   if (PyArray_IS_C_CONTIGUOUS(array_of(self))) return Ref::borrow(self);
   Ref sizes = sizes_of(self);
   return sizes ? late::reshape_copy(self, sizes.get()) : Ref();
-}
-
-inline Ref expand_as(PyObject* self, PyObject* other) {
-  Ref sizes = sizes_of(other);
-  return sizes ? late::expand(self, sizes.get()) : Ref();
-}
-
-inline Ref broadcast_to(PyObject* self, PyObject* size) {
-  Ref sizes = detail::int_list(size);
-  return sizes ? late::expand(self, sizes.get()) : Ref();
 }
 
 inline Ref flatten_using_ints(PyObject* self, PyObject* start_dim, PyObject* end_dim) {
@@ -194,8 +172,7 @@ inline Ref unflatten_int(PyObject* self, PyObject* dim, PyObject* sizes) {
 
 // -- the order of dimensions
 
-inline Ref swapaxes(PyObject* self, PyObject* axis0, PyObject* axis1) { return late::transpose(self, axis0, axis1); }
-inline Ref swapdims(PyObject* self, PyObject* dim0, PyObject* dim1) { return late::transpose(self, dim0, dim1); }
+// -- parts
 
 inline Ref movedim_int(PyObject* self, PyObject* source, PyObject* destination) {
   const int ndim = detail::ndim_of(self);
@@ -211,12 +188,6 @@ inline Ref movedim_int(PyObject* self, PyObject* source, PyObject* destination) 
   Ref dims = detail::ints(order, ndim);
   return dims ? late::permute(self, dims.get()) : Ref();
 }
-inline Ref moveaxis_int(PyObject* self, PyObject* source, PyObject* destination) {
-  return movedim_int(self, source, destination);
-}
-
-// -- parts
-
 inline Ref narrow(PyObject* self, PyObject* dim, PyObject* start, PyObject* length) {
   const int ndim = detail::ndim_of(self), place = detail::read_dim(dim, ndim);
   npy_intp first, count;
@@ -227,11 +198,6 @@ inline Ref narrow(PyObject* self, PyObject* dim, PyObject* start, PyObject* leng
   if (first + count > size) return Ref();
   Ref along = integer(place), from = integer(first), to = integer(first + count), step = integer(1);
   return late::slice(self, along.get(), from.get(), to.get(), step.get());
-}
-
-inline Ref split_sizes(PyObject* self, PyObject* split_size, PyObject* dim) {
-  Ref sizes = detail::int_list(split_size);
-  return sizes ? late::split_with_sizes(self, sizes.get(), dim) : Ref();
 }
 
 inline Ref chunk(PyObject* self, PyObject* chunks, PyObject* dim) {
@@ -307,7 +273,6 @@ inline Ref matmul(PyObject* self, PyObject* other) {
   Ref result = row ? products::batched(row.get(), other) : Ref();
   return result ? late::squeeze(result.get(), last_but_one.get()) : Ref();
 }
-inline Ref linalg_matmul(PyObject* self, PyObject* other) { return matmul(self, other); }
 
 inline Ref linear(PyObject* input, PyObject* weight, PyObject* bias) {
   const int ndim = detail::ndim_of(input);
@@ -339,12 +304,6 @@ inline Ref outer(PyObject* self, PyObject* vec2) {
 
 // -- others
 
-inline Ref square(PyObject* self) {
-  Ref two = integer(2);
-  return late::pow(self, two.get());
-}
-
-inline Ref norm_Scalar(PyObject* self, PyObject* p) { return late::vector_norm(self, p); }
 inline Ref norm_ScalarOpt_dim(PyObject* self, PyObject* p, PyObject* dim, PyObject* keepdim) {
   Ref two = integer(2);
   return late::vector_norm(self, p == Py_None ? two.get() : p, dim, keepdim);
