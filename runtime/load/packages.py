@@ -84,9 +84,9 @@ def _take_over(package: str) -> None:
     file = extension.current_of_package(folder, core.__file__, native and os.path.join(folder, native))
     reason = "it was built from other sources, or for another core"
     if file is not None:
-        # What the core has is shown to what is loaded behind it, from now on and not before.
-        ctypes.CDLL(core.__file__, ctypes.RTLD_GLOBAL | os.RTLD_NOLOAD | os.RTLD_NOW)
         try:
+            # What the core has is shown to what is loaded behind it, from now on and not before.
+            ctypes.CDLL(core.__file__, ctypes.RTLD_GLOBAL | os.RTLD_NOLOAD | os.RTLD_NOW)
             return replacing.take_over(load(file, f"{package}._native"), package)
         except Exception as error:  # of the dynamic loader, of the module itself
             reason = f"{shown_path(file)} can not be loaded: {error}"
