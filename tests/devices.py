@@ -73,7 +73,7 @@ def device(key: str, arrays: ModuleType, kernels: Mapping[str, Any] | None = Non
     known = set(keys.KEYS)
     name = key.lower()
     generic = array_api_kernels() if kernels is None else kernels
-    backends.install_backend(key, name, arrays, "npu.yaml", {}, generic, f"tests.{name}")
+    backends.install_backend(key, name, arrays, "npu.yaml", {}, generic, "generated")
     try:
         yield name
     finally:
