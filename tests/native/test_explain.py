@@ -36,10 +36,10 @@ def x() -> Any:
 def test_without_the_core_it_says_so(x: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(explaining, "core", None)
     monkeypatch.setattr(explaining, "_in_use", lambda: False)
-    explanation = native.explain(lambda: runtime.negative(x).sum())
+    explanation = native.explain(lambda: runtime.atleast_2d(x).sum())
     assert not explanation.available
     assert str(explanation).startswith("the native core is not built, or switched off: all of it ran in Python\n")
-    assert "negative" in [call.name for call in explanation.records]
+    assert "atleast_2d" in [call.name for call in explanation.records]
 
 
 def test_the_result_is_that_of_the_function(x: Any) -> None:
@@ -66,7 +66,7 @@ DECLINED = {
     "kind": (lambda x: runtime.tensor([1, 2]).mean(dtype=None), "self is int64, which is refused or computed"),
     "class": (lambda x: runtime.exp(type("Mine", (runtime.Tensor,), {})(x.detach())), "self is .*, not a plain Tensor"),
     "number": (lambda x: runtime.add(x, x, alpha=2j), "alpha is complex, neither int nor float"),
-    "composite": (lambda x: runtime.negative(x), "traced through"),
+    "composite": (lambda x: runtime.atleast_2d(x), "traced through"),
     "failing": (lambda x: x.view(3), "its kernel fails on these arguments"),
     "out": (lambda x: runtime.exp(x.detach(), out=x.detach().clone()), "an out= variant|out= is given"),
 }  # fmt: skip
