@@ -26,6 +26,7 @@ from codegen import pipeline  # noqa: E402
 from codegen.bind.entries import ResolvedEntry, ResolvedFormula  # noqa: E402
 from codegen.formula.typed import Helper, HelperCall, walk  # noqa: E402
 from codegen.paths import Paths, project_paths  # noqa: E402
+from codegen.plan.kinds import OperatorKind  # noqa: E402
 
 REPORT = ROOT / "docs/upstream-report.md"
 # These are about the generator, or generate for themselves.
@@ -102,7 +103,7 @@ def counts(paths: Paths, result: pipeline.Result, ours: Mapping[str, set[str]]) 
     declared = declared_operators(paths)
     read = declared & {str(function.name) for function in result.functions}
     assert result.plan is not None
-    functions = [operator for operator in result.plan.operators if operator.implementations]
+    functions = [operator for operator in result.plan.operators if operator.kind is not OperatorKind.DECLARED]
     names = {str(operator.name) for operator in functions} & declared
     variants = {str(name) for operator in functions for name in (operator.inplace, operator.out)} & declared
     entries = foreign_entries(paths, result)
