@@ -8,14 +8,32 @@ from collections.abc import Sequence
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from importlib.util import find_spec
+from pathlib import Path
 from types import ModuleType
 
 _SECOND, _FIRST, _GENERATOR = "gradwright", "runtime", "codegen"
+_OURS = Path(__file__).resolve().parent.parent
 _HERE = frozenset((_SECOND, __name__))
 
 
+# A file that each of the packages has, by which it is known.
+_MARKS = {_FIRST: "base/tensor.py", _GENERATOR: "pipeline.py", "generated": "manifest.json"}
+
+
 def install() -> ModuleType:
-    """Make the second names importable, and give the module that has the first one."""
+    """Make the second names importable, and give the module that has the first one.
+
+    Raises:
+        ImportError: a package of somebody else has the first name, and comes before ours on the path.
+    """
+    for name, mark in _MARKS.items():
+        spec = find_spec(name)
+        folder = None if spec is None or spec.origin is None else Path(spec.origin).parent
+        if folder is not None and folder != _OURS / name and not (folder / mark).exists():
+            raise ImportError(
+                f"{folder} hides Gradwright's package '{name}', which is in {_OURS}: give it another name, or remove "
+                "its __init__.py"
+            )
     sys.meta_path.insert(0, _Names())
     return importlib.import_module(_FIRST)
 

@@ -246,3 +246,14 @@ def test_second_names_of_modules() -> None:
     assert runtime.nn.functional.__spec__.name == "runtime.nn.functional"
     with pytest.raises(ModuleNotFoundError, match=r"No module named 'gradwright\.nothing'"):
         import gradwright.nothing
+
+
+@pytest.mark.parametrize("name", ["codegen", "runtime", "generated"])
+def test_a_package_of_the_user_that_hides_ours_is_named(name: str, project: Project) -> None:
+    folder = project.folder / name
+    folder.mkdir()
+    assert project.output("import gradwright; print(gradwright.tensor(1.0))") == "tensor(1.)"  # no package yet
+    (folder / "__init__.py").touch()
+    imported = project.run("-c", "import gradwright")
+    assert f"ImportError: {folder} hides Gradwright's package '{name}', which is in " in imported.stderr
+    assert "give it another name, or remove its __init__.py" in imported.stderr
