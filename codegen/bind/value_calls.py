@@ -13,6 +13,7 @@ from codegen.formula.typed import (
     FLOAT,
     GEOMETRY,
     INT,
+    INT_LIST,
     NONE,
     NUMBERS,
     TENSOR,
@@ -93,6 +94,8 @@ def value_method(
     if type == TENSOR:
         info = tensor_intrinsic(node.name)
         if info is not None and not args:
+            if info.name == "sizes" and node.arrow and isinstance(receiver.type, OptionalType):
+                return Intrinsic(OptionalType(INT_LIST), start, end, "optional_sizes", (receiver,), node.name)
             return Intrinsic(info.result, start, end, info.name, (receiver,), node.name)
         if node.name in ("size", "sym_size", "stride", "sym_stride") and len(args) == 1 and args[0].type == INT:
             info = tensor_intrinsic("sizes" if node.name.endswith("size") else "strides")

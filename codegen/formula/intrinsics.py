@@ -80,6 +80,10 @@ SCALAR_INTRINSICS = (
 
 # What the binding of formulas and the plan of saved state make, under conditions of their own.
 MADE_INTRINSICS = (
+    # `bias->sym_sizes()`: none of a Tensor that is not there.
+    IntrinsicInfo(
+        "optional_sizes", ("sizes", "sym_sizes"), OptionalType(TENSOR), OptionalType(INT_LIST), metadata=True
+    ),
     IntrinsicInfo("length", ("size", "empty"), TENSORS, INT),
     IntrinsicInfo("repeat", ("std::vector",), OptionalType(TENSOR), ListType(OptionalType(TENSOR)), further=(INT,)),
     IntrinsicInfo("device_is", ("is_*",), DEVICE, BOOL),
@@ -93,7 +97,7 @@ MADE_INTRINSICS = (
 
 INTRINSICS = {info.name: info for info in (*TENSOR_INTRINSICS, *LIST_INTRINSICS, *SCALAR_INTRINSICS, *MADE_INTRINSICS)}
 
-METADATA = frozenset(info.name for info in (*TENSOR_INTRINSICS, *LIST_INTRINSICS) if info.metadata)
+METADATA = frozenset(info.name for info in INTRINSICS.values() if info.metadata)
 
 
 def tensor_intrinsic(spelling: str) -> IntrinsicInfo | None:

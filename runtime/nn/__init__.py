@@ -33,6 +33,16 @@ from runtime.nn.activation import (
     Threshold,
 )
 from runtime.nn.containers import ModuleDict, ModuleList, ParameterDict, ParameterList, Sequential
+from runtime.nn.convolution import (
+    Conv1d,
+    Conv2d,
+    Conv3d,
+    ConvTranspose1d,
+    ConvTranspose2d,
+    ConvTranspose3d,
+    Fold,
+    Unfold,
+)
 from runtime.nn.linear import Embedding, Flatten, Identity, Linear, Unflatten
 from runtime.nn.loss import (
     BCELoss,
@@ -81,11 +91,18 @@ __all__ = [
     "ConstantPad1d",
     "ConstantPad2d",
     "ConstantPad3d",
+    "Conv1d",
+    "Conv2d",
+    "Conv3d",
+    "ConvTranspose1d",
+    "ConvTranspose2d",
+    "ConvTranspose3d",
     "CosineSimilarity",
     "CrossEntropyLoss",
     "Dropout",
     "Embedding",
     "Flatten",
+    "Fold",
     "GroupNorm",
     "Hardshrink",
     "Hardsigmoid",
@@ -133,6 +150,7 @@ __all__ = [
     "Tanhshrink",
     "Threshold",
     "Unflatten",
+    "Unfold",
     "ZeroPad1d",
     "ZeroPad2d",
     "ZeroPad3d",

@@ -14,6 +14,7 @@ from runtime.autograd import no_grad
 from runtime.base.tensor import Tensor
 from runtime.base.types import DType, Scalar
 from runtime.helpers.loss import reduced as _reduced
+from runtime.nn.functional_convolution import *  # noqa: F403
 
 # Reductions as operators count them.
 _REDUCTIONS = {"none": 0, "mean": 1, "elementwise_mean": 1, "sum": 2}
@@ -468,7 +469,8 @@ def _take_docstrings() -> None:
     """Functions say of themselves what the operators of their names do."""
     for name, function in globals().items():
         text = getattr(vars(ops).get(name), "__doc__", None)
-        if isinstance(function, FunctionType) and function.__module__ == __name__ and function.__doc__ is None and text:
+        ours = isinstance(function, FunctionType) and function.__module__.startswith(__name__)
+        if ours and function.__doc__ is None and text:
             function.__doc__ = f"Calls `runtime.ops.{name}`, with PyTorch's arguments of this function.\n\n{text}"
 
 

@@ -18,11 +18,18 @@ from runtime.testing import make_sample, operator_function
 pytestmark = pytest.mark.parity
 
 DTYPES = (dtypes.bool, dtypes.uint8, dtypes.int64, dtypes.float16, dtypes.float32, dtypes.complex64)
+CONVOLUTIONS = (
+    "convolution", "convolution_backward", "_convolution_double_backward", "_convolution_mode", "conv1d", "conv2d",
+    "conv3d", "conv1d.padding", "conv2d.padding", "conv3d.padding", "conv_transpose1d", "conv_transpose2d.input",
+    "conv_transpose3d.input",
+)  # fmt: skip
 # Taken here and not there, and right: nothing else follows from the arguments.
 MORE = frozenset((
     "sub.Scalar-bool", "rsub.Scalar-bool", "subtract.Scalar-bool", "clamp.Tensor-bool", "dropout-complex64",
     "dropout-bool", "dropout-uint8", "dropout-int64", "native_dropout-bool", "native_dropout-uint8",
     "native_dropout-int64", "native_dropout-complex64", "bernoulli.Tensor-bool", "bernoulli.Tensor-int64",
+    # In one group and without dilation, there as well; complex numbers under the names of nn.functional.
+    *(f"{name}-{kind}" for name in CONVOLUTIONS for kind in ("uint8", "int64", "complex64")),
 ))  # fmt: skip
 # Taken there and not here: complex numbers of two float16, sums of squares of which only the real part is kept, and
 # samples so small that PyTorch does not come to look at them.

@@ -37,6 +37,7 @@ ON_PYTORCHS_FORMULAS = bool(os.environ.get("GRADWRIGHT_GENERATED"))
 Deviations = dict[str, tuple[set[str], str]]
 _LOGIC = {f"{stage}{dtype}" for stage in ("gradient", "second", "forward") for dtype in ("", " complex128")}
 _CONSTANT = "PyTorch lets gradients pass as if nothing had been written; the result is constant"
+_GRADIENTS_TOGETHER = "the gradients that one operator gives require grad together here"
 _SIXTH = "PyTorch's kernel has 1/6 in single precision"
 BOTH: Deviations = {
     "hardsigmoid": ({"gradient", "forward"}, _SIXTH),
@@ -58,6 +59,7 @@ BOTH: Deviations = {
         "PyTorch refuses silu for complex numbers; silu_ is let through, with a gradient that lacks a conjugation",
     ),
     "native_layer_norm_backward": ({"second"}, "PyTorch's third derivatives take mean and deviation for constants"),
+    "_convolution_double_backward": ({"requires_grad"}, _GRADIENTS_TOGETHER),
 }
 ON_OWN_FORMULAS: Deviations = {
     "polar": ({"gradient", "second"}, "PyTorch's gradient has the wrong sign where the length is negative"),
@@ -83,6 +85,12 @@ _REFUSALS = (
     ("no complex numbers", {"call complex128"}, "dropout_ native_dropout"),
     ("no complex numbers", {"call complex128"}, "embedding_backward embedding_dense_backward"),
     ("no derivative of complex numbers", {"call complex128"}, "normal.Tensor_float"),
+    (
+        "complex numbers in the functions of nn.functional alone",
+        {"call complex128"},
+        "convolution _convolution_mode _convolution_double_backward",
+    ),
+    ("no second derivative where the bias is no input", {"second", "call complex128"}, "convolution_backward"),
     ("no derivative", _NO_DERIVATIVE, "floor_divide floor_divide.Scalar floor_divide_.Tensor floor_divide_.Scalar"),
     ("no derivative", _NO_DERIVATIVE, "heaviside heaviside_ remainder.Scalar_Tensor"),
     ("no derivative", _NO_DERIVATIVE, "mish_backward hardsigmoid_backward glu_jvp glu_backward_jvp"),

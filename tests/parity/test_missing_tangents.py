@@ -29,8 +29,9 @@ SPECIAL = (0.0, float("inf"), -float("inf"), 1e300, -0.0, 1.0)
 
 # Infinities of complex numbers multiply in many ways, and infinite targets are no probabilities.
 OTHERWISE = frozenset(("polar", "binary_cross_entropy_with_logits"))
-# Its mean and deviation are those of its input, and here they are not.
-INCONSISTENT = frozenset(("native_layer_norm_backward",))
+# Its mean and deviation are those of its input, and here they are not; sums over windows, in which each of the ways to
+# compute them multiplies other zeros with infinities.
+INCONSISTENT = frozenset(("native_layer_norm_backward", "convolution_backward"))
 
 
 def several_inputs(info: OperatorInfo) -> list[int]:

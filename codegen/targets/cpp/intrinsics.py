@@ -7,6 +7,7 @@ from collections.abc import Mapping
 # Expressions of type Ref: a function, and what it gets besides the values.
 OWNED: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "sizes": ("sizes_of", ()),
+    "optional_sizes": ("optional_sizes_of", ()),
     "dim": ("dim_of", ()),
     "numel": ("numel_of", ()),
     "length": ("length_of", ()),

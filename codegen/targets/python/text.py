@@ -46,6 +46,7 @@ from codegen.targets.python.names import argument, local
 
 _INTRINSICS = {
     "sizes": "{0}._array.shape",
+    "optional_sizes": "(None if {0} is None else {0}._array.shape)",
     "strides": "{0}.stride()",
     "storage_offset": "{0}.storage_offset()",
     "dim": "{0}._array.ndim",

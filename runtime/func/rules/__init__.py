@@ -18,7 +18,7 @@ from runtime.base.tensor import Tensor
 from runtime.func.batched import BatchedTensor
 from runtime.func.calls import call, is_batched
 from runtime.func.levels import VmapLevel
-from runtime.func.rules import families, indexing, nn, products, random, shapes
+from runtime.func.rules import convolution, families, indexing, nn, products, random, shapes
 from runtime.func.user_rules import by_rule
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def _rules(parameters: tuple[str, ...], *modules: ModuleType) -> dict[str, Any]:
     }
 
 
-RULES: dict[str, Rule] = _rules(_PARAMETERS, families, indexing, nn, products, shapes)
+RULES: dict[str, Rule] = _rules(_PARAMETERS, convolution, families, indexing, nn, products, shapes)
 RANDOM_RULES: dict[str, RandomRule] = _rules(_OF_RANDOM, random)
 
 # Rules that give the arguments their shapes and call the operator: its in-place variant can be called as well.

@@ -293,6 +293,7 @@ inline Ref sizes_of(PyObject* tensor) {
   if (!check_tensor(tensor)) return Ref();
   return tuple_of(PyArray_DIMS(array_of(tensor)), PyArray_NDIM(array_of(tensor)));
 }
+inline Ref optional_sizes_of(PyObject* tensor) { return tensor == Py_None ? Ref::borrow(Py_None) : sizes_of(tensor); }
 // The size of one dimension, which may be counted from the end.
 inline Ref size_at(PyObject* tensor, npy_intp index) {
   if (!check_tensor(tensor)) return Ref();

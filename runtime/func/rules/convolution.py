@@ -1,0 +1,36 @@
+"""Rules of convolutions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from runtime import ops
+from runtime.func.batched import batch
+from runtime.func.calls import call, is_batched, refuse, whole_batch
+from runtime.func.levels import VmapLevel
+
+if TYPE_CHECKING:
+    from runtime.call.dispatch import Operator
+
+
+def convolution(level: VmapLevel, operator: Operator, values: list[Any]) -> Any:
+    """A batch of inputs is a longer one; where each element has weights of its own, each is a group of channels."""
+    input, weight, bias, *rest, groups = values
+    if input.dim() != weight.dim() or (bias is not None and bias.dim() != 1):
+        refuse(operator, values, level)
+    size = level.size
+    if not is_batched(weight, level):
+        images = whole_batch(input, level)
+        shape = images._array.shape
+        out = call(operator, [ops.reshape(images, [size * shape[1], *shape[2:]]), weight, None, *rest, groups])
+        out = batch(ops.reshape(out, [size, shape[1], *out._array.shape[1:]]), level)
+    else:
+        images, rows = whole_batch(input, level), whole_batch(weight, level)
+        shape = images._array.shape
+        channels = ops.reshape(ops.movedim(images, 0, 1), [shape[1], size * shape[2], *shape[3:]])
+        rows = ops.reshape(rows, [size * rows._array.shape[1], *rows._array.shape[2:]])
+        out = call(operator, [channels, rows, None, *rest, groups * size])
+        made = out._array.shape
+        out = ops.reshape(out, [made[0], size, made[1] // size, *made[2:]])
+        out = batch(ops.movedim(out, 1, 0), level)
+    return out if bias is None else out + ops.reshape(bias, [-1] + [1] * (input.dim() - 2))

@@ -1,0 +1,118 @@
+"""Convolutions of `nn.functional`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from runtime import ops
+from runtime.base.tensor import Tensor
+
+__all__ = [
+    "conv1d",
+    "conv2d",
+    "conv3d",
+    "conv_transpose1d",
+    "conv_transpose2d",
+    "conv_transpose3d",
+    "fold",
+    "unfold",
+]
+
+Sizes = int | Sequence[int]
+
+
+def conv1d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Sizes = 1,
+    padding: Sizes | str = 0,
+    dilation: Sizes = 1,
+    groups: int = 1,
+) -> Tensor:
+    return ops.conv1d(input, weight, bias, stride, padding, dilation, groups)
+
+
+def conv2d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Sizes = 1,
+    padding: Sizes | str = 0,
+    dilation: Sizes = 1,
+    groups: int = 1,
+) -> Tensor:
+    return ops.conv2d(input, weight, bias, stride, padding, dilation, groups)
+
+
+def conv3d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Sizes = 1,
+    padding: Sizes | str = 0,
+    dilation: Sizes = 1,
+    groups: int = 1,
+) -> Tensor:
+    return ops.conv3d(input, weight, bias, stride, padding, dilation, groups)
+
+
+def conv_transpose1d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Sizes = 1,
+    padding: Sizes = 0,
+    output_padding: Sizes = 0,
+    groups: int = 1,
+    dilation: Sizes = 1,
+) -> Tensor:
+    return ops.conv_transpose1d(input, weight, bias, stride, padding, output_padding, groups, dilation)
+
+
+def conv_transpose2d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Sizes = 1,
+    padding: Sizes = 0,
+    output_padding: Sizes = 0,
+    groups: int = 1,
+    dilation: Sizes = 1,
+) -> Tensor:
+    return ops.conv_transpose2d(input, weight, bias, stride, padding, output_padding, groups, dilation)
+
+
+def conv_transpose3d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Sizes = 1,
+    padding: Sizes = 0,
+    output_padding: Sizes = 0,
+    groups: int = 1,
+    dilation: Sizes = 1,
+) -> Tensor:
+    return ops.conv_transpose3d(input, weight, bias, stride, padding, output_padding, groups, dilation)
+
+
+def _pair(sizes: Sizes) -> Sequence[int]:
+    return (sizes, sizes) if isinstance(sizes, int) else sizes
+
+
+def unfold(input: Tensor, kernel_size: Sizes, dilation: Sizes = 1, padding: Sizes = 0, stride: Sizes = 1) -> Tensor:
+    """The windows of images as columns: (N, C, *) gives (N, C * places of a window, windows)."""
+    return ops.im2col(input, _pair(kernel_size), _pair(dilation), _pair(padding), _pair(stride))
+
+
+def fold(
+    input: Tensor,
+    output_size: Sizes,
+    kernel_size: Sizes,
+    dilation: Sizes = 1,
+    padding: Sizes = 0,
+    stride: Sizes = 1,
+) -> Tensor:
+    """Columns laid as windows over images of `output_size`, added up where they overlap: the adjoint of `unfold`."""
+    sizes = _pair(output_size), _pair(kernel_size), _pair(dilation), _pair(padding), _pair(stride)
+    return ops.col2im(input, *sizes)
