@@ -68,6 +68,11 @@ class Code(Enum):
     KERNEL_WRITES = "GW064"
     DIFFERENTIABLE_INTEGER = "GW065"
     ALLOWS_NOTHING = "GW066"
+    # What `verify` refutes.
+    WRONG_GRADIENT = "GW070"
+    WRONG_TANGENT = "GW071"
+    WRONG_SECOND = "GW072"
+    UNPROVEN = "GW073"
 
     def __str__(self) -> str:
         return self.value

@@ -1,10 +1,12 @@
-"""Every operator, driven by the registry: an operator is tested by being declared."""
+"""Every operator, driven by the registry: an operator is tested by being declared.
+
+What is proven of derivatives and variants is in tests/verify.
+"""
 
 from __future__ import annotations
 
-import copy
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -13,19 +15,15 @@ import pytest
 import runtime
 from generated import operators, packets
 from generated.registry import OPERATORS
-from runtime import native
-from runtime.autograd import forward_ad, gradcheck, gradgradcheck
+from runtime.autograd import gradcheck
 from runtime.base.tensor import Tensor, wrap
 from runtime.call.dispatch import Operator
-from runtime.graph import forward
 from runtime.load.operator_info import OperatorInfo
 from runtime.testing import Sample, as_function, make_sample, operator_function, sample_inputs
 from tests.results import MAY_ALIAS, edge_samples, share_memory
 
 DIFFERENTIABLE = [info for info in OPERATORS.values() if info.differentiable or info.composite]
-DTYPES = ("float32", "float64", "complex64", "complex128")
 HALVES = ("float16", "bfloat16")
-RECORDED = [o for o in vars(operators).values() if isinstance(o, Operator) and o.record is not None]
 
 
 def cases(infos: Iterable[OperatorInfo], dtypes: tuple[str, ...]) -> list[Any]:
@@ -89,305 +87,6 @@ def test_every_differentiable_operator_is_checked() -> None:
 DRAWN = frozenset(("normal.Tensor_Tensor", "normal.Tensor_float", "normal.float_Tensor"))
 
 
-@pytest.mark.parametrize(
-    ("info", "dtype"), cases([i for i in DIFFERENTIABLE if i.name not in DRAWN], ("float64", "complex128"))
-)
-def test_gradcheck(info: OperatorInfo, dtype: str) -> None:
-    for _, function, inputs in supported(info, dtype):
-        assert gradcheck(function, inputs)
-
-
-@pytest.mark.parametrize(("info", "dtype"), cases(DIFFERENTIABLE, ("float64", "complex128")))
-def test_gradgradcheck(info: OperatorInfo, dtype: str) -> None:
-    for _, function, inputs in supported(info, dtype):
-        assert gradgradcheck(function, inputs)
-
-
-@pytest.mark.parametrize(("info", "dtype"), cases(DIFFERENTIABLE, ("float64", "complex128")))
-def test_forward_mode_agrees_with_backward_mode(info: OperatorInfo, dtype: str) -> None:
-    """<c, J t> computed both ways, for one random tangent and cotangent."""
-    for jvp in compare_both_modes(info, dtype):
-        assert any(tangent is not None for tangent in jvp)
-
-
-def compare_both_modes(info: OperatorInfo, dtype: str) -> Iterator[list[Tensor | None]]:
-    """Compares <c, J t> with <J' c, t> on each sample, and gives the tangents of the results."""
-    random = np.random.default_rng(0)
-    for _, function, inputs in supported(info, dtype):
-        tangents = [runtime.tensor(_random_like(random, t)) for t in inputs]
-        outs = function(*inputs)
-        cotangents = [runtime.tensor(_random_like(random, out)) for out in outs]
-        vjp = runtime.autograd.grad(outs, inputs, cotangents, allow_unused=True)
-        jvp = tangents_of(function, inputs, tangents)
-        np.testing.assert_allclose(inner(cotangents, jvp), inner(tangents, vjp), rtol=1e-6, atol=1e-8)
-        yield jvp
-
-
-def tangents_of(function: Any, inputs: Iterable[Tensor], tangents: Iterable[Tensor]) -> list[Tensor | None]:
-    with forward_ad.dual_level():
-        duals = [forward_ad.make_dual(x.detach(), t) for x, t in zip(inputs, tangents, strict=True)]
-        return [forward_ad.unpack_dual(out).tangent for out in function(*[dual.requires_grad_() for dual in duals])]
-
-
-def inner(given: Iterable[Tensor], found: Iterable[Tensor | None]) -> float:
-    """The inner product of real and imaginary parts; None counts as zeros."""
-    pairs = [(g.detach().numpy(), f.detach().numpy()) for g, f in zip(given, found, strict=True) if f is not None]
-    return float(sum(np.vdot(g, f).real for g, f in pairs))
-
-
-@pytest.fixture
-def no_forward_formulas(monkeypatch: pytest.MonkeyPatch) -> None:
-    for operator in RECORDED:
-        monkeypatch.setattr(operator, "jvp", None)
-
-
-@pytest.mark.usefixtures("no_forward_formulas")
-@pytest.mark.parametrize(("info", "dtype"), cases(DIFFERENTIABLE, ("float64", "complex128")))
-def test_forward_mode_from_the_backward_formula(info: OperatorInfo, dtype: str) -> None:
-    """Without a forward formula the jvp is the vjp of the vjp; this holds for every operator."""
-    for _ in compare_both_modes(info, dtype):
-        pass
-
-
-@pytest.mark.parametrize(("info", "dtype"), cases(DIFFERENTIABLE, ("float64", "complex128")))
-def test_second_derivatives_by_every_mode(info: OperatorInfo, dtype: str) -> None:
-    """<H t, u> by each mode over each: H is of <c, f>, a real function of the inputs."""
-    random = np.random.default_rng(0)
-    for _, function, inputs in supported(info, dtype):
-        tangents, others = ([runtime.tensor(_random_like(random, x)) for x in inputs] for _ in range(2))
-        cotangents = [runtime.tensor(_random_like(random, out)) for out in function(*inputs)]
-        found = {
-            "backward over backward": _backward_over_backward(function, inputs, tangents, cotangents),
-            "forward over backward": _forward_over_backward(function, inputs, tangents, cotangents),
-            "backward over forward": _backward_over_forward(function, inputs, tangents, cotangents),
-        }
-        values = {name: inner(others, gradients) for name, gradients in found.items()}
-        values["forward over forward"] = _forward_over_forward(function, inputs, tangents, others, cotangents)
-        for name, value in values.items():
-            np.testing.assert_allclose(value, values["backward over backward"], rtol=1e-6, atol=1e-8, err_msg=name)
-
-
-def _total(pairs: Iterable[tuple[Tensor | None, Tensor]]) -> Any:
-    """The inner product as a Tensor; None where nothing in it depends on anything."""
-    products = [(a * b.conj()).real.sum() for a, b in pairs if a is not None and a.requires_grad]
-    return sum(products[1:], start=products[0]) if products else None
-
-
-def _gradients(total: Any, inputs: Any) -> Any:
-    if total is None:
-        return [None] * len(inputs)
-    return runtime.autograd.grad(total, inputs, allow_unused=True)
-
-
-def _backward_over_backward(function: Any, inputs: Any, tangents: Any, cotangents: Any) -> Any:
-    grads = runtime.autograd.grad(function(*inputs), inputs, cotangents, create_graph=True, allow_unused=True)
-    return _gradients(_total(zip(grads, tangents, strict=True)), inputs)
-
-
-def _forward_over_backward(function: Any, inputs: Any, tangents: Any, cotangents: Any) -> Any:
-    with forward_ad.dual_level():
-        duals = [forward_ad.make_dual(x, t) for x, t in zip(inputs, tangents, strict=True)]
-        grads = runtime.autograd.grad(function(*duals), duals, cotangents, allow_unused=True)
-        return [None if g is None else forward_ad.unpack_dual(g).tangent for g in grads]
-
-
-def _backward_over_forward(function: Any, inputs: Any, tangents: Any, cotangents: Any) -> Any:
-    with forward_ad.dual_level():
-        duals = [forward_ad.make_dual(x, t) for x, t in zip(inputs, tangents, strict=True)]
-        found = [forward_ad.unpack_dual(out).tangent for out in function(*duals)]
-    return _gradients(_total(zip(found, cotangents, strict=True)), inputs)
-
-
-def _forward_over_forward(function: Any, inputs: Any, tangents: Any, others: Any, cotangents: Any) -> float:
-    outer, deeper = forward.enter(), forward.enter()
-    try:
-        duals = []
-        for x, t, u in zip(inputs, tangents, others, strict=True):
-            dual = x.view_as(x)
-            forward.set_tangent(dual, t, outer)
-            forward.set_tangent(dual, u, deeper)
-            duals.append(dual)
-        found = [forward.tangent_of(out, deeper) for out in function(*duals)]
-        return inner(cotangents, [None if t is None else forward.tangent_of(t, outer) for t in found])
-    finally:
-        forward.leave(deeper)
-        forward.leave(outer)
-
-
-def _random_like(random: np.random.Generator, tensor: Tensor) -> np.ndarray:
-    array = tensor.detach().numpy()
-    values = random.standard_normal(array.shape)
-    if array.dtype.kind == "c":
-        values = values + 1j * random.standard_normal(array.shape)
-    return np.asarray(values, dtype=array.dtype)
-
-
-@pytest.mark.parametrize(("info", "dtype"), cases(DIFFERENTIABLE, (*HALVES, *DTYPES)))
-def test_gradients_have_the_dtype_and_shape_of_their_inputs(info: OperatorInfo, dtype: str) -> None:
-    for _, function, inputs in supported(info, dtype):
-        outs = function(*inputs)
-        cotangents = [runtime.ones_like(out) for out in outs]
-        grads = runtime.autograd.grad(outs, inputs, cotangents, allow_unused=True)
-        for grad, tensor in zip(grads, inputs, strict=True):
-            if grad is not None:
-                assert grad.dtype == tensor.dtype
-                assert grad.shape == tensor.shape
-
-
-# Their result depends on how the input lies in memory, and that is what they are for.
-ABOUT_MEMORY = frozenset(("as_strided",))
-
-
-@pytest.mark.parametrize(
-    ("info", "dtype"), cases([i for i in DIFFERENTIABLE if i.name not in ABOUT_MEMORY], ("float64",))
-)
-def test_non_contiguous_inputs_give_the_same(info: OperatorInfo, dtype: str) -> None:
-    for _, function, inputs in supported(info, dtype):
-        strided = tuple(_strided(t) for t in inputs)
-        try:
-            function(*strided)
-        except RuntimeError as error:
-            if "stride" not in str(error):  # only an operator whose contract is about strides may refuse them
-                raise
-            continue
-        for plain_out, strided_out in zip(function(*inputs), function(*strided), strict=True):
-            np.testing.assert_allclose(strided_out.detach().numpy(), plain_out.detach().numpy(), rtol=1e-12, atol=1e-12)
-        outs, strided_outs = function(*inputs), function(*strided)
-        grads = runtime.autograd.grad(outs, inputs, [runtime.ones_like(o) for o in outs], allow_unused=True)
-        strided_grads = runtime.autograd.grad(
-            strided_outs, strided, [runtime.ones_like(o) for o in strided_outs], allow_unused=True
-        )
-        for grad, other in zip(grads, strided_grads, strict=True):
-            assert (grad is None) == (other is None)
-            if grad is not None:
-                np.testing.assert_allclose(other.numpy(), grad.numpy(), rtol=1e-10, atol=1e-12)
-
-
-def _strided(tensor: Tensor) -> Tensor:
-    """The same values at every second place of a larger array, last axis first in memory."""
-    array = tensor.detach().numpy()
-    if array.ndim == 0:
-        return tensor
-    room = np.zeros((2 * array.shape[-1], *array.shape[:-1]), array.dtype)
-    view = np.moveaxis(room[::2], 0, -1)
-    view[...] = array
-    return runtime.from_numpy(view).requires_grad_()
-
-
-@pytest.mark.parametrize(("info", "dtype"), cases([i for i in DIFFERENTIABLE if i.differentiable], ("float64",)))
-def test_undefined_output_gradients_are_zeros(info: OperatorInfo, dtype: str) -> None:
-    """A Node with several outputs takes None for any of them, as if it were zeros."""
-    for _, function, inputs in supported(info, dtype):
-        outs = function(*inputs)
-        if len(outs) < 2:
-            continue
-        for used in range(len(outs)):
-            fresh = function(*inputs)
-            ones = runtime.ones_like(fresh[used])
-            grads = runtime.autograd.grad(fresh[used], inputs, ones, allow_unused=True)
-            fresh = function(*inputs)
-            given = [runtime.ones_like(o) if i == used else runtime.zeros_like(o) for i, o in enumerate(fresh)]
-            wanted = runtime.autograd.grad(fresh, inputs, given, allow_unused=True)
-            for grad, want in zip(grads, wanted, strict=True):
-                have = 0.0 if grad is None else grad.numpy()
-                np.testing.assert_allclose(have, 0.0 if want is None else want.numpy(), atol=1e-12)
-
-
-def assert_equal(written: Any, wanted: Any) -> None:
-    """To the last bit; to rounding where the native core has a loop for one and Python's kernel writes the other."""
-    if native.is_available() and wanted.dtype.kind in "fc":
-        np.testing.assert_allclose(written, wanted, rtol=1e-14, atol=1e-15)
-    else:
-        np.testing.assert_array_equal(written, wanted)
-
-
-@pytest.mark.parametrize(("info", "dtype"), cases([i for i in OPERATORS.values() if i.out], ("float64",)))
-def test_out_variant_equals_the_functional_one(info: OperatorInfo, dtype: str) -> None:
-    function = operator_function(info)
-    for sample in sample_inputs(info, dtype, requires_grad=False):
-        runtime.manual_seed(0)
-        wanted = function(*sample.args, **sample.kwargs)
-        several = isinstance(wanted, tuple | list)
-        if several and any(out is None for out in wanted):
-            continue  # a mask left it out
-        room = [runtime.empty_like(t) for t in tensors_of(wanted)]
-        runtime.manual_seed(0)
-        given = function(*sample.args, **sample.kwargs, out=room if several else room[0])
-        assert given is room or given is room[0]
-        for out, want in zip(room, tensors_of(wanted), strict=True):
-            assert_equal(out.numpy(), want.numpy())
-            assert out._version > 0
-
-
-@pytest.mark.parametrize(("info", "dtype"), cases([i for i in OPERATORS.values() if i.inplace], ("float64",)))
-def test_inplace_variant_equals_the_functional_one(info: OperatorInfo, dtype: str) -> None:
-    function = operator_function(info)
-    assert info.inplace is not None
-    base, _, overload = info.inplace.partition(".")
-    inplace = getattr(operators, f"{base}_{overload or 'default'}")
-    written = 0
-    for sample in sample_inputs(info, dtype):
-        runtime.manual_seed(0)
-        wanted = function(*sample.args, **sample.kwargs)
-        first = sample.args[0]
-        becomes_view = info.schema.endswith("Tensor(a)")  # such as `t_`: the Tensor takes the shape of the result
-        if not becomes_view and (wanted.shape != first.shape or not runtime.can_cast(wanted.dtype, first.dtype)):
-            with pytest.raises(RuntimeError):
-                inplace(first.detach().clone(), *sample.args[1:], **sample.kwargs)
-            continue
-        target = first.clone()
-        runtime.manual_seed(0)
-        result = inplace(target, *sample.args[1:], **sample.kwargs)
-        assert result is target
-        assert target._version == 1
-        array = target.detach().numpy()
-        assert_equal(array, wanted.detach().numpy().astype(array.dtype))
-        written += 1
-        inputs = sample.tensors()
-        if wanted.requires_grad and wanted.dtype == target.dtype:
-            cotangent = runtime.ones_like(wanted)
-            grads = runtime.autograd.grad(target, inputs, cotangent, allow_unused=True)
-            expected = runtime.autograd.grad(wanted, inputs, cotangent, allow_unused=True)
-            for grad, want in zip(grads, expected, strict=True):
-                have = 0.0 if grad is None else grad.numpy()
-                np.testing.assert_allclose(have, 0.0 if want is None else want.numpy(), rtol=1e-12, atol=1e-12)
-    assert written
-
-
-@pytest.mark.parametrize(("info", "dtype"), cases([i for i in DIFFERENTIABLE if i.inplace], ("float64",)))
-@pytest.mark.parametrize("recorded", [False, True])
-def test_inplace_variant_has_the_same_tangents(info: OperatorInfo, dtype: str, recorded: bool) -> None:
-    function = operator_function(info)
-    assert info.inplace is not None
-    base, _, overload = info.inplace.partition(".")
-    inplace = getattr(operators, f"{base}_{overload or 'default'}")
-    random = np.random.default_rng(0)
-    for sample in sample_inputs(info, dtype, requires_grad=recorded):
-        first = sample.args[0]
-        runtime.manual_seed(0)
-        if not first.is_floating_point() or function(*sample.args, **sample.kwargs).shape != first.shape:
-            continue
-        with forward_ad.dual_level():
-            args = [
-                forward_ad.make_dual(a, runtime.tensor(_random_like(random, a)))
-                if isinstance(a, Tensor) and a.is_floating_point()
-                else a
-                for a in sample.args
-            ]
-            runtime.manual_seed(0)
-            wanted = forward_ad.unpack_dual(function(*args, **sample.kwargs))
-            expected = np.zeros(first.shape) if wanted.tangent is None else wanted.tangent.detach().numpy()
-            room = runtime.stack([args[0], args[0]])  # so that a view is written, too
-            becomes_view = info.schema.endswith("Tensor(a)")
-            for target, whole in ((args[0].clone(), None), *(() if becomes_view else ((room[1], room),))):
-                runtime.manual_seed(0)
-                inplace(target, *args[1:], **sample.kwargs)
-                for written in (target,) if whole is None else (target, whole[1]):
-                    found = forward_ad.unpack_dual(written).tangent
-                    assert found is not None
-                    np.testing.assert_allclose(found.detach().numpy(), expected, rtol=1e-12, atol=1e-12)
-
-
 @pytest.mark.parametrize("info", [i for i in OPERATORS.values() if "(a" not in i.schema], ids=lambda info: info.name)
 def test_results_have_memory_of_their_own(info: OperatorInfo) -> None:
     """A write to one shows neither in the other nor twice in itself, whatever sizes and numbers were given."""
@@ -407,15 +106,6 @@ def test_results_have_memory_of_their_own(info: OperatorInfo) -> None:
                     assert array.flags.writeable, sample.text
                     assert all(array.strides[i] for i in range(array.ndim) if array.size and array.shape[i] > 1)
     assert shared == (info.name in MAY_ALIAS)
-
-
-@pytest.mark.parametrize(("info", "dtype"), cases([i for i in OPERATORS.values() if "!)" not in i.schema], DTYPES))
-def test_inputs_are_left_alone(info: OperatorInfo, dtype: str) -> None:
-    for sample in sample_inputs(info, dtype, requires_grad=False):
-        before = copy.deepcopy([t.numpy() for t in tensors_of([*sample.args, *sample.kwargs.values()])])
-        operator_function(info)(*sample.args, **sample.kwargs)
-        for array, tensor in zip(before, tensors_of([*sample.args, *sample.kwargs.values()]), strict=True):
-            np.testing.assert_array_equal(array, tensor.numpy())
 
 
 # -- special values, Tensors without elements and without dimensions

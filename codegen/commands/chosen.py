@@ -44,6 +44,22 @@ def chosen_paths(arguments: argparse.Namespace, parser: argparse.ArgumentParser)
     )
 
 
+def add_files(parser: argparse.ArgumentParser) -> None:
+    """The options that say which files a command is about."""
+    parser.add_argument("--native-functions", type=Path, metavar="FILE", help="operator signatures and dispatch")
+    parser.add_argument("--derivatives", type=Path, metavar="FILE", help="derivative formulas")
+    parser.add_argument("--tags", type=Path, metavar="FILE", help="the tags that operators may have")
+    parser.add_argument(
+        "--helpers", type=Path, metavar="FILE",
+        help="signatures of helpers that formulas call (default with foreign operators: those of PyTorch)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--strict", action="store_true",
+        help="with --native-functions: a kernel that does not exist is an error; else it is bound late",
+    )  # fmt: skip
+    parser.add_argument("--out", type=Path, metavar="DIR", help="where the output goes (default: generated/)")
+
+
 def named_files(arguments: argparse.Namespace) -> tuple[Path, ...]:
     """The YAML files that options name: where there are any, a command writes no others."""
     return tuple(path for path in (arguments.native_functions, arguments.derivatives) if path is not None)

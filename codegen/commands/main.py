@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from codegen import output
-from codegen.commands.chosen import chosen_paths, named_files
+from codegen.commands.chosen import add_files, chosen_paths, named_files
 from codegen.paths import Paths
 from codegen.version import VERSION
 from codegen.words import BUILT_IN_NAMESPACE, CPP, TARGETS
@@ -57,6 +57,11 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _main(argv: Sequence[str] | None) -> int:
     started = time.perf_counter()
+    given = sys.argv[1:] if argv is None else argv
+    if given[:1] == ["verify"]:  # its options are others
+        from codegen.commands.verify import verify
+
+        return verify(given[1:], _program())
     parser = _parser()
     arguments = parser.parse_args(argv)
     needed = _NEEDED_NAMES.get(arguments.command)
@@ -106,7 +111,7 @@ def _main(argv: Sequence[str] | None) -> int:
     if arguments.command == "explain" and not arguments.code:
         everything = ()
     arguments.target = list(dict.fromkeys(arguments.target or everything))
-    status = _carry_out(arguments, paths, sys.argv[1:] if argv is None else argv, started)
+    status = _carry_out(arguments, paths, given, started)
     if arguments.command != "build" or status != OK:
         return status
     if in_package:
@@ -192,9 +197,13 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument(
         "command", nargs="?", default="generate",
-        choices=("generate", "build", "list", "explain", "report", "coverage", "lint", "fix", "format", "init", "new"),
+        choices=(
+            "generate", "build", "list", "explain", "report", "coverage", "verify", "lint", "fix", "format", "init",
+            "new",
+        ),
         help="generate (default) writes the output; build compiles the native core, too; list shows the operators; "
         "explain NAME shows all about one, or about the code of a message; report judges the formulas; "
+        "verify proves the rules, and has options of its own (verify --help); "
         "lint fails where it finds what is seldom meant; fix writes the words that messages say were meant; "
         "format keeps the two YAML files in one style; coverage shows what runs on a backend; "
         "init NAME makes a package of one's own; "
@@ -206,18 +215,7 @@ def _parser() -> argparse.ArgumentParser:
         help="an operator such as mul.Tensor or a code such as GW012, for explain; a package, for init; a signature",
     )
     parser.add_argument("--version", action="version", version=f"gradwright {VERSION}")
-    parser.add_argument("--native-functions", type=Path, metavar="FILE", help="operator signatures and dispatch")
-    parser.add_argument("--derivatives", type=Path, metavar="FILE", help="derivative formulas")
-    parser.add_argument("--tags", type=Path, metavar="FILE", help="the tags that operators may have")
-    parser.add_argument(
-        "--helpers", type=Path, metavar="FILE",
-        help="signatures of helpers that formulas call (default with foreign operators: those of PyTorch)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--strict", action="store_true",
-        help="with --native-functions: a kernel that does not exist is an error; else it is bound late",
-    )  # fmt: skip
-    parser.add_argument("--out", type=Path, metavar="DIR", help="where the output goes (default: generated/)")
+    add_files(parser)
     parser.add_argument(
         "--target",
         choices=TARGETS,

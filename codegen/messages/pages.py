@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from codegen.codes import Code
-from codegen.messages import of_derivatives, of_files, of_findings, of_formulas, of_operators
+from codegen.messages import of_derivatives, of_files, of_findings, of_formulas, of_operators, of_proofs
 from codegen.messages.page import PACKAGE
 
 PAGES = {
     page.code: page
-    for group in (of_files, of_operators, of_formulas, of_derivatives, of_findings)
+    for group in (of_files, of_operators, of_formulas, of_derivatives, of_findings, of_proofs)
     for page in group.PAGES
 }
 _ABOUT = """\

@@ -26,8 +26,9 @@ KEYS = frozenset((
     "func", "variants", "dispatch", "structured", "structured_delegate", "structured_inherits", "precomputed",
     "autogen", "tags", "python_module", "category_override", "cpp_no_default_args", "device_check",
     "device_guard", "manual_cpp_binding", "manual_kernel_registration", "ufunc_inner_loop",
-    "use_const_ref_for_mutable_tensors", "promotion", "dtypes", "samples", "domain", "batching", "linear", "half",
-    "numbers", "layout", "out_dtype", "sign", "fills", "exclusive", "old_orders", "numbers_as_tensors", "composite",
+    "use_const_ref_for_mutable_tensors", "promotion", "dtypes", "samples", "domain", "unproven", "batching", "linear",
+    "half", "numbers", "layout", "out_dtype", "sign", "fills", "exclusive", "old_orders", "numbers_as_tensors",
+    "composite",
 ))  # fmt: skip
 
 
@@ -94,6 +95,7 @@ class FunctionReader:
             dtypes=self.own.dtypes(fields, schema),
             samples=self.own.samples(fields),
             domain=self.own.domain(fields),
+            unproven=self.own.unproven(fields),
             manual_cpp_binding=self.values.boolean(fields, "manual_cpp_binding"),
             batching=self.own.batching(fields),
             layout=self.own.layout(fields, schema),

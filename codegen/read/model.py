@@ -114,6 +114,7 @@ class NativeFunction:
     old_orders: tuple[tuple[str, ...], ...] = ()  # Gradwright: orders of arguments that PyTorch still takes
     numbers_as_tensors: bool = False  # Gradwright: whether numbers may stand for all of its Tensors
     composite: CompositeFormula | None = None  # Gradwright: the formula that it is
+    unproven: tuple[tuple[str, str], ...] = ()  # Gradwright: properties that can not be proven, and why
     late_bound: bool = False  # declared, and nothing implements it
     variant_of: OperatorName | None = None  # an in-place or out variant that its functional operator implements
 

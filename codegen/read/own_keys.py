@@ -22,6 +22,7 @@ from codegen.words import (
     DTYPE_ERRORS,
     DTYPE_GROUPS,
     DTYPE_KINDS,
+    PROPERTIES,
     HalfKind,
     LayoutKind,
     NumberKind,
@@ -310,6 +311,25 @@ class OwnKeys:
                 continue
             texts.append(text)
         return tuple(texts)
+
+    def unproven(self, fields: Fields) -> tuple[tuple[str, str], ...]:
+        if "unproven" not in fields:
+            return ()
+        hint = "write why, as in 'layouts: its result is about memory'"
+        reasons = self.yaml.mapping(fields["unproven"][1], "'unproven'", hint) or {}
+        found = []
+        for name, (key, node) in reasons.items():
+            if name not in PROPERTIES:
+                message = f"nothing proves '{name}'"
+                known = f"properties are {', '.join(PROPERTIES)}"
+                self.yaml.error(Code.UNKNOWN_WORD, key, message, did_you_mean(name, PROPERTIES) or known)
+                continue
+            text = self.yaml.scalar(node, f"the reason of '{name}'", hint)
+            if text is not None and not text.value.strip():
+                self.yaml.error(Code.MALFORMED, node, f"'{name}' has no reason", hint)
+            elif text is not None:
+                found.append((name, " ".join(text.value.split())))
+        return tuple(found)
 
     def domain(self, fields: Fields) -> tuple[float, float] | None:
         if "domain" not in fields:

@@ -10,7 +10,8 @@ class OperatorInfo:
     """One overload.
 
     `dtypes` are the kinds of element types that it takes, `samples` calls to test it with, in the notation of
-    `docs/yaml.md`. `package` is the generated package that it is in.
+    `docs/yaml.md`. `package` is the generated package that it is in; `unproven` are
+    properties that can not be proven of it, with the reasons.
     """
 
     name: str
@@ -28,3 +29,4 @@ class OperatorInfo:
     dtypes: tuple[str, ...]
     samples: tuple[str, ...]
     package: str = "generated"
+    unproven: tuple[tuple[str, str], ...] = ()

@@ -9,11 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from codegen import pipeline
+from codegen import output, pipeline
 from codegen.codes import Code
 from codegen.commands.diagnostics import print_diagnostics
 from codegen.commands.main import main
+from codegen.commands.verify import prove, refuted
 from codegen.extending import Base
+from codegen.messages import of_proofs
 from codegen.messages.page import NATIVE_FUNCTIONS, PROJECT, Page
 from codegen.messages.pages import PAGES, document, page_text
 from codegen.paths import PythonPart, project_paths
@@ -62,6 +64,11 @@ def messages(page: Page, text: str, folder: Path) -> list[Diagnostic]:
     if paths is None:
         return diagnostics.items
     result = pipeline.analyze(paths)
+    if page in of_proofs.PAGES and result.plan is not None:
+        output.write(pipeline.emit(paths, result.plan), paths.output)
+        (package / "__init__.py").write_text("", encoding="utf-8")
+        _, cells = prove(paths, ["--quiet"])
+        return refuted(cells or (), paths).items
     reported = [] if result.checked is None else report(result.resolved, result.checked)
     found = result.diagnostics.items or result.findings.items  # findings are shown where there are no errors
     return [*found, *(item for part in reported for item in part.findings)]

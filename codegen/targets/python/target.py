@@ -129,6 +129,7 @@ def _registry_entry(operator: OperatorPlan, package: str | None) -> SimpleNamesp
         "may_alias": "maybe_aliasing_or_mutating" in source.tags,
         "dtypes": DTYPE_KINDS if source.dtypes is None else source.dtypes.kinds,
         "samples": operator.samples,
+        **({"unproven": source.unproven} if source.unproven else {}),
         **({} if package is None else {"package": package}),
     }
     lines = [field(name, value, STEP * 2) for name, value in fields.items()]

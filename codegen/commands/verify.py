@@ -1,0 +1,177 @@
+"""`python -m codegen verify`: proofs of derivative rules, and what they refute as errors at its place in the YAML.
+
+The proofs run in a process of their own (`runtime/verify`): the generator imports nothing of the runtime.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from codegen import pipeline
+from codegen.codes import Code
+from codegen.commands.chosen import add_files, chosen_paths
+from codegen.commands.diagnostics import print_diagnostics
+from codegen.inputs import OUTPUT_VARIABLE, root_folder
+from codegen.paths import BASE, Paths
+from codegen.read.model import DerivativeEntry, NativeFunction
+from codegen.source import Diagnostic, Diagnostics, Span
+from codegen.words import PROPERTIES
+
+LEDGER = "docs/coverage.json"
+# What each property says something about; the others are about gradients.
+_CODES: Mapping[str, Code] = {
+    **dict.fromkeys(("forward", "forward_complex", "transposed"), Code.WRONG_TANGENT),
+    **dict.fromkeys(("second", "second_complex", "modes"), Code.WRONG_SECOND),
+    **dict.fromkeys(("saved", "layouts", "inplace", "out", "inputs", "batching", "native"), Code.UNPROVEN),
+}
+
+
+def verify(argv: Sequence[str], program: Sequence[str]) -> int:
+    """Run the command, and give the exit status: 0, 1 (something is wrong), 2 (wrong usage).
+
+    Args:
+        argv: what stands after `verify`.
+        program: the command as the user gave it.
+    """
+    parser = _parser(program)
+    arguments = parser.parse_args(argv)
+    paths = chosen_paths(arguments, parser)
+    if paths is None:
+        return 1
+    options = [*arguments.operators]
+    for name in arguments.property or ():
+        options += ["--property", name]
+    if arguments.jobs is not None:
+        options += ["--jobs", str(arguments.jobs)]
+    if arguments.skipped:
+        options.append("--skipped")
+    ledger = paths.root / LEDGER if paths.package == BASE else paths.output.parent / Path(LEDGER).name
+    for option in ("ledger", "update_ledger"):
+        if getattr(arguments, option):
+            options += [f"--{option.replace('_', '-')}", str(ledger)]
+    status, cells = prove(paths, options, arguments.json)
+    if cells is not None and str(arguments.json) != "-":
+        wrong = refuted(cells, paths)
+        if wrong:
+            print_diagnostics(wrong, sys.stderr)
+    return status
+
+
+def prove(
+    paths: Paths, options: Sequence[str], file: Path | None = None
+) -> tuple[int, Sequence[Mapping[str, Any]] | None]:
+    """Run the proofs: the exit status, and what was found; None where they could not be run, which has been printed.
+
+    Args:
+        paths: of the project whose operators are proven.
+        options: for `runtime.verify`.
+        file: where what is found is to be kept; `-`: printed.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        kept = Path(folder) / "found.json" if file is None or str(file) == "-" else file
+        command = [sys.executable, "-m", "runtime.verify", "--package", paths.package, "--json", str(kept), "--places"]
+        if str(file) == "-":
+            command.append("--quiet")
+        finished = subprocess.run([*command, *options], env=_environment(paths), check=False)
+        try:
+            text = kept.read_text(encoding="utf-8")
+        except OSError:
+            return finished.returncode or 1, None
+    if str(file) == "-":
+        print(text, end="")
+    return finished.returncode, json.loads(text)["cells"]
+
+
+def _environment(paths: Paths) -> Mapping[str, str]:
+    """That of this process, in which the project's package can be imported."""
+    folders = [root_folder()]
+    if paths.package != BASE:
+        folders.insert(0, str(paths.output.parents[len(paths.package.split(".")) - 1]))
+    known = os.environ.get("PYTHONPATH")
+    found = {**os.environ, "PYTHONPATH": os.pathsep.join([*folders, *([known] if known else [])])}
+    if paths.package == BASE and paths.output.resolve() != Path(root_folder(), BASE).resolve():
+        found[OUTPUT_VARIABLE] = str(paths.output)
+    return found
+
+
+def refuted(cells: Iterable[Mapping[str, Any]], paths: Paths) -> Diagnostics:
+    """What was refuted, at its places: of each argument the first property, with the others in a hint."""
+    diagnostics = Diagnostics()
+    wrong: dict[tuple[str, str | None], list[Mapping[str, Any]]] = {}
+    for cell in cells:
+        for failure in cell.get("failures", ())[:1]:
+            wrong.setdefault((cell["operator"], failure["argument"]), []).append(cell)
+    if not wrong:
+        return diagnostics
+    functions, entries = pipeline.read_operators(paths.native_functions, paths.derivatives, paths, Diagnostics())
+    formulas = {str(entry.schema.name): entry for entry in entries or ()}
+    declared = {str(function.name): function for function in functions or ()}
+    told: set[str] = set()
+    # Gradients first: where one is wrong, what else is wrong may follow from that.
+    ordered = sorted(wrong.items(), key=lambda item: PROPERTIES.index(item[1][0]["property"]))
+    for (operator, argument), group in ordered:
+        cell = group[0]
+        code = _CODES.get(cell["property"], Code.WRONG_GRADIENT)
+        if operator in told and (argument is None or code is not Code.WRONG_GRADIENT):
+            continue  # it follows from a wrong gradient
+        told.add(operator)
+        failure = cell["failures"][0]
+        span = _place(code, argument, declared.get(operator), formulas.get(operator))
+        if span is None:
+            continue  # an operator of another file
+        at = (
+            f" at sample {failure['number']}, {operator}({failure['sample']}) in {failure['dtype']}"
+            if failure["dtype"]
+            else ""
+        )
+        others = sorted({each["property"] for each in group[1:]}, key=PROPERTIES.index)
+        hint = f"refuted are {', '.join([cell['property'], *others])}" if others else f"refuted is {cell['property']}"
+        if failure["dtype"]:
+            hint += f"; again: {failure['again']}"
+        diagnostics.items.append(Diagnostic(code, span, f"{failure['message']}{at}", hint))
+    return diagnostics
+
+
+def _place(
+    code: Code, argument: str | None, function: NativeFunction | None, entry: DerivativeEntry | None
+) -> Span | None:
+    """The formula that is to blame, or the entry of the operator."""
+    if entry is not None and code is not Code.UNPROVEN:
+        outputs = {result.name or "result" for result in entry.schema.returns} | {"result"}
+        for formula in entry.formulas:
+            names = {str(name) for name in formula.names}
+            forward = bool(names & outputs) or any(name.startswith("result") for name in names)
+            if argument in names or (forward and argument == "result" and code is Code.WRONG_TANGENT):
+                return formula.text.span()
+        return entry.text.span()
+    if function is not None and function.composite is not None and code is not Code.UNPROVEN:
+        return function.composite.text.span()
+    return None if function is None else function.text.span()
+
+
+def _parser(program: Sequence[str]) -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog=" ".join([*program, "verify"]),
+        description="Proves derivative rules: gradients against finite differences and tangents, second derivatives by "
+        "every pair of modes, batches against loops, variants, and what else runtime/verify/table.py lists.",
+    )
+    parser.set_defaults(command="verify", check=False)
+    parser.add_argument("operators", nargs="*", metavar="OPERATOR", help="such as mul.Tensor, or mul; default: all")
+    parser.add_argument(
+        "--property", action="append", choices=PROPERTIES, metavar="NAME", help="only this one; may be given again"
+    )
+    parser.add_argument("--jobs", type=int, help="how many processes (default: all processors)")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write all that was found; - is standard output")
+    parser.add_argument("--skipped", action="store_true", help="say what was skipped, and why")
+    parser.add_argument("--ledger", action="store_true", help=f"fail where less is proven than {LEDGER} says")
+    parser.add_argument("--update-ledger", action="store_true", help=f"write to {LEDGER} what is proven")
+    add_files(parser)
+    return parser

@@ -1,0 +1,78 @@
+"""`python -m runtime.verify [OPERATOR ...]`: proves what `python -m codegen verify` asks for."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from runtime.verify import printing
+from runtime.verify.ledger import Ledger
+from runtime.verify.results import Status
+from runtime.verify.running import chosen, operators_of, processors, prove_all
+from runtime.verify.table import BY_NAME
+
+OK, REFUTED, USAGE = 0, 1, 2
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Prove, print and write what was asked for; the exit status: 0, 1 (something is wrong), 2 (wrong usage)."""
+    parser = _parser()
+    arguments = parser.parse_args(argv)
+    started = time.perf_counter()
+    try:
+        operators = operators_of(arguments.package)
+        names = chosen(operators, arguments.operators)
+    except ValueError as error:
+        parser.error(str(error))
+    with printing.progress(len(names)) as report:
+        cells = prove_all(arguments.package, names, arguments.property or (), arguments.jobs, report)
+    seconds = time.perf_counter() - started
+    if arguments.json is not None:
+        text = json.dumps({"seconds": round(seconds, 2), "cells": [cell.as_json() for cell in cells]}, indent=1)
+        if str(arguments.json) == "-":
+            print(text)
+        else:
+            arguments.json.write_text(text + "\n", encoding="utf-8")
+    if not arguments.quiet:
+        if not arguments.places:
+            printing.print_failures(cells)
+        if arguments.skipped:
+            printing.print_skipped(cells)
+        if str(arguments.json) != "-":
+            printing.print_table(cells, seconds)
+    status = REFUTED if any(cell.status is Status.REFUTED for cell in cells) else OK
+    if arguments.ledger is not None:
+        ledger = Ledger.read(arguments.ledger)
+        for line in ledger.worse(cells):
+            print(f"error: {line}", file=sys.stderr)
+            status = REFUTED
+    if arguments.update_ledger is not None and status == OK:
+        Ledger.of(cells, operators if not arguments.operators else None, arguments.update_ledger).write(
+            arguments.update_ledger
+        )
+    return status
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m runtime.verify", description="Proves the derivative rules of generated operators."
+    )
+    parser.add_argument("operators", nargs="*", metavar="OPERATOR", help="such as mul.Tensor, or mul; default: all")
+    parser.add_argument("--package", default="generated", help="the generated package that they are in")
+    parser.add_argument("--property", action="append", choices=sorted(BY_NAME), help="may be given again; default: all")
+    parser.add_argument("--jobs", type=int, default=processors(), help="how many processes (default: all processors)")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write all that was found; - is standard output")
+    parser.add_argument("--skipped", action="store_true", help="say what was skipped, and why")
+    parser.add_argument("--quiet", action="store_true", help="print neither what is wrong nor the table")
+    parser.add_argument("--places", action="store_true", help="leave what is wrong to a caller that knows its places")
+    parser.add_argument("--ledger", type=Path, metavar="FILE", help="fail where less is proven than this says")
+    parser.add_argument("--update-ledger", type=Path, metavar="FILE", help="write what is proven, where nothing failed")
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())

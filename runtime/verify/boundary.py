@@ -1,0 +1,185 @@
+"""Derivatives where values are special: zeros, ties, bounds that other arguments name, the ends of a domain."""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from runtime.base.errors import LinAlgError
+from runtime.base.tensor import Tensor, wrap
+from runtime.verify import numerical
+from runtime.verify.points import Array, Point, array, gradients
+from runtime.verify.results import Refuted, Undecided
+
+_USUAL = (0.0, 1.0, -1.0, 0.5, 2.0)
+_RESULTS = 8
+_NEARBY = 80
+_ELEMENTS = 8
+
+
+def boundary(point: Point) -> None:
+    """At special values a gradient lies between the derivatives to both sides, and is the one where they agree."""
+    point.results()
+    checked = 0
+    for inputs in _special(point):
+        try:
+            outs = point.function(*inputs)
+        except RuntimeError:
+            continue  # such values are refused
+        for place in range(len(outs)):
+            checked += _table(point, inputs, place)
+    if not checked:
+        raise Undecided("no special value has a derivative to a side")
+
+
+def _special(point: Point) -> Iterator[list[Tensor]]:
+    """The inputs with special values: from a fixed few, and all of them alike."""
+    own = [abs(number) for number in _numbers(point.sample.text)]
+    values = np.array(sorted({*_USUAL, *(n for n in own if n <= 4), *(-n for n in own if n <= 4)}))
+    made = []
+    for tensor in point.inputs:
+        low, high = _limits(tensor)
+        some = np.unique([*values[(values >= low) & (values <= high)], *(n for n in (low, high) if abs(n) <= 1e3)])
+        numbers = point.random.choice(some, tensor.shape).astype(tensor._array.dtype)
+        if tensor.is_complex():
+            numbers = numbers + 1j * point.random.choice(some, tensor.shape)
+        made.append(np.asarray(numbers, dtype=tensor._array.dtype))
+    yield [wrap(each).requires_grad_() for each in made]
+    alike = [np.full_like(each, max(_limits(x)[0], 0)) for each, x in zip(made, point.inputs, strict=True) if each.size]
+    if len(alike) == len(made):
+        yield [wrap(each).requires_grad_() for each in alike]
+
+
+def _numbers(text: str) -> list[float]:
+    """The numbers that a sample has beside those of its makers."""
+    call = ast.parse(f"f({text})", mode="eval").body
+    assert isinstance(call, ast.Call)
+    given = [*call.args, *(keyword.value for keyword in call.keywords)]
+    found = [node for each in given if not isinstance(each, ast.Call) for node in ast.walk(each)]
+    values = [n.value for n in found if isinstance(n, ast.Constant)]
+    return [float(v) for v in values if isinstance(v, int | float) and not isinstance(v, bool)]
+
+
+def _limits(tensor: Tensor) -> tuple[float, float]:
+    """The whole numbers around the values of a sample: its domain, more or less, with the ends."""
+    values = tensor.detach().numpy().real
+    return (math.floor(values.min()), math.ceil(values.max())) if values.size else (-math.inf, math.inf)
+
+
+def _table(point: Point, inputs: list[Tensor], place: int) -> int:
+    """The gradients of one result against differences to both sides; how many were compared."""
+    values = array(point.function(*inputs)[place])
+    chosen = [index for index in np.ndindex(values.shape) if np.isfinite(values[index])]
+    chosen = _some(point, chosen, _RESULTS)
+    units = (1.0, 1j) if values.dtype.kind == "c" else (1.0,)
+    try:
+        whole = _infinite(point, inputs, place)
+        rows = [(index, unit, _gradients(point, inputs, place, index, unit)) for index in chosen for unit in units]
+    except LinAlgError:  # of the inverse of a singular matrix
+        return 0
+    checked = 0
+    for number, name in enumerate(point.names()):
+        for element, part in _parts(point, inputs[number]):
+            along = _along(point, inputs, place, (number, element, part))
+            low, high = _limits(point.inputs[number])
+            at = inputs[number]._array[element]
+            at = at.imag if part == 1j else at.real
+            inside = [side for side, end in ((-1, low), (1, high)) if at != end]
+            sides = [numerical.one_sided(along, side) for side in inside]
+            for index, unit, found in rows:
+                given = found[number][element]
+                slope = float(given.imag if part == 1j else given.real)
+                one = [_part(side, index, unit) for side in sides]
+                found_at = (number, element, part)
+                if math.isnan(slope) and (whole[number][element] or not np.isfinite(values).all()):
+                    continue  # beside a pole, or where the derivative of another result is infinite: zero times that
+                known = [side for side in one if math.isfinite(side[1])]
+                checked += len(known) > 0
+                if known and not _between(slope, known) and not _nearby(point, inputs, (place, index, unit), found_at):
+                    _refute(slope, known, name, element, inputs[number])
+    return checked
+
+
+def _infinite(point: Point, inputs: list[Tensor], place: int) -> list[Any]:
+    """Which elements of the inputs have an infinite derivative."""
+    out = point.function(*inputs)[place]
+    found = gradients([out], inputs, [wrap(np.ones(out.shape, out._array.dtype))])
+    arrays = [array(each) for each in found]
+    return [~np.isfinite(each) if each.dtype.kind == "c" else np.isinf(each) for each in arrays]
+
+
+def _some(point: Point, every: list[Any], count: int) -> list[Any]:
+    return every if len(every) <= count else [every[i] for i in point.random.choice(len(every), count, replace=False)]
+
+
+def _parts(point: Point, tensor: Tensor) -> list[tuple[tuple[int, ...], complex]]:
+    parts = (1.0, 1j) if tensor.is_complex() else (1.0,)
+    return [(index, part) for index in _some(point, list(np.ndindex(tensor.shape)), _ELEMENTS) for part in parts]
+
+
+def _gradients(point: Point, inputs: list[Tensor], place: int, index: tuple[int, ...], unit: complex) -> list[Array]:
+    out = point.function(*inputs)[place]
+    seed = np.zeros(out.shape, out._array.dtype)
+    seed[index] = unit
+    return [np.asarray(array(each)) for each in gradients([out], inputs, [wrap(seed)])]
+
+
+def _along(point: Point, inputs: list[Tensor], place: int, argument: Any) -> numerical.Along:
+    number, element, part = argument
+
+    def along(step: float) -> Array:
+        moved = [each._array for each in inputs]
+        moved[number] = moved[number].copy()
+        moved[number][element] += part * step
+        try:
+            return np.asarray(array(point.function(*[wrap(each).requires_grad_() for each in moved])[place]))
+        except RuntimeError:  # such values are refused
+            return np.asarray(np.nan)
+
+    return along
+
+
+def _part(side: numerical.Estimate, index: tuple[int, ...], unit: complex) -> tuple[float, float]:
+    """The derivative of one part of an element of the result, and its bound; infinite where there is none."""
+    value, error = side.value[index], float(side.error[index])
+    return float(value.imag if unit == 1j else value.real), error if side.settled[index] else math.inf
+
+
+def _between(slope: float, sides: list[tuple[float, float]]) -> bool:
+    low, high = min(value for value, _ in sides), max(value for value, _ in sides)
+    slack = 20 * max(error for _, error in sides) + 1e-5 * (1 + max(abs(low), abs(high)))
+    return low - slack <= slope <= high + slack
+
+
+def _nearby(point: Point, inputs: list[Tensor], result: Any, argument: Any) -> bool:
+    """Whether a gradient lies between those of points around, where there is no tie.
+
+    So does one that is of no side: the middle one of three numbers that are alike changes with none of them alone.
+    """
+    place, index, unit = result
+    number, element, part = argument
+
+    def slope(points: list[Tensor]) -> float:
+        given = _gradients(point, points, place, index, unit)[number][element]
+        return float(given.imag if part == 1j else given.real)
+
+    found = []
+    for _ in range(_NEARBY):
+        moved = [x._array + 1e-4 * point.random.standard_normal(x.shape).astype(x._array.dtype) for x in inputs]
+        with contextlib.suppress(RuntimeError):
+            found.append(slope([wrap(np.asarray(each)).requires_grad_() for each in moved]))
+    return bool(found) and min(found) - 1e-2 <= slope(inputs) <= max(found) + 1e-2
+
+
+def _refute(
+    slope: float, sides: list[tuple[float, float]], name: str, element: tuple[int, ...], tensor: Tensor
+) -> None:
+    at = f"{name}{list(element) or ''} = {tensor._array[element]:.6g}"
+    values = " and ".join(f"{value:.6g}" for value, _ in sides)
+    what = "the derivative to one side is" if len(sides) == 1 else "the derivatives to both sides are"
+    raise Refuted(f"gradient of '{name}' at {at} is {slope:.6g}, {what} {values}", name)

@@ -1,0 +1,114 @@
+"""What a proof comes to: a cell of the table of operators by properties."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from runtime.verify.points import Point
+
+
+class Refuted(Exception):
+    """The property does not hold at a sample.
+
+    Attributes:
+        message: what is wrong.
+        argument: the argument or the result whose formula is to blame, where that is known.
+        cause: a guess at what is wrong with the formula.
+        point: where it was looked at, if that was in several samples at once.
+    """
+
+    def __init__(
+        self, message: str, argument: str | None = None, cause: str | None = None, point: Point | None = None
+    ) -> None:
+        super().__init__(message)
+        self.message = message
+        self.argument = argument
+        self.cause = cause
+        self.point = point
+
+
+class Undecided(Exception):
+    """The property could not be looked at in a sample, though the operator may have it."""
+
+
+class Inapplicable(Exception):
+    """The sample has not what the property is about, such as a second result."""
+
+
+class Status(Enum):
+    """What is known of a cell. Only the first one is a pass."""
+
+    PROVEN = "proven"
+    REFUTED = "refuted"
+    SKIPPED = "skipped"
+    NONE = "none"  # the operator has not what the property is about
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """One sample in which a property does not hold."""
+
+    number: int  # of the sample, from 1
+    sample: str
+    dtype: str
+    message: str
+    argument: str | None = None
+    cause: str | None = None
+
+
+@dataclass(slots=True)
+class Cell:
+    """One operator and one property."""
+
+    operator: str
+    name: str  # of the property
+    package: str = "generated"
+    checked: int = 0
+    failures: list[Failure] = field(default_factory=list)
+    reasons: list[str] = field(default_factory=list)
+    seconds: float = 0.0
+
+    @property
+    def status(self) -> Status:
+        if self.failures:
+            return Status.REFUTED
+        if self.reasons and not self.checked:
+            return Status.SKIPPED
+        return Status.PROVEN if self.checked else Status.NONE
+
+    def as_json(self) -> dict[str, Any]:
+        """The cell as it stands in `--json`."""
+        found: dict[str, Any] = {
+            "operator": self.operator,
+            "property": self.name,
+            "status": self.status.value,
+            "samples": self.checked,
+            "seconds": round(self.seconds, 4),
+        }
+        if self.reasons:
+            found["reasons"] = self.reasons
+        if self.failures:
+            found["failures"] = [
+                {
+                    "number": each.number,
+                    "sample": each.sample,
+                    "dtype": each.dtype,
+                    "message": each.message,
+                    "argument": each.argument,
+                    "cause": each.cause,
+                    "again": again(self, each),
+                }
+                for each in self.failures
+            ]
+        return found
+
+
+def again(cell: Cell, failure: Failure) -> str:
+    """A line of Python that shows a failure."""
+    words = [cell.operator, cell.name, failure.sample, failure.dtype]
+    if cell.package != "generated":
+        words.append(cell.package)
+    return f"from runtime.verify import check; check({', '.join(map(repr, words))})"

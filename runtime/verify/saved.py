@@ -1,0 +1,106 @@
+"""What a Node keeps is needed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from runtime.autograd.graph import saved_tensors_hooks
+from runtime.base.tensor import Tensor, wrap
+from runtime.verify.points import Point, all_tensors, array, gradients
+from runtime.verify.results import Refuted
+
+
+def saved(points: Sequence[Point]) -> int:
+    """No Tensor is kept that the gradients which are asked for do not depend on, for each input alone.
+
+    Whether one is needed may depend on the values of other arguments: it is, where one sample needs it.
+
+    Returns:
+        How many samples were looked at.
+    """
+    used: dict[tuple[str, int, int], bool] = {}
+    shown: dict[tuple[str, int, int], tuple[Point, Tensor]] = {}
+    looked = 0
+    for point in points:
+        if point.info.composite or not point.inputs or not point.function(*point.inputs):
+            continue
+        if any(tensor.numel() == 0 for tensor in all_tensors(point.sample)):
+            continue
+        for place, name in enumerate(point.names()):
+            inputs = [x.detach().requires_grad_(i == place) for i, x in enumerate(point.inputs)]
+            kept = _kept(point, inputs)
+            looked += len(kept) > 0
+            for number, tensor in enumerate(kept):
+                slot = (name, number, len(kept))
+                shown.setdefault(slot, (point, tensor))
+                if not used.get(slot):
+                    used[slot] = any(_matters(point, inputs, place, number, change) for change in _CHANGES)
+    for slot, needed in used.items():
+        if not needed:
+            point, tensor = shown[slot]
+            said = f"of what is saved for the gradient of '{slot[0]}' alone, Tensor {slot[1]} of shape "
+            raise Refuted(f"{said}{tuple(tensor.shape)} is not used", slot[0], point=point)
+    return looked
+
+
+def _kept(point: Point, inputs: list[Tensor]) -> list[Tensor]:
+    kept: list[Tensor] = []
+
+    def pack(tensor: Tensor) -> Tensor:
+        kept.append(tensor)
+        return tensor
+
+    with saved_tensors_hooks(pack, lambda tensor: tensor):
+        point.function(*inputs)
+    return kept
+
+
+def _matters(point: Point, inputs: list[Tensor], place: int, number: int, change: Any) -> bool:
+    """Whether the gradient is another one when one of the saved Tensors is."""
+    rows: list[Any] = []
+    for altered in (False, True):
+        order: list[int] = []
+
+        def pack(tensor: Tensor, order: list[int] = order) -> tuple[int, Tensor]:
+            order.append(len(order))
+            return order[-1], tensor
+
+        def unpack(kept: tuple[int, Tensor], altered: bool = altered) -> Tensor:
+            if kept[0] != number or not altered:
+                return kept[1]
+            return wrap(np.asarray(change(kept[1]._array.copy())))
+
+        try:
+            with saved_tensors_hooks(pack, unpack):
+                outs = point.function(*inputs)
+            if not outs:
+                return True  # this input alone has no gradient
+            seeds = [wrap(np.cos(np.arange(o.numel())).reshape(o.shape).astype(o._array.dtype)) for o in outs]
+            rows.append(array(gradients(outs, [inputs[place]], seeds)[0]))
+        except (RuntimeError, IndexError, ValueError):
+            return True
+    return not np.array_equal(rows[0], rows[1], equal_nan=True)
+
+
+def _not_a_number(values: np.ndarray) -> np.ndarray:
+    return np.full_like(values, np.nan) if values.dtype.kind in "fc" else _other(values)
+
+
+def _other(values: np.ndarray) -> np.ndarray:
+    if values.dtype.kind == "b":
+        return ~values
+    return np.where(values == 0, values + 1, values * 0).astype(values.dtype)
+
+
+def _negative(values: np.ndarray) -> np.ndarray:
+    return ~values if values.dtype.kind == "b" else -values
+
+
+def _rolled(values: np.ndarray) -> np.ndarray:
+    return np.roll(values.reshape(-1), 1).reshape(values.shape)
+
+
+_CHANGES = (_not_a_number, _negative, _other, _rolled)

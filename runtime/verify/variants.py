@@ -1,0 +1,172 @@
+"""Properties of other ways to call an operator: in place, with `out=`, in Python instead of C++; and of arguments."""
+
+from __future__ import annotations
+
+from types import FunctionType
+from typing import Any
+
+import numpy as np
+
+from runtime import native, ops
+from runtime.autograd import forward_ad
+from runtime.autograd import grad as autograd_grad
+from runtime.base import dtypes
+from runtime.base.tensor import Tensor, wrap
+from runtime.random import manual_seed
+from runtime.testing import make_sample, operator_function
+from runtime.verify.points import (
+    Point,
+    all_tensors,
+    array,
+    assert_close,
+    call,
+    gradients,
+    operator_of,
+    random_like,
+    tensors_in,
+    variant_of,
+)
+from runtime.verify.results import Inapplicable, Refuted, Undecided
+
+
+def out(point: Point) -> None:
+    """With `out=` the same numbers are written to what was given."""
+    if point.info.out is None:
+        raise Inapplicable("there is no such variant")
+    point = plain(point)
+    wanted = point.called()
+    several = isinstance(wanted, tuple | list)
+    if several and any(each is None for each in wanted):
+        raise Inapplicable("a mask leaves a result out")
+    room = [ops.empty_like(each) for each in tensors_in(wanted)]
+    given = point.called(out=room if several else room[0])
+    if given is not room and given is not room[0]:
+        raise Refuted("out= gives something else than what was given")
+    for place, (written, want) in enumerate(zip(room, tensors_in(wanted), strict=True)):
+        assert_equal(array(written), array(want), f"result {place} with out=")
+        if not written._version:
+            raise Refuted("a write to out= is not counted")
+
+
+def plain(point: Point) -> Point:
+    """The same call of Tensors that want no gradient."""
+    dtype = getattr(dtypes, point.dtype)
+    return Point(point.info, make_sample(point.info, point.sample.text, dtype, False), point.number, point.dtype)
+
+
+def inplace(point: Point) -> None:
+    """In place the same numbers are written, with the same gradients and tangents."""
+    info, sample = point.info, point.sample
+    if info.inplace is None:
+        raise Inapplicable("there is no such variant")
+    write = variant_of(info, info.inplace)
+    wanted, first = point.called(), sample.args[0]
+    becomes_view = info.schema.endswith("Tensor(a)")  # such as `t_`: the Tensor takes the shape of the result
+    if not becomes_view and (wanted.shape != first.shape or not dtypes.can_cast(wanted.dtype, first.dtype)):
+        try:
+            write(first.detach().clone(), *sample.args[1:], **sample.kwargs)
+        except RuntimeError:
+            return
+        raise Refuted("in place takes a result of another shape or dtype")
+    target = first.clone()
+    manual_seed(0)
+    if write(target, *sample.args[1:], **sample.kwargs) is not target:
+        raise Refuted("in place gives something else than its argument")
+    if target._version != 1:
+        raise Refuted(f"in place counts {target._version} writes")
+    assert_equal(array(target), array(wanted).astype(array(target).dtype), "in place")
+    inputs = sample.tensors()
+    if wanted.requires_grad and wanted.dtype == target.dtype:
+        cotangent = wrap(random_like(point.random, wanted))
+        found, expected = (gradients([each], inputs, [cotangent]) for each in (target, wanted))
+        for name, one, other in zip(point.names(), found, expected, strict=True):
+            assert_close(array(one), array(other), f"gradient of '{name}' in place", 1e-12, name)
+        if wanted.shape == first.shape:
+            _tangents_in_place(point, write, becomes_view)
+
+
+def _tangents_in_place(point: Point, write: Any, becomes_view: bool) -> None:
+    sample = point.sample
+    for recorded in (False, True):
+        with forward_ad.dual_level():
+            args = [
+                forward_ad.make_dual(
+                    arg if recorded else arg.detach(), wrap(random_like(np.random.default_rng(place), arg))
+                )
+                if isinstance(arg, Tensor) and (arg.is_floating_point() or arg.is_complex())
+                else arg
+                for place, arg in enumerate(sample.args)
+            ]
+            manual_seed(0)
+            wanted = forward_ad.unpack_dual(operator_function(point.info)(*args, **sample.kwargs))
+            expected = np.zeros(wanted.primal.shape) if wanted.tangent is None else array(wanted.tangent)
+            room = ops.stack([args[0], args[0]])  # so that a view is written, too
+            for target, whole in ((args[0].clone(), None), *(() if becomes_view else ((room[1], room),))):
+                manual_seed(0)
+                write(target, *args[1:], **sample.kwargs)
+                for written in (target,) if whole is None else (target, whole[1]):
+                    found = forward_ad.unpack_dual(written).tangent
+                    assert_close(array(found), expected, "tangent in place", 1e-12, "result")
+
+
+def assert_equal(written: Any, wanted: Any, what: str) -> None:
+    """To the last bit; to rounding where the native core has a loop for one and Python's kernel writes the other."""
+    if native.is_available() and wanted.dtype.kind in "fc":
+        assert_close(written, wanted, what, 1e-14)
+    elif not np.array_equal(written, wanted, equal_nan=wanted.dtype.kind in "fc"):
+        raise Refuted(f"{what}: other numbers")
+
+
+def in_cpp(point: Point) -> None:
+    """C++ gives what Python gives, in values, in gradients and in gradients of these."""
+    if not native.is_available():
+        raise Undecided("there is no native core")
+    fast, slow = operator_function(point.info), operator_of(point.info).function
+    if fast is slow or isinstance(fast, FunctionType):
+        raise Inapplicable("Python does it")
+    sample = point.sample
+    found: list[list[Tensor]] = []
+    wanted: list[list[Tensor]] = []
+    for function, kept in ((fast, found), (slow, wanted)):
+        manual_seed(0)
+        results = tensors_in(function(*sample.args, **sample.kwargs))
+        kept.append(results)
+        outs = [each for each in results if each.requires_grad]
+        if not outs:
+            continue
+        seeds = [wrap(np.cos(np.arange(o.numel())).reshape(o.shape).astype(o._array.dtype)) for o in outs]
+        first = autograd_grad(outs, point.inputs, seeds, allow_unused=True, create_graph=True)
+        kept.append([each for each in first if each is not None])
+        again = [each for each in kept[1] if each.requires_grad]
+        if again:
+            total: Any = sum((each * each.conj()).real.sum() for each in again)
+            second = autograd_grad(total, point.inputs, allow_unused=True)
+            kept.append([each for each in second if each is not None])
+    if len(found) != len(wanted):
+        raise Refuted(f"C++ can be differentiated {len(found) - 1} times, Python {len(wanted) - 1}")
+    for what, one, other in zip(("results", "gradients", "second derivatives"), found, wanted, strict=False):
+        if len(one) != len(other):
+            raise Refuted(f"C++ has {len(one)} {what}, Python {len(other)}")
+        for a, b in zip(one, other, strict=True):
+            if (a.dtype, a.shape) != (b.dtype, b.shape):
+                raise Refuted(f"{what} in C++ are {a.dtype} of shape {tuple(a.shape)}, in Python {b.dtype}")
+            assert_close(array(a), array(b), f"{what} in C++ against Python", 1e-10 if a.itemsize >= 8 else 1e-4)
+
+
+def inputs(point: Point) -> None:
+    """Neither the call nor its derivatives write to an argument or to what came back."""
+    given = all_tensors(point.sample)
+    if "!)" in point.info.schema:
+        raise Inapplicable("it is for writing")
+    before = [each._array.copy() for each in given]
+    outs = [each for each in tensors_in(call(point.info, point.sample)) if each.requires_grad]
+    if outs and point.inputs:
+        seeds = [wrap(random_like(point.random, each)) for each in outs]
+        kept = [each._array.copy() for each in seeds]
+        gradients(outs, point.inputs, seeds)
+        if not all(np.array_equal(a, b._array, equal_nan=True) for a, b in zip(kept, seeds, strict=True)):
+            raise Refuted("backward writes to what comes back")
+    for old, new in zip(before, given, strict=True):
+        same = np.array_equal(old, new._array, equal_nan=old.dtype.kind in "fc")
+        if not same:
+            raise Refuted("a kernel writes to an argument")
