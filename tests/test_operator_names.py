@@ -40,6 +40,7 @@ EXCEPTIONS = {
     "ORDER": "keys of the YAML",
     "OWNED": "intrinsics of formulas",
     "OwnKeys": "keys of the YAML",
+    "PROPERTIES": "properties that are proven",
     "SCALAR_INTRINSICS": "intrinsics of formulas",
     "SIGNS": "methods of Python and slots of CPython",
     "WORDS": "functions of Python that generated code calls",
