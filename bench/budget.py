@@ -15,6 +15,7 @@ PYTHON_TARGET = {
     "small mlp": 0.8,
     "large mlp": 1.2,
     "element-wise": 1.1,
+    "functions": None,
     "block": 1.2,
     "jacobian": 1.0,
     "import": 0.15,
@@ -30,7 +31,8 @@ NATIVE_TARGET = {
     "fan-in": 0.1,
     "small mlp": 0.5,
     "large mlp": 1.0,
-    "element-wise": 0.6,
+    "element-wise": 0.45,
+    "functions": 0.8,
     "block, fused": 1.0,
     "jacobian": 0.5,
 }

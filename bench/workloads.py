@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from bench.blocks import block_fused, block_primitive
+from bench.functions import FUNCTIONS, large_function
 from bench.measure import Bytes, Round, statement_timer
 
 
@@ -268,6 +269,11 @@ def memory_copy(library: Any, scale: Scale) -> Round:
 _COPIES = "the same, in memory copies of one tensor"
 
 
+def large(name: str) -> Prepare:
+    """One function of many elements."""
+    return lambda library, scale: large_function(name, library, scale.elements)
+
+
 def block(function: Callable[..., Any], label: str) -> Prepare:
     """layer_norm, gelu, softmax, forward and backward."""
 
@@ -454,6 +460,7 @@ def workloads(out: Path) -> list[Workload]:
         Workload("large mlp", large_mlp, most_rounds=9),
         Workload("element-wise", element_wise, most_rounds=9),
         Workload("element-wise, copies", element_wise_in_copies, memory_copy, most_rounds=9),
+        *(Workload("functions", large(name), most_rounds=15) for name in FUNCTIONS),
         Workload("block", block(block_fused, "primitives"), block(block_primitive, "primitives"), most_rounds=15),
         Workload("block, fused", block(block_fused, "fused operators"), most_rounds=15),
         Workload("jacobian", jacobian, most_rounds=15),

@@ -86,15 +86,15 @@ def apply_of(function: str) -> str:
 
 
 def test_the_last_formula_that_reads_the_gradient_may_take_its_memory() -> None:
-    assert "fused<2>(TanhBackward0_self, 0, grad, " in apply_of("tanh_default")
-    assert "fused<2>(MulBackward0_self, has_edge(node, 1) ? -1 : 0, grad, " in apply_of("mul_Tensor")
-    assert "fused<2>(MulBackward0_other, 0, grad, " in apply_of("mul_Tensor")
+    assert "TanhBackward0_self::run<2>(0, grad, " in apply_of("tanh_default")
+    assert "MulBackward0_self::run<2>(has_edge(node, 1) ? -1 : 0, grad, " in apply_of("mul_Tensor")
+    assert "MulBackward0_other::run<2>(0, grad, " in apply_of("mul_Tensor")
 
 
 def test_the_statements_stand_behind_the_loop() -> None:
     assert PLAN is not None
     text = explain(OPERATORS["sin_default"], PLAN, PATHS)
-    assert "step<struct kernels::cos_>(2, 1)," in text
-    loop, _, statements = text.partition("self_gradient = fused<2>(SinBackward0_self, 0, grad, self_.get());")
+    assert "Part<struct kernels::cos, 2, 1>," in text
+    loop, _, statements = text.partition("self_gradient = SinBackward0_self::run<2>(0, grad, self_.get());")
     assert "ops::cos_default_" not in loop
     assert "ops::cos_default_(self_.get())" in statements

@@ -136,19 +136,19 @@ class Backward:
         spent = "-1" if readers is None else self._spent(formula, readers)
         values = [printer.value(tensor) for tensor in formula.tensors]
         values += [printer.default(n) if isinstance(n, ParameterPlan) else printer.value(n) for n in formula.numbers]
-        self.out.assign(name, f"fused<{len(formula.tensors)}>", [table, spent, *values])
+        self.out.assign(name, f"{table}::run<{len(formula.tensors)}>", [spent, *values])
         self.out.add(f"if (!{name}) {{")
         with self.out.block():
             self.out.add("if (PyErr_Occurred()) return false;")
             printer.assign(name, tree)
 
     def _table(self, formula: FusedFormula, name: str) -> list[str]:
-        lines = [f"constexpr Step {name}[] = {{"]
+        parts = []
         for step in formula.steps:
             slots = ", ".join(map(str, (step.result, *step.operands)))
             functor = self.needs.native(step.kernels, KERNELS, step.kernel, len(step.operands))
-            lines.append(f"    step<struct {functor}>({slots}),")
-        return [*lines, "};"]
+            parts.append(f"    Part<struct {functor}, {slots}>")
+        return [f"using {name} = Formula<", *(f"{part}," for part in parts[:-1]), f"{parts[-1]}>;"]
 
     def _later_readers(self, gradient: GradientPlan) -> set[int] | None:
         """The edges with which a formula after this one reads the gradient; None if one does with any edges."""

@@ -21,16 +21,17 @@ struct Stage {
 struct Formula {
   Stage stages[kMostSteps];
   int count;
-  int given;                     // slots from here on are temporaries
-  char* data[kMostSlots];        // of what is given
-  npy_intp moves[kMostSlots];    // from element to element
+  int given;                   // slots from here on are temporaries
+  char* data[kMostSlots];      // of what is given
+  npy_intp moves[kMostSlots];  // from element to element
   char* result;
   npy_intp block;  // elements
 
   void run(npy_intp begin, npy_intp end) const {
     alignas(64) char memory[kMostTemporaries][kBlockBytes];
     char* at[kMostSlots];
-    for (int slot = given; slot < kMostSlots && slot < given + kMostTemporaries; ++slot) at[slot] = memory[slot - given];
+    for (int slot = given; slot < kMostSlots && slot < given + kMostTemporaries; ++slot)
+      at[slot] = memory[slot - given];
     for (npy_intp start = begin; start < end; start += block) {
       const npy_intp size = std::min(block, end - start);
       for (int slot = 0; slot < given; ++slot) at[slot] = data[slot] + start * moves[slot];
@@ -58,7 +59,52 @@ npy_intp step_of(PyArrayObject* array) {
 
 }  // namespace
 
-Ref run_formula(const Step* steps, int count, int spent, PyObject* const* given, int tensors, int numbers) {
+namespace {
+
+// A Tensor for the result: the gradient itself, if its memory may be taken. Null with an exception where there is none.
+struct Result {
+  Ref tensor;
+  bool reused;
+
+  Result(bool reuses, PyObject* spent, int type, PyArrayObject* like) : reused(reuses) {
+    Ref fresh = reuses ? Ref() : new_array(type, PyArray_NDIM(like), PyArray_DIMS(like));
+    if (reuses || fresh) tensor = reuses ? Ref::borrow(spent) : new_tensor(std::move(fresh));
+  }
+};
+
+// The formula as one function of elements.
+Ref run_joint(const Loop& loop, const Formula& formula, Result result, PyObject* const* given, int tensors) {
+  if (!result.tensor) return std::move(result.tensor);
+  auto* out = array_of(result.tensor.get());
+  const npy_intp size = PyArray_SIZE(out), item = PyArray_ITEMSIZE(out);
+  char* args[kMostOperands + 1];
+  npy_intp moves[kMostOperands + 1], bytes = PyArray_NBYTES(out);
+  std::copy_n(formula.data, formula.given, args);
+  std::copy_n(formula.moves, formula.given, moves);
+  args[formula.given] = PyArray_BYTES(out);
+  moves[formula.given] = item;
+  if (size < kGrain) {
+    loop.function(args, &size, moves, loop.data);
+    return std::move(result.tensor);
+  }
+  for (int slot = 0; slot < tensors; ++slot) bytes += size * moves[slot];
+  const LoopFunction function = !result.reused && goes_around(loop, bytes) ? loop.streaming : loop.function;
+  Ref held[kMostSlots];
+  for (int slot = 0; slot < tensors; ++slot) held[slot] = Ref::borrow(as_tensor(given[slot])->array);
+  ReleaseGil without_gil;
+  parallel_for(size, kGrain, [&](npy_intp begin, npy_intp end) {
+    char* from[kMostOperands + 1];
+    for (int k = 0; k <= formula.given; ++k) from[k] = args[k] + begin * moves[k];
+    const npy_intp part = end - begin;
+    function(from, &part, moves, loop.data);
+  });
+  return std::move(result.tensor);
+}
+
+}  // namespace
+
+Ref run_formula(const Step* steps, int count, JointLoop joint, int spent, PyObject* const* given, int tensors,
+                int numbers) {
   Formula formula;
   Operand operands[kMostSlots];
   int types[kMostSlots];
@@ -82,6 +128,11 @@ Ref run_formula(const Step* steps, int count, int spent, PyObject* const* given,
     types[slot] = type;
     formula.data[slot] = operands[slot].data(type);
     formula.moves[slot] = 0;
+  }
+  const bool alike = std::all_of(types, types + tensors, [type](int own) { return own == type; });
+  if (const Loop* loop = joint != nullptr && alike ? joint(type) : nullptr) {
+    const bool reuses = spent >= 0 && formula.moves[spent] != 0 && is_private(given[spent]);
+    return run_joint(*loop, formula, Result(reuses, reuses ? given[spent] : nullptr, type, first), given, tensors);
   }
   formula.count = count;
   formula.block = kBlockBytes / static_cast<npy_intp>(type == NPY_FLOAT ? sizeof(float) : sizeof(double));
@@ -111,11 +162,9 @@ Ref run_formula(const Step* steps, int count, int spent, PyObject* const* given,
   const Step& last = steps[count - 1];
   const int made = types[last.result];
   const bool reuses = spent >= 0 && types[spent] == made && formula.moves[spent] != 0 && is_private(given[spent]) &&
-                      (last_loop->in_place || std::find(last.operands, last.operands + last.count, spent) ==
-                                                  last.operands + last.count);
-  Ref fresh = reuses ? Ref() : new_array(made, PyArray_NDIM(first), PyArray_DIMS(first));
-  if (!reuses && !fresh) return fresh;
-  Ref out = reuses ? Ref::borrow(given[spent]) : new_tensor(std::move(fresh));
+                      (last_loop->in_place ||
+                       std::find(last.operands, last.operands + last.count, spent) == last.operands + last.count);
+  Ref out = std::move(Result(reuses, reuses ? given[spent] : nullptr, made, first).tensor);
   if (!out) return out;
   auto* result = array_of(out.get());
   formula.result = PyArray_BYTES(result);

@@ -1,4 +1,5 @@
-// Backward formulas of element-wise kernels as one loop: every step runs on a block that stays in the cache.
+// Backward formulas of element-wise kernels as one loop: one function of elements where all kernels are such; else every
+// step runs on a block that stays in the cache.
 
 #pragma once
 
@@ -34,7 +35,11 @@ const Loop* step_loop(const int* types) {
   }
 }
 
-Ref run_formula(const Step* steps, int count, int spent, PyObject* const* given, int tensors, int numbers);
+// The loop of a formula that is one function of elements, for its element type; null where there is none.
+using JointLoop = const Loop* (*)(int type);
+
+Ref run_formula(const Step* steps, int count, JointLoop joint, int spent, PyObject* const* given, int tensors,
+                int numbers);
 
 }  // namespace detail
 
@@ -46,34 +51,95 @@ inline bool is_private(PyObject* tensor) {
          as_tensor(tensor)->extra == Py_None;
 }
 
-template <class F, class... Slots>
-constexpr Step step(int result, Slots... operands) {
+// One kernel, in generated code.
+template <class F, int result, int... operands>
+struct Part {
   static_assert(sizeof...(operands) <= 4);
-  return {detail::step_loop<F, sizeof...(operands)>,
-          sizeof...(operands),
-          {static_cast<signed char>(operands)...},
-          static_cast<signed char>(result)};
+  using Kernel = F;
+  static constexpr int kCount = sizeof...(operands);
+  static constexpr Step kStep = {detail::step_loop<F, kCount>, kCount, {operands...}, result};
+
+  // Whether it can be a part of a function of elements. A choice there is between numbers, of which 0 is false.
+  static constexpr bool is_pointwise() {
+    if constexpr (requires { &F::template choose<float>; }) return true;
+    if constexpr (IsPointwise<F>) return detail::operands_of<F>() == kCount;
+    return false;
+  }
+  static constexpr bool kGivesBool = requires { F::kGivesBool; };
+
+  template <class T, class A>
+  static GRADWRIGHT_INLINE void run(T* slots) {
+    if constexpr (requires { &F::template choose<T>; }) {
+      slots[result] = F::template choose<T>(slots[operands]...);
+    } else {
+      slots[result] = detail::call<F, T, A>(slots[operands]...);
+    }
+  }
+  template <class T, class A>
+  static GRADWRIGHT_INLINE T last(const T* slots) { return slots[result]; }
+};
+
+namespace detail {
+
+template <class T, class... Parts>
+constexpr bool all_take() {
+  return (takes_type<typename Parts::Kernel, T>() && ...);
 }
 
-// A formula over Tensors of one shape, and numbers after them; a Tensor without history, or null without an exception
-// where its statements have to be run: while a graph is recorded, where dtypes differ or shapes broadcast.
+template <class Last, class... Others>
+constexpr bool last_gives_bool() {
+  if constexpr (sizeof...(Others) == 0) {
+    return Last::kGivesBool;
+  } else { return last_gives_bool<Others...>(); }
+}
+
+// The kernels as one function of elements, of Tensors and the numbers behind them: nothing between them goes to memory.
+template <int tensors, int given, class... Parts>
+struct Chain {
+  static constexpr int kOperands = given, kLeading = tensors;
+  static constexpr bool only_float = !all_take<double, Parts...>();
+  static constexpr bool kIsQuick = (is_quick<typename Parts::Kernel>() && ...);
+
+  template <class T, class A = Baseline, class... Args>
+  static T apply(Args... args) {
+    T slots[kMostSlots] = {args...};
+    (Parts::template run<T, A>(slots), ...);
+    T out{};
+    ((out = Parts::template last<T, A>(slots)), ...);
+    return out;
+  }
+};
+
+template <int tensors, int given, class... Parts>
+constexpr JointLoop joint_loop() {
+  constexpr bool fits = sizeof...(Parts) > 1 && given <= kMostOperands && (Parts::is_pointwise() && ...);
+  if constexpr (fits && !last_gives_bool<Parts...>()) return loop_of<Chain<tensors, given, Parts...>>;
+  return nullptr;
+}
+
+}  // namespace detail
+
+// A formula over Tensors of one shape, and numbers after them, by its kernels in the order of computation; a Tensor without
+// history, or null without an exception where its statements have to be run: while a graph is recorded, where dtypes differ
+// or shapes broadcast.
 //
 // `spent`: the slot of the gradient, where no formula after this one reads it; else -1. Its memory then becomes the
-// result's, if nobody else can read it.
-template <int tensors, size_t count, class... Args>
-Ref fused(const Step (&steps)[count], int spent, Args... args) {
-  if (grad_enabled || unusual != 0 || kernels_replaced != 0) return Ref();
-  PyObject* const given[] = {args...};
-  return detail::run_formula(steps, count, spent, given, tensors, sizeof...(args) - tensors);
-}
-
-// The same of a formula of one kernel: worth it for what its statement can not do, which is to reuse large memory.
-template <int tensors, class... Args>
-Ref fused(const Step (&steps)[1], int spent, Args... args) {
-  PyObject* const given[] = {args...};
-  if (spent < 0 || !is_plain(given[spent]) || PyArray_NBYTES(array_of(given[spent])) < kLargeArray) return Ref();
-  if (grad_enabled || unusual != 0 || kernels_replaced != 0 || !is_private(given[spent])) return Ref();
-  return detail::run_formula(steps, 1, spent, given, tensors, sizeof...(args) - tensors);
-}
+// result's, if nobody else can read it. A formula of one kernel is worth it for that alone, and where it is large.
+template <class... Parts>
+struct Formula {
+  template <int tensors, class... Args>
+  static Ref run(int spent, Args... args) {
+    static constexpr Step steps[] = {Parts::kStep...};
+    PyObject* const given[] = {args...};
+    if constexpr (sizeof...(Parts) == 1) {
+      if (spent < 0 || !is_plain(given[spent]) || PyArray_NBYTES(array_of(given[spent])) < kLargeArray) return Ref();
+    }
+    if (grad_enabled || unusual != 0 || kernels_replaced != 0) return Ref();
+    if (sizeof...(Parts) == 1 && !is_private(given[spent])) return Ref();
+    constexpr int count = sizeof...(Args);
+    return detail::run_formula(steps, sizeof...(Parts), detail::joint_loop<tensors, count, Parts...>(), spent, given,
+                               tensors, count - tensors);
+  }
+};
 
 }  // namespace gradwright

@@ -2,10 +2,11 @@
 
 #pragma once
 
-#include "loops.hpp"
-
 #include <bit>
 #include <cmath>
+
+#include "loops.hpp"
+#include "vectors.hpp"
 
 namespace gradwright {
 
@@ -64,16 +65,27 @@ struct cube {
   static T apply(T a) { return a * a * a; }
 };
 
+// The loops of NumPy for float are made of vectors on most processors, and those for double on few.
 struct exp {
+  static constexpr bool only_double = true;
+  template <class T, class A = Baseline>
+  static T apply(T a) { return vectors::exp<A>(a); }
   static inline Ufunc ufunc{"exp", 1, takes::kFloatsAndComplex};
 };
 struct expm1 {
+  template <class T, class A = Baseline>
+  static T apply(T a) { return vectors::expm1<A>(a); }
   static inline Ufunc ufunc{"expm1", 1, takes::kFloatsAndComplex};
 };
 struct log {
+  static constexpr bool only_double = true;
+  template <class T, class A = Baseline>
+  static T apply(T a) { return vectors::log<A>(a); }
   static inline Ufunc ufunc{"log", 1, takes::kFloatsAndComplex};
 };
 struct log1p {
+  template <class T, class A = Baseline>
+  static T apply(T a) { return vectors::log1p<A>(a); }
   static inline Ufunc ufunc{"log1p", 1, takes::kFloats};
 };
 struct logaddexp {
@@ -88,6 +100,24 @@ struct rsqrt {
 };
 struct tanh {
   static inline Ufunc ufunc{"tanh", 1, takes::kFloatsAndComplex};
+};
+struct sin {
+  static constexpr bool only_double = true;
+  template <class T, class A = Baseline>
+  static GRADWRIGHT_INLINE void block(const T* x, T* out, npy_intp size) {
+    for (npy_intp i = 0; i < size; ++i) out[i] = vectors::sin<A>(x[i]);
+    vectors::turn_far_ones(x, out, size, [](T a) { return std::sin(a); });
+  }
+  static inline Ufunc ufunc{"sin", 1, takes::kFloatsAndComplex};
+};
+struct cos {
+  static constexpr bool only_double = true;
+  template <class T, class A = Baseline>
+  static GRADWRIGHT_INLINE void block(const T* x, T* out, npy_intp size) {
+    for (npy_intp i = 0; i < size; ++i) out[i] = vectors::cos<A>(x[i]);
+    vectors::turn_far_ones(x, out, size, [](T a) { return std::cos(a); });
+  }
+  static inline Ufunc ufunc{"cos", 1, takes::kFloatsAndComplex};
 };
 struct floor {
   static inline Ufunc ufunc{"floor", 1, takes::kFloats};
@@ -111,22 +141,37 @@ struct sgn {
 };
 struct sign : sgn {};
 
+// Within a function of elements their results are numbers of its type.
 struct lt {
+  static constexpr bool kGivesBool = true;
+  template <class T>
+  static GRADWRIGHT_INLINE T choose(T a, T b) { return a < b ? T(1) : T(0); }
   static inline Ufunc ufunc{"less", 2, takes::kReal};
 };
 struct le {
+  static constexpr bool kGivesBool = true;
+  template <class T>
+  static GRADWRIGHT_INLINE T choose(T a, T b) { return a <= b ? T(1) : T(0); }
   static inline Ufunc ufunc{"less_equal", 2, takes::kReal};
 };
 struct gt {
+  static constexpr bool kGivesBool = true;
+  template <class T>
+  static GRADWRIGHT_INLINE T choose(T a, T b) { return a > b ? T(1) : T(0); }
   static inline Ufunc ufunc{"greater", 2, takes::kReal};
 };
 struct ge {
+  static constexpr bool kGivesBool = true;
+  template <class T>
+  static GRADWRIGHT_INLINE T choose(T a, T b) { return a >= b ? T(1) : T(0); }
   static inline Ufunc ufunc{"greater_equal", 2, takes::kReal};
 };
 
 // Operands: a bool, and two of one element type.
 struct where {
   static constexpr int operands = 3;
+  template <class T>
+  static GRADWRIGHT_INLINE T choose(T condition, T a, T b) { return condition != T(0) ? a : b; }
   GRADWRIGHT_SHARED static const Loop* loop(const int* types);
 };
 
@@ -180,7 +225,10 @@ struct hardsigmoid {
 };
 struct hardswish {
   template <class T>
-  static T apply(T a) { return hardtanh::apply(a + T(3), T(0), T(6)) * a / T(6); }
+  static T apply(T a) {
+    const T moved = a + T(3), above = moved > T(0) ? moved : T(0), gate = above < T(6) ? above : T(6);
+    return gate * a * T(1.0 / 6);  // NaN where a is
+  }
 };
 struct hardshrink {
   template <class T>
@@ -196,142 +244,80 @@ struct sigmoid_backward {
 };
 
 struct sigmoid {
-  template <class T>
-  static GRADWRIGHT_INLINE void block(const T* x, T* out, npy_intp size) {
-    of(x, out, size, [](T, T gate) { return gate; });
-  }
-  // finish(x, sigmoid(x)), in one pass after the exponentials.
-  template <class T, class Finish>
-  static GRADWRIGHT_INLINE void of(const T* x, T* out, npy_intp size, Finish finish) {
-    for (npy_intp i = 0; i < size; ++i) out[i] = -x[i];
-    by_numpy<exp>(out, out, size);
-    for (npy_intp i = 0; i < size; ++i) out[i] = finish(x[i], T(1) / (out[i] + T(1)));
-  }
+  template <class T, class A = Baseline>
+  static T apply(T a) { return T(1) / vectors::one_plus_exp<A>(-a); }
 };
 struct silu {
-  template <class T>
-  static GRADWRIGHT_INLINE void block(const T* x, T* out, npy_intp size) {
-    sigmoid::of(x, out, size, [](T a, T gate) { return a * gate; });
-  }
+  template <class T, class A = Baseline>
+  static T apply(T a) { return a / vectors::one_plus_exp<A>(-a); }
 };
 struct silu_slope {
-  template <class T>
-  static GRADWRIGHT_INLINE void block(const T* x, T* out, npy_intp size) {
-    sigmoid::of(x, out, size, [](T a, T gate) { return gate * (a * (T(1) - gate) + T(1)); });
+  template <class T, class A = Baseline>
+  static T apply(T a) {
+    const T gate = sigmoid::apply<T, A>(a);
+    return gate * (a * (T(1) - gate) + T(1));
   }
 };
 struct log_sigmoid {
-  template <class T>
-  static GRADWRIGHT_INLINE void block(const T* x, T* out, npy_intp size) {
-    for (npy_intp i = 0; i < size; ++i) out[i] = -std::fabs(x[i]);
-    by_numpy<exp>(out, out, size);
-    by_numpy<log1p>(out, out, size);
-    for (npy_intp i = 0; i < size; ++i) out[i] = minimum::apply(x[i], T(0)) - out[i];
-  }
+  template <class T, class A = Baseline>
+  static T apply(T a) { return minimum::apply(a, T(0)) - vectors::log_of_smooth_step<A>(a); }
 };
 struct softplus {
-  template <class T>
-  static GRADWRIGHT_INLINE void block(const T* x, const T* beta, const T* threshold, T* out, npy_intp size) {
-    for (npy_intp i = 0; i < size; ++i) out[i] = x[i] * beta[i];
-    by_numpy<exp>(out, out, size);
-    by_numpy<log1p>(out, out, size);
-    for (npy_intp i = 0; i < size; ++i) {
-      const T scaled = x[i] * beta[i], smooth = out[i] / beta[i];
-      out[i] = scaled > threshold[i] ? x[i] : smooth;
-    }
+  template <class T, class A = Baseline>
+  static T apply(T a, T beta, T threshold) {
+    const T scaled = a * beta, smooth = (maximum::apply(scaled, T(0)) + vectors::log_of_smooth_step<A>(scaled)) / beta;
+    return scaled > threshold ? a : smooth;
   }
 };
-// x * tanh(log(1 + exp(x))), the logarithm in double precision: NumPy's for float is off by more than its logaddexp, which
-// Python uses, and for double too.
+// With e = exp(x): x * tanh(log(1 + e)) = x * n / (n + 2), n = e * (e + 2); in double precision, so that nothing is lost.
 struct mish {
   static constexpr bool only_float = true;
-  template <class T>
-  static GRADWRIGHT_INLINE void block(const T* x, T* out, npy_intp size) {
-    constexpr npy_intp kSize = kBlock<double>;
-    double rest[kSize];
-    for (npy_intp start = 0; start < size; start += kSize) {
-      const npy_intp count = std::min(kSize, size - start);
-      for (npy_intp i = 0; i < count; ++i) rest[i] = -std::fabs(x[start + i]);
-      by_numpy<exp>(rest, rest, count);
-      by_numpy<log1p>(rest, rest, count);
-      for (npy_intp i = 0; i < count; ++i) out[start + i] = static_cast<T>(maximum::apply(x[start + i], T(0)) + rest[i]);
-    }
-    by_numpy<tanh>(out, out, size);
-    for (npy_intp i = 0; i < size; ++i) out[i] = x[i] * out[i];
+  template <class T, class A = Baseline>
+  static T apply(T a) {
+    const double e = vectors::exp<A, double, float>(a > T(40) ? T(40) : a), n = e * (e + 2);
+    return static_cast<T>(a * (n / (n + 2)));
   }
 };
 struct mish_slope {
-  template <class T>
-  static GRADWRIGHT_INLINE void block(const T* x, T* out, npy_intp size) {
-    T gate[kBlock<T>];
-    for (npy_intp i = 0; i < size; ++i) out[i] = x[i];
-    by_numpy<exp>(out, out, size);
-    by_numpy<log1p>(out, out, size);
-    for (npy_intp i = 0; i < size; ++i) out[i] = x[i] > T(20) ? x[i] : out[i];
-    by_numpy<tanh>(out, out, size);
-    sigmoid::block(x, gate, size);
-    for (npy_intp i = 0; i < size; ++i) out[i] = out[i] + x[i] * gate[i] * (T(1) - out[i] * out[i]);
+  static constexpr bool only_float = true;
+  template <class T, class A = Baseline>
+  static T apply(T a) {
+    // With t for the tangent, (1 - t^2) * sigmoid(x) = 4 e (1 + e) / (n + 2)^2.
+    const double e = vectors::exp<A, double, float>(a > T(40) ? T(40) : a), n = e * (e + 2), below = 1 / (n + 2);
+    return static_cast<T>(n * below + a * (4 * e * (e + 1)) * (below * below));
   }
 };
 struct hardswish_slope {
   template <class T>
   static T apply(T a) {
-    const T line = a / T(3) + T(0.5), upper = a < T(3) ? line : T(1);
+    const T line = a * T(1.0 / 3) + T(0.5), upper = a < T(3) ? line : T(1);
     return a <= T(-3) ? T(0) : upper;
   }
 };
 // Operands: x, what multiplies the result above 0 and below it, and what multiplies x below it.
 struct elu_of_factors {
-  template <class T>
-  static GRADWRIGHT_INLINE void block(const T* x, const T* above, const T* below, const T* inner, T* out, npy_intp size) {
-    for (npy_intp i = 0; i < size; ++i) out[i] = minimum::apply(x[i], T(0)) * inner[i];
-    by_numpy<expm1>(out, out, size);
-    for (npy_intp i = 0; i < size; ++i) out[i] = maximum::apply(x[i], T(0)) * above[i] + out[i] * below[i];
+  template <class T, class A = Baseline>
+  static T apply(T a, T above, T below, T inner) {
+    return maximum::apply(a, T(0)) * above + vectors::expm1<A>(minimum::apply(a, T(0)) * inner) * below;
   }
 };
 
 struct elu_slope {
-  template <class T>
-  static GRADWRIGHT_INLINE void block(const T* x, const T* alpha, const T* scale, const T* inner, T* out, npy_intp size) {
-    for (npy_intp i = 0; i < size; ++i) out[i] = minimum::apply(x[i], T(0)) * inner[i];
-    by_numpy<exp>(out, out, size);
-    for (npy_intp i = 0; i < size; ++i) {
-      const T below = out[i] * (alpha[i] * scale[i] * inner[i]);
-      out[i] = x[i] <= T(0) ? below : scale[i];
-    }
+  template <class T, class A = Baseline>
+  static T apply(T a, T alpha, T scale, T inner) {
+    const T below = vectors::exp<A>((a < T(0) ? a : T(0)) * inner) * (alpha * scale * inner);
+    return a <= T(0) ? below : scale;
   }
 };
 
-// The error function in single precision, at most one place off. Up to 0.9 it is x + x p(x^2); from there on 1 - 2^y(x), where
-// y is a polynomial for the logarithm of erfc, and 2^y = 2^n 2^r with a whole number n and |r| <= 1/2. The coefficients are
-// fits by reweighted least squares (Lawson's algorithm); their largest errors, relative to erf, are 1.2e-8, 1.6e-9 and
-// 1.9e-9. Above 3.95 the nearest float is 1. Numbers in double precision are left to SciPy.
 struct erf {
-  static constexpr bool only_float = true;
-  template <class T>
-  static T apply(T given) {
-    // Polynomials go on by two powers at a time, so that fewer steps wait for each other.
-    const float x = static_cast<float>(given), size = std::fabs(x), a = size > 3.95f ? 3.95f : size, t = a * a;
-    float p = (-.0006090496179f * t + .00501199337f) * (t * t) + (-.02677893387f * t + .1128214171f);
-    p = p * (t * t) + (-.3761252341f * t + .128379154f);
-    const float near = x + x * p;
-
-    float y = .0002844741627f * t + (-.004408319316f * a + .03213907693f);
-    y = (y * t + (-.1500942458f * a - .9190828825f)) * t + (-1.626998735f * a - .0002560633543f);
-    // Adding 3 * 2^22 rounds to a whole number, which is then in the lowest bits.
-    const float shifted = y + 12582912.0f, r = y - (shifted - 12582912.0f), rr = r * r;
-    float power = .000153458075f * rr + (.001339993118f * r + .009618488974f);
-    power = (power * rr + (.05550328777f * r + .2402264689f)) * rr + (.6931472057f * r + 1);
-    const uint32_t scaled = std::bit_cast<uint32_t>(power) + (std::bit_cast<uint32_t>(shifted) << 23);
-    const float far = std::copysign(1 - std::bit_cast<float>(scaled), x);
-    return size >= 0.9f ? far : near;  // `near` for NaN
-  }
+  template <class T, class A = Baseline>
+  static T apply(T a) { return vectors::erf<A>(a); }
 };
 struct gelu_by_erf {
   static constexpr bool only_float = true;
-  template <class T>
-  static T apply(T x) { return (erf::apply(x * T(kSqrtHalf)) + T(1)) * (x * T(0.5)); }
-  static constexpr double kSqrtHalf = 0.70710678118654757;
+  template <class T, class A = Baseline>
+  static T apply(T x) { return x * vectors::normal_distribution<A>(x); }
   static constexpr double kSqrtTwoOverPi = 0.79788456080286541;
   static constexpr double kCubic = 0.044715;
 };
@@ -351,14 +337,9 @@ struct gelu_by_tanh {
 };
 struct gelu_backward_by_erf {
   static constexpr bool only_float = true;
-  template <class T>
-  static GRADWRIGHT_INLINE void block(const T* grad, const T* x, T* out, npy_intp size) {
-    for (npy_intp i = 0; i < size; ++i) out[i] = x[i] * x[i] * T(-0.5);
-    by_numpy<exp>(out, out, size);
-    for (npy_intp i = 0; i < size; ++i) {
-      const T below = (erf::apply(x[i] * T(gelu_by_erf::kSqrtHalf)) + T(1)) * T(0.5);
-      out[i] = (below + out[i] * T(0.5 * gelu_by_erf::kSqrtTwoOverPi) * x[i]) * grad[i];
-    }
+  template <class T, class A = Baseline>
+  static T apply(T grad, T x) {
+    return grad * (vectors::normal_distribution<A>(x) + x * vectors::normal_density<A>(x));
   }
 };
 struct gelu_backward_by_tanh {

@@ -65,7 +65,7 @@ int cpu_generation() {
 #ifdef GRADWRIGHT_X86
   static const int generation = [] {
     __builtin_cpu_init();
-    int best = __builtin_cpu_supports("avx2") ? 1 : 0;
+    int best = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") ? 1 : 0;
     if (best == 1 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
         __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw")) {
       best = 2;

@@ -2,22 +2,35 @@
 // blocks. All have the signature of NumPy's: pointers to the operands and the result, a count, and steps in bytes.
 //
 // What is compiled here exists several times, for the instructions of several generations of processors, and the best is
-// chosen when the module is loaded. All give the same results: nothing is contracted or reordered.
+// chosen when the module is loaded. All give the same results, but for functions of vectors.hpp on processors that can not
+// multiply and add in one step: nothing is contracted or reordered.
 
 #pragma once
-
-#include "core.hpp"
-#include "streaming.hpp"
 
 #include <algorithm>
 #include <cstring>
 #include <type_traits>
 #include <utility>
 
+#include "core.hpp"
+#include "streaming.hpp"
+
 #if defined(__GNUC__) || defined(__clang__)
 #define GRADWRIGHT_INLINE inline __attribute__((always_inline))
+#define GRADWRIGHT_FLATTEN __attribute__((flatten))
 #else
 #define GRADWRIGHT_INLINE inline
+#define GRADWRIGHT_FLATTEN
+#endif
+
+// Before a loop each of whose steps reads what is at its own place alone: the result may be an operand. Compilers would
+// test for that, and leave the vectors out where it is so.
+#if defined(__clang__)
+#define GRADWRIGHT_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
+#elif defined(__GNUC__)
+#define GRADWRIGHT_INDEPENDENT _Pragma("GCC ivdep")
+#else
+#define GRADWRIGHT_INDEPENDENT
 #endif
 
 namespace gradwright {
@@ -29,6 +42,10 @@ constexpr int kMostOperands = 5;
 constexpr npy_intp kBlockBytes = 4096;
 template <class T>
 constexpr npy_intp kBlock = kBlockBytes / sizeof(T);
+
+// Elements that are computed before they are written around the caches.
+template <class T>
+constexpr npy_intp kStreamed = 1024 / sizeof(T);
 
 using LoopFunction = void (*)(char** args, const npy_intp* size, const npy_intp* steps, void* data);
 
@@ -44,9 +61,9 @@ struct Loop {
   LoopFunction function = nullptr;
   void* data = nullptr;
   int result = NPY_NOTYPE;  // NumPy's number of the result's element type
-  bool in_place = true;  // the result may be an operand
+  bool in_place = true;     // the result may be an operand
   // The same around the caches, where there is such a loop: the result is dense, and no operand; operands are dense or
-  // single elements.
+  // single elements. Where much is computed it would only hold up the computation.
   LoopFunction streaming = nullptr;
 };
 
@@ -114,8 +131,24 @@ GRADWRIGHT_INLINE void by_numpy(const T* in, T* out, npy_intp size) {
 
 // -- ours
 
+// How functions of vectors.hpp compute a * b + c: with two roundings, or with one where processors do that in one step.
+struct Separate {
+  template <class T>
+  static GRADWRIGHT_INLINE T multiply_add(T a, T b, T c) { return a * b + c; }
+};
+struct Joined {
+  static GRADWRIGHT_INLINE float multiply_add(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
+  static GRADWRIGHT_INLINE double multiply_add(double a, double b, double c) { return __builtin_fma(a, b, c); }
+};
+#if defined(__FP_FAST_FMA) && defined(__FP_FAST_FMAF)
+using Baseline = Joined;
+#else
+using Baseline = Separate;
+#endif
+
 // A function of elements, `static T apply(T a, T b)`, or of blocks, `static void block(const T* a, T* out, npy_intp size)`,
-// whose result is no operand; both for float and double.
+// whose result is no operand; both for float and double. One that calls functions of vectors.hpp has a second parameter,
+// `template <class T, class A = Baseline>`, and hands it on.
 template <class F>
 concept IsPointwise = requires { &F::template apply<float>; };
 template <class F>
@@ -130,13 +163,13 @@ constexpr int count_parameters(R (*)(Args...)) {
 
 template <class F>
 constexpr int operands_of() {
-  if constexpr (IsPointwise<F>) {
+  if constexpr (requires { F::kOperands; }) {
+    return F::kOperands;
+  } else if constexpr (IsPointwise<F>) {
     return count_parameters(&F::template apply<float>);
   } else if constexpr (IsBlock<F>) {
     return count_parameters(&F::template block<float>) - 2;
-  } else {
-    return -1;
-  }
+  } else { return -1; }
 }
 
 template <class T>
@@ -144,19 +177,59 @@ GRADWRIGHT_INLINE T read(const char* from) {
   return *reinterpret_cast<const T*>(from);
 }
 
+// How many operands, the first ones, are Tensors where the others are numbers: one, if nothing else is said.
+template <class F>
+constexpr int leading_of() {
+  if constexpr (requires { F::kLeading; }) {
+    return F::kLeading;
+  } else { return 1; }
+}
+
+template <class F, class T, class A, class... Args>
+GRADWRIGHT_INLINE T call(Args... args) {
+  if constexpr (requires { F::template apply<T, A>(args...); }) {
+    return F::template apply<T, A>(args...);
+  } else { return F::template apply<T>(args...); }
+}
+
 // Dense operands, all of them, into a dense result.
-template <class F, class T, size_t... index>
+template <class F, class T, class A, size_t... index>
 GRADWRIGHT_INLINE void run_dense(const T* const* in, T* out, npy_intp size, std::index_sequence<index...>) {
   if constexpr (IsPointwise<F>) {
-    for (npy_intp i = 0; i < size; ++i) out[i] = F::template apply<T>(in[index][i]...);
+    GRADWRIGHT_INDEPENDENT
+    for (npy_intp i = 0; i < size; ++i) out[i] = call<F, T, A>(in[index][i]...);
   } else {
-    F::template block<T>(in[index]..., out, size);
+    if constexpr (requires { F::template block<T, A>(in[index]..., out, size); }) {
+      F::template block<T, A>(in[index]..., out, size);
+    } else {
+      F::template block<T>(in[index]..., out, size);
+    }
   }
 }
 
-template <class F, class T>
+// The same where the operands behind the leading ones are single elements.
+template <class F, class T, class A, size_t... index>
+GRADWRIGHT_INLINE void run_leading(const T* const* in, T* out, npy_intp size, std::index_sequence<index...>) {
+  const T singles[] = {*in[index]...};
+  GRADWRIGHT_INDEPENDENT
+  for (npy_intp i = 0; i < size; ++i) {
+    out[i] = call<F, T, A>((index < leading_of<F>() ? in[index][i] : singles[index])...);
+  }
+}
+
+template <class F, class T, class A>
 struct Body {
   static constexpr int kOperands = operands_of<F>();
+  static constexpr auto kIndices = std::make_index_sequence<kOperands>();
+  static constexpr bool kHasNumbers = IsPointwise<F> && leading_of<F>() < kOperands;
+
+  // Whether the leading operands are dense, and the others single elements.
+  static GRADWRIGHT_INLINE bool has_numbers(const npy_intp* steps) {
+    for (int k = 0; k < kOperands; ++k) {
+      if (steps[k] != (k < leading_of<F>() ? npy_intp{sizeof(T)} : 0)) return false;
+    }
+    return kHasNumbers;
+  }
 
   static GRADWRIGHT_INLINE void run(char** args, npy_intp size, const npy_intp* steps) {
     if constexpr (IsPointwise<F> && kOperands == 1) {
@@ -172,13 +245,14 @@ struct Body {
     if (steps[0] == sizeof(T) && steps[1] == sizeof(T)) {
       const T* in = reinterpret_cast<const T*>(args[0]);
       T* out = reinterpret_cast<T*>(args[1]);
-      for (npy_intp i = 0; i < size; ++i) out[i] = F::apply(in[i]);
+      GRADWRIGHT_INDEPENDENT
+      for (npy_intp i = 0; i < size; ++i) out[i] = call<F, T, A>(in[i]);
       return;
     }
     const char* in = args[0];
     char* out = args[1];
     for (npy_intp i = 0; i < size; ++i, in += steps[0], out += steps[1]) {
-      *reinterpret_cast<T*>(out) = F::apply(read<T>(in));
+      *reinterpret_cast<T*>(out) = call<F, T, A>(read<T>(in));
     }
   }
 
@@ -187,37 +261,40 @@ struct Body {
       const T *a = reinterpret_cast<const T*>(args[0]), *b = reinterpret_cast<const T*>(args[1]);
       T* out = reinterpret_cast<T*>(args[2]);
       if (steps[0] == sizeof(T) && steps[1] == sizeof(T)) {
-        for (npy_intp i = 0; i < size; ++i) out[i] = F::apply(a[i], b[i]);
+        GRADWRIGHT_INDEPENDENT
+        for (npy_intp i = 0; i < size; ++i) out[i] = call<F, T, A>(a[i], b[i]);
         return;
       }
       if (steps[0] == sizeof(T) && steps[1] == 0) {
         const T right = *b;
-        for (npy_intp i = 0; i < size; ++i) out[i] = F::apply(a[i], right);
+        GRADWRIGHT_INDEPENDENT
+        for (npy_intp i = 0; i < size; ++i) out[i] = call<F, T, A>(a[i], right);
         return;
       }
       if (steps[0] == 0 && steps[1] == sizeof(T)) {
         const T left = *a;
-        for (npy_intp i = 0; i < size; ++i) out[i] = F::apply(left, b[i]);
+        GRADWRIGHT_INDEPENDENT
+        for (npy_intp i = 0; i < size; ++i) out[i] = call<F, T, A>(left, b[i]);
         return;
       }
     }
     const char *a = args[0], *b = args[1];
     char* out = args[2];
     for (npy_intp i = 0; i < size; ++i, a += steps[0], b += steps[1], out += steps[2]) {
-      *reinterpret_cast<T*>(out) = F::apply(read<T>(a), read<T>(b));
+      *reinterpret_cast<T*>(out) = call<F, T, A>(read<T>(a), read<T>(b));
     }
   }
 
   // Operands are dense or single elements, the result is dense and no operand.
   static GRADWRIGHT_INLINE void run_streaming(char** args, npy_intp size, const npy_intp* steps) {
     constexpr npy_intp kLine = kLineBytes / static_cast<npy_intp>(sizeof(T));
-    constexpr auto kIndices = std::make_index_sequence<kOperands>();
-    alignas(kLineBytes) T singles[kOperands][kLine];
+    const bool numbers = has_numbers(steps);
+    alignas(kLineBytes) T singles[kOperands][kStreamed<T>];
     const T* in[kOperands];
     npy_intp moves[kOperands];
     for (int k = 0; k < kOperands; ++k) {
       moves[k] = steps[k] == 0 ? 0 : 1;
-      if (steps[k] == 0) std::fill_n(singles[k], kLine, read<T>(args[k]));
+      if (steps[k] == 0) std::fill_n(singles[k], kStreamed<T>, read<T>(args[k]));
       in[k] = steps[k] == 0 ? singles[k] : reinterpret_cast<const T*>(args[k]);
     }
     T* out = reinterpret_cast<T*>(args[kOperands]);
@@ -228,19 +305,34 @@ struct Body {
     };
     const auto before = static_cast<npy_intp>(-reinterpret_cast<uintptr_t>(out) % kLineBytes / sizeof(T));
     const npy_intp head = std::min(size, before);
-    run_dense<F, T>(in, out, head, kIndices);
+    run_dense<F, T, A>(in, out, head, kIndices);
     advance(head);
-    for (; size >= kLine; advance(kLine)) {
-      alignas(kLineBytes) T line[kLine];
-      run_dense<F, T>(in, line, kLine, kIndices);
-      stream_line(out, line);
+    // Several lines at a time: loops that are as short as a line are written out, and not made of vectors.
+    alignas(kLineBytes) T block[kStreamed<T>];
+    while (size >= kLine) {
+      const npy_intp count = std::min(size, kStreamed<T>) / kLine * kLine;
+      if (numbers) {
+        if constexpr (kHasNumbers) run_leading<F, T, A>(in, block, count, kIndices);
+      } else {
+        run_dense<F, T, A>(in, block, count, kIndices);
+      }
+      for (npy_intp i = 0; i < count; i += kLine) stream_line(out + i, block + i);
+      advance(count);
     }
-    run_dense<F, T>(in, out, size, kIndices);
+    run_dense<F, T, A>(in, out, size, kIndices);
     end_streaming();
   }
 
   // What is not dense is copied into a block, once for all where it is a single element.
   static GRADWRIGHT_INLINE void run_blocks(char** args, npy_intp size, const npy_intp* steps) {
+    if constexpr (kHasNumbers) {
+      if (has_numbers(steps) && steps[kOperands] == sizeof(T)) {
+        const T* in[kOperands];
+        for (int k = 0; k < kOperands; ++k) in[k] = reinterpret_cast<const T*>(args[k]);
+        if (size > 0) run_leading<F, T, A>(in, reinterpret_cast<T*>(args[kOperands]), size, kIndices);
+        return;
+      }
+    }
     constexpr npy_intp kSize = kBlock<T>;
     alignas(64) T copies[kOperands + 1][kSize];
     const T* in[kOperands];
@@ -263,7 +355,7 @@ struct Body {
       }
       char* to = args[kOperands] + start * steps[kOperands];
       T* out = dense ? reinterpret_cast<T*>(to) : copies[kOperands];
-      run_dense<F, T>(in, out, count, std::make_index_sequence<kOperands>());
+      run_dense<F, T, A>(in, out, count, kIndices);
       if (!dense) {
         for (npy_intp i = 0; i < count; ++i) *reinterpret_cast<T*>(to + i * steps[kOperands]) = out[i];
       }
@@ -277,26 +369,31 @@ struct Body {
 // variable GRADWRIGHT_CPU lowers it ("baseline", "avx2").
 int cpu_generation();
 
-template <class F, class T>
+template <class F, class T, class A = Baseline>
 struct StreamingBody {
   static GRADWRIGHT_INLINE void run(char** args, npy_intp size, const npy_intp* steps) {
-    detail::Body<F, T>::run_streaming(args, size, steps);
+    detail::Body<F, T, A>::run_streaming(args, size, steps);
   }
 };
 
-// A body for each generation of processors.
-template <class Body>
+// A body for each generation of processors. All that it calls is made part of it: a function that stays one of its own is
+// compiled for the oldest generation, and called for each element.
+//
+// `Newer` is the body of those that multiply and add in one step.
+template <class Body, class Newer = Body>
 struct Generations {
-  static void baseline(char** args, const npy_intp* size, const npy_intp* steps, void*) {
+  GRADWRIGHT_FLATTEN static void baseline(char** args, const npy_intp* size, const npy_intp* steps, void*) {
     Body::run(args, *size, steps);
   }
 #ifdef GRADWRIGHT_X86
-  __attribute__((target("avx2"))) static void avx2(char** args, const npy_intp* size, const npy_intp* steps, void*) {
-    Body::run(args, *size, steps);
+  GRADWRIGHT_FLATTEN
+  __attribute__((target("avx2,fma"))) static void avx2(char** args, const npy_intp* size, const npy_intp* steps,
+                                                       void*) {
+    Newer::run(args, *size, steps);
   }
-  __attribute__((target("avx512f,avx512vl,avx512dq,avx512bw"))) static void avx512(char** args, const npy_intp* size,
-                                                                                 const npy_intp* steps, void*) {
-    Body::run(args, *size, steps);
+  GRADWRIGHT_FLATTEN __attribute__((target("avx512f,avx512vl,avx512dq,avx512bw"))) static void avx512(
+      char** args, const npy_intp* size, const npy_intp* steps, void*) {
+    Newer::run(args, *size, steps);
   }
   static LoopFunction best() {
     constexpr LoopFunction bodies[] = {baseline, avx2, avx512};
@@ -307,20 +404,29 @@ struct Generations {
 #endif
 };
 
+// Whether a function is quick, so that the time of its loop is that of the memory: one that calls nothing of vectors.hpp.
+template <class F>
+constexpr bool is_quick() {
+  if constexpr (requires { F::kIsQuick; }) return F::kIsQuick;
+  return !requires { &F::template apply<float, Joined>; };
+}
+
 template <class F, class T>
 LoopFunction streaming_loop() {
-  if constexpr (kCanStream && IsPointwise<F>) return Generations<StreamingBody<F, T>>::best();
+  if constexpr (kCanStream && IsPointwise<F> && is_quick<F>())
+    return Generations<StreamingBody<F, T>, StreamingBody<F, T, Joined>>::best();
   return nullptr;
 }
 
 template <class F, class T>
-inline const Loop own_loop = {Generations<detail::Body<F, T>>::best(), nullptr, kTypeNumber<T>, !IsBlock<F>,
-                              streaming_loop<F, T>()};
+inline const Loop own_loop = {Generations<detail::Body<F, T, Baseline>, detail::Body<F, T, Joined>>::best(), nullptr,
+                              kTypeNumber<T>, !IsBlock<F>, streaming_loop<F, T>()};
 
-// Functions that are exact enough for float alone say so.
-template <class F>
-constexpr bool takes_double() {
-  if constexpr (requires { F::only_float; }) return !F::only_float;
+// Functions that are exact enough for float alone say so, and those whose loop for float is NumPy's.
+template <class F, class T>
+constexpr bool takes_type() {
+  if constexpr (requires { F::only_float; }) return !F::only_float || std::is_same_v<T, float>;
+  if constexpr (requires { F::only_double; }) return !F::only_double || std::is_same_v<T, double>;
   return true;
 }
 
@@ -329,16 +435,16 @@ template <class F>
 const Loop* loop_of(int type) {
   if constexpr (IsBlock<F>) Ufunc::find_once();
   if constexpr (IsPointwise<F> || IsBlock<F>) {
-    if (type == NPY_FLOAT) return &own_loop<F, float>;
-    if constexpr (takes_double<F>()) {
+    if constexpr (takes_type<F, float>()) {
+      if (type == NPY_FLOAT) return &own_loop<F, float>;
+    }
+    if constexpr (takes_type<F, double>()) {
       if (type == NPY_DOUBLE) return &own_loop<F, double>;
     }
   }
   if constexpr (IsUfunc<F>) {
     return F::ufunc.loop(type);
-  } else {
-    return nullptr;
-  }
+  } else { return nullptr; }
 }
 
 }  // namespace gradwright

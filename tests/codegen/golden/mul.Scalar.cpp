@@ -24,9 +24,8 @@ bool MulBackward1::record(PyObject* out, PyObject* self_, PyObject* other_) {
   return true;
 }
 
-constexpr Step MulBackward1_self[] = {
-    step<struct kernels::mul>(2, 0, 1),
-};
+using MulBackward1_self = Formula<
+    Part<struct kernels::mul, 2, 0, 1>>;
 
 bool MulBackward1::apply(Node* base, PyObject* grad, PyObject** results) {
   auto* node = static_cast<MulBackward1*>(base);
@@ -37,7 +36,7 @@ bool MulBackward1::apply(Node* base, PyObject* grad, PyObject** results) {
 #line 1 "derivatives.yaml#MulBackward1"
   Ref t0 = conjugate_number(other_.get());
   if (!t0) return false;
-  self_gradient = fused<1>(MulBackward1_self, 0, grad, t0.get());
+  self_gradient = MulBackward1_self::run<1>(0, grad, t0.get());
   if (!self_gradient) {
     if (PyErr_Occurred()) return false;
 #line 1 "derivatives.yaml#MulBackward1"

@@ -27,12 +27,10 @@ bool MulBackward0::record(PyObject* out, PyObject* self_, PyObject* other_) {
   return true;
 }
 
-constexpr Step MulBackward0_self[] = {
-    step<struct kernels::mul>(2, 0, 1),
-};
-constexpr Step MulBackward0_other[] = {
-    step<struct kernels::mul>(2, 0, 1),
-};
+using MulBackward0_self = Formula<
+    Part<struct kernels::mul, 2, 0, 1>>;
+using MulBackward0_other = Formula<
+    Part<struct kernels::mul, 2, 0, 1>>;
 
 bool MulBackward0::apply(Node* base, PyObject* grad, PyObject** results) {
   auto* node = static_cast<MulBackward0*>(base);
@@ -43,7 +41,7 @@ bool MulBackward0::apply(Node* base, PyObject* grad, PyObject** results) {
   // self: grad * other.conj()
   Ref self_gradient;
   if (has_edge(node, 0)) {
-    self_gradient = fused<2>(MulBackward0_self, has_edge(node, 1) ? -1 : 0, grad, other_.get());
+    self_gradient = MulBackward0_self::run<2>(has_edge(node, 1) ? -1 : 0, grad, other_.get());
     if (!self_gradient) {
       if (PyErr_Occurred()) return false;
 #line 1 "derivatives.yaml#MulBackward0"
@@ -57,7 +55,7 @@ bool MulBackward0::apply(Node* base, PyObject* grad, PyObject** results) {
   // other: grad * self.conj()
   Ref other_gradient;
   if (has_edge(node, 1)) {
-    other_gradient = fused<2>(MulBackward0_other, 0, grad, self_.get());
+    other_gradient = MulBackward0_other::run<2>(0, grad, self_.get());
     if (!other_gradient) {
       if (PyErr_Occurred()) return false;
 #line 2 "derivatives.yaml#MulBackward0"

@@ -1,0 +1,196 @@
+"""Functions of vectors.hpp against longer numbers: how far they are off, at the ends too, on each processor."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import runtime
+from runtime import native
+from runtime.nn import functional as F
+
+if not native.is_available():
+    pytest.skip("the native core is not built, or switched off", allow_module_level=True)
+
+Array = np.ndarray[Any, Any]
+Long = np.longdouble
+longer = pytest.mark.skipif(np.finfo(Long).nmant <= 52, reason="no numbers longer than double here")
+
+SPECIAL = (
+    np.nan,
+    np.inf,
+    -np.inf,
+    0.0,
+    -0.0,
+    1e-40,
+    -1e-40,
+    5e-324,
+    -5e-324,
+    1,
+    -1,
+    88.7,
+    -87.5,
+    -103.5,
+    709.7,
+    -745,
+    1e38,
+)
+
+
+def sigmoid(x: Array) -> Array:
+    return 1 / (1 + np.exp(-x))
+
+
+def softplus(x: Array) -> Array:
+    return np.maximum(x, 0) + np.log1p(np.exp(-np.abs(x)))
+
+
+# By name: the function, the same of longer numbers, the range that is looked at closely, and how far off it may be.
+FUNCTIONS: dict[str, tuple[Callable[[Any], Any], Callable[[Array], Array], float, float, float]] = {
+    "expm1": (runtime.expm1, np.expm1, -2, 2, 1.5),
+    "log1p": (runtime.log1p, np.log1p, -1, 3, 1),
+    "sigmoid": (runtime.sigmoid, sigmoid, -80, 80, 2),
+    "silu": (F.silu, lambda x: x * sigmoid(x), -80, 80, 2.5),
+    "softplus": (F.softplus, lambda x: np.where(x > 20, x, softplus(x)), -20, 20, 2),
+    "log_sigmoid": (F.logsigmoid, lambda x: -softplus(-x), -80, 80, 2),
+    "elu": (F.elu, lambda x: np.maximum(x, 0) + np.expm1(np.minimum(x, 0)), -20, 20, 1.5),
+}
+DOUBLE = {
+    "exp": (runtime.exp, np.exp, -20.0, 20.0, 1.0),
+    "log": (runtime.log, np.log, 0.0, 3.0, 1.0),
+    "sin": (runtime.sin, np.sin, -30_000.0, 30_000.0, 1.0),
+    "cos": (runtime.cos, np.cos, -30_000.0, 30_000.0, 1.0),
+}
+SINGLE = {"mish": (F.mish, lambda x: x * np.tanh(softplus(x)), -20.0, 20.0, 1.0)}
+CASES = [
+    *((dtype, name, row) for dtype in ("float32", "float64") for name, row in FUNCTIONS.items()),
+    *(("float64", name, row) for name, row in DOUBLE.items()),
+    *(("float32", name, row) for name, row in SINGLE.items()),
+]
+
+
+def inputs(dtype: str, low: float, high: float) -> Array:
+    """Values of the range, numbers of all sizes, and the special ones."""
+    random = np.random.default_rng(5)
+    bits = random.integers(0, 2**63, 20_000, dtype=np.uint64) * 2 + random.integers(0, 2, 20_000).astype(np.uint64)
+    sizes = bits.view(np.float64) if dtype == "float64" else (bits >> np.uint64(32)).astype(np.uint32).view(np.float32)
+    with np.errstate(all="ignore"):
+        return np.concatenate([random.uniform(low, high, 60_000), sizes, SPECIAL]).astype(dtype)
+
+
+def places(got: Array, wanted: Array) -> Array:
+    """How far each is from a longer number, in units of its last place; infinite where the kind or sign differs."""
+    with np.errstate(all="ignore"):
+        near = wanted.astype(got.dtype)
+        unit = np.spacing(np.abs(near)).astype(Long)
+        off = np.abs((got.astype(Long) - wanted) / unit)
+        same = (got == near) & (np.signbit(got) == np.signbit(near)) | (np.isnan(got) & np.isnan(near))
+        return np.asarray(np.where(same, 0, np.where(np.isfinite(near) & np.isfinite(got), off, np.inf)))
+
+
+def check(x: Array, got: Array, function: Callable[[Array], Array], most: float) -> None:
+    with np.errstate(all="ignore"):
+        wanted = function(x.astype(Long))
+        # The sigmoid of what exp of its negative overflows for is 0, as with NumPy.
+        subnormal = (np.abs(wanted) < np.finfo(x.dtype).tiny) & (got == 0)
+        off = np.where(subnormal, 0, places(got, wanted))
+    worst = int(np.argmax(off))
+    assert off[worst] <= most, (x[worst], got[worst], wanted[worst])
+
+
+@longer
+@pytest.mark.parametrize(("dtype", "name", "row"), CASES, ids=[f"{name} {dtype}" for dtype, name, _ in CASES])
+def test_functions_are_close(dtype: str, name: str, row: tuple[Any, Any, float, float, float]) -> None:
+    function, wanted, low, high, most = row
+    x = inputs(dtype, low, high)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        got = function(runtime.tensor(x)).numpy()
+    if name in ("sin", "cos"):  # the longer function is not exact for what is larger than this
+        keep = ~(np.abs(x) > 1e15)
+        x, got = x[keep], got[keep]
+    check(x, got, wanted, most)
+
+
+def test_the_error_function_in_double_precision() -> None:
+    mpmath = pytest.importorskip("mpmath")
+    x = np.concatenate([np.linspace(-6.5, 6.5, 1500), np.linspace(0.99, 1.01, 100), np.geomspace(1e-300, 0.5, 200)])
+    got = runtime.erf(runtime.tensor(x)).numpy()
+    with mpmath.workdps(40):
+        exact = [mpmath.erf(mpmath.mpf(float(value))) for value in x]
+        off = [
+            float(abs(mpmath.mpf(float(value)) - wanted) / float(np.spacing(abs(float(wanted)) or 1)))
+            for value, wanted in zip(got, exact, strict=True)
+        ]
+    assert max(off) <= 1.5
+    ends = runtime.erf(runtime.tensor(np.array([np.nan, np.inf, -np.inf, -0.0, 5e-324, 300.0]))).numpy()
+    np.testing.assert_array_equal(ends, [np.nan, 1, -1, -0.0, 5e-324, 1])
+    assert np.signbit(ends[3])
+
+
+@longer
+@pytest.mark.parametrize("size", [1e3, 1e6, 1e12])
+def test_sines_of_large_numbers(size: float) -> None:
+    x = np.random.default_rng(0).uniform(-size, size, 20_000)
+    check(x, runtime.sin(runtime.tensor(x)).numpy(), np.sin, 1)
+    check(x, runtime.cos(runtime.tensor(x)).numpy(), np.cos, 1)
+
+
+PROGRAM = """
+import sys
+import numpy as np, runtime
+sys.path.insert(0, sys.argv[1])
+import test_vectors
+results = [row[0](runtime.tensor(test_vectors.inputs(dtype, *row[2:4]))).numpy()
+           for dtype, _, row in test_vectors.CASES]
+np.savez(sys.argv[2], *results)
+"""
+
+
+@longer
+def test_older_processors(tmp_path: Path) -> None:
+    found = {}
+    for generation in ("baseline", "avx2"):
+        file = tmp_path / f"{generation}.npz"
+        command = [sys.executable, "-c", PROGRAM, str(Path(__file__).parent), str(file)]
+        environment = {**os.environ, "GRADWRIGHT_CPU": generation}
+        subprocess.run(command, env=environment, check=True, cwd=Path(__file__).parents[2])
+        found[generation] = list(np.load(file).values())
+    for index, (dtype, name, (function, wanted, low, high, most)) in enumerate(CASES):
+        x = inputs(dtype, low, high)
+        np.testing.assert_array_equal(function(runtime.tensor(x)).numpy(), found["avx2"][index])
+        keep = ~(np.abs(x) > 1e15) if name in ("sin", "cos") else np.ones(x.shape, bool)
+        check(x[keep], found["baseline"][index][keep], wanted, most + 0.5)
+
+
+def test_half_precision_is_computed_in_single() -> None:
+    x = np.random.default_rng(0).uniform(-4, 4, 1000).astype(np.float16)
+    for function in (runtime.sigmoid, F.silu, F.softplus, F.elu, F.mish, runtime.erf, runtime.expm1):
+        single = function(runtime.tensor(x.astype(np.float32))).numpy()
+        half = function(runtime.tensor(x)).numpy()
+        assert half.dtype == np.float16
+        with np.errstate(all="ignore"):
+            assert np.max(np.abs(half - single) / np.spacing(np.abs(single.astype(np.float16)))) <= 1
+
+
+def test_a_formula_is_one_function_of_its_gradient_and_input() -> None:
+    """The memory of the gradient becomes the result's where nobody else has it."""
+    x = runtime.linspace(-3, 3, 100_001).requires_grad_()
+    for function in (F.silu, F.softplus, F.elu, F.mish, F.hardswish):
+        kept = runtime.ones(100_001)
+        x.grad = None
+        function(x).backward(kept)
+        direct = x.grad
+        x.grad = None
+        (function(x) * 1.0).backward(runtime.ones(100_001))  # what comes to the formula is nobody else's
+        assert direct is not None
+        assert x.grad is not None
+        np.testing.assert_array_equal(direct.numpy(), x.grad.numpy())
