@@ -29,8 +29,13 @@ def input_hash(paths: Iterable[Path]) -> str:
     return digest.hexdigest()
 
 
-def manifest_text(paths: Paths, target: str, summary: str, files: Mapping[str, str]) -> str:
-    """The text of the manifest: what the output was made from, and what it is."""
+def manifest_text(
+    paths: Paths, target: str, summary: str, files: Mapping[str, str], rules: Mapping[str, str] | None = None
+) -> str:
+    """The text of the manifest: what the output was made from, and what it is.
+
+    `rules` has a word for each operator; they stand on one line, because `import runtime` reads the lines.
+    """
     inputs = paths.inputs
     contents: dict[str, object] = {
         "checksum": checksum(inputs),
@@ -40,6 +45,8 @@ def manifest_text(paths: Paths, target: str, summary: str, files: Mapping[str, s
         "summary": summary,
         "files": {name: _hash(text.encode()) for name, text in sorted(files.items())},
     }
+    if rules and target == "python":
+        contents["rules"] = " ".join(f"{name}={word}" for name, word in sorted(rules.items()))
     if paths.namespace != BUILT_IN_NAMESPACE and target == "python":
         # So that the package can be compared with its YAML when it is imported, where that lies beside it.
         contents["yaml"] = [Path(os.path.relpath(path, paths.output)).as_posix() for path in inputs]
@@ -63,6 +70,16 @@ def unchanged(paths: Paths, target: str) -> tuple[str, int] | None:
         return str(known["summary"]), len(files)
     except (OSError, KeyError, AttributeError):
         return None
+
+
+def rules(paths: Paths) -> Mapping[str, str] | None:
+    """The word for each operator that an earlier generation has left; None where there was none."""
+    known = _read(paths.output)
+    if known is None:
+        return None
+    words = known.get("rules", "")
+    assert isinstance(words, str)
+    return dict(word.split("=", 1) for word in words.split())
 
 
 @functools.cache

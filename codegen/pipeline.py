@@ -14,6 +14,7 @@ from codegen.bind.call_targets import HelperTable, OperatorTable
 from codegen.bind.composites import resolve_composites
 from codegen.bind.entries import ResolvedEntry, resolve_entries
 from codegen.extending import Base, CompositesWithBase, WithBase, check_apart
+from codegen.fingerprints import fingerprints
 from codegen.inputs import MANIFEST
 from codegen.output import manifest_text
 from codegen.paths import ARRAY_API, BATCHING_RULES, PartKind, Paths, project_paths
@@ -107,7 +108,8 @@ def analyze(paths: Paths, texts: Mapping[Path, str] | None = None) -> Result:
     planned = resolved if library is None else foreign.with_forward_formulas(resolved, library, own_table)
     names = None if base is None else FunctionNames(function.name for function in base.functions)
     made = make_plan(functions, planned, table, kernels, composites, formulas, linear, paths.namespace, names)
-    made = replace(made, backends=backends)
+    rules = {} if library is not None else fingerprints(functions, by_name, (kernels, composites, helpers))
+    made = replace(made, backends=backends, rules=rules)
     return Result(functions, entries, made, diagnostics, findings, resolved, checked, operators)
 
 
@@ -177,7 +179,7 @@ def emit(paths: Paths, made: Plan, target: str = "python") -> Mapping[str, str]:
     made = with_base(made, paths, target)
     for name in (target, *_BESIDE.get(target, ())):
         files.update(_target(name).emit(made, paths))
-    files[MANIFEST] = manifest_text(paths, target, summary(made), files)
+    files[MANIFEST] = manifest_text(paths, target, summary(made), files, made.rules)
     return files
 
 

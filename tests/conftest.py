@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 from hypothesis import HealthCheck, settings
+
+# Generations of tests are many; those that are about proofs say so.
+os.environ["GRADWRIGHT_VERIFY"] = "0"
 
 # How long anything takes is up to the machine, and what else runs on it.
 settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from documents import ROOT, blocks, copy_tree, follow, run
 
 PAGE = ROOT / "docs" / "adding-an-operator.md"
 
 
-def test_the_page_holds(tmp_path: Path) -> None:
+def test_the_page_holds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GRADWRIGHT_VERIFY", "1")
     tree = copy_tree(tmp_path)
     for block in blocks(PAGE):
         follow(block, tree)

@@ -24,7 +24,7 @@ LAYERS: Mapping[str, Sequence[Sequence[str]]] = {
         ("codegen.formula",),
         ("codegen.read",),
         ("codegen.bind",),
-        ("codegen.rules", "codegen.foreign", "codegen.extending"),
+        ("codegen.rules", "codegen.foreign", "codegen.extending", "codegen.fingerprints"),
         ("codegen.plan",),
         ("codegen.targets",),
         ("codegen.targets.python", "codegen.targets.cpp", "codegen.targets.docs"),

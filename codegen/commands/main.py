@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from codegen import output
+from codegen.commands import proofs
 from codegen.commands.chosen import add_files, chosen_paths, named_files
 from codegen.paths import Paths
 from codegen.version import VERSION
@@ -129,7 +130,8 @@ def _carry_out(arguments: argparse.Namespace, paths: Paths, argv: Sequence[str],
         counted = [each for each in known if each is not None]
         if len(counted) == len(known):
             _done(paths, counted[0][0], 0, sum(count + 1 for _, count in counted), started)
-            return OK
+            refuted = proofs.left(paths) if proofs.wanted(arguments.no_verify, paths) else ()
+            return OK if not refuted or proofs.prove_changed(refuted, paths) else ERRORS
     return _run(arguments, paths, argv, started)
 
 
@@ -166,6 +168,7 @@ def _run(arguments: argparse.Namespace, paths: Paths, argv: Sequence[str], start
     emitted = [(paths.for_target(target), pipeline.emit(paths, result.plan, target)) for target in arguments.target]
     if arguments.check:
         return _check(emitted, paths, argv, arguments.json)
+    before = output.rules(paths)
     # Python last: its manifest is what the runtime trusts.
     touched = sum(output.write(files, place.output) for place, files in reversed(emitted))
     if arguments.json:
@@ -176,7 +179,11 @@ def _run(arguments: argparse.Namespace, paths: Paths, argv: Sequence[str], start
     _done(paths, pipeline.summary(result.plan), touched, sum(len(files) for _, files in emitted), started)
     if result.findings and paths.library is not None:
         print(f"{len(result.findings.items)} findings, no errors: 'report' instead of 'generate' shows them")
-    return OK
+    if "python" not in arguments.target or not proofs.wanted(arguments.no_verify, paths):
+        return OK
+    rules = result.plan.rules or {}
+    names = {*proofs.changed(before, rules, paths), *proofs.left(paths)} & rules.keys()
+    return OK if not names or proofs.prove_changed(sorted(names), paths) else ERRORS
 
 
 def _done(paths: Paths, summary: str, touched: int, count: int, started: float) -> None:
@@ -241,6 +248,7 @@ def _parser() -> argparse.ArgumentParser:
         "--missing", action="store_true",
         help="with list: only what is declared and not implemented; with coverage: only what lacks something",
     )  # fmt: skip
+    parser.add_argument("--no-verify", action="store_true", help="prove nothing of rules that have changed")
     parser.add_argument("--backend", metavar="KEY", help="with coverage: the dispatch key of a backend of the project")
     parser.add_argument("--native", action="store_true", help="with list: what is left to Python by C++, and why")
     parser.add_argument(

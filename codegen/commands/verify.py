@@ -66,7 +66,7 @@ def verify(argv: Sequence[str], program: Sequence[str]) -> int:
 
 
 def prove(
-    paths: Paths, options: Sequence[str], file: Path | None = None
+    paths: Paths, options: Sequence[str], file: Path | None = None, plain: bool = False
 ) -> tuple[int, Sequence[Mapping[str, Any]] | None]:
     """Run the proofs: the exit status, and what was found; None where they could not be run, which has been printed.
 
@@ -74,13 +74,16 @@ def prove(
         paths: of the project whose operators are proven.
         options: for `runtime.verify`.
         file: where what is found is to be kept; `-`: printed.
+        plain: whether it is done in Python alone, and what it says besides is dropped.
     """
     with tempfile.TemporaryDirectory() as folder:
         kept = Path(folder) / "found.json" if file is None or str(file) == "-" else file
         command = [sys.executable, "-m", "runtime.verify", "--package", paths.package, "--json", str(kept), "--places"]
         if str(file) == "-":
             command.append("--quiet")
-        finished = subprocess.run([*command, *options], env=_environment(paths), check=False)
+        environment = {**_environment(paths), **({"GRADWRIGHT_NATIVE": "0"} if plain else {})}
+        dropped = subprocess.DEVNULL if plain else None
+        finished = subprocess.run([*command, *options], env=environment, stderr=dropped, check=False)
         try:
             text = kept.read_text(encoding="utf-8")
         except OSError:

@@ -46,6 +46,7 @@ class Plan:
     functions: FunctionNames
     namespace: str
     backends: tuple[Backend, ...] = ()
+    rules: Mapping[str, str] | None = None  # a word for each operator, another one when its rules change
     base: Plan | None = None  # of the operators that these come beside, for a target that calls them in other ways
 
 

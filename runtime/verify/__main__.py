@@ -13,7 +13,7 @@ from runtime.verify import printing
 from runtime.verify.ledger import Ledger
 from runtime.verify.results import Status
 from runtime.verify.running import chosen, operators_of, processors, prove_all
-from runtime.verify.table import BY_NAME
+from runtime.verify.table import BY_NAME, PROPERTIES
 
 OK, REFUTED, USAGE = 0, 1, 2
 
@@ -29,7 +29,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     except ValueError as error:
         parser.error(str(error))
     with printing.progress(len(names)) as report:
-        cells = prove_all(arguments.package, names, arguments.property or (), arguments.jobs, report)
+        properties = [
+            each.name
+            for each in PROPERTIES
+            if each.name in (arguments.property or BY_NAME) and each.name not in (arguments.without or ())
+        ]
+        cells = prove_all(arguments.package, names, properties, arguments.jobs, report)
     seconds = time.perf_counter() - started
     if arguments.json is not None:
         text = json.dumps({"seconds": round(seconds, 2), "cells": [cell.as_json() for cell in cells]}, indent=1)
@@ -64,6 +69,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("operators", nargs="*", metavar="OPERATOR", help="such as mul.Tensor, or mul; default: all")
     parser.add_argument("--package", default="generated", help="the generated package that they are in")
     parser.add_argument("--property", action="append", choices=sorted(BY_NAME), help="may be given again; default: all")
+    parser.add_argument("--without", action="append", choices=sorted(BY_NAME), help="all but this one")
     parser.add_argument("--jobs", type=int, default=processors(), help="how many processes (default: all processors)")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write all that was found; - is standard output")
     parser.add_argument("--skipped", action="store_true", help="say what was skipped, and why")

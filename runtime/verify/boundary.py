@@ -19,6 +19,7 @@ from runtime.verify.results import Refuted, Undecided
 _USUAL = (0.0, 1.0, -1.0, 0.5, 2.0)
 _RESULTS = 8
 _NEARBY = 80
+_DRAWS = 12
 _ELEMENTS = 8
 
 
@@ -41,18 +42,29 @@ def _special(point: Point) -> Iterator[list[Tensor]]:
     """The inputs with special values: from a fixed few, and all of them alike."""
     own = [abs(number) for number in _numbers(point.sample.text)]
     values = np.array(sorted({*_USUAL, *(n for n in own if n <= 4), *(-n for n in own if n <= 4)}))
-    made = []
+    made, chosen = [], []
     for tensor in point.inputs:
         low, high = _limits(tensor)
         some = np.unique([*values[(values >= low) & (values <= high)], *(n for n in (low, high) if abs(n) <= 1e3)])
-        numbers = point.random.choice(some, tensor.shape).astype(tensor._array.dtype)
-        if tensor.is_complex():
-            numbers = numbers + 1j * point.random.choice(some, tensor.shape)
-        made.append(np.asarray(numbers, dtype=tensor._array.dtype))
+        made.append(_drawn(point, tensor, some)._array)
+        chosen.append(some)
     yield [wrap(each).requires_grad_() for each in made]
+    for _ in range(_DRAWS):  # once more where all results are finite, so that no NaN has an excuse
+        other = [_drawn(point, tensor, some) for tensor, some in zip(point.inputs, chosen, strict=True)]
+        with contextlib.suppress(RuntimeError):
+            if all(np.isfinite(array(out)).all() for out in point.function(*other)):
+                yield other
+                break
     alike = [np.full_like(each, max(_limits(x)[0], 0)) for each, x in zip(made, point.inputs, strict=True) if each.size]
     if len(alike) == len(made):
         yield [wrap(each).requires_grad_() for each in alike]
+
+
+def _drawn(point: Point, tensor: Tensor, some: Array) -> Tensor:
+    numbers = point.random.choice(some, tensor.shape)
+    if tensor.is_complex():
+        numbers = numbers + 1j * point.random.choice(some, tensor.shape)
+    return wrap(np.asarray(numbers, dtype=tensor._array.dtype)).requires_grad_()
 
 
 def _numbers(text: str) -> list[float]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
 import zlib
 from collections.abc import Callable, Iterator, Sequence
@@ -10,15 +11,17 @@ from typing import Any
 import numpy as np
 
 from runtime.autograd import grad as autograd_grad
+from runtime.base import dtypes
 from runtime.base.tensor import Tensor, wrap
 from runtime.call.dispatch import Operator
 from runtime.load.operator_info import OperatorInfo
 from runtime.random import manual_seed
-from runtime.testing import Sample, as_function, operator_function, sample_inputs
+from runtime.testing import Sample, as_function, make_sample, operator_function, sample_inputs
 from runtime.verify.results import Inapplicable, Refuted
 
 Array = np.ndarray[Any, Any]
 Function = Callable[..., tuple[Tensor, ...]]
+_NUMBER = "0.7 - 1.3j"
 HALVES = ("float16", "bfloat16")
 
 
@@ -75,6 +78,34 @@ def points(info: OperatorInfo, dtype: str, requires_grad: bool = True, values: s
     """The samples of an operator in one dtype."""
     for number, sample in enumerate(sample_inputs(info, dtype, requires_grad, values), 1):
         yield Point(info, sample, info.samples.index(sample.text) + 1 if sample.text in info.samples else number, dtype)
+    if getattr(dtypes, dtype).is_complex and values == "usual":
+        yield from _beside_complex_numbers(info, dtype, requires_grad)
+
+
+def _beside_complex_numbers(info: OperatorInfo, dtype: str, requires_grad: bool) -> Iterator[Point]:
+    """Samples with a complex number for a real one: what multiplies is conjugated on the way back, and not forth."""
+    parameters = operator_of(info).signature.parameters
+    places = [place for place, each in enumerate(parameters) if each.type.removesuffix("?") == "Scalar"]
+    for sample in sample_inputs(info, dtype, requires_grad)[:2] if places else ():
+        for place in places:
+            text = _with_number(sample.text, place, parameters[place].name)
+            made = make_sample(info, text, getattr(dtypes, dtype), requires_grad)
+            try:
+                call(info, made)
+            except (RuntimeError, TypeError):  # a number that has to be real
+                continue
+            yield Point(info, made, info.samples.index(sample.text) + 1, dtype)
+
+
+def _with_number(text: str, place: int, name: str) -> str:
+    tree = ast.parse(f"f({text})", mode="eval").body
+    assert isinstance(tree, ast.Call)
+    number = ast.parse(_NUMBER, mode="eval").body
+    if place < len(tree.args):
+        tree.args[place] = number
+    else:
+        tree.keywords = [*(each for each in tree.keywords if each.arg != name), ast.keyword(name, number)]
+    return ast.unparse(tree)[2:-1]
 
 
 def call(info: OperatorInfo, sample: Sample, **changed: Any) -> Any:

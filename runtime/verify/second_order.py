@@ -82,6 +82,14 @@ def modes(point: Point) -> None:
     values["forward over forward"] = _forward_over_forward(function, inputs, ways, others, cotangents)
     first = next(iter(found.values()))
     scale = inner([_sizes(o) for o in others], [None if g is None else _sizes(g) for g in first])
+    wanted = gradients(function(*inputs), inputs, cotangents)
+    turned = {
+        "backward over forward, by the tangents": _by_tangents(function, inputs, ways, cotangents),
+        "forward over backward, by grad": _by_cotangents(function, inputs, ways, cotangents),
+    }
+    size = inner([_sizes(o) for o in others], [_sizes(g) for g in wanted])
+    for name, each in turned.items():
+        assert_number(inner(others, each), inner(others, wanted), f"derivative {name}", size)
     for name, value in values.items():
         assert_number(value, values["backward over backward"], f"second derivative by {name}", scale)
 
@@ -117,6 +125,23 @@ def _backward_over_forward(function: Any, inputs: Any, tangents: Any, cotangents
         duals = [forward_ad.make_dual(x, t) for x, t in zip(inputs, tangents, strict=True)]
         found = [forward_ad.unpack_dual(out).tangent for out in function(*duals)]
     return _gradients(_total(zip(found, cotangents, strict=True)), inputs)
+
+
+def _by_tangents(function: Any, inputs: Any, tangents: Any, cotangents: Any) -> Any:
+    """The gradient once more: a tangent is linear in those that go in."""
+    seeds = [t.detach().requires_grad_() for t in tangents]
+    with forward_ad.dual_level():
+        duals = [forward_ad.make_dual(x, t) for x, t in zip(inputs, seeds, strict=True)]
+        found = [forward_ad.unpack_dual(out).tangent for out in function(*duals)]
+    return _gradients(_total(zip(found, cotangents, strict=True)), seeds)
+
+
+def _by_cotangents(function: Any, inputs: Any, tangents: Any, cotangents: Any) -> Any:
+    """The gradient once more: it is linear in what comes back."""
+    with forward_ad.dual_level():
+        seeds = [forward_ad.make_dual(wrap(np.zeros_like(c._array)), c) for c in cotangents]
+        grads = autograd_grad(function(*inputs), inputs, seeds, allow_unused=True, create_graph=True)
+        return [None if g is None else forward_ad.unpack_dual(g).tangent for g in grads]
 
 
 def _forward_over_forward(function: Any, inputs: Any, tangents: Any, others: Any, cotangents: Any) -> float:
