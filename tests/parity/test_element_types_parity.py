@@ -23,6 +23,11 @@ CONVOLUTIONS = (
     "conv3d", "conv1d.padding", "conv2d.padding", "conv3d.padding", "conv_transpose1d", "conv_transpose2d.input",
     "conv_transpose3d.input",
 )  # fmt: skip
+# Each of which takes other integers there, and other halves of floats.
+POOLING = (
+    "max_pool1d", "max_pool2d_with_indices_backward", "max_pool3d_with_indices_backward", "max_unpool2d", "max_unpool3d",
+    "avg_pool1d", "avg_pool2d", "avg_pool3d", "avg_pool3d_backward",
+)  # fmt: skip
 # Taken here and not there, and right: nothing else follows from the arguments.
 MORE = frozenset((
     "sub.Scalar-bool", "rsub.Scalar-bool", "subtract.Scalar-bool", "clamp.Tensor-bool", "dropout-complex64",
@@ -30,13 +35,15 @@ MORE = frozenset((
     "native_dropout-int64", "native_dropout-complex64", "bernoulli.Tensor-bool", "bernoulli.Tensor-int64",
     # In one group and without dilation, there as well; complex numbers under the names of nn.functional.
     *(f"{name}-{kind}" for name in CONVOLUTIONS for kind in ("uint8", "int64", "complex64")),
+    *(f"{name}-{kind}" for name in POOLING for kind in ("uint8", "int64", "float16")),
 ))  # fmt: skip
 # Taken there and not here: complex numbers of two float16, sums of squares of which only the real part is kept, and
 # samples so small that PyTorch does not come to look at them.
 LESS = frozenset((
     "complex-float16", "view_as_complex-float16", "bincount-complex64", "smooth_l1_loss_backward-uint8",
     "smooth_l1_loss_backward-int64", "threshold-uint8", "einsum-uint8", "hardtanh-uint8",
-    "cummax-complex64", "cummin-complex64", "mv-bool",
+    "cummax-complex64", "cummin-complex64", "mv-bool", "avg_pool2d_backward-int64", "avg_pool3d_backward-int64",
+    "adaptive_avg_pool1d-complex64",
 ))  # fmt: skip
 
 

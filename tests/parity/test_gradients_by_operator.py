@@ -59,6 +59,10 @@ BOTH: Deviations = {
         "PyTorch refuses silu for complex numbers; silu_ is let through, with a gradient that lacks a conjugation",
     ),
     "native_layer_norm_backward": ({"second"}, "PyTorch's third derivatives take mean and deviation for constants"),
+    "_native_batch_norm_legit.no_stats": (
+        {"second"},
+        "PyTorch has no second derivative through the gradient of a bias that comes without a weight",
+    ),
     "_convolution_double_backward": ({"requires_grad"}, _GRADIENTS_TOGETHER),
 }
 ON_OWN_FORMULAS: Deviations = {
@@ -100,6 +104,7 @@ _REFUSALS = (
     ("no derivative in place", _NO_DERIVATIVES, "asinh_ acosh_ atanh_ arcsinh_ arccosh_ arctanh_"),
     ("no second derivative", {"second"}, "hardsigmoid hardsigmoid_"),
     ("no second derivative if only the bias has a gradient", {"second"}, "native_layer_norm"),
+    ("no second derivative if only the bias has a gradient", {"second"}, "_native_batch_norm_legit.no_stats"),
     ("no second derivative of an empty table", {"second", "call complex128"}, "embedding"),
     ("no forward mode", {"forward"}, "huber_loss_backward"),
     ("no forward mode", {"forward", "call complex128"}, "native_dropout_backward"),

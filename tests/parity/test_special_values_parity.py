@@ -29,7 +29,7 @@ OTHERWISE = frozenset((
     "var_mean.dim-float64", "var_mean-float64", "std_mean-float64", "group_norm-float64", "l1_loss-complex128",
     "linalg_vector_norm-complex128", "norm.ScalarOpt_dim-complex128", "norm.Scalar-complex128",
     "linalg_norm.ord_str-complex128", "convolution-complex128", "convolution_backward-complex128",
-    "_convolution_mode-complex128", "_convolution_double_backward-complex128",
+    "native_batch_norm-float64", "_convolution_mode-complex128", "_convolution_double_backward-complex128",
 ))  # fmt: skip
 
 
@@ -104,6 +104,14 @@ LENIENT = frozenset((
     "native_layer_norm_backward-empty", "linalg_norm-0-dim", "mv-0-dim", "baddbmm-0-dim", "addbmm-0-dim",
     "movedim.intlist-0-dim", "moveaxis.intlist-0-dim", "unfold_backward-0-dim", "rms_norm-0-dim", "group_norm-0-dim",
     "linalg_norm-empty", "_convolution_double_backward-0-dim", "im2col-0-dim",
+    *(f"{name}-{values}" for name in (
+        "native_batch_norm", "_native_batch_norm_legit.no_stats", "_native_batch_norm_legit_no_training", "batch_norm",
+        "native_batch_norm_backward", "instance_norm",
+    ) for values in ("0-dim", "empty")),
+    *(f"{name}-0-dim" for name in (
+        "adaptive_max_pool2d_backward", "adaptive_max_pool3d_backward", "max_pool2d_with_indices_backward",
+        "max_pool3d_with_indices_backward", "_adaptive_avg_pool3d_backward", "avg_pool2d", "avg_pool2d_backward",
+    )),
 ))  # fmt: skip
 
 

@@ -1,10 +1,11 @@
-"""Rules of convolutions."""
+"""Rules of convolutions and of what else is done to images."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 from runtime import ops
+from runtime.base.tensor import Tensor
 from runtime.func.batched import batch
 from runtime.func.calls import call, is_batched, refuse, whole_batch
 from runtime.func.levels import VmapLevel
@@ -34,3 +35,24 @@ def convolution(level: VmapLevel, operator: Operator, values: list[Any]) -> Any:
         out = ops.reshape(out, [made[0], size, made[1] // size, *made[2:]])
         out = batch(ops.movedim(out, 1, 0), level)
     return out if bias is None else out + ops.reshape(bias, [-1] + [1] * (input.dim() - 2))
+
+
+def images(level: VmapLevel, operator: Operator, values: list[Any]) -> Any:
+    """What is done to each image for itself: the batch is part of the first dimension."""
+    size = level.size
+    merged = []
+    for value in values:
+        if isinstance(value, Tensor):
+            if value.dim() == 0:
+                refuse(operator, values, level)
+            whole = whole_batch(value, level)
+            shape = whole._array.shape
+            value = ops.reshape(whole, [size * shape[1], *shape[2:]])
+        merged.append(value)
+    out = call(operator, merged)
+
+    def parted(tensor: Tensor) -> Tensor:
+        shape = tensor._array.shape
+        return batch(ops.reshape(tensor, [size, shape[0] // size, *shape[1:]]), level)
+
+    return parted(out) if isinstance(out, Tensor) else operator.results([parted(tensor) for tensor in out])

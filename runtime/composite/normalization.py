@@ -1,0 +1,95 @@
+"""Batch and instance normalization, which keep running statistics."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from runtime import ops
+from runtime.base.tensor import Tensor
+
+
+def _follow(running: Tensor | None, new: Tensor, momentum: float) -> None:
+    """Move running statistics by a part towards new ones.
+
+    The write is not counted: no formula uses statistics that a pass in training changes, and two of them may run before
+    the first one's backward.
+    """
+    if running is not None:
+        kept = running._array
+        wide = np.result_type(np.float32, new._array.dtype)
+        kept[...] = (kept.astype(wide) * (1 - momentum) + new._array.astype(wide) * momentum).astype(kept.dtype)
+
+
+def _unbiased(invstd: Tensor, count: int, eps: float) -> Tensor:
+    """The variance of a sample, of which the batch is one, from 1 / the deviation."""
+    return (invstd.detach().reciprocal().square() - eps) * (count / max(count - 1, 1))
+
+
+def native_batch_norm(
+    input: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    training: bool,
+    momentum: float,
+    eps: float,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """In training by the statistics of the batch, which the running ones follow; else by the running ones."""
+    if not training:
+        if running_mean is None or running_var is None:
+            raise RuntimeError("running_mean and running_var must be defined in evaluation mode")
+        return ops._native_batch_norm_legit_no_training(input, weight, bias, running_mean, running_var, momentum, eps)
+    out, mean, invstd = ops._native_batch_norm_legit(input, weight, bias, True, momentum, eps)
+    count = input.numel() // max(input.shape[1], 1)
+    for running in (running_mean, running_var):
+        if running is not None and running.shape != mean.shape:
+            raise RuntimeError(f"running_mean should contain {input.shape[1]} elements not {running.numel()}")
+    _follow(running_mean, mean, momentum)
+    if running_var is not None:
+        _follow(running_var, _unbiased(invstd, count, eps), momentum)
+    return out, mean, invstd
+
+
+def batch_norm(
+    input: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    training: bool,
+    momentum: float,
+    eps: float,
+    cudnn_enabled: bool,
+) -> Tensor:
+    if not training and (running_mean is None or running_var is None):
+        raise RuntimeError("running_mean and running_var must be defined in evaluation mode")
+    return ops.native_batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps)[0]
+
+
+def instance_norm(
+    input: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    use_input_stats: bool,
+    momentum: float,
+    eps: float,
+    cudnn_enabled: bool,
+) -> Tensor:
+    """Each channel of each sample normalized for itself: a batch normalization of one sample with all the channels."""
+    if not use_input_stats and (running_mean is None or running_var is None):
+        raise RuntimeError("Expected running_mean and running_var to be defined when use_input_stats is false")
+    if input.dim() < 2:
+        raise RuntimeError(f"instance_norm: expected an input of at least two dimensions, but got {input.dim()}")
+    batch, channels = input.shape[0], input.shape[1]
+    scale, shift, mean, variance = (
+        None if each is None else each.repeat([batch]) for each in (weight, bias, running_mean, running_var)
+    )
+    images = input.reshape([1, batch * channels, *input.shape[2:]])
+    out = ops.batch_norm(images, scale, shift, mean, variance, use_input_stats, momentum, eps, cudnn_enabled)
+    for running, moved in ((running_mean, mean), (running_var, variance)):
+        if use_input_stats and running is not None and moved is not None:
+            running._array[...] = moved._array.reshape(batch, channels).mean(axis=0)
+    return out.reshape(input.shape)

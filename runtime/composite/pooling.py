@@ -1,0 +1,97 @@
+"""Pooling in one dimension, by two; pooling without the places of maxima."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from runtime import ops
+from runtime.base.tensor import Tensor
+
+Sizes = Sequence[int]
+
+
+def _check(self: Tensor, name: str) -> None:
+    if self.dim() not in (2, 3):
+        raise RuntimeError(f"{name}: Expected 2D or 3D input tensor, but got {list(self.shape)}")
+
+
+def max_pool1d_with_indices(
+    self: Tensor,
+    kernel_size: Sizes,
+    stride: Sizes = (),
+    padding: Sizes = (0,),
+    dilation: Sizes = (1,),
+    ceil_mode: bool = False,
+) -> tuple[Tensor, Tensor]:
+    _check(self, "max_pool1d")
+    far = stride or kernel_size
+    flat = self.unsqueeze(-2)
+    sizes = [1, *kernel_size], [1, *far], [0, *padding], [1, *dilation]
+    values, indices = ops.max_pool2d_with_indices(flat, *sizes, ceil_mode)
+    return values.squeeze(-2), indices.squeeze(-2)
+
+
+def max_pool1d(
+    self: Tensor,
+    kernel_size: Sizes,
+    stride: Sizes = (),
+    padding: Sizes = (0,),
+    dilation: Sizes = (1,),
+    ceil_mode: bool = False,
+) -> Tensor:
+    return ops.max_pool1d_with_indices(self, kernel_size, stride, padding, dilation, ceil_mode)[0]
+
+
+def max_pool2d(
+    self: Tensor,
+    kernel_size: Sizes,
+    stride: Sizes = (),
+    padding: Sizes = (0, 0),
+    dilation: Sizes = (1, 1),
+    ceil_mode: bool = False,
+) -> Tensor:
+    return ops.max_pool2d_with_indices(self, kernel_size, stride, padding, dilation, ceil_mode)[0]
+
+
+def max_pool3d(
+    self: Tensor,
+    kernel_size: Sizes,
+    stride: Sizes = (),
+    padding: Sizes = (0, 0, 0),
+    dilation: Sizes = (1, 1, 1),
+    ceil_mode: bool = False,
+) -> Tensor:
+    return ops.max_pool3d_with_indices(self, kernel_size, stride, padding, dilation, ceil_mode)[0]
+
+
+def avg_pool1d(
+    self: Tensor,
+    kernel_size: Sizes,
+    stride: Sizes = (),
+    padding: Sizes = (0,),
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+) -> Tensor:
+    _check(self, "avg_pool1d")
+    far = stride or kernel_size
+    sizes = [1, *kernel_size], [1, *far], [0, *padding]
+    return ops.avg_pool2d(self.unsqueeze(-2), *sizes, ceil_mode, count_include_pad).squeeze(-2)
+
+
+def adaptive_avg_pool1d(self: Tensor, output_size: Sizes) -> Tensor:
+    _check(self, "adaptive_avg_pool1d")
+    return ops.adaptive_avg_pool2d(self.unsqueeze(-2), [1, *output_size]).squeeze(-2)
+
+
+def adaptive_avg_pool2d(self: Tensor, output_size: Sizes) -> Tensor:
+    return ops._adaptive_avg_pool2d(self, output_size)
+
+
+def adaptive_avg_pool3d(self: Tensor, output_size: Sizes) -> Tensor:
+    return ops._adaptive_avg_pool3d(self, output_size)
+
+
+def adaptive_max_pool1d(self: Tensor, output_size: Sizes) -> tuple[Tensor, Tensor]:
+    _check(self, "adaptive_max_pool1d")
+    values, indices = ops.adaptive_max_pool2d(self.unsqueeze(-2), [1, *output_size])
+    return values.squeeze(-2), indices.squeeze(-2)
