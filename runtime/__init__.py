@@ -58,6 +58,7 @@ with _collector_paused():
         atleast_3d,
         broadcast_tensors,
         einsum,
+        lu,
         meshgrid,
         nonzero,
         norm,

@@ -57,6 +57,17 @@ def _letters(labels: Any) -> str:
     return "".join(letters)
 
 
+def lu(A: Tensor, pivot: bool = True, get_infos: bool = False, out: Any = None) -> Any:
+    """The LU factors of `linalg.lu_factor_ex` and its pivots, with what it says of zero pivots if asked for."""
+    LU, pivots, info = ops._lu_with_info(A, pivot, not get_infos)
+    results = (LU, pivots, info) if get_infos else (LU, pivots)
+    if out is None:
+        return results
+    for target, result in zip(out, results, strict=True):
+        target.resize_(result.shape).copy_(result)
+    return out
+
+
 def atleast_1d(*tensors: Any) -> Any:
     """The Tensor, or a tuple of all Tensors, with one dimension where there is none."""
     return _each_or_all(ops.atleast_1d, tensors)

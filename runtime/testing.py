@@ -21,11 +21,16 @@ from runtime.load.operator_info import OperatorInfo
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """One call of an operator.  `text` is where it comes from."""
+    """One call of an operator.  `text` is where it comes from.
+
+    Operators on Hermitian matrices may read one triangle: with respect to those in `hermitian`, derivatives are of
+    the operator on (A + A^H) / 2.
+    """
 
     text: str
     args: tuple[Any, ...]
     kwargs: Mapping[str, Any]
+    hermitian: tuple[Tensor, ...] = ()
 
     def tensors(self) -> list[Tensor]:
         """The Tensors among the arguments that require grad."""
@@ -47,7 +52,7 @@ class CheckResult:
         return not self.failures and self.first > 0
 
 
-_OF_DTYPE = re.compile(r"\b[TD]\(|\bdtype\(\)")  # what in a sample is of the dtype that is asked for
+_OF_DTYPE = re.compile(r"\b[TDP]\(|\bdtype\(\)")  # what in a sample is of the dtype that is asked for
 
 
 _SPECIAL = (math.nan, math.inf, -math.inf, -0.0, 0.0, 1.0, -1.0, 2.0, 0.5, -2.5)
@@ -63,6 +68,7 @@ class _Maker:
         self.values = values
         self.dtype = dtype
         self.requires_grad = requires_grad
+        self.hermitian: list[Tensor] = []
 
     def value(self, node: ast.expr) -> Any:
         if isinstance(node, ast.Call):
@@ -104,6 +110,24 @@ class _Maker:
             made.imag = self._numbers(shape, low, high)
         with np.errstate(all="ignore"):  # integers hold no special values
             return wrap(made.astype(wanted.numpy))
+
+    def make_P(self, *shape: int, **options: Any) -> Tensor:
+        """A Hermitian positive-definite matrix, or several; special values do not make one."""
+        tensor = self.make_T(*shape, **options)
+        if self.values != "usual":
+            return tensor
+        free = tensor.detach().numpy()
+        made = free @ free.conj().swapaxes(-1, -2) / shape[-1] + np.eye(shape[-1], dtype=free.dtype)
+        matrix = wrap(np.asarray(made, free.dtype)).requires_grad_(tensor.requires_grad)
+        self.hermitian.append(matrix)
+        return matrix
+
+    def make_V(self, *shape: int) -> Tensor:
+        """Exchanges of rows, as LU factors have them: each row with one that is not above it, counted from 1."""
+        shape = self._shape(shape)
+        size = shape[-1] if shape else 0
+        lowest = np.arange(1, size + 1)
+        return wrap(np.asarray(self.places.integers(lowest, size + 1, shape), np.int32))
 
     def _shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
         return {"empty": (0, *shape[1:]), "0-dim": ()}.get(self.values, shape) if shape else shape
@@ -158,7 +182,7 @@ def make_sample(
     assert isinstance(call, ast.Call)
     args = tuple(maker.value(arg) for arg in call.args)
     kwargs = {keyword.arg: maker.value(keyword.value) for keyword in call.keywords if keyword.arg}
-    return Sample(text, args, kwargs)
+    return Sample(text, args, kwargs, tuple(maker.hermitian))
 
 
 def operator_function(info: OperatorInfo) -> Any:
@@ -175,9 +199,13 @@ def as_function(info: OperatorInfo, sample: Sample) -> tuple[Any, tuple[Tensor, 
     """A sample as a function of its differentiable Tensors only, and these: what gradcheck takes."""
     function = operator_function(info)
     inputs = tuple(sample.tensors())
+    hermitian = {id(tensor) for tensor in sample.hermitian}
 
     def call(*tensors: Tensor) -> tuple[Tensor, ...]:
-        replacement = {id(old): new for old, new in zip(inputs, tensors, strict=True)}
+        replacement = {
+            id(old): (new + new.mH) / 2 if id(old) in hermitian else new
+            for old, new in zip(inputs, tensors, strict=True)
+        }
         args = [_replaced(arg, replacement) for arg in sample.args]
         kwargs = {name: _replaced(value, replacement) for name, value in sample.kwargs.items()}
         out = function(*args, **kwargs)

@@ -112,6 +112,8 @@ def test_results_have_memory_of_their_own(info: OperatorInfo) -> None:
 
 # Ranges of numbers come in other amounts, and memory that nobody wrote holds anything.
 UNSPECIFIC = frozenset(("empty_like", "empty_permuted", "new_empty", "new_empty_strided", "empty_strided"))
+# Where a number is NaN, the largest of a column is the first that a comparison comes to.
+PIVOTS = frozenset(("_linalg_slogdet", "linalg_lu"))
 EVERY = [info for info in OPERATORS.values() if not info.random and info.name not in UNSPECIFIC]
 NARROW = {"float64": "float32", "complex128": "complex64"}
 
@@ -168,7 +170,7 @@ def test_special_values_give_the_same_in_narrow_dtypes(info: OperatorInfo, dtype
     narrow = NARROW[dtype]
     wide_samples, samples = (sample_inputs(info, each, False, "special") for each in (dtype, narrow))
     for wide, sample in zip(wide_samples, samples, strict=True):
-        if info.name not in BY_ROUNDING | OTHER_LIMITS and "dtype" not in sample.text:
+        if info.name not in BY_ROUNDING | OTHER_LIMITS | PIVOTS and "dtype" not in sample.text:
             assert_alike(outcome(info, sample), outcome(info, wide), 1e-4, sample.text)
 
 

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import inf
 
 from runtime import ops
 from runtime.base.tensor import Tensor
-from runtime.base.types import DType, Scalar
-from runtime.kernels._common import normalize_dims
 
 # -- variance with the argument `unbiased` of old
 
@@ -60,81 +57,6 @@ def argsort(self: Tensor, dim: int = -1, descending: bool = False) -> Tensor:
 def argsort_stable(self: Tensor, *, stable: bool, dim: int = -1, descending: bool = False) -> Tensor:
     result: Tensor = ops.sort(self, stable=stable, dim=dim, descending=descending)[1]
     return result
-
-
-# -- norms
-
-
-def norm_ScalarOpt_dim(self: Tensor, p: Scalar | None, dim: Sequence[int], keepdim: bool = False) -> Tensor:
-    return ops.linalg_vector_norm(self, 2 if p is None else p, dim, keepdim)
-
-
-def norm_ScalarOpt_dtype(self: Tensor, p: Scalar | None, *, dtype: DType) -> Tensor:
-    return ops.linalg_vector_norm(self, 2 if p is None else p, None, False, dtype=dtype)
-
-
-def norm_ScalarOpt_dim_dtype(
-    self: Tensor, p: Scalar | None, dim: Sequence[int], keepdim: bool, *, dtype: DType
-) -> Tensor:
-    return ops.linalg_vector_norm(self, 2 if p is None else p, dim, keepdim, dtype=dtype)
-
-
-def linalg_norm(
-    self: Tensor,
-    ord: Scalar | None = None,
-    dim: Sequence[int] | None = None,
-    keepdim: bool = False,
-    *,
-    dtype: DType | None = None,
-) -> Tensor:
-    """The norm of a vector or a matrix: with two dims, `ord` is a matrix norm."""
-    if ord is None or (dim is not None and len(dim) == 1) or (dim is None and self.dim() == 1):
-        return ops.linalg_vector_norm(self, 2 if ord is None else ord, dim, keepdim, dtype=dtype)
-    rows, columns = _matrix_dims(self, dim)
-    if ord in (2, -2):
-        values = _singular_values(self, rows, columns, dtype)
-        return _without_matrix(values.amax(-1) if ord == 2 else values.amin(-1), rows, columns, keepdim)
-    if ord not in (1, -1, inf, -inf):
-        raise RuntimeError(f"linalg.matrix_norm: Order {ord} not supported.")
-    summed, compared = (rows, columns) if ord in (1, -1) else (columns, rows)
-    sums = ops.linalg_vector_norm(self, 1, [summed], True, dtype=dtype)
-    result = sums.amax([compared], True) if ord in (1, inf) else sums.amin([compared], True)
-    return result if keepdim else result.squeeze([rows, columns])
-
-
-def linalg_norm_ord_str(
-    self: Tensor, ord: str, dim: Sequence[int] | None = None, keepdim: bool = False, *, dtype: DType | None = None
-) -> Tensor:
-    if ord not in ("fro", "nuc"):
-        raise RuntimeError(f"linalg.matrix_norm: Order {ord} not supported.")
-    rows, columns = _matrix_dims(self, dim)
-    if ord == "nuc":
-        return _without_matrix(_singular_values(self, rows, columns, dtype).sum(-1), rows, columns, keepdim)
-    return ops.linalg_vector_norm(self, 2, [rows, columns], keepdim, dtype=dtype)
-
-
-def _matrix_dims(self: Tensor, dim: Sequence[int] | None) -> tuple[int, int]:
-    """The two dims of a matrix norm, counted from the front."""
-    if self.dim() < 2:
-        raise RuntimeError("linalg.matrix_norm: The input tensor A must have at least 2 dimensions.")
-    if dim is None and self.dim() != 2:
-        raise RuntimeError(
-            f"linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got {self.dim()}D."
-        )
-    if dim is not None and len(dim) != 2:
-        raise RuntimeError(f"linalg.matrix_norm: dim must be a 2-tuple. Got {' '.join(map(str, dim))}")
-    rows, columns = normalize_dims((-2, -1) if dim is None else dim, self.dim())
-    return rows, columns
-
-
-def _singular_values(self: Tensor, rows: int, columns: int, dtype: DType | None) -> Tensor:
-    matrices = self.movedim([rows, columns], [-2, -1])
-    return ops.linalg_svdvals(matrices if dtype is None else matrices.to(dtype))
-
-
-def _without_matrix(result: Tensor, rows: int, columns: int, keepdim: bool) -> Tensor:
-    """A result for each matrix, with dims of size 1 in the places of its own if they are to be kept."""
-    return result.unsqueeze(min(rows, columns)).unsqueeze(max(rows, columns)) if keepdim else result
 
 
 # -- sums and differences

@@ -37,66 +37,6 @@ def inverse_backward(grad: Tensor, inverse: Tensor) -> Tensor:
     return -ops.matmul(adjoint, ops.matmul(grad, adjoint))
 
 
-def svd_backward(
-    grad_U: Tensor | None,
-    grad_S: Tensor | None,
-    grad_Vh: Tensor | None,
-    U: Tensor,
-    S: Tensor,
-    Vh: Tensor,
-    full_matrices: bool,
-) -> Tensor | None:
-    """From A = U S V^H with orthonormal columns in U and V: what turns them is antisymmetric, the rest leaves the span.
-
-    Where A is complex, U and V are known up to phases; a function of them that depends on these has no gradient.
-    """
-    if grad_U is None and grad_Vh is None:
-        if grad_S is None:
-            return None
-        count = S.shape[-1]
-        return ops.matmul(U[..., :count] * grad_S.unsqueeze(-2), Vh[..., :count, :])
-    if full_matrices:
-        raise RuntimeError("svd_backward: U and Vh can be differentiated where full_matrices is False")
-    squares = S * S
-    gaps = squares.unsqueeze(-2) - squares.unsqueeze(-1)
-    gaps = gaps + ops.diag_embed(ops.ones_like(S))
-    result = _outside_of_span(grad_U, grad_Vh, U, S, Vh)
-    core = None if grad_S is None else ops.diag_embed(grad_S).to(U.dtype)
-    if grad_U is not None:
-        turned = _adjoint(U).matmul(grad_U)
-        turned = turned - _adjoint(turned)
-        if U.is_complex():  # on the diagonal are the phases, which are shared by both sides
-            phases = turned.diagonal(0, -2, -1)
-            core = _sum(core, ops.diag_embed(phases / (2 * S)))
-            turned = turned - ops.diag_embed(phases)
-        core = _sum(core, turned / gaps * S.unsqueeze(-2))
-    if grad_Vh is not None:
-        turned = Vh.matmul(_adjoint(grad_Vh))
-        turned = turned - _adjoint(turned)
-        if U.is_complex():
-            turned = turned - ops.diag_embed(turned.diagonal(0, -2, -1))
-        core = _sum(core, S.unsqueeze(-1) * (turned / gaps))
-    assert core is not None
-    inside = ops.matmul(U, ops.matmul(core, Vh))
-    return inside if result is None else inside + result
-
-
-def _outside_of_span(grad_U: Tensor | None, grad_Vh: Tensor | None, U: Tensor, S: Tensor, Vh: Tensor) -> Tensor | None:
-    """The part of the gradient in directions that U, or V, has no columns for."""
-    result = None
-    if grad_U is not None and U.shape[-2] > U.shape[-1]:
-        scaled = grad_U / S.unsqueeze(-2)
-        result = ops.matmul(scaled - ops.matmul(U, ops.matmul(_adjoint(U), scaled)), Vh)
-    if grad_Vh is not None and Vh.shape[-1] > Vh.shape[-2]:
-        scaled = grad_Vh / S.unsqueeze(-1)
-        result = _sum(result, ops.matmul(U, scaled - ops.matmul(ops.matmul(scaled, _adjoint(Vh)), Vh)))
-    return result
-
-
-def _sum(left: Tensor | None, right: Tensor) -> Tensor:
-    return right if left is None else left + right
-
-
 def _is_vector_side(A: Tensor, result: Tensor) -> bool:
     """Whether the right side of a system is a vector for each matrix (the result has its shape)."""
     return result.dim() == 1 or (result.dim() == A.dim() - 1 and tuple(result.shape) == tuple(A.shape[:-1]))
@@ -159,3 +99,39 @@ def solve_triangular_jvp(
     tangent = _triangle(self_t, upper, unitriangular)
     moved = ops.matmul(tangent, result) if left else ops.matmul(result, tangent)
     return ops.linalg_solve_triangular(self, B_t - moved, upper=upper, left=left, unitriangular=unitriangular)
+
+
+def triangular_solve_backward(
+    grad_x: Tensor | None,
+    grad_m: Tensor | None,
+    b: Tensor,
+    a: Tensor,
+    x: Tensor,
+    upper: bool,
+    transpose: bool,
+    unitriangular: bool,
+    output_mask: Sequence[bool],
+) -> tuple[Tensor | None, Tensor | None]:
+    """As `solve_triangular_backward`, of A or its transpose; the second result is A again."""
+    grad_b = grad_a = None
+    if grad_x is not None:
+        adjoint = a.conj() if transpose else a.mH
+        grad_b = ops.linalg_solve_triangular(
+            adjoint, grad_x, upper=upper if transpose else not upper, unitriangular=unitriangular
+        )
+        product = -ops.matmul(grad_b, x.mH)
+        grad_a = _triangle(product.mT if transpose else product, upper, unitriangular)
+    if grad_m is not None:
+        grad_a = grad_m if grad_a is None else grad_a + grad_m
+    return grad_b if output_mask[0] else None, grad_a if output_mask[1] else None
+
+
+def triangular_solve_jvp(
+    X: Tensor, A: Tensor, dA: Tensor, dB: Tensor, upper: bool, transpose: bool, unitriangular: bool
+) -> Tensor:
+    """As `solve_triangular_jvp`, of A or its transpose."""
+    tangent = _triangle(dA, upper, unitriangular)
+    matrix, moved = (A.mT, tangent.mT) if transpose else (A, tangent)
+    return ops.linalg_solve_triangular(
+        matrix, dB - ops.matmul(moved, X), upper=upper != transpose, unitriangular=unitriangular
+    )

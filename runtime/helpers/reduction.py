@@ -278,7 +278,7 @@ def vector_norm_backward(
     if order == 1:
         return grad * self.sgn()
     if order == 2:
-        return self * (grad / norm).masked_fill(norm == 0, 0)
+        return self * (grad / norm.masked_fill(norm == 0, 1)).masked_fill(norm == 0, 0)
     if math.isinf(order):
         mask = self.abs() == norm
         return self.sgn() * (grad * mask / mask.sum(dim, True))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from runtime.kernels._common import Array, Number, element, is_integral, nearest_diagonal, normalize_dim, type_name
+from runtime.kernels._matrices import check_square
 
 _SMALL_NAMES = {
     "float16": "c10::Half", "bfloat16": "c10::BFloat16", "float32": "float", "float64": "double",
@@ -233,7 +234,7 @@ def diag_embed(self: Array, offset: int = 0, dim1: int = -2, dim2: int = -1) -> 
 
 def linalg_inv_ex(A: Array, check_errors: bool = False) -> tuple[Array, Array]:
     """The inverse, and for each matrix 0 or the 1-based place of the pivot that is zero."""
-    _check_square("linalg.inv", A)
+    check_square("linalg.inv", A)
     info = np.zeros(A.shape[:-2], np.int32)
     try:
         return np.asarray(np.linalg.inv(A)), info
@@ -272,32 +273,13 @@ def linalg_svd(
     return U.swapaxes(-1, -2).copy().swapaxes(-1, -2), S, Vh.swapaxes(-1, -2).copy().swapaxes(-1, -2)
 
 
-def linalg_cholesky_ex(self: Array, upper: bool = False, check_errors: bool = False) -> tuple[Array, Array]:
-    """The Cholesky factor, and for each matrix 0 or the order of the minor that is not positive-definite."""
-    _check_square("linalg.cholesky", self)
-    info = np.zeros(self.shape[:-2], np.int32)
-    matrix = np.conj(np.swapaxes(self, -1, -2)) if upper else self
-    result = np.zeros_like(self)
-    for place in np.ndindex(*self.shape[:-2]):
-        try:
-            result[place] = np.linalg.cholesky(matrix[place])
-        except np.linalg.LinAlgError:
-            info[place] = _bad_minor(matrix[place])
-    if check_errors and info.any():
-        raise np.linalg.LinAlgError(
-            "linalg.cholesky: The factorization could not be completed because the input is not positive-definite "
-            f"(the leading minor of order {int(info[info != 0].flat[0])} is not positive-definite)."
-        )
-    return (np.conj(np.swapaxes(result, -1, -2)) if upper else result), info
-
-
 def linalg_solve_with_factors(
     A: Array, B: Array, left: bool = True, check_errors: bool = False
 ) -> tuple[Array, Array, Array, Array]:
     """The solution X of `A @ X = B` (of `X @ A = B`, if not `left`), with the LU factors, 1-based pivots and info."""
     from scipy import linalg
 
-    _check_square("linalg.solve", A)
+    check_square("linalg.solve", A)
     if A.dtype != B.dtype:
         raise RuntimeError(
             f"linalg.solve: Expected A and B to have the same dtype, but found A of type {type_name(A.dtype)} and B "
@@ -344,7 +326,7 @@ def linalg_solve_triangular(
     """X with `self @ X = B`, or `X @ self = B`; only one triangle of `self` is read."""
     from scipy.linalg import blas
 
-    _check_square("linalg.solve_triangular", self)
+    check_square("linalg.solve_triangular", self)
     if self.dtype != B.dtype:
         raise RuntimeError("linalg.solve_triangular: Expected A and B to have the same dtype")
     if B.ndim < 2 or self.shape[-1] != B.shape[-2 if left else -1]:
@@ -366,16 +348,6 @@ def linalg_solve_triangular(
     return result
 
 
-def _check_square(name: str, matrix: Array) -> None:
-    if matrix.ndim < 2:
-        raise RuntimeError(f"{name}: The input tensor A must have at least 2 dimensions.")
-    if matrix.shape[-1] != matrix.shape[-2]:
-        raise RuntimeError(
-            f"{name}: A must be batches of square matrices, but they are {matrix.shape[-2]} by {matrix.shape[-1]} "
-            "matrices"
-        )
-
-
 def _zero_pivot(matrix: Array) -> int:
     from scipy import linalg
 
@@ -384,10 +356,22 @@ def _zero_pivot(matrix: Array) -> int:
     return place
 
 
-def _bad_minor(matrix: Array) -> int:
-    for order in range(1, matrix.shape[-1] + 1):
-        try:
-            np.linalg.cholesky(matrix[:order, :order])
-        except np.linalg.LinAlgError:
-            return order
-    return int(matrix.shape[-1])
+def triangular_solve(
+    self: Array, A: Array, upper: bool = True, transpose: bool = False, unitriangular: bool = False
+) -> tuple[Array, Array]:
+    """X with `A @ X = self`, or with the transpose of `A`; and `A`, broadcast as the solution is."""
+    for name, array in (("b", self), ("A", A)):
+        if array.ndim < 2:
+            raise RuntimeError(
+                f"torch.triangular_solve: Expected {name} to have at least 2 dimensions, but it has {array.ndim} "
+                "dimensions instead"
+            )
+    check_square("triangular_solve", A)
+    if A.shape[-1] != self.shape[-2]:
+        raise RuntimeError(
+            f"Incompatible matrix sizes for triangular_solve: each A matrix is {A.shape[-1]} by {A.shape[-1]} but each "
+            f"b matrix is {self.shape[-2]} by {self.shape[-1]}"
+        )
+    matrix = A.swapaxes(-1, -2) if transpose else A
+    result = linalg_solve_triangular(matrix, self, upper != transpose, True, unitriangular)
+    return result, np.broadcast_to(A, result.shape[:-2] + A.shape[-2:]).copy()

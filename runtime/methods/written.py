@@ -19,6 +19,7 @@ def written_by_hand() -> dict[str, Any]:
         "to": conversion.to,
         "cpu": conversion.cpu,
         "new_tensor": conversion.new_tensor,
+        "lu": functional.lu,
         "nonzero": functional.nonzero,
         "norm": functional.norm,
         "backward": gradients.backward,

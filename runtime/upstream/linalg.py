@@ -9,7 +9,7 @@ import numpy as np
 from runtime import ops
 from runtime.base.tensor import Tensor, wrap
 from runtime.base.types import Scalar
-from runtime.helpers import linalg, pointwise
+from runtime.helpers import determinants, linalg, pointwise
 from runtime.upstream._common import or_zeros
 
 # -- products
@@ -137,42 +137,20 @@ def linalg_solve_triangular_forward_AD(
     return linalg.solve_triangular_jvp(A, or_zeros(A_t, A), or_zeros(B_t, X), X, upper, left, unitriangular)
 
 
-# -- singular values
+# -- determinants
 
 
-def svd_backward(
-    gU: Tensor | None, gS: Tensor | None, gVh: Tensor | None, U: Tensor, S: Tensor, Vh: Tensor
-) -> Tensor | None:
-    """The gradient of A = U S V^H, where U and V have a column for each singular value."""
-    return linalg.svd_backward(gU, gS, gVh, U, S, Vh, False)
+def linalg_det_jvp(dA: Tensor, det: Tensor, LU: Tensor, pivots: Tensor, use_A_T: bool) -> Tensor:
+    """As `det_jvp`, of the matrix that the factors make; those of real matrices may be of the transpose."""
+    return determinants.det_jvp(_of_factors(LU, pivots, use_A_T), dA, det, LU)
 
 
-def linalg_svd_jvp(dA: Tensor, U: Tensor, S: Tensor, Vh: Tensor, full_matrices: bool) -> tuple[Tensor, Tensor, Tensor]:
-    """The tangents of A = U S V^H.
+def slogdet_jvp(LU: Tensor, pivots: Tensor, dA: Tensor, sign: Tensor, use_A_T: bool) -> tuple[Tensor, Tensor]:
+    """As `slogdet_tangents`, of the matrix that the factors make."""
+    return determinants.slogdet_tangents(_of_factors(LU, pivots, use_A_T), dA, sign)
 
-    With dP = U^H dA V, and O = U^H dU and W = V^H dV antisymmetric, dP = O S + dS - S W.  So dS is the diagonal, and
-    beside it O_ij (s_j^2 - s_i^2) = (dP S + S dP^H)_ij and W_ij (s_j^2 - s_i^2) = (S dP + dP^H S)_ij.  What dA does
-    outside of the span of U, or V, is added.  Phases are shared by both sides.
-    """
-    if full_matrices and U.shape[-1] != Vh.shape[-2]:
-        raise RuntimeError("linalg_svd_jvp: U and Vh have tangents where full_matrices is False")
-    V = Vh.mH
-    inner = ops.matmul(U.mH, ops.matmul(dA, V))
-    diagonal = inner.diagonal(0, -2, -1)
-    dS = ops.real(diagonal) if inner.is_complex() else diagonal
-    rows, columns = S.unsqueeze(-1), S.unsqueeze(-2)
-    gaps = columns * columns - rows * rows + ops.diag_embed(ops.ones_like(S))
-    left = inner * columns + rows * inner.mH
-    right = rows * inner + inner.mH * columns
-    turned, turned_back = ((x - ops.diag_embed(x.diagonal(0, -2, -1))) / gaps for x in (left, right))
-    if inner.is_complex():
-        phases = ops.diag_embed((diagonal - dS) / (2 * S))
-        turned, turned_back = turned + phases, turned_back - phases
-    dU, dV = ops.matmul(U, turned), ops.matmul(V, turned_back)
-    if U.shape[-2] > U.shape[-1]:
-        moved = ops.matmul(dA, V) / columns
-        dU = dU + moved - ops.matmul(U, ops.matmul(U.mH, moved))
-    if V.shape[-2] > V.shape[-1]:
-        moved = ops.matmul(dA.mH, U) / columns
-        dV = dV + moved - ops.matmul(V, ops.matmul(Vh, moved))
-    return dU, dS, dV.mH
+
+def _of_factors(LU: Tensor, pivots: Tensor, transposed: bool) -> Tensor:
+    P, L, U = ops.lu_unpack(LU, pivots)
+    matrix = ops.matmul(P, ops.matmul(L, U))
+    return matrix.mT if transposed else matrix

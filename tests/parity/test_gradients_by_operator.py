@@ -50,6 +50,20 @@ BOTH: Deviations = {
         {"result", "gradient", "second", "forward"},
         "singular vectors are known up to their signs, which each library of linear algebra takes as it finds them",
     ),
+    "_linalg_eigh": ({"result", "gradient", "second", "forward"}, "eigenvectors are known up to their signs"),
+    "cholesky_solve": (
+        {f"{stage}{dtype}" for stage in ("gradient", "second", "forward") for dtype in ("", " complex128")},
+        "PyTorch multiplies by the whole of a factor of which one triangle was read",
+    ),
+    "cholesky_inverse": (
+        {f"{stage}{dtype}" for stage in ("gradient", "second", "forward") for dtype in ("", " complex128")}
+        | {"result complex128"},
+        "PyTorch multiplies by the whole of a factor of which one triangle was read; its inverse has no real diagonal",
+    ),
+    "triangular_solve": (
+        {"forward", "forward complex128"},
+        "PyTorch's tangent takes the whole of a matrix of which one triangle was read",
+    ),
     "logsumexp": (
         {"forward", "forward complex128"},
         "PyTorch's tangent over no elements is NaN; here it is 0, as the gradient is in both",
@@ -115,6 +129,12 @@ _REFUSALS = (
     ("a tangent of the wrong shape", {"forward"}, "norm.ScalarOpt_dtype"),
     ("a source larger than the index", {"gradient", "gradient complex128"}, "scatter.src scatter_.src"),
     ("a source larger than the index", {"gradient", "gradient complex128"}, "scatter_add scatter_add_"),
+    ("no forward mode", {"forward", "forward complex128"}, "cholesky ormqr"),
+    ("an expanded tangent", {"forward", "forward complex128"}, "triangular_solve norm_except_dim"),
+    ("no derivative", _NO_DERIVATIVES, "_linalg_eigvals linalg_ldl_factor_ex linalg_ldl_factor"),
+    ("no derivative, and none of complex numbers", _NO_DERIVATIVE | {"call complex128"}, "geqrf"),
+    ("takes real vectors for complex ones, which have a phase", {"gradient"}, "linalg_eig"),
+    ("writes what its derivative needs", {"gradient", "gradient complex128"}, "linalg_cond linalg_cond.p_str vander"),
     ("nested Tensors only", {"call", "call complex128"}, "linear_backward matmul_backward"),
 )
 REFUSED = {name: stages for _, stages, names in _REFUSALS for name in names.split()}
@@ -201,10 +221,14 @@ class Side:
     def __init__(self, library: Any, function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]):
         self.library, self.function, self.args, self.kwargs = library, function, args, kwargs
         self.inputs = [t for t in flat([*args, *kwargs.values()]) if t.requires_grad]
+        self.hermitian: set[int] = set()  # of which operators may read one triangle
 
     def call(self, tensors: Sequence[Any]) -> list[Any]:
         """The results for other Tensors in the places of the inputs."""
-        replacement = {id(old): new for old, new in zip(self.inputs, tensors, strict=True)}
+        replacement = {
+            id(old): (new + new.mH) / 2 if id(old) in self.hermitian else new
+            for old, new in zip(self.inputs, tensors, strict=True)
+        }
 
         def replaced(value: Any) -> Any:
             return mapped(value, lambda item: replacement.get(id(item), item))
@@ -243,7 +267,10 @@ class Comparison:
         self.ours = Side(runtime, pair[0], sample.args, sample.kwargs)
         kwargs = {key: mapped(value, to_torch) for key, value in sample.kwargs.items()}
         self.theirs = Side(torch, pair[1], mapped(sample.args, to_torch), kwargs)
+        hermitian = {id(tensor) for tensor in sample.hermitian}
+        places = [place for place, tensor in enumerate(self.ours.inputs) if id(tensor) in hermitian]
         for side in (self.ours, self.theirs):
+            side.hermitian = {id(side.inputs[place]) for place in places}
             for number, tensor in enumerate(side.inputs):
                 tensor.requires_grad_(only is None or number == only)
             side.inputs = [tensor for tensor in side.inputs if tensor.requires_grad]

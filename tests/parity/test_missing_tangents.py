@@ -32,6 +32,8 @@ OTHERWISE = frozenset(("polar", "binary_cross_entropy_with_logits"))
 # Its mean and deviation are those of its input, and here they are not; sums over windows, in which each of the ways to
 # compute them multiplies other zeros with infinities.
 INCONSISTENT = frozenset(("native_layer_norm_backward", "convolution_backward"))
+# Infinite numbers in products of matrices are added up in another order, or the matrix is split otherwise.
+ORDER = frozenset(("triangular_solve", "linalg_lu_solve", "linalg_householder_product"))
 
 
 def several_inputs(info: OperatorInfo) -> list[int]:
@@ -43,7 +45,7 @@ def several_inputs(info: OperatorInfo) -> list[int]:
 CASES = [
     pytest.param(info, id=info.name)
     for info in OPERATORS.values()
-    if several_inputs(info) and info.name not in INCONSISTENT
+    if several_inputs(info) and info.name not in INCONSISTENT | ORDER
 ]
 
 

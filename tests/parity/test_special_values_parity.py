@@ -19,7 +19,14 @@ pytestmark = pytest.mark.parity
 # Which of equal elements comes first, memory that nobody wrote, and matrices that are inverted by other programs.
 UNSPECIFIC = frozenset((
     "topk", "empty_like", "new_empty", "linalg_inv", "linalg_inv_ex", "inverse", "linalg_solve", "_linalg_solve_ex",
-    "linalg_solve_triangular", "_linalg_svd", "linalg_svd", "linalg_svdvals",
+    "linalg_solve_triangular", "_linalg_svd", "linalg_svd", "linalg_svdvals", "linalg_solve_ex", "triangular_solve",
+    "_linalg_det", "linalg_det", "det", "_linalg_slogdet", "linalg_slogdet", "slogdet", "logdet", "cholesky_solve",
+    "cholesky_inverse", "linalg_lu_factor_ex", "linalg_lu_factor", "_lu_with_info", "linalg_lu", "linalg_lu_solve",
+    "lu_solve", "linalg_qr", "qr", "geqrf", "linalg_householder_product", "orgqr", "ormqr", "_linalg_eigvals",
+    "linalg_eigvals", "linalg_eig", "linalg_lstsq", "linalg_cond", "linalg_cond.p_str", "linalg_matrix_power",
+    "matrix_power", "linalg_tensorinv", "linalg_tensorsolve", "nuclear_norm", "nuclear_norm.dim", "svd",
+    "linalg_pinv.atol_rtol_tensor", "linalg_pinv.atol_rtol_float", "linalg_pinv", "linalg_pinv.rcond_tensor",
+    "pinverse", "linalg_matrix_exp", "matrix_exp", "matrix_exp_backward",
 ))  # fmt: skip
 # Where PyTorch is not right, or mathematics leaves it open: powers with the exponent 0 are 1, the sign of a number with
 # an infinite part is the part's; means of infinite numbers are infinite; poles; and the largest part of a norm decides.
@@ -29,7 +36,10 @@ OTHERWISE = frozenset((
     "var_mean.dim-float64", "var_mean-float64", "std_mean-float64", "group_norm-float64", "l1_loss-complex128",
     "linalg_vector_norm-complex128", "norm.ScalarOpt_dim-complex128", "norm.Scalar-complex128",
     "linalg_norm.ord_str-complex128", "convolution-complex128", "convolution_backward-complex128",
-    "native_batch_norm-float64", "_convolution_mode-complex128", "_convolution_double_backward-complex128",
+    "native_batch_norm-float64",
+    "_convolution_mode-complex128", "_convolution_double_backward-complex128",
+    "linalg_matrix_norm.str_ord-complex128", "frobenius_norm.dim-complex128",
+    "norm_except_dim-complex128",
 ))  # fmt: skip
 
 

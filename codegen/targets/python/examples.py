@@ -13,7 +13,7 @@ from codegen.words import BUILT_IN_NAMESPACE, DTYPE_KINDS
 MODULE = "runtime"  # that examples import
 # Modules in which operators lie under shorter names: `linalg_det` is `linalg.det`.
 _SHORTENING = ("linalg", "special")
-_MAKERS = ("T", "D", "I", "B")  # of Tensors
+_MAKERS = ("T", "D", "I", "B", "P", "V")  # of Tensors
 _MOST_ELEMENTS = 20  # of arguments that are all written down, and of which results are shown, not just their shape
 _MOST_OF_ONE = 8  # of one argument, where there are more than these
 # Multiples of the first, after the decimal point, are spread evenly and without ties.
@@ -121,6 +121,11 @@ class _Arguments:
             return self._tensor(shape, lambda place: str(low + int((high - low) * place)), dtype or "int64")
         if name == "B":
             return self._tensor(shape, lambda place: str(place < 0.5), "bool")
+        if name == "V":
+            return self._by_place(shape, lambda row, column: str(column + 1), "int32")
+        if name == "P":
+            ending = "+0j" if self._is_complex else ""
+            return self._by_place(shape, lambda row, column: f"{1 / (1 + abs(row - column)):.2f}{ending}", dtype)
         low, high = options.get("low", -2.0), options.get("high", 2.0)
         if self.elements > _MOST_ELEMENTS and math.prod(shape) > _MOST_OF_ONE:
             ending = "" if dtype is None else f", dtype={MODULE}.{dtype}"
@@ -135,6 +140,17 @@ class _Arguments:
         if 0 in shape:
             return call(f"{MODULE}.zeros", [*map(str, shape), *ending])
         return call(f"{MODULE}.tensor", [self._nested(shape, element), *ending])
+
+    def _by_place(self, shape: tuple[int, ...], element: Callable[[int, int], str], dtype: str | None) -> str:
+        """Elements that are made of their places in the last two dimensions."""
+        rows, columns = (1, *shape)[-2:]
+        steps = iter(range(math.prod(shape)))
+
+        def next_element(_: float) -> str:
+            step = next(steps)
+            return element(step // columns % rows, step % columns)
+
+        return self._tensor(shape, next_element, dtype)
 
     def _nested(self, shape: tuple[int, ...], element: Callable[[float], str]) -> str:
         if shape:

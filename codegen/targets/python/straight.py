@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 
 from codegen.plan.layout import LayoutPlan
 from codegen.plan.operator import OperatorPlan
@@ -260,11 +261,11 @@ class _Writer:
         results = self.straight.results
         own, layout = self._wrapped(results.layout), results.layout
         if layout is not None and len(layout.results) != results.count:
-            first = len(layout.results)
-            assert layout.results == tuple(range(first))
             rest = self._wrapped(LayoutPlan(LayoutKind.CONTIGUOUS, (), ()))
-            parts = [(own, f"result[:{first}]"), (rest, f"result[{first}:]")]
-            return [Joined("*", comprehension(element, "array", source)) for element, source in parts]
+            return [
+                Joined("*", comprehension(own if follows else rest, "array", f"result{places}"))
+                for follows, places in _runs(layout.results, results.count or 0)
+            ]
         return [generator(choice("None", "array is None", own) if results.masked else own, "array", "result")]
 
     def _wrapped(self, layout: LayoutPlan | None) -> str:
@@ -319,3 +320,10 @@ def _default_dtype(factory: FactoryDtype) -> str:
         numbers = tuple_of([argument(name) for name in factory.numbers])
         return call("dtypes.promoted_dtype", (display(factory.kind.value), numbers))
     return "dtypes.get_default_dtype()" if factory.default is None else f"dtypes.{factory.default}"
+
+
+def _runs(chosen: Sequence[int], count: int) -> list[tuple[bool, str]]:
+    """Neighbouring places that are chosen, or not, as slices."""
+    ends = [place for place in range(1, count) if (place in chosen) != (place - 1 in chosen)]
+    bounds = [0, *ends, count]
+    return [(start in chosen, f"[{start or ''}:{'' if end == count else end}]") for start, end in pairwise(bounds)]

@@ -1,0 +1,89 @@
+"""What the kernels of linear algebra share: checks of matrices, and LAPACK's functions for each matrix of a batch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from runtime.kernels._common import Array
+
+
+def check_square(name: str, matrix: Array) -> None:
+    check_matrix(name, matrix)
+    if matrix.shape[-1] != matrix.shape[-2]:
+        raise RuntimeError(
+            f"{name}: A must be batches of square matrices, but they are {matrix.shape[-2]} by {matrix.shape[-1]} "
+            "matrices"
+        )
+
+
+def check_matrix(name: str, matrix: Array) -> None:
+    if matrix.ndim < 2:
+        raise RuntimeError(f"{name}: The input tensor A must have at least 2 dimensions.")
+
+
+def places(*arrays: Array) -> Iterator[tuple[int, ...]]:
+    """The indices of the matrices in a batch; none where a matrix has no elements."""
+    if all(array.size for array in arrays):
+        yield from np.ndindex(*arrays[0].shape[:-2])
+
+
+def lapack(name: str, *arrays: Array) -> Any:
+    """LAPACK's function for the dtype of the arrays."""
+    from scipy.linalg import get_lapack_funcs
+
+    return get_lapack_funcs((name,), arrays)[0]
+
+
+def conjugate_transpose(matrix: Array) -> Array:
+    """The conjugate transpose; a view of a real matrix."""
+    swapped = matrix.swapaxes(-1, -2)
+    return swapped.conj() if matrix.dtype.kind == "c" else swapped
+
+
+def broadcast_batches(*arrays: Array) -> tuple[Array, ...]:
+    """Matrices with one shape of batch."""
+    batch = np.broadcast_shapes(*[array.shape[:-2] for array in arrays])
+    return tuple(np.broadcast_to(array, batch + array.shape[-2:]) for array in arrays)
+
+
+def raise_singular(message: str, info: Array, error: type[Exception] = np.linalg.LinAlgError) -> None:
+    """Raise for the first matrix with a number in `info`, which stands for `{}`; a batch is told where that is."""
+    if not info.any():
+        return
+    place = int(np.flatnonzero(info)[0])
+    name, _, what = message.partition(": ")
+    batch = f"(Batch element {place}): " if info.ndim else ""
+    raise error(f"{name}: {batch}{what.format(int(info.flat[place]))}")
+
+
+def lu_factors(matrix: Array) -> tuple[Array, Array, Array]:
+    """L and U in one array, pivots counted from 1, and for each matrix 0 or the place of a pivot that is zero."""
+    rank = min(matrix.shape[-2:])
+    factors = np.empty(matrix.shape, matrix.dtype)
+    pivots = np.empty((*matrix.shape[:-2], rank), np.int32)
+    info = np.zeros(matrix.shape[:-2], np.int32)
+    factor = lapack("getrf", matrix)
+    for place in places(matrix):
+        factors[place], order, info[place] = factor(matrix[place])
+        pivots[place] = order + 1
+    return factors, pivots, info
+
+
+def permutation(pivots: Array, rows: int) -> Array:
+    """The order of rows that exchanges one after the other leave: row i comes from row `order[i]`."""
+    order = np.broadcast_to(np.arange(rows), (*pivots.shape[:-1], rows)).copy()
+    for step in range(pivots.shape[-1]):
+        other = pivots[..., step : step + 1].astype(np.int64) - 1
+        moved = np.take_along_axis(order, other, -1)
+        np.put_along_axis(order, other, order[..., step : step + 1], -1)
+        order[..., step : step + 1] = moved
+    return order
+
+
+def swap_sign(pivots: Array) -> Array:
+    """1 or -1, by how many rows were exchanged."""
+    swaps = (pivots != np.arange(1, pivots.shape[-1] + 1)).sum(-1)
+    return np.asarray(1 - 2 * (swaps % 2))
