@@ -56,10 +56,15 @@ class Code(Enum):
     INDEX_OUTPUT = "GW046"
     TRACED_THROUGH = "GW047"
     ENDLESS = "GW048"
+    NOT_ELEMENTWISE = "GW049"
     # What `report` shows.
     UNREACHABLE = "GW050"
     SAVED_IN_VAIN = "GW051"
     HISTORY_LOST = "GW052"
+    # What does not follow from an expression.
+    NOT_DERIVED = "GW053"
+    KINK = "GW054"
+    DERIVED_DIFFERS = "GW055"
     # What `lint` finds.
     NO_DERIVATIVE = "GW060"
     NO_SAMPLES = "GW061"

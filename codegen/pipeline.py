@@ -12,7 +12,10 @@ from codegen import foreign
 from codegen.bind.backends import Backend, bind_backend
 from codegen.bind.call_targets import HelperTable, OperatorTable
 from codegen.bind.composites import resolve_composites
+from codegen.bind.elementwise import ElementwiseTable
 from codegen.bind.entries import ResolvedEntry, resolve_entries
+from codegen.derive.known import KnownEntries
+from codegen.derive.numbers import Numbers
 from codegen.extending import Base, CompositesWithBase, WithBase, check_apart
 from codegen.fingerprints import fingerprints
 from codegen.inputs import MANIFEST
@@ -95,9 +98,14 @@ def analyze(paths: Paths, texts: Mapping[Path, str] | None = None) -> Result:
     if base is not None:
         by_name = WithBase(by_name, base, table)
     known = formulas if base is None else CompositesWithBase(formulas, base, table)
+    operators = (*(base.functions if base is not None else ()), *functions)
+    own = table if library is None else own_table
+    elementwise = ElementwiseTable(operators, own, known, diagnostics, functions)
+    entries_known = KnownEntries(by_name, elementwise, own, Numbers(own, kernels, elementwise, paths), diagnostics)
+    resolved, functions = _with_expressions(resolved, functions, elementwise, entries_known, library is not None)
+    by_name = entries_known
     linear = Linearity(by_name, table, composites, helpers, known)
     batching = FunctionIndex([source(paths.runtime_part(BATCHING_RULES))])
-    operators = (*(base.functions if base is not None else ()), *functions)
     backends = tuple(_bind_backends(paths, operators, diagnostics, texts))
     checked = Checked(read, functions, resolved, kernels, composites, batching, table, linear, KernelSources(kernels))
     check(checked, library is not None, diagnostics, findings)
@@ -107,10 +115,34 @@ def analyze(paths: Paths, texts: Mapping[Path, str] | None = None) -> Result:
         findings = without_allowed(findings, _files(functions, entries))
     planned = resolved if library is None else foreign.with_forward_formulas(resolved, library, own_table)
     names = None if base is None else FunctionNames(function.name for function in base.functions)
-    made = make_plan(functions, planned, table, kernels, composites, formulas, linear, paths.namespace, names)
+    made = make_plan(
+        functions, planned, table, kernels, composites, formulas, linear, elementwise,
+        paths.package, paths.namespace, names,
+    )  # fmt: skip
     rules = {} if library is not None else fingerprints(functions, by_name, (kernels, composites, helpers))
     made = replace(made, backends=backends, rules=rules)
     return Result(functions, entries, made, diagnostics, findings, resolved, checked, operators)
+
+
+def _with_expressions(
+    resolved: Sequence[ResolvedEntry],
+    functions: Sequence[NativeFunction],
+    elementwise: ElementwiseTable,
+    entries: KnownEntries,
+    foreign: bool,
+) -> tuple[tuple[ResolvedEntry, ...], Sequence[NativeFunction]]:
+    """The entries with those that are derived, and the operators with what follows from their expressions."""
+    written = {str(entry.function.name): entry for entry in resolved}
+    derived, completed = [], {}
+    for known in elementwise.own():
+        name = str(known.function.name)
+        if name in written:
+            if not foreign:
+                entries.derivation.check(known, written[name])
+        elif (entry := entries.derived(name)) is not None:
+            derived.append(entry)
+        completed[name] = entries.derivation.completed(known)
+    return (*resolved, *derived), [completed.get(str(function.name), function) for function in functions]
 
 
 def _bind_backends(

@@ -18,6 +18,7 @@ class Notation(enum.Enum):
     COMPARISON = "comparison"  # between two operands; the right one may answer by the mirrored sign
     PREFIX = "prefix"  # before its only operand
     CALL = "call"  # a function of its only operand
+    CHOICE = "choice"  # between two operands, by a condition before them
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +48,9 @@ class Sign:
         """The sign with its operands: `self + other`, `-self`, `abs(self)`."""
         if self.is_binary:
             return f" {self.text} ".join(operands)
+        if self.notation is Notation.CHOICE:
+            condition, then, otherwise = operands
+            return f"{condition} ? {then} : {otherwise}"
         (operand,) = operands
         return f"{self.text}({operand})" if self.notation is Notation.CALL else f"{self.text}{operand}"
 
@@ -56,6 +60,7 @@ MULTIPLICATION = Sign("*", Notation.ARITHMETIC, "mul", "multiply")
 DIVISION = Sign("/", Notation.ARITHMETIC, "truediv", "true_divide")
 POWER = Sign("**", Notation.ARITHMETIC, "pow", "power")
 CONJUGATION = Sign("conj", Notation.CALL)
+CHOICE = Sign("?:", Notation.CHOICE)
 INVERSION = Sign("~", Notation.PREFIX, "invert", "invert")
 EQUALITIES = (Sign("==", Notation.COMPARISON, "eq"), Sign("!=", Notation.COMPARISON, "ne"))
 
@@ -84,6 +89,7 @@ SIGNS = (
     Sign("!", Notation.PREFIX),
     Sign("abs", Notation.CALL, "abs", "absolute"),
     CONJUGATION,
+    CHOICE,
 )
 
 _BINARY = {sign.text: sign for sign in SIGNS if sign.is_binary}
@@ -92,6 +98,7 @@ _CALLS = {sign.text: sign for sign in SIGNS if sign.notation is Notation.CALL}
 
 _BETWEEN = re.compile(r"(\w+)\s*([^\w\s()]+)\s*(\w+)", re.ASCII)
 _BEFORE = re.compile(r"([^\w\s()]+)\s*(\w+)", re.ASCII)
+_CHOICE = re.compile(r"(\w+)\s*\?\s*(\w+)\s*:\s*(\w+)", re.ASCII)
 _CALL = re.compile(r"(\w+)\s*\(\s*(\w+)\s*\)", re.ASCII)
 
 
@@ -132,7 +139,9 @@ class SplitSign:
 
 
 def split_sign(text: str) -> SplitSign | None:
-    """Take `self + other` apart; None if it is no sign with one or two operands."""
+    """Take `self + other` apart; None if it is no sign with its operands."""
+    if (match := _CHOICE.fullmatch(text)) is not None:
+        return SplitSign(CHOICE.text, CHOICE, match.groups())
     if (match := _BETWEEN.fullmatch(text)) is not None:
         return SplitSign(match[2], _BINARY.get(match[2]), (match[1], match[3]))
     if (match := _BEFORE.fullmatch(text)) is not None:

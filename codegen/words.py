@@ -103,6 +103,7 @@ class OutDtype(Enum):
 # Kinds of element types, and groups of them, that `dtypes:` names; the classes of errors for others.
 DTYPE_KINDS = ("bool", "integer", "half", "float", "complex")
 DTYPE_GROUPS = {"real": DTYPE_KINDS[:4], "floating": ("half", "float")}
+COMPLEX = DTYPE_KINDS[-1]
 DTYPE_ERRORS = ("NotImplementedError", "RuntimeError")
 
 

@@ -24,6 +24,7 @@ LAYERS: Mapping[str, Sequence[Sequence[str]]] = {
         ("codegen.formula",),
         ("codegen.read",),
         ("codegen.bind",),
+        ("codegen.derive",),
         ("codegen.rules", "codegen.foreign", "codegen.extending", "codegen.fingerprints"),
         ("codegen.plan",),
         ("codegen.targets",),

@@ -75,7 +75,7 @@ def bind_backend(
 
 def _may_have_kernels(function: NativeFunction) -> bool:
     """Whether calls of an operator reach a kernel: those that are traced through do not."""
-    return any(line.key not in COMPOSITE_KEYS for line in function.dispatch)
+    return function.elementwise is not None or any(line.key not in COMPOSITE_KEYS for line in function.dispatch)
 
 
 def _whole(generic: FunctionIndex, functions: Iterable[NativeFunction]) -> Iterator[tuple[str, PythonFunction]]:

@@ -142,6 +142,10 @@ class OperatorTable:
         for function in self.functions.values():
             if not function.schema.out:
                 self.by_base.setdefault(function.name.base, []).append(function)
+        self._further: dict[str, list[NativeFunction]] = {}
+        for function in self.functions.values():
+            if function.overload_of is not None:
+                self._further.setdefault(function.overload_of, []).append(function)
         self._signs: dict[tuple[Sign, Form], NativeFunction] = {}
         for function in self.functions.values():
             for use in function.signs:
@@ -159,7 +163,7 @@ class OperatorTable:
         """The overloads under a base name as call targets, each also with its factory options as one argument."""
         known = self._targets.get(base)
         if known is None:
-            functions = self.overloads(base)
+            functions = (*self.overloads(base), *self._further.get(base, ()))
             targets = [operator_target(function) for function in functions]
             targets += [operator_target(function, options=True) for function in functions if takes_options(function)]
             known = self._targets[base] = tuple(targets)

@@ -28,7 +28,7 @@ from codegen.formula.typed import (
     ValueType,
 )
 from codegen.schema.types import ListType, OptionalType
-from codegen.signs import MULTIPLICATION, Form, binary_sign, prefix_sign
+from codegen.signs import CHOICE, MULTIPLICATION, Form, binary_sign, prefix_sign
 
 _COMPARISONS = frozenset(("==", "!=", "<", "<=", ">", ">="))
 
@@ -66,8 +66,8 @@ class Operations(Calls):
                 return self.sign(sign, Form.DIRECT, [left, right], node, node.op_start)
             if self.table.written(sign, Form.INVERSE) is not None:
                 inverse = self.sign(sign, Form.INVERSE, [right], node, node.op_start)
-                if inverse is None:
-                    return None
+                if inverse is None or (isinstance(left, Literal) and left.value == 1):
+                    return inverse
                 return self.sign(MULTIPLICATION, Form.DIRECT, [inverse, left], node, node.op_start)
             return self.sign(sign, Form.REFLECTED, [right, left], node, node.op_start)
         if all(type in NUMBERS for type in types):
@@ -99,6 +99,12 @@ class Operations(Calls):
         test, then, orelse = self.resolve(node.test), self.resolve(node.then), self.resolve(node.orelse)
         if test is None or then is None or orelse is None:
             return None
+        if test.type == TENSOR and self.scope.by_choice:
+            chosen = self.table.written(CHOICE)
+            if chosen is not None:
+                base = chosen.name.base
+                args = [test, then, orelse]
+                return self.overloads.choose(base, self.table.targets(base), args, node.start, node.end, node)
         if test.type == TENSOR or test.type not in NUMBERS:
             self.error(
                 Code.TYPES,

@@ -66,8 +66,10 @@ class Scope:
         differentiable_outputs: Sequence[int],
         by_element: bool = False,
         knows_results: bool = True,
+        by_choice: bool = False,
     ) -> None:
         schema = function.schema
+        self.by_choice = by_choice  # `?:` on a Tensor chooses element by element
         self.by_element = by_element
         self.variables: dict[str, tuple[VariableKind, int, ValueType]] = {}
         self.ambiguous: dict[str, str] = {}

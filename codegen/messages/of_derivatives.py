@@ -26,6 +26,14 @@ _PICKED = "  self: zeros_like(self).scatter(dim, indices.unsqueeze(dim), grad.un
 
 _TWICE = "- func: twice(Tensor self) -> Tensor\n  dispatch:\n    CPU: twice\n  samples:\n  - T(3, 4)\n"
 _FOURFOLD = f"{_TWICE}\n- func: fourfold(Tensor self) -> Tensor\n"
+_WITHOUT_DERIVATIVE = "\n- func: plain(Tensor self) -> Tensor\n  dispatch:\n    CPU: plain\n  tags: pointwise\n"
+
+
+def _expression(text: str, at: str = "") -> str:
+    """An operator that is an expression over elements."""
+    line = f"  at: {at}\n" if at else ""
+    return f"- func: bend(Tensor self) -> Tensor\n  elementwise: {text}\n{line}"
+
 
 PAGES = (
     Page(
@@ -108,6 +116,16 @@ PAGES = (
         f"{_FOURFOLD}  composite: twice(twice(self))\n  samples:\n  - T(3, 4)\n",
     ),
     Page(
+        Code.NOT_ELEMENTWISE, "This is no expression over elements",
+        "The key 'elementwise' gives each element of the result by an expression over elements of Tensors and numbers. "
+        "It may call operators that are tagged 'pointwise', and no others; its operator has Tensors and numbers for "
+        "arguments, and one Tensor for a result.",
+        NATIVE_FUNCTIONS,
+        _expression("self / self.sum()"),
+        _expression("self / (self * self + 1)"),
+        {DERIVATIVES: "[]\n"},
+    ),
+    Page(
         Code.UNREACHABLE, "A branch is never taken",
         "One side of a '?:' that no run can come to. `report` shows it; it is no error.",
         DERIVATIVES,
@@ -137,5 +155,35 @@ PAGES = (
             KERNELS: "def twice(self):\n    return self * 2\n\n\ndef once(self):\n    return self\n\n\n"
             "def plain(self):\n    return self\n",
         },
+    ),
+    Page(
+        Code.NOT_DERIVED, "A derivative does not follow from the expression",
+        "The formulas of an operator with the key 'elementwise' follow from those of the operators that it calls. "
+        "One of these has no formula for an argument by itself. Write the formulas in derivatives.yaml: these count "
+        "then.",
+        NATIVE_FUNCTIONS,
+        f"{_expression('plain(self) * 2')}{_WITHOUT_DERIVATIVE}",
+        f"{_expression('self * 2')}{_WITHOUT_DERIVATIVE}",
+        {DERIVATIVES: _PLAIN.lstrip(), KERNELS: "def plain(self):\n    return self\n"},
+    ),
+    Page(
+        Code.KINK, "What the derivative is at a kink is not said",
+        "An expression with 'abs', 'maximum', '?:' and their kin has points without a derivative, and one is used "
+        "there all the same. The key 'at' says which, by the value of the first Tensor: 'at: {0: 0}'. Numbers among "
+        "the arguments may stand in both; for several Tensors there is a list, with a derivative for each. Where the "
+        "slopes on both sides agree nothing has to be said.",
+        NATIVE_FUNCTIONS,
+        _expression("abs(self)"),
+        _expression("abs(self)", "{0: 0}"),
+        {DERIVATIVES: "[]\n"},
+    ),
+    Page(
+        Code.DERIVED_DIFFERS, "A formula differs from the one that follows from the expression",
+        "An operator with the key 'elementwise' has an entry in derivatives.yaml, too. That entry counts, and is "
+        "compared at some points with what the expression gives.",
+        DERIVATIVES,
+        "- name: bend(Tensor self) -> Tensor\n  self: grad * self\n",
+        "- name: bend(Tensor self) -> Tensor\n  self: grad * (self * 2)\n",
+        {NATIVE_FUNCTIONS: _expression("self * self")},
     ),
 )  # fmt: skip

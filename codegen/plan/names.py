@@ -30,7 +30,7 @@ WORDS = frozenset((
 # What is made of names: `self_array`, `sin_default_op`, `losses_helpers`, `SinBackward0`.
 _MADE = re.compile(
     r"_(array|array_dtype|composite|edge|edges|gradient|helpers|kernel|kernels|module|needed|op|overloads|sign|straight|t)$"
-    r"|^(defined|grad|tangent)_\d+$|^(composite|jvp|record)_|Backward"
+    r"|^(defined|grad|shared|tangent)_\d+$|^(composite|jvp|record)_|Backward"
 )
 # What the module of operators defines or imports, as far as it is no function of an operator.
 _OF_OPERATORS = frozenset(("LaterNodes", "Operator", "dtype", "inference_names"))

@@ -14,6 +14,7 @@ from codegen.formula.typed import (
     is_tensor_like,
 )
 from codegen.plan.batching import BatchingPlan, plan_batching
+from codegen.plan.elementwise import KEY, ElementwisePlan
 from codegen.plan.forward import ForwardPlan
 from codegen.plan.inplace import InplacePlan, plan_inplace
 from codegen.plan.kinds import OperatorKind, SavedKind, ViewKind
@@ -113,6 +114,7 @@ class OperatorPlan:
     unimplemented: tuple[tuple[str, str], ...] = ()  # arguments whose derivative is not implemented, and what it is of
     factors: tuple[tuple[str, ...], ...] = ()  # groups of arguments that make the result zero by being zero
     composite: CompositePlan | None = None
+    elementwise: ElementwisePlan | None = None  # what its kernel computes, where it is an expression
 
     @property
     def formula_texts(self) -> tuple[str, ...]:
@@ -169,15 +171,16 @@ def plan_operator(
     kernels: FunctionIndex,
     composites: FunctionIndex,
     composite: ResolvedComposite | None,
+    elementwise: tuple[ElementwisePlan, PythonFunction] | None = None,
 ) -> OperatorPlan:
     schema = function.schema
-    implementations = []
+    implementations = [] if elementwise is None else [(KEY, elementwise[1])]
     for line in () if function.late_bound else function.dispatch:
         index = composites if line.key in COMPOSITE_KEYS else kernels
         implementation = index.get(str(line.kernel))
         if implementation is not None:
             implementations.append((line.key, implementation))
-    if not function.dispatch and not function.late_bound and composite is None:
+    if not function.dispatch and not function.late_bound and composite is None and elementwise is None:
         implementation = composites.get(schema.name.python_name)
         if implementation is not None:
             implementations.append(("CompositeImplicitAutograd", implementation))
@@ -225,6 +228,7 @@ def plan_operator(
         out_dtype=_out_dtype(function),
         layout=layout,
         composite=None if composite is None else _composite(composite),
+        elementwise=None if elementwise is None else elementwise[0],
     )  # fmt: skip
 
 

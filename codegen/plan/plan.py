@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from codegen.bind.backends import Backend
 from codegen.bind.call_targets import OperatorTable
 from codegen.bind.composites import ResolvedComposite
+from codegen.bind.elementwise import ResolvedElementwise
 from codegen.bind.entries import ResolvedEntry
 from codegen.formula.typed import (
     Helper,
@@ -20,6 +21,8 @@ from codegen.formula.typed import (
     TypedExpr,
     walk,
 )
+from codegen.paths import BASE
+from codegen.plan.elementwise import kernel_of, plan_elementwise
 from codegen.plan.forward import plan_forward
 from codegen.plan.names import FunctionNames
 from codegen.plan.node import NodePlan, plan_nodes
@@ -58,6 +61,8 @@ def make_plan(
     composites: FunctionIndex,
     composite_formulas: Mapping[str, ResolvedComposite],
     linear: Linearity,
+    elementwise: Mapping[str, ResolvedElementwise],
+    package: str = BASE,
     namespace: str = BUILT_IN_NAMESPACE,
     base: FunctionNames | None = None,
 ) -> Plan:
@@ -79,7 +84,14 @@ def make_plan(
         forward = plan_forward(entry, table) if entry is not None and node is not None else None
         inplace_node = written.get(function.name)
         formula = composite_formulas.get(str(function.name))
-        operator = plan_operator(function, entry, node, inplace_node, forward, names, kernels, composites, formula)
+        expression = None
+        if str(function.name) in elementwise:
+            resolved = elementwise[str(function.name)]
+            kernel = kernel_of(resolved, names[function.name], package)
+            expression = (plan_elementwise(resolved, table.functions, kernels), kernel)
+        operator = plan_operator(
+            function, entry, node, inplace_node, forward, names, kernels, composites, formula, expression
+        )
         if entry is not None:
             known = node is not None and str(function.name) in linear.entries
             operator = replace(

@@ -17,6 +17,7 @@ from codegen.read.yaml_text import Fields, YamlFile, is_null
 from codegen.schema.types import OperatorName, SchemaKind
 from codegen.source import Text
 from codegen.words import (
+    COMPOSITE_KEYS,
     STRUCTURED_KEYS,
     UFUNC_KEYS,
     did_you_mean,
@@ -29,6 +30,7 @@ KEYS = frozenset((
     "use_const_ref_for_mutable_tensors", "promotion", "dtypes", "samples", "domain", "unproven", "batching", "linear",
     "half", "numbers", "layout", "out_dtype", "sign", "fills", "exclusive", "old_orders", "numbers_as_tensors",
     "composite",
+    "elementwise", "at", "kinks", "overload_of",
 ))  # fmt: skip
 
 
@@ -87,7 +89,7 @@ class FunctionReader:
             variants=self.pytorch.variants(fields, schema),
             dispatch=self.pytorch.dispatch(fields),
             autogen=self.pytorch.autogen(fields, schema),
-            tags=self.pytorch.tags(fields),
+            tags=self._tags(fields),
             python_module=self.values.word(fields, "python_module"),
             structured=self.values.boolean(fields, "structured"),
             structured_delegate=self.pytorch.structured_delegate(fields),
@@ -109,10 +111,17 @@ class FunctionReader:
             old_orders=self.own.old_orders(fields, schema),
             numbers_as_tensors=self.values.boolean(fields, "numbers_as_tensors"),
             composite=self.own.composite(fields),
+            elementwise=self.own.elementwise(fields),
+            kinks=self.own.kinks(fields),
+            overload_of=self.values.word(fields, "overload_of"),
         )
         self.pytorch.rare_keys(fields, schema)
         self._conflicts(fields, function)
         return function
+
+    def _tags(self, fields: Fields) -> tuple[str, ...]:
+        tags = self.pytorch.tags(fields)
+        return tags if "elementwise" not in fields or "pointwise" in tags else (*tags, "pointwise")
 
     def _unknown_keys(self, fields: Fields) -> None:
         for key in fields.keys() - KEYS:
@@ -128,6 +137,7 @@ class FunctionReader:
                 if key in fields:
                     message = "an operator that is a formula is made of others, which have kernels"
                     self.values.conflict(fields, "composite", message, key, f"remove '{key}' or 'composite'")
+        self._elementwise_conflicts(fields, function)
         if "dispatch" in fields and not is_null(fields["dispatch"][1]):
             if self.values.says_true(fields, "manual_kernel_registration"):
                 self.values.conflict(
@@ -153,6 +163,24 @@ class FunctionReader:
                 fields, "structured_delegate", "an operator with out arguments cannot delegate", None,
                 "write 'structured: True'",
             )  # fmt: skip
+
+    def _elementwise_conflicts(self, fields: Fields, function: NativeFunction) -> None:
+        if "elementwise" not in fields:
+            if "at" in fields:
+                message = "'at' says what the derivatives of an expression are where it has none"
+                self.values.conflict(fields, "at", message, None, "write 'elementwise', or remove 'at'")
+            return
+        for key in ("composite", "structured", "structured_delegate"):
+            if key in fields:
+                message = "an operator is one expression, or it is made in another way"
+                self.values.conflict(fields, "elementwise", message, key, f"remove '{key}' or 'elementwise'")
+        for entry in function.dispatch:
+            if entry.key in COMPOSITE_KEYS or entry.key == "CPU":
+                note = (self.yaml.span(fields["elementwise"][0]), "'elementwise' is given here")
+                message = f"'{entry.key}' has its kernel from the expression"
+                self.yaml.diagnostics.error(
+                    Code.CONTRADICTION, entry.key_span, message, "remove one of the two", (note,)
+                )
 
     def _dispatch_conflicts(self, fields: Fields, function: NativeFunction) -> None:
         if function.structured_delegate is None and "ufunc_inner_loop" not in fields:

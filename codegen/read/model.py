@@ -84,6 +84,34 @@ class CompositeFormula:
 
 
 @dataclass(frozen=True, slots=True)
+class WrittenFormula:
+    """A formula as it stands in the file, with its syntax tree."""
+
+    text: Text
+    tree: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Convention:
+    """What the derivatives are said to be at a point where there are none.
+
+    `point` is a value of the first Tensor, a formula over the other arguments; `slopes` has one for each Tensor.
+    """
+
+    point: WrittenFormula
+    slopes: tuple[WrittenFormula, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ElementwiseFormula:
+    """Gradwright's `elementwise:` key: each element of the result as an expression over elements of the arguments."""
+
+    text: Text
+    tree: Expr
+    conventions: tuple[Convention, ...]  # its key `at`
+
+
+@dataclass(frozen=True, slots=True)
 class NativeFunction:
     """One entry of native_functions.yaml."""
 
@@ -115,6 +143,9 @@ class NativeFunction:
     numbers_as_tensors: bool = False  # Gradwright: whether numbers may stand for all of its Tensors
     composite: CompositeFormula | None = None  # Gradwright: the formula that it is
     unproven: tuple[tuple[str, str], ...] = ()  # Gradwright: properties that can not be proven, and why
+    elementwise: ElementwiseFormula | None = None  # Gradwright: the expression that an element of its result is
+    kinks: tuple[WrittenFormula, ...] = ()  # Gradwright: expressions where whose zeros are it has no derivative
+    overload_of: str | None = None  # Gradwright: another base name that formulas may call it by
     late_bound: bool = False  # declared, and nothing implements it
     variant_of: OperatorName | None = None  # an in-place or out variant that its functional operator implements
 
@@ -134,6 +165,8 @@ class NativeFunction:
         """Whether it is traced through: its derivative follows from the operators that it calls."""
         if self.composite is not None:
             return not self.composite.explicit
+        if self.elementwise is not None:
+            return False
         keys = {line.key for line in self.dispatch}
         implemented = keys or self.structured_delegate is not None or self.variant_of is not None
         return "CompositeImplicitAutograd" in keys or not implemented

@@ -4,12 +4,22 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Iterator
 
 import yaml
 
 from codegen.codes import Code
 from codegen.formula.parser import parse_formula
-from codegen.read.model import CompositeFormula, ElementTypes, Layout, Numbers, Promotion
+from codegen.read.model import (
+    CompositeFormula,
+    Convention,
+    ElementTypes,
+    ElementwiseFormula,
+    Layout,
+    Numbers,
+    Promotion,
+    WrittenFormula,
+)
 from codegen.read.pieces import comma_separated, part, stripped
 from codegen.read.samples import parse_sample
 from codegen.read.signs import read_sign
@@ -283,9 +293,45 @@ class OwnKeys:
         text = self.yaml.scalar(fields["composite"][1], "'composite'", hint)
         if text is None:
             return None
-        text = stripped(text)
+        formula = self._formula(stripped(text))
+        return None if formula is None else CompositeFormula(formula.text, formula.tree)
+
+    def elementwise(self, fields: Fields) -> ElementwiseFormula | None:
+        if "elementwise" not in fields:
+            return None
+        hint = "write an element of the result as an expression: 'elementwise: self / (1 + abs(self))'"
+        text = self.yaml.scalar(fields["elementwise"][1], "'elementwise'", hint)
+        formula = None if text is None else self._formula(stripped(text))
+        conventions = tuple(self._conventions(fields))
+        return None if formula is None else ElementwiseFormula(formula.text, formula.tree, conventions)
+
+    def _conventions(self, fields: Fields) -> Iterator[Convention]:
+        """What `at` says: a slope for each point, or a list of those by all Tensors."""
+        if "at" not in fields:
+            return
+        hint = "write points and the derivatives there: 'at: {0: 1}'"
+        points = self.yaml.mapping(fields["at"][1], "'at'", hint) or {}
+        for key, value in points.values():
+            slopes = value.value if isinstance(value, yaml.SequenceNode) else [value]
+            texts = [self.yaml.scalar(each, "a point or a derivative", hint) for each in (key, *slopes)]
+            formulas = [None if text is None else self._formula(stripped(text)) for text in texts]
+            known = [formula for formula in formulas if formula is not None]
+            if len(known) == len(formulas):
+                yield Convention(known[0], tuple(known[1:]))
+
+    def kinks(self, fields: Fields) -> tuple[WrittenFormula, ...]:
+        if "kinks" not in fields:
+            return ()
+        hint = "write expressions whose zeros are the kinks: 'kinks: self - other'"
+        node = fields["kinks"][1]
+        nodes = node.value if isinstance(node, yaml.SequenceNode) else [node]
+        texts = [self.yaml.scalar(each, "a kink", hint) for each in nodes]
+        formulas = [None if text is None else self._formula(stripped(text)) for text in texts]
+        return tuple(formula for formula in formulas if formula is not None)
+
+    def _formula(self, text: Text) -> WrittenFormula | None:
         try:
-            return CompositeFormula(text, parse_formula(text.value))
+            return WrittenFormula(text, parse_formula(text.value))
         except ParseError as error:
             self.yaml.parse_error(Code.FORMULA_SYNTAX, text, error)
             return None

@@ -17,7 +17,8 @@ def check_kernels(checked: Checked, diagnostics: Diagnostics) -> None:
     for function in checked.functions:
         if function.late_bound or function.variant_of is not None:
             continue
-        if function.layout is not None and all(entry.key in COMPOSITE_KEYS for entry in function.dispatch):
+        composite = function.elementwise is None and all(entry.key in COMPOSITE_KEYS for entry in function.dispatch)
+        if function.layout is not None and composite:
             diagnostics.error(
                 Code.CONTRADICTION,
                 function.layout.text.span(),
@@ -39,7 +40,7 @@ def check_kernels(checked: Checked, diagnostics: Diagnostics) -> None:
                 )
             else:
                 _check_parameters(function, definition, entry.kernel, composite, diagnostics)
-        if not function.dispatch and function.composite is None:
+        if not function.dispatch and function.composite is None and function.elementwise is None:
             name = function.name.python_name
             definition = composites.get(name)
             if definition is None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from runtime.kernels._common import Array, Number, check_divisor, element
+from runtime.kernels._common import Array, Number, check_divisor
 
 mul = np.multiply
 div = np.true_divide
@@ -106,23 +106,6 @@ def remainder(self: Array | Number, other: Array | Number) -> Array:
     return np.remainder(self, other)
 
 
-def addcmul(self: Array, tensor1: Array, tensor2: Array, value: Number = 1) -> Array:
-    if self.dtype.kind in "iu":
-        value = element(value, self.dtype)
-    product = np.multiply(tensor1, tensor2)
-    return np.add(self, product if value == 1 else np.multiply(product, value))
-
-
-def addcdiv(self: Array, tensor1: Array, tensor2: Array, value: Number = 1) -> Array:
-    if self.dtype.kind in "iub":
-        raise RuntimeError(
-            "Integer division with addcdiv is not supported: convert the tensors to a floating point dtype, or compute "
-            "self + value * tensor1.div(tensor2, rounding_mode=...)"
-        )
-    quotient = np.true_divide(tensor1, tensor2)
-    return np.add(self, quotient if value == 1 else np.multiply(quotient, value))
-
-
 def lerp(self: Array, end: Array, weight: Array | Number) -> Array:
     """The point a `weight` part of the way from `self` to `end`, exact at both ends."""
     for name, array in (("end", end), ("weight", weight)):
@@ -154,16 +137,8 @@ def round_half_even(self: Array) -> Array:
     return np.rint(self) if self.dtype.kind not in "iu" else self.copy()
 
 
-def frac(self: Array) -> Array:
-    return np.subtract(self, np.trunc(self))
-
-
 def round_decimals(self: Array, decimals: int) -> Array:
     scale = 10.0 ** abs(decimals)
     if decimals < 0:
         return np.multiply(np.rint(np.true_divide(self, scale)), scale)
     return np.true_divide(np.rint(np.multiply(self, scale)), scale)
-
-
-def ldexp(self: Array, other: Array) -> Array:
-    return np.multiply(self, np.exp2(other))

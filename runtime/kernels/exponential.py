@@ -38,10 +38,6 @@ def logaddexp(self: Array, other: Array) -> Array:
     return np.asarray(np.where(np.isnan(smaller), smaller, result))
 
 
-def rsqrt(self: Array) -> Array:
-    return np.reciprocal(np.sqrt(self))
-
-
 def pow_tensor_scalar(self: Array, exponent: Number) -> Array:
     # Powers by multiplication and square roots are many times faster than the general function.
     if exponent == 2:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from runtime.kernels._common import Array
-
 sin = np.sin
 cos = np.cos
 tan = np.tan
@@ -19,11 +17,3 @@ tanh = np.tanh
 asinh = np.arcsinh
 acosh = np.arccosh
 atanh = np.arctanh
-
-
-def sinc(self: Array) -> Array:
-    """`sin(pi x) / (pi x)`, and 1 at 0."""
-    angle = np.multiply(self, np.pi)
-    zero = np.equal(angle, 0)
-    quotient = np.true_divide(np.sin(angle), np.where(zero, np.ones((), angle.dtype), angle))
-    return np.where(zero, np.ones((), angle.dtype), quotient)

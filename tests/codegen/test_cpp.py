@@ -21,7 +21,7 @@ from codegen.pipeline import analyze, emit
 from codegen.plan.names import FunctionNames
 from codegen.plan.plan import Plan
 from codegen.targets.cpp import target as cpp
-from codegen.targets.cpp.headers import NO_KERNELS, Native, NativeKernels
+from codegen.targets.cpp.headers import NO_KERNELS, FunctorKind, Native, NativeKernels
 from codegen.targets.cpp.needs import Needs
 from codegen.targets.cpp.statements import Statements
 from codegen.targets.cpp.text import CppPrinter, Library
@@ -270,7 +270,10 @@ def test_native_kernels_are_read_from_their_headers(tmp_path: Path) -> None:
     assert NativeKernels.read(header) == NativeKernels({}, {})
     header.write_text(NATIVE_KERNELS, encoding="utf-8")
     functors = {"mul": 2, "neg": 1, "minus_of": 1, "in_blocks": 2}
-    assert NativeKernels.read(header) == NativeKernels(functors, {"total": frozenset((4,))})
+    kinds = dict.fromkeys(functors, FunctorKind.LOOP) | {"mul": FunctorKind.APPLY}
+    assert NativeKernels.read(header) == NativeKernels(
+        functors, {"total": frozenset((4,))}, kinds=kinds, ufuncs=frozenset(("mul", "neg", "minus_of"))
+    )
     more = tmp_path / "more.hpp"
     more.write_text(
         NATIVE_KERNELS.replace("PyObject* self, ", "").replace("struct mul", "struct div"), encoding="utf-8"

@@ -25,8 +25,8 @@ CONVOLUTIONS = (
 )  # fmt: skip
 # Each of which takes other integers there, and other halves of floats.
 POOLING = (
-    "max_pool1d", "max_pool2d_with_indices_backward", "max_pool3d_with_indices_backward", "max_unpool2d", "max_unpool3d",
-    "avg_pool1d", "avg_pool2d", "avg_pool3d", "avg_pool3d_backward",
+    "max_pool1d", "max_pool2d_with_indices_backward", "max_pool3d_with_indices_backward", "max_unpool2d",
+    "max_unpool3d", "avg_pool1d", "avg_pool2d", "avg_pool3d", "avg_pool3d_backward",
 )  # fmt: skip
 # Taken here and not there, and right: nothing else follows from the arguments.
 MORE = frozenset((

@@ -6,9 +6,10 @@ The statements of the formula remain beside it: the loop declines where it would
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 
 from codegen.formula.meaning import Meaning
+from codegen.formula.structure import structure
 from codegen.formula.typed import (
     BOOL,
     FLOAT,
@@ -16,9 +17,7 @@ from codegen.formula.typed import (
     SCALAR,
     TENSOR,
     HelperCall,
-    Literal,
     OperatorCall,
-    Typed,
     TypedExpr,
     Variable,
     VariableKind,
@@ -109,7 +108,7 @@ class _Formula:
     def _number(self, expr: TypedExpr) -> _Key | None:
         if any(part.type == TENSOR or part.type == BOOL for part in walk(expr)):
             return None
-        key: _Key = ("number", _without_place(expr))
+        key: _Key = ("number", structure(expr))
         self.numbers.setdefault(key, expr)
         return key
 
@@ -169,15 +168,3 @@ class _Formula:
         if len(steps) > MOST_STEPS or most > MOST_SLOTS or most - first > MOST_TEMPORARIES:
             return None
         return FusedFormula(tuple(steps), tuple(self.tensors.values()), tuple(self.numbers.values()))
-
-
-def _without_place(part: object) -> object:
-    """An expression without its places in the text, to compare it with others."""
-    if isinstance(part, tuple):
-        return tuple(_without_place(item) for item in part)
-    if isinstance(part, Literal):
-        return type(part.value).__name__, repr(part.value)
-    if isinstance(part, Typed):
-        names = [f.name for f in fields(part) if f.name not in ("start", "end")]
-        return (type(part).__name__, *(_without_place(getattr(part, name)) for name in names))
-    return part

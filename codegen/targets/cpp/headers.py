@@ -7,8 +7,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from enum import Enum
 from pathlib import Path
 
+from codegen.paths import BASE
+from codegen.plan.elementwise import MODULE
 from codegen.plan.operator import OperatorPlan
 from codegen.python_source import PythonFunction
 from codegen.targets.cpp.names import cpp
@@ -49,6 +52,26 @@ class NumpyFunction:
     takes: str
 
 
+class FunctorKind(Enum):
+    """What a functor has for single elements."""
+
+    APPLY = "apply"  # a function of elements
+    CHOOSE = "choose"  # one that takes or gives bools, which are numbers between two functions
+    LOOP = ""  # nothing: loops over arrays alone
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenFunctor:
+    """A functor that the generator writes: its name, its lines, and the functors of others that it uses.
+
+    One without lines is the functor of that name, which is written by hand.
+    """
+
+    name: str
+    lines: tuple[str, ...]
+    uses: tuple[str, ...]
+
+
 @dataclass(frozen=True, slots=True)
 class NativeKernels:
     """What there is in C++, read from its text: functors with their numbers of operands, and functions.
@@ -63,7 +86,12 @@ class NativeKernels:
     composites: Functions = field(default_factory=dict)  # operators that are made of others
     helpers: Functions = field(default_factory=dict)  # functions that formulas call
     headers: Mapping[tuple[str, str], str] = field(default_factory=dict, compare=False)
-    numpy: Mapping[str, NumpyFunction] = field(default_factory=dict)  # functors that the generator writes
+    numpy: Mapping[str, NumpyFunction] = field(default_factory=dict)  # functors of NumPy's, which the generator writes
+    kinds: Mapping[str, FunctorKind] = field(default_factory=dict)  # of the functors that are written by hand
+    ufuncs: frozenset[str] = frozenset()  # those of them that are functions of NumPy
+    vectors: frozenset[str] = frozenset()  # those that hand on how vectors.hpp computes
+    for_float: frozenset[str] = frozenset()  # those that are exact enough for float alone
+    written: Mapping[str, WrittenFunctor] = field(default_factory=dict)  # those of expressions over elements
 
     def with_numpy(self, uses: Iterable[tuple[OperatorPlan, PythonFunction]], suffix: str = "") -> NativeKernels:
         """The same with a functor for each kernel that is a function of NumPy, and has none that is written by hand.
@@ -84,6 +112,15 @@ class NativeKernels:
                 numpy[kernel.name] = NumpyFunction(name, kernel.alias, kernel.arity, "kFloatsAndComplex")
         return replace(self, functors={**self.functors, **{n: f.operands for n, f in numpy.items()}}, numpy=numpy)
 
+    def with_written(self, written: Mapping[str, tuple[int, WrittenFunctor]]) -> NativeKernels:
+        """The same with functors that the generator writes, by the names of kernels, with their numbers of operands."""
+        functors = {name: count for name, (count, _) in written.items()}
+        return replace(
+            self,
+            functors={**self.functors, **functors},
+            written={**self.written, **{name: functor for name, (_, functor) in written.items()}},
+        )
+
     @classmethod
     def read(cls, *paths: Path, folder: str = "") -> NativeKernels:
         """Of headers and sources that may be missing: a missing one has no native kernels. Headers are
@@ -91,6 +128,8 @@ class NativeKernels:
         """
         found: dict[str, dict[str, frozenset[int]]] = {name: {} for name in (KERNELS, WRITERS, COMPOSITES, HELPERS)}
         functors: dict[str, int] = {}
+        kinds: dict[str, FunctorKind] = {}
+        marks: dict[str, set[str]] = {mark: set() for mark in (_UFUNC, _VECTORS, _FOR_FLOAT)}
         headers: dict[tuple[str, str], str] = {}
         for path in sorted(paths, key=lambda path: path.suffix == ".cpp"):
             text = _text(path)
@@ -101,12 +140,20 @@ class NativeKernels:
                         operands = functors.get(base) if base else _operands(members)
                         if operands is not None:
                             functors[name] = operands
+                            kinds[name] = kinds[base] if base else _kind(members)
+                            for mark, named in marks.items():
+                                if mark in members or base in named:
+                                    named.add(name)
                             headers[namespace, name] = folder + path.name
                 for name, arities in functions_in(body, "bool" if namespace == WRITERS else "Ref").items():
                     functions[name] = arities | functions.get(name, frozenset())
                     if path.suffix != ".cpp":
                         headers[namespace, name] = folder + path.name
-        return cls(functors, found[KERNELS], found[WRITERS], found[COMPOSITES], found[HELPERS], headers)
+        return cls(
+            functors, found[KERNELS], found[WRITERS], found[COMPOSITES], found[HELPERS], headers,
+            kinds=kinds, ufuncs=frozenset(marks[_UFUNC]), vectors=frozenset(marks[_VECTORS]),
+            for_float=frozenset(marks[_FOR_FLOAT]),
+        )  # fmt: skip
 
 
 # What kernels are called with after the dtypes of arguments were brought together; a loop takes them as they are.
@@ -131,7 +178,7 @@ class Native:
 
     def of(self, module: str) -> NativeKernels:
         """Those that may stand for functions of a module of Python."""
-        return self.core if module.startswith("runtime.") else self.own
+        return self.core if module.startswith("runtime.") or module == f"{BASE}.{MODULE}" else self.own
 
     def helpers(self, module: str) -> NativeKernels:
         """The same of a module of helpers, of which the core has some."""
@@ -148,6 +195,13 @@ def _text(path: Path) -> str:
 
 
 _FUNCTOR = re.compile(r"^struct (\w+)(?: : (\w+))? \{(?:\};|\n(.*?)^\};)", re.MULTILINE | re.DOTALL)
+
+
+_UFUNC, _VECTORS, _FOR_FLOAT = "Ufunc ufunc{", "class A = Baseline", "only_float = true"
+
+
+def _kind(body: str) -> FunctorKind:
+    return next(kind for kind in FunctorKind if not kind.value or f" T {kind.value}(" in body)
 
 
 def _operands(body: str) -> int | None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from codegen.paths import BASE
 from codegen.plan.names import module_alias
-from codegen.targets.cpp.headers import KERNELS, NativeKernels, NumpyFunction
+from codegen.targets.cpp.headers import KERNELS, NativeKernels, NumpyFunction, WrittenFunctor
 from codegen.targets.cpp.names import cpp
 from codegen.targets.literals import literal
 
@@ -27,6 +27,7 @@ class Needs:
     headers: set[str] = field(default_factory=set)
     declared: dict[tuple[str, str], int] = field(default_factory=dict)  # namespace and name: how many arguments
     numpy: dict[str, NumpyFunction] = field(default_factory=dict)  # functors of NumPy's functions, by their C++ names
+    written: dict[str, Sequence[str]] = field(default_factory=dict)  # the lines of functors of expressions
 
     def name(self, module: str, *path: str) -> str:
         """A callable: a name of a module, or the attribute that further names lead to."""
@@ -71,9 +72,18 @@ class Needs:
             functor = kernels.numpy[name]
             self.numpy[functor.name] = functor
             return f"{namespace}::{functor.name}"
+        elif namespace == KERNELS and name in kernels.written:
+            self._write(kernels, kernels.written[name])
+            return f"{namespace}::{kernels.written[name].name}"
         else:
             self.declared[namespace, name] = count
         return f"{namespace}::{name}"
+
+    def _write(self, kernels: NativeKernels, functor: WrittenFunctor) -> None:
+        for used in functor.uses:
+            self.native(kernels, KERNELS, used, 0)
+        if functor.lines:
+            self.written.setdefault(functor.name, functor.lines)
 
     def update(self, other: Needs) -> None:
         """Take over what another one needs."""
@@ -82,6 +92,7 @@ class Needs:
         self.headers |= other.headers
         self.declared |= other.declared
         self.numpy |= other.numpy
+        self.written |= other.written
         self.recorders |= other.recorders
         self.constants |= other.constants
 

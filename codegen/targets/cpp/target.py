@@ -18,6 +18,7 @@ from codegen.plan.operator import OperatorPlan
 from codegen.plan.plan import Plan
 from codegen.targets.cpp.backward import first_line
 from codegen.targets.cpp.entries import EntryView
+from codegen.targets.cpp.functors import with_expressions
 from codegen.targets.cpp.fusion import MOST_SLOTS, MOST_STEPS, MOST_TEMPORARIES
 from codegen.targets.cpp.headers import KERNELS, WRITERS, Native, NativeKernels
 from codegen.targets.cpp.inplace import inplace_view
@@ -149,7 +150,7 @@ def shard_of(operator: OperatorPlan, count: int = SHARDS) -> int:
 def _plan_shards(plan: Plan, paths: Paths) -> tuple[Sequence[Shard], Coverage]:
     every = (*(plan.base.operators if plan.base is not None else ()), *plan.operators)
     own = NativeKernels.read(*paths.own_kernels, folder=f"{paths.native.name}/" if paths.native is not None else "")
-    native = Native(NativeKernels.read(*paths.native_kernels), own).with_numpy(every)
+    native = with_expressions(Native(NativeKernels.read(*paths.native_kernels), own).with_numpy(every), every)
     coverage = Coverage()
     count = 1 if paths.package != BASE and len(plan.operators) <= FEW else SHARDS
     shards = [Shard(Needs(paths.package)) for _ in range(count)]
@@ -244,9 +245,10 @@ def _declared(shard: Shard) -> list[tuple[str, list[list[str]]]]:
         parts = f"{quoted(kernel.ufunc)}, {kernel.operands}, takes::{kernel.takes}"
         lines = [f"struct {name} {{", f"  static inline Ufunc ufunc{{{parts}}};", "};"]
         found.setdefault(KERNELS, []).append(lines)
+    found.setdefault(KERNELS, []).extend(list(lines) for _, lines in sorted(shard.needs.written.items()))
     for (namespace, function), count in sorted(shard.needs.declared.items()):
         found.setdefault(namespace, []).append(_declaration(function, count, "bool" if namespace == WRITERS else "Ref"))
-    return sorted(found.items())
+    return sorted((namespace, each) for namespace, each in found.items() if each)
 
 
 def _called(shard: Shard) -> list[list[str]]:

@@ -48,6 +48,9 @@ def _lines(operator: OperatorPlan, shapes: Shapes | None) -> Iterator[str]:
 def _kernels(operator: OperatorPlan) -> Iterator[str]:
     """Which kernel serves the CPU, and what else there is; the first key in the order of precedence wins."""
     rows = [(key, str(function), _place(function.span)) for key, function in operator.implementations]
+    if operator.elementwise is not None:
+        text = operator.elementwise.text
+        rows[0] = (rows[0][0], " ".join(text.value.split()), _place(text.span()))
     if operator.composite is not None:
         text = operator.composite.text
         rows.append((operator.composite.key, " ".join(text.value.split()), _place(text.span())))

@@ -294,7 +294,7 @@ def _write_formula(
     uses = {part.kind for part in walk(gradient.tree) if isinstance(part, Variable)}
     if VariableKind.MASK in uses:
         out.add(Joined("mask = ", tuple_of([_is_wanted(edge) if len(edges) > 1 else "True" for edge in edges])))
-    out.add(Assignment(names, printer.bare(gradient.tree)))
+    out.add(Assignment(names, printer.formula(gradient.tree, out)))
 
 
 _PROPERTIES = {

@@ -228,9 +228,10 @@ def _jvp(operator: OperatorPlan, printer: PythonPrinter) -> FunctionView | None:
     for formula in forward.formulas:
         out.comment(formula.source)
         if count == 1:
-            parts[0] = printer.bare(formula.tree)
+            parts[0] = printer.formula(formula.tree, out)
         else:
-            out.add(Assignment([f"tangent_{index}" for index in formula.outputs], printer.bare(formula.tree)))
+            value = printer.formula(formula.tree, out)
+            out.add(Assignment([f"tangent_{index}" for index in formula.outputs], value))
             for index in formula.outputs:
                 parts[index] = f"tangent_{index}"
     out.add(Joined("return ", parts[0] if count == 1 else tuple_of(parts)))

@@ -16,7 +16,7 @@ from codegen.python_source import SourcePart
 from codegen.read.examples import read_results
 from codegen.source import Diagnostics
 from codegen.targets.environment import environment
-from codegen.targets.python import backends, stubs
+from codegen.targets.python import backends, kernels, stubs
 from codegen.targets.python.docstrings import packet_docstring
 from codegen.targets.python.document import STEP, display, entry, field, laid_out
 from codegen.targets.python.examples import example
@@ -55,6 +55,7 @@ def emit(plan: Plan, paths: Paths) -> Iterator[tuple[str, str]]:
             based=based,
         ),
     )
+    yield from kernels.emit(plan, env)
     yield "packets.py", render("packets.py.j2", packets=packets)
     methods = [
         (packet.base, view.identifier, packet.self_at, view.method)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import string
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 
 from codegen.formula.meaning import Meaning
+from codegen.formula.structure import structure
 from codegen.formula.typed import (
     BOOL,
     INT,
@@ -26,6 +27,7 @@ from codegen.formula.typed import (
 )
 from codegen.plan.names import FunctionNames, module_alias
 from codegen.plan.operator import ParameterPlan
+from codegen.plan.sharing import is_shareable, shared_parts
 from codegen.schema.names import python
 from codegen.schema.types import OperatorName
 from codegen.targets.literals import default_text, literal
@@ -42,6 +44,7 @@ from codegen.targets.python.document import (
     display,
     tuple_of,
 )
+from codegen.targets.python.lines import Lines
 from codegen.targets.python.names import argument, local
 
 _INTRINSICS = {
@@ -105,6 +108,17 @@ class PythonPrinter:
         self.functions = functions
         self.result = result
         self.modules: set[str] = set()
+        self._named: dict[Hashable, str] = {}  # parts of a formula that have been computed
+
+    def formula(self, expr: TypedExpr, out: Lines) -> str:
+        """A whole value; what stands in it several times gets a statement of its own before it."""
+        for number, part in enumerate(shared_parts(expr)):
+            name = f"shared_{number}"
+            out.add(Joined(f"{name} = ", self.bare(part)))
+            self._named[structure(part)] = name
+        text = self.bare(expr)
+        self._named.clear()
+        return text
 
     def print(self, expr: TypedExpr) -> str:
         """An expression that can stand among operators."""
@@ -113,6 +127,8 @@ class PythonPrinter:
 
     def bare(self, expr: TypedExpr) -> str:
         """An expression without brackets around it: a whole value, an argument, an element."""
+        if self._named and is_shareable(expr) and (known := self._named.get(structure(expr))) is not None:
+            return known
         match expr:
             case Variable():
                 return self.variable(expr)

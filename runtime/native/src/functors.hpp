@@ -135,6 +135,16 @@ struct power {
   static inline Ufunc ufunc{"power", 2, takes::kFloats};
 };
 
+struct conjugate {
+  template <class T>
+  static T apply(T a) { return a; }
+  static inline Ufunc ufunc{"conjugate", 1, takes::kNumbers};
+};
+struct magnitude {
+  template <class T>
+  static T apply(T a) { return std::fabs(a); }
+  static inline Ufunc ufunc{"absolute", 1};
+};
 struct sgn {
   template <class T>
   static T apply(T a) { return T(a > T(0)) - T(a < T(0)); }
@@ -165,6 +175,43 @@ struct ge {
   template <class T>
   static GRADWRIGHT_INLINE T choose(T a, T b) { return a >= b ? T(1) : T(0); }
   static inline Ufunc ufunc{"greater_equal", 2, takes::kReal};
+};
+
+struct eq {
+  static constexpr bool kGivesBool = true;
+  template <class T>
+  static GRADWRIGHT_INLINE T choose(T a, T b) { return a == b ? T(1) : T(0); }
+  static inline Ufunc ufunc{"equal", 2};
+};
+struct ne {
+  static constexpr bool kGivesBool = true;
+  template <class T>
+  static GRADWRIGHT_INLINE T choose(T a, T b) { return a != b ? T(1) : T(0); }
+  static inline Ufunc ufunc{"not_equal", 2};
+};
+struct isnan {
+  static constexpr bool kGivesBool = true;
+  template <class T>
+  static GRADWRIGHT_INLINE T choose(T a) { return a != a ? T(1) : T(0); }
+  static inline Ufunc ufunc{"isnan", 1};
+};
+struct logical_and {
+  static constexpr bool kGivesBool = true;
+  template <class T>
+  static GRADWRIGHT_INLINE T choose(T a, T b) { return a != T(0) && b != T(0) ? T(1) : T(0); }
+  static inline Ufunc ufunc{"logical_and", 2};
+};
+struct logical_or {
+  static constexpr bool kGivesBool = true;
+  template <class T>
+  static GRADWRIGHT_INLINE T choose(T a, T b) { return a != T(0) || b != T(0) ? T(1) : T(0); }
+  static inline Ufunc ufunc{"logical_or", 2};
+};
+struct logical_not {
+  static constexpr bool kGivesBool = true;
+  template <class T>
+  static GRADWRIGHT_INLINE T choose(T a) { return a == T(0) ? T(1) : T(0); }
+  static inline Ufunc ufunc{"logical_not", 1};
 };
 
 // Operands: a bool, and two of one element type.
@@ -207,40 +254,6 @@ struct relu {
 struct threshold {
   template <class T>
   static T apply(T a, T bound, T value) { return a <= bound ? value : a; }
-};
-struct threshold_backward {
-  template <class T>
-  static T apply(T grad, T a, T bound) { return a <= bound ? T(0) : grad; }
-};
-struct leaky_relu {
-  template <class T>
-  static T apply(T a, T slope) {
-    const T below = a * slope;
-    return a > T(0) ? a : below;
-  }
-};
-struct hardsigmoid {
-  template <class T>
-  static T apply(T a) { return hardtanh::apply(a + T(3), T(0), T(6)) / T(6); }
-};
-struct hardswish {
-  template <class T>
-  static T apply(T a) {
-    const T moved = a + T(3), above = moved > T(0) ? moved : T(0), gate = above < T(6) ? above : T(6);
-    return gate * a * T(1.0 / 6);  // NaN where a is
-  }
-};
-struct hardshrink {
-  template <class T>
-  static T apply(T a, T bound) { return std::fabs(a) <= bound ? T(0) : a; }
-};
-struct tanh_backward {
-  template <class T>
-  static T apply(T grad, T output) { return grad * (T(1) - output * output); }
-};
-struct sigmoid_backward {
-  template <class T>
-  static T apply(T grad, T output) { return grad * ((T(1) - output) * output); }
 };
 
 struct sigmoid {
@@ -292,13 +305,6 @@ struct hardswish_slope {
   static T apply(T a) {
     const T line = a * T(1.0 / 3) + T(0.5), upper = a < T(3) ? line : T(1);
     return a <= T(-3) ? T(0) : upper;
-  }
-};
-// Operands: x, what multiplies the result above 0 and below it, and what multiplies x below it.
-struct elu_of_factors {
-  template <class T, class A = Baseline>
-  static T apply(T a, T above, T below, T inner) {
-    return maximum::apply(a, T(0)) * above + vectors::expm1<A>(minimum::apply(a, T(0)) * inner) * below;
   }
 };
 

@@ -408,17 +408,6 @@ Ref clamp(PyObject* self, PyObject* min, PyObject* max) {
   return tensors ? elementwise<hardtanh, 3>(self, min, max) : elementwise<hardtanh, 1>(self, min, max);
 }
 
-Ref elu(PyObject* self, PyObject* alpha, PyObject* scale, PyObject* input_scale) {
-  const int type = detail::type_of(array_of(self));
-  const Loop* loop = loop_of<elu_of_factors>(type);
-  Operand operands[4], factor;
-  if (loop == nullptr || !factor.set(alpha) || !operands[1].set(scale) || !operands[3].set(input_scale)) return Ref();
-  operands[0].array = array_of(self);
-  operands[2].number = factor.number * operands[1].number;
-  operands[2].single = static_cast<float>(operands[2].number);
-  return run_loop(*loop, operands, 4, type);
-}
-
 namespace {
 
 // 'e' or 't' for the two ways to compute gelu; 0 for what is none of them.

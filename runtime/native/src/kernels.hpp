@@ -187,7 +187,6 @@ inline Ref rsub(PyObject* self, PyObject* other, PyObject* alpha) {
 // What looks at its numbers, or at other arguments, before it chooses a loop; see kernels.cpp.
 Ref where(PyObject* condition, PyObject* self, PyObject* other);
 Ref clamp(PyObject* self, PyObject* min, PyObject* max);
-Ref elu(PyObject* self, PyObject* alpha, PyObject* scale, PyObject* input_scale);
 Ref gelu(PyObject* self, PyObject* approximate);
 Ref gelu_backward(PyObject* grad_output, PyObject* self, PyObject* approximate);
 Ref pow_tensor_scalar(PyObject* self, PyObject* exponent);

@@ -1,0 +1,1 @@
+"""Derivatives that follow from expressions: slopes, kinks, and the entries that are made of them."""

@@ -1,0 +1,264 @@
+"""Entries of derivatives that follow from expressions, as they would stand in derivatives.yaml."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from codegen.bind.call_targets import OperatorTable
+from codegen.bind.elementwise import ElementwiseTable, ResolvedConvention, ResolvedElementwise
+from codegen.bind.entries import ResolvedEntry, ResolvedFormula
+from codegen.codes import Code
+from codegen.derive.identities import Identities
+from codegen.derive.kinks import Kinks, Trial, trials
+from codegen.derive.numbers import Numbers, UnknownValueError
+from codegen.derive.slopes import Calls, Slopes, UnderivableError
+from codegen.derive.wording import UnwritableError, Wording
+from codegen.formula import syntax
+from codegen.formula.meaning import Meaning
+from codegen.formula.printer import print_formula
+from codegen.formula.typed import (
+    TENSOR,
+    OperatorCall,
+    TypedExpr,
+    Variable,
+    VariableKind,
+    formula_type,
+    rewrite,
+    walk,
+)
+from codegen.read.model import DerivativeEntry, Formula, FormulaKind, NativeFunction, Promotion
+from codegen.schema.types import FunctionSchema
+from codegen.signs import CHOICE, CONJUGATION, MULTIPLICATION, binary_sign
+from codegen.source import Diagnostics, Text
+from codegen.words import COMPLEX, PromotionKind
+
+_RESULT = "result"
+_POINTS = 16  # at which formulas are compared
+_DOMAIN = (-2.0, 2.0)
+_ROUNDING = 1e-8
+
+
+class Derivation:
+    """Derives the entries of operators that are expressions.
+
+    Args:
+        elementwise: these operators.
+        entries: gives the bound entry of an operator by its name, a derived one for one that is an expression.
+        table: of all operators.
+        numbers: computes what formulas give.
+        diagnostics: where what can not be derived is reported.
+    """
+
+    def __init__(
+        self,
+        elementwise: ElementwiseTable,
+        entries: Callable[[str], ResolvedEntry | None],
+        table: OperatorTable,
+        numbers: Numbers,
+        diagnostics: Diagnostics,
+    ) -> None:
+        self.elementwise = elementwise
+        self.entries = entries
+        self.table = table
+        self.identities = Identities(table)
+        self.numbers = numbers
+        self.diagnostics = diagnostics
+
+    def entry(self, known: ResolvedElementwise) -> DerivativeEntry | None:
+        """The entry of an operator; None where something was reported."""
+        function = known.function
+        tensors = _tensors(function.schema)
+        real = not self.is_complex(known)
+        try:
+            gradients = self.gradients(known, real)
+            written = Kinks(known, list(gradients.values()), self.numbers, self.diagnostics).to_write()
+            gradients = {
+                name: self._with_conventions(tree, [(each, each.slopes[number]) for each in written], tensors[0], known)
+                for number, (name, tree) in enumerate(gradients.items())
+            }
+            formulas = [
+                self._formula(known, name, FormulaKind.EXPRESSION, tree)
+                if tree is not None
+                else self._formula(known, name, FormulaKind.NON_DIFFERENTIABLE)
+                for name, tree in gradients.items()
+            ]
+            differentiable = [name for name, tree in gradients.items() if tree is not None]
+            if len(tensors) == 1 and differentiable:
+                formulas.append(self._formula(known, _RESULT, FormulaKind.AUTO_ELEMENT_WISE))
+            elif differentiable:
+                tangent = self._tangent(known, differentiable, real)
+                formulas.append(self._formula(known, _RESULT, FormulaKind.EXPRESSION, tangent))
+        except UnderivableError as error:
+            part = error.part if _stands_in(error.part, known) else known.tree
+            span = known.text.span(part.start, part.end)
+            hint = f"write the formulas of '{function.name}' in derivatives.yaml"
+            self.diagnostics.error(Code.NOT_DERIVED, span, f"this can not be derived: {error.message}", hint)
+            return None
+        except UnwritableError as error:
+            hint = f"write the formulas of '{function.name}' in derivatives.yaml"
+            self.diagnostics.error(Code.NOT_DERIVED, known.text.span(), f"formulas have no words for {error}", hint)
+            return None
+        return DerivativeEntry(function.schema, function.text, tuple(formulas), None)
+
+    def gradients(self, known: ResolvedElementwise, real: bool) -> dict[str, TypedExpr | None]:
+        """The gradients of all Tensors; None for one that is zero everywhere.
+
+        Raises:
+            UnderivableError: a rule is missing.
+        """
+        slopes = Slopes(known.tree, self.entries, self.table, self.identities, real)
+        grad = Variable(TENSOR, 0, 0, VariableKind.GRAD, "grad", 0)
+        return {name: slopes.through({name: grad}) for name in _tensors(known.function.schema)}
+
+    def _tangent(self, known: ResolvedElementwise, names: Sequence[str], real: bool) -> TypedExpr:
+        slopes = Slopes(known.tree, self.entries, self.table, self.identities, real)
+        conjugate = (lambda tree: tree) if real else (lambda tree: slopes.calls.sign(CONJUGATION, tree))
+        seeds = {name: conjugate(Variable(TENSOR, 0, 0, VariableKind.TANGENT, name)) for name in names}
+        tangent = slopes.through(seeds)
+        assert tangent is not None
+        return conjugate(tangent)
+
+    def _with_conventions(
+        self,
+        tree: TypedExpr | None,
+        conventions: Sequence[tuple[ResolvedConvention, TypedExpr]],
+        first: str,
+        known: ResolvedElementwise,
+    ) -> TypedExpr | None:
+        """A gradient that keeps to what is said of points where there is none."""
+        if tree is None:
+            return None
+        calls = Calls(self.table)
+        grad = Variable(TENSOR, 0, 0, VariableKind.GRAD, "grad", 0)
+        for convention, slope in conventions:
+            variable = Variable(TENSOR, 0, 0, VariableKind.INPUT, first)
+            there = calls.sign(binary_sign("=="), variable, convention.point)
+            tree = calls.sign(CHOICE, there, calls.sign(MULTIPLICATION, grad, slope), tree)
+        return tree
+
+    def _formula(
+        self, known: ResolvedElementwise, name: str, kind: FormulaKind, tree: TypedExpr | None = None
+    ) -> Formula:
+        words = kind.value
+        parsed: syntax.Expr | None = None
+        if tree is not None:
+            parsed = Wording(self.table, forward=name == _RESULT).written(tree)
+            words = print_formula(parsed)
+        return Formula((_standing_at(known.text, name),), kind, _standing_at(known.text, words), parsed)
+
+    # -- what follows besides
+
+    def completed(self, known: ResolvedElementwise) -> NativeFunction:
+        """The operator with what its entry leaves out: promotion, and the element types that it takes."""
+        function = known.function
+        of_real = function.dtypes is not None and not {"bool", "integer"} & set(function.dtypes.kinds)
+        if function.promotion is None and not (of_real and len(_tensors(function.schema)) == 1):
+            kinds = {self._promotion(part) for part in walk(known.steps) if isinstance(part, OperatorCall)}
+            kind = PromotionKind.INT_TO_FLOAT if PromotionKind.INT_TO_FLOAT in kinds else PromotionKind.DEFAULT
+            function = replace(function, promotion=Promotion(kind, None, known.text))
+        return function
+
+    def _promotion(self, call: OperatorCall) -> PromotionKind | None:
+        promotion = self.table.functions[str(call.schema.name)].promotion
+        return None if promotion is None else promotion.kind
+
+    def is_complex(self, known: ResolvedElementwise) -> bool:
+        """Whether the operator takes complex numbers: its entry says so, or its expression is holomorphic."""
+        dtypes = known.function.dtypes
+        if dtypes is not None:
+            return COMPLEX in dtypes.kinds
+        return all(self._is_holomorphic(part) for part in walk(known.tree) if isinstance(part, OperatorCall))
+
+    def _is_holomorphic(self, call: OperatorCall) -> bool:
+        """Whether the formulas of an operator say so: they multiply a gradient by the conjugate of something."""
+        dtypes = self.table.functions[str(call.schema.name)].dtypes
+        if dtypes is not None and COMPLEX not in dtypes.kinds:
+            return False
+        entry = self.entries(str(call.schema.name))
+        if entry is None:
+            return False
+
+        def outside(part: TypedExpr) -> TypedExpr | None:
+            is_conjugate = isinstance(part, OperatorCall) and part.meaning is Meaning.CONJUGATE
+            return Variable(TENSOR, 0, 0, VariableKind.GRAD, "grad", 0) if is_conjugate else None
+
+        trees = [formula.tree for formula in entry.backward if formula.tree is not None]
+        return bool(trees) and not any(
+            isinstance(part, Variable)
+            and part.kind in (VariableKind.INPUT, VariableKind.OUTPUT)
+            and part.type == TENSOR
+            for tree in trees
+            for part in walk(rewrite(tree, outside))
+        )
+
+    # -- entries that are written, too
+
+    def check(self, known: ResolvedElementwise, entry: ResolvedEntry) -> None:
+        """Compare the formulas that are written with those that are derived, at some points."""
+        try:
+            derived = self.gradients(known, real=True)
+        except UnderivableError:
+            return  # which is why they are written
+        for formula in entry.backward:
+            mine = derived.get(formula.names[0])
+            if formula.tree is None or len(formula.names) != 1 or mine is None:
+                continue
+            for trial in trials(known):
+                try:
+                    found = self._difference(known, formula.tree, mine, trial)
+                except UnknownValueError:
+                    break
+                if found is not None:
+                    self._report(formula, mine, known, found)
+                    break
+
+    def _difference(
+        self, known: ResolvedElementwise, written: TypedExpr, derived: TypedExpr, trial: Trial
+    ) -> tuple[float, float, str] | None:
+        """Two values that differ beyond rounding, and where; None where there are none."""
+        import numpy as np
+
+        low, high = known.function.domain or _DOMAIN
+        points = np.linspace(low, high, _POINTS) + 0.0073 * (high - low)  # no round numbers, where kinks are
+        given = trial.at(points[:-1])
+        first, second = (self.numbers.values(tree, given, known.steps) for tree in (written, derived))
+        differ = np.flatnonzero(np.abs(first - second) > _ROUNDING * (1 + np.abs(second)))
+        if not len(differ):
+            return None
+        at = differ[0]
+        values = {trial.first: points[at], **trial.others}
+        where = ", ".join(f"{name}={value:.4g}" for name, value in values.items())
+        return float(first[at]), float(second[at]), where
+
+    def _report(
+        self, formula: ResolvedFormula, mine: TypedExpr, known: ResolvedElementwise, found: tuple[float, float, str]
+    ) -> None:
+        written, derived, where = found
+        try:
+            hint = f"what follows is '{print_formula(Wording(self.table, forward=False).written(mine))}'"
+        except UnwritableError:
+            hint = "mend one of the two"
+        self.diagnostics.error(
+            Code.DERIVED_DIFFERS,
+            formula.source.text.span(),
+            f"the gradient of '{formula.names[0]}' of '{known.function.name}' is {written:.6g} at {where}, and what "
+            f"follows from its expression {derived:.6g}",
+            hint,
+            ((known.text.span(), "the expression is here"),),
+        )
+
+
+def _tensors(schema: FunctionSchema) -> list[str]:
+    return [argument.name for argument in schema.arguments if formula_type(argument.type) == TENSOR]
+
+
+def _stands_in(part: TypedExpr, known: ResolvedElementwise) -> bool:
+    return part.end > part.start and part.end <= len(known.text.value)
+
+
+def _standing_at(place: Text, value: str) -> Text:
+    """A text that stands nowhere, and has the place of another one."""
+    span = place.span()
+    middle = (max(span.end - 1, span.start),) * max(len(value) - 1, 0)
+    return Text(value, place.file, (span.start, *middle, span.end))

@@ -1,0 +1,64 @@
+"""The bound entries of all operators: those that are written, and those that are derived when they are asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from codegen.bind.call_targets import OperatorTable
+from codegen.bind.elementwise import ElementwiseTable
+from codegen.bind.entries import ResolvedEntry, resolve_entries
+from codegen.derive.entries import Derivation
+from codegen.derive.numbers import Numbers
+from codegen.source import Diagnostics
+
+
+class KnownEntries(Mapping[str, ResolvedEntry]):
+    """Entries by the names of operators.
+
+    Args:
+        written: those that are written.
+        elementwise: the operators that are expressions.
+        table: of all operators.
+        numbers: computes what formulas give.
+        diagnostics: where what is wrong with a derived one is reported.
+    """
+
+    def __init__(
+        self,
+        written: Mapping[str, ResolvedEntry],
+        elementwise: ElementwiseTable,
+        table: OperatorTable,
+        numbers: Numbers,
+        diagnostics: Diagnostics,
+    ) -> None:
+        self._written = written
+        self._elementwise = elementwise
+        self._table = table
+        self._diagnostics = diagnostics
+        self.derivation = Derivation(elementwise, self.get, table, numbers, diagnostics)
+        self._derived: dict[str, ResolvedEntry | None] = {}
+
+    def __getitem__(self, name: str) -> ResolvedEntry:
+        found = self._written[name] if name in self._written else self.derived(name)
+        if found is None:
+            raise KeyError(name)
+        return found
+
+    def derived(self, name: str) -> ResolvedEntry | None:
+        """The derived entry of an operator; None where there is none, or something was reported."""
+        if name not in self._derived:
+            known = self._elementwise.find(name)
+            entry = None if known is None else self.derivation.entry(known)
+            bound = () if entry is None else resolve_entries([entry], self._table, self._diagnostics)
+            self._derived[name] = bound[0] if bound else None
+        return self._derived[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._written or (isinstance(name, str) and self.derived(name) is not None)
+
+    def __iter__(self) -> Iterator[str]:
+        yield from self._written
+        yield from (name for name in self._elementwise if name not in self._written and name in self)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)

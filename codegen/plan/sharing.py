@@ -1,0 +1,63 @@
+"""Parts of a formula that stand in it more than once, and are computed once."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator
+
+from codegen.formula.structure import structure
+from codegen.formula.typed import (
+    TENSOR,
+    Arithmetic,
+    Conditional,
+    HelperCall,
+    Mapped,
+    OperatorCall,
+    TypedExpr,
+    children,
+)
+
+
+def shared_parts(tree: TypedExpr) -> tuple[TypedExpr, ...]:
+    """The calls that give a Tensor and stand in a formula several times, inner ones first.
+
+    What only one side of a choice computes is not among them: the other side does not need it.
+    """
+    always = {structure(part) for part in _always(tree)}
+    counts: dict[Hashable, int] = {}
+    order: list[TypedExpr] = []
+
+    def visit(part: TypedExpr) -> None:
+        if isinstance(part, Mapped):
+            return  # its body is over elements, which differ
+        key = structure(part)
+        if is_shareable(part) and key in always:
+            counts[key] = counts.get(key, 0) + 1
+            if counts[key] > 1:
+                return  # what it is made of is computed with it
+        for child in children(part):
+            visit(child)
+        if is_shareable(part) and key in always:
+            order.append(part)
+
+    visit(tree)
+    return tuple(part for part in order if counts[structure(part)] > 1)
+
+
+def is_shareable(part: TypedExpr) -> bool:
+    """Whether it is worth a name."""
+    return isinstance(part, OperatorCall | HelperCall) and part.type == TENSOR
+
+
+def _always(tree: TypedExpr) -> Iterator[TypedExpr]:
+    """The parts that are computed whatever the numbers are."""
+    yield tree
+    match tree:
+        case Mapped():
+            return
+        case Conditional():
+            yield from _always(tree.test)
+        case Arithmetic(op="&&" | "||"):
+            yield from _always(tree.operands[0])
+        case _:
+            for child in children(tree):
+                yield from _always(child)

@@ -1,0 +1,203 @@
+"""Functors of operators that are expressions over elements: one loop for the whole expression.
+
+A function of NumPy that has no form for single elements gets its operand in a block that stays in the cache; what lies
+between two of them is one loop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from codegen.formula.typed import TENSOR, Arithmetic, Literal, TypedExpr, Variable
+from codegen.plan.elementwise import ElementStep, ElementwisePlan, Made, Operand
+from codegen.plan.operator import OperatorPlan
+from codegen.targets.cpp.headers import FunctorKind, Native, NativeKernels, WrittenFunctor
+from codegen.targets.cpp.names import cpp
+from codegen.targets.cpp.statements import COLUMNS, wrapped
+from codegen.targets.environment import commented
+
+_STEP = "  "
+_SAME_IN_CPP = frozenset(("+", "-", "*", "/", "<", ">", "<=", ">=", "==", "!=", "&&", "||"))
+
+
+class _NoFunctorError(Exception):
+    """C++ has no function for a step."""
+
+
+def with_expressions(native: Native, operators: Iterable[OperatorPlan]) -> Native:
+    """The kernels with functors for those of operators that are expressions over elements."""
+    core: dict[str, tuple[int, WrittenFunctor]] = {}
+    own: dict[str, tuple[int, WrittenFunctor]] = {}
+    for operator in operators:
+        if operator.elementwise is None:
+            continue
+        kernel = operator.implementation
+        functor = _by_hand(operator, native.of(kernel.module))
+        if functor is None:
+            try:
+                functor = _Functor(operator, operator.elementwise, native).written()
+            except _NoFunctorError:
+                continue
+        known = core if native.of(kernel.module) is native.core else own
+        known[kernel.name] = (len(operator.parameters), functor)
+    return Native(native.core.with_written(core), native.own.with_written(own))
+
+
+def _by_hand(operator: OperatorPlan, kernels: NativeKernels) -> WrittenFunctor | None:
+    """The functor of the operator's own name that computes the expression in a faster way."""
+    name = operator.name.base
+    same = kernels.functors.get(name) == len(operator.parameters) and kernels.kinds.get(name) is FunctorKind.APPLY
+    return WrittenFunctor(name, (), (name,)) if same else None
+
+
+class _Functor:
+    def __init__(self, operator: OperatorPlan, plan: ElementwisePlan, native: Native) -> None:
+        self.name = cpp(operator.implementation.name)
+        self.plan = plan
+        self.native = native
+        self.parameters = [cpp(parameter.name) for parameter in operator.parameters]
+        self.tensors = sum(parameter.type == TENSOR for parameter in operator.parameters)
+        self.uses: dict[str, None] = {}
+        self.kinds = [self._kind(step) for step in plan.steps]
+        self.named = [step.kernel.name for step in plan.steps if step.kernel is not None]
+
+    def written(self) -> WrittenFunctor:
+        """The functor.
+
+        Raises:
+            _NoFunctorError: there is none.
+        """
+        body = self._apply() if FunctorKind.LOOP not in self.kinds else self._block()
+        lines = [*commented(self.plan.written, COLUMNS), f"struct {self.name} {{"]
+        if not self.native.core.for_float.isdisjoint(self.named):
+            lines.append(f"{_STEP}static constexpr bool only_float = true;")
+        if 1 < self.tensors < len(self.parameters):
+            lines.append(f"{_STEP}static constexpr int kLeading = {self.tensors};")
+        vectors = "" if self.native.core.vectors.isdisjoint(self.uses) else ", class A = Baseline"
+        lines.append(f"{_STEP}template <class T{vectors}>")
+        return WrittenFunctor(self.name, (*lines, *body, "};"), tuple(self.uses))
+
+    def _kind(self, step: ElementStep) -> FunctorKind:
+        if step.kernel is None:
+            return FunctorKind.CHOOSE
+        kernels = self.native.of(step.kernel.module)
+        count = kernels.functors.get(step.kernel.name)
+        if count is None or step.given > count:
+            raise _NoFunctorError
+        kind = kernels.kinds.get(step.kernel.name, FunctorKind.LOOP)
+        if kind is FunctorKind.LOOP and (count != 1 or not self._is_ufunc(step)):
+            raise _NoFunctorError
+        return kind
+
+    def _is_ufunc(self, step: ElementStep) -> bool:
+        """Whether it is a function of NumPy, which a block can be given to."""
+        assert step.kernel is not None
+        kernels = self.native.of(step.kernel.module)
+        return step.kernel.name in kernels.numpy or step.kernel.name in kernels.ufuncs
+
+    # -- one function of elements
+
+    def _apply(self) -> list[str]:
+        parameters = [f"T {name}" for name in self.parameters]
+        lines = [f"{_STEP}{line}" for line in wrapped("static T apply(", parameters, ") {")]
+        *steps, last = range(len(self.plan.steps))
+        names = dict(enumerate(f"step_{number}" for number in steps))
+        for number in steps:
+            lines += self._statement(f"const T {names[number]} = ", number, names, {}, 2)
+        lines += self._statement("return ", last, names, {}, 2)
+        return [*lines, f"{_STEP}}}"]
+
+    def _statement(
+        self, head: str, number: int, names: Mapping[int, str], arguments: Mapping[str, str], depth: int
+    ) -> list[str]:
+        step, indent = self.plan.steps[number], _STEP * depth
+        values = [self._operand(operand, names, arguments) for operand in step.operands]
+        if step.kernel is None:
+            test, then, orelse = values
+            return [f"{indent}{head}{test} ? {then} : {orelse};"]
+        kernels = self.native.of(step.kernel.module)
+        self.uses[step.kernel.name] = None
+        handed = "<T, A>" if step.kernel.name in kernels.vectors else ""
+        function = f"{step.kernel.name}::{self.kinds[number].value}{handed}"
+        kept = values[: kernels.functors[step.kernel.name]]
+        return wrapped(f"{indent}{head}{function}(", kept, ");")
+
+    def _operand(self, operand: Operand, names: Mapping[int, str], arguments: Mapping[str, str]) -> str:
+        return names[operand.step] if isinstance(operand, Made) else _number(operand, arguments)
+
+    # -- functions of NumPy on blocks, and loops between them
+
+    def _block(self) -> list[str]:
+        pointers = [f"const T* {name}" for name in self.parameters]
+        head = "static GRADWRIGHT_INLINE void block("
+        lines = [f"{_STEP}{line}" for line in wrapped(head, [*pointers, "T* out", "npy_intp size"], ") {")]
+        last = len(self.plan.steps) - 1
+        arrays: dict[int, str] = {}
+        for number, kind in enumerate(self.kinds):
+            if kind is not FunctorKind.LOOP:
+                continue
+            step = self.plan.steps[number]
+            assert step.kernel is not None
+            array = "out" if number == last else f"step_{number}"
+            if number != last:
+                lines.append(f"{_STEP * 2}T {array}[kBlock<T>];")
+            source = self._array(step.operands[0], arrays)
+            if source is None:
+                lines += self._loop(step.operands[0], array, arrays)
+                source = array
+            self.uses[step.kernel.name] = None
+            functor = self.native.of(step.kernel.module).numpy.get(step.kernel.name)
+            name = step.kernel.name if functor is None else functor.name
+            lines.append(f"{_STEP * 2}by_numpy<{name}>({source}, {array}, size);")
+            arrays[number] = array
+        if self.kinds[last] is not FunctorKind.LOOP:
+            lines += self._loop(Made(last), "out", arrays)
+        return [*lines, f"{_STEP}}}"]
+
+    def _array(self, operand: Operand, arrays: Mapping[int, str]) -> str | None:
+        """The array that an operand is in already; None where it has to be computed."""
+        if isinstance(operand, Made):
+            return arrays.get(operand.step)
+        return cpp(operand.name) if isinstance(operand, Variable) else None
+
+    def _loop(self, operand: Operand, target: str, arrays: Mapping[int, str]) -> list[str]:
+        """The loop that computes an operand out of arguments and arrays."""
+        arguments = {name: f"{name}[i]" for name in self.parameters}
+        names = {number: f"{array}[i]" for number, array in arrays.items()}
+        lines = [f"{_STEP * 2}for (npy_intp i = 0; i < size; ++i) {{"]
+        if not isinstance(operand, Made):
+            raise _NoFunctorError
+        *before, last = self._needed(operand, arrays)
+        for number in before:
+            names[number] = f"value_{number}"
+            lines += self._statement(f"const T {names[number]} = ", number, names, arguments, 3)
+        lines += self._statement(f"{target}[i] = ", last, names, arguments, 3)
+        return [*lines, f"{_STEP * 2}}}"]
+
+    def _needed(self, operand: Operand, arrays: Mapping[int, str]) -> Sequence[int]:
+        """The steps that an operand is made by, as far as they are in no array."""
+        needed: set[int] = set()
+        pending = [operand]
+        while pending:
+            part = pending.pop()
+            if isinstance(part, Made) and part.step not in arrays and part.step not in needed:
+                needed.add(part.step)
+                pending += self.plan.steps[part.step].operands
+        return sorted(needed)
+
+
+def _number(expr: TypedExpr, arguments: Mapping[str, str]) -> str:
+    """An argument, or a number that is computed from some."""
+    match expr:
+        case Variable():
+            name = cpp(expr.name)
+            return arguments.get(name, name)
+        case Literal(value=bool()):
+            return str(expr.value).lower()
+        case Literal(value=int() | float()):
+            return f"T({expr.value!r})"
+        case Arithmetic(op="-", operands=(only,)):
+            return f"-{_number(only, arguments)}"
+        case Arithmetic(operands=(left, right)) if expr.op in _SAME_IN_CPP:
+            return f"({_number(left, arguments)} {expr.op} {_number(right, arguments)})"
+    raise _NoFunctorError
