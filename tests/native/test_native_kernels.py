@@ -118,8 +118,15 @@ def telling_strides(array: Array) -> list[int]:
     return [stride for stride, size in zip(array.strides, array.shape, strict=True) if size > 1 and array.size]
 
 
-# In Python these are functions of exp of NumPy, which is up to 3 places off in single precision.
-ROUGH = ("sigmoid_default", "silu_default", "log_sigmoid_default", "softplus_default", "mish_default")
+# In Python these are functions of exp of NumPy, which is up to 3 places off in single precision: how many places they
+# may differ then, and in double precision. How far they are off themselves is tested in test_vectors.py.
+ROUGH = {
+    "sigmoid_default": (2, 3),
+    "silu_default": (2, 3),
+    "log_sigmoid_default": (2, 3),
+    "softplus_default": (5, 3),  # beta * x is rounded in single precision
+    "mish_default": (2, 2),
+}
 
 
 def in_double(operator: OperatorPlan, arguments: list[Any], named: dict[str, Any]) -> Array:
@@ -131,6 +138,7 @@ def in_double(operator: OperatorPlan, arguments: list[Any], named: dict[str, Any
 
 
 def check_equal(name: str, got: Array, wanted: Array, arguments: list[Any]) -> None:
+    single, double = ROUGH.get(name, (2, 2))
     assert (got.dtype, got.shape) == (wanted.dtype, wanted.shape)
     assert telling_strides(got) == telling_strides(wanted)
     if "gelu" in name and wanted.dtype == np.float32:
@@ -144,7 +152,7 @@ def check_equal(name: str, got: Array, wanted: Array, arguments: list[Any]) -> N
     elif name.startswith(("fmax", "fmin")):
         np.testing.assert_array_equal(got, wanted)  # NumPy's choice between zeros of two signs depends on the place
     else:
-        assert ulps(got, wanted) <= 2, (got, wanted, arguments)
+        assert ulps(got, wanted) <= (single if wanted.dtype == np.float32 else double), (got, wanted, arguments)
 
 
 def call(operator: OperatorPlan, arrays: Iterator[Array], random: np.random.Generator) -> None:
@@ -346,7 +354,7 @@ def test_a_formula_in_one_loop_is_its_statements(function: str, dtype: str) -> N
                 assert telling_strides(one._array) == telling_strides(other._array)
                 # NumPy's exp, a statement, is up to 3 places off in single precision.
                 rough = dtype == "float32" and function.startswith("erf")
-                assert ulps(one._array, other.detach()._array) <= (4 if rough else 2)
+                assert ulps(one._array, other.detach()._array) <= (6 if rough else 2)
 
 
 def test_a_formula_makes_no_array_but_its_result() -> None:
