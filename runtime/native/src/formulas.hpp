@@ -90,7 +90,9 @@ template <class Last, class... Others>
 constexpr bool last_gives_bool() {
   if constexpr (sizeof...(Others) == 0) {
     return Last::kGivesBool;
-  } else { return last_gives_bool<Others...>(); }
+  } else {
+    return last_gives_bool<Others...>();
+  }
 }
 
 // The kernels as one function of elements, of Tensors and the numbers behind them: nothing between them goes to memory.

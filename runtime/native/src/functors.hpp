@@ -2,16 +2,15 @@
 
 #pragma once
 
-#include <bit>
-#include <cmath>
-
 #include "loops.hpp"
 #include "vectors.hpp"
 
+#include <cmath>
+
 namespace gradwright {
 
-// What may be computed for nothing stands before a choice and not in it: inside, compilers keep the branch, for the sake of
-// floating-point exceptions, and the loop is not vectorised.
+// What may be computed for nothing stands before a choice and not in it: inside, compilers may keep the branch, and the loop
+// is not vectorised.
 
 // -- kernels by the names that they have in runtime/kernels, or in runtime/helpers; the generator reads names and operands
 //

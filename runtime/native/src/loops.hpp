@@ -7,13 +7,13 @@
 
 #pragma once
 
+#include "core.hpp"
+#include "streaming.hpp"
+
 #include <algorithm>
 #include <cstring>
 #include <type_traits>
 #include <utility>
-
-#include "core.hpp"
-#include "streaming.hpp"
 
 #if defined(__GNUC__) || defined(__clang__)
 #define GRADWRIGHT_INLINE inline __attribute__((always_inline))
@@ -169,7 +169,9 @@ constexpr int operands_of() {
     return count_parameters(&F::template apply<float>);
   } else if constexpr (IsBlock<F>) {
     return count_parameters(&F::template block<float>) - 2;
-  } else { return -1; }
+  } else {
+    return -1;
+  }
 }
 
 template <class T>
@@ -182,14 +184,18 @@ template <class F>
 constexpr int leading_of() {
   if constexpr (requires { F::kLeading; }) {
     return F::kLeading;
-  } else { return 1; }
+  } else {
+    return 1;
+  }
 }
 
 template <class F, class T, class A, class... Args>
 GRADWRIGHT_INLINE T call(Args... args) {
   if constexpr (requires { F::template apply<T, A>(args...); }) {
     return F::template apply<T, A>(args...);
-  } else { return F::template apply<T>(args...); }
+  } else {
+    return F::template apply<T>(args...);
+  }
 }
 
 // Dense operands, all of them, into a dense result.
@@ -444,7 +450,9 @@ const Loop* loop_of(int type) {
   }
   if constexpr (IsUfunc<F>) {
     return F::ufunc.loop(type);
-  } else { return nullptr; }
+  } else {
+    return nullptr;
+  }
 }
 
 }  // namespace gradwright

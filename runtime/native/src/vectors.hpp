@@ -48,7 +48,9 @@ template <class A, size_t first, size_t step, class T, size_t count>
 GRADWRIGHT_INLINE T every(const T (&c)[count], T x) {
   if constexpr (first + step < count) {
     return A::multiply_add(every<A, first + step, step>(c, x), x, c[first]);
-  } else { return c[first]; }
+  } else {
+    return c[first];
+  }
 }
 
 // c[0] + c[1] x + ..., even and odd powers side by side, so that fewer steps wait for each other.
@@ -238,7 +240,9 @@ GRADWRIGHT_INLINE T log_of_smooth_step(T x) {
     constexpr float c[] = {-0.4999993f, 0.33330512f,  -0.24958588f, 0.19695401f,   -0.15355398f,
                            0.10680557f, -0.05766446f, 0.020204594f, -0.0033184746f};  // 5e-9 up to 1
     return A::multiply_add(every<A, 0, 1>(c, e), e * e, e);  // sums of large parts would lose more
-  } else { return log1p<A>(e); }
+  } else {
+    return log1p<A>(e);
+  }
 }
 
 // In single precision at most one place off. Up to 0.9 it is x + x p(x^2); from there on 1 - 2^y(x), where y is a polynomial
