@@ -278,7 +278,9 @@ def test_native_kernels_are_read_from_their_headers(tmp_path: Path) -> None:
     more.write_text(
         NATIVE_KERNELS.replace("PyObject* self, ", "").replace("struct mul", "struct div"), encoding="utf-8"
     )
-    both = NativeKernels({**functors, "div": 2}, {"total": frozenset((3, 4))})
+    kinds["div"] = FunctorKind.APPLY
+    marked = frozenset(("mul", "neg", "minus_of", "div"))
+    both = NativeKernels({**functors, "div": 2}, {"total": frozenset((3, 4))}, kinds=kinds, ufuncs=marked)
     assert NativeKernels.read(header, more) == both
     header.write_text(NATIVE_WRITERS, encoding="utf-8")
     assert NativeKernels.read(header) == NativeKernels({}, {}, {"sharpen": frozenset((2,))})

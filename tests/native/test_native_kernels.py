@@ -20,6 +20,7 @@ from codegen.formula.typed import SCALAR, TENSOR
 from codegen.paths import project_paths
 from codegen.pipeline import analyze
 from codegen.plan.operator import OperatorPlan
+from codegen.targets.cpp.functors import with_expressions
 from codegen.targets.cpp.fusion import fuse
 from codegen.targets.cpp.headers import Native, NativeKernels
 from codegen.targets.cpp.needs import Needs
@@ -38,7 +39,7 @@ Array = np.ndarray[Any, Any]
 PLAN = analyze(project_paths()).plan
 assert PLAN is not None
 HEADERS = [path for path in project_paths().native_kernels if path.name in ("functors.hpp", "kernels.hpp")]
-NATIVE = Native(NativeKernels.read(*HEADERS)).with_numpy(PLAN.operators)
+NATIVE = with_expressions(Native(NativeKernels.read(*HEADERS)).with_numpy(PLAN.operators), PLAN.operators)
 KERNELS = NATIVE.core
 DTYPES = ("f4", "f8", "c8", "c16", "i1", "i2", "i4", "i8", "u1", "?", "f2")
 SPECIAL = (np.nan, np.inf, -np.inf, 0.0, -0.0, 1e-40, -1e-40, 5e-324, 1, -1, 0.5, 20, -20, 100, -100, 3, -3, 6, 1e30)
