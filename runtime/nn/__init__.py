@@ -52,6 +52,14 @@ from runtime.nn.convolution import (
     Fold,
     Unfold,
 )
+from runtime.nn.images import (
+    ChannelShuffle,
+    PixelShuffle,
+    PixelUnshuffle,
+    Upsample,
+    UpsamplingBilinear2d,
+    UpsamplingNearest2d,
+)
 from runtime.nn.linear import Embedding, Flatten, Identity, Linear, Unflatten
 from runtime.nn.loss import (
     BCELoss,
@@ -128,6 +136,7 @@ __all__ = [
     "BatchNorm2d",
     "BatchNorm3d",
     "Buffer",
+    "ChannelShuffle",
     "CircularPad1d",
     "CircularPad2d",
     "CircularPad3d",
@@ -185,6 +194,8 @@ __all__ = [
     "Parameter",
     "ParameterDict",
     "ParameterList",
+    "PixelShuffle",
+    "PixelUnshuffle",
     "RMSNorm",
     "ReLU",
     "ReLU6",
@@ -209,6 +220,9 @@ __all__ = [
     "Threshold",
     "Unflatten",
     "Unfold",
+    "Upsample",
+    "UpsamplingBilinear2d",
+    "UpsamplingNearest2d",
     "ZeroPad1d",
     "ZeroPad2d",
     "ZeroPad3d",

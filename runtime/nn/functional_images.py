@@ -1,0 +1,151 @@
+"""Resizing of images in `nn.functional`, and elements in other places."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable, Sequence
+
+from runtime import ops
+from runtime.base.tensor import Tensor
+
+__all__ = [
+    "channel_shuffle",
+    "interpolate",
+    "pixel_shuffle",
+    "pixel_unshuffle",
+    "upsample",
+    "upsample_bilinear",
+    "upsample_nearest",
+]
+
+# By mode and number of dimensions; those that look at `align_corners` stand below.
+_BLOCKS: dict[tuple[str, int], str] = {
+    **{("nearest", dims): f"upsample_nearest{dims}d" for dims in (1, 2, 3)},
+    **{("nearest-exact", dims): f"_upsample_nearest_exact{dims}d" for dims in (1, 2, 3)},
+}
+_SMOOTH: dict[tuple[str, int], str] = {
+    ("linear", 1): "upsample_linear1d",
+    ("bilinear", 2): "upsample_bilinear2d",
+    ("trilinear", 3): "upsample_trilinear3d",
+    ("bicubic", 2): "upsample_bicubic2d",
+}
+
+
+def interpolate(
+    input: Tensor,
+    size: int | Sequence[int] | None = None,
+    scale_factor: float | Sequence[float] | None = None,
+    mode: str = "nearest",
+    align_corners: bool | None = None,
+    recompute_scale_factor: bool | None = None,
+    antialias: bool = False,
+) -> Tensor:
+    """Images of shape (N, C, *) in another size, which is given, or found by a factor.
+
+    Raises:
+        ValueError: what is asked for contradicts itself.
+        NotImplementedError: there is no such mode for so many dimensions, or `antialias` is asked for.
+    """
+    if mode in ("nearest", "area", "nearest-exact") and align_corners is not None:
+        raise ValueError(
+            "align_corners option can only be set with the interpolating modes: linear | bilinear | bicubic | trilinear"
+        )
+    dims = input.dim() - 2
+    sizes, factors = _sizes(input, dims, size, scale_factor, recompute_scale_factor)
+    if antialias:
+        if not (mode in ("bilinear", "bicubic") and dims == 2):
+            raise ValueError("Anti-alias option is restricted to bilinear and bicubic modes and requires a 4-D tensor")
+        raise NotImplementedError("interpolate: antialias is not implemented")
+    if mode == "area" and dims in (1, 2, 3):
+        area: Callable[..., Tensor] = (ops.adaptive_avg_pool1d, ops.adaptive_avg_pool2d, ops.adaptive_avg_pool3d)[
+            dims - 1
+        ]
+        return area(input, sizes)
+    if (mode, dims) in _BLOCKS:
+        blocks: Callable[..., Tensor] = getattr(ops, _BLOCKS[mode, dims])
+        return blocks(input, sizes, *factors)
+    if (mode, dims) in _SMOOTH:
+        smooth: Callable[..., Tensor] = getattr(ops, _SMOOTH[mode, dims])
+        return smooth(input, sizes, bool(align_corners), *factors)
+    raise NotImplementedError(
+        "Input Error: Only 3D, 4D and 5D input Tensors supported (got "
+        f"{input.dim()}D) for the modes: nearest | linear | bilinear | bicubic | trilinear | area | nearest-exact (got "
+        f"{mode})"
+    )
+
+
+def _sizes(
+    input: Tensor,
+    dims: int,
+    size: int | Sequence[int] | None,
+    scale_factor: float | Sequence[float] | None,
+    recompute: bool | None,
+) -> tuple[list[int], list[float | None]]:
+    """The sizes of the result, and the factors by which positions are found; none where the sizes tell them."""
+    if size is not None and scale_factor is not None:
+        raise ValueError("only one of size or scale_factor should be defined")
+    if size is not None:
+        if recompute:
+            raise ValueError("recompute_scale_factor is not meaningful with an explicit size.")
+        given = [size] * dims if isinstance(size, int) else list(size)
+        if len(given) != dims:
+            raise ValueError(
+                f"Input and output must have the same number of spatial dimensions, but got input with spatial "
+                f"dimensions of {list(input.shape[2:])} and output size of {size}."
+            )
+        return given, [None] * dims
+    if scale_factor is None:
+        raise ValueError("either size or scale_factor should be defined")
+    factors = list(scale_factor) if isinstance(scale_factor, Sequence) else [scale_factor] * dims
+    if len(factors) != dims:
+        raise ValueError(
+            f"Input and scale_factor must have the same number of spatial dimensions, but got input with spatial "
+            f"dimensions of {list(input.shape[2:])} and scale_factor of shape {scale_factor}."
+        )
+    sizes = [math.floor(float(length) * factor) for length, factor in zip(input.shape[2:], factors, strict=True)]
+    return sizes, [None] * dims if recompute else list(factors)
+
+
+def upsample(
+    input: Tensor,
+    size: int | Sequence[int] | None = None,
+    scale_factor: float | Sequence[float] | None = None,
+    mode: str = "nearest",
+    align_corners: bool | None = None,
+) -> Tensor:
+    """An older name of `interpolate`."""
+    warnings.warn("`nn.functional.upsample` is deprecated. Use `nn.functional.interpolate` instead.", stacklevel=2)
+    return interpolate(input, size, scale_factor, mode, align_corners)
+
+
+def upsample_nearest(
+    input: Tensor, size: int | Sequence[int] | None = None, scale_factor: float | Sequence[float] | None = None
+) -> Tensor:
+    """`interpolate` to the nearest element."""
+    warnings.warn(
+        "`nn.functional.upsample_nearest` is deprecated. Use `nn.functional.interpolate` instead.", stacklevel=2
+    )
+    return interpolate(input, size, scale_factor, mode="nearest")
+
+
+def upsample_bilinear(
+    input: Tensor, size: int | Sequence[int] | None = None, scale_factor: float | Sequence[float] | None = None
+) -> Tensor:
+    """`interpolate` between the four neighbours, with corners that stay."""
+    warnings.warn(
+        "`nn.functional.upsample_bilinear` is deprecated. Use `nn.functional.interpolate` instead.", stacklevel=2
+    )
+    return interpolate(input, size, scale_factor, mode="bilinear", align_corners=True)
+
+
+def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
+    return ops.pixel_shuffle(input, upscale_factor)
+
+
+def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
+    return ops.pixel_unshuffle(input, downscale_factor)
+
+
+def channel_shuffle(input: Tensor, groups: int) -> Tensor:
+    return ops.channel_shuffle(input, groups)

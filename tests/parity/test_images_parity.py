@@ -1,0 +1,93 @@
+"""Resizing of images and elements in other places beside PyTorch, as functions and as Modules."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from kernel_cases import cases, compare
+
+import runtime
+
+pytestmark = pytest.mark.parity
+
+_RANDOM = np.random.default_rng(0)
+ARRAYS: dict[str, np.ndarray] = {
+    "a": _RANDOM.standard_normal((2, 3, 7)),
+    "x": _RANDOM.standard_normal((2, 3, 5, 6)),
+    "v": _RANDOM.standard_normal((1, 2, 3, 4, 5)),
+    "s": _RANDOM.standard_normal((2, 8, 4, 6)),
+    "N": np.arange(180).reshape(2, 3, 5, 6),
+}
+
+CASES = """
+F.interpolate(a, 11) | F.interpolate(a, scale_factor=1.7) | F.interpolate(a, 4, mode='linear')
+F.interpolate(a, 9, mode='nearest-exact')
+F.interpolate(a, scale_factor=2.3, mode='linear', align_corners=True) | F.interpolate(a, 3, mode='area')
+F.interpolate(a, 1, mode='linear')
+F.interpolate(x, (7, 4)) | F.interpolate(x, scale_factor=(1.7, 0.6))
+F.interpolate(x, (7, 4), mode='nearest-exact') | F.interpolate(x, 10)
+F.interpolate(x, scale_factor=1.4, mode='nearest-exact') | F.interpolate(x, (7, 4), mode='bilinear')
+F.interpolate(x, (1, 9), mode='bicubic')
+F.interpolate(x, (7, 4), mode='bilinear', align_corners=True)
+F.interpolate(x, scale_factor=2, mode='bilinear', align_corners=False)
+F.interpolate(x, scale_factor=1.3, mode='bilinear')
+F.interpolate(x, scale_factor=1.3, mode='bilinear', recompute_scale_factor=True)
+F.interpolate(x, (7, 4), mode='bicubic') | F.interpolate(x, (7, 4), mode='bicubic', align_corners=True)
+F.interpolate(x, (3, 4), mode='area')
+F.interpolate(x, scale_factor=(0.7, 2.2), mode='bicubic') | F.interpolate(x, scale_factor=0.5, mode='area')
+F.interpolate(x, 0)
+F.interpolate(v, (5, 3, 7)) | F.interpolate(v, 4, mode='trilinear')
+F.interpolate(v, scale_factor=1.5, mode='trilinear', align_corners=True)
+F.interpolate(v, (5, 3, 7), mode='nearest-exact') | F.interpolate(v, 2, mode='area')
+F.interpolate(v, scale_factor=(2, 1.5, 0.8), mode='trilinear')
+F.interpolate(x) | F.interpolate(x, 3, 2.0) | F.interpolate(x, (3,)) | F.interpolate(x, scale_factor=(2.0,))
+F.interpolate(x, 3, mode='linear')
+F.interpolate(x, 3, mode='nearest', align_corners=True) | F.interpolate(x, 3, recompute_scale_factor=True)
+F.interpolate(v, 3, mode='bicubic')
+F.interpolate(a[0], 3) | F.interpolate(x, 3, mode='other') | F.interpolate(x.half(), 8, mode='bilinear')
+F.interpolate(x[:0], 8)
+F.interpolate(x[:, :0], 8) | F.interpolate(a, 3, antialias=True) | F.upsample(x, 7) | F.upsample_nearest(x, 7)
+F.upsample_bilinear(x, (7, 4))
+F.interpolate(x.bfloat16(), (7, 4), mode='bicubic') | F.interpolate(x, 5, mode='bilinear', align_corners=True)
+F.interpolate(x, (5, 6), mode='bicubic')
+F.pixel_shuffle(s, 2) | F.pixel_unshuffle(s, 2) | F.channel_shuffle(s, 4) | F.pixel_shuffle(x, 2)
+F.pixel_unshuffle(x, 2) | F.channel_shuffle(x, 2)
+F.pixel_shuffle(s, 0) | F.pixel_unshuffle(s, -1) | F.channel_shuffle(s, 0) | F.pixel_shuffle(s[0], 2)
+F.pixel_shuffle(s[0, 0], 2)
+F.channel_shuffle(a, 3) | F.pixel_unshuffle(s.half(), 2) | T.pixel_shuffle(s, 2) | F.channel_shuffle(N, 3)
+F.pixel_unshuffle(N, 1)
+"""
+
+
+@pytest.mark.parametrize("text", cases(CASES))
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_case(text: str, dtype: str) -> None:
+    compare(text, ARRAYS, dtype)
+
+
+MODULES = """
+nn.Upsample(scale_factor=2), x | nn.Upsample((7, 4), mode='bilinear'), x
+nn.Upsample(scale_factor=(2, 1.5), mode='bicubic'), x
+nn.Upsample(scale_factor=2.0, mode='linear', align_corners=True), a | nn.UpsamplingNearest2d(scale_factor=2), x
+nn.UpsamplingBilinear2d((7, 4)), x | nn.PixelShuffle(2), s | nn.PixelUnshuffle(2), s | nn.ChannelShuffle(4), s
+"""
+
+
+def _outcome(library: Any, text: str) -> Any:
+    names = {name: library.tensor(array) for name, array in ARRAYS.items()}
+    module, x = eval(f"({text})", {"nn": library.nn, **names})
+    x.requires_grad_()
+    out = module(x)
+    out.square().sum().backward()
+    return repr(module), out.detach().numpy(), x.grad.numpy()
+
+
+@pytest.mark.parametrize("text", cases(MODULES))
+def test_module(text: str) -> None:
+    mine, other = _outcome(runtime, text), _outcome(torch, text)
+    assert mine[0] == other[0]
+    for one, another in zip(mine[1:], other[1:], strict=True):
+        np.testing.assert_allclose(one, another, rtol=1e-9, atol=1e-9)
