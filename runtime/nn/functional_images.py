@@ -10,7 +10,9 @@ from runtime import ops
 from runtime.base.tensor import Tensor
 
 __all__ = [
+    "affine_grid",
     "channel_shuffle",
+    "grid_sample",
     "interpolate",
     "pixel_shuffle",
     "pixel_unshuffle",
@@ -149,3 +151,58 @@ def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
 
 def channel_shuffle(input: Tensor, groups: int) -> Tensor:
     return ops.channel_shuffle(input, groups)
+
+
+# -- images read at places that a grid gives
+
+
+def grid_sample(
+    input: Tensor,
+    grid: Tensor,
+    mode: str = "bilinear",
+    padding_mode: str = "zeros",
+    align_corners: bool | None = None,
+) -> Tensor:
+    """Images of shape (N, C, *) at the places of a grid of shape (N, *, dimensions), in coordinates from -1 to 1."""
+    modes, paddings = ("bilinear", "nearest", "bicubic"), ("zeros", "border", "reflection")
+    if mode not in modes:
+        raise ValueError(
+            f"nn.functional.grid_sample(): expected mode to be 'bilinear', 'nearest' or 'bicubic', but got: '{mode}'"
+        )
+    if padding_mode not in paddings:
+        raise ValueError(
+            "nn.functional.grid_sample(): expected padding_mode to be 'zeros', 'border', or 'reflection', but got: "
+            f"'{padding_mode}'"
+        )
+    if align_corners is None:
+        _warn_of_corners("grid_sample")
+    return ops.grid_sampler(input, grid, modes.index(mode), paddings.index(padding_mode), bool(align_corners))
+
+
+def _warn_of_corners(name: str) -> None:
+    warnings.warn(
+        f"Default grid_sample and affine_grid behavior is align_corners=False. Please specify align_corners of {name}.",
+        stacklevel=3,
+    )
+
+
+def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None = None) -> Tensor:
+    """The places that affine maps of shape (N, dimensions, dimensions + 1) take those of images of `size` to."""
+    if align_corners is None:
+        _warn_of_corners("affine_grid")
+    if not theta.is_floating_point():
+        raise ValueError(f"Expected theta to have floating point type, but got {theta.dtype}")
+    dims = len(size) - 2
+    if dims not in (2, 3):
+        raise NotImplementedError(
+            "affine_grid only supports 4D and 5D sizes, for 2D and 3D affine transforms, respectively. Got size "
+            f"{list(size)}."
+        )
+    if theta.dim() != 3 or list(theta.shape[1:]) != [dims, dims + 1]:
+        raise ValueError(
+            f"Expected a batch of {dims}D affine matrices of shape Nx{dims}x{dims + 1} for size {list(size)}. Got "
+            f"{list(theta.shape)}."
+        )
+    if min(size) <= 0:
+        raise ValueError(f"Expected non-zero, positive output size. Got {list(size)}")
+    return ops.affine_grid_generator(theta, list(size), bool(align_corners))

@@ -35,6 +35,7 @@ MORE = frozenset((
     "native_dropout-int64", "native_dropout-complex64", "bernoulli.Tensor-bool", "bernoulli.Tensor-int64",
     # In one group and without dilation, there as well; complex numbers under the names of nn.functional.
     *(f"{name}-{kind}" for name in CONVOLUTIONS for kind in ("uint8", "int64", "complex64")),
+    "affine_grid_generator-float16",
     *(f"{name}{dims}d-int64" for name in ("upsample_nearest", "_upsample_nearest_exact") for dims in (1, 2, 3)),
     *(f"{name}-{kind}" for name in POOLING for kind in ("uint8", "int64", "float16")),
 ))  # fmt: skip
@@ -44,7 +45,10 @@ LESS = frozenset((
     "complex-float16", "view_as_complex-float16", "bincount-complex64", "smooth_l1_loss_backward-uint8",
     "smooth_l1_loss_backward-int64", "threshold-uint8", "einsum-uint8", "hardtanh-uint8",
     "cummax-complex64", "cummin-complex64", "mv-bool", "avg_pool2d_backward-int64", "avg_pool3d_backward-int64",
-    "adaptive_avg_pool1d-complex64", "upsample_bilinear2d-uint8", "upsample_bicubic2d-uint8",
+    "adaptive_avg_pool1d-complex64", "affine_grid_generator-uint8",
+    "affine_grid_generator-int64", "affine_grid_generator_backward-uint8", "affine_grid_generator_backward-int64",
+    "affine_grid_generator-complex64", "affine_grid_generator_backward-complex64", "upsample_bilinear2d-uint8",
+    "upsample_bicubic2d-uint8",
 ))  # fmt: skip
 
 

@@ -120,7 +120,7 @@ _REFUSALS = (
     ("no second derivative if only the bias has a gradient", {"second"}, "native_layer_norm"),
     ("no second derivative if only the bias has a gradient", {"second"}, "_native_batch_norm_legit.no_stats"),
     ("no second derivative of an empty table", {"second", "call complex128"}, "embedding"),
-    ("no forward mode", {"forward"}, "huber_loss_backward"),
+    ("no forward mode", {"forward"}, "huber_loss_backward grid_sampler"),
     ("no forward mode", {"forward", "call complex128"}, "native_dropout_backward"),
     ("writes a leaf in forward mode", {"forward", "call complex128"}, "uniform zero"),
     ("writes a leaf in forward mode", {"forward"}, "bernoulli.Tensor exponential"),

@@ -19,6 +19,10 @@ ARRAYS: dict[str, np.ndarray] = {
     "x": _RANDOM.standard_normal((2, 3, 5, 6)),
     "v": _RANDOM.standard_normal((1, 2, 3, 4, 5)),
     "s": _RANDOM.standard_normal((2, 8, 4, 6)),
+    "g": _RANDOM.uniform(-1.6, 1.6, (2, 3, 4, 2)),
+    "h": _RANDOM.uniform(-1.6, 1.6, (1, 2, 3, 2, 3)),
+    "m": _RANDOM.standard_normal((2, 2, 3)),
+    "n": _RANDOM.standard_normal((1, 3, 4)),
     "N": np.arange(180).reshape(2, 3, 5, 6),
 }
 
@@ -57,6 +61,30 @@ F.pixel_shuffle(s, 2) | F.pixel_unshuffle(s, 2) | F.channel_shuffle(s, 4) | F.pi
 F.pixel_unshuffle(x, 2) | F.channel_shuffle(x, 2)
 F.pixel_shuffle(s, 0) | F.pixel_unshuffle(s, -1) | F.channel_shuffle(s, 0) | F.pixel_shuffle(s[0], 2)
 F.pixel_shuffle(s[0, 0], 2)
+F.grid_sample(x, g, 'bilinear', 'zeros', True) | F.grid_sample(x, g, 'bilinear', 'zeros', False)
+F.grid_sample(x, g, 'bilinear', 'border', True) | F.grid_sample(x, g, 'bilinear', 'border', False)
+F.grid_sample(x, g, 'bilinear', 'reflection', True) | F.grid_sample(x, g, 'bilinear', 'reflection', False)
+F.grid_sample(x, g, 'nearest', 'zeros', True) | F.grid_sample(x, g, 'nearest', 'zeros', False)
+F.grid_sample(x, g, 'nearest', 'border', True) | F.grid_sample(x, g, 'nearest', 'border', False)
+F.grid_sample(x, g, 'nearest', 'reflection', True) | F.grid_sample(x, g, 'nearest', 'reflection', False)
+F.grid_sample(x, g, 'bicubic', 'zeros', True) | F.grid_sample(x, g, 'bicubic', 'zeros', False)
+F.grid_sample(x, g, 'bicubic', 'border', True) | F.grid_sample(x, g, 'bicubic', 'border', False)
+F.grid_sample(x, g, 'bicubic', 'reflection', True) | F.grid_sample(x, g, 'bicubic', 'reflection', False)
+F.grid_sample(v, h, 'bilinear', 'zeros', True) | F.grid_sample(v, h, 'bilinear', 'zeros', False)
+F.grid_sample(v, h, 'bilinear', 'border', True) | F.grid_sample(v, h, 'bilinear', 'border', False)
+F.grid_sample(v, h, 'bilinear', 'reflection', True) | F.grid_sample(v, h, 'bilinear', 'reflection', False)
+F.grid_sample(v, h, 'nearest', 'zeros', True) | F.grid_sample(v, h, 'nearest', 'zeros', False)
+F.grid_sample(v, h, 'nearest', 'border', True) | F.grid_sample(v, h, 'nearest', 'border', False)
+F.grid_sample(v, h, 'nearest', 'reflection', True) | F.grid_sample(v, h, 'nearest', 'reflection', False)
+F.grid_sample(v, h, 'bicubic') | F.grid_sample(x, g, 'other') | F.grid_sample(x, g, padding_mode='other')
+F.grid_sample(x, g)
+F.grid_sample(x, g[:1]) | F.grid_sample(x, h) | F.grid_sample(x, g.double().float().half())
+F.grid_sample(x, g[..., :1])
+F.affine_grid(m, [2, 1, 3, 4], True) | F.affine_grid(m, [2, 1, 3, 4], False) | F.affine_grid(n, [1, 1, 3, 2, 4], False)
+F.affine_grid(m, [2, 1, 1, 4], True) | F.affine_grid(n, [1, 1, 3, 1, 4]) | F.affine_grid(m, [2, 1, 3])
+F.affine_grid(m, [2, 1, 3, 4, 5])
+F.affine_grid(m, [2, 1, 0, 4]) | F.affine_grid(N, [2, 1, 3, 4])
+F.grid_sample(x, F.affine_grid(m, [2, 3, 4, 5], False), align_corners=False)
 F.channel_shuffle(a, 3) | F.pixel_unshuffle(s.half(), 2) | T.pixel_shuffle(s, 2) | F.channel_shuffle(N, 3)
 F.pixel_unshuffle(N, 1)
 """

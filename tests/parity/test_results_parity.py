@@ -28,7 +28,8 @@ LAZY = frozenset(("conj", "adjoint"))
 # There in the order of an argument, or of what its program works with; here in the order of the indices.
 FORMATS = frozenset((
     "convolution", "convolution_backward", "_convolution_double_backward", "conv1d", "conv1d.padding",
-    "conv_transpose1d", "max_pool1d_with_indices", "avg_pool1d", "adaptive_avg_pool1d", "adaptive_max_pool1d",
+    "affine_grid_generator_backward", "conv_transpose1d", "max_pool1d_with_indices", "avg_pool1d",
+    "adaptive_avg_pool1d", "adaptive_max_pool1d",
 ))  # fmt: skip
 
 Lay = Callable[[np.ndarray], np.ndarray]

@@ -38,7 +38,7 @@ OTHERWISE = frozenset((
     "linalg_norm.ord_str-complex128", "convolution-complex128", "convolution_backward-complex128",
     "native_batch_norm-float64", "_convolution_mode-complex128", "_convolution_double_backward-complex128",
     "linalg_matrix_norm.str_ord-complex128", "frobenius_norm.dim-complex128", "norm_except_dim-complex128",
-    "upsample_bilinear2d-float64", "upsample_trilinear3d-float64",
+    "upsample_bilinear2d-float64", "upsample_trilinear3d-float64", "grid_sampler-float64",
 ))  # fmt: skip
 
 
@@ -117,7 +117,8 @@ LENIENT = frozenset((
         "native_batch_norm", "_native_batch_norm_legit.no_stats", "_native_batch_norm_legit_no_training", "batch_norm",
         "native_batch_norm_backward", "instance_norm",
     ) for values in ("0-dim", "empty")),
-    "pixel_unshuffle-empty", "upsample_linear1d_backward-0-dim", "upsample_nearest1d_backward-0-dim",
+    "grid_sampler-0-dim", "pixel_unshuffle-empty", "upsample_linear1d_backward-0-dim",
+    "upsample_nearest1d_backward-0-dim",
     "_upsample_nearest_exact1d_backward-0-dim",
     *(f"{name}-0-dim" for name in (
         "adaptive_max_pool2d_backward", "adaptive_max_pool3d_backward", "max_pool2d_with_indices_backward",
