@@ -53,6 +53,22 @@ def max_pool2d(
     return ops.max_pool2d_with_indices(self, kernel_size, stride, padding, dilation, ceil_mode)[0]
 
 
+def max_pool2d_backward(
+    grad_output: Tensor,
+    self: Tensor,
+    kernel_size: Sizes,
+    stride: Sizes = (),
+    padding: Sizes = (0, 0),
+    dilation: Sizes = (1, 1),
+    ceil_mode: bool = False,
+) -> Tensor:
+    """The gradient of each maximum at its place, which is looked for again."""
+    indices = ops.max_pool2d_with_indices(self, kernel_size, stride, padding, dilation, ceil_mode)[1]
+    return ops.max_pool2d_with_indices_backward(
+        grad_output, self, kernel_size, stride, padding, dilation, ceil_mode, indices
+    )
+
+
 def max_pool3d(
     self: Tensor,
     kernel_size: Sizes,

@@ -49,5 +49,9 @@ def local_response_norm(input: Tensor, size: int, alpha: float = 1e-4, beta: flo
     if input.numel() == 0:
         return input
     around = [0, 0] * (input.dim() - 2) + [size // 2, (size - 1) // 2]
-    squares = ops.constant_pad_nd(input * input, around, 0).unfold(1, size, 1).mean([-1])
+    windows = ops.constant_pad_nd(input * input, around, 0).unfold(1, size, 1)
+    if input.is_floating_point() or input.is_complex():
+        squares = windows.mean([-1])
+    else:
+        squares = ops.div(windows.sum([-1]), size, rounding_mode="trunc")
     return input / (squares * alpha + k).pow(beta)

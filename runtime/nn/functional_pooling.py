@@ -43,6 +43,17 @@ Sizes = int | Sequence[int]
 Found = tuple[Tensor, Tensor]
 
 
+def _each(sizes: Sizes, dims: int) -> list[int]:
+    """A number for each dimension, where one stands for all."""
+    given = [sizes] if isinstance(sizes, int) else list(sizes)
+    return given * dims if len(given) == 1 else given
+
+
+def _far(stride: Sizes | None, dims: int) -> list[int]:
+    """The stride of windows; none where it is their size."""
+    return [] if stride is None else _each(stride, dims)
+
+
 # -- maxima; with `return_indices` also their places
 
 
@@ -57,7 +68,9 @@ def _max_pool(dims: int) -> tuple[Callable[..., Any], Callable[..., Found]]:
         return_indices: bool = False,
     ) -> Found:
         operator = (ops.max_pool1d_with_indices, ops.max_pool2d_with_indices, ops.max_pool3d_with_indices)[dims - 1]
-        values, indices = operator(input, kernel_size, () if stride is None else stride, padding, dilation, ceil_mode)
+        values, indices = operator(
+            input, _each(kernel_size, dims), _far(stride, dims), _each(padding, dims), _each(dilation, dims), ceil_mode
+        )
         return values, indices
 
     def function(
@@ -164,10 +177,6 @@ fractional_max_pool3d, fractional_max_pool3d_with_indices = _fractional_max_pool
 # -- the way back from maxima
 
 
-def _each(sizes: Sizes, dims: int) -> list[int]:
-    return [sizes] * dims if isinstance(sizes, int) else list(sizes)
-
-
 def _unpool(
     dims: int,
     input: Tensor,
@@ -249,8 +258,8 @@ def avg_pool1d(
     ceil_mode: bool = False,
     count_include_pad: bool = True,
 ) -> Tensor:
-    far = () if stride is None else stride
-    return ops.avg_pool1d(input, kernel_size, far, padding, ceil_mode, count_include_pad)
+    sizes = _each(kernel_size, 1), _far(stride, 1), _each(padding, 1)
+    return ops.avg_pool1d(input, *sizes, ceil_mode, count_include_pad)
 
 
 def avg_pool2d(
@@ -262,8 +271,8 @@ def avg_pool2d(
     count_include_pad: bool = True,
     divisor_override: int | None = None,
 ) -> Tensor:
-    far = () if stride is None else stride
-    return ops.avg_pool2d(input, kernel_size, far, padding, ceil_mode, count_include_pad, divisor_override)
+    sizes = _each(kernel_size, 2), _far(stride, 2), _each(padding, 2)
+    return ops.avg_pool2d(input, *sizes, ceil_mode, count_include_pad, divisor_override)
 
 
 def avg_pool3d(
@@ -275,8 +284,8 @@ def avg_pool3d(
     count_include_pad: bool = True,
     divisor_override: int | None = None,
 ) -> Tensor:
-    far = () if stride is None else stride
-    return ops.avg_pool3d(input, kernel_size, far, padding, ceil_mode, count_include_pad, divisor_override)
+    sizes = _each(kernel_size, 3), _far(stride, 3), _each(padding, 3)
+    return ops.avg_pool3d(input, *sizes, ceil_mode, count_include_pad, divisor_override)
 
 
 def adaptive_avg_pool1d(input: Tensor, output_size: Sizes) -> Tensor:

@@ -38,6 +38,7 @@ F.instance_norm(x) | F.instance_norm(y, M, V, w, b) | F.instance_norm(y, M, V, w
 F.instance_norm(x, None, None, w)
 F.instance_norm(y, None, None, w, b, False) | F.instance_norm(y[:, :, :1, :1]) | F.instance_norm(y, M, V, momentum=0.5)
 F.local_response_norm(x, 2) | F.local_response_norm(y, 3, 0.1, 0.5, 2.0) | F.local_response_norm(v, 2)
+F.local_response_norm(N, 2) | F.batch_norm(x[:0], M, V, w, b, True) | F.batch_norm(w[:0], M, V, w)
 T.native_batch_norm(x, w, b, M, V, False, 0.1, 0.1)[0] | T.native_batch_norm(x, w, b, M, V, True, 0.1, 0.1)
 T.native_batch_norm(x, None, None, None, None, True, 0.1, 0.1) | (F.batch_norm(x, M, V, w, b, True, 0.3), M, V)
 (F.instance_norm(y, M, V, momentum=0.3), M, V)

@@ -135,6 +135,7 @@ _REFUSALS = (
     ("no derivative, and none of complex numbers", _NO_DERIVATIVE | {"call complex128"}, "geqrf"),
     ("takes real vectors for complex ones, which have a phase", {"gradient"}, "linalg_eig"),
     ("writes what its derivative needs", {"gradient", "gradient complex128"}, "linalg_cond linalg_cond.p_str vander"),
+    ("on other devices only", {"call"}, "max_pool2d_backward"),
     ("nested Tensors only", {"call", "call complex128"}, "linear_backward matmul_backward"),
 )
 REFUSED = {name: stages for _, stages, names in _REFUSALS for name in names.split()}

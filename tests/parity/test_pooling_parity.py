@@ -49,6 +49,7 @@ F.avg_pool2d(x, 2, divisor_override=0) | F.avg_pool2d(N, 2) | F.avg_pool2d(x[0],
 F.avg_pool2d(x, 9) | F.avg_pool2d(x, 2, padding=2) | F.avg_pool2d(x.half(), 2) | F.max_pool2d(x[0, 0], 3)
 F.avg_pool2d(x, 0)
 F.avg_pool3d(v, 2) | F.avg_pool3d(v, (2, 3, 2), 2, 1, True, False, 5) | F.avg_pool3d(v[0], 2, 1)
+F.avg_pool2d(x, (2,), (3,), (1,)) | F.max_pool2d(x, (2,), (3,), (1,), (1,))
 F.adaptive_avg_pool1d(a, 4) | F.adaptive_avg_pool2d(x, (3, 4)) | F.adaptive_avg_pool2d(x, (None, 2))
 F.adaptive_avg_pool2d(x, 1)
 F.adaptive_avg_pool2d(x, (9, 10)) | F.adaptive_avg_pool2d(x[0], 3) | F.adaptive_avg_pool3d(v, (3, 2, 4))
