@@ -118,7 +118,8 @@ LENIENT = frozenset((
         "native_batch_norm", "_native_batch_norm_legit.no_stats", "_native_batch_norm_legit_no_training", "batch_norm",
         "native_batch_norm_backward", "instance_norm",
     ) for values in ("0-dim", "empty")),
-    "grid_sampler-0-dim", "pixel_unshuffle-empty", "upsample_linear1d_backward-0-dim",
+    "grid_sampler-0-dim", "max_pool2d_backward-0-dim", "max_pool2d_backward-empty",
+    "pixel_unshuffle-empty", "upsample_linear1d_backward-0-dim",
     "upsample_nearest1d_backward-0-dim",
     "_upsample_nearest_exact1d_backward-0-dim",
     *(f"{name}-0-dim" for name in (
