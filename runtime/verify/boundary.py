@@ -13,6 +13,7 @@ import numpy as np
 from runtime.base.errors import LinAlgError
 from runtime.base.tensor import Tensor, wrap
 from runtime.verify import numerical
+from runtime.verify.first_order import tangents_of
 from runtime.verify.points import Array, Point, array, gradients
 from runtime.verify.results import Refuted, Undecided
 
@@ -33,7 +34,7 @@ def boundary(point: Point) -> None:
         except RuntimeError:
             continue  # such values are refused
         for place in range(len(outs)):
-            checked += _table(point, inputs, place)
+            checked += _result(point, inputs, place)
     if not checked:
         raise Undecided("no special value has a derivative to a side")
 
@@ -44,7 +45,7 @@ def _special(point: Point) -> Iterator[list[Tensor]]:
     values = np.array(sorted({*_USUAL, *(n for n in own if n <= 4), *(-n for n in own if n <= 4)}))
     made, chosen = [], []
     for tensor in point.inputs:
-        low, high = _limits(tensor)
+        low, high = _limits(point, tensor)
         some = np.unique([*values[(values >= low) & (values <= high)], *(n for n in (low, high) if abs(n) <= 1e3)])
         made.append(_drawn(point, tensor, some)._array)
         chosen.append(some)
@@ -55,7 +56,14 @@ def _special(point: Point) -> Iterator[list[Tensor]]:
             if all(np.isfinite(array(out)).all() for out in point.function(*other)):
                 yield other
                 break
-    alike = [np.full_like(each, max(_limits(x)[0], 0)) for each, x in zip(made, point.inputs, strict=True) if each.size]
+    if point.dtype == "float64":  # what leaves NaN out has a derivative beside it
+        holes = [np.where(point.random.random(each.shape) < 0.3, np.nan, each) for each in made]
+        yield [wrap(np.asarray(each)).requires_grad_() for each in holes]
+    alike = [
+        np.full_like(each, max(_limits(point, x)[0], 0))
+        for each, x in zip(made, point.inputs, strict=True)
+        if each.size
+    ]
     if len(alike) == len(made):
         yield [wrap(each).requires_grad_() for each in alike]
 
@@ -77,13 +85,14 @@ def _numbers(text: str) -> list[float]:
     return [float(v) for v in values if isinstance(v, int | float) and not isinstance(v, bool)]
 
 
-def _limits(tensor: Tensor) -> tuple[float, float]:
-    """The whole numbers around the values of a sample: its domain, more or less, with the ends."""
+def _limits(point: Point, tensor: Tensor) -> tuple[float, float]:
+    """The whole numbers around the values of a sample that has a domain: that, more or less, with its ends."""
     values = tensor.detach().numpy().real
-    return (math.floor(values.min()), math.ceil(values.max())) if values.size else (-math.inf, math.inf)
+    bounded = values.size and ("low=" in point.sample.text or "high=" in point.sample.text)
+    return (math.floor(values.min()), math.ceil(values.max())) if bounded else (-math.inf, math.inf)
 
 
-def _table(point: Point, inputs: list[Tensor], place: int) -> int:
+def _result(point: Point, inputs: list[Tensor], place: int) -> int:
     """The gradients of one result against differences to both sides; how many were compared."""
     values = array(point.function(*inputs)[place])
     chosen = [index for index in np.ndindex(values.shape) if np.isfinite(values[index])]
@@ -94,27 +103,69 @@ def _table(point: Point, inputs: list[Tensor], place: int) -> int:
         rows = [(index, unit, _gradients(point, inputs, place, index, unit)) for index in chosen for unit in units]
     except LinAlgError:  # of the inverse of a singular matrix
         return 0
+    clean = bool(np.isfinite(values).all())
     checked = 0
     for number, name in enumerate(point.names()):
         for element, part in _parts(point, inputs[number]):
-            along = _along(point, inputs, place, (number, element, part))
-            low, high = _limits(point.inputs[number])
-            at = inputs[number]._array[element]
-            at = at.imag if part == 1j else at.real
-            inside = [side for side, end in ((-1, low), (1, high)) if at != end]
-            sides = [numerical.one_sided(along, side) for side in inside]
-            for index, unit, found in rows:
-                given = found[number][element]
-                slope = float(given.imag if part == 1j else given.real)
-                one = [_part(side, index, unit) for side in sides]
-                found_at = (number, element, part)
-                if math.isnan(slope) and (whole[number][element] or not np.isfinite(values).all()):
-                    continue  # beside a pole, or where the derivative of another result is infinite: zero times that
-                known = [side for side in one if math.isfinite(side[1])]
-                checked += len(known) > 0
-                if known and not _between(slope, known) and not _nearby(point, inputs, (place, index, unit), found_at):
-                    _refute(slope, known, name, element, inputs[number])
+            way = [np.zeros_like(each._array) for each in inputs]
+            way[number][element] = part
+            beside = not clean or bool(whole[number][element])  # a pole: zero times infinity
+            at = f"at {name}{list(element) or ''} = {inputs[number]._array[element]:.6g}"
+            checked += _along_way(point, inputs, place, rows, way, f"gradient of '{name}' {at}", name, beside)
+    together = [np.ones_like(each._array) for each in inputs]  # what is alike stays so
+    broken = not clean or any(each.any() for each in whole)
+    checked += _along_way(point, inputs, place, rows, together, "gradient along (1, 1, ...)", None, broken)
+    _compare_tangent(point, inputs, place, rows)
     return checked
+
+
+def _along_way(
+    point: Point, inputs: list[Tensor], place: int, rows: Any, way: list[Array], what: str, name: Any, broken: bool
+) -> int:
+    """The slopes of some elements of a result along a direction; how many were compared."""
+    inside = [side for side in (-1, 1) if _stays(point, inputs, way, side)]
+    sides = [numerical.one_sided(_moving(point, inputs, place, way), side) for side in inside]
+    checked = 0
+    for index, unit, found in rows:
+        slope = _slope(found, way)
+        if math.isnan(slope) and broken:
+            continue
+        one = [_part(side, index, unit) for side in sides]
+        known = [side for side in one if math.isfinite(side[1])]
+        checked += len(known) > 0
+        if known and not _between(slope, known) and not _nearby(point, inputs, (place, index, unit), way, slope):
+            values = " and ".join(f"{value:.6g}" for value, _ in known)
+            to = "the derivative to one side is" if len(known) == 1 else "the derivatives to both sides are"
+            raise Refuted(f"{what} is {slope:.6g}, {to} {values}", name)
+    return checked
+
+
+def _stays(point: Point, inputs: list[Tensor], way: list[Array], side: int) -> bool:
+    """Whether a small step leaves no domain."""
+    for tensor, moved, given in zip(inputs, way, point.inputs, strict=True):
+        end = _limits(point, given)[0 if side < 0 else 1]
+        for part in (np.real, np.imag):
+            if np.any((part(moved) != 0) & (part(tensor._array) == end)):
+                return False
+    return True
+
+
+def _slope(found: list[Array], way: list[Array]) -> float:
+    with np.errstate(all="ignore"):
+        parts = [np.vdot(np.where(w != 0, g, 0), w).real for g, w in zip(found, way, strict=True)]
+    return float(sum(parts))
+
+
+def _compare_tangent(point: Point, inputs: list[Tensor], place: int, rows: Any) -> None:
+    """Forward mode takes the same side as backward mode."""
+    ways = point.like(inputs)
+    tangent = np.asarray(array(tangents_of(point, ways, inputs)[place]))
+    for index, unit, found in rows:
+        given = tangent[index] if tangent.shape else tangent[()]
+        have = float(np.imag(given) if unit == 1j else np.real(given))
+        wanted = _slope(found, [way._array for way in ways])
+        if math.isfinite(have) and math.isfinite(wanted) and abs(have - wanted) > 1e-7 * (1 + abs(wanted)):
+            raise Refuted(f"tangent at {list(index)} is {have:.6g}, the gradient there gives {wanted:.6g}", "result")
 
 
 def _infinite(point: Point, inputs: list[Tensor], place: int) -> list[Any]:
@@ -141,13 +192,9 @@ def _gradients(point: Point, inputs: list[Tensor], place: int, index: tuple[int,
     return [np.asarray(array(each)) for each in gradients([out], inputs, [wrap(seed)])]
 
 
-def _along(point: Point, inputs: list[Tensor], place: int, argument: Any) -> numerical.Along:
-    number, element, part = argument
-
+def _moving(point: Point, inputs: list[Tensor], place: int, way: list[Array]) -> numerical.Along:
     def along(step: float) -> Array:
-        moved = [each._array for each in inputs]
-        moved[number] = moved[number].copy()
-        moved[number][element] += part * step
+        moved = [np.asarray(each._array + step * w) for each, w in zip(inputs, way, strict=True)]
         try:
             return np.asarray(array(point.function(*[wrap(each).requires_grad_() for each in moved])[place]))
         except RuntimeError:  # such values are refused
@@ -168,30 +215,15 @@ def _between(slope: float, sides: list[tuple[float, float]]) -> bool:
     return low - slack <= slope <= high + slack
 
 
-def _nearby(point: Point, inputs: list[Tensor], result: Any, argument: Any) -> bool:
-    """Whether a gradient lies between those of points around, where there is no tie.
+def _nearby(point: Point, inputs: list[Tensor], result: Any, way: list[Array], slope: float) -> bool:
+    """Whether a slope lies between those of points around, where there is no tie.
 
     So does one that is of no side: the middle one of three numbers that are alike changes with none of them alone.
     """
-    place, index, unit = result
-    number, element, part = argument
-
-    def slope(points: list[Tensor]) -> float:
-        given = _gradients(point, points, place, index, unit)[number][element]
-        return float(given.imag if part == 1j else given.real)
-
     found = []
     for _ in range(_NEARBY):
         moved = [x._array + 1e-4 * point.random.standard_normal(x.shape).astype(x._array.dtype) for x in inputs]
         with contextlib.suppress(RuntimeError):
-            found.append(slope([wrap(np.asarray(each)).requires_grad_() for each in moved]))
-    return bool(found) and min(found) - 1e-2 <= slope(inputs) <= max(found) + 1e-2
-
-
-def _refute(
-    slope: float, sides: list[tuple[float, float]], name: str, element: tuple[int, ...], tensor: Tensor
-) -> None:
-    at = f"{name}{list(element) or ''} = {tensor._array[element]:.6g}"
-    values = " and ".join(f"{value:.6g}" for value, _ in sides)
-    what = "the derivative to one side is" if len(sides) == 1 else "the derivatives to both sides are"
-    raise Refuted(f"gradient of '{name}' at {at} is {slope:.6g}, {what} {values}", name)
+            points = [wrap(np.asarray(each)).requires_grad_() for each in moved]
+            found.append(_slope(_gradients(point, points, *result), way))
+    return bool(found) and min(found) - 1e-2 <= slope <= max(found) + 1e-2

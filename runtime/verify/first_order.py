@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -154,10 +154,10 @@ def transposed(point: Point) -> None:
         _forward(point)
 
 
-def tangents_of(point: Point, ways: list[Tensor]) -> list[Tensor | None]:
-    """The tangent of each result along one of the inputs."""
+def tangents_of(point: Point, ways: list[Tensor], inputs: Sequence[Tensor] | None = None) -> list[Tensor | None]:
+    """The tangent of each result along one of the inputs; of those of the point, or of others."""
     with forward_ad.dual_level():
-        duals = [forward_ad.make_dual(x.detach(), t) for x, t in zip(point.inputs, ways, strict=True)]
+        duals = [forward_ad.make_dual(x.detach(), t) for x, t in zip(inputs or point.inputs, ways, strict=True)]
         outs = point.function(*[dual.requires_grad_() for dual in duals])
         return [forward_ad.unpack_dual(out).tangent for out in outs]
 

@@ -6,6 +6,7 @@ import argparse
 import json
 import multiprocessing
 import os
+import re
 import sys
 import time
 import warnings
@@ -43,7 +44,7 @@ class Mutant:
 
     @property
     def name(self) -> str:
-        """What known survivors are listed by."""
+        """What patterns of known survivors are compared with."""
         return f"{self.subject}: {self.change}"
 
 
@@ -60,7 +61,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         "--part", default="1/1", metavar="K/N", help="every Nth function with its mistakes, from the Kth"
     )
     parser.add_argument("--every", action="store_true", help="print each mistake, with the property that found it")
-    parser.add_argument("--known", type=Path, metavar="FILE", help="mistakes that make no difference, with the reasons")
+    parser.add_argument(
+        "--known", type=Path, metavar="FILE", help="patterns of mistakes that make no difference, with reasons"
+    )
     arguments = parser.parse_args(argv)
     started = time.perf_counter()
     operators = operators_of(arguments.package)
@@ -69,11 +72,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         first, _, count = (int(word) if word.isdigit() else 0 for word in arguments.part.partition("/"))
     except ValueError as error:
         parser.error(str(error))
-    known = {} if arguments.known is None else json.loads(arguments.known.read_text(encoding="utf-8"))
+    listed = [] if arguments.known is None else json.loads(arguments.known.read_text(encoding="utf-8"))
+    known = [re.compile(pattern) for each in listed for pattern in each["mistakes"]]
     every = subjects(operators, names)[first - 1 :: max(count, 1)]
     found = _run(arguments.package, every, arguments.jobs, arguments.every)
     alive = [each for each in found if each.killed_by is None]
-    unknown = [each for each in alive if each.name not in known]
+    unknown = [each for each in alive if not any(pattern.match(each.name) for pattern in known)]
     for each in unknown:
         print(f"survived: {each.name}")
     kinds = Counter(each.kind for each in found)

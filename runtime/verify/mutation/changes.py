@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import copy
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -23,6 +24,10 @@ _EDGE_SIGNS: dict[type[ast.cmpop], type[ast.cmpop]] = {
 _METADATA = frozenset((
     "shape", "dtype", "device", "ndim", "dim", "numel", "size", "sizes", "is_complex", "is_floating_point", "layout",
     "_array", "requires_grad", "new_zeros", "new_ones", "new_full", "new_empty",
+))  # fmt: skip
+_NO_HISTORY = frozenset(("index", "indices", "mask", "places", "total_weight"))
+_STEPS = frozenset((
+    "eq", "ne", "lt", "le", "gt", "ge", "isnan", "isinf", "sign", "logical_not", "logical_and", "logical_or", "argmax",
 ))  # fmt: skip
 _LIKE = frozenset(("zeros_like", "ones_like", "empty_like", "full_like", "len", "isinstance", "shapes_of"))
 _DIMS = frozenset(("dim", "dims", "dim0", "dim1", "axis"))
@@ -51,9 +56,10 @@ def changes(function: ast.FunctionDef, tensors: frozenset[str], formulas_only: b
         formulas_only: whether only what is assigned to gradients is of a formula, and the rest of bookkeeping.
     """
     asked = {id(each) for each in _asked(function)}
+    compared = {id(each) for each in _compared(function)}
     for node in _expressions(function, formulas_only):
         for kind, made in _mistakes(node, frozenset() if id(node) in asked else tensors):
-            if ast.dump(made) != ast.dump(node):
+            if ast.dump(made) != ast.dump(node) and not (kind == "detached" and id(node) in compared):
                 yield Change(kind, node.lineno, ast.unparse(node), ast.unparse(made), _with(function, node, made))
 
 
@@ -70,6 +76,15 @@ def _asked(function: ast.FunctionDef) -> Iterator[ast.expr]:
             yield node.left
         elif isinstance(node, ast.Call) and _called(node) in _LIKE:
             yield from node.args
+
+
+def _compared(function: ast.FunctionDef) -> Iterator[ast.AST]:
+    """What has no history that counts: indices and masks, and what is only compared."""
+    for node in ast.walk(function):
+        if isinstance(node, ast.Compare) or (isinstance(node, ast.Call) and _called(node) in _STEPS):
+            yield from ast.walk(node)
+        elif isinstance(node, ast.Name) and node.id in _NO_HISTORY:
+            yield node
 
 
 def _expressions(function: ast.FunctionDef, formulas_only: bool) -> Iterator[ast.expr]:
@@ -192,11 +207,12 @@ def _called(node: ast.Call) -> str:
     """The name of what is called, without the overload that generated code adds."""
     if isinstance(node.func, ast.Attribute):
         name = node.func.attr
-        return name.partition("_")[0] if _is_module(node.func.value) and name.partition("_")[0] in _KNOWN else name
+        short = re.sub(r"_(Tensor|Scalar|default|self|ScalarSelf|ScalarOther|int|dim|dim_IntList)$", "", name)
+        return short if _is_module(node.func.value) and short in _KNOWN else name
     return node.func.id if isinstance(node.func, ast.Name) else ""
 
 
-_KNOWN = _PRODUCTS | _ORDERED | _TURNS | _CONJUGATES | set(_OPPOSITES) | set(_EDGES) | {"neg"}
+_KNOWN = _PRODUCTS | _ORDERED | _TURNS | _CONJUGATES | set(_OPPOSITES) | set(_EDGES) | {"neg"} | _STEPS
 
 
 def _is_module(node: ast.expr) -> bool:

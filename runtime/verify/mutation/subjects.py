@@ -29,11 +29,14 @@ class Subject:
     function: FunctionType
     operators: tuple[str, ...]
     is_node: bool
+    is_complex: bool  # whether one of the operators takes complex numbers: elsewhere conjugates are what they are of
 
     def changes(self) -> Iterator[Change]:
         """Its mistakes, each as a whole function."""
         tree = _tree(self.function)
-        yield from changes(tree, self._tensors(tree), self.is_node)
+        for change in changes(tree, self._tensors(tree), self.is_node):
+            if self.is_complex or change.kind != "conj":
+                yield change
 
     def _tensors(self, tree: ast.FunctionDef) -> frozenset[str]:
         if self.is_node:
@@ -71,13 +74,14 @@ def subjects(operators: Mapping[str, OperatorInfo], wanted: Sequence[str]) -> li
         for function, is_node in own:
             if name in wanted:
                 kind = "backward" if is_node else "forward"
-                found.append(Subject(f"{name} {kind}", function, (name,), is_node))
+                found.append(Subject(f"{name} {kind}", function, (name,), is_node, "complex" in info.dtypes))
             for helper in _reached(function):
                 if name not in users.setdefault(helper, []):
                     users[helper].append(name)
     for helper, names in users.items():
         if set(names) & set(wanted):
-            found.append(Subject(f"{helper.__module__}.{helper.__name__}", helper, _spread(names), False))
+            of_complex = any("complex" in operators[name].dtypes for name in names)
+            found.append(Subject(f"{helper.__module__}.{helper.__name__}", helper, _spread(names), False, of_complex))
     return found
 
 
