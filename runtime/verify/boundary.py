@@ -17,7 +17,8 @@ from runtime.verify.first_order import tangents_of
 from runtime.verify.points import Array, Point, array, gradients
 from runtime.verify.results import Refuted, Undecided
 
-_USUAL = (0.0, 1.0, -1.0, 0.5, 2.0)
+_USUAL = (0.0, 1.0, -1.0, 0.5, 2.0, 3.0, -3.0)
+_JUMP = 0.01
 _RESULTS = 8
 _NEARBY = 80
 _DRAWS = 12
@@ -126,9 +127,10 @@ def _along_way(
     inside = [side for side in (-1, 1) if _stays(point, inputs, way, side)]
     sides = [numerical.one_sided(_moving(point, inputs, place, way), side) for side in inside]
     checked = 0
+    jumps = _jumps(_moving(point, inputs, place, way)) if name is None else None
     for index, unit, found in rows:
         slope = _slope(found, way)
-        if math.isnan(slope) and broken:
+        if (math.isnan(slope) and broken) or (jumps is not None and jumps[index]):
             continue
         one = [_part(side, index, unit) for side in sides]
         known = [side for side in one if math.isfinite(side[1])]
@@ -138,6 +140,14 @@ def _along_way(
             to = "the derivative to one side is" if len(known) == 1 else "the derivatives to both sides are"
             raise Refuted(f"{what} is {slope:.6g}, {to} {values}", name)
     return checked
+
+
+def _jumps(along: numerical.Along) -> Array:
+    """Where a function is not continuous; there a gradient is what somebody has decided."""
+    here = along(0.0)
+    with np.errstate(all="ignore"):
+        steps = [np.abs(along(step) - here) for step in (-1e-7, 1e-7)]
+    return np.asarray(sum(np.where(np.isfinite(each), each, 0) for each in steps) > _JUMP)
 
 
 def _stays(point: Point, inputs: list[Tensor], way: list[Array], side: int) -> bool:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from runtime import ops
 from runtime.base.tensor import Tensor, wrap
 from runtime.verify import numerical
 from runtime.verify.points import Array, Point, array, inner
@@ -17,12 +16,12 @@ _LARGE = 256  # elements; more take too long to look at
 def cause_of(point: Point, place: int) -> str | None:
     """What would explain the gradient of an input, in words that go on 'gradient of self is'; None for nothing simple.
 
-    The results are weighted alike here, so that conjugates and factors show.
+    The results have real weights here, so that conjugates show.
     """
     if sum(tensor.numel() for tensor in point.inputs) > _LARGE:
         return None
     outs = point.function(*point.inputs)
-    cotangents = [ops.ones_like(out) for out in outs]
+    cotangents = _weights(outs)
     found = array(point.gradients(cotangents)[place])
     right = [_numerical(point, each) for each in range(len(point.inputs))]
     return next(_explanations(point, place, found, right), None)
@@ -37,7 +36,7 @@ def _explanations(point: Point, place: int, found: Array, right: list[Array]) ->
     if _same(found, 0 * found):
         yield "zero"
     factor = _factor(found, wanted)
-    if factor is not None:
+    if factor is not None and abs(factor - 1) > 1e-4:
         yield "of the wrong sign" if abs(factor + 1) < 1e-5 else f"off by the factor {factor:.3f}"
     if wanted.dtype.kind == "c":
         for said, other in (("not conjugated", wanted.conj()), ("conjugated and of the wrong sign", -wanted.conj())):
@@ -74,7 +73,7 @@ def _numerical(point: Point, place: int) -> Array:
     values = point.inputs[place]._array
     made = np.zeros_like(values)
     outs = point.function(*point.inputs)
-    cotangents = [ops.ones_like(out) for out in outs]
+    cotangents = _weights(outs)
     for index in np.ndindex(values.shape):
         for unit in (1.0, 1j) if values.dtype.kind == "c" else (1.0,):
 
@@ -85,6 +84,11 @@ def _numerical(point: Point, place: int) -> Array:
 
             made[index] += unit * numerical.derivative(along).value
     return made
+
+
+def _weights(outs: Sequence[Tensor]) -> list[Tensor]:
+    made = [np.asarray(0.6 + np.cos(np.arange(out.numel())) ** 2).reshape(out.shape) for out in outs]
+    return [wrap(each.astype(out._array.dtype)) for each, out in zip(made, outs, strict=True)]
 
 
 def _same(one: Array, other: Array) -> bool:

@@ -1,0 +1,84 @@
+"""Mistakes in formulas and helpers are found: a part of them each day, and what kinds there are."""
+
+from __future__ import annotations
+
+import ast
+import json
+import os
+import re
+import subprocess
+import sys
+import time
+
+import pytest
+
+from documents import ROOT
+from runtime.verify.mutation.changes import changes
+
+KNOWN = ROOT / "tests" / "verify" / "equivalent.json"
+PARTS = 120
+
+
+def mistakes(source: str, *tensors: str) -> set[tuple[str, str]]:
+    (function,) = ast.parse(source).body
+    assert isinstance(function, ast.FunctionDef)
+    return {(each.kind, each.after) for each in changes(function, frozenset(tensors), False)}
+
+
+@pytest.mark.parametrize(
+    ("expression", "kind", "after"),
+    [
+        ("grad * x", "factor", "x"),
+        ("ops.mul_Tensor(grad, x)", "factor", "grad"),
+        ("grad / x", "swapped", "x / grad"),
+        ("ops.sub_Tensor(grad, x)", "swapped", "ops.sub_Tensor(x, grad)"),
+        ("x if x._array.dtype.kind != 'c' else ops.conj_default(x)", "conj", "x"),
+        ("x.conj()", "conj", "x"),
+        ("-x", "sign", "x"),
+        ("ops.neg_default(x)", "sign", "x"),
+        ("grad + x", "sign", "grad - x"),
+        ("x.t()", "transpose", "x"),
+        ("x.mH", "transpose", "x"),
+        ("x * 2", "other variable", "grad"),
+        ("x * 2", "detached", "x.detach()"),
+        ("grad.sum(dim)", "dim", "grad.sum(dim - 1)"),
+        ("x < 0", "edge", "x <= 0"),
+        ("ops.ge_Scalar(x, 0)", "edge", "ops.gt_Scalar(x, 0)"),
+    ],
+)
+def test_a_mistake_of_each_kind(expression: str, kind: str, after: str) -> None:
+    assert (kind, after) in mistakes(f"def f(grad, x, dim):\n    return {expression}\n", "grad", "x")
+
+
+@pytest.mark.parametrize("expression", ["x.shape", "x.dtype", "x is None", "grad.to(dtype=x.dtype)"])
+def test_what_is_asked_for_no_numbers_is_left_alone(expression: str) -> None:
+    assert not {after for _, after in mistakes(f"def f(grad, x):\n    return {expression}\n", "x", "y")}
+
+
+def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "runtime.verify.mutation", "--known", str(KNOWN), *arguments]
+    return subprocess.run(
+        command, capture_output=True, text=True, cwd=ROOT, env={**os.environ, "PYTHONPATH": str(ROOT)}
+    )
+
+
+def test_a_part_of_all_mistakes_is_found() -> None:
+    """Another part every day; `GRADWRIGHT_PART` names one."""
+    part = os.environ.get("GRADWRIGHT_PART") or f"{int(time.time() // 86400) % PARTS + 1}/{PARTS}"
+    finished = run("--part", part)
+    assert finished.returncode == 0, f"part {part}\n{finished.stdout}{finished.stderr}"
+
+
+def test_what_is_found_is_counted() -> None:
+    finished = run("sin", "--jobs", "1")
+    assert finished.returncode == 0, finished.stdout
+    assert re.search(
+        r"^\d+ functions, (\d+) mistakes: \1 found, 0 make no difference, 0 survived: 100", finished.stdout, re.M
+    )
+
+
+def test_equivalent_mistakes_have_reasons() -> None:
+    for each in json.loads(KNOWN.read_text(encoding="utf-8")):
+        assert each["reason"]
+        for pattern in each["mistakes"]:
+            re.compile(pattern)
