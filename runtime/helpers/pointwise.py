@@ -50,7 +50,8 @@ def pow_backward_exponent(grad: Tensor, self: Tensor, exponent: Tensor, result: 
 def pow_backward_exponent_of_scalar(grad: Tensor, self: Scalar, exponent: Tensor, result: Tensor) -> Tensor:
     """The gradient of `self ** exponent` for `exponent`, where `self` is a number."""
     if self == 0:
-        return ops.where(ops.real(exponent) >= 0, 0, grad * (result * -math.inf).conj())
+        # A constant: of a product that is only masked, the second derivative would be NaN.
+        return grad * ops.zeros_like(result).masked_fill(ops.real(exponent) < 0, -math.inf)
     if isinstance(self, complex) or exponent.is_complex():
         return grad * (result * cmath.log(self)).conj()
     return grad * (result * (math.log(self) if self > 0 else math.nan))

@@ -73,6 +73,8 @@ def _drawn(point: Point, tensor: Tensor, some: Array) -> Tensor:
     numbers = point.random.choice(some, tensor.shape)
     if tensor.is_complex():
         numbers = numbers + 1j * point.random.choice(some, tensor.shape)
+        if 0 in some:
+            numbers = np.where(point.random.random(tensor.shape) < 0.2, 0, numbers)
     return wrap(np.asarray(numbers, dtype=tensor._array.dtype)).requires_grad_()
 
 
