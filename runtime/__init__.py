@@ -57,6 +57,7 @@ with _collector_paused():
         atleast_2d,
         atleast_3d,
         broadcast_tensors,
+        cdist,
         einsum,
         lu,
         meshgrid,

@@ -97,6 +97,22 @@ def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
     return ops.broadcast_tensors(list(_unpacked(tensors)))
 
 
+_COMPUTE_MODES = {
+    "use_mm_for_euclid_dist_if_necessary": None, "use_mm_for_euclid_dist": 1, "donot_use_mm_for_euclid_dist": 2,
+}  # fmt: skip
+
+
+def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str = "use_mm_for_euclid_dist_if_necessary") -> Tensor:
+    """The distances of each vector of `x1` and each of `x2`; `compute_mode` says whether by products of matrices.
+
+    Raises:
+        ValueError: there is no such mode.
+    """
+    if compute_mode not in _COMPUTE_MODES:
+        raise ValueError(f"{compute_mode} is not a valid value for compute_mode")
+    return ops.cdist(x1, x2, p, _COMPUTE_MODES[compute_mode])
+
+
 def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
     """Products summed over several dims of both.
 

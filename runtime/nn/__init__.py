@@ -60,6 +60,7 @@ from runtime.nn.images import (
     UpsamplingBilinear2d,
     UpsamplingNearest2d,
 )
+from runtime.nn.distance import Bilinear, PairwiseDistance
 from runtime.nn.linear import Embedding, Flatten, Identity, Linear, Unflatten
 from runtime.nn.loss import (
     BCELoss,
@@ -135,6 +136,7 @@ __all__ = [
     "BatchNorm1d",
     "BatchNorm2d",
     "BatchNorm3d",
+    "Bilinear",
     "Buffer",
     "ChannelShuffle",
     "CircularPad1d",
@@ -191,6 +193,7 @@ __all__ = [
     "ModuleList",
     "NLLLoss",
     "PReLU",
+    "PairwiseDistance",
     "Parameter",
     "ParameterDict",
     "ParameterList",

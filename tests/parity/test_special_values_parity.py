@@ -26,7 +26,7 @@ UNSPECIFIC = frozenset((
     "linalg_eigvals", "linalg_eig", "linalg_lstsq", "linalg_cond", "linalg_cond.p_str", "linalg_matrix_power",
     "matrix_power", "linalg_tensorinv", "linalg_tensorsolve", "nuclear_norm", "nuclear_norm.dim", "svd",
     "linalg_pinv.atol_rtol_tensor", "linalg_pinv.atol_rtol_float", "linalg_pinv", "linalg_pinv.rcond_tensor",
-    "pinverse", "linalg_matrix_exp", "matrix_exp", "matrix_exp_backward",
+    "kthvalue", "_trilinear", "bilinear", "pinverse", "linalg_matrix_exp", "matrix_exp", "matrix_exp_backward",
 ))  # fmt: skip
 # Where PyTorch is not right, or mathematics leaves it open: powers with the exponent 0 are 1, the sign of a number with
 # an infinite part is the part's; means of infinite numbers are infinite; poles; and the largest part of a norm decides.
@@ -39,7 +39,7 @@ OTHERWISE = frozenset((
     "native_batch_norm-float64", "_convolution_mode-complex128", "_convolution_double_backward-complex128",
     "linalg_matrix_norm.str_ord-complex128", "frobenius_norm.dim-complex128", "norm_except_dim-complex128",
     "upsample_bilinear2d-float64", "upsample_trilinear3d-float64", "grid_sampler-float64",
-    "max_pool2d_backward-float64",
+    "max_pool2d_backward-float64", "pairwise_distance-complex128",
 ))  # fmt: skip
 
 
@@ -114,18 +114,15 @@ LENIENT = frozenset((
     "native_layer_norm_backward-empty", "linalg_norm-0-dim", "mv-0-dim", "baddbmm-0-dim", "addbmm-0-dim",
     "movedim.intlist-0-dim", "moveaxis.intlist-0-dim", "unfold_backward-0-dim", "rms_norm-0-dim", "group_norm-0-dim",
     "linalg_norm-empty", "_convolution_double_backward-0-dim", "im2col-0-dim",
-    *(f"{name}-{values}" for name in (
-        "native_batch_norm", "_native_batch_norm_legit.no_stats", "_native_batch_norm_legit_no_training", "batch_norm",
-        "native_batch_norm_backward", "instance_norm",
-    ) for values in ("0-dim", "empty")),
+    "{name}-{values}", "native_batch_norm", "_native_batch_norm_legit.no_stats",
+    "_native_batch_norm_legit_no_training", "batch_norm", "native_batch_norm_backward",
+    "instance_norm", "0-dim", "empty",
     "grid_sampler-0-dim", "max_pool2d_backward-0-dim", "max_pool2d_backward-empty",
-    "pixel_unshuffle-empty", "upsample_linear1d_backward-0-dim",
-    "upsample_nearest1d_backward-0-dim",
-    "_upsample_nearest_exact1d_backward-0-dim",
-    *(f"{name}-0-dim" for name in (
-        "adaptive_max_pool2d_backward", "adaptive_max_pool3d_backward", "max_pool2d_with_indices_backward",
-        "max_pool3d_with_indices_backward", "_adaptive_avg_pool3d_backward", "avg_pool2d", "avg_pool2d_backward",
-    )),
+    "pixel_unshuffle-empty", "upsample_linear1d_backward-0-dim", "upsample_nearest1d_backward-0-dim",
+    "_upsample_nearest_exact1d_backward-0-dim", "{name}-0-dim", "adaptive_max_pool2d_backward",
+    "adaptive_max_pool3d_backward", "max_pool2d_with_indices_backward", "max_pool3d_with_indices_backward",
+    "_adaptive_avg_pool3d_backward", "avg_pool2d", "avg_pool2d_backward",
+    "index_reduce-0-dim",
 ))  # fmt: skip
 
 
