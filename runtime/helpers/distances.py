@@ -47,6 +47,11 @@ def cdist_gradient(grad: Tensor, x1: Tensor, x2: Tensor, p: float, result: Tenso
     return (grad.unsqueeze(-1) * _slopes(_differences(x1, x2), result.unsqueeze(-1), p)).sum([-2])
 
 
+def cdist_slopes_of(grad: Tensor, x1: Tensor, x2: Tensor, p: float, cdist: Tensor) -> Tensor:
+    """The gradient of what `_cdist_backward` was given: the part of its gradient along the slopes."""
+    return (grad.unsqueeze(-2) * _slopes(_differences(x1, x2), cdist.unsqueeze(-1), p)).sum([-1])
+
+
 def _pairs(x: Tensor) -> tuple[Tensor, Tensor]:
     first, second = ops.triu_indices(x.shape[0], x.shape[0], 1).unbind(0)
     return first, second

@@ -73,6 +73,11 @@ def mH(self: Tensor) -> Tensor:
     return self.mH
 
 
+def mT(self: Tensor) -> Tensor:
+    """The transpose of each matrix."""
+    return self.mT
+
+
 def trace_backward(grad: Tensor, sizes: Sequence[int]) -> Tensor:
     """The gradient on the diagonal of zeros."""
     return linalg.trace_gradient(grad, sizes)

@@ -137,6 +137,7 @@ _REFUSALS = (
     ("writes a leaf, or has no forward mode", _NO_DERIVATIVES - {"gradient"}, "scatter_reduce_.two index_reduce_"),
     ("no second derivative and no forward mode", {"second", "forward"}, "cdist _cdist_forward pdist _pdist_forward"),
     ("no forward mode", {"forward"}, "_euclidean_dist"),
+    ("no derivative", _NO_DERIVATIVE, "_cdist_backward _pdist_backward"),
     ("an expanded tangent", {"forward", "forward complex128"}, "triangular_solve norm_except_dim"),
     ("no derivative", _NO_DERIVATIVES, "_linalg_eigvals linalg_ldl_factor_ex linalg_ldl_factor"),
     ("no derivative, and none of complex numbers", _NO_DERIVATIVE | {"call complex128"}, "geqrf"),
@@ -155,6 +156,7 @@ DETERMINISTIC = frozenset(("scaled_dot_product_attention",))
 # Samples of operators that are in PyTorch's YAML only, and that `runtime/upstream/` implements for its formulas.
 SAMPLES: dict[str, tuple[str, ...]] = {
     "mH": ("T(2, 3, 4)",),
+    "mT": ("T(2, 3, 4)",),
     "trace_backward": ("T(), [3, 4]",),
     "cummaxmin_backward": ("T(3, 4), D(3, 4), I(3, 4), 0",),
     "cumprod_backward": ("T(3, 4), T(3, 4), 1, D(3, 4)",),
