@@ -78,6 +78,8 @@ def fingerprints(
         parts = [str(function.schema), *samples, *(f"{name}: {why}" for name, why in function.unproven)]
         if function.composite is not None:
             parts.append(str(function.composite.text))
+        if function.elementwise is not None:
+            parts.append(str(function.elementwise.text))
         for entry in function.dispatch:
             name = str(entry.kernel)
             implementation = kernels.get(name) or composites.get(name)

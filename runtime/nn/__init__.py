@@ -52,6 +52,7 @@ from runtime.nn.convolution import (
     Fold,
     Unfold,
 )
+from runtime.nn.distance import Bilinear, PairwiseDistance
 from runtime.nn.images import (
     ChannelShuffle,
     PixelShuffle,
@@ -60,7 +61,6 @@ from runtime.nn.images import (
     UpsamplingBilinear2d,
     UpsamplingNearest2d,
 )
-from runtime.nn.distance import Bilinear, PairwiseDistance
 from runtime.nn.linear import Embedding, Flatten, Identity, Linear, Unflatten
 from runtime.nn.loss import (
     BCELoss,

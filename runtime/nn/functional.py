@@ -15,10 +15,10 @@ from runtime.base.tensor import Tensor
 from runtime.base.types import DType, Scalar
 from runtime.helpers.loss import reduced as _reduced
 from runtime.nn.functional_convolution import *  # noqa: F403
+from runtime.nn.functional_distance import *  # noqa: F403
 from runtime.nn.functional_images import *  # noqa: F403
 from runtime.nn.functional_normalization import *  # noqa: F403
 from runtime.nn.functional_pooling import *  # noqa: F403
-from runtime.nn.functional_distance import *  # noqa: F403
 
 # Reductions as operators count them.
 _REDUCTIONS = {"none": 0, "mean": 1, "elementwise_mean": 1, "sum": 2}
