@@ -11,6 +11,7 @@ from codegen.plan.elementwise import ElementStep, Made, Operand
 from codegen.plan.names import module_alias
 from codegen.plan.operator import OperatorPlan
 from codegen.plan.plan import Plan
+from codegen.targets.literals import default_text
 from codegen.targets.python.document import Brackets, Joined, call, choice, laid_out
 from codegen.targets.python.lines import Lines
 from codegen.targets.python.names import argument
@@ -42,7 +43,10 @@ def emit(plan: Plan, env: Environment) -> Iterator[tuple[str, str]]:
 def kernel_view(operator: OperatorPlan, printer: PythonPrinter) -> KernelView:
     """The kernel of an operator that is an expression."""
     assert operator.elementwise is not None
-    parameters = [f"{argument(parameter.name)}: Any" for parameter in operator.parameters]
+    parameters = [
+        f"{argument(each.name)}: Any" + ("" if each.default is None else f" = {default_text(each)}")
+        for each in operator.parameters
+    ]
     out = Lines()
     out.comment(operator.elementwise.source)
     *steps, last = _steps(operator)
