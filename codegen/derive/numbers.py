@@ -65,6 +65,7 @@ class Numbers:
         self._kernels = kernels
         self._elementwise = elementwise
         self._paths = paths
+        self._modules: dict[str, ModuleType] = {}
 
     def values(
         self, expr: TypedExpr, given: Mapping[str, NDArray[Any] | float], result: TypedExpr | None = None
@@ -136,7 +137,9 @@ class Numbers:
     def _loaded(self, kernel: PythonFunction) -> Callable[..., Any]:
         if not kernel.module.startswith("runtime.kernels."):
             raise UnknownValueError(kernel.module)
-        found: Callable[..., Any] = getattr(self._module(kernel.module), kernel.name)
+        if kernel.module not in self._modules:
+            self._modules[kernel.module] = self._module(kernel.module)
+        found: Callable[..., Any] = getattr(self._modules[kernel.module], kernel.name)
         return found
 
     def _module(self, name: str) -> ModuleType:
