@@ -79,7 +79,7 @@ def test_functions_methods_and_overloads() -> None:
 
 
 def test_what_computes_it_says_what_it_is() -> None:
-    assert "\n\n`x / abs(x)`, and 0 at 0.  A real NaN has the sign 0.\n\n" in (runtime.ops.sgn.__doc__ or "")
+    assert "\n\n`x / abs(x)`, and 0 at 0. A real NaN has the sign 0.\n\n" in (runtime.ops.sgn.__doc__ or "")
     assert "\n\n`abs(self) <= lambd ? 0 : self`, element by element.\n\n" in (runtime.ops.hardshrink.__doc__ or "")
 
 

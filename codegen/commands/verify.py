@@ -123,6 +123,8 @@ def refuted(cells: Iterable[Mapping[str, Any]], paths: Paths) -> Diagnostics:
     for (operator, argument), group in ordered:
         cell = group[0]
         code = _CODES.get(cell["property"], Code.WRONG_GRADIENT)
+        if code is Code.WRONG_GRADIENT and argument == "result":
+            code = Code.WRONG_TANGENT
         if operator in told and (argument is None or code is not Code.WRONG_GRADIENT):
             continue  # it follows from a wrong gradient
         told.add(operator)

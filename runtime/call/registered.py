@@ -79,7 +79,8 @@ def _generated(package: str) -> dict[str, Generated]:
         for variant, kind in variants:
             if variant is not None:
                 base, _, overload = variant.partition(".")
-                function = functions.get(f"{base}_{overload or 'default'}")
+                spelled = f"{base}_{overload or 'default'}"
+                function = functions.get(spelled) or functions.get(f"{spelled}_")  # where it is a word of the generator
                 if function is not None:
                     generated.setdefault(variant, Generated(function, operator, kind))
     return generated

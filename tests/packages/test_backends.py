@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import textwrap
 from collections.abc import Callable
@@ -154,7 +155,7 @@ def test_coverage(toynpu: Project) -> None:
     plain = toynpu.generate("coverage", "--backend", "NPU", "--missing")
     assert "exp\tmissing\t-\t-" in plain.stdout
     assert "tanh\tkernel" not in plain.stdout
-    assert "NPU: of 510 operators 25 have kernels" in plain.stderr
+    assert re.search(r"NPU: of \d+ operators 25 have kernels", plain.stderr)
     assert "there is NPU" in toynpu.generate("coverage", "--backend", "TPU").stderr
     assert toynpu.generate("coverage").returncode == 2
 

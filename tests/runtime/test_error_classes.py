@@ -16,7 +16,7 @@ from generated.registry import OPERATORS
 from runtime import linalg, tensor
 from runtime.base import errors
 from runtime.base.errors import LinAlgError, translated
-from runtime.helpers import linalg as linalg_helpers
+from runtime.helpers import distances
 from runtime.testing import sample_inputs
 
 SINGULAR = [[1.0, 2.0], [0.0, 0.0]]
@@ -144,13 +144,13 @@ def test_an_error_of_a_transposed_formula_names_it(monkeypatch: pytest.MonkeyPat
     def fail(*args: object, **kwargs: object) -> None:
         raise ValueError("broken")
 
-    info = OPERATORS["_linalg_svd"]  # it has no forward formula
+    info = OPERATORS["_euclidean_dist"]  # it has no forward formula
     sample = sample_inputs(info, "float64", requires_grad=False)[0]
-    monkeypatch.setattr(linalg_helpers, "svd_backward", fail)
+    monkeypatch.setattr(distances, "_euclidean_dist_backward", fail)
     with pytest.raises(ValueError, match="broken") as caught:
-        runtime.func.jvp(lambda x: runtime.ops._linalg_svd(x)[1], sample.args, (runtime.ones_like(sample.args[0]),))
-    assert "in the derivative of _linalg_svd (LinalgSvdBackward0)" in caught.value.__notes__
-    assert any("derivatives.yaml:" in note and "svd_backward(" in note for note in caught.value.__notes__)
+        runtime.func.jvp(runtime.ops._euclidean_dist, sample.args, tuple(map(runtime.ones_like, sample.args)))
+    assert "in the derivative of _euclidean_dist (EuclideanDistBackward0)" in caught.value.__notes__
+    assert any("derivatives.yaml:" in note and "_euclidean_dist_backward(" in note for note in caught.value.__notes__)
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import math
+import re
 import threading
 import weakref
 from collections.abc import Callable
@@ -437,7 +438,8 @@ UNIMPLEMENTED = [
 
 def test_every_formula_that_is_not_implemented_is_known() -> None:
     text = (Path(__file__).parents[2] / "derivatives.yaml").read_text()
-    assert len(UNIMPLEMENTED) == text.count(": not_implemented(") > 0
+    lines = re.findall(r"^  ([\w, ]+): not_implemented\(", text, re.MULTILINE)
+    assert len(UNIMPLEMENTED) == sum(len(names.split(", ")) for names in lines) > 0
 
 
 @pytest.mark.parametrize("formula", [True, False])
@@ -451,7 +453,8 @@ def test_a_tangent_that_no_derivative_takes_is_refused(
     place = [argument.name for argument in operator.signature.schema.arguments].index(name)
     samples = [s for s in sample_inputs(info, "float64", requires_grad=False) if len(s.args) > place]
     samples = [sample for sample in samples if sample.args[place] is not None]
-    assert samples
+    # Statistics that a forward pass saved are no arguments that a sample could choose.
+    assert samples or name.startswith("save_")
     for sample in samples:
         args = list(sample.args)
         with forward_ad.dual_level():

@@ -179,7 +179,13 @@ def check_same(found: list[tuple[str, str, list[Any]]], wanted: list[tuple[str, 
                 np.testing.assert_allclose(one, two, rtol=1e-9, atol=1e-11, err_msg=f"{name} of ({text})")
 
 
-@pytest.mark.parametrize("info", [pytest.param(info, id=info.name) for info in OPERATORS.values() if info.samples])
+# Without an entry in derivatives.yaml: a kernel of somebody's own is refused in forward mode.
+NO_ENTRY = frozenset(("linalg_ldl_factor_ex", "geqrf", "_linalg_eigvals"))
+
+
+@pytest.mark.parametrize(
+    "info", [pytest.param(i, id=i.name) for i in OPERATORS.values() if i.samples and i.name not in NO_ENTRY]
+)
 def test_a_redispatching_kernel_changes_nothing(info: OperatorInfo) -> None:
     dtype = "float64" if sample_inputs(info, "float64") else "complex128"
     wanted = collected(info, dtype)

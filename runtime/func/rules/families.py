@@ -290,4 +290,7 @@ def undefined(level: VmapLevel, operator: Operator, values: list[Any]) -> Any:
 
 def traced(level: VmapLevel, operator: Operator, values: list[Any]) -> Any:
     """By the operators that a composite operator is made of, though it has a derivative of its own."""
-    return operator.call_composite(operator.kernels["CompositeExplicitAutograd"], values)
+    kernel = operator.kernels.get("CompositeExplicitAutograd")
+    if kernel is None:  # somebody's own is in its place
+        return loop(level, operator, values)
+    return operator.call_composite(kernel, values)
