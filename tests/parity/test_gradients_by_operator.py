@@ -80,6 +80,10 @@ BOTH: Deviations = {
         "PyTorch has no second derivative through the gradient of a bias that comes without a weight",
     ),
     "_convolution_double_backward": ({"requires_grad"}, _GRADIENTS_TOGETHER),
+    "pow.Scalar": (
+        {"second", "gradient complex128"},
+        "PyTorch's second derivative of 0 ** exponent is NaN; it is 0 where the exponent is above 0",
+    ),
 }
 ON_OWN_FORMULAS: Deviations = {
     "polar": ({"gradient", "second"}, "PyTorch's gradient has the wrong sign where the length is negative"),
@@ -139,7 +143,7 @@ _REFUSALS = (
     ("no forward mode", {"forward"}, "_euclidean_dist"),
     ("no derivative", _NO_DERIVATIVE, "_cdist_backward _pdist_backward"),
     ("an expanded tangent", {"forward", "forward complex128"}, "triangular_solve norm_except_dim"),
-    ("no derivative", _NO_DERIVATIVES, "_linalg_eigvals linalg_ldl_factor_ex linalg_ldl_factor"),
+    ("no derivative", _NO_DERIVATIVES, "_linalg_eigvals linalg_ldl_factor_ex"),
     ("no derivative, and none of complex numbers", _NO_DERIVATIVE | {"call complex128"}, "geqrf"),
     ("takes real vectors for complex ones, which have a phase", {"gradient"}, "linalg_eig"),
     ("writes what its derivative needs", {"gradient", "gradient complex128"}, "linalg_cond linalg_cond.p_str vander"),

@@ -238,11 +238,9 @@ def test_with_numbers(kernel: Callable[..., Any], theirs: Callable[..., Any], nu
 def test_three_arrays(kind: str) -> None:
     a = values(kind)
     b, c = a[:, None], a[::-1].copy()
-    compare(kernels.addcmul_default, torch.addcmul, a, b, c)
+    compare(arithmetic.addcmul, torch.addcmul, a, b, c)
     compare(kernels.addcdiv_default, torch.addcdiv, a, b, c)
-    compare(
-        lambda x, y, z: kernels.addcmul_default(x, y, z, 2), lambda x, y, z: torch.addcmul(x, y, z, value=2), a, b, c
-    )
+    compare(lambda x, y, z: arithmetic.addcmul(x, y, z, 2), lambda x, y, z: torch.addcmul(x, y, z, value=2), a, b, c)
     compare(arithmetic.lerp, torch.lerp, a[:15], b[:15], c[3:])
     compare(comparison.clamp, torch.clamp, a, b, c[:, None])
     compare(comparison.where, torch.where, a > 0, b, c)
