@@ -81,7 +81,7 @@ BOTH: Deviations = {
     ),
     "_convolution_double_backward": ({"requires_grad"}, _GRADIENTS_TOGETHER),
     "pow.Scalar": (
-        {"second", "gradient complex128", "second complex128"},
+        {"second", "gradient complex128", "second complex128", "forward complex128"},
         "PyTorch's second derivative of 0 ** exponent is NaN; it is 0 where the exponent is above 0",
     ),
 }
