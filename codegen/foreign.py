@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 
 from codegen.bind.call_targets import OperatorTable
 from codegen.bind.composites import ResolvedComposite, resolve_composite
+from codegen.bind.elementwise import ElementwiseTable
 from codegen.bind.entries import ResolvedEntry, ResolvedFormula, resolve_entries
 from codegen.formula.typed import Variable, VariableKind, formula_type, walk
 from codegen.python_source import FunctionIndex
@@ -106,6 +107,15 @@ def composites_here(
     return kept, bound
 
 
+def expressions_here(
+    functions: Sequence[NativeFunction], table: OperatorTable, composites: Mapping[str, ResolvedComposite]
+) -> Sequence[NativeFunction]:
+    """The operators, of which those that are expressions that do not resolve are declared only, and bound late."""
+    bound = ElementwiseTable(functions, table, composites, Diagnostics(), ())
+    lost = {name for name in bound if bound.find(name) is None}
+    return [replace(f, elementwise=None, late_bound=True) if str(f.name) in lost else f for f in functions]
+
+
 def with_forward_formulas(
     resolved: Sequence[ResolvedEntry], library: Library, table: OperatorTable
 ) -> tuple[ResolvedEntry, ...]:
@@ -143,7 +153,11 @@ def _implemented(function: NativeFunction, mine: NativeFunction, differentiated:
     composite = mine.composite
     if composite is not None:
         composite = replace(composite, explicit=differentiated)
-    elif differentiated and not any(line.key != "CompositeImplicitAutograd" for line in dispatch):
+    elif (
+        mine.elementwise is None
+        and differentiated
+        and not any(line.key != "CompositeImplicitAutograd" for line in dispatch)
+    ):
         # It has a formula here, which a composite function that is traced through would never come to use.
         name = dispatch[0].kernel if dispatch else _composite_name(mine)
         dispatch = (DispatchEntry("CompositeExplicitAutograd", name, function.text.span(0, 1)),)
@@ -151,6 +165,7 @@ def _implemented(function: NativeFunction, mine: NativeFunction, differentiated:
         function,
         dispatch=dispatch,
         structured_delegate=None,
+        tags=tuple(dict.fromkeys((*function.tags, *(tag for tag in mine.tags if tag == "pointwise")))),
         promotion=mine.promotion,
         dtypes=mine.dtypes,
         samples=tuple(_made_text(sample, mine) for sample in samples_of(mine)),
@@ -167,6 +182,9 @@ def _implemented(function: NativeFunction, mine: NativeFunction, differentiated:
         old_orders=mine.old_orders,
         numbers_as_tensors=mine.numbers_as_tensors,
         composite=composite,
+        elementwise=mine.elementwise,
+        kinks=mine.kinks,
+        overload_of=mine.overload_of,
     )
 
 

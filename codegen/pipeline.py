@@ -98,12 +98,14 @@ def analyze(paths: Paths, texts: Mapping[Path, str] | None = None) -> Result:
     if base is not None:
         by_name = WithBase(by_name, base, table)
     known = formulas if base is None else CompositesWithBase(formulas, base, table)
+    own, reported = (table, diagnostics) if library is None else (own_table, Diagnostics())
+    if library is not None:
+        functions = foreign.expressions_here(functions, own, known)
     operators = (*(base.functions if base is not None else ()), *functions)
-    own = table if library is None else own_table
-    elementwise = ElementwiseTable(operators, own, known, diagnostics, functions)
-    entries_known = KnownEntries(by_name, elementwise, own, Numbers(own, kernels, elementwise, paths), diagnostics)
-    resolved, functions = _with_expressions(resolved, functions, elementwise, entries_known, library is not None)
-    by_name = entries_known
+    elementwise = ElementwiseTable(operators, own, known, reported, functions)
+    derived = KnownEntries(by_name, elementwise, own, Numbers(own, kernels, elementwise, paths), reported)
+    resolved, functions = _with_expressions(resolved, functions, elementwise, derived, library is not None)
+    by_name = derived
     linear = Linearity(by_name, table, composites, helpers, known)
     batching = FunctionIndex([source(paths.runtime_part(BATCHING_RULES))])
     backends = tuple(_bind_backends(paths, operators, diagnostics, texts))

@@ -61,6 +61,11 @@ class ResolvedElementwise:
     conventions: tuple[ResolvedConvention, ...]
     kinks: tuple[TypedExpr, ...]
 
+    @property
+    def tensors(self) -> tuple[str, ...]:
+        """The names of the Tensors among its arguments."""
+        return _tensors(self.function)
+
 
 class ElementwiseTable(Mapping[str, ResolvedElementwise]):
     """The element-wise operators that are expressions, by their names; each is bound when it is first asked for.
@@ -134,7 +139,7 @@ class ElementwiseTable(Mapping[str, ResolvedElementwise]):
             message = f"this expression gives {written.type}, an element of the result comes from those of a Tensor"
             diagnostics.error(Code.TYPES, formula.text.span(), message)
             return None
-        parts = _Parts(function, formula.text, self, self._composites, self._begun, diagnostics)
+        parts = _Parts(function, formula.text, self._table, self, self._composites, self._begun, diagnostics)
         tree = parts.without_composites(written)
         steps = None if tree is None else parts.steps(tree)
         if tree is None or steps is None:
@@ -174,7 +179,7 @@ class ElementwiseTable(Mapping[str, ResolvedElementwise]):
     def _conventions(
         self, function: NativeFunction, formula: ElementwiseFormula, diagnostics: Diagnostics
     ) -> tuple[ResolvedConvention, ...]:
-        tensors = sum(formula_type(argument.type) == TENSOR for argument in function.schema.arguments)
+        tensors = len(_tensors(function))
         found = []
         for convention in formula.conventions:
             trees = [self._tree(function, each, diagnostics) for each in (convention.point, *convention.slopes)]
@@ -212,6 +217,7 @@ class _Parts:
         self,
         function: NativeFunction,
         text: Text,
+        table: OperatorTable,
         known: ElementwiseTable,
         composites: Mapping[str, ResolvedComposite],
         begun: Sequence[str],
@@ -219,6 +225,7 @@ class _Parts:
     ) -> None:
         self.function = function
         self.text = text
+        self.table = table
         self.known = known
         self.composites = composites
         self.begun = begun
@@ -266,7 +273,7 @@ class _Parts:
     def _check(self, part: TypedExpr) -> None:
         match part:
             case OperatorCall():
-                function = self.known._table.functions[str(part.schema.name)]
+                function = self.table.functions[str(part.schema.name)]
                 if not _is_elementwise(function):
                     hint = "an expression over elements calls operators that are tagged 'pointwise' and have a kernel"
                     self._error(Code.NOT_ELEMENTWISE, part, f"'{function.name}' is no element-wise operator", hint)
@@ -280,6 +287,11 @@ class _Parts:
     def _error(self, code: Code, part: TypedExpr, message: str, hint: str | None = None) -> None:
         self.failed = True
         self.diagnostics.error(code, self.text.span(part.start, part.end), message, hint)
+
+
+def _tensors(function: NativeFunction) -> tuple[str, ...]:
+    """The names of the Tensors among the arguments of an operator."""
+    return tuple(argument.name for argument in function.schema.arguments if formula_type(argument.type) == TENSOR)
 
 
 def _is_elementwise(function: NativeFunction) -> bool:

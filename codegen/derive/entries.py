@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from codegen.bind.call_targets import OperatorTable
-from codegen.bind.elementwise import ElementwiseTable, ResolvedConvention, ResolvedElementwise
+from codegen.bind.elementwise import ResolvedConvention, ResolvedElementwise
 from codegen.bind.entries import ResolvedEntry, ResolvedFormula
 from codegen.codes import Code
 from codegen.derive.identities import Identities
@@ -23,12 +23,10 @@ from codegen.formula.typed import (
     TypedExpr,
     Variable,
     VariableKind,
-    formula_type,
     rewrite,
     walk,
 )
 from codegen.read.model import DerivativeEntry, Formula, FormulaKind, NativeFunction, Promotion
-from codegen.schema.types import FunctionSchema
 from codegen.signs import CHOICE, CONJUGATION, MULTIPLICATION, binary_sign
 from codegen.source import Diagnostics, Text
 from codegen.words import COMPLEX, PromotionKind
@@ -43,7 +41,6 @@ class Derivation:
     """Derives the entries of operators that are expressions.
 
     Args:
-        elementwise: these operators.
         entries: gives the bound entry of an operator by its name, a derived one for one that is an expression.
         table: of all operators.
         numbers: computes what formulas give.
@@ -52,13 +49,11 @@ class Derivation:
 
     def __init__(
         self,
-        elementwise: ElementwiseTable,
         entries: Callable[[str], ResolvedEntry | None],
         table: OperatorTable,
         numbers: Numbers,
         diagnostics: Diagnostics,
     ) -> None:
-        self.elementwise = elementwise
         self.entries = entries
         self.table = table
         self.identities = Identities(table)
@@ -68,13 +63,12 @@ class Derivation:
     def entry(self, known: ResolvedElementwise) -> DerivativeEntry | None:
         """The entry of an operator; None where something was reported."""
         function = known.function
-        tensors = _tensors(function.schema)
         real = not self.is_complex(known)
         try:
             gradients = self.gradients(known, real)
             written = Kinks(known, list(gradients.values()), self.numbers, self.diagnostics).to_write()
             gradients = {
-                name: self._with_conventions(tree, [(each, each.slopes[number]) for each in written], tensors[0], known)
+                name: self._with_conventions(tree, [(each, each.slopes[number]) for each in written], known.tensors[0])
                 for number, (name, tree) in enumerate(gradients.items())
             }
             formulas = [
@@ -84,7 +78,7 @@ class Derivation:
                 for name, tree in gradients.items()
             ]
             differentiable = [name for name, tree in gradients.items() if tree is not None]
-            if len(tensors) == 1 and differentiable:
+            if len(known.tensors) == 1 and differentiable:
                 formulas.append(self._formula(known, _RESULT, FormulaKind.AUTO_ELEMENT_WISE))
             elif differentiable:
                 tangent = self._tangent(known, differentiable, real)
@@ -109,7 +103,7 @@ class Derivation:
         """
         slopes = Slopes(known.tree, self.entries, self.table, self.identities, real)
         grad = Variable(TENSOR, 0, 0, VariableKind.GRAD, "grad", 0)
-        return {name: slopes.through({name: grad}) for name in _tensors(known.function.schema)}
+        return {name: slopes.through({name: grad}) for name in known.tensors}
 
     def _tangent(self, known: ResolvedElementwise, names: Sequence[str], real: bool) -> TypedExpr:
         slopes = Slopes(known.tree, self.entries, self.table, self.identities, real)
@@ -124,7 +118,6 @@ class Derivation:
         tree: TypedExpr | None,
         conventions: Sequence[tuple[ResolvedConvention, TypedExpr]],
         first: str,
-        known: ResolvedElementwise,
     ) -> TypedExpr | None:
         """A gradient that keeps to what is said of points where there is none."""
         if tree is None:
@@ -150,10 +143,10 @@ class Derivation:
     # -- what follows besides
 
     def completed(self, known: ResolvedElementwise) -> NativeFunction:
-        """The operator with what its entry leaves out: promotion, and the element types that it takes."""
+        """The operator with the promotion that its entry leaves out."""
         function = known.function
         of_real = function.dtypes is not None and not {"bool", "integer"} & set(function.dtypes.kinds)
-        if function.promotion is None and not (of_real and len(_tensors(function.schema)) == 1):
+        if function.promotion is None and not (of_real and len(known.tensors) == 1):
             kinds = {self._promotion(part) for part in walk(known.steps) if isinstance(part, OperatorCall)}
             kind = PromotionKind.INT_TO_FLOAT if PromotionKind.INT_TO_FLOAT in kinds else PromotionKind.DEFAULT
             function = replace(function, promotion=Promotion(kind, None, known.text))
@@ -247,10 +240,6 @@ class Derivation:
             hint,
             ((known.text.span(), "the expression is here"),),
         )
-
-
-def _tensors(schema: FunctionSchema) -> list[str]:
-    return [argument.name for argument in schema.arguments if formula_type(argument.type) == TENSOR]
 
 
 def _stands_in(part: TypedExpr, known: ResolvedElementwise) -> bool:

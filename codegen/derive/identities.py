@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 import yaml
@@ -54,9 +55,15 @@ class Identities:
             if (named := table.written(sign)) is not None
             for function in table.overloads(named.name.base)
         }
-        self._by_name: dict[str, list[Identity]] = {}
-        for identity in _read(table):
-            self._by_name.setdefault(_called(identity.pattern), []).append(identity)
+        self._table = table
+
+    @cached_property
+    def _by_name(self) -> Mapping[str, Sequence[Identity]]:
+        """Those of the file by what they are about; most runs derive nothing, and need none."""
+        found: dict[str, list[Identity]] = {}
+        for identity in _read(self._table):
+            found.setdefault(_called(identity.pattern), []).append(identity)
+        return found
 
     def simplified(self, expr: TypedExpr) -> TypedExpr:
         """The same value by a better expression, from the inside out."""

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from codegen.bind.elementwise import ResolvedConvention, ResolvedElementwise
 from codegen.codes import Code
 from codegen.derive.numbers import Numbers, UnknownValueError
-from codegen.formula.typed import TENSOR, TypedExpr, formula_type
+from codegen.formula.typed import TypedExpr
 from codegen.schema.defaults import default_value
 from codegen.source import Diagnostics
 
@@ -60,7 +60,6 @@ def trials(known: ResolvedElementwise) -> Iterator[Trial]:
     """Some values for the arguments; in the first of them numbers are what they are by default."""
     schema = known.function.schema
     draw = random.Random(str(schema.name))
-    tensors = [argument.name for argument in schema.arguments if formula_type(argument.type) == TENSOR]
     for number in range(_TRIALS):
         others: dict[str, float] = {}
         for argument in schema.arguments:
@@ -68,8 +67,8 @@ def trials(known: ResolvedElementwise) -> Iterator[Trial]:
             drawn = round(draw.uniform(0.3, 1.7), 3)
             by_default = number == 0 or isinstance(default, bool)
             others[argument.name] = default if by_default and isinstance(default, bool | int | float) else drawn
-        del others[tensors[0]]
-        yield Trial(tensors[0], others)
+        del others[known.tensors[0]]
+        yield Trial(known.tensors[0], others)
 
 
 class Kinks:

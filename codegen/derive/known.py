@@ -35,7 +35,7 @@ class KnownEntries(Mapping[str, ResolvedEntry]):
         self._elementwise = elementwise
         self._table = table
         self._diagnostics = diagnostics
-        self.derivation = Derivation(elementwise, self.get, table, numbers, diagnostics)
+        self.derivation = Derivation(self.get, table, numbers, diagnostics)
         self._derived: dict[str, ResolvedEntry | None] = {}
 
     def __getitem__(self, name: str) -> ResolvedEntry:
