@@ -106,7 +106,8 @@ def _sources(paths: Paths, target: str) -> Iterator[Path]:
         yield paths.examples
     others = (paths.tags, paths.helpers, *(paths.library or ()), *(paths.base or ()))
     yield from (path for path in others if path is not None)
-    yield from sorted(path for kind in ("*.py", "*.yaml") for path in Path(__file__).parent.rglob(kind))
+    generator = Path(__file__).parent
+    yield from sorted((*generator.rglob("*.py"), *(generator / "derive").glob("*.yaml")))
     yield from sorted(path for folder in (*TARGETS, "docs") for path in (paths.templates / folder).rglob("*.j2"))
     yield from paths.native_kernels
     if target == CPP:

@@ -96,7 +96,7 @@ def linalg_pinv_atol_rtol_float(
 
 
 def _as_tensor(value: float | None, like: Tensor) -> Tensor | None:
-    return None if value is None else ops.scalar_tensor(value, dtype=ops.real(like.detach()).dtype)
+    return None if value is None else ops.scalar_tensor(value, dtype=like.dtype.to_real(), device=like.device)
 
 
 def linalg_matrix_rank_atol_rtol_float(

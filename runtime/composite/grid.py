@@ -135,11 +135,13 @@ def _base(like: Tensor, size: Sequence[int], align_corners: bool) -> Tensor:
     columns = []
     for dim in range(dims - 1, -1, -1):
         length = size[2 + dim]
-        row = ops.linspace(-1, 1, length, dtype=like.dtype) if length > 1 else ops.zeros([length], dtype=like.dtype)
-        if not align_corners and length > 1:
-            row = row * ((length - 1) / length)
+        row = like.new_zeros([1])
+        if length != 1:
+            row = ops.linspace(-1, 1, length, dtype=like.dtype, device=like.device)
+            if not align_corners:
+                row = row * ((length - 1) / length)
         columns.append(row.reshape([length if i == dim else 1 for i in range(dims)]).expand(list(size[2:])))
-    columns.append(ops.ones(list(size[2:]), dtype=like.dtype))
+    columns.append(like.new_ones(list(size[2:])))
     return ops.stack(columns, -1).reshape([1, -1, dims + 1])
 
 

@@ -21,8 +21,8 @@ def linalg_matrix_power(self: Tensor, n: int) -> Tensor:
             f"{self.shape[-2]} by {self.shape[-1]} matrices"
         )
     if n == 0:
-        zeros = self.masked_fill(ops.ones([], dtype=dtypes.bool), 0)  # as far as gradients go, made of `self`
-        return zeros + ops.eye(self.shape[-1], dtype=self.dtype)
+        zeros = ops.fill(self, 0)  # as far as gradients go, made of `self`
+        return zeros + ops.eye(self.shape[-1], dtype=self.dtype, device=self.device)
     base = ops.linalg_inv(self) if n < 0 else self
     n = abs(n)
     if n == 1:

@@ -100,11 +100,20 @@ def adaptive_avg_pool1d(self: Tensor, output_size: Sizes) -> Tensor:
 
 
 def adaptive_avg_pool2d(self: Tensor, output_size: Sizes) -> Tensor:
-    return ops._adaptive_avg_pool2d(self, output_size)
+    return _mean(self, 2) if all(size == 1 for size in output_size) else ops._adaptive_avg_pool2d(self, output_size)
 
 
 def adaptive_avg_pool3d(self: Tensor, output_size: Sizes) -> Tensor:
-    return ops._adaptive_avg_pool3d(self, output_size)
+    return _mean(self, 3) if all(size == 1 for size in output_size) else ops._adaptive_avg_pool3d(self, output_size)
+
+
+def _mean(self: Tensor, dims: int) -> Tensor:
+    """One window, which is the whole image."""
+    if self.dim() not in (dims + 1, dims + 2):
+        raise RuntimeError(
+            f"adaptive_avg_pool{dims}d(): Expected {dims + 1}D or {dims + 2}D tensor, but got {list(self.shape)}"
+        )
+    return self.mean(list(range(-dims, 0)), keepdim=True)
 
 
 def adaptive_max_pool1d(self: Tensor, output_size: Sizes) -> tuple[Tensor, Tensor]:

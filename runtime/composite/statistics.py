@@ -52,7 +52,7 @@ def nanquantile_scalar(
 def _level(q: float, self: Tensor) -> Tensor:
     if not 0 <= q <= 1:
         raise RuntimeError(f"quantile() q must be in the range [0, 1] but got {q}")
-    return ops.scalar_tensor(q, dtype=self.dtype)
+    return ops.scalar_tensor(q, dtype=self.dtype, device=self.device)
 
 
 def _quantile(

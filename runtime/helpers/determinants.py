@@ -43,7 +43,7 @@ def adjugate(A: Tensor, det: Tensor, LU: Tensor) -> Tensor:
     B = A + ops.matmul(columns, rows)
     inverse: Tensor = ops.linalg_inv_ex(B)[0]
     left, right = ops.matmul(inverse, columns), ops.matmul(rows, inverse)
-    M = ops.eye(count, dtype=A.dtype) - ops.matmul(rows, left)
+    M = ops.eye(count, dtype=A.dtype, device=A.device) - ops.matmul(rows, left)
     det_M, adj_M = _by_traces(M)
     parts = inverse * det_M.unsqueeze(-1).unsqueeze(-1) + ops.matmul(left, ops.matmul(adj_M, right))
     return parts * ops.linalg_det(B).unsqueeze(-1).unsqueeze(-1)
@@ -52,7 +52,7 @@ def adjugate(A: Tensor, det: Tensor, LU: Tensor) -> Tensor:
 def _by_traces(M: Tensor) -> tuple[Tensor, Tensor]:
     """Determinant and adjugate by products and traces alone (Faddeev and Le Verrier)."""
     size = M.shape[-1]
-    one = ops.eye(size, dtype=M.dtype)
+    one = ops.eye(size, dtype=M.dtype, device=M.device)
     adjoint = one.expand(M.shape)
     for step in range(1, size + 1):
         product = ops.matmul(M, adjoint)

@@ -53,7 +53,7 @@ def cdist_slopes_of(grad: Tensor, x1: Tensor, x2: Tensor, p: float, cdist: Tenso
 
 
 def _pairs(x: Tensor) -> tuple[Tensor, Tensor]:
-    first, second = ops.triu_indices(x.shape[0], x.shape[0], 1).unbind(0)
+    first, second = ops.triu_indices(x.shape[0], x.shape[0], 1, device=x.device).unbind(0)
     return first, second
 
 

@@ -28,7 +28,11 @@ def _diagonal(x: Tensor) -> Tensor:
 
 def _gaps(values: Tensor) -> Tensor:
     """v_j - v_i at [i, j], and 1 on the diagonal."""
-    return values.unsqueeze(-2) - values.unsqueeze(-1) + ops.eye(values.shape[-1], dtype=values.dtype)
+    return (
+        values.unsqueeze(-2)
+        - values.unsqueeze(-1)
+        + ops.eye(values.shape[-1], dtype=values.dtype, device=values.device)
+    )
 
 
 def linalg_eig_backward(
@@ -130,7 +134,7 @@ def _without_rest_of_rows(gVh: Tensor | None, Vh: Tensor, count: int) -> Tensor 
 def _square_gaps(S: Tensor) -> Tensor:
     """s_j^2 - s_i^2 at [i, j], and 1 on the diagonal; as a product, which keeps small gaps."""
     total = S.unsqueeze(-2) + S.unsqueeze(-1)
-    return (S.unsqueeze(-2) - S.unsqueeze(-1)) * total + ops.eye(S.shape[-1], dtype=S.dtype)
+    return (S.unsqueeze(-2) - S.unsqueeze(-1)) * total + ops.eye(S.shape[-1], dtype=S.dtype, device=S.device)
 
 
 def _outside_of_span(gU: Tensor | None, gVh: Tensor | None, U: Tensor, S: Tensor, Vh: Tensor) -> Tensor | None:

@@ -81,7 +81,9 @@ class _Reflections:
 
     def __init__(self, vectors: Tensor, tau: Tensor, adjoint: bool) -> None:
         count = tau.shape[-1]
-        lower = vectors[..., :count].tril(-1) + ops.eye(vectors.shape[-2], count, dtype=vectors.dtype)
+        lower = vectors[..., :count].tril(-1) + ops.eye(
+            vectors.shape[-2], count, dtype=vectors.dtype, device=vectors.device
+        )
         self.order = range(count - 1, -1, -1) if adjoint else range(count)
         self.vectors = [lower[..., i : i + 1] for i in self.order]
         self.factors = [(tau.conj() if adjoint else tau)[..., i, None, None] for i in self.order]
@@ -118,7 +120,7 @@ class _Reflections:
 
 
 def _columns_of_one(input: Tensor) -> Tensor:
-    return ops.eye(input.shape[-2], input.shape[-1], dtype=input.dtype).expand(input.shape)
+    return ops.eye(input.shape[-2], input.shape[-1], dtype=input.dtype, device=input.device).expand(input.shape)
 
 
 def householder_product_backward(

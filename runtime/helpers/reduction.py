@@ -338,7 +338,7 @@ def cumprod_jvp(self: Tensor, tangent: Tensor, result: Tensor, dim: int) -> Tens
 def _running_weights(self: Tensor, result: Tensor) -> Tensor:
     """exp(x[k] - y[i]) at [..., k, i] for k <= i, else 0: all are at most 1, so nothing overflows."""
     size = self.shape[-1]
-    later = ops.ones([size, size]).tril(-1) == 1
+    later = ops.ones([size, size], device=self.device).tril(-1) == 1
     sums = result.masked_fill(result == -math.inf, 0)
     return (self.unsqueeze(-1) - sums.unsqueeze(-2)).masked_fill(later, -math.inf).exp()
 

@@ -122,11 +122,24 @@ def _scattered(values: Array, indices: Array, shape: Sizes, dims: int) -> Array:
     return out
 
 
-def _check_indices(grad_output: Array, indices: Array) -> None:
+def _check_indices(grad_output: Array, self: Array, indices: Array, dims: int) -> None:
+    """Gradients and their places belong to the planes of `self`.
+
+    Raises:
+        RuntimeError: numbers of dimensions or shapes do not fit, or the places are no int64.
+    """
+    for name, array in (("grad_output", grad_output), ("input", self)):
+        if array.ndim not in (dims + 1, dims + 2):
+            raise RuntimeError(f"Expected {dims + 1}D or {dims + 2}D {name}, but got: {list(array.shape)}")
     if grad_output.shape != indices.shape or indices.dtype != np.int64:
         raise RuntimeError(
             f"expected a gradient and int64 indices of the same shape, but got {list(grad_output.shape)} and "
             f"{list(indices.shape)}"
+        )
+    if grad_output.shape[:-dims] != self.shape[:-dims]:
+        raise RuntimeError(
+            f"expected as many planes in grad_output as in input, but got {list(grad_output.shape)} and "
+            f"{list(self.shape)}"
         )
 
 
@@ -141,17 +154,17 @@ def max_pool_with_indices_backward(
     indices: Array,
 ) -> Array:
     """The gradient of each maximum, at its place."""
-    _check_indices(grad_output, indices)
+    _check_indices(grad_output, self, indices, len(kernel_size))
     return _scattered(grad_output, indices, self.shape, len(kernel_size))
 
 
 def adaptive_max_pool2d_backward(grad_output: Array, self: Array, indices: Array) -> Array:
-    _check_indices(grad_output, indices)
+    _check_indices(grad_output, self, indices, 2)
     return _scattered(grad_output, indices, self.shape, 2)
 
 
 def adaptive_max_pool3d_backward(grad_output: Array, self: Array, indices: Array) -> Array:
-    _check_indices(grad_output, indices)
+    _check_indices(grad_output, self, indices, 3)
     return _scattered(grad_output, indices, self.shape, 3)
 
 
@@ -419,5 +432,5 @@ def fractional_max_pool_backward(
     grad_output: Array, self: Array, kernel_size: Sizes, output_size: Sizes, indices: Array
 ) -> Array:
     """The gradient of each maximum, at its place."""
-    _check_indices(grad_output, indices)
+    _check_indices(grad_output, self, indices, len(kernel_size))
     return _scattered(grad_output, indices, self.shape, len(kernel_size))

@@ -30,6 +30,7 @@ FORMATS = frozenset((
     "convolution", "convolution_backward", "_convolution_double_backward", "conv1d", "conv1d.padding",
     "affine_grid_generator_backward", "conv_transpose1d", "max_pool1d_with_indices", "avg_pool1d",
     "adaptive_avg_pool1d", "adaptive_max_pool1d", "linalg_eig", "_linalg_eigh", "linalg_eigh", "linalg_eigvalsh",
+    "_linalg_solve_ex",
 ))  # fmt: skip
 
 Lay = Callable[[np.ndarray], np.ndarray]

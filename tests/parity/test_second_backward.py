@@ -36,6 +36,12 @@ SAVES_LESS = {
     "group_norm": "PyTorch's is one Node, which keeps mean and deviation also where only the bias has a gradient",
     "nll_loss_backward": "PyTorch keeps the target, of which the gradient of the input knows nothing",
     "nll_loss2d_backward": "the same",
+    "max_pool2d_with_indices_backward": "PyTorch keeps the indices, of which the gradient of the input knows nothing",
+    "max_pool3d_with_indices_backward": "the same",
+    "adaptive_max_pool2d_backward": "the same",
+    "adaptive_max_pool3d_backward": "the same",
+    "fractional_max_pool2d_backward": "the same",
+    "fractional_max_pool3d_backward": "the same",
 }
 
 

@@ -243,7 +243,8 @@ class KernelEntry(Entry):
             self.out.assign("result", "lie_iterated", ["std::move(result)", operands])
         else:
             rule = self.needs.name("runtime.base.layouts", layout.kind.value)
-            parts = [rule, "std::move(result)", str(len(layout.results)), operands]
+            places = sum(1 << place for place in layout.results)
+            parts = [rule, "std::move(result)", f"0b{places:b}", operands]
             self.out.assign("result", "lie_by", parts)
         self.out.add("if (!result) return Ref();")
 

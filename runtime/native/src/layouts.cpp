@@ -120,7 +120,7 @@ Ref made_iterated(Ref result, std::initializer_list<PyObject*> operands) {
   return each(std::move(result), [&](Ref array, Py_ssize_t) { return iterated_array(std::move(array), arrays); });
 }
 
-Ref lie_by(PyObject* rule, Ref result, Py_ssize_t count, std::initializer_list<PyObject*> operands) {
+Ref lie_by(PyObject* rule, Ref result, unsigned places, std::initializer_list<PyObject*> operands) {
   if (!result || (operands.size() > 0 && are_contiguous(operands))) return lie_contiguous(std::move(result));
   Ref others(PyList_New(0));  // the arrays of the operands, in their places
   const auto add = [&](PyObject* operand) {
@@ -137,7 +137,7 @@ Ref lie_by(PyObject* rule, Ref result, Py_ssize_t count, std::initializer_list<P
     }
   }
   return each(std::move(result), [&](Ref array, Py_ssize_t place) {
-    if (place >= count) return contiguous_array(std::move(array));
+    if (!(places >> place & 1)) return contiguous_array(std::move(array));
     Ref arguments(PyTuple_New(1 + PyList_GET_SIZE(others.get())));
     if (!arguments) return Ref();
     PyTuple_SET_ITEM(arguments.get(), 0, array.release());

@@ -59,8 +59,8 @@ inline Ref lie_contiguous(Ref result) {
   return contiguous ? std::move(result) : made_iterated(std::move(result), operands);
 }
 
-// By a rule of Python, for the first `count` results; the others are contiguous. Where all operands are contiguous, so
-// are results.
-Ref lie_by(PyObject* rule, Ref result, Py_ssize_t count, std::initializer_list<PyObject*> operands);
+// By a rule of Python, for the results that have their bit in `places`; the others are contiguous. Where all operands are
+// contiguous, so are results.
+Ref lie_by(PyObject* rule, Ref result, unsigned places, std::initializer_list<PyObject*> operands);
 
 }  // namespace gradwright
