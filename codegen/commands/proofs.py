@@ -51,10 +51,11 @@ def prove_changed(names: Sequence[str], paths: Paths) -> bool:
     if len(names) > _MOST:
         print(f"{len(names)} rules have changed: 'verify' proves them")
         return True
-    status, cells = prove(paths, [*names, "--quiet", "--without", "native"], plain=True)
-    if cells is None:
+    status, found = prove(paths, [*names, "--quiet", "--without", "native"], plain=True)
+    if found is None:
         print("warning: the rules that have changed were not proven: what was generated does not load", file=sys.stderr)
         return True
+    cells = found["cells"]
     wrong = refuted(cells, paths)
     _keep(sorted({cell["operator"] for cell in cells if cell["status"] == "refuted"}), paths.output / REFUTED)
     if wrong:

@@ -19,6 +19,7 @@ from codegen import pipeline
 from codegen.codes import Code
 from codegen.commands.chosen import add_files, chosen_paths
 from codegen.commands.diagnostics import print_diagnostics
+from codegen.commands.proofs_page import write_page
 from codegen.inputs import OUTPUT_VARIABLE, root_folder
 from codegen.paths import BASE, Paths
 from codegen.read.model import DerivativeEntry, NativeFunction
@@ -57,9 +58,13 @@ def verify(argv: Sequence[str], program: Sequence[str]) -> int:
     for option in ("ledger", "update_ledger"):
         if getattr(arguments, option):
             options += [f"--{option.replace('_', '-')}", str(ledger)]
-    status, cells = prove(paths, options, arguments.json)
-    if cells is not None and str(arguments.json) != "-":
-        wrong = refuted(cells, paths)
+    status, found = prove(paths, options, arguments.json)
+    if found is None:
+        return status
+    if arguments.html is not None:
+        write_page(arguments.html, paths.templates, found, paths.package)
+    if str(arguments.json) != "-":
+        wrong = refuted(found["cells"], paths)
         if wrong:
             print_diagnostics(wrong, sys.stderr)
     return status
@@ -67,8 +72,9 @@ def verify(argv: Sequence[str], program: Sequence[str]) -> int:
 
 def prove(
     paths: Paths, options: Sequence[str], file: Path | None = None, plain: bool = False
-) -> tuple[int, Sequence[Mapping[str, Any]] | None]:
-    """Run the proofs: the exit status, and what was found; None where they could not be run, which has been printed.
+) -> tuple[int, Mapping[str, Any] | None]:
+    """Run the proofs: the exit status, and what `runtime.verify --json` writes; None where they could not be run, which
+    has been printed.
 
     Args:
         paths: of the project whose operators are proven.
@@ -90,7 +96,7 @@ def prove(
             return finished.returncode or 1, None
     if str(file) == "-":
         print(text, end="")
-    return finished.returncode, json.loads(text)["cells"]
+    return finished.returncode, json.loads(text)
 
 
 def _environment(paths: Paths) -> Mapping[str, str]:
@@ -175,6 +181,7 @@ def _parser(program: Sequence[str]) -> argparse.ArgumentParser:
     )
     parser.add_argument("--jobs", type=int, help="how many processes (default: all processors)")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write all that was found; - is standard output")
+    parser.add_argument("--html", type=Path, metavar="FILE", help="write it as a page for a browser, of one file")
     parser.add_argument("--skipped", action="store_true", help="say what was skipped, and why")
     parser.add_argument("--ledger", action="store_true", help=f"fail where less is proven than {LEDGER} says")
     parser.add_argument("--update-ledger", action="store_true", help=f"write to {LEDGER} what is proven")

@@ -9,15 +9,15 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 
-def environment(templates: Path, target: str) -> Environment:
-    """A Jinja environment over one target's folder of templates."""
+def environment(templates: Path, target: str, escaped: bool = False) -> Environment:
+    """A Jinja environment over one folder of templates; `escaped` for HTML."""
     made = Environment(
         loader=FileSystemLoader(templates / target),
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
-        autoescape=False,
+        autoescape=escaped,
     )
     made.filters["quoted"] = quoted
     made.filters["commented"] = commented

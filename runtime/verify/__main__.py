@@ -37,7 +37,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         cells = prove_all(arguments.package, names, properties, arguments.jobs, report)
     seconds = time.perf_counter() - started
     if arguments.json is not None:
-        text = json.dumps({"seconds": round(seconds, 2), "cells": [cell.as_json() for cell in cells]}, indent=1)
+        found = {
+            "seconds": round(seconds, 2),
+            "summary": printing.summary(cells, seconds),
+            "properties": [{"name": name, "title": BY_NAME[name].title} for name in properties],
+            "cells": [cell.as_json() for cell in cells],
+        }
+        text = json.dumps(found, indent=1)
         if str(arguments.json) == "-":
             print(text)
         else:

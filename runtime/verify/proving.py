@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from runtime.base import dtypes
 from runtime.load.operator_info import OperatorInfo
 from runtime.testing import make_sample
-from runtime.verify.points import Point, points
+from runtime.verify.points import Point, all_tensors, points
 from runtime.verify.results import Cell, Failure, Inapplicable, Refuted, Status, Undecided
 from runtime.verify.table import BY_NAME, PROPERTIES, Property
 
@@ -75,7 +75,8 @@ def _look(check: Callable[[Point], None], point: Point, cell: Cell) -> None:
 
 
 def _failure(point: Point, message: str, argument: str | None = None, cause: str | None = None) -> Failure:
-    return Failure(point.number, point.sample.text, point.dtype, message, argument, cause)
+    elements = sum(tensor.numel() for tensor in all_tensors(point.sample))
+    return Failure(point.number, point.sample.text, point.dtype, message, argument, cause, elements)
 
 
 def _waive(cell: Cell, reason: str) -> None:

@@ -57,6 +57,7 @@ class Failure:
     message: str
     argument: str | None = None
     cause: str | None = None
+    elements: int = 0  # of all Tensors of the sample
 
 
 @dataclass(slots=True)
@@ -99,6 +100,7 @@ class Cell:
                     "message": each.message,
                     "argument": each.argument,
                     "cause": each.cause,
+                    "elements": each.elements,
                     "again": again(self, each),
                 }
                 for each in self.failures
