@@ -13,6 +13,9 @@ VENV := .venv
 PY := $(VENV)/bin/python
 STAMP := $(VENV)/.installed-
 WORKERS ?= 2
+# `make PART=K/N test`: only the tests of part K of N (tests/conftest.py), for parity and upstream too.
+PART ?=
+PYTEST = $(PY) -m pytest -n $(WORKERS) $(if $(PART),--part $(PART))
 # One thread a process: the arrays in tests are small, and several workers share the cores.
 export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
@@ -60,7 +63,7 @@ demo: $(STAMP)demo
 
 test: $(STAMP)test
 	$(CORE)
-	$(PY) -m pytest -m 'not parity' -n $(WORKERS)
+	$(PYTEST) -m 'not parity'
 
 lint: $(STAMP)dev generate
 	$(PY) -m ruff check .
@@ -76,7 +79,7 @@ sanitize: $(STAMP)test
 	CXX='$(CXX)' $(PY) -m codegen build --sanitize
 	GRADWRIGHT_NATIVE=build/sanitize PYTHONMALLOC=malloc ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 UBSAN_OPTIONS=print_stacktrace=1 \
 		LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libstdc++.so)" \
-		$(PY) -m pytest tests/native tests/runtime/test_engine_stress.py tests/runtime/test_threads.py \
+		$(PYTEST) tests/native tests/runtime/test_engine_stress.py tests/runtime/test_threads.py \
 		--ignore=tests/native/test_build.py --capture=sys
 
 # The interpreter and NumPy are not instrumented: reported is what the core does without a lock, where the locks are of
@@ -90,10 +93,10 @@ sanitize-threads: $(STAMP)test
 
 parity: $(STAMP)parity
 	$(CORE)
-	$(PY) -m pytest -m parity -n $(WORKERS)
+	$(PYTEST) -m parity
 
 upstream: $(STAMP)parity generate
-	$(PY) tests/upstream.py -n $(WORKERS)
+	$(PY) tests/upstream.py -n $(WORKERS) $(if $(PART),--part $(PART))
 
 outside: $(STAMP)test
 	$(PY) tests/outside.py

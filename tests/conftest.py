@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import zlib
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -21,6 +22,28 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="store_true",
         help="write what the tests find into the golden files instead of comparing",
     )
+    parser.addoption(
+        "--part",
+        type=_part,
+        metavar="K/N",
+        help="only the tests of part K of N equal parts, K modulo N: every test is in one of them, by its name",
+    )
+
+
+def _part(text: str) -> tuple[int, int]:
+    number, _, count = text.partition("/")
+    return int(number) % int(count), int(count)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    part: tuple[int, int] | None = config.getoption("--part")
+    if part is None:
+        return
+    number, count = part
+    chosen = [item for item in items if zlib.crc32(item.nodeid.encode()) % count == number]
+    taken = set(chosen)
+    config.hook.pytest_deselected(items=[item for item in items if item not in taken])
+    items[:] = chosen
 
 
 @pytest.fixture
