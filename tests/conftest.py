@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import zlib
 
@@ -44,6 +45,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     taken = set(chosen)
     config.hook.pytest_deselected(items=[item for item in items if item not in taken])
     items[:] = chosen
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _small_heap() -> None:
+    """The garbage collector leaves alone what is there before a module's tests: tests are a million objects."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture

@@ -96,7 +96,7 @@ def _text(expr: Expr) -> str:
 
 def _operand(expr: Unary) -> str:
     """`- -x` and `& &x` keep apart what would read as another operator."""
-    doubled = isinstance(expr.operand, Unary) and expr.operand.op == expr.op and expr.op in "-+&"
+    doubled = isinstance(expr.operand, Unary) and expr.operand.op == expr.op and expr.op in "-+&*"
     return _print(expr.operand, _ATOM_PRECEDENCE if doubled else UNARY_PRECEDENCE)
 
 

@@ -135,8 +135,8 @@ def _base(like: Tensor, size: Sequence[int], align_corners: bool) -> Tensor:
     columns = []
     for dim in range(dims - 1, -1, -1):
         length = size[2 + dim]
-        row = like.new_zeros([1])
-        if length != 1:
+        row = like.new_zeros([length])
+        if length > 1:
             row = ops.linspace(-1, 1, length, dtype=like.dtype, device=like.device)
             if not align_corners:
                 row = row * ((length - 1) / length)

@@ -21,7 +21,7 @@ def linalg_matrix_power(self: Tensor, n: int) -> Tensor:
             f"{self.shape[-2]} by {self.shape[-1]} matrices"
         )
     if n == 0:
-        zeros = ops.fill(self, 0)  # as far as gradients go, made of `self`
+        zeros = ops.fill(ops.clone(self, memory_format=contiguous_format), 0)  # as far as gradients go, made of `self`
         return zeros + ops.eye(self.shape[-1], dtype=self.dtype, device=self.device)
     base = ops.linalg_inv(self) if n < 0 else self
     n = abs(n)

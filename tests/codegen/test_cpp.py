@@ -29,7 +29,7 @@ from codegen.targets.literals import Name
 
 ROOT = Path(__file__).parents[2]
 GOLDEN = Path(__file__).parent / "golden"
-FORMATTER = shutil.which("clang-format")
+FORMATTER = shutil.which("clang-format", path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
 
 FUNCTIONS = """
 - func: mul.Tensor(Tensor self, Tensor other) -> Tensor

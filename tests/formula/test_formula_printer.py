@@ -38,6 +38,7 @@ from codegen.formula.syntax import (
         ("(-a).b()", "(-a).b()"),
         ("-(a.b())", "-a.b()"),
         ("- -a", "-(-a)"),
+        ("*(*a)", "*(*a)"),
         ("a - -b", "a - -b"),
         ("(2).b()", "(2).b()"),
         ("a ? (b ? c : d) : (e ? f : g)", "a ? b ? c : d : e ? f : g"),

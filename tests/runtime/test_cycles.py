@@ -30,15 +30,6 @@ class Held:
         """A hook."""
 
 
-@pytest.fixture(scope="module", autouse=True)
-def what_is_there_is_not_looked_at() -> Iterator[None]:
-    """Other tests leave millions of objects, which each collection here would go through."""
-    gc.collect()
-    gc.freeze()
-    yield
-    gc.unfreeze()
-
-
 @pytest.fixture(autouse=True)
 def no_collection_by_itself() -> Iterator[None]:
     gc.collect()

@@ -127,7 +127,11 @@ class Statements:
         if len(whole) <= COLUMNS:
             self.lines.append(whole)
         else:
-            self.lines += wrapped(f"{self.indent}if ({head}(", parts, "))")
+            opening = f"{self.indent}if ({head}("
+            hanging = wrapped(opening, parts, "))")
+            below = [opening, *wrapped(f"{self.indent}{' ' * 8}", parts, "))")]
+            too_wide = max(map(len, hanging)) > COLUMNS
+            self.lines += below if too_wide or len(below) < len(hanging) else hanging
             self.lines.append(f"{self.indent}  {statement}")
 
     def test(self, conditions: Sequence[str], glue: str, tail: str) -> None:
