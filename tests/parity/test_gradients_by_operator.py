@@ -127,7 +127,7 @@ _REFUSALS = (
     ("no second derivative if only the bias has a gradient", {"second"}, "_native_batch_norm_legit.no_stats"),
     ("no second derivative of an empty table", {"second", "call complex128"}, "embedding"),
     ("no forward mode", {"forward"}, "huber_loss_backward grid_sampler"),
-    ("no forward mode", {"forward", "call complex128"}, "native_dropout_backward"),
+    ("no forward mode", {"forward", "call complex128"}, "native_dropout_backward _pack_padded_sequence"),
     ("writes a leaf in forward mode", {"forward", "call complex128"}, "uniform zero"),
     ("writes a leaf in forward mode", {"forward"}, "bernoulli.Tensor exponential"),
     ("writes a constant zero in forward mode", {"forward"}, "mse_loss_backward"),
@@ -155,7 +155,10 @@ REFUSED = {name: stages for _, stages, names in _REFUSALS for name in names.spli
 # Their values are whatever is in memory.
 UNINITIALIZED = frozenset(("empty.memory_format", "empty_like", "new_empty"))
 # Random only for arguments that no sample gives.
-DETERMINISTIC = frozenset(("scaled_dot_product_attention",))
+DETERMINISTIC = frozenset((
+    "scaled_dot_product_attention", "rnn_tanh.input", "rnn_tanh.data", "rnn_relu.input", "rnn_relu.data", "lstm.input",
+    "lstm.data", "gru.input", "gru.data",
+))  # fmt: skip
 
 # Samples of operators that are in PyTorch's YAML only, and that `runtime/upstream/` implements for its formulas.
 SAMPLES: dict[str, tuple[str, ...]] = {

@@ -34,6 +34,7 @@ SAVES_LESS = {
     "addcdiv_": "the same",
     "complex": "PyTorch keeps the parts, of which only the dtype is looked at",
     "group_norm": "PyTorch's is one Node, which keeps mean and deviation also where only the bias has a gradient",
+    "pad_sequence": "PyTorch writes the sequences into a Tensor of padding, whose views know their sizes",
     "nll_loss_backward": "PyTorch keeps the target, of which the gradient of the input knows nothing",
     "nll_loss2d_backward": "the same",
     "max_pool2d_with_indices_backward": "PyTorch keeps the indices, of which the gradient of the input knows nothing",
