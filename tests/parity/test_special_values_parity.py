@@ -108,8 +108,8 @@ def test_special_values(info: OperatorInfo, dtype: str) -> None:
             np.testing.assert_allclose(as_array(one), as_array(other), rtol=1e-8, atol=1e-9, err_msg=sample.text)
 
 
-# Nonsense that only one of the two looks at (PyTorch's `_pdist_backward` reads memory that is not its own), or that both
-# refuse by other classes of errors.
+# Nonsense that only one of the two looks at (PyTorch's `_pdist_backward` reads memory that is not its own), or that
+# both refuse by other classes of errors.
 LENIENT = frozenset((
     "_pack_padded_sequence-0-dim", "_pack_padded_sequence_backward-0-dim", "_pack_padded_sequence_backward-empty",
     "pad_sequence-0-dim",
