@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 from runtime import ops
@@ -119,42 +118,7 @@ def native_dropout(input: Tensor, p: float, train: bool | None) -> tuple[Tensor,
     return ops.native_dropout_backward(input, kept, 1 / (1 - p)), kept
 
 
-# Attention and similarity.
-
-
-def scaled_dot_product_attention(
-    query: Tensor,
-    key: Tensor,
-    value: Tensor,
-    attn_mask: Tensor | None = None,
-    dropout_p: float = 0.0,
-    is_causal: bool = False,
-    *,
-    scale: float | None = None,
-    enable_gqa: bool = False,
-) -> Tensor:
-    """`softmax(query @ key^T * scale + mask) @ value`; a mask of bools says which keys a query may see."""
-    if is_causal and attn_mask is not None:
-        raise RuntimeError("_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True")
-    if enable_gqa:
-        repeats = query.shape[-3] // key.shape[-3]
-        key, value = ops.repeat_interleave(key, repeats, -3), ops.repeat_interleave(value, repeats, -3)
-    factor = 1 / math.sqrt(query.shape[-1]) if scale is None else scale
-    scores = ops.matmul(query * factor, key.transpose(-2, -1))
-    if is_causal:
-        attn_mask = ops.tril(query.new_ones([query.shape[-2], key.shape[-2]], dtype=dtypes.bool))
-    if attn_mask is not None:
-        if attn_mask.dtype is dtypes.bool:
-            scores = scores.masked_fill(attn_mask.logical_not(), -math.inf)
-        else:
-            scores = scores + attn_mask
-    weights = ops._softmax(scores, -1, False)
-    if attn_mask is not None and attn_mask.dtype is dtypes.bool:
-        # A query that may see nothing gets zeros, not the NaN of an empty softmax.
-        weights = weights.masked_fill(attn_mask.any(-1, True).logical_not(), 0)
-    if dropout_p:
-        weights = ops.dropout(weights, dropout_p, True)
-    return ops.matmul(weights, value)
+# Similarity.
 
 
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-08) -> Tensor:

@@ -32,6 +32,7 @@ from runtime.nn.activation import (
     Tanhshrink,
     Threshold,
 )
+from runtime.nn.attention import MultiheadAttention
 from runtime.nn.batch_norm import (
     BatchNorm1d,
     BatchNorm2d,
@@ -116,6 +117,13 @@ from runtime.nn.pooling import (
     MaxUnpool3d,
 )
 from runtime.nn.recurrent import GRU, LSTM, RNN, GRUCell, LSTMCell, RNNBase, RNNCell, RNNCellBase
+from runtime.nn.transformer import (
+    Transformer,
+    TransformerDecoder,
+    TransformerDecoderLayer,
+    TransformerEncoder,
+    TransformerEncoderLayer,
+)
 
 __all__ = [
     "CELU",
@@ -197,6 +205,7 @@ __all__ = [
     "Module",
     "ModuleDict",
     "ModuleList",
+    "MultiheadAttention",
     "NLLLoss",
     "PReLU",
     "PairwiseDistance",
@@ -230,6 +239,11 @@ __all__ = [
     "Tanh",
     "Tanhshrink",
     "Threshold",
+    "Transformer",
+    "TransformerDecoder",
+    "TransformerDecoderLayer",
+    "TransformerEncoder",
+    "TransformerEncoderLayer",
     "Unflatten",
     "Unfold",
     "Upsample",

@@ -14,6 +14,7 @@ from runtime.autograd import no_grad
 from runtime.base.tensor import Tensor
 from runtime.base.types import DType, Scalar
 from runtime.helpers.loss import reduced as _reduced
+from runtime.nn.functional_attention import *  # noqa: F403
 from runtime.nn.functional_convolution import *  # noqa: F403
 from runtime.nn.functional_distance import *  # noqa: F403
 from runtime.nn.functional_images import *  # noqa: F403

@@ -1,0 +1,81 @@
+"""Attention: scores, their softmax, and the values by it."""
+
+from __future__ import annotations
+
+import math
+
+from runtime import ops
+from runtime.base import dtypes
+from runtime.base.tensor import Tensor
+
+
+def _softmax_or_zeros(scores: Tensor) -> Tensor:
+    """The softmax of each row, and zeros where all of it is minus infinity: a query that may see nothing.
+
+    These rows are replaced before, and not only after: the derivative of their softmax is NaN.
+    """
+    if scores.numel() == 0:
+        return ops._softmax(scores, -1, False)
+    empty = (scores == -math.inf).all(-1, True)
+    return ops._softmax(scores.masked_fill(empty, 0), -1, False).masked_fill(empty, 0)
+
+
+def _check_attention(
+    query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None, is_causal: bool, enable_gqa: bool
+) -> None:
+    if is_causal and attn_mask is not None:
+        raise RuntimeError("_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True")
+    if not query.dtype == key.dtype == value.dtype:
+        raise RuntimeError(
+            "Expected query, key, and value to have the same dtype, but got query.dtype: "
+            f"{query.dtype.scalar_name} key.dtype: {key.dtype.scalar_name} and value.dtype: "
+            f"{value.dtype.scalar_name} instead."
+        )
+    if min(query.dim(), key.dim(), value.dim()) < 2:
+        raise RuntimeError(
+            "Expected query, key, and value to all be  at least 2 dimensional, but got query.dim: "
+            f"{query.dim()}, key.dim: {key.dim()} and value.dim: {value.dim()} instead."
+        )
+    if attn_mask is not None and attn_mask.dtype not in (dtypes.bool, dtypes.float32, query.dtype):
+        raise RuntimeError(
+            "Expected attn_mask dtype to be bool or float or to match query dtype, but got attn_mask.dtype: "
+            f"{attn_mask.dtype.scalar_name} and  query.dtype: {query.dtype.scalar_name} instead."
+        )
+    if enable_gqa:
+        if min(query.dim(), key.dim(), value.dim()) < 3:
+            raise RuntimeError("Number of heads in key and value must divide the number of heads in query")
+        heads = query.shape[-3]
+        if any(not each.shape[-3] or heads % each.shape[-3] for each in (key, value)):
+            raise RuntimeError("Number of heads in key and value must divide the number of heads in query")
+
+
+def scaled_dot_product_attention(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attn_mask: Tensor | None = None,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    *,
+    scale: float | None = None,
+    enable_gqa: bool = False,
+) -> Tensor:
+    """`softmax(query @ key^T * scale + mask) @ value`; a mask of bools says which keys a query may see."""
+    _check_attention(query, key, value, attn_mask, is_causal, enable_gqa)
+    if enable_gqa:
+        heads = query.shape[-3]
+        key = ops.repeat_interleave(key, heads // key.shape[-3], -3)
+        value = ops.repeat_interleave(value, heads // value.shape[-3], -3)
+    factor = (1 / math.sqrt(query.shape[-1]) if query.shape[-1] else math.inf) if scale is None else scale
+    scores = ops.matmul(query * factor, key.transpose(-2, -1))
+    if is_causal:
+        attn_mask = ops.tril(query.new_ones([query.shape[-2], key.shape[-2]], dtype=dtypes.bool))
+    if attn_mask is None:
+        weights = ops._softmax(scores, -1, False)
+    elif attn_mask.dtype is dtypes.bool:
+        weights = _softmax_or_zeros(scores.masked_fill(attn_mask.logical_not(), -math.inf))
+    else:
+        weights = _softmax_or_zeros(scores + attn_mask)
+    if dropout_p:
+        weights = ops.dropout(weights, dropout_p, True)
+    return ops.matmul(weights, value)
