@@ -162,8 +162,12 @@ def native_files(folder: Path) -> tuple[Path, ...]:
 
 def project_paths() -> Paths:
     """The project's own files."""
-    root = Path(__file__).resolve().parent.parent
-    data = Path(data_folder())
+    return paths_of_checkout(Path(__file__).resolve().parent.parent, Path(data_folder()))
+
+
+def paths_of_checkout(root: Path, data: Path | None = None) -> Paths:
+    """The files of a checkout of Gradwright, or of its installed packages, beside which `data` holds its YAML."""
+    data = data or root
     return Paths(
         root,
         data / "native_functions.yaml",

@@ -121,7 +121,7 @@ def analyze(paths: Paths, texts: Mapping[Path, str] | None = None) -> Result:
         functions, planned, table, kernels, composites, formulas, linear, elementwise,
         paths.package, paths.namespace, names,
     )  # fmt: skip
-    rules = {} if library is not None else fingerprints(functions, by_name, (kernels, composites, helpers))
+    rules = {} if library is not None else fingerprints(functions, by_name, (kernels, composites, helpers, batching))
     made = replace(made, backends=backends, rules=rules)
     return Result(functions, entries, made, diagnostics, findings, resolved, checked, operators)
 

@@ -57,12 +57,14 @@ class PythonModule:
     """The source of a module: its functions with those that are private, and the names that it imports.
 
     `imports` gives for a name the module that it comes from and its name there, which is None for the module itself.
+    `definitions` are all names that it gives a meaning to: functions, classes and values.
     """
 
     name: str
     file: SourceFile
     functions: Mapping[str, ast.FunctionDef]
     imports: Mapping[str, tuple[str, str | None]]
+    definitions: Mapping[str, ast.stmt]
 
     def span(self, node: ast.expr | ast.stmt) -> Span:
         """The place of a node, as far as its first line goes."""
@@ -140,7 +142,17 @@ def _module(name: str, file: SourceFile, tree: ast.Module) -> PythonModule:
             imports |= {item.asname or item.name.partition(".")[0]: (item.name, None) for item in statement.names}
         elif isinstance(statement, ast.ImportFrom):
             imports |= {item.asname or item.name: (statement.module or "", item.name) for item in statement.names}
-    return PythonModule(name, file, functions, imports)
+    return PythonModule(name, file, functions, imports, dict(_definitions(tree)))
+
+
+def _definitions(tree: ast.Module) -> Iterator[tuple[str, ast.stmt]]:
+    for statement in tree.body:
+        if isinstance(statement, ast.FunctionDef | ast.ClassDef):
+            yield statement.name, statement
+        elif isinstance(statement, ast.Assign | ast.AnnAssign):
+            targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
+            names = (node.id for target in targets for node in ast.walk(target) if isinstance(node, ast.Name))
+            yield from ((name, statement) for name in names)
 
 
 def _functions(tree: ast.Module, file: SourceFile, module: str) -> Iterator[PythonFunction]:

@@ -17,9 +17,10 @@ from typing import Any
 
 from codegen import pipeline
 from codegen.codes import Code
-from codegen.commands.chosen import add_files, chosen_paths
+from codegen.commands.chosen import add_files, chosen_paths, named_files
 from codegen.commands.diagnostics import print_diagnostics
 from codegen.commands.proofs_page import write_page
+from codegen.commands.since import touched
 from codegen.inputs import OUTPUT_VARIABLE, root_folder
 from codegen.paths import BASE, Paths
 from codegen.read.model import DerivativeEntry, NativeFunction
@@ -27,6 +28,8 @@ from codegen.source import Diagnostic, Diagnostics, Span
 from codegen.words import PROPERTIES
 
 LEDGER = "docs/coverage.json"
+# What is found where nothing is looked at.
+_NOTHING: Mapping[str, Any] = {"seconds": 0.0, "summary": "no operators", "properties": [], "cells": []}
 # What each property says something about; the others are about gradients.
 _CODES: Mapping[str, Code] = {
     **dict.fromkeys(("forward", "forward_complex", "transposed"), Code.WRONG_TANGENT),
@@ -44,10 +47,19 @@ def verify(argv: Sequence[str], program: Sequence[str]) -> int:
     """
     parser = _parser(program)
     arguments = parser.parse_args(argv)
+    if arguments.since is not None and (arguments.operators or named_files(arguments)):
+        parser.error("--since says which operators, and of which files")
     paths = chosen_paths(arguments, parser)
     if paths is None:
         return 1
     options = [*arguments.operators]
+    if arguments.since is not None:
+        status, names = touched(arguments.since, paths)
+        if not names:
+            if status == 0:
+                _keep(_NOTHING, arguments, paths)
+            return status
+        options += names
     for name in arguments.property or ():
         options += ["--property", name]
     if arguments.jobs is not None:
@@ -68,6 +80,17 @@ def verify(argv: Sequence[str], program: Sequence[str]) -> int:
         if wrong:
             print_diagnostics(wrong, sys.stderr)
     return status
+
+
+def _keep(found: Mapping[str, Any], arguments: argparse.Namespace, paths: Paths) -> None:
+    """Write what was found to the files that were asked for."""
+    text = json.dumps(found, indent=1) + "\n"
+    if str(arguments.json) == "-":
+        print(text, end="")
+    elif arguments.json is not None:
+        arguments.json.write_text(text, encoding="utf-8")
+    if arguments.html is not None:
+        write_page(arguments.html, paths.templates, found, paths.package)
 
 
 def prove(
@@ -179,6 +202,11 @@ def _parser(program: Sequence[str]) -> argparse.ArgumentParser:
     parser.add_argument(
         "--property", action="append", choices=PROPERTIES, metavar="NAME", help="only this one; may be given again"
     )
+    parser.add_argument(
+        "--since", metavar="REV",
+        help="only operators whose rules (formulas, helpers, kernels, samples) are not those of this revision of the "
+        "git repository",
+    )  # fmt: skip
     parser.add_argument("--jobs", type=int, help="how many processes (default: all processors)")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write all that was found; - is standard output")
     parser.add_argument("--html", type=Path, metavar="FILE", help="write it as a page for a browser, of one file")
