@@ -19,6 +19,7 @@ from codegen import pipeline
 from codegen.codes import Code
 from codegen.commands.chosen import add_files, chosen_paths, named_files
 from codegen.commands.diagnostics import print_diagnostics
+from codegen.commands.others import generated
 from codegen.commands.proofs_page import write_page
 from codegen.commands.since import touched
 from codegen.inputs import OUTPUT_VARIABLE, root_folder
@@ -47,38 +48,60 @@ def verify(argv: Sequence[str], program: Sequence[str]) -> int:
     """
     parser = _parser(program)
     arguments = parser.parse_args(argv)
-    if arguments.since is not None and (arguments.operators or named_files(arguments)):
+    others = named_files(arguments)
+    if arguments.since is not None and (arguments.operators or others):
         parser.error("--since says which operators, and of which files")
+    if others and (arguments.ledger or arguments.update_ledger):
+        parser.error("the ledger is of the project's own operators")
     paths = chosen_paths(arguments, parser)
     if paths is None:
         return 1
-    options = [*arguments.operators]
+    if others:
+        with generated(paths, arguments.out) as made:
+            if made is None:
+                return 1
+            try:
+                chosen = made.chosen(arguments.operators)
+            except ValueError as error:
+                parser.error(str(error))
+            return _carry_out(arguments, made.paths, chosen, of_others=True)
+    names: Sequence[str] = arguments.operators
     if arguments.since is not None:
         status, names = touched(arguments.since, paths)
-        if not names:
+        if status != 0 or not names:
             if status == 0:
                 _keep(_NOTHING, arguments, paths)
             return status
-        options += names
+    return _carry_out(arguments, paths, names, of_others=False)
+
+
+def _carry_out(arguments: argparse.Namespace, paths: Paths, names: Sequence[str], of_others: bool) -> int:
+    options = [*names]
     for name in arguments.property or ():
         options += ["--property", name]
     if arguments.jobs is not None:
         options += ["--jobs", str(arguments.jobs)]
     if arguments.skipped:
         options.append("--skipped")
+    if of_others:
+        options += ["--incomplete", "--without", "native"]  # the core is built of other formulas
     ledger = paths.root / LEDGER if paths.package == BASE else paths.output.parent / Path(LEDGER).name
     for option in ("ledger", "update_ledger"):
         if getattr(arguments, option):
             options += [f"--{option.replace('_', '-')}", str(ledger)]
-    status, found = prove(paths, options, arguments.json)
+    as_json = str(arguments.json) == "-"
+    if as_json:
+        options.append("--quiet")
+    status, found = prove(paths, options)
     if found is None:
         return status
-    if arguments.html is not None:
-        write_page(arguments.html, paths.templates, found, paths.package)
-    if str(arguments.json) != "-":
-        wrong = refuted(found["cells"], paths)
-        if wrong:
-            print_diagnostics(wrong, sys.stderr)
+    if of_others and arguments.out is None:
+        for failure in (each for cell in found["cells"] for each in cell.get("failures", ())):
+            failure["again"] = ""  # what was generated is gone by then
+    _keep(found, arguments, paths)
+    wrong = refuted(found["cells"], paths)
+    if wrong and not as_json:
+        print_diagnostics(wrong, sys.stderr)
     return status
 
 
@@ -93,32 +116,25 @@ def _keep(found: Mapping[str, Any], arguments: argparse.Namespace, paths: Paths)
         write_page(arguments.html, paths.templates, found, paths.package)
 
 
-def prove(
-    paths: Paths, options: Sequence[str], file: Path | None = None, plain: bool = False
-) -> tuple[int, Mapping[str, Any] | None]:
+def prove(paths: Paths, options: Sequence[str], plain: bool = False) -> tuple[int, Mapping[str, Any] | None]:
     """Run the proofs: the exit status, and what `runtime.verify --json` writes; None where they could not be run, which
     has been printed.
 
     Args:
         paths: of the project whose operators are proven.
         options: for `runtime.verify`.
-        file: where what is found is to be kept; `-`: printed.
         plain: whether it is done in Python alone, and what it says besides is dropped.
     """
     with tempfile.TemporaryDirectory() as folder:
-        kept = Path(folder) / "found.json" if file is None or str(file) == "-" else file
-        command = [sys.executable, "-m", "runtime.verify", "--package", paths.package, "--json", str(kept), "--places"]
-        if str(file) == "-":
-            command.append("--quiet")
+        file = Path(folder) / "found.json"
+        command = [sys.executable, "-m", "runtime.verify", "--package", paths.package, "--json", str(file), "--places"]
         environment = {**_environment(paths), **({"GRADWRIGHT_NATIVE": "0"} if plain else {})}
         dropped = subprocess.DEVNULL if plain else None
         finished = subprocess.run([*command, *options], env=environment, stderr=dropped, check=False)
         try:
-            text = kept.read_text(encoding="utf-8")
+            text = file.read_text(encoding="utf-8")
         except OSError:
             return finished.returncode or 1, None
-    if str(file) == "-":
-        print(text, end="")
     return finished.returncode, json.loads(text)
 
 
@@ -168,7 +184,7 @@ def refuted(cells: Iterable[Mapping[str, Any]], paths: Paths) -> Diagnostics:
         )
         others = sorted({each["property"] for each in group[1:]}, key=PROPERTIES.index)
         hint = f"refuted are {', '.join([cell['property'], *others])}" if others else f"refuted is {cell['property']}"
-        if failure["dtype"]:
+        if failure["dtype"] and failure["again"]:
             hint += f"; again: {failure['again']}"
         diagnostics.items.append(Diagnostic(code, span, f"{failure['message']}{at}", hint))
     return diagnostics

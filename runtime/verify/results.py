@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING, Any
+
+from codegen.inputs import OUTPUT_VARIABLE
 
 if TYPE_CHECKING:
     from runtime.verify.points import Point
@@ -113,4 +116,6 @@ def again(cell: Cell, failure: Failure) -> str:
     words = [cell.operator, cell.name, failure.sample, failure.dtype]
     if cell.package != "generated":
         words.append(cell.package)
-    return f"from runtime.verify import check; check({', '.join(map(repr, words))})"
+    elsewhere = os.environ.get(OUTPUT_VARIABLE)
+    loaded = f"import os; os.environ[{OUTPUT_VARIABLE!r}] = {elsewhere!r}; " if elsewhere else ""
+    return f"{loaded}from runtime.verify import check; check({', '.join(map(repr, words))})"

@@ -43,7 +43,12 @@ def chosen(operators: Mapping[str, OperatorInfo], names: Sequence[str]) -> list[
 
 
 def prove_all(
-    package: str, names: Sequence[str], properties: Sequence[str], jobs: int, report: Callable[[int, int], None]
+    package: str,
+    names: Sequence[str],
+    properties: Sequence[str],
+    jobs: int,
+    report: Callable[[int, int], None],
+    incomplete: bool = False,
 ) -> list[Cell]:
     """The cells of some operators, in the order of `names`.
 
@@ -53,10 +58,11 @@ def prove_all(
         properties: what to look at; nothing: everything.
         jobs: how many processes; with one it is this one.
         report: is told how many operators are done, and how wrong it is so far.
+        incomplete: whether what is not implemented is skipped.
     """
     done = wrong = 0
     found: dict[str, list[Cell]] = {}
-    for cells in _run(package, names, properties, jobs):
+    for cells in _run(package, names, properties, jobs, incomplete):
         for cell in cells:
             found.setdefault(cell.operator, []).append(cell)
             wrong += cell.status is Status.REFUTED
@@ -65,24 +71,26 @@ def prove_all(
     return [cell for name in names for cell in found[name]]
 
 
-def _run(package: str, names: Sequence[str], properties: Sequence[str], jobs: int) -> Iterator[list[Cell]]:
+def _run(
+    package: str, names: Sequence[str], properties: Sequence[str], jobs: int, incomplete: bool
+) -> Iterator[list[Cell]]:
     if jobs == 1 or len(names) <= _CHUNK:
-        yield from (prove_some(package, [name], properties) for name in names)
+        yield from (prove_some(package, [name], properties, incomplete) for name in names)
         return
     # Forked where that is possible: the operators are loaded once.
     method = "fork" if "fork" in multiprocessing.get_all_start_methods() else "spawn"
     with ProcessPoolExecutor(jobs, mp_context=multiprocessing.get_context(method)) as pool:
         chunks = [names[start : start + _CHUNK] for start in range(0, len(names), _CHUNK)]
-        tasks = [pool.submit(prove_some, package, chunk, properties) for chunk in chunks]
+        tasks = [pool.submit(prove_some, package, chunk, properties, incomplete) for chunk in chunks]
         for task in as_completed(tasks):
             yield task.result()
 
 
-def prove_some(package: str, names: Sequence[str], properties: Sequence[str]) -> list[Cell]:
+def prove_some(package: str, names: Sequence[str], properties: Sequence[str], incomplete: bool = False) -> list[Cell]:
     """The cells of some operators, one after another."""
     operators = operators_of(package)
     wanted = [BY_NAME[name] for name in properties] or PROPERTIES
-    return [cell for name in names for cell in prove(operators[name], wanted)]
+    return [cell for name in names for cell in prove(operators[name], wanted, incomplete=incomplete)]
 
 
 def processors() -> int:
