@@ -184,6 +184,7 @@ def _implemented(function: NativeFunction, mine: NativeFunction, differentiated:
         composite=composite,
         elementwise=mine.elementwise,
         kinks=mine.kinks,
+        unproven=mine.unproven,
         overload_of=mine.overload_of,
     )
 

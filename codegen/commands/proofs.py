@@ -51,7 +51,7 @@ def prove_changed(names: Sequence[str], paths: Paths) -> bool:
     if len(names) > _MOST:
         print(f"{len(names)} rules have changed: 'verify' proves them")
         return True
-    status, found = prove(paths, [*names, "--quiet", "--without", "native"], plain=True)
+    status, found = prove(paths, [*names, "--exact", "--quiet", "--without", "native"], plain=True)
     if found is None:
         print("warning: the rules that have changed were not proven: what was generated does not load", file=sys.stderr)
         return True

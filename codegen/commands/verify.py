@@ -76,7 +76,7 @@ def verify(argv: Sequence[str], program: Sequence[str]) -> int:
 
 
 def _carry_out(arguments: argparse.Namespace, paths: Paths, names: Sequence[str], of_others: bool) -> int:
-    options = [*names]
+    options = [*names, *(["--exact"] if of_others or arguments.since is not None else [])]
     for name in arguments.property or ():
         options += ["--property", name]
     if arguments.jobs is not None:

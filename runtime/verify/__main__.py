@@ -25,7 +25,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     started = time.perf_counter()
     try:
         operators = operators_of(arguments.package)
-        names = chosen(operators, arguments.operators)
+        names = chosen(operators, arguments.operators, arguments.exact)
     except ValueError as error:
         parser.error(str(error))
     with printing.progress(len(names)) as report:
@@ -73,6 +73,7 @@ def _parser() -> argparse.ArgumentParser:
         prog="python -m runtime.verify", description="Proves the derivative rules of generated operators."
     )
     parser.add_argument("operators", nargs="*", metavar="OPERATOR", help="such as mul.Tensor, or mul; default: all")
+    parser.add_argument("--exact", action="store_true", help="names are whole ones: mul is not mul.Tensor")
     parser.add_argument("--package", default="generated", help="the generated package that they are in")
     parser.add_argument("--property", action="append", choices=sorted(BY_NAME), help="may be given again; default: all")
     parser.add_argument("--without", action="append", choices=sorted(BY_NAME), help="all but this one")

@@ -25,8 +25,13 @@ def operators_of(package: str) -> Mapping[str, OperatorInfo]:
     return found
 
 
-def chosen(operators: Mapping[str, OperatorInfo], names: Sequence[str]) -> list[str]:
+def chosen(operators: Mapping[str, OperatorInfo], names: Sequence[str], exact: bool = False) -> list[str]:
     """The operators that are named, by their whole names or by the names of all their overloads, and their variants.
+
+    Args:
+        operators: all that there are.
+        names: nothing stands for all of them.
+        exact: whether the names are whole ones, and stand for no other overloads.
 
     Raises:
         ValueError: there is no such operator.
@@ -34,7 +39,9 @@ def chosen(operators: Mapping[str, OperatorInfo], names: Sequence[str]) -> list[
     found: dict[str, None] = {}
     for name in names:
         fitting = [
-            each for each, info in operators.items() if name in (each, info.inplace, info.out, each.partition(".")[0])
+            each
+            for each, info in operators.items()
+            if name == each or (not exact and name in (info.inplace, info.out, each.partition(".")[0]))
         ]
         if not fitting:
             raise ValueError(f"there is no operator '{name}'")

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import torch
+import torch.autograd.forward_ad as fwAD
+from torch.autograd.gradcheck import GradcheckError
 from upstream import paths_of, words_of
 
 from codegen.commands.main import main
@@ -62,6 +66,62 @@ def test_what_is_not_implemented_is_skipped(packaged: Path, tmp_path: Path) -> N
     words = [*words_of(paths_of(packaged)), "--property", "gradient", "--property", "second"]
     status, found = proven(words, ("_cdist_forward",), tmp_path / "found.json")
     assert (status, found) == (0, {"_cdist_forward": {"gradient": "proven", "second": "skipped"}})
+
+
+# Formulas of PyTorch that are wrong (docs/deviations.md), each with a property that shows it.
+REFUTED = {
+    "polar": "gradient",
+    "embedding_dense_backward": "gradient",
+    "scatter.src": "gradient",
+    "scatter_add": "gradient",
+    "silu": "gradient_complex",
+    "index_add": "gradient_complex",
+    "fmax": "boundary",
+    "masked_scatter": "modes",
+    "_linalg_det": "modes",
+    "_linalg_slogdet": "modes",
+    "_linalg_solve_ex": "modes",
+}
+
+
+def test_wrong_formulas_of_pytorch_are_refuted(packaged: Path, tmp_path: Path) -> None:
+    words = [word for name in dict.fromkeys(REFUTED.values()) for word in ("--property", name)]
+    status, found = proven([*words_of(paths_of(packaged)), *words], tuple(REFUTED), tmp_path / "found.json")
+    assert status == 1
+    assert {name: found[name][each] for name, each in REFUTED.items()} == dict.fromkeys(REFUTED, "refuted")
+
+
+def test_they_are_wrong_in_pytorch_itself() -> None:
+    at = torch.tensor([1, 3])
+    x, source = (torch.ones(3, n, dtype=torch.complex128, requires_grad=True) for n in (4, 2))
+    with pytest.raises(GradcheckError):
+        torch.autograd.gradcheck(lambda x, source: x.index_add(1, at, source, alpha=1j), (x, source))
+    one = torch.ones((), dtype=torch.float64, requires_grad=True)
+    torch.fmax(one, torch.ones((), dtype=torch.float64)).backward()
+    assert one.grad == 1
+    with fwAD.dual_level():
+        assert tangent(torch.fmax(fwAD.make_dual(one.detach(), one.detach()), torch.ones((), dtype=torch.float64))) == 0
+
+
+@pytest.mark.parametrize("function", [torch.linalg.det, lambda x: torch.linalg.solve(x, torch.ones_like(x))])
+def test_backward_over_forward_takes_factors_for_constants(function: Callable[[torch.Tensor], torch.Tensor]) -> None:
+    point = torch.tensor([[2.0, 0.5], [-0.25, 1.5]], dtype=torch.float64, requires_grad=True)
+    one, other = torch.tensor([[[1.0, 0.5], [2.0, -1.0]], [[0.5, 1.5], [-1.0, 1.0]]], dtype=torch.float64)
+
+    def along(x: torch.Tensor) -> torch.Tensor:
+        with fwAD.dual_level():
+            return tangent(function(fwAD.make_dual(x, one))).sum()
+
+    step = 1e-5
+    wanted = (along(point.detach() + step * other) - along(point.detach() - step * other)) / (2 * step)
+    (gradient,) = torch.autograd.grad(along(point), point)
+    assert abs((gradient * other).sum() - wanted) > 0.1
+
+
+def tangent(dual: torch.Tensor) -> torch.Tensor:
+    found = fwAD.unpack_dual(dual).tangent
+    assert found is not None
+    return found
 
 
 def test_nothing_to_prove(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
