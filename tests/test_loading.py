@@ -315,6 +315,16 @@ def test_star_import_brings_the_parts_along() -> None:
     assert done.stdout == "runtime.Size([1, 1]) runtime.Size([2]) runtime.float32\n", done.stderr
 
 
+@pytest.mark.parametrize("name", ["forward_ad", "functional", "graph", "profiler"])
+def test_a_part_may_be_imported_before_its_package_is_used(name: str) -> None:
+    script = (
+        f"import runtime.autograd.{name} as part; import runtime, sys; "
+        f"print(len(dir(part)) > 9, part is runtime.autograd.{name} is sys.modules['runtime.autograd.{name}'])"
+    )
+    done = python(script, ROOT)
+    assert done.stdout == "True True\n", done.stderr
+
+
 def test_gradcheck_is_the_function_whichever_way_it_is_imported() -> None:
     script = (
         "from runtime.autograd.gradcheck import gradcheck; import runtime.autograd.gradcheck.compare, runtime; "

@@ -42,8 +42,10 @@ else:
 def load_later(package: str, names: Iterable[str]) -> None:
     """Put submodules into a package, the code of which runs when the first of their attributes is asked for."""
     for name in names:
-        module = _WaitingModule(f"{package}.{name}")
-        _finder.known[module.__name__] = module
+        full = f"{package}.{name}"
+        module = sys.modules.get(full)  # an import statement may have brought it before the package's code ran
+        if module is None:
+            module = _finder.known[full] = _WaitingModule(full)
         setattr(sys.modules[package], name, module)
 
 
