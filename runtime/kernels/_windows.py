@@ -44,8 +44,17 @@ def padded(array: Array, before: Sequence[int], after: Sequence[int], value: Num
 def windows(
     array: Array, kernel: Sequence[int], stride: Sequence[int], dilation: Sequence[int], count: Sequence[int]
 ) -> Array:
-    """A view of shape (*outer, *kernel, *count): at each place of a window, what lies there in all the windows."""
+    """A view of shape (*outer, *kernel, *count): at each place of a window, what lies there in all the windows.
+
+    Raises:
+        RuntimeError: a window reaches beyond the array.
+    """
     dims = len(kernel)
+    for size, width, wide, far, places in zip(
+        array.shape[array.ndim - dims :], kernel, dilation, stride, count, strict=True
+    ):
+        if width and places and (width - 1) * wide + (places - 1) * far >= size:
+            raise RuntimeError(f"windows of {list(kernel)} reach beyond what is of shape {list(array.shape)}")
     outer, steps = array.shape[: array.ndim - dims], array.strides[array.ndim - dims :]
     strides = array.strides[: array.ndim - dims]
     within = tuple(step * wide for step, wide in zip(steps, dilation, strict=True))
