@@ -206,7 +206,7 @@ def _gather_weights(params: Sequence[Tensor], has_biases: bool, projected: bool)
     return found
 
 
-def _stack(
+def _layers(
     step: Step,
     input: Tensor,
     sizes: Sequence[int] | None,
@@ -260,7 +260,7 @@ def _run(
     weights = _gather_weights(params, has_biases, projected)
     states = list(zip(*(ops.unbind(each, 0) for each in hx), strict=False))
     time_first = input.transpose(0, 1) if batch_first else input
-    out, last = _stack(step, time_first, sizes, states, weights, num_layers, dropout, train, bidirectional)
+    out, last = _layers(step, time_first, sizes, states, weights, num_layers, dropout, train, bidirectional)
     ends = tuple(ops.stack(list(each), 0) for each in zip(*last, strict=True))
     return (out.transpose(0, 1) if batch_first else out, *ends)
 

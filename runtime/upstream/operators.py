@@ -6,6 +6,7 @@ Names and parameters are those of PyTorch's native_functions.yaml.  All are diff
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -246,6 +247,100 @@ def softplus_backward(grad_output: Tensor, self: Tensor, beta: Scalar, threshold
     """The slope is sigmoid(beta x), and 1 where the function is the line."""
     scaled = self * beta
     return ops.where(scaled > threshold, grad_output, grad_output * scaled.sigmoid())
+
+
+# -- images, of a size or scaled by factors
+
+
+def _size_and_scales(
+    input: Tensor, output_size: Sequence[int] | None, scale_factors: Sequence[float] | None
+) -> tuple[list[int], dict[str, Any]]:
+    """The size of the result, and a factor for each dimension, or None, under the names of the other overload.
+
+    Raises:
+        RuntimeError: both are given, or neither.
+    """
+    if (output_size is None) == (scale_factors is None):
+        raise RuntimeError("Must specify exactly one of output_size and scale_factors")
+    names = (["scales"], ["scales_h", "scales_w"], ["scales_d", "scales_h", "scales_w"])[input.dim() - 3]
+    if output_size is not None:
+        return list(output_size), dict.fromkeys(names)
+    assert scale_factors is not None
+    sizes = [int(size * factor) for size, factor in zip(input.shape[2:], scale_factors, strict=True)]
+    return sizes, dict(zip(names, scale_factors, strict=True))
+
+
+def upsample_nearest1d_vec(
+    input: Tensor, output_size: Sequence[int] | None, scale_factors: Sequence[float] | None
+) -> Tensor:
+    size, scales = _size_and_scales(input, output_size, scale_factors)
+    return ops.upsample_nearest1d(input, size, **scales)
+
+
+def upsample_nearest2d_vec(
+    input: Tensor, output_size: Sequence[int] | None, scale_factors: Sequence[float] | None
+) -> Tensor:
+    size, scales = _size_and_scales(input, output_size, scale_factors)
+    return ops.upsample_nearest2d(input, size, **scales)
+
+
+def upsample_nearest3d_vec(
+    input: Tensor, output_size: Sequence[int] | None, scale_factors: Sequence[float] | None
+) -> Tensor:
+    size, scales = _size_and_scales(input, output_size, scale_factors)
+    return ops.upsample_nearest3d(input, size, **scales)
+
+
+def _upsample_nearest_exact1d_vec(
+    input: Tensor, output_size: Sequence[int] | None, scale_factors: Sequence[float] | None
+) -> Tensor:
+    size, scales = _size_and_scales(input, output_size, scale_factors)
+    return ops._upsample_nearest_exact1d(input, size, **scales)
+
+
+def _upsample_nearest_exact2d_vec(
+    input: Tensor, output_size: Sequence[int] | None, scale_factors: Sequence[float] | None
+) -> Tensor:
+    size, scales = _size_and_scales(input, output_size, scale_factors)
+    return ops._upsample_nearest_exact2d(input, size, **scales)
+
+
+def _upsample_nearest_exact3d_vec(
+    input: Tensor, output_size: Sequence[int] | None, scale_factors: Sequence[float] | None
+) -> Tensor:
+    size, scales = _size_and_scales(input, output_size, scale_factors)
+    return ops._upsample_nearest_exact3d(input, size, **scales)
+
+
+def upsample_linear1d_vec(
+    input: Tensor, output_size: Sequence[int] | None, align_corners: bool, scale_factors: Sequence[float] | None
+) -> Tensor:
+    size, scales = _size_and_scales(input, output_size, scale_factors)
+    return ops.upsample_linear1d(input, size, align_corners, **scales)
+
+
+def upsample_bilinear2d_vec(
+    input: Tensor, output_size: Sequence[int] | None, align_corners: bool, scale_factors: Sequence[float] | None
+) -> Tensor:
+    size, scales = _size_and_scales(input, output_size, scale_factors)
+    return ops.upsample_bilinear2d(input, size, align_corners, **scales)
+
+
+def upsample_trilinear3d_vec(
+    input: Tensor, output_size: Sequence[int] | None, align_corners: bool, scale_factors: Sequence[float] | None
+) -> Tensor:
+    size, scales = _size_and_scales(input, output_size, scale_factors)
+    return ops.upsample_trilinear3d(input, size, align_corners, **scales)
+
+
+def upsample_bicubic2d_vec(
+    input: Tensor, output_size: Sequence[int] | None, align_corners: bool, scale_factors: Sequence[float] | None
+) -> Tensor:
+    size, scales = _size_and_scales(input, output_size, scale_factors)
+    return ops.upsample_bicubic2d(input, size, align_corners, **scales)
+
+
+# -- other
 
 
 def _unique(self: Tensor, sorted: bool = True, return_inverse: bool = False) -> tuple[Tensor, Tensor]:

@@ -108,6 +108,14 @@ _REFUSALS = (
     ("no complex numbers", {"call complex128"}, "abs_ absolute_ silu nan_to_num select_scatter slice_scatter dropout"),
     ("no complex numbers", {"call complex128"}, "dropout_ native_dropout"),
     ("no complex numbers", {"call complex128"}, "embedding_backward embedding_dense_backward"),
+    ("no complex numbers", {"call complex128"}, "upsample_nearest1d.vec upsample_nearest2d.vec upsample_nearest3d.vec"),
+    ("no complex numbers", {"call complex128"}, "_upsample_nearest_exact1d.vec _upsample_nearest_exact2d.vec"),
+    ("no complex numbers", {"call complex128"}, "_upsample_nearest_exact3d.vec upsample_linear1d.vec"),
+    (
+        "no complex numbers",
+        {"call complex128"},
+        "upsample_bilinear2d.vec upsample_bicubic2d.vec upsample_trilinear3d.vec",
+    ),
     ("no derivative of complex numbers", {"call complex128"}, "normal.Tensor_float"),
     (
         "complex numbers in the functions of nn.functional alone",
@@ -162,6 +170,19 @@ DETERMINISTIC = frozenset((
 
 # Samples of operators that are in PyTorch's YAML only, and that `runtime/upstream/` implements for its formulas.
 SAMPLES: dict[str, tuple[str, ...]] = {
+    "upsample_nearest1d.vec": ("T(1, 2, 5), [3], None", "T(1, 2, 5), None, [2.0]"),
+    "_upsample_nearest_exact1d.vec": ("T(1, 2, 5), [3], None", "T(1, 2, 5), None, [2.0]"),
+    "upsample_nearest2d.vec": ("T(1, 1, 3, 4), [3, 5], None", "T(1, 1, 3, 4), None, [2.0, 1.5]"),
+    "_upsample_nearest_exact2d.vec": ("T(1, 1, 3, 4), [3, 5], None", "T(1, 1, 3, 4), None, [2.0, 1.5]"),
+    "upsample_nearest3d.vec": ("T(1, 1, 2, 3, 2), [3, 5, 4], None", "T(1, 1, 2, 3, 2), None, [2.0, 1.5, 2.0]"),
+    "_upsample_nearest_exact3d.vec": ("T(1, 1, 2, 3, 2), [3, 5, 4], None", "T(1, 1, 2, 3, 2), None, [2.0, 1.5, 2.0]"),
+    "upsample_linear1d.vec": ("T(1, 2, 5), [3], True, None", "T(1, 2, 5), None, False, [2.0]"),
+    "upsample_bilinear2d.vec": ("T(1, 1, 3, 4), [3, 5], True, None", "T(1, 1, 3, 4), None, False, [2.0, 1.5]"),
+    "upsample_bicubic2d.vec": ("T(1, 1, 3, 4), [3, 5], True, None", "T(1, 1, 3, 4), None, False, [2.0, 1.5]"),
+    "upsample_trilinear3d.vec": (
+        "T(1, 1, 2, 3, 2), [3, 5, 4], True, None",
+        "T(1, 1, 2, 3, 2), None, False, [2.0, 1.5, 2.0]",
+    ),
     "mH": ("T(2, 3, 4)",),
     "mT": ("T(2, 3, 4)",),
     "trace_backward": ("T(), [3, 4]",),

@@ -123,7 +123,7 @@ def test_the_tangent_through_one_input(info: OperatorInfo) -> None:
                         assert info.name in OTHERWISE or not lost.any(), (sample.text, number, array, of_torch)
                     assert right.all(), (sample.text, number, array, by_backward, wanted)
                     compared += 1
-    assert compared
+    assert compared or ON_PYTORCHS_FORMULAS
 
 
 x, y = ([1.0, -2.0], [0.0, 0.0])
