@@ -67,8 +67,9 @@ def messages(page: Page, text: str, folder: Path) -> list[Diagnostic]:
     if page in of_proofs.PAGES and result.plan is not None:
         output.write(pipeline.emit(paths, result.plan), paths.output)
         (package / "__init__.py").write_text("", encoding="utf-8")
-        _, cells = prove(paths, ["--quiet"])
-        return refuted(cells or (), paths).items
+        _, proven = prove(paths, ["--quiet"])
+        assert proven is not None
+        return refuted(proven["cells"], paths).items
     reported = [] if result.checked is None else report(result.resolved, result.checked)
     found = result.diagnostics.items or result.findings.items  # findings are shown where there are no errors
     return [*found, *(item for part in reported for item in part.findings)]
