@@ -12,6 +12,7 @@ from codegen.paths import BASE
 from codegen.targets.environment import environment
 
 _TEMPLATE = "proofs.html.j2"
+_COUNTED = ("proven", "refuted", "skipped")
 _SIGNS = {"proven": "+", "refuted": "\N{BALLOT X}", "skipped": "?", "none": ""}
 
 
@@ -98,7 +99,7 @@ def page_of(found: Mapping[str, Any], package: str) -> Page:
     cells: Sequence[Mapping[str, Any]] = found["cells"]
     counts = Counter((cell["property"], cell["status"]) for cell in cells)
     columns = tuple(
-        Column(each["name"], each["title"], *(counts[each["name"], status] for status in list(_SIGNS)[:3]))
+        Column(each["name"], each["title"], *(counts[each["name"], status] for status in _COUNTED))
         for each in found["properties"]
     )
     return Page(

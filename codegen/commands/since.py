@@ -24,8 +24,6 @@ from codegen.words import counted
 # What rules run on, and no rule names.
 _SOURCES = (".py", ".cpp", ".hpp")
 _FOLDERS = ("runtime", "codegen")
-
-
 # Of files that are named in a line.
 _NAMED = 3
 OK, ERRORS, USAGE = 0, 1, 2

@@ -42,10 +42,8 @@ def _check_attention(
             f"{attn_mask.dtype.scalar_name} and  query.dtype: {query.dtype.scalar_name} instead."
         )
     if enable_gqa:
-        if min(query.dim(), key.dim(), value.dim()) < 3:
-            raise RuntimeError("Number of heads in key and value must divide the number of heads in query")
-        heads = query.shape[-3]
-        if any(not each.shape[-3] or heads % each.shape[-3] for each in (key, value)):
+        with_heads = min(query.dim(), key.dim(), value.dim()) >= 3
+        if not with_heads or any(not x.shape[-3] or query.shape[-3] % x.shape[-3] for x in (key, value)):
             raise RuntimeError("Number of heads in key and value must divide the number of heads in query")
 
 

@@ -10,9 +10,9 @@ from runtime.base.tensor import Tensor
 Sizes = Sequence[int]
 
 
-def _check(self: Tensor, name: str) -> None:
-    if self.dim() not in (2, 3):
-        raise RuntimeError(f"{name}: Expected 2D or 3D input tensor, but got {list(self.shape)}")
+def _check(self: Tensor, name: str, dims: int = 1) -> None:
+    if self.dim() not in (dims + 1, dims + 2):
+        raise RuntimeError(f"{name}: Expected {dims + 1}D or {dims + 2}D input tensor, but got {list(self.shape)}")
 
 
 def max_pool1d_with_indices(
@@ -109,10 +109,7 @@ def adaptive_avg_pool3d(self: Tensor, output_size: Sizes) -> Tensor:
 
 def _mean(self: Tensor, dims: int) -> Tensor:
     """One window, which is the whole image."""
-    if self.dim() not in (dims + 1, dims + 2):
-        raise RuntimeError(
-            f"adaptive_avg_pool{dims}d(): Expected {dims + 1}D or {dims + 2}D tensor, but got {list(self.shape)}"
-        )
+    _check(self, f"adaptive_avg_pool{dims}d", dims)
     return self.mean(list(range(-dims, 0)), keepdim=True)
 
 

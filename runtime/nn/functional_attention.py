@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Sequence
 
 from runtime import ops
 from runtime.base import dtypes
@@ -69,15 +70,14 @@ def _projected(
     if query is key and key is value:
         first, second, third = ops.chunk(ops.linear(query, weight, bias), 3, -1)
         return first, second, third
+    return _projected_each((query, key, value), ops.chunk(weight, 3, 0), bias)
+
+
+def _projected_each(
+    inputs: Sequence[Tensor], weights: Sequence[Tensor], bias: Tensor | None
+) -> tuple[Tensor, Tensor, Tensor]:
     shifts = (None, None, None) if bias is None else ops.chunk(bias, 3, 0)
-    return _projected_each((query, key, value), ops.chunk(weight, 3, 0), shifts)
-
-
-def _projected_each(inputs: tuple[Tensor, ...], weights: object, shifts: object) -> tuple[Tensor, Tensor, Tensor]:
-    first, second, third = (
-        ops.linear(each, weight, shift)
-        for each, weight, shift in zip(inputs, weights, shifts, strict=True)  # type: ignore[call-overload]
-    )
+    first, second, third = map(ops.linear, inputs, weights, shifts)
     return first, second, third
 
 
@@ -89,6 +89,7 @@ def _separately(
         f"key's sequence and batch dims {key.shape[:2]} do not match value's {value.shape[:2]}",
     )
     size = query.shape[-1]
+    checked = []
     for name, weight, given in zip("qkv", weights, (query, key, value), strict=True):
         if weight is None:
             raise AssertionError(f"use_separate_proj_weight is True but {name}_proj_weight is None")
@@ -97,8 +98,8 @@ def _separately(
             tuple(weight.shape) == wanted,
             f"expecting {name} weights shape of {wanted}, but got {tuple(weight.shape)}",
         )
-    shifts = (None, None, None) if bias is None else ops.chunk(bias, 3, 0)
-    return _projected_each((query, key, value), weights, shifts)
+        checked.append(weight)
+    return _projected_each((query, key, value), checked, bias)
 
 
 def _check_mask(mask: Tensor, queries: int, keys: int, rows: int) -> Tensor:

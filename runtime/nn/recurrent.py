@@ -403,8 +403,10 @@ class RNNCell(RNNCellBase):
         return self._run(cell, input, None if hx is None else (hx,))[0]
 
 
-class GRUCell(RNNCellBase):
-    """One time of a GRU. See RNNCellBase for the arguments."""
+class _GatedCell(RNNCellBase):
+    """A cell without a choice of its function."""
+
+    _gates: int
 
     def __init__(
         self,
@@ -414,25 +416,23 @@ class GRUCell(RNNCellBase):
         device: Device | str | None = None,
         dtype: DType | None = None,
     ) -> None:
-        super().__init__(input_size, hidden_size, bias, 3, device, dtype)
+        super().__init__(input_size, hidden_size, bias, self._gates, device, dtype)
+
+
+class GRUCell(_GatedCell):
+    """One time of a GRU. See RNNCellBase for the arguments."""
+
+    _gates = 3
 
     def forward(self, input: Tensor, hx: Tensor | None = None) -> Tensor:
         """The hidden state after `input`, of shape (batch, input_size) or (input_size)."""
         return self._run(ops.gru_cell, input, None if hx is None else (hx,))[0]
 
 
-class LSTMCell(RNNCellBase):
+class LSTMCell(_GatedCell):
     """One time of an LSTM. See RNNCellBase for the arguments."""
 
-    def __init__(
-        self,
-        input_size: int,
-        hidden_size: int,
-        bias: bool = True,
-        device: Device | str | None = None,
-        dtype: DType | None = None,
-    ) -> None:
-        super().__init__(input_size, hidden_size, bias, 4, device, dtype)
+    _gates = 4
 
     def forward(self, input: Tensor, hx: tuple[Tensor, Tensor] | None = None) -> tuple[Tensor, Tensor]:
         """The hidden and the cell state after `input`, of shape (batch, input_size) or (input_size)."""

@@ -42,6 +42,17 @@ def plain(value: Any) -> Any:
     return value
 
 
+def with_weights(library: Any, module: Any, weights: np.ndarray) -> Any:
+    """The module, whose parameters take the numbers one after the other: the same in both libraries."""
+    start = 0
+    for parameter in module.parameters():
+        end = start + parameter.numel()
+        with library.no_grad():
+            parameter.copy_(library.tensor(weights[start:end]).reshape(parameter.shape))
+        start = end
+    return module
+
+
 def assert_same(body: Body, message: str | None = None) -> None:
     """Both libraries give the same results, or raise the same class of error (with `message` in both texts)."""
     expected, actual = outcome(body, torch), outcome(body, runtime)

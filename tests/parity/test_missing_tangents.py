@@ -34,6 +34,8 @@ OTHERWISE = frozenset(("polar", "binary_cross_entropy_with_logits"))
 INCONSISTENT = frozenset(("native_layer_norm_backward", "convolution_backward"))
 # Infinite numbers in products of matrices are added up in another order, or the matrix is split otherwise.
 ORDER = frozenset(("triangular_solve", "linalg_lu_solve", "linalg_householder_product"))
+# PyTorch has no formula forward, and its backward one can not be differentiated.
+REFUSED_THERE = frozenset(("_cdist_forward",))
 
 
 def several_inputs(info: OperatorInfo) -> list[int]:
@@ -123,7 +125,7 @@ def test_the_tangent_through_one_input(info: OperatorInfo) -> None:
                         assert info.name in OTHERWISE or not lost.any(), (sample.text, number, array, of_torch)
                     assert right.all(), (sample.text, number, array, by_backward, wanted)
                     compared += 1
-    assert compared or ON_PYTORCHS_FORMULAS
+    assert compared or (ON_PYTORCHS_FORMULAS and info.name in REFUSED_THERE)
 
 
 x, y = ([1.0, -2.0], [0.0, 0.0])

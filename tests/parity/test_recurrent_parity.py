@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from both import assert_same
+from both import assert_same, with_weights
 from kernel_cases import cases
 
 import runtime
@@ -31,14 +31,7 @@ WEIGHTS = RANDOM.standard_normal(4000)
 
 def made(library: Any, text: str) -> Any:
     """A module of float64, with the same weights in both libraries."""
-    module = eval(text, {"nn": library.nn}).double()
-    start = 0
-    for parameter in module.parameters():
-        size = parameter.numel()
-        with library.no_grad():
-            parameter.copy_(library.tensor(WEIGHTS[start : start + size]).reshape(parameter.shape))
-        start += size
-    return module
+    return with_weights(library, eval(text, {"nn": library.nn}).double(), WEIGHTS)
 
 
 def gradients(library: Any, module: Any, x: Any, out: Any) -> list[Any]:
