@@ -78,8 +78,8 @@ def _main(argv: Sequence[str] | None) -> int:
         parser.error("only build takes --sanitize and --optional")
     if arguments.command != "explain" and (arguments.code or arguments.shapes is not None):
         parser.error("only explain takes --code and --shapes")
-    if (arguments.command == "coverage") is not (arguments.backend is not None):
-        parser.error("coverage needs --backend KEY, and nothing else takes it")
+    if arguments.command != "coverage" and arguments.backend is not None:
+        parser.error("only coverage takes --backend")
     if arguments.command == "init":
         from codegen.commands.init import init
 
@@ -101,6 +101,10 @@ def _main(argv: Sequence[str] | None) -> int:
         from codegen.commands.fix import fix
 
         return fix(named_files(arguments) or paths.inputs, paths, arguments.diff)
+    if arguments.command == "coverage" and arguments.backend is None:
+        from codegen.commands.proven import proven
+
+        return proven(paths, arguments.missing, arguments.json)
     if arguments.command == "new":
         from codegen.commands.new import new
 
@@ -212,7 +216,8 @@ def _parser() -> argparse.ArgumentParser:
         "explain NAME shows all about one, or about the code of a message; report judges the formulas; "
         "verify proves the rules, and has options of its own (verify --help); "
         "lint fails where it finds what is seldom meant; fix writes the words that messages say were meant; "
-        "format keeps the two YAML files in one style; coverage shows what runs on a backend; "
+        "format keeps the two YAML files in one style; coverage shows what is proven of each operator, with "
+        "--backend what runs on a backend; "
         "init NAME makes a package of one's own; "
         "new SCHEMA adds an operator",
     )  # fmt: skip
@@ -246,7 +251,8 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument(
         "--missing", action="store_true",
-        help="with list: only what is declared and not implemented; with coverage: only what lacks something",
+        help="with list: only what is declared and not implemented; with coverage: only what lacks something, or where "
+        "something is skipped",
     )  # fmt: skip
     parser.add_argument("--no-verify", action="store_true", help="prove nothing of rules that have changed")
     parser.add_argument("--backend", metavar="KEY", help="with coverage: the dispatch key of a backend of the project")

@@ -21,6 +21,7 @@ from codegen.commands.chosen import add_files, chosen_paths, named_files
 from codegen.commands.diagnostics import print_diagnostics
 from codegen.commands.others import generated
 from codegen.commands.proofs_page import write_page
+from codegen.commands.proven import LEDGER, ledger_file
 from codegen.commands.since import touched
 from codegen.inputs import OUTPUT_VARIABLE, root_folder
 from codegen.paths import BASE, Paths
@@ -28,7 +29,6 @@ from codegen.read.model import DerivativeEntry, NativeFunction
 from codegen.source import Diagnostic, Diagnostics, Span
 from codegen.words import PROPERTIES
 
-LEDGER = "docs/coverage.json"
 # What is found where nothing is looked at.
 _NOTHING: Mapping[str, Any] = {"seconds": 0.0, "summary": "no operators", "properties": [], "cells": []}
 # What each property says something about; the others are about gradients.
@@ -85,10 +85,9 @@ def _carry_out(arguments: argparse.Namespace, paths: Paths, names: Sequence[str]
         options.append("--skipped")
     if of_others:
         options += ["--incomplete", "--without", "native"]  # the core is built of other formulas
-    ledger = paths.root / LEDGER if paths.package == BASE else paths.output.parent / Path(LEDGER).name
     for option in ("ledger", "update_ledger"):
         if getattr(arguments, option):
-            options += [f"--{option.replace('_', '-')}", str(ledger)]
+            options += [f"--{option.replace('_', '-')}", str(ledger_file(paths))]
     as_json = str(arguments.json) == "-"
     if as_json:
         options.append("--quiet")

@@ -52,3 +52,23 @@ def test_wrong_usage(words: list[str], capfd: pytest.CaptureFixture[str]) -> Non
 def test_the_ledger_is_held(capfd: pytest.CaptureFixture[str]) -> None:
     assert main(["verify", "neg", "--ledger"]) == 0
     assert "error" not in capfd.readouterr().err
+
+
+def test_coverage_is_the_ledger(capfd: pytest.CaptureFixture[str]) -> None:
+    assert main(["coverage"]) == 0
+    out, err = capfd.readouterr()
+    heading, *rows = (line.split("\t") for line in out.splitlines())
+    marks = {name: dict(zip(heading[1:], row, strict=True)) for name, *row in rows}
+    assert heading[0] == "operator"
+    assert marks["mul.Tensor"]["gradient"] == "+"
+    assert marks["div.Tensor"]["saved"] == "?"
+    assert marks["neg"]["undefined"] == "-"
+    cells = [mark for row in marks.values() for mark in row.values()]
+    assert err == f"{len(marks)} operators: {cells.count('+')} cells are proven, {cells.count('?')} skipped\n"
+
+
+def test_coverage_of_what_is_skipped(capfd: pytest.CaptureFixture[str]) -> None:
+    assert main(["coverage", "--missing", "--json"]) == 0
+    rows = {row["name"]: row for row in json.loads(capfd.readouterr().out)}
+    assert "neg" not in rows
+    assert rows["div.Tensor"]["skipped"] == {"saved": "the result is kept whichever gradient is asked for"}

@@ -1,0 +1,55 @@
+"""`coverage`: what is proven of each operator, from the ledger that `verify --update-ledger` keeps."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from codegen.paths import BASE, Paths
+from codegen.words import PROPERTIES
+
+OK, NO_LEDGER = 0, 1
+LEDGER = "docs/coverage.json"
+_PROVEN, _SKIPPED, _NONE = "+", "?", "-"
+
+
+def ledger_file(paths: Paths) -> Path:
+    """Where the ledger of a project is: in `docs` of Gradwright itself, and beside the output of a package."""
+    return paths.root / LEDGER if paths.package == BASE else paths.output.parent / Path(LEDGER).name
+
+
+def proven(paths: Paths, missing: bool, as_json: bool) -> int:
+    """Print a line for each operator, with a mark for each property: + is proven, ? skipped, - not of this operator.
+
+    Args:
+        paths: of the project.
+        missing: only operators of which something is skipped.
+        as_json: print it as JSON, with the reasons.
+    """
+    file = ledger_file(paths)
+    try:
+        rows: Mapping[str, Mapping[str, Any]] = json.loads(file.read_text(encoding="utf-8"))["operators"]
+    except FileNotFoundError:
+        print(f"error: there is no {file.name}\nhint: 'verify --update-ledger' writes it", file=sys.stderr)
+        return NO_LEDGER
+    shown = {name: row for name, row in rows.items() if not missing or row.get("skipped")}
+    if as_json:
+        fields = [
+            {"name": name, "proven": row["proven"].split(), "skipped": row.get("skipped", {})}
+            for name, row in shown.items()
+        ]
+        print(json.dumps(fields, indent=1))
+        return OK
+    print("\t".join(("operator", *PROPERTIES)))
+    for name, row in shown.items():
+        done = frozenset(row["proven"].split())
+        marks = (_PROVEN if p in done else _SKIPPED if p in row.get("skipped", ()) else _NONE for p in PROPERTIES)
+        print("\t".join((name, *marks)))
+    count = Counter(name for row in rows.values() for name in row["proven"].split())
+    skips = sum(len(row.get("skipped", ())) for row in rows.values())
+    print(f"{len(rows)} operators: {count.total()} cells are proven, {skips} skipped", file=sys.stderr)
+    return OK
