@@ -63,8 +63,8 @@ def edited(text: str, kind: str, place: int, what: int | str) -> str:
     return "".join(tokens)
 
 
-def signature_of(formula: str) -> str:
-    return formula.removeprefix("- name: ").partition("(")[0]
+def signature_of(entry: str) -> str:
+    return re.sub("^- (name|func): ", "", entry).partition("(")[0]
 
 
 def generate(paths: Paths) -> None:
@@ -93,10 +93,18 @@ def test_edited_yaml(
     wanted = {signature_of(formula) for formula in formulas}
     start %= len(FUNCTIONS)
     functions = [f for i, f in enumerate(FUNCTIONS)
-                 if f.removeprefix("- func: ").partition("(")[0] in wanted or start <= i < start + 15]  # fmt: skip
+                 if signature_of(f) in wanted or start <= i < start + 15]  # fmt: skip
     texts = ["".join(functions), "".join(formulas)]
     for second, kind, place, what in edits:
         texts[second] = edited(texts[second], kind, place, what)
     small_paths.native_functions.write_text(texts[0], encoding="utf-8")
     small_paths.derivatives.write_text(texts[1], encoding="utf-8")
+    generate(replace(small_paths, runtime=ROOT / "runtime"))
+
+
+def test_operators_without_methods(small_paths: Paths) -> None:
+    """None of them is a method or has a sign."""
+    (function,) = (each for each in FUNCTIONS if signature_of(each) == "complex")
+    small_paths.native_functions.write_text(function, encoding="utf-8")
+    small_paths.derivatives.write_text("[]\n", encoding="utf-8")
     generate(replace(small_paths, runtime=ROOT / "runtime"))
