@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -32,24 +31,22 @@ def proven(paths: Paths, missing: bool, as_json: bool) -> int:
     """
     file = ledger_file(paths)
     try:
-        rows: Mapping[str, Mapping[str, Any]] = json.loads(file.read_text(encoding="utf-8"))["operators"]
+        known: Mapping[str, Mapping[str, Any]] = json.loads(file.read_text(encoding="utf-8"))["operators"]
     except FileNotFoundError:
         print(f"error: there is no {file.name}\nhint: 'verify --update-ledger' writes it", file=sys.stderr)
         return NO_LEDGER
-    shown = {name: row for name, row in rows.items() if not missing or row.get("skipped")}
+    rows = [
+        {"name": name, "proven": row["proven"].split(), "skipped": row.get("skipped", {})}
+        for name, row in known.items()
+    ]
+    shown = [row for row in rows if row["skipped"] or not missing]
     if as_json:
-        fields = [
-            {"name": name, "proven": row["proven"].split(), "skipped": row.get("skipped", {})}
-            for name, row in shown.items()
-        ]
-        print(json.dumps(fields, indent=1))
+        print(json.dumps(shown, indent=1))
         return OK
     print("\t".join(("operator", *PROPERTIES)))
-    for name, row in shown.items():
-        done = frozenset(row["proven"].split())
-        marks = (_PROVEN if p in done else _SKIPPED if p in row.get("skipped", ()) else _NONE for p in PROPERTIES)
-        print("\t".join((name, *marks)))
-    count = Counter(name for row in rows.values() for name in row["proven"].split())
-    skips = sum(len(row.get("skipped", ())) for row in rows.values())
-    print(f"{len(rows)} operators: {count.total()} cells are proven, {skips} skipped", file=sys.stderr)
+    for row in shown:
+        marks = (_PROVEN if p in row["proven"] else _SKIPPED if p in row["skipped"] else _NONE for p in PROPERTIES)
+        print("\t".join((row["name"], *marks)))
+    done, skips = (sum(len(row[kind]) for row in rows) for kind in ("proven", "skipped"))
+    print(f"{len(rows)} operators: {done} cells are proven, {skips} skipped", file=sys.stderr)
     return OK
