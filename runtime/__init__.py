@@ -25,7 +25,7 @@ else:
     _load_later(__name__, ("autograd", "func", "library", "nn", "optim", "profiler", "utils"))
 
 with _collector_paused():
-    from runtime import linalg, ops, special
+    from runtime import fft, linalg, ops, special
     from runtime.autograd.anomaly_mode import is_anomaly_check_nan_enabled, is_anomaly_enabled
     from runtime.autograd.grad_mode import (
         enable_grad,

@@ -43,7 +43,7 @@ LAYERS: Mapping[str, Sequence[Sequence[str]]] = {
         ("runtime.composite", "runtime.helpers", "runtime.upstream", "runtime.functional"),
         ("runtime.autograd", "runtime.func", "runtime.library", "runtime.batches"),
         ("runtime.methods",),
-        ("runtime.nn", "runtime.utils", "runtime.profiler", "runtime.linalg", "runtime.special"),
+        ("runtime.nn", "runtime.utils", "runtime.profiler", "runtime.fft", "runtime.linalg", "runtime.special"),
         ("runtime.optim",),
         ("runtime.load", "runtime.native.explaining", "runtime.native.guards"),
         ("runtime.testing", "runtime.examples"),

@@ -20,7 +20,7 @@ from runtime.native import core, debugging
 
 COMMAND = "python -m codegen"
 # Namespaces of PyTorch that hold operators under shorter names: `linalg_norm` is `linalg.norm`.
-NAMESPACES = ("linalg", "special")
+NAMESPACES = ("fft", "linalg", "special")
 
 
 def load(package: str, runtime: ModuleType) -> None:

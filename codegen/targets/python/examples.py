@@ -12,7 +12,7 @@ from codegen.words import BUILT_IN_NAMESPACE, DTYPE_KINDS
 
 MODULE = "runtime"  # that examples import
 # Modules in which operators lie under shorter names: `linalg_det` is `linalg.det`.
-_SHORTENING = ("linalg", "special")
+_SHORTENING = ("fft", "linalg", "special")
 _MAKERS = ("T", "D", "I", "B", "P", "V")  # of Tensors
 _MOST_ELEMENTS = 20  # of arguments that are all written down, and of which results are shown, not just their shape
 _MOST_OF_ONE = 8  # of one argument, where there are more than these
