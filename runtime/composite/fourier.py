@@ -205,7 +205,7 @@ def fft_rfftn(
 def _one_side(
     self: Tensor, name: str, s: Sequence[int] | None, dim: Sequence[int] | None
 ) -> tuple[Tensor, list[int], int]:
-    """One side of a transform, cut off or made longer; the dimensions; how many elements the last one of them becomes."""
+    """One side of a transform, cut off or made longer; the dimensions; how many elements the last of them becomes."""
     dims, sizes = _dims_and_sizes(self, s, dim)
     _check_some(name, dims)
     if s is None or s[-1] == -1:

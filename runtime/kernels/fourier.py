@@ -1,8 +1,8 @@
 """Discrete Fourier transforms of real and complex arrays, and the frequencies that belong to them.
 
 The transform of x along a dimension of n elements has the elements sum_j x_j exp(-2 pi i j k / n); the inverse one has
-the other sign.  `normalization` says what the sums are multiplied by: 0 for nothing, 1 for the square root of the number
-of elements that are summed, 2 for that number itself.
+the other sign.  `normalization` says what the sums are divided by: 0 for nothing, 1 for the square root of the number of
+elements that are summed, 2 for that number itself.
 """
 
 from __future__ import annotations
@@ -23,6 +23,13 @@ def _norm(normalization: int, forward: bool) -> str:
     if normalization not in (0, 1, 2):
         raise RuntimeError(f"normalization of a transform is 0, 1 or 2, not {normalization}")
     return _NORMS[forward][normalization]
+
+
+def _dims(self: Array, dim: Sequence[int]) -> tuple[int, ...]:
+    """The dimensions to transform, counted from the front."""
+    if dim and not self.ndim:
+        raise RuntimeError("a number without dimensions has none to transform")
+    return normalize_dims(dim, self.ndim)
 
 
 def _by_strides(self: Array, dims: Sequence[int]) -> list[int]:
@@ -52,14 +59,14 @@ def _complex(self: Array) -> np.dtype[Any]:
 def fft_c2c(self: Array, dim: Sequence[int], normalization: int, forward: bool) -> Array:
     """The transform of complex numbers along `dim`, or where `forward` is False the inverse one.
 
-    Of half precision there is no complex type; real arrays are refused.  Source: the definition above.
+    Without dimensions it is a copy.  Source: the definition above.
     """
     from scipy import fft
 
-    dims = normalize_dims(dim, self.ndim)
+    dims = _dims(self, dim)
     norm = _norm(normalization, forward)
     if not dims or not self.size:
-        return self.copy()
+        return self.copy(order="C" if 0 in self.strides else "K")
     order = _order(self, _by_strides(self, dims))
     moved = self.transpose(order)
     transform = fft.fftn if forward else fft.ifftn
@@ -67,13 +74,13 @@ def fft_c2c(self: Array, dim: Sequence[int], normalization: int, forward: bool) 
 
 
 def fft_r2c(self: Array, dim: Sequence[int], normalization: int, onesided: bool) -> Array:
-    """The transform of real numbers along `dim`: if `onesided`, of the last of them only the first `n // 2 + 1` elements.
+    """The transform of real numbers along `dim`; if `onesided`, in the last of them only the first `n // 2 + 1` elements.
 
-    The others are the conjugates of these, because the numbers are real.
+    The others are conjugates of these, because the numbers are real.
     """
     from scipy import fft
 
-    dims = normalize_dims(dim, self.ndim)
+    dims = _dims(self, dim)
     if not dims:
         raise RuntimeError("_fft_r2c: there has to be a dimension to transform")
     norm = _norm(normalization, True)
@@ -96,7 +103,7 @@ def fft_c2r(self: Array, dim: Sequence[int], normalization: int, last_dim_size: 
     """
     from scipy import fft
 
-    dims = normalize_dims(dim, self.ndim)
+    dims = _dims(self, dim)
     if not dims:
         raise RuntimeError("_fft_c2r: there has to be a dimension to transform")
     norm = _norm(normalization, False)
