@@ -1,8 +1,8 @@
 """Discrete Fourier transforms of real and complex arrays, and the frequencies that belong to them.
 
 The transform of x along a dimension of n elements has the elements sum_j x_j exp(-2 pi i j k / n); the inverse one has
-the other sign.  `normalization` says what the sums are divided by: 0 for nothing, 1 for the square root of the number of
-elements that are summed, 2 for that number itself.
+the other sign.  `normalization` says what the sums are divided by: 0 for nothing, 1 for the square root of the number
+of elements that are summed, 2 for that number itself.
 """
 
 from __future__ import annotations
@@ -74,9 +74,9 @@ def fft_c2c(self: Array, dim: Sequence[int], normalization: int, forward: bool) 
 
 
 def fft_r2c(self: Array, dim: Sequence[int], normalization: int, onesided: bool) -> Array:
-    """The transform of real numbers along `dim`; if `onesided`, in the last of them only the first `n // 2 + 1` elements.
+    """The transform of real numbers along `dim`.
 
-    The others are conjugates of these, because the numbers are real.
+    If `onesided`, it has in the last of them only the first `n // 2 + 1` elements: the others are conjugates of these.
     """
     from scipy import fft
 
