@@ -164,3 +164,43 @@ def norm(
     if out is None:
         return ops.linalg_vector_norm(input, order, dims, keepdim, dtype=dtype)
     return ops.linalg_vector_norm(input, order, dims, keepdim, dtype=dtype, out=out)
+
+
+def stft(
+    input: Tensor,
+    n_fft: int,
+    hop_length: int | None = None,
+    win_length: int | None = None,
+    window: Tensor | None = None,
+    center: bool = True,
+    pad_mode: str = "reflect",
+    normalized: bool = False,
+    onesided: bool | None = None,
+    return_complex: bool | None = None,
+    align_to_window: bool | None = None,
+) -> Tensor:
+    """Spectra of a signal in short times: frames of `n_fft` samples are multiplied by a window and transformed.
+
+    Args:
+        input: real or complex, of the shape (time) or (batch, time).
+        n_fft: the length of a frame.
+        hop_length: the distance between frames, a quarter of their length unless it is given.
+        win_length: of the window, which stands in the middle of a frame; as long as the frame unless it is given.
+        window: of this length, ones unless it is given.
+        center: whether the middle of the first frame is the first sample, by padding of half a frame at both ends.
+        pad_mode: as in `nn.functional.pad`.
+        normalized: whether to divide by the square root of `n_fft`.
+        onesided: whether only frequencies that are not negative are kept, as real input and window allow it.
+        return_complex: whether the result is complex; if not, real and imaginary parts are its last dimension.
+        align_to_window: without `center`, whether the window of the first frame begins with the first sample.
+
+    Returns:
+        (frequencies, frames), after the batch.
+
+    Raises:
+        RuntimeError: the arguments do not fit each other.
+    """
+    return ops.stft.center(  # type: ignore[attr-defined, no-any-return]
+        input, n_fft, hop_length, win_length, window, center, pad_mode, normalized, onesided, return_complex,
+        align_to_window,
+    )  # fmt: skip

@@ -22,6 +22,7 @@ def written_by_hand() -> dict[str, Any]:
         "lu": functional.lu,
         "nonzero": functional.nonzero,
         "norm": functional.norm,
+        "stft": functional.stft,
         "backward": gradients.backward,
         "requires_grad_": gradients.requires_grad_,
         "detach_": gradients.detach_,
