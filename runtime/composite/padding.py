@@ -34,7 +34,7 @@ def pad(self: Tensor, pad: Sequence[int], mode: str = "constant", value: float |
         before, after = pad[2 * number], pad[2 * number + 1]
         if before or after:
             out = out.index_select(dim, _padded_places(self, mode, before, after, dim))
-    return out
+    return self.clone() if out is self else out
 
 
 def _padded_places(self: Tensor, mode: str, before: int, after: int, dim: int) -> Tensor:

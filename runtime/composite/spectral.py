@@ -194,7 +194,7 @@ def _check_spectra(self: Tensor, n_fft: int, hop: int, width: int, window: Tenso
     """Refuse what can not be spectra in short times.
 
     Raises:
-        IndexError: there is one dimension only.
+        IndexError: there are no two dimensions.
         RuntimeError: anything else.
     """
     if not self.is_complex():
@@ -203,8 +203,8 @@ def _check_spectra(self: Tensor, n_fft: int, hop: int, width: int, window: Tenso
         )
     if self.numel() == 0:
         raise RuntimeError("istft: input tensor cannot be empty.")
-    if self.dim() == 1:
-        raise IndexError("istft: expected dimensions for frequencies and frames, but got one dimension")
+    if self.dim() < 2:
+        raise IndexError(f"istft: expected dimensions for frequencies and frames, but got {self.dim()}")
     if self.dim() not in (2, 3):
         raise RuntimeError(f"istft: expected a tensor with 2 or 3 dimensions, but got {self.dim()}")
     if not 0 < hop <= width:

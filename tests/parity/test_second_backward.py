@@ -42,6 +42,7 @@ SAVES_LESS = {
     "fft_ihfft2": "the same",
     "fft_rfftn": "the same",
     "fft_ihfftn": "the same",
+    "stft": "the same",
     "group_norm": "PyTorch's is one Node, which keeps mean and deviation also where only the bias has a gradient",
     "pad_sequence": "PyTorch writes the sequences into a Tensor of padding, whose views know their sizes",
     "nll_loss_backward": "PyTorch keeps the target, of which the gradient of the input knows nothing",

@@ -131,7 +131,7 @@ LENIENT = frozenset((
     "max_pool2d_backward-empty", "moveaxis.intlist-0-dim", "movedim.intlist-0-dim", "mv-0-dim",
     "native_batch_norm-0-dim", "native_batch_norm-empty", "native_batch_norm_backward-0-dim",
     "native_batch_norm_backward-empty", "native_layer_norm_backward-empty", "pad_sequence-0-dim",
-    "pixel_unshuffle-empty", "rms_norm-0-dim", "unfold_backward-0-dim", "upsample_linear1d_backward-0-dim",
+    "pad-empty", "pixel_unshuffle-empty", "rms_norm-0-dim", "unfold_backward-0-dim", "upsample_linear1d_backward-0-dim",
     "upsample_nearest1d_backward-0-dim", "view_as_complex-empty",
 ))  # fmt: skip
 
