@@ -88,9 +88,9 @@ def _spectra(
                 "return_complex=True in a future PyTorch release."
             )
         return_complex = True
+    if self.dim() not in (1, 2):
+        raise RuntimeError(f"stft: expected a 1D or 2D tensor, but got {self.dim()}D")
     x = _centered(self, n_fft // 2, pad_mode) if center else self
-    if x.dim() not in (1, 2):
-        raise RuntimeError(f"stft: expected a 1D or 2D tensor, but got {x.dim()}D")
     signals = x if x.dim() == 2 else x.unsqueeze(0)
     length = signals.shape[-1]
     if not 0 < n_fft <= length:
@@ -125,9 +125,9 @@ def _spectra(
 
 def _centered(self: Tensor, amount: int, pad_mode: str) -> Tensor:
     """The signal, longer at both ends; padding knows batches and channels, which it may lack."""
-    missing = max(3 - self.dim(), 0)
+    missing = 3 - self.dim()
     x = ops.pad(self.reshape([1] * missing + list(self.shape)), [amount, amount], pad_mode)
-    return x.reshape(list(x.shape[missing:])) if self.dim() else x.reshape([x.shape[-1]])
+    return x.reshape(list(x.shape[missing:]))
 
 
 def istft(

@@ -90,7 +90,12 @@ def test_refusals_of_spectra() -> None:
             torch.stft(x, **{"center": False, "return_complex": True, **arguments})  # type: ignore[arg-type]
     with pytest.raises(RuntimeError, match="return_complex"):
         torch.stft(x, 8)
-    for refused in (torch.ones(20, dtype=torch.int64), torch.ones(20, dtype=torch.float16), torch.ones(2, 2, 20)):
+    for refused in (
+        torch.ones(20, dtype=torch.int64),
+        torch.ones(20, dtype=torch.float16),
+        torch.ones(2, 2, 20),
+        torch.tensor(1.0),
+    ):
         with pytest.raises(RuntimeError):
             torch.stft(refused, 8, return_complex=True)
     with pytest.raises(NotImplementedError):
