@@ -86,3 +86,9 @@ def xlogy(self: Array | Number, other: Array | Number) -> Array:
     product = np.multiply(self, np.log(other))
     zero = np.logical_and(np.equal(self, 0), np.logical_not(np.isnan(other)))
     return np.where(zero, np.zeros((), product.dtype), product)
+
+
+def frexp(self: Array) -> tuple[Array, Array]:
+    """A fraction from 1/2 to 1 and the power of 2 that it is to be multiplied with, int32."""
+    mantissa, exponent = np.frexp(self)
+    return mantissa, exponent

@@ -7,7 +7,7 @@ from math import factorial
 
 import numpy as np
 
-from runtime.kernels._common import Array
+from runtime.kernels._common import Array, Number
 
 
 def _in_scipy(function: Callable[[Array], Array], self: Array) -> Array:
@@ -15,6 +15,12 @@ def _in_scipy(function: Callable[[Array], Array], self: Array) -> Array:
     if self.dtype.char in "fd":
         return function(self)
     return function(self.astype(np.float32)).astype(self.dtype)
+
+
+def _of_two(function: Callable[..., Array], self: Array | Number, other: Array | Number) -> Array:
+    """`function` of SciPy on two operands, in the dtype of those that are arrays."""
+    dtype = next(operand.dtype for operand in (self, other) if isinstance(operand, np.ndarray))
+    return np.asarray(function(self, other), dtype)
 
 
 def erf(self: Array) -> Array:
@@ -76,3 +82,94 @@ def _trigamma(x: Array) -> Array:
     sine = np.sin(np.multiply(np.remainder(x, 1), np.pi))
     reflected = np.subtract(np.square(np.true_divide(np.pi, sine)), right)
     return np.asarray(np.where(left, reflected, right), x.dtype)
+
+
+def igamma(self: Array, other: Array) -> Array:
+    from scipy import special
+
+    return _of_two(special.gammainc, self, other)
+
+
+def igammac(self: Array, other: Array) -> Array:
+    from scipy import special
+
+    return _of_two(special.gammaincc, self, other)
+
+
+# Entropy, and the normal distribution
+
+
+def special_entr(self: Array) -> Array:
+    from scipy import special
+
+    return _in_scipy(special.entr, self)
+
+
+def special_erfcx(self: Array) -> Array:
+    from scipy import special
+
+    return _in_scipy(special.erfcx, self)
+
+
+def special_ndtr(self: Array) -> Array:
+    from scipy import special
+
+    return _in_scipy(special.ndtr, self)
+
+
+def special_log_ndtr(self: Array) -> Array:
+    from scipy import special
+
+    return _in_scipy(special.log_ndtr, self)
+
+
+def special_ndtri(self: Array) -> Array:
+    from scipy import special
+
+    return _in_scipy(special.ndtri, self)
+
+
+def special_xlog1py(self: Array | Number, other: Array | Number) -> Array:
+    from scipy import special
+
+    return _of_two(special.xlog1py, self, other)
+
+
+# Modified Bessel functions of the first kind
+
+
+def i0(self: Array) -> Array:
+    from scipy import special
+
+    return _in_scipy(special.i0, self)
+
+
+def special_i0e(self: Array) -> Array:
+    from scipy import special
+
+    return _in_scipy(special.i0e, self)
+
+
+def special_i1(self: Array) -> Array:
+    from scipy import special
+
+    return _in_scipy(special.i1, self)
+
+
+def special_i1e(self: Array) -> Array:
+    from scipy import special
+
+    return _in_scipy(special.i1e, self)
+
+
+# Hurwitz' zeta function
+
+
+def special_zeta(self: Array | Number, other: Array | Number) -> Array:
+    """The sum of `(other + k) ** -self` over k from 0: infinite for `self` 1, NaN below."""
+    from scipy import special
+
+    def from_one(self: Array, other: Array) -> Array:
+        return np.where(np.less(self, 1), np.nan, special.zeta(self, other))
+
+    return _of_two(from_one, self, other)

@@ -50,7 +50,10 @@ def outcome(function: Callable[..., Any], sample: Sample, recorded: bool) -> lis
         found += [node.name(), saved, [following.name() for following, _ in node.next_functions if following]]
         inputs = [t for t in (leaf, *sample.args[1:], *sample.kwargs.values()) if isinstance(t, Tensor)]
         inputs = [t for t in inputs if t.requires_grad]
-        grads = runtime.autograd.grad(target, inputs, runtime.ones_like(target), allow_unused=True)
+        try:
+            grads = runtime.autograd.grad(target, inputs, runtime.ones_like(target), allow_unused=True)
+        except NotImplementedError as error:
+            return [*found, str(error)]
         found += [None if grad is None else grad.numpy() for grad in grads]
     return found
 

@@ -356,7 +356,7 @@ def test_a_formula_in_one_loop_is_its_statements(function: str, dtype: str) -> N
                 assert not one.requires_grad
                 assert telling_strides(one._array) == telling_strides(other._array)
                 # NumPy's exp, a statement, is up to 3 places off in single precision.
-                rough = dtype == "float32" and function.startswith("erf")
+                rough = dtype == "float32" and function.startswith(("erf", "special_ndtr"))
                 assert ulps(one._array, other.detach()._array) <= (6 if rough else 2)
 
 

@@ -45,6 +45,25 @@ OTHERWISE = frozenset((
     "fft_hfftn-float64", "fft_irfft-complex128", "fft_irfft-float64", "fft_irfft2-complex128", "fft_irfft2-float64",
     "fft_irfftn-complex128", "fft_irfftn-float64",
 ))  # fmt: skip
+# The incomplete gamma functions of PyTorch know of NaN in one argument only, its zeta(x, q) has no limit as q grows,
+# and polygamma has no poles.
+GAMMA = frozenset(
+    f"{name}-float64"
+    for name in (
+        "igamma", "igammac", "special_gammainc", "special_gammaincc", "special_polygamma", "special_zeta",
+        "special_zeta.self_scalar", "special_zeta.other_scalar",
+    )
+)  # fmt: skip
+# Bessel functions and Airy's have half of the digits in PyTorch; of NaN its recurrences give what is left in memory.
+INEXACT = frozenset(f"special_{name}" for name in ("airy_ai", "bessel_j0", "bessel_j1", "bessel_y0", "bessel_y1"))
+OF_NAN = frozenset(
+    f"special_{name}{overload}"
+    for name in (
+        "chebyshev_polynomial_u", "chebyshev_polynomial_w", "laguerre_polynomial_l", "legendre_polynomial_p",
+        "shifted_chebyshev_polynomial_t", "shifted_chebyshev_polynomial_u", "shifted_chebyshev_polynomial_w",
+    )
+    for overload in ("", ".n_scalar")
+)  # fmt: skip
 
 
 def to_torch(value: Any) -> Any:
@@ -101,7 +120,7 @@ COMPARED = [
 @pytest.mark.parametrize("dtype", ["float64", "complex128"])
 @pytest.mark.parametrize("info", COMPARED, ids=lambda info: info.name)
 def test_special_values(info: OperatorInfo, dtype: str) -> None:
-    if f"{info.name}-{dtype}" in OTHERWISE:
+    if f"{info.name}-{dtype}" in OTHERWISE | GAMMA or info.name in INEXACT | OF_NAN:
         pytest.skip("not PyTorch's")
     for sample, found, expected in pairs(info, dtype, "special"):
         if isinstance(expected, Exception):
@@ -141,6 +160,8 @@ LENIENT = frozenset((
 def test_without_elements_and_without_dimensions(info: OperatorInfo, values: str) -> None:
     if f"{info.name}-{values}" in LENIENT:
         pytest.skip("nonsense")
+    if info.name in INEXACT:
+        pytest.skip("not PyTorch's")
     for dtype in ("float64", "complex128"):
         for sample, found, expected in pairs(info, dtype, values):
             if isinstance(expected, Exception):
