@@ -13,8 +13,7 @@ from codegen.derive.identities import Identities
 from codegen.derive.kinks import Kinks, Trial, trials
 from codegen.derive.numbers import Numbers, UnknownValueError
 from codegen.derive.slopes import Calls, Slopes, UnderivableError
-from codegen.derive.wording import UnwritableError, Wording
-from codegen.formula import syntax
+from codegen.derive.wording import UnwritableError, Wording, derived_formula
 from codegen.formula.meaning import Meaning
 from codegen.formula.printer import print_formula
 from codegen.formula.typed import (
@@ -28,7 +27,7 @@ from codegen.formula.typed import (
 )
 from codegen.read.model import DerivativeEntry, Formula, FormulaKind, NativeFunction, Promotion
 from codegen.signs import CHOICE, CONJUGATION, MULTIPLICATION, binary_sign
-from codegen.source import Diagnostics, Text
+from codegen.source import Diagnostics
 from codegen.words import COMPLEX, PromotionKind
 
 _RESULT = "result"
@@ -133,12 +132,8 @@ class Derivation:
     def _formula(
         self, known: ResolvedElementwise, name: str, kind: FormulaKind, tree: TypedExpr | None = None
     ) -> Formula:
-        words = kind.value
-        parsed: syntax.Expr | None = None
-        if tree is not None:
-            parsed = Wording(self.table, forward=name == _RESULT).written(tree)
-            words = print_formula(parsed)
-        return Formula((_standing_at(known.text, name),), kind, _standing_at(known.text, words), parsed)
+        wording = Wording(self.table, forward=name == _RESULT)
+        return derived_formula((name,), kind, None if tree is None else wording.written(tree), known.text)
 
     # -- what follows besides
 
@@ -244,10 +239,3 @@ class Derivation:
 
 def _stands_in(part: TypedExpr, known: ResolvedElementwise) -> bool:
     return part.end > part.start and part.end <= len(known.text.value)
-
-
-def _standing_at(place: Text, value: str) -> Text:
-    """A text that stands nowhere, and has the place of another one."""
-    span = place.span()
-    middle = (max(span.end - 1, span.start),) * max(len(value) - 1, 0)
-    return Text(value, place.file, (span.start, *middle, span.end))

@@ -1,14 +1,16 @@
-"""The bound entries of all operators: those that are written, and those that are derived when they are asked for."""
+"""The bound entries of operators: those that are written, completed, and those that are derived when asked for."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
 from codegen.bind.call_targets import OperatorTable
+from codegen.bind.composites import ResolvedComposite
 from codegen.bind.elementwise import ElementwiseTable
 from codegen.bind.entries import ResolvedEntry, resolve_entries
 from codegen.derive.entries import Derivation
 from codegen.derive.numbers import Numbers
+from codegen.derive.transpose import Transposition
 from codegen.source import Diagnostics
 
 
@@ -18,6 +20,7 @@ class KnownEntries(Mapping[str, ResolvedEntry]):
     Args:
         written: those that are written.
         elementwise: the operators that are expressions.
+        composites: the composite operators that are formulas, by name.
         table: of all operators.
         numbers: computes what formulas give.
         diagnostics: where what is wrong with a derived one is reported.
@@ -27,6 +30,7 @@ class KnownEntries(Mapping[str, ResolvedEntry]):
         self,
         written: Mapping[str, ResolvedEntry],
         elementwise: ElementwiseTable,
+        composites: Mapping[str, ResolvedComposite],
         table: OperatorTable,
         numbers: Numbers,
         diagnostics: Diagnostics,
@@ -36,13 +40,22 @@ class KnownEntries(Mapping[str, ResolvedEntry]):
         self._table = table
         self._diagnostics = diagnostics
         self.derivation = Derivation(self.get, table, numbers, diagnostics)
+        self._transposition = Transposition(self.get, composites, table, diagnostics)
+        self._completed: dict[str, ResolvedEntry] = {}
         self._derived: dict[str, ResolvedEntry | None] = {}
 
     def __getitem__(self, name: str) -> ResolvedEntry:
-        found = self._written[name] if name in self._written else self.derived(name)
+        found = self.completed(name) if name in self._written else self.derived(name)
         if found is None:
             raise KeyError(name)
         return found
+
+    def completed(self, name: str) -> ResolvedEntry:
+        """The entry that is written for an operator, with the gradients that follow from what it says of tangents."""
+        if name not in self._completed:
+            self._completed[name] = self._written[name]  # what its own formulas may use
+            self._completed[name] = self._transposition.completed(self._written[name])
+        return self._completed[name]
 
     def derived(self, name: str) -> ResolvedEntry | None:
         """The derived entry of an operator; None where there is none, or something was reported."""

@@ -5,28 +5,47 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from codegen.bind.call_targets import OperatorTable
-from codegen.bind.scope import BEFORE_WRITE
+from codegen.bind.scope import BEFORE_WRITE, CONSTANTS
 from codegen.bind.substitution import arguments
 from codegen.formula import syntax
 from codegen.formula.intrinsics import INTRINSICS, SCALAR_INTRINSICS, TENSOR_INTRINSICS
 from codegen.formula.meaning import Meaning
+from codegen.formula.printer import print_formula
 from codegen.formula.typed import (
+    STR,
     TENSOR,
     Arithmetic,
     Conditional,
+    Element,
     HelperCall,
     Intrinsic,
+    ListDisplay,
     Literal,
     OperatorCall,
     TypedExpr,
     Variable,
     VariableKind,
 )
+from codegen.read.model import Formula, FormulaKind
 from codegen.signs import CONJUGATION, Form, Notation, SignUse
+from codegen.source import Text
 
 
 class UnwritableError(Exception):
     """There are no words for a part of an expression."""
+
+
+def derived_formula(names: Sequence[str], kind: FormulaKind, tree: syntax.Expr | None, place: Text) -> Formula:
+    """A formula that stands nowhere, and has the place of what it follows from."""
+    words = kind.value if tree is None else print_formula(tree)
+    return Formula(tuple(_standing_at(place, name) for name in names), kind, _standing_at(place, words), tree)
+
+
+def _standing_at(place: Text, value: str) -> Text:
+    """A text that stands nowhere, and has the place of another one."""
+    span = place.span()
+    middle = (max(span.end - 1, span.start),) * max(len(value) - 1, 0)
+    return Text(value, place.file, (span.start, *middle, span.end))
 
 
 class Wording:
@@ -48,6 +67,8 @@ class Wording:
             UnwritableError: it has a part that formulas do not write.
         """
         match expr:
+            case Variable(kind=VariableKind.GRAD, name=name) if name.endswith("]"):
+                return syntax.Index(0, 0, _name("grads"), syntax.IntLiteral(0, 0, expr.index))
             case Variable():
                 return _name(self._variable(expr))
             case Literal():
@@ -63,6 +84,10 @@ class Wording:
             case Conditional():
                 parts = self._all((expr.test, expr.then, expr.orelse))
                 return syntax.Conditional(0, 0, *parts)
+            case ListDisplay(items=items):
+                return syntax.BraceList(0, 0, None, self._all(items))
+            case Element():
+                return syntax.Index(0, 0, self.written(expr.receiver), self.written(expr.index))
             case Intrinsic() if expr.name in INTRINSICS and expr.args:
                 return self._intrinsic(expr)
         raise UnwritableError(type(expr).__name__)
@@ -75,9 +100,9 @@ class Wording:
             case VariableKind.INPUT:
                 return f"{variable.name}_p" if self.forward and variable.type == TENSOR else variable.name
             case VariableKind.OUTPUT:
-                return "result"
+                return variable.name
             case VariableKind.GRAD:
-                return "grad"
+                return variable.name
             case VariableKind.TANGENT if not variable.name.startswith(BEFORE_WRITE):
                 return f"{variable.name}_t"
         raise UnwritableError(variable.kind.value)
@@ -144,6 +169,11 @@ def _literal(literal: Literal) -> syntax.Expr:
             raise UnwritableError(text)
         number = syntax.FloatLiteral(0, 0, abs(value), text)
         return number if str(value)[0] != "-" else syntax.Unary(0, 0, "-", number)
+    if isinstance(value, str) and literal.type != STR:
+        constant = next((name for name, known in CONSTANTS.items() if known == (literal.type, value)), None)
+        if constant is None:
+            raise UnwritableError(value)
+        return _name(constant)
     if isinstance(value, str):
         return syntax.StringLiteral(0, 0, value)
     return _name("::std::nullopt")

@@ -157,10 +157,11 @@ PAGES = (
         },
     ),
     Page(
-        Code.NOT_DERIVED, "A derivative does not follow from the expression",
-        "The formulas of an operator with the key 'elementwise' follow from those of the operators that it calls. "
-        "One of these has no formula for an argument by itself. Write the formulas in derivatives.yaml: these count "
-        "then.",
+        Code.NOT_DERIVED, "A derivative does not follow from an expression",
+        "The formulas of an operator with the key 'elementwise' follow from those of the operators that it calls, and "
+        "a gradient that is left out from the forward formulas, step by step. One of the operators that are called "
+        "has no formula for an argument by itself, or is a helper. Write the formulas in derivatives.yaml: these "
+        "count then.",
         NATIVE_FUNCTIONS,
         f"{_expression('plain(self) * 2')}{_WITHOUT_DERIVATIVE}",
         f"{_expression('self * 2')}{_WITHOUT_DERIVATIVE}",
