@@ -7,6 +7,7 @@ import json
 import multiprocessing
 import os
 import re
+import subprocess
 import sys
 import time
 import warnings
@@ -16,9 +17,8 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-# Formulas are altered in Python: those of the native core are of the same plans.
-os.environ["GRADWRIGHT_NATIVE"] = "0"
-
+from codegen.extension import SWITCH
+from runtime import native
 from runtime.verify.mutation.subjects import Subject, altered, subjects
 from runtime.verify.printing import progress
 from runtime.verify.proving import prove
@@ -147,5 +147,13 @@ def mutants(package: str, subject: Subject) -> list[Mutant]:
     return found
 
 
+def _start() -> int:
+    """As `main`, in a process without the native core: it runs formulas of the same plans, and not those altered."""
+    if native.core is None:
+        return main()
+    environment = {**os.environ, SWITCH: "0"}
+    return subprocess.call([sys.executable, "-m", "runtime.verify.mutation", *sys.argv[1:]], env=environment)
+
+
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(_start())
