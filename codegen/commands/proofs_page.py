@@ -54,7 +54,6 @@ class RefutedCell:
     name: str
     message: str
     where: str
-    cause: str
     again: str
 
 
@@ -143,7 +142,6 @@ def _refuted(cell: Mapping[str, Any]) -> RefutedCell:
         cell["property"],
         smallest["message"],
         where,
-        smallest["cause"] or "",
         smallest["again"] if smallest["dtype"] else "",
     )
 

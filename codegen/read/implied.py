@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from codegen.formula.typed import SCALAR, TENSOR, formula_type
+import itertools
+
+from codegen.formula.typed import FLOAT, SCALAR, TENSOR, formula_type
 from codegen.read.model import Layout, NativeFunction
+from codegen.schema.defaults import default_value
 from codegen.schema.types import OptionalType
 from codegen.words import LayoutKind
 
@@ -13,6 +16,8 @@ _SHAPES = {
     2: (((3, 4), (3, 4)), ((2, 1, 3), (4, 1)), ((), (3,)), ((), ()), ((0, 2), (2,))),
     3: (((3, 4), (3, 4), (3, 4)), ((2, 1, 3), (4, 1), (3,)), ((), (), ()), ((0, 2), (2,), ())),
 }
+# What numbers are multiplied by, each with another one than those beside it.
+_FACTORS = (1.25, 1.5, 0.75)
 
 
 def samples_of(function: NativeFunction) -> tuple[str, ...]:
@@ -38,10 +43,23 @@ def samples_of(function: NativeFunction) -> tuple[str, ...]:
         low, high = function.domain
         limits = f", low={low}, high={high}"
     calls = []
+    other_numbers = _other_numbers(function) if function.elementwise is not None else []
     for shapes in _SHAPES.get(tensors, ()):
         parts = [f"T({', '.join(map(str, shape))}{limits})".replace("(, ", "(") for shape in shapes]
         calls.append(", ".join([*parts, *rest]))
+        if other_numbers and len(calls) == 1:
+            calls.append(", ".join([*parts, *rest, *other_numbers]))
     return tuple(calls)
+
+
+def _other_numbers(function: NativeFunction) -> list[str]:
+    """Numbers beside the defaults: of a factor that is 1 nobody sees whether a formula has it."""
+    numbers = [
+        (argument.name, float(default_value(argument)))
+        for argument in function.schema.arguments
+        if argument.default is not None and formula_type(argument.type) in (SCALAR, FLOAT)
+    ]
+    return [f"{name}={(value or 1) * factor:.4g}" for (name, value), factor in zip(numbers, itertools.cycle(_FACTORS))]
 
 
 def layout_rule(function: NativeFunction) -> Layout:

@@ -60,7 +60,7 @@ def _explanations(point: Point, place: int, found: Array, right: list[Array]) ->
                 if candidate.shape == ratio.shape and _same(ratio, -candidate):
                     yield f"off by a factor -{text}"
     difference = found - wanted
-    if difference.size and _same(difference, np.full_like(difference, difference.flat[0])):
+    if difference.size > 1 and _same(difference, np.full_like(difference, difference.flat[0])):
         yield f"off by the constant {difference.flat[0]:.3g}"
 
 
@@ -102,7 +102,11 @@ def _factor(found: Array, wanted: Array) -> float | None:
     if not length or found.shape != wanted.shape:
         return None
     factor = float(np.vdot(wanted, found).real) / length
-    return factor if abs(factor) > 1e-6 and _same(found, factor * wanted) else None
+    if abs(factor) < 1e-6 or not _same(found, factor * wanted):
+        return None
+    # Of a single number any other one is a multiple.
+    is_told = np.count_nonzero(wanted) > 1 or any(abs(x - round(x)) < 1e-6 for x in (factor, 1 / factor))
+    return factor if is_told else None
 
 
 def _ratio(found: Array, wanted: Array) -> Array | None:

@@ -179,3 +179,12 @@ def test_a_page_of_right_operators_names_nothing_refuted(tmp_path: Path) -> None
     assert page.find("summary").text.startswith("3 operators: 6 properties proven on ")
     assert not page.all("article")
     assert {name: cell.text for name, cell in cells(page, "lerp.Scalar").items()} == {"gradient": "+", "linear": "+"}
+
+
+def test_a_single_number_is_no_multiple_of_another(tmp_path: Path) -> None:
+    cubed = Rule("cubed", "Tensor self", "self * self * self", ("self: grad * self",), ("T()",))
+    made = package_of((cubed,), tmp_path)
+    assert made.generate("--no-verify").returncode == 0
+    said = made.generate("verify", "cubed").stderr
+    assert "gradient of 'self' is wrong" in said
+    assert "factor" not in said
