@@ -54,11 +54,12 @@ def samples_of(function: NativeFunction) -> tuple[str, ...]:
 
 def _other_numbers(function: NativeFunction) -> list[str]:
     """Numbers beside the defaults: of a factor that is 1 nobody sees whether a formula has it."""
-    numbers = [
-        (argument.name, float(default_value(argument)))
-        for argument in function.schema.arguments
-        if argument.default is not None and formula_type(argument.type) in (SCALAR, FLOAT)
-    ]
+    numbers = []
+    for argument in function.schema.arguments:
+        has_default = argument.default is not None and formula_type(argument.type) in (SCALAR, FLOAT)
+        value = default_value(argument) if has_default else None
+        if isinstance(value, int | float):
+            numbers.append((argument.name, value))
     return [f"{name}={(value or 1) * factor:.4g}" for (name, value), factor in zip(numbers, itertools.cycle(_FACTORS))]
 
 
