@@ -196,6 +196,22 @@ def chunk(self: Tensor, chunks: int, dim: int = 0) -> Sequence[Tensor]:
     return self.split(length, dim)
 
 
+def split_copy_Tensor(self: Tensor, split_size: int, dim: int = 0) -> Sequence[Tensor]:
+    return _copies(self.split(split_size, dim))
+
+
+def split_with_sizes_copy(self: Tensor, split_sizes: Sequence[int], dim: int = 0) -> Sequence[Tensor]:
+    return _copies(self.split_with_sizes(split_sizes, dim))
+
+
+def unbind_copy_int(self: Tensor, dim: int = 0) -> Sequence[Tensor]:
+    return _copies(self.unbind(dim))
+
+
+def _copies(views: Sequence[Tensor]) -> Sequence[Tensor]:
+    return [view.clone(memory_format=contiguous_format) for view in views]
+
+
 def tensor_split_sections(self: Tensor, sections: int, dim: int = 0) -> Sequence[Tensor]:
     if self.dim() == 0:
         raise RuntimeError("tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims")

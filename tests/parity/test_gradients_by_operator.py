@@ -117,6 +117,8 @@ _REFUSALS = (
     ("no complex numbers", {"call complex128"}, "abs_ absolute_ silu nan_to_num select_scatter slice_scatter dropout"),
     ("no complex numbers", {"call complex128"}, "dropout_ native_dropout"),
     ("no complex numbers", {"call complex128"}, "embedding_backward embedding_dense_backward"),
+    ("no complex numbers", {"call complex128"}, "select_copy.int slice_copy.Tensor"),
+    ("no derivative where the result is complex", {"call"}, "view_as_complex_copy"),
     ("no complex numbers", {"call complex128"}, "upsample_nearest1d.vec upsample_nearest2d.vec upsample_nearest3d.vec"),
     ("no complex numbers", {"call complex128"}, "_upsample_nearest_exact1d.vec _upsample_nearest_exact2d.vec"),
     ("no complex numbers", {"call complex128"}, "_upsample_nearest_exact3d.vec upsample_linear1d.vec"),

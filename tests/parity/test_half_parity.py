@@ -156,6 +156,8 @@ DEVIATIONS = {
     "complex": "there is no complex number of two float16",
     "view_as_complex": "there is no complex number of two float16",
     "view.dtype": "the float32 has other bytes",
+    "view_copy.dtype": "the float32 has other bytes",
+    "view_as_complex_copy": "there is no complex number of two float16",
     "embedding_dense_backward": "PyTorch's derivative leaves out the scaling by frequency",
     "native_layer_norm": "mean and deviation are differentiable here",
     "_softmax_backward_data": "the samples ask for float64, which PyTorch does not look at",

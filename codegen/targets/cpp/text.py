@@ -9,6 +9,7 @@ from codegen.formula.meaning import Meaning
 from codegen.formula.typed import (
     BOOL,
     INT,
+    STR,
     TENSOR,
     Arithmetic,
     Conditional,
@@ -140,6 +141,8 @@ class CppPrinter:
         match expr:
             case Variable():
                 return self._variable(expr)
+            case Literal(value=str()) if expr.type != STR:
+                raise UnprintableError(f"takes {expr.value}, an object of the runtime")
             case Literal():
                 return self.needs.constant(expr.value)
             case Intrinsic() if expr.name in ABSENT:

@@ -9,7 +9,10 @@ from codegen.formula.meaning import Meaning
 from codegen.formula.structure import structure
 from codegen.formula.typed import (
     BOOL,
+    DTYPE,
     INT,
+    LAYOUT,
+    MEMORY_FORMAT,
     TENSOR,
     Arithmetic,
     Conditional,
@@ -92,6 +95,15 @@ def import_lines(modules: Iterable[str]) -> list[str]:
     return [f"from {m.rpartition('.')[0]} import {m.rpartition('.')[2]} as {module_alias(m)}" for m in sorted(modules)]
 
 
+# Constants of formulas that are objects of the runtime.
+_OBJECTS = {
+    (DTYPE, "bool"): "dtypes.bool",
+    (DTYPE, "int64"): "dtypes.int64",
+    (LAYOUT, "strided"): "types.strided",
+    (MEMORY_FORMAT, "contiguous_format"): "types.contiguous_format",
+}
+
+
 class PythonPrinter:
     """Prints typed trees.
 
@@ -133,7 +145,7 @@ class PythonPrinter:
             case Variable():
                 return self.variable(expr)
             case Literal():
-                return display(expr.value)
+                return _OBJECTS.get((expr.type, expr.value)) or display(expr.value)
             case OperatorCall() if self._is_choice(expr):
                 # A real Tensor is its own conjugate: the test saves the call.
                 name = self.print(expr.args[0][1])
