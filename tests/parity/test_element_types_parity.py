@@ -43,7 +43,8 @@ MORE = frozenset((
 # Taken there and not here: complex numbers of two float16, sums of squares of which only the real part is kept, and
 # samples so small that PyTorch does not come to look at them.
 LESS = frozenset((
-    "complex-float16", "view_as_complex-float16", "view_as_complex_copy-float16", "bincount-complex64", "smooth_l1_loss_backward-uint8",
+    "complex-float16", "view_as_complex-float16", "view_as_complex_copy-float16", "bincount-complex64",
+    "smooth_l1_loss_backward-uint8",
     "smooth_l1_loss_backward-int64", "threshold-uint8", "einsum-uint8", "hardtanh-uint8",
     "cummax-complex64", "cummin-complex64", "mv-bool", "avg_pool2d_backward-int64", "avg_pool3d_backward-int64",
     "adaptive_avg_pool1d-complex64", "affine_grid_generator-uint8",

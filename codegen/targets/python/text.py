@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import string
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Mapping
 
 from codegen.formula.meaning import Meaning
 from codegen.formula.structure import structure
@@ -25,6 +25,7 @@ from codegen.formula.typed import (
     OperatorCall,
     TupleDisplay,
     TypedExpr,
+    ValueType,
     Variable,
     VariableKind,
 )
@@ -96,7 +97,7 @@ def import_lines(modules: Iterable[str]) -> list[str]:
 
 
 # Constants of formulas that are objects of the runtime.
-_OBJECTS = {
+_OBJECTS: Mapping[tuple[ValueType, object], str] = {
     (DTYPE, "bool"): "dtypes.bool",
     (DTYPE, "int64"): "dtypes.int64",
     (LAYOUT, "strided"): "types.strided",

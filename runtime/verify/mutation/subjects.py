@@ -69,9 +69,14 @@ def subjects(operators: Mapping[str, OperatorInfo], wanted: Sequence[str]) -> li
     """The formulas of some operators, and the helpers that only these or others use."""
     found = []
     users: dict[FunctionType, list[str]] = {}
+    callers: dict[str, list[str]] = {}  # of operators in formulas: theirs are run by second derivatives
+    by_function = {info.function: name for name, info in operators.items()}
     for name, info in operators.items():
         own = list(_formulas(info))
         for function, is_node in own:
+            for called in _operators_called(function):
+                if called in by_function:
+                    callers.setdefault(by_function[called], []).append(name)
             if name in wanted:
                 kind = "backward" if is_node else "forward"
                 found.append(Subject(f"{name} {kind}", function, (name,), is_node, "complex" in info.dtypes))
@@ -81,7 +86,10 @@ def subjects(operators: Mapping[str, OperatorInfo], wanted: Sequence[str]) -> li
     for helper, names in users.items():
         if set(names) & set(wanted):
             of_complex = any("complex" in operators[name].dtypes for name in names)
-            found.append(Subject(f"{helper.__module__}.{helper.__name__}", helper, _spread(names), False, of_complex))
+            shown = _spread(names)
+            further = [caller for name in names for caller in callers.get(name, ()) if caller not in shown]
+            shown = (*shown, *dict.fromkeys(further))[:_OPERATORS]
+            found.append(Subject(f"{helper.__module__}.{helper.__name__}", helper, shown, False, of_complex))
     return found
 
 
@@ -111,6 +119,16 @@ def _reached(function: FunctionType) -> list[FunctionType]:
             found[helper] = None
             waiting += _called(helper)
     return list(found)
+
+
+@functools.cache
+def _operators_called(function: FunctionType) -> frozenset[str]:
+    """The functions of `ops` that a function calls."""
+    return frozenset(
+        node.attr
+        for node in ast.walk(_tree(function))
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "ops"
+    )
 
 
 @functools.cache
