@@ -151,7 +151,7 @@ LENIENT = frozenset((
     "native_batch_norm-0-dim", "native_batch_norm-empty", "native_batch_norm_backward-0-dim",
     "native_batch_norm_backward-empty", "native_layer_norm_backward-empty", "pad_sequence-0-dim",
     "pad-empty", "pixel_unshuffle-empty", "rms_norm-0-dim", "unfold_backward-0-dim", "upsample_linear1d_backward-0-dim",
-    "upsample_nearest1d_backward-0-dim", "view_as_complex-empty",
+    "upsample_nearest1d_backward-0-dim", "view_as_complex-empty", "view_as_complex_copy-empty",
 ))  # fmt: skip
 
 
