@@ -42,6 +42,7 @@ EXCEPTIONS = {
     "OwnKeys": "keys of the YAML",
     "PROPERTIES": "properties that are proven",
     "SCALAR_INTRINSICS": "intrinsics of formulas",
+    "TAGS": "a tag",
     "SIGNS": "methods of Python and slots of CPython",
     "WORDS": "functions of Python that generated code calls",
     "_FRACTIONS": "kinds of dtypes",

@@ -270,7 +270,7 @@ def test_gradients_of_real_and_complex_arguments_together(info: OperatorInfo) ->
 # -- half precision
 
 # What a result is depends on the dtype itself, or its dtype is always the same.
-ABOUT_DTYPES = frozenset(("nan_to_num", "bincount", "view.dtype", "complex", "view_as_complex"))
+ABOUT_DTYPES = frozenset(("nan_to_num", "bincount", "view.dtype", "view_copy.dtype", "complex", "view_as_complex"))
 
 
 def in_float32(sample: Sample, half: runtime.dtype) -> Sample:

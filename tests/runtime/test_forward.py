@@ -438,7 +438,7 @@ UNIMPLEMENTED = [
 
 def test_every_formula_that_is_not_implemented_is_known() -> None:
     text = (Path(__file__).parents[2] / "derivatives.yaml").read_text()
-    lines = re.findall(r"^  ([\w, ]+): not_implemented\(", text, re.MULTILINE)
+    lines = re.findall(r"^  ([\w, ]+): '?not_implemented\(", text, re.MULTILINE)
     assert len(UNIMPLEMENTED) == sum(len(names.split(", ")) for names in lines) > 0
 
 
@@ -455,10 +455,11 @@ def test_a_tangent_that_no_derivative_takes_is_refused(
     samples = [sample for sample in samples if sample.args[place] is not None]
     # Statistics that a forward pass saved are no arguments that a sample could choose.
     assert samples or name.startswith("save_")
+    beside = 1 if place == 0 else 0  # an argument that has a derivative
     for sample in samples:
         args = list(sample.args)
         with forward_ad.dual_level():
-            args[0] = forward_ad.make_dual(args[0], runtime.ones_like(args[0]))
+            args[beside] = forward_ad.make_dual(args[beside], runtime.ones_like(args[beside]))
             out = operator.function(*args)
             assert forward_ad.unpack_dual(out if isinstance(out, Tensor) else out[0]).tangent is not None
             for others in (args, sample.args):  # beside other tangents, and alone
