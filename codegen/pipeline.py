@@ -104,7 +104,7 @@ def analyze(paths: Paths, texts: Mapping[Path, str] | None = None) -> Result:
     operators = (*(base.functions if base is not None else ()), *functions)
     elementwise = ElementwiseTable(operators, own, known, reported, functions)
     numbers = Numbers(own, kernels, elementwise, paths)
-    derived = KnownEntries(by_name, elementwise, known, own, numbers, reported)
+    derived = KnownEntries(by_name, elementwise, known, own, numbers, reported, library is None)
     resolved, functions = _with_expressions(resolved, functions, elementwise, derived, library is not None)
     by_name = derived
     linear = Linearity(by_name, table, composites, helpers, known)
@@ -135,8 +135,7 @@ def _with_expressions(
     foreign: bool,
 ) -> tuple[tuple[ResolvedEntry, ...], Sequence[NativeFunction]]:
     """The entries with those that are derived, and the operators with what follows from their expressions."""
-    if not foreign:
-        resolved = [entries.completed(str(entry.function.name)) for entry in resolved]
+    resolved = [entries.completed(str(entry.function.name)) for entry in resolved]
     written = {str(entry.function.name): entry for entry in resolved}
     derived, completed = [], {}
     for known in elementwise.own():

@@ -149,7 +149,8 @@ def _is_tensor_result(type: Type) -> bool:
     return type == TENSOR or (isinstance(type, ListType) and type.elem == TENSOR)
 
 
-def _output_names(schema: FunctionSchema) -> Mapping[str, int]:
+def output_names(schema: FunctionSchema) -> Mapping[str, int]:
+    """The places of results by all names that formulas may give them."""
     names: dict[str, int] = {}
     for index, result in enumerate(schema.returns):
         if result.name is not None:
@@ -163,7 +164,7 @@ def _output_names(schema: FunctionSchema) -> Mapping[str, int]:
 
 
 def _is_forward(formula: Formula, schema: FunctionSchema) -> bool:
-    outputs = _output_names(schema)
+    outputs = output_names(schema)
     return all(str(name) in outputs for name in formula.names)
 
 
@@ -173,7 +174,7 @@ def _resolve_entry(
     schema = function.schema
     outputs = _differentiable_outputs(entry, schema, diagnostics)
     arguments = {argument.name: argument for argument in schema.arguments}
-    known_outputs = _output_names(schema)
+    known_outputs = output_names(schema)
     by_element = _is_by_element(entry, schema)
     keys = [DEFAULT_KEY, *(str(key) for key, _ in entry.dispatch if str(key) != DEFAULT_KEY)]
     backward: dict[str, list[ResolvedFormula]] = {key: [] for key in keys}

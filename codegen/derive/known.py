@@ -24,6 +24,8 @@ class KnownEntries(Mapping[str, ResolvedEntry]):
         table: of all operators.
         numbers: computes what formulas give.
         diagnostics: where what is wrong with a derived one is reported.
+        completes: whether gradients that are left out follow from forward formulas: somebody else means what he
+            leaves out.
     """
 
     def __init__(
@@ -34,6 +36,7 @@ class KnownEntries(Mapping[str, ResolvedEntry]):
         table: OperatorTable,
         numbers: Numbers,
         diagnostics: Diagnostics,
+        completes: bool,
     ) -> None:
         self._written = written
         self._elementwise = elementwise
@@ -41,6 +44,7 @@ class KnownEntries(Mapping[str, ResolvedEntry]):
         self._diagnostics = diagnostics
         self.derivation = Derivation(self.get, table, numbers, diagnostics)
         self._transposition = Transposition(self.get, composites, table, diagnostics)
+        self._completes = completes
         self._completed: dict[str, ResolvedEntry] = {}
         self._derived: dict[str, ResolvedEntry | None] = {}
 
@@ -54,7 +58,8 @@ class KnownEntries(Mapping[str, ResolvedEntry]):
         """The entry that is written for an operator, with the gradients that follow from what it says of tangents."""
         if name not in self._completed:
             self._completed[name] = self._written[name]  # what its own formulas may use
-            self._completed[name] = self._transposition.completed(self._written[name])
+            if self._completes:
+                self._completed[name] = self._transposition.completed(self._written[name])
         return self._completed[name]
 
     def derived(self, name: str) -> ResolvedEntry | None:

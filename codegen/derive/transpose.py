@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 
 from codegen.bind.call_targets import OperatorTable
 from codegen.bind.composites import ResolvedComposite
-from codegen.bind.entries import ResolvedEntry, ResolvedFormula, resolve_entries
+from codegen.bind.entries import ResolvedEntry, ResolvedFormula, output_names, resolve_entries
 from codegen.bind.substitution import applied, arguments
 from codegen.codes import Code
 from codegen.derive.identities import Identities
@@ -119,9 +119,10 @@ class Transposition:
         trees = [formula.tree for formula in entry.forward if formula.tree is not None]
         places = [part for tree in trees for part in variables(tree) if part.kind is VariableKind.TANGENT]
         tangent = _Tangent(name, sum(part.name == name for part in places) == 1)
+        places_of_results = output_names(entry.function.schema)
         for forward in entry.forward:
             assert forward.tree is not None
-            place = entry.differentiable_outputs.index(_output(entry, forward.names[0]))
+            place = entry.differentiable_outputs.index(places_of_results[forward.names[0]])
             text = forward.source.text
             try:
                 back = self._through(forward.tree, _gradient(entry, place), False, tangent)
@@ -302,7 +303,8 @@ def _shares(name: str, value: TypedExpr, gradient: TypedExpr) -> Sequence[tuple[
 def _without_gradient(entry: ResolvedEntry) -> Sequence[str]:
     """The Tensors among the arguments that have a tangent in the forward formulas and no formula of their own."""
     trees = [formula.tree for formula in entry.forward]
-    covered = {_output(entry, name) for formula in entry.forward for name in formula.names}
+    places = output_names(entry.function.schema)
+    covered = {places[name] for formula in entry.forward for name in formula.names}
     if not trees or None in trees or covered != set(entry.differentiable_outputs):
         return ()
     written = {name for formula in entry.backward for name in formula.names}
@@ -313,12 +315,6 @@ def _without_gradient(entry: ResolvedEntry) -> Sequence[str]:
         and _is_tensor(formula_type(argument.type))
         and any(_Tangent(argument.name, False).is_in(tree) for tree in trees if tree is not None)
     ]
-
-
-def _output(entry: ResolvedEntry, name: str) -> int:
-    """The place of a result, which formulas call by its own name or by its number."""
-    names = [result.name for result in entry.function.schema.returns]
-    return names.index(name) if name in names else int(name.removeprefix("result") or 0)
 
 
 def _gradient(entry: ResolvedEntry, place: int) -> Variable:

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-
 from runtime import ops
 from runtime.base.tensor import Tensor
 from runtime.base.types import DType
+from runtime.kernels import shape as kernels
 
 
 def broadcast_sizes(sizes: Sequence[int], others: Sequence[int]) -> list[int]:
     """The sizes that two broadcast to."""
-    return list(np.broadcast_shapes(tuple(sizes), tuple(others)))
+    return kernels.broadcast_sizes(sizes, others)
 
 
 def permute_back(grad: Tensor, dims: Sequence[int]) -> Tensor:
