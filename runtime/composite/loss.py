@@ -6,6 +6,7 @@ import math
 
 from runtime import ops
 from runtime.base.tensor import Tensor
+from runtime.base.types import Scalar
 from runtime.helpers.loss import reduced
 
 
@@ -129,3 +130,114 @@ def _loss_of_all_classes(
         return losses.sum() / ignored.logical_not().sum()
     classes = target.masked_fill(ignored, 0).reshape([-1])
     return losses.sum() / weight.index_select(0, classes).masked_fill(ignored.reshape([-1]), 0).sum()
+
+
+# Margins.
+
+
+def multi_margin_loss_backward(
+    grad_output: Tensor,
+    self: Tensor,
+    target: Tensor,
+    p: Scalar,
+    margin: Scalar,
+    weight: Tensor | None = None,
+    reduction: int = 1,
+) -> Tensor:
+    """The slope at each other class that is too near, and minus their sum at the own class."""
+    rows, own = _rows(self), target.reshape([-1, 1])
+    lacking = rows + (margin - rows.gather(1, own))
+    near = (lacking > 0).logical_and((lacking > 0).scatter(1, own, 0))
+    slopes = near.to(self.dtype) if int(p.real) == 1 else ops.where(near, lacking * 2, 0)
+    if weight is not None:
+        slopes = slopes * weight.index_select(0, own.reshape([-1])).unsqueeze(1)
+    slopes = slopes.scatter_add(1, own, -slopes.sum([1], True)) / rows.size(1)
+    return _of_rows(grad_output, slopes, self, reduction)
+
+
+def multilabel_margin_loss_backward(
+    grad_output: Tensor, self: Tensor, target: Tensor, reduction: int, is_target: Tensor
+) -> Tensor:
+    """How many labels each other class comes too near to, and at each label minus the number of such classes."""
+    if is_target.shape != target.shape:
+        raise RuntimeError(
+            f"Expected tensor for argument #3 'target' to have same size as tensor for argument #5 'is_target'; but "
+            f"{list(target.shape)} does not equal {list(is_target.shape)}"
+        )
+    rows, labels = _rows(self), _rows(target)
+    counted = (labels < 0).cumsum(1) == 0
+    places = labels.masked_fill(counted.logical_not(), 0)
+    lacking = rows.unsqueeze(1) + (1 - rows.gather(1, places)).unsqueeze(2)
+    near = (lacking > 0).logical_and(counted.unsqueeze(2)).logical_and((_rows(is_target) == 0).unsqueeze(1))
+    pairs = near.to(self.dtype)
+    slopes = pairs.sum([1]).scatter_add(1, places, -pairs.sum([2])) / rows.size(1)
+    return _of_rows(grad_output, slopes, self, reduction)
+
+
+def _rows(self: Tensor) -> Tensor:
+    return self if self.dim() == 2 else self.reshape([1, -1])
+
+
+def _of_rows(grad_output: Tensor, slopes: Tensor, self: Tensor, reduction: int) -> Tensor:
+    """The gradient of `self` from the slopes of the losses of its rows."""
+    count = slopes.size(0)
+    if reduction == 0 and grad_output.numel() != count:
+        raise RuntimeError(f"Expected a gradient for each of {count} rows, but got one of shape {grad_output.shape}")
+    grads = grad_output.reshape([-1, 1]) * slopes
+    return (grads / max(count, 1) if reduction == 1 else grads).reshape(self.shape)
+
+
+def cosine_embedding_loss(
+    input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0, reduction: int = 1
+) -> Tensor:
+    """1 - cos where the target is 1, what cos is above the margin where it is -1, and 0 elsewhere."""
+    ndim = target.dim()
+    if ndim > 1:
+        raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
+    if input1.dim() != ndim + 1 or input2.dim() != ndim + 1:
+        raise RuntimeError(
+            f"{ndim}D target tensor expects {ndim + 1}D input tensors, but found inputs with sizes "
+            f"{list(input1.shape)} and {list(input2.shape)}."
+        )
+    squares = [(each * each).sum([ndim]) + 1e-12 for each in (input1, input2)]
+    cosine = (input1 * input2).sum([ndim]) / (squares[0] * squares[1]).sqrt()
+    unlike = (cosine - margin).clamp_min(0)
+    return reduced(ops.where(target == 1, 1 - cosine, 0) + ops.where(target == -1, unlike, 0), reduction)
+
+
+def triplet_margin_loss(
+    anchor: Tensor,
+    positive: Tensor,
+    negative: Tensor,
+    margin: float = 1.0,
+    p: float = 2,
+    eps: float = 1e-06,
+    swap: bool = False,
+    reduction: int = 1,
+) -> Tensor:
+    """By how much the positive sample is not nearer than the negative one by the margin (Balntas et al., 2016)."""
+    dims = [each.dim() for each in (anchor, positive, negative)]
+    if dims[0] != dims[1] or dims[0] != dims[2]:
+        raise RuntimeError(
+            "The anchor, positive, and negative tensors are expected to have the same number of dimensions, but got: "
+            f"anchor {dims[0]}D, positive {dims[1]}D, and negative {dims[2]}D inputs"
+        )
+    near = ops.pairwise_distance(anchor, positive, p, eps)
+    far = ops.pairwise_distance(anchor, negative, p, eps)
+    if swap:
+        far = far.minimum(ops.pairwise_distance(positive, negative, p, eps))
+    return reduced((near - far + margin).clamp_min(0), reduction)
+
+
+# Counts.
+
+
+def poisson_nll_loss(input: Tensor, target: Tensor, log_input: bool, full: bool, eps: float, reduction: int) -> Tensor:
+    """Minus the logarithm of the Poisson distribution's probability of the target; with Stirling's term if `full`."""
+    loss = input.exp() - target * input if log_input else input - target * (input + eps).log()
+    if full:
+        small = target <= 1
+        large = target.masked_fill(small, 1)  # so that the logarithm has a gradient everywhere
+        stirling = large * large.log() - large + (large * (2 * math.pi)).log() * 0.5
+        loss = loss + stirling.masked_fill(small, 0)
+    return reduced(loss, reduction)

@@ -74,3 +74,15 @@ def bce_logits_target_slope(self: Tensor, weight: Tensor | None, pos_weight: Ten
     if pos_weight is not None:
         slope = slope - (pos_weight - 1) * ops.log_sigmoid(self)
     return _weighted(slope, weight)
+
+
+def soft_margin_bend(self: Tensor, target: Tensor) -> Tensor:
+    """The second derivative of soft_margin_loss in its input: t^2 s(z) s(-z), with z = x t and the logistic s."""
+    z = self * target
+    return target * target * z.sigmoid() * (-z).sigmoid()
+
+
+def soft_margin_mixed_bend(self: Tensor, target: Tensor) -> Tensor:
+    """The second derivative of soft_margin_loss in input and target: z s(z) s(-z) - s(-z) with z = x t."""
+    z = self * target
+    return (z * z.sigmoid() - 1) * (-z).sigmoid()

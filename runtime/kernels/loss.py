@@ -254,3 +254,105 @@ def nll_loss2d_backward(
     flat = target.reshape(-1)
     rows = _nll_gradient(grad_output.reshape(-1), (flat.size, classes), flat, weight, counted, divisor)
     return np.ascontiguousarray(rows.reshape(batch, height, width, classes).transpose(0, 3, 1, 2))
+
+
+# -- margins
+
+
+def soft_margin_loss(self: Array, target: Array, reduction: int = 1) -> Array:
+    """log(1 + exp(-x t)), of the shape and dtype of `self`."""
+    if np.broadcast_shapes(self.shape, target.shape) != self.shape:
+        raise RuntimeError(
+            f"output with shape {list(self.shape)} doesn't match the broadcast shape "
+            f"{list(np.broadcast_shapes(self.shape, target.shape))}"
+        )
+    if target.dtype.kind == "c":
+        raise RuntimeError(
+            f"result type {type_name(target.dtype)} can't be cast to the desired output type {type_name(self.dtype)}"
+        )
+    return _reduced(np.logaddexp(0, -self * target).astype(self.dtype, copy=False), reduction)
+
+
+def soft_margin_loss_backward(grad_output: Array, self: Array, target: Array, reduction: int) -> Array:
+    """-t / (1 + exp(x t)) for each element; the exponential may be infinite."""
+    with np.errstate(over="ignore"):
+        slope = -target / (1 + np.exp(self * target))
+    return _spread(grad_output, np.asarray(slope), reduction)
+
+
+def _check_rows(self: Array) -> tuple[int, int]:
+    """The number of samples and of classes: a vector is one sample, and a number is one of one class."""
+    if self.ndim > 2 or (self.size == 0 and (self.ndim < 2 or self.shape[1] == 0)):
+        raise RuntimeError(
+            f"Expected non-empty vector or matrix with optional 0-dim batch size, but got: {list(self.shape)}"
+        )
+    return (self.shape[0], self.shape[1]) if self.ndim == 2 else (1, self.size)
+
+
+def _check_long(target: Array) -> None:
+    if target.dtype != np.int64:
+        raise RuntimeError(f"expected scalar type Long but found {type_name(target.dtype)}")
+
+
+def _check_multi_margin(self: Array, target: Array, p: int, weight: Array | None) -> tuple[int, int]:
+    if int(p) not in (1, 2):
+        raise RuntimeError("only p == 1 and p == 2 supported")
+    samples, classes = _check_rows(self)
+    if target.ndim > 1 or target.size != samples:
+        raise RuntimeError(
+            "multi_margin_loss: target tensor should be 1-D with size equal to the number of input samples (batch "
+            f"size). Expected target size [{samples}], but got {list(target.shape)}. Input has shape "
+            f"{list(self.shape)}."
+        )
+    if weight is not None and weight.shape != (classes,):
+        raise RuntimeError(f"inconsistent weight size, expected {classes} but got {list(weight.shape)}")
+    _check_long(target)
+    if weight is not None and weight.dtype != self.dtype:
+        raise RuntimeError(f"expected scalar type {type_name(self.dtype)} but found {type_name(weight.dtype)}")
+    if target.size and not (np.min(target) >= 0 and np.max(target) < classes):
+        raise RuntimeError("target out of range")
+    return samples, classes
+
+
+def multi_margin_loss(
+    self: Array, target: Array, p: int = 1, margin: float = 1, weight: Array | None = None, reduction: int = 1
+) -> Array:
+    """The sum over the other classes of max(0, margin - x[own] + x[other]) ** p, times the weight of the own one."""
+    samples, classes = _check_multi_margin(self, target, p, weight)
+    rows, own = self.reshape(samples, classes), target.reshape(samples)
+    at = np.arange(samples), own
+    lacking = rows + (self.dtype.type(margin) - rows[at][:, None])
+    lacking = np.where(lacking > 0, lacking, self.dtype.type(0))
+    lacking[at] = 0
+    if int(p) == 2:
+        lacking *= lacking
+    losses = np.add.reduce(lacking, axis=1)
+    if weight is not None:
+        losses *= weight[own]
+    losses = np.asarray(losses / self.dtype.type(classes))
+    return losses.reshape(target.shape) if reduction == 0 else _reduced(losses, reduction)
+
+
+def multilabel_margin_loss_forward(self: Array, target: Array, reduction: int) -> tuple[Array, Array]:
+    """The sum over labels j and other classes i of max(0, 1 - x[j] + x[i]), by the number of classes; and the labels.
+
+    The labels of a sample are the numbers before its first -1.
+    """
+    samples, classes = _check_rows(self)
+    if (target.shape != self.shape) if self.ndim == 2 else (target.ndim > 1 or target.size != classes):
+        raise RuntimeError(f"inconsistent target size: {list(target.shape)} for input of size: {list(self.shape)}")
+    _check_long(target)
+    if target.size and not (np.min(target) >= -1 and np.max(target) < classes):
+        raise RuntimeError("argument #2 'target' is out of range")
+    rows, labels = self.reshape(samples, classes), target.reshape(samples, classes)
+    counted = np.logical_and.accumulate(labels >= 0, axis=1)
+    places = np.where(counted, labels, 0)
+    sample, place = np.nonzero(counted)
+    is_target = np.zeros((samples, classes), self.dtype)
+    is_target[sample, labels[sample, place]] = 1
+    chosen = np.take_along_axis(rows, places, axis=1)
+    lacking = rows[:, None, :] + (1 - chosen)[:, :, None]
+    lacking = np.where((lacking > 0) & counted[:, :, None] & (is_target == 0)[:, None, :], lacking, 0)
+    losses = np.add.reduce(lacking, axis=(1, 2)) / self.dtype.type(classes)
+    output = losses.reshape(self.shape[:-1]) if reduction == 0 else _reduced(losses, reduction)
+    return np.asarray(output, self.dtype), is_target.reshape(target.shape)

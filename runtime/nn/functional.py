@@ -13,37 +13,13 @@ from runtime import ops
 from runtime.autograd import no_grad
 from runtime.base.tensor import Tensor
 from runtime.base.types import DType, Scalar
-from runtime.helpers.loss import reduced as _reduced
 from runtime.nn.functional_attention import *  # noqa: F403
 from runtime.nn.functional_convolution import *  # noqa: F403
 from runtime.nn.functional_distance import *  # noqa: F403
 from runtime.nn.functional_images import *  # noqa: F403
+from runtime.nn.functional_losses import *  # noqa: F403
 from runtime.nn.functional_normalization import *  # noqa: F403
 from runtime.nn.functional_pooling import *  # noqa: F403
-
-# Reductions as operators count them.
-_REDUCTIONS = {"none": 0, "mean": 1, "elementwise_mean": 1, "sum": 2}
-
-
-def _reduction(name: str, size_average: bool | None = None, reduce: bool | None = None) -> int:
-    """The number of a reduction; the two flags, older than its names, decide where they are given."""
-    if size_average is not None or reduce is not None:
-        name = reduction_of_flags(size_average, reduce)
-    if name not in _REDUCTIONS:
-        raise ValueError(f"{name} is not a valid value for reduction")
-    return _REDUCTIONS[name]
-
-
-def reduction_of_flags(size_average: bool | None, reduce: bool | None, stacklevel: int = 4) -> str:
-    """The name of the reduction that the two flags mean, with a warning that there are names now."""
-    average = size_average is None or size_average
-    name = "none" if reduce is False else "mean" if average else "sum"
-    warnings.warn(
-        f"size_average and reduce args will be deprecated, please use reduction='{name}' instead.",
-        stacklevel=stacklevel,
-    )
-    return name
-
 
 # Activation functions.
 
@@ -267,162 +243,6 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
 def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float | None = None) -> Tensor:
     """Made larger at the ends of its dimensions: `pad` holds two numbers for each, the last dimension first."""
     return ops.pad(input, pad, mode, value)
-
-
-# Losses.
-
-
-def _check_same_size(input: Tensor, target: Tensor) -> None:
-    if input.shape != target.shape:
-        warnings.warn(
-            f"Using a target size ({target.shape}) that is different to the input size ({input.shape}). This will "
-            "likely lead to incorrect results due to broadcasting. Please ensure they have the same size.",
-            stacklevel=3,
-        )
-
-
-def _weighted(loss: Tensor, weight: Tensor, input: Tensor, reduction: int) -> Tensor:
-    """The losses of elements times their weights; a mean is one by weight."""
-    if weight.shape != input.shape:
-        raise ValueError("Weights and input must have the same size.")
-    weighted = loss * weight
-    return weighted.sum() / weight.sum() if reduction == 1 else _reduced(weighted, reduction)
-
-
-def mse_loss(
-    input: Tensor,
-    target: Tensor,
-    size_average: bool | None = None,
-    reduce: bool | None = None,
-    reduction: str = "mean",
-    weight: Tensor | None = None,
-) -> Tensor:
-    _check_same_size(input, target)
-    number = _reduction(reduction, size_average, reduce)
-    if weight is not None:
-        return _weighted(ops.mse_loss(input, target, 0), weight, input, number)
-    return ops.mse_loss(input, target, number)
-
-
-def l1_loss(
-    input: Tensor,
-    target: Tensor,
-    size_average: bool | None = None,
-    reduce: bool | None = None,
-    reduction: str = "mean",
-    weight: Tensor | None = None,
-) -> Tensor:
-    _check_same_size(input, target)
-    number = _reduction(reduction, size_average, reduce)
-    if weight is not None:
-        return _weighted(ops.l1_loss(input, target, 0), weight, input, number)
-    return ops.l1_loss(input, target, number)
-
-
-def smooth_l1_loss(
-    input: Tensor,
-    target: Tensor,
-    size_average: bool | None = None,
-    reduce: bool | None = None,
-    reduction: str = "mean",
-    beta: float = 1.0,
-) -> Tensor:
-    _check_same_size(input, target)
-    return ops.smooth_l1_loss(input, target, _reduction(reduction, size_average, reduce), beta)
-
-
-def huber_loss(
-    input: Tensor, target: Tensor, reduction: str = "mean", delta: float = 1.0, weight: Tensor | None = None
-) -> Tensor:
-    _check_same_size(input, target)
-    number = _reduction(reduction)
-    if weight is not None:
-        if weight.shape != input.shape:
-            raise ValueError("Weights and input must have the same size.")
-        return _reduced(ops.huber_loss(input, target, 0, delta) * weight, number)
-    return ops.huber_loss(input, target, number, delta)
-
-
-def nll_loss(
-    input: Tensor,
-    target: Tensor,
-    weight: Tensor | None = None,
-    size_average: bool | None = None,
-    ignore_index: int = -100,
-    reduce: bool | None = None,
-    reduction: str = "mean",
-) -> Tensor:
-    return ops.nll_loss_nd(input, target, weight, _reduction(reduction, size_average, reduce), ignore_index)
-
-
-def cross_entropy(
-    input: Tensor,
-    target: Tensor,
-    weight: Tensor | None = None,
-    size_average: bool | None = None,
-    ignore_index: int = -100,
-    reduce: bool | None = None,
-    reduction: str = "mean",
-    label_smoothing: float = 0.0,
-) -> Tensor:
-    number = _reduction(reduction, size_average, reduce)
-    return ops.cross_entropy_loss(input, target, weight, number, ignore_index, label_smoothing)
-
-
-def binary_cross_entropy(
-    input: Tensor,
-    target: Tensor,
-    weight: Tensor | None = None,
-    size_average: bool | None = None,
-    reduce: bool | None = None,
-    reduction: str = "mean",
-) -> Tensor:
-    number = _reduction(reduction, size_average, reduce)
-    if target.shape != input.shape:
-        raise ValueError(
-            f"Using a target size ({target.shape}) that is different to the input size ({input.shape}) is deprecated. "
-            "Please ensure they have the same size."
-        )
-    if weight is not None:
-        weight = ops.broadcast_to(weight, target.shape)
-    return ops.binary_cross_entropy(input, target, weight, number)
-
-
-def binary_cross_entropy_with_logits(
-    input: Tensor,
-    target: Tensor,
-    weight: Tensor | None = None,
-    size_average: bool | None = None,
-    reduce: bool | None = None,
-    reduction: str = "mean",
-    pos_weight: Tensor | None = None,
-) -> Tensor:
-    number = _reduction(reduction, size_average, reduce)
-    if target.shape != input.shape:
-        raise ValueError(f"Target size ({target.shape}) must be the same as input size ({input.shape})")
-    return ops.binary_cross_entropy_with_logits(input, target, weight, pos_weight, number)
-
-
-def kl_div(
-    input: Tensor,
-    target: Tensor,
-    size_average: bool | None = None,
-    reduce: bool | None = None,
-    reduction: str = "mean",
-    log_target: bool = False,
-) -> Tensor:
-    """The Kullback-Leibler divergence; `batchmean` divides the sum by the size of the batch, as its definition does."""
-    if reduction == "batchmean" and size_average is None and reduce is None:
-        total = ops.kl_div(input, target, 2, log_target=log_target)
-        return total / input.shape[0] if input.dim() else total
-    number = _reduction(reduction, size_average, reduce)
-    if number == 1:
-        warnings.warn(
-            "reduction: 'mean' divides the total loss by both the batch size and the support size. 'batchmean' divides "
-            "only by the batch size, and aligns with the KL div math definition.",
-            stacklevel=2,
-        )
-    return ops.kl_div(input, target, number, log_target=log_target)
 
 
 def _take_docstrings() -> None:

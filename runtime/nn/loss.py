@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from runtime.base.tensor import Tensor
 from runtime.nn import functional as F
+from runtime.nn.distance import PairwiseDistance
 from runtime.nn.module import Module
 
 
@@ -177,3 +178,220 @@ class KLDivLoss(_Loss):
     ) -> None:
         super().__init__(size_average, reduce, reduction)
         self.log_target = log_target
+
+
+class SoftMarginLoss(_Loss):
+    """log(1 + exp(-target * input)), for targets 1 and -1."""
+
+    function = staticmethod(F.soft_margin_loss)
+
+
+class MultiLabelMarginLoss(_Loss):
+    """By how much other classes come nearer than 1 to each label of a sample; labels end before the first -1."""
+
+    function = staticmethod(F.multilabel_margin_loss)
+
+
+class MultiLabelSoftMarginLoss(_WeightedLoss):
+    """The mean over classes of the cross entropy between logits and zeros and ones; `weight` is one of each class."""
+
+    function = staticmethod(F.multilabel_soft_margin_loss)
+
+
+class MultiMarginLoss(_WeightedLoss):
+    """By how much, to the power `p`, other classes come nearer than `margin` to the one that the target names.
+
+    Raises:
+        ValueError: `p` is neither 1 nor 2, or `weight` has not one dimension.
+    """
+
+    function = staticmethod(F.multi_margin_loss)
+    _options = ("p", "margin", "weight", "reduction")
+
+    def __init__(
+        self,
+        p: int = 1,
+        margin: float = 1.0,
+        weight: Tensor | None = None,
+        size_average: bool | None = None,
+        reduce: bool | None = None,
+        reduction: str = "mean",
+    ) -> None:
+        super().__init__(weight, size_average, reduce, reduction)
+        if p not in (1, 2):
+            raise ValueError("only p == 1 and p == 2 supported")
+        if weight is not None and weight.dim() != 1:
+            raise ValueError(f"weight must be None or 1-dimensional, got {weight.dim()} dimensions")
+        self.p = p
+        self.margin = margin
+
+
+class HingeEmbeddingLoss(_Loss):
+    """The input where the target is 1, and what it lacks to `margin` where it is -1."""
+
+    function = staticmethod(F.hinge_embedding_loss)
+    _options = ("margin", "reduction")
+
+    def __init__(
+        self,
+        margin: float = 1.0,
+        size_average: bool | None = None,
+        reduce: bool | None = None,
+        reduction: str = "mean",
+    ) -> None:
+        super().__init__(size_average, reduce, reduction)
+        self.margin = margin
+
+
+class PoissonNLLLoss(_Loss):
+    """Minus the logarithm of the Poisson distribution's probability of the target.
+
+    Args:
+        log_input: whether the input is the logarithm of the expectation.
+        full: adds Stirling's approximation of log(target!).
+        size_average: older than `reduction`, as is `reduce`; deprecated.
+        eps: added to an input that is no logarithm.
+        reduce: see there.
+        reduction: `none`, `mean` or `sum`.
+    """
+
+    function = staticmethod(F.poisson_nll_loss)
+    _options = ("log_input", "full", "eps", "reduction")
+
+    def __init__(
+        self,
+        log_input: bool = True,
+        full: bool = False,
+        size_average: bool | None = None,
+        eps: float = 1e-8,
+        reduce: bool | None = None,
+        reduction: str = "mean",
+    ) -> None:
+        super().__init__(size_average, reduce, reduction)
+        self.log_input = log_input
+        self.full = full
+        self.eps = eps
+
+
+class _LossOfSeveral(_Loss):
+    """A loss of other inputs than one and a target."""
+
+    def forward(self, *inputs: Tensor, **named: Tensor) -> Tensor:
+        """The loss."""
+        return self.function(*inputs, **named, **{name: getattr(self, name) for name in self._options})
+
+
+class GaussianNLLLoss(_LossOfSeveral):
+    """Minus the logarithm of the normal density of a target, from input (the mean), target and variance.
+
+    `full` adds the constant; variances count as at least `eps`.
+    """
+
+    function = staticmethod(F.gaussian_nll_loss)
+    _options = ("full", "eps", "reduction")
+
+    def __init__(self, *, full: bool = False, eps: float = 1e-6, reduction: str = "mean") -> None:
+        super().__init__(reduction=reduction)
+        self.full = full
+        self.eps = eps
+
+
+class MarginRankingLoss(_LossOfSeveral):
+    """max(0, margin - target * (input1 - input2)): a target of 1 says that input1 is to be larger."""
+
+    function = staticmethod(F.margin_ranking_loss)
+    _options = ("margin", "reduction")
+
+    def __init__(
+        self,
+        margin: float = 0.0,
+        size_average: bool | None = None,
+        reduce: bool | None = None,
+        reduction: str = "mean",
+    ) -> None:
+        super().__init__(size_average, reduce, reduction)
+        self.margin = margin
+
+
+class CosineEmbeddingLoss(_LossOfSeveral):
+    """1 - cos of two inputs where the target is 1, and max(0, cos - margin) where it is -1."""
+
+    function = staticmethod(F.cosine_embedding_loss)
+    _options = ("margin", "reduction")
+
+    def __init__(
+        self,
+        margin: float = 0.0,
+        size_average: bool | None = None,
+        reduce: bool | None = None,
+        reduction: str = "mean",
+    ) -> None:
+        super().__init__(size_average, reduce, reduction)
+        self.margin = margin
+
+
+class TripletMarginLoss(_LossOfSeveral):
+    """max(0, d(anchor, positive) - d(anchor, negative) + margin), of distances by a p-norm.
+
+    Args:
+        margin: above 0.
+        p: of the norm.
+        eps: added to the differences.
+        swap: whether the negative sample's distance from the positive one counts where it is less.
+        size_average: older than `reduction`, as is `reduce`; deprecated.
+        reduce: see there.
+        reduction: `none`, `mean` or `sum`.
+
+    Raises:
+        ValueError: the margin is not above 0.
+    """
+
+    function = staticmethod(F.triplet_margin_loss)
+    _options = ("margin", "p", "eps", "swap", "reduction")
+
+    def __init__(
+        self,
+        margin: float = 1.0,
+        p: float = 2.0,
+        eps: float = 1e-6,
+        swap: bool = False,
+        size_average: bool | None = None,
+        reduce: bool | None = None,
+        reduction: str = "mean",
+    ) -> None:
+        super().__init__(size_average, reduce, reduction)
+        _check_margin(margin)
+        self.margin = margin
+        self.p = p
+        self.eps = eps
+        self.swap = swap
+
+
+class TripletMarginWithDistanceLoss(_LossOfSeveral):
+    """TripletMarginLoss by any distance, which is PairwiseDistance if left out.
+
+    Raises:
+        ValueError: the margin is not above 0.
+    """
+
+    function = staticmethod(F.triplet_margin_with_distance_loss)
+    _options = ("distance_function", "margin", "swap", "reduction")
+
+    def __init__(
+        self,
+        *,
+        distance_function: Callable[[Tensor, Tensor], Tensor] | None = None,
+        margin: float = 1.0,
+        swap: bool = False,
+        reduction: str = "mean",
+    ) -> None:
+        super().__init__(reduction=reduction)
+        _check_margin(margin)
+        self.distance_function = PairwiseDistance() if distance_function is None else distance_function
+        self.margin = margin
+        self.swap = swap
+
+
+def _check_margin(margin: float) -> None:
+    if margin <= 0:
+        raise ValueError(f"TripletMarginLoss: expected margin to be greater than 0, got {margin} instead")

@@ -1,0 +1,412 @@
+"""Losses of `nn.functional`.
+
+They add to the operators names for reductions, checks of sizes, and weights.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable
+
+from runtime import ops
+from runtime.autograd import no_grad
+from runtime.base.tensor import Tensor
+from runtime.helpers.loss import reduced as _reduced
+
+__all__ = [
+    "binary_cross_entropy",
+    "binary_cross_entropy_with_logits",
+    "cosine_embedding_loss",
+    "cross_entropy",
+    "gaussian_nll_loss",
+    "hinge_embedding_loss",
+    "huber_loss",
+    "kl_div",
+    "l1_loss",
+    "margin_ranking_loss",
+    "mse_loss",
+    "multi_margin_loss",
+    "multilabel_margin_loss",
+    "multilabel_soft_margin_loss",
+    "nll_loss",
+    "poisson_nll_loss",
+    "reduction_of_flags",
+    "smooth_l1_loss",
+    "soft_margin_loss",
+    "triplet_margin_loss",
+    "triplet_margin_with_distance_loss",
+]
+
+# Reductions as operators count them.
+_REDUCTIONS = {"none": 0, "mean": 1, "elementwise_mean": 1, "sum": 2}
+
+
+def _reduction(name: str, size_average: bool | None = None, reduce: bool | None = None) -> int:
+    """The number of a reduction; the two flags, older than its names, decide where they are given."""
+    if size_average is not None or reduce is not None:
+        name = reduction_of_flags(size_average, reduce)
+    if name not in _REDUCTIONS:
+        raise ValueError(f"{name} is not a valid value for reduction")
+    return _REDUCTIONS[name]
+
+
+def reduction_of_flags(size_average: bool | None, reduce: bool | None, stacklevel: int = 4) -> str:
+    """The name of the reduction that the two flags mean, with a warning that there are names now."""
+    average = size_average is None or size_average
+    name = "none" if reduce is False else "mean" if average else "sum"
+    warnings.warn(
+        f"size_average and reduce args will be deprecated, please use reduction='{name}' instead.",
+        stacklevel=stacklevel,
+    )
+    return name
+
+
+def _check_same_size(input: Tensor, target: Tensor) -> None:
+    if input.shape != target.shape:
+        warnings.warn(
+            f"Using a target size ({target.shape}) that is different to the input size ({input.shape}). This will "
+            "likely lead to incorrect results due to broadcasting. Please ensure they have the same size.",
+            stacklevel=3,
+        )
+
+
+def _weighted(loss: Tensor, weight: Tensor, input: Tensor, reduction: int) -> Tensor:
+    """The losses of elements times their weights; a mean is one by weight."""
+    if weight.shape != input.shape:
+        raise ValueError("Weights and input must have the same size.")
+    weighted = loss * weight
+    return weighted.sum() / weight.sum() if reduction == 1 else _reduced(weighted, reduction)
+
+
+def mse_loss(
+    input: Tensor,
+    target: Tensor,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+    weight: Tensor | None = None,
+) -> Tensor:
+    _check_same_size(input, target)
+    number = _reduction(reduction, size_average, reduce)
+    if weight is not None:
+        return _weighted(ops.mse_loss(input, target, 0), weight, input, number)
+    return ops.mse_loss(input, target, number)
+
+
+def l1_loss(
+    input: Tensor,
+    target: Tensor,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+    weight: Tensor | None = None,
+) -> Tensor:
+    _check_same_size(input, target)
+    number = _reduction(reduction, size_average, reduce)
+    if weight is not None:
+        return _weighted(ops.l1_loss(input, target, 0), weight, input, number)
+    return ops.l1_loss(input, target, number)
+
+
+def smooth_l1_loss(
+    input: Tensor,
+    target: Tensor,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+    beta: float = 1.0,
+) -> Tensor:
+    _check_same_size(input, target)
+    return ops.smooth_l1_loss(input, target, _reduction(reduction, size_average, reduce), beta)
+
+
+def huber_loss(
+    input: Tensor, target: Tensor, reduction: str = "mean", delta: float = 1.0, weight: Tensor | None = None
+) -> Tensor:
+    _check_same_size(input, target)
+    number = _reduction(reduction)
+    if weight is not None:
+        if weight.shape != input.shape:
+            raise ValueError("Weights and input must have the same size.")
+        return _reduced(ops.huber_loss(input, target, 0, delta) * weight, number)
+    return ops.huber_loss(input, target, number, delta)
+
+
+def nll_loss(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: bool | None = None,
+    ignore_index: int = -100,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    return ops.nll_loss_nd(input, target, weight, _reduction(reduction, size_average, reduce), ignore_index)
+
+
+def cross_entropy(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: bool | None = None,
+    ignore_index: int = -100,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+    label_smoothing: float = 0.0,
+) -> Tensor:
+    number = _reduction(reduction, size_average, reduce)
+    return ops.cross_entropy_loss(input, target, weight, number, ignore_index, label_smoothing)
+
+
+def binary_cross_entropy(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    number = _reduction(reduction, size_average, reduce)
+    if target.shape != input.shape:
+        raise ValueError(
+            f"Using a target size ({target.shape}) that is different to the input size ({input.shape}) is deprecated. "
+            "Please ensure they have the same size."
+        )
+    if weight is not None:
+        weight = ops.broadcast_to(weight, target.shape)
+    return ops.binary_cross_entropy(input, target, weight, number)
+
+
+def binary_cross_entropy_with_logits(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+    pos_weight: Tensor | None = None,
+) -> Tensor:
+    number = _reduction(reduction, size_average, reduce)
+    if target.shape != input.shape:
+        raise ValueError(f"Target size ({target.shape}) must be the same as input size ({input.shape})")
+    return ops.binary_cross_entropy_with_logits(input, target, weight, pos_weight, number)
+
+
+def kl_div(
+    input: Tensor,
+    target: Tensor,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+    log_target: bool = False,
+) -> Tensor:
+    """The Kullback-Leibler divergence; `batchmean` divides the sum by the size of the batch, as its definition does."""
+    if reduction == "batchmean" and size_average is None and reduce is None:
+        total = ops.kl_div(input, target, 2, log_target=log_target)
+        return total / input.shape[0] if input.dim() else total
+    number = _reduction(reduction, size_average, reduce)
+    if number == 1:
+        warnings.warn(
+            "reduction: 'mean' divides the total loss by both the batch size and the support size. 'batchmean' divides "
+            "only by the batch size, and aligns with the KL div math definition.",
+            stacklevel=2,
+        )
+    return ops.kl_div(input, target, number, log_target=log_target)
+
+
+# Margins.
+
+
+def soft_margin_loss(
+    input: Tensor,
+    target: Tensor,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    return ops.soft_margin_loss(input, target, _reduction(reduction, size_average, reduce))
+
+
+def multi_margin_loss(
+    input: Tensor,
+    target: Tensor,
+    p: int = 1,
+    margin: float = 1.0,
+    weight: Tensor | None = None,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    number = _reduction(reduction, size_average, reduce)
+    if p not in (1, 2):
+        raise ValueError("only p == 1 and p == 2 supported")
+    if weight is not None and weight.dim() != 1:
+        raise ValueError("weight must be one-dimensional")
+    return ops.multi_margin_loss(input, target, p, margin, weight, number)
+
+
+def multilabel_margin_loss(
+    input: Tensor,
+    target: Tensor,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    return ops.multilabel_margin_loss(input, target, _reduction(reduction, size_average, reduce))
+
+
+def multilabel_soft_margin_loss(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """The mean over the classes, which are the last dimension, of the cross entropy between each logit and 0 or 1."""
+    number = _reduction(reduction, size_average, reduce)
+    loss = -(target * ops.log_sigmoid(input) + (1 - target) * ops.log_sigmoid(-input))
+    if weight is not None:
+        loss = loss * weight
+    return _reduced(loss.sum([-1]) / input.size(input.dim() - 1), number)
+
+
+def margin_ranking_loss(
+    input1: Tensor,
+    input2: Tensor,
+    target: Tensor,
+    margin: float = 0,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    number = _reduction(reduction, size_average, reduce)
+    if not input1.dim() == input2.dim() == target.dim():
+        raise RuntimeError(
+            "margin_ranking_loss : All input tensors should have same dimension but got sizes: "
+            f"input1: {input1.shape}, input2: {input2.shape}, target: {target.shape} "
+        )
+    return ops.margin_ranking_loss(input1, input2, target, margin, number)
+
+
+def hinge_embedding_loss(
+    input: Tensor,
+    target: Tensor,
+    margin: float = 1.0,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    return ops.hinge_embedding_loss(input, target, margin, _reduction(reduction, size_average, reduce))
+
+
+def cosine_embedding_loss(
+    input1: Tensor,
+    input2: Tensor,
+    target: Tensor,
+    margin: float = 0,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    return ops.cosine_embedding_loss(input1, input2, target, margin, _reduction(reduction, size_average, reduce))
+
+
+def triplet_margin_loss(
+    anchor: Tensor,
+    positive: Tensor,
+    negative: Tensor,
+    margin: float = 1.0,
+    p: float = 2,
+    eps: float = 1e-6,
+    swap: bool = False,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    number = _reduction(reduction, size_average, reduce)
+    _check_margin(margin)
+    return ops.triplet_margin_loss(anchor, positive, negative, margin, p, eps, swap, number)
+
+
+def _check_margin(margin: float) -> None:
+    if margin <= 0:
+        raise ValueError(f"margin must be greater than 0, got {margin}")
+
+
+def triplet_margin_with_distance_loss(
+    anchor: Tensor,
+    positive: Tensor,
+    negative: Tensor,
+    *,
+    distance_function: Callable[[Tensor, Tensor], Tensor] | None = None,
+    margin: float = 1.0,
+    swap: bool = False,
+    reduction: str = "mean",
+) -> Tensor:
+    """`triplet_margin_loss` by any distance, which is `pairwise_distance` if left out."""
+    number = _reduction(reduction)
+    _check_margin(margin)
+    distance = ops.pairwise_distance if distance_function is None else distance_function
+    dims = [each.ndim for each in (anchor, positive, negative)]
+    if dims[0] != dims[1] or dims[0] != dims[2]:
+        raise RuntimeError(
+            "The anchor, positive, and negative tensors are expected to have the same number of dimensions, but got: "
+            f"anchor {dims[0]}D, positive {dims[1]}D, and negative {dims[2]}D inputs"
+        )
+    near, far = distance(anchor, positive), distance(anchor, negative)
+    if swap:
+        far = ops.minimum(far, distance(positive, negative))
+    return _reduced(ops.clamp_min(near - far + margin, 0), number)
+
+
+# Counts and measurements.
+
+
+def poisson_nll_loss(
+    input: Tensor,
+    target: Tensor,
+    log_input: bool = True,
+    full: bool = False,
+    size_average: bool | None = None,
+    eps: float = 1e-8,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    return ops.poisson_nll_loss(input, target, log_input, full, eps, _reduction(reduction, size_average, reduce))
+
+
+def gaussian_nll_loss(
+    input: Tensor,
+    target: Tensor,
+    var: Tensor | float,
+    full: bool = False,
+    eps: float = 1e-6,
+    reduction: str = "mean",
+) -> Tensor:
+    """Minus the logarithm of the normal density of the target with this mean and variance, which is at least `eps`.
+
+    The variance is a number, a Tensor of the input's shape, or one for each row of its last dimension.  How `eps`
+    bounds it is not differentiated.  `full` adds the constant log(2 pi) / 2.
+    """
+    if isinstance(var, float):
+        if var < 0:
+            raise ValueError("var has negative entry/entries")
+        var = ops.full_like(input, var)
+    elif (var < 0).any():
+        raise ValueError("var has negative entry/entries")
+    if var.shape != input.shape:
+        if input.shape[:-1] == var.shape:
+            var = var.unsqueeze(-1)
+        elif input.shape[:-1] != var.shape[:-1] or var.shape[-1] != 1:
+            raise ValueError("var is of incorrect size")
+    if reduction not in ("none", "mean", "sum"):
+        raise ValueError(f"{reduction} is not valid")
+    bounded = var.clone()
+    with no_grad():
+        bounded.clamp_(min=eps)
+    loss = (bounded.log() + (input - target).square() / bounded) * 0.5
+    if full:
+        loss = loss + 0.5 * math.log(2 * math.pi)
+    return _reduced(loss, _REDUCTIONS[reduction])
