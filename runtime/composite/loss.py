@@ -146,11 +146,14 @@ def multi_margin_loss_backward(
 ) -> Tensor:
     """The slope at each other class that is too near, and minus their sum at the own class."""
     rows, own = _rows(self), target.reshape([-1, 1])
+    if weight is not None and (weight.dim() > 1 or weight.numel() != rows.size(1)):
+        raise RuntimeError(f"inconsistent weight size, expected {rows.size(1)} but got {list(weight.shape)}")
     lacking = rows + (margin - rows.gather(1, own))
     near = (lacking > 0).logical_and((lacking > 0).scatter(1, own, 0))
-    slopes = near.to(self.dtype) if int(p.real) == 1 else ops.where(near, lacking * 2, 0)
+    slopes = ops.ones_like(rows) if int(p.real) == 1 else lacking * 2
     if weight is not None:
-        slopes = slopes * weight.index_select(0, own.reshape([-1])).unsqueeze(1)
+        slopes = slopes * weight.reshape([-1]).index_select(0, own.reshape([-1])).unsqueeze(1)
+    slopes = slopes.where(near, 0)
     slopes = slopes.scatter_add(1, own, -slopes.sum([1], True)) / rows.size(1)
     return _of_rows(grad_output, slopes, self, reduction)
 
@@ -175,6 +178,10 @@ def multilabel_margin_loss_backward(
 
 
 def _rows(self: Tensor) -> Tensor:
+    if self.dim() > 2 or (self.numel() == 0 and (self.dim() < 2 or self.size(1) == 0)):
+        raise RuntimeError(
+            f"Expected non-empty vector or matrix with optional 0-dim batch size, but got: {list(self.shape)}"
+        )
     return self if self.dim() == 2 else self.reshape([1, -1])
 
 

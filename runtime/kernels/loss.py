@@ -304,7 +304,7 @@ def _check_multi_margin(self: Array, target: Array, p: int, weight: Array | None
             f"size). Expected target size [{samples}], but got {list(target.shape)}. Input has shape "
             f"{list(self.shape)}."
         )
-    if weight is not None and weight.shape != (classes,):
+    if weight is not None and (weight.ndim > 1 or weight.size != classes):
         raise RuntimeError(f"inconsistent weight size, expected {classes} but got {list(weight.shape)}")
     _check_long(target)
     if weight is not None and weight.dtype != self.dtype:
@@ -322,14 +322,13 @@ def multi_margin_loss(
     rows, own = self.reshape(samples, classes), target.reshape(samples)
     at = np.arange(samples), own
     lacking = rows + (self.dtype.type(margin) - rows[at][:, None])
-    lacking = np.where(lacking > 0, lacking, self.dtype.type(0))
-    lacking[at] = 0
+    near = lacking > 0
+    near[at] = False
     if int(p) == 2:
         lacking *= lacking
-    losses = np.add.reduce(lacking, axis=1)
     if weight is not None:
-        losses *= weight[own]
-    losses = np.asarray(losses / self.dtype.type(classes))
+        lacking *= weight.reshape(-1)[own][:, None]
+    losses = np.add.reduce(np.where(near, lacking, self.dtype.type(0)), axis=1) / self.dtype.type(classes)
     return losses.reshape(target.shape) if reduction == 0 else _reduced(losses, reduction)
 
 

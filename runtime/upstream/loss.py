@@ -94,3 +94,18 @@ def huber_loss_double_backward_grad_output(
 ) -> Tensor:
     """The gradient of `huber_loss_backward` in the gradient that it was given."""
     return loss.reduced(ops.huber_loss_backward(grad, input, target, 0, delta), reduction)
+
+
+# -- margins
+
+
+def soft_margin_loss_double_backward(grad: Tensor, input: Tensor, target: Tensor, reduction: int) -> Tensor:
+    """The gradient of `soft_margin_loss_backward` in its input; `grad` holds the gradient of the loss as a factor."""
+    return loss.each(grad, loss.soft_margin_bend(input, target), reduction)
+
+
+def soft_margin_loss_double_backward_grad_output(
+    grad: Tensor, grad_output: Tensor, input: Tensor, target: Tensor, reduction: int
+) -> Tensor:
+    """The gradient of `soft_margin_loss_backward` in the gradient that it was given."""
+    return loss.reduced(ops.soft_margin_loss_backward(grad, input, target, 0), reduction)

@@ -38,6 +38,7 @@ Deviations = dict[str, tuple[set[str], str]]
 _LOGIC = {f"{stage}{dtype}" for stage in ("gradient", "second", "forward") for dtype in ("", " complex128")}
 _CONSTANT = "PyTorch lets gradients pass as if nothing had been written; the result is constant"
 _GRADIENTS_TOGETHER = "the gradients that one operator gives require grad together here"
+_CONSTANT_SLOPE = "PyTorch refuses the derivative only when it is asked for; here a constant slope has none"
 _SIXTH = "PyTorch's kernel has 1/6 in single precision"
 _ROUNDED = "PyTorch rounds each step in single precision, so that the ends are not 0"
 _HALF_OF_THE_DIGITS = "PyTorch's kernel has 6 to 9 digits"
@@ -54,6 +55,8 @@ BOTH: Deviations = {
     "logical_and_": (_LOGIC | {"requires_grad"}, _CONSTANT),
     "logical_or_": (_LOGIC | {"requires_grad"}, _CONSTANT),
     "logical_xor_": (_LOGIC | {"requires_grad"}, _CONSTANT),
+    "multi_margin_loss_backward": ({"requires_grad"}, _CONSTANT_SLOPE),
+    "multilabel_margin_loss_backward": ({"requires_grad"}, _CONSTANT_SLOPE),
     "logical_not_": (_LOGIC, _CONSTANT),
     "_linalg_svd": (
         {"result", "gradient", "second", "forward"},
@@ -169,6 +172,11 @@ _REFUSALS = (
     ("takes real vectors for complex ones, which have a phase", {"gradient"}, "linalg_eig"),
     ("writes what its derivative needs", {"gradient", "gradient complex128"}, "linalg_cond linalg_cond.p_str vander"),
     ("on other devices only", {"call"}, "max_pool2d_backward"),
+    ("no derivative of the target", {"call"}, "soft_margin_loss"),
+    ("no derivative of the target, and no forward mode", {"call", "forward"}, "soft_margin_loss_backward"),
+    ("no second derivative and no forward mode", {"second", "forward"}, "multi_margin_loss multilabel_margin_loss"),
+    ("no second derivative and no forward mode", {"second", "forward"}, "multilabel_margin_loss_forward"),
+    ("no derivative", _NO_DERIVATIVE, "multi_margin_loss_backward multilabel_margin_loss_backward"),
     ("nested Tensors only", {"call", "call complex128"}, "linear_backward matmul_backward"),
 )
 REFUSED = {name: stages for _, stages, names in _REFUSALS for name in names.split()}
