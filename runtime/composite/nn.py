@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from runtime import ops
@@ -104,6 +105,43 @@ def dropout(input: Tensor, p: float, train: bool) -> Tensor:
         return input * input.new_zeros([])
     kept = ops.bernoulli(ops.empty_like(input, dtype=input.dtype.to_real()), 1 - p)
     return input * (kept * (1 / (1 - p)))
+
+
+def feature_dropout(input: Tensor, p: float, train: bool) -> Tensor:
+    """Each channel (dimension 1 of a sample) 0 with probability `p`, the others larger, so that the mean stays."""
+    return _dropped(input, p, train, channels=True, keeps_variance=False)
+
+
+def alpha_dropout(input: Tensor, p: float, train: bool) -> Tensor:
+    """Elements at the limit of SELU with probability `p`, all scaled so that mean and variance stay."""
+    return _dropped(input, p, train, channels=False, keeps_variance=True)
+
+
+def feature_alpha_dropout(input: Tensor, p: float, train: bool) -> Tensor:
+    """As alpha_dropout, of whole channels."""
+    return _dropped(input, p, train, channels=True, keeps_variance=True)
+
+
+# Minus the limit of SELU on the left: the product of its alpha and scale (Klambauer et al., 2017).
+_SELU_LIMIT = 1.7580993408473766
+
+
+def _dropped(input: Tensor, p: float, train: bool, channels: bool, keeps_variance: bool) -> Tensor:
+    if not 0 <= p <= 1:
+        raise RuntimeError(f"dropout probability has to be between 0 and 1, but got {p:g}")
+    if p == 0 or not train or input.numel() == 0:
+        return input
+    if p == 1:
+        return input * input.new_zeros([])
+    if channels and input.dim() < 2:
+        raise RuntimeError("Feature dropout requires at least 2 dimensions in the input")
+    dtype = input.dtype.to_real()
+    shape = [*input.shape[:2], *[1] * (input.dim() - 2)] if channels else list(input.shape)
+    kept = ops.bernoulli(input.new_empty(shape, dtype=dtype), 1 - p)
+    if not keeps_variance:
+        return input * (kept * (1 / (1 - p)))
+    scale = 1 / math.sqrt((_SELU_LIMIT**2 * p + 1) * (1 - p))
+    return input * (kept * scale) + ((kept - 1) * (_SELU_LIMIT * scale) + _SELU_LIMIT * scale * p)
 
 
 def native_dropout(input: Tensor, p: float, train: bool | None) -> tuple[Tensor, Tensor]:

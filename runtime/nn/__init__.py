@@ -54,6 +54,8 @@ from runtime.nn.convolution import (
     Unfold,
 )
 from runtime.nn.distance import Bilinear, PairwiseDistance
+from runtime.nn.dropout import AlphaDropout, Dropout, Dropout1d, Dropout2d, Dropout3d, FeatureAlphaDropout
+from runtime.nn.embedding_bag import EmbeddingBag
 from runtime.nn.images import (
     ChannelShuffle,
     PixelShuffle,
@@ -86,7 +88,7 @@ from runtime.nn.loss import (
     TripletMarginWithDistanceLoss,
 )
 from runtime.nn.module import Module
-from runtime.nn.normalization import CosineSimilarity, Dropout, GroupNorm, LayerNorm, RMSNorm
+from runtime.nn.normalization import CosineSimilarity, GroupNorm, LayerNorm, RMSNorm
 from runtime.nn.padding import (
     CircularPad1d,
     CircularPad2d,
@@ -151,6 +153,7 @@ __all__ = [
     "AdaptiveMaxPool1d",
     "AdaptiveMaxPool2d",
     "AdaptiveMaxPool3d",
+    "AlphaDropout",
     "AvgPool1d",
     "AvgPool2d",
     "AvgPool3d",
@@ -178,7 +181,12 @@ __all__ = [
     "CosineSimilarity",
     "CrossEntropyLoss",
     "Dropout",
+    "Dropout1d",
+    "Dropout2d",
+    "Dropout3d",
     "Embedding",
+    "EmbeddingBag",
+    "FeatureAlphaDropout",
     "Flatten",
     "Fold",
     "FractionalMaxPool2d",

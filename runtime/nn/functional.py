@@ -10,12 +10,13 @@ from collections.abc import Sequence
 from types import FunctionType
 
 from runtime import ops
-from runtime.autograd import no_grad
 from runtime.base.tensor import Tensor
 from runtime.base.types import DType, Scalar
 from runtime.nn.functional_attention import *  # noqa: F403
 from runtime.nn.functional_convolution import *  # noqa: F403
 from runtime.nn.functional_distance import *  # noqa: F403
+from runtime.nn.functional_dropout import *  # noqa: F403
+from runtime.nn.functional_embedding import *  # noqa: F403
 from runtime.nn.functional_images import *  # noqa: F403
 from runtime.nn.functional_losses import *  # noqa: F403
 from runtime.nn.functional_normalization import *  # noqa: F403
@@ -145,12 +146,6 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     return ops.linear(input, weight, bias)
 
 
-def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    if not 0 <= p <= 1:
-        raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
-    return ops.dropout_(input, p, training) if inplace else ops.dropout(input, p, training)
-
-
 def layer_norm(
     input: Tensor,
     normalized_shape: Sequence[int],
@@ -179,39 +174,6 @@ def normalize(input: Tensor, p: float = 2.0, dim: int = 1, eps: float = 1e-12, o
     """Divided by the p-norm along `dim`, or by `eps` where that is larger."""
     length = ops.linalg_vector_norm(input, p, [dim], True).clamp_min(eps)
     return ops.div(input, length.expand_as(input), out=out)
-
-
-def embedding(
-    input: Tensor,
-    weight: Tensor,
-    padding_idx: int | None = None,
-    max_norm: float | None = None,
-    norm_type: float = 2.0,
-    scale_grad_by_freq: bool = False,
-    sparse: bool = False,
-) -> Tensor:
-    """The rows of `weight` that `input` names; `max_norm` shortens those rows of `weight` in place, before."""
-    rows = weight.shape[0]
-    if padding_idx is None:
-        padding_idx = -1
-    elif padding_idx >= rows:
-        raise AssertionError("Padding_idx must be within num_embeddings")
-    elif padding_idx < 0:
-        if padding_idx < -rows:
-            raise AssertionError("Padding_idx must be within num_embeddings")
-        padding_idx += rows
-    if max_norm is not None:
-        _shorten_rows(weight, input, max_norm, norm_type)
-    return ops.embedding(weight, input, padding_idx, scale_grad_by_freq, sparse)
-
-
-def _shorten_rows(weight: Tensor, indices: Tensor, max_norm: float, norm_type: float) -> None:
-    with no_grad():
-        lengths = ops.linalg_vector_norm(weight, norm_type, [1], True)
-        used = ops.zeros_like(lengths).index_fill(0, indices.reshape([-1]), 1) == 1
-        # The small number keeps the result below the limit, whichever way the division rounds.
-        factors = ops.where(used.logical_and(lengths > max_norm), max_norm / (lengths + 1e-7), 1.0)
-        weight.mul_(factors)
 
 
 def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:

@@ -1,4 +1,4 @@
-"""Normalization and dropout."""
+"""Normalization."""
 
 from __future__ import annotations
 
@@ -157,25 +157,6 @@ class GroupNorm(_Affine):
             f"{self.num_groups}, {self.num_channels}, eps={self.eps}, affine={self.affine}, "
             f"bias={self.bias is not None}"
         )
-
-
-class Dropout(Module):
-    """In training, zeros in the place of a part `p` of the elements, chosen at random; the others divided by 1 - p."""
-
-    def __init__(self, p: float = 0.5, inplace: bool = False) -> None:
-        super().__init__()
-        if not 0 <= p <= 1:
-            raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
-        self.p = p
-        self.inplace = inplace
-
-    def forward(self, input: Tensor) -> Tensor:
-        """The input; with zeros in it while `training`."""
-        return F.dropout(input, self.p, self.training, self.inplace)
-
-    def extra_repr(self) -> str:
-        """Both options, always."""
-        return f"p={self.p}, inplace={self.inplace}"
 
 
 @options

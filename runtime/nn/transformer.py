@@ -14,10 +14,11 @@ from runtime.nn import functional as F
 from runtime.nn import init
 from runtime.nn.attention import MultiheadAttention
 from runtime.nn.containers import ModuleList
+from runtime.nn.dropout import Dropout
 from runtime.nn.functional_attention import added_mask
 from runtime.nn.linear import Linear
 from runtime.nn.module import Module
-from runtime.nn.normalization import Dropout, LayerNorm
+from runtime.nn.normalization import LayerNorm
 
 Activation = Callable[[Tensor], Tensor]
 

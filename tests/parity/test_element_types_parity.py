@@ -31,6 +31,8 @@ POOLING = (
 # Taken here and not there, and right: nothing else follows from the arguments.
 MORE = frozenset((
     "sub.Scalar-bool", "rsub.Scalar-bool", "subtract.Scalar-bool", "clamp.Tensor-bool", "dropout-complex64",
+    *(f"{n}dropout-{kind}" for n in ("feature_", "alpha_", "feature_alpha_") for kind in ("bool", "uint8", "int64")),
+    *(f"{n}dropout-complex64" for n in ("feature_", "alpha_", "feature_alpha_")),
     "dropout-bool", "dropout-uint8", "dropout-int64", "native_dropout-bool", "native_dropout-uint8",
     "native_dropout-int64", "native_dropout-complex64", "bernoulli.Tensor-bool", "bernoulli.Tensor-int64",
     # In one group and without dilation, there as well; complex numbers under the names of nn.functional.

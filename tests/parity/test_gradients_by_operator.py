@@ -177,6 +177,13 @@ _REFUSALS = (
     ("no second derivative and no forward mode", {"second", "forward"}, "multi_margin_loss multilabel_margin_loss"),
     ("no second derivative and no forward mode", {"second", "forward"}, "multilabel_margin_loss_forward"),
     ("no derivative", _NO_DERIVATIVE, "multi_margin_loss_backward multilabel_margin_loss_backward"),
+    ("no second derivative and no forward mode", {"second", "forward"}, "_embedding_bag embedding_bag"),
+    ("no second derivative and no forward mode", {"second", "forward"}, "embedding_bag.padding_idx"),
+    ("no complex numbers", {"call complex128"}, "feature_dropout alpha_dropout feature_alpha_dropout"),
+    ("no complex numbers", {"call complex128"}, "feature_dropout_ alpha_dropout_ feature_alpha_dropout_"),
+    ("without gradients only", {"call"}, "_embedding_bag_forward_only"),
+    ("no derivative", _NO_DERIVATIVE, "_embedding_bag_backward _embedding_bag_dense_backward"),
+    ("no derivative", _NO_DERIVATIVE, "_embedding_bag_per_sample_weights_backward"),
     ("nested Tensors only", {"call", "call complex128"}, "linear_backward matmul_backward"),
 )
 REFUSED = {name: stages for _, stages, names in _REFUSALS for name in names.split()}

@@ -159,6 +159,8 @@ DEVIATIONS = {
     "view_copy.dtype": "the float32 has other bytes",
     "view_as_complex_copy": "there is no complex number of two float16",
     "embedding_dense_backward": "PyTorch's derivative leaves out the scaling by frequency",
+    "_embedding_bag": "PyTorch leaves out the bag of each index in sums",
+    "embedding_bag": "PyTorch leaves out the bag of each index in sums",
     "native_layer_norm": "mean and deviation are differentiable here",
     "_softmax_backward_data": "the samples ask for float64, which PyTorch does not look at",
     "_log_softmax_backward_data": "the samples ask for float64, which PyTorch does not look at",

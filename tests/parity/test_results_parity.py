@@ -29,6 +29,7 @@ UNSAFE = frozenset((
     "max_pool2d_with_indices_backward", "max_pool3d_with_indices_backward",
     "adaptive_max_pool2d_backward", "adaptive_max_pool3d_backward", "fractional_max_pool2d_backward",
     "fractional_max_pool3d_backward", "_cdist_backward", "_pdist_backward", "_fft_r2c",
+    "_embedding_bag_backward", "_embedding_bag_dense_backward",
 ))  # fmt: skip
 # Conjugation is lazy there, and made at once here.
 LAZY = frozenset(("conj", "adjoint"))

@@ -1,0 +1,99 @@
+"""Bags of rows of a table: gradients of their sums, means and maxima, and the function of users."""
+
+from __future__ import annotations
+
+from runtime import ops
+from runtime.base.tensor import Tensor
+
+_MEAN, _MAX = 1, 2
+
+
+def embedding_bag_padding_idx(
+    weight: Tensor,
+    indices: Tensor,
+    offsets: Tensor,
+    scale_grad_by_freq: bool,
+    mode: int,
+    sparse: bool,
+    per_sample_weights: Tensor | None,
+    include_last_offset: bool,
+    padding_idx: int | None,
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """`_embedding_bag`, with a row that may be counted from the end, or None."""
+    rows = weight.size(0)
+    if padding_idx is None:
+        padding_idx = -1
+    elif not -rows <= padding_idx < rows:
+        raise RuntimeError(
+            f"padding_idx must be within the number of embeddings, -{rows} through {rows - 1}, but got {padding_idx}"
+        )
+    else:
+        padding_idx %= rows
+    return ops._embedding_bag(
+        weight, indices, offsets, scale_grad_by_freq, mode, sparse, per_sample_weights, include_last_offset, padding_idx
+    )
+
+
+def _embedding_bag_backward(
+    grad: Tensor,
+    indices: Tensor,
+    offsets: Tensor,
+    offset2bag: Tensor,
+    bag_size: Tensor,
+    maximum_indices: Tensor,
+    num_weights: int,
+    scale_grad_by_freq: bool,
+    mode: int,
+    sparse: bool,
+    per_sample_weights: Tensor | None,
+    padding_idx: int = -1,
+) -> Tensor:
+    """The gradient of the table, which is dense."""
+    if sparse:
+        raise RuntimeError("embedding_bag: sparse gradients are not supported; use sparse=False")
+    return ops._embedding_bag_dense_backward(
+        grad,
+        indices,
+        offset2bag,
+        bag_size,
+        maximum_indices,
+        num_weights,
+        scale_grad_by_freq,
+        mode,
+        per_sample_weights,
+        padding_idx,
+    )
+
+
+def _embedding_bag_dense_backward(
+    grad: Tensor,
+    indices: Tensor,
+    offset2bag: Tensor,
+    bag_size: Tensor,
+    maximum_indices: Tensor,
+    num_weights: int,
+    scale_grad_by_freq: bool,
+    mode: int,
+    per_sample_weights: Tensor | None,
+    padding_idx: int = -1,
+) -> Tensor:
+    """What each row gives to the bags that it is in."""
+    if mode == _MAX:
+        counted = grad.masked_fill((bag_size == 0).unsqueeze(1), 0)
+        return grad.new_zeros([num_weights, grad.size(1)]).scatter_add(0, maximum_indices.long(), counted)
+    if mode == _MEAN:
+        grad = grad / bag_size.clamp_min(1).unsqueeze(1)
+    each = grad.index_select(0, offset2bag)
+    if per_sample_weights is not None:
+        each = each * per_sample_weights.unsqueeze(1)
+    return ops.embedding_dense_backward(each, indices, num_weights, padding_idx, scale_grad_by_freq)
+
+
+def _embedding_bag_per_sample_weights_backward(
+    grad: Tensor, weight: Tensor, indices: Tensor, offsets: Tensor, offset2bag: Tensor, mode: int, padding_idx: int = -1
+) -> Tensor:
+    """The product of each row with the gradient of its bag."""
+    if mode != 0:
+        raise RuntimeError("embedding_bag_backward: per_sample_weights only supported for mode='sum'")
+    products = (grad.index_select(0, offset2bag) * weight.index_select(0, indices)).sum([1])
+    return products.masked_fill(indices == padding_idx, 0)
