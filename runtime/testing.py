@@ -100,14 +100,24 @@ class _Maker:
         complex: bool = True,
         half: bool = True,
         dtype: str | None = None,
+        rank: int | list[int] | None = None,
+        zeros: int = 0,
     ) -> Tensor:
-        """Random values without ties: evenly spread over the range, jittered and shuffled; or special ones."""
+        """Random values without ties: evenly spread over the range, jittered and shuffled; or special ones.
+
+        `rank` makes matrices of them that have this rank, or one each of a list, and `zeros` so many of them zero.
+        """
         wanted = self.dtype if dtype is None else getattr(dtypes, dtype)
         shape = self._shape(shape)
         made = np.empty(shape, np.complex128 if wanted.is_complex else np.float64)
         made.real = self._numbers(shape, low, high)
         if wanted.is_complex:
             made.imag = self._numbers(shape, low, high)
+        if self.values == "usual":
+            if rank is not None:
+                made = _of_rank(made, rank)
+            if zeros:
+                made.flat[self.random.permutation(made.size)[:zeros]] = 0
         with np.errstate(all="ignore"):  # integers hold no special values
             return wrap(made.astype(wanted.numpy))
 
@@ -152,6 +162,13 @@ class _Maker:
     def make_dtype(self, name: str | None = None) -> Any:
         """A dtype by name; without one, that of the sample."""
         return self.dtype if name is None else getattr(dtypes, name)
+
+
+def _of_rank(matrices: np.ndarray, rank: int | list[int]) -> np.ndarray:
+    """Matrices with all but some of their singular values 0."""
+    left, values, right = np.linalg.svd(matrices, full_matrices=False)
+    ranks = np.resize(rank, values.shape[:-1])[..., None]
+    return np.asarray((left * np.where(np.arange(values.shape[-1]) < ranks, values, 0)[..., None, :]) @ right)
 
 
 def sample_inputs(

@@ -435,3 +435,12 @@ def test_inference_mode_calls_kernels_that_are_put_in_later() -> None:
             assert runtime.exp(x).sum() == 0
     with runtime.inference_mode():
         assert runtime.exp(x).sum() > 5
+
+
+def test_samples_have_the_rank_and_the_zeros_that_they_say() -> None:
+    info = OPERATORS["_linalg_det"]
+    for dtype in ("float64", "complex128"):
+        (matrices,) = make_sample(info, "T(3, 3, 3, rank=[1, 3, 0])", getattr(runtime, dtype)).args
+        assert np.linalg.matrix_rank(matrices.detach().numpy()).tolist() == [1, 3, 0]
+        (numbers,) = make_sample(info, "T(3, 4, zeros=5)", getattr(runtime, dtype)).args
+        assert np.count_nonzero(numbers.detach().numpy() == 0) == 5

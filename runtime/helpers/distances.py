@@ -24,7 +24,7 @@ def _slopes(difference: Tensor, distance: Tensor, p: float) -> Tensor:
     if p == 1:
         return difference.sgn()
     if math.isinf(p):
-        return difference.sgn() * (difference.abs() == distance) * (distance != 0)
+        return difference.sgn() * (difference.abs() == distance)
     if p == 2:
         return difference * _power(distance, -1.0)
     return difference.sgn() * _power(difference.abs(), p - 1) * _power(distance, 1 - p)

@@ -160,12 +160,15 @@ def _between(grad: Tensor, self: Tensor, min: Tensor | Scalar | None, max: Tenso
 def clamp_bounds_backward(
     grad: Tensor, self: Tensor, min: Tensor | None, max: Tensor | None
 ) -> tuple[Tensor | None, Tensor | None]:
-    """The gradients of the bounds: each gets what was set to it.  Where they cross that is `max`."""
+    """The gradients of the bounds: each gets what was set to it.
+
+    Where they cross that is `max`; below bounds that meet it is `min`.
+    """
     if min is None:
         return None, None if max is None else ops.where(self > max, grad, 0)
     if max is None:
         return ops.where(self < min, grad, 0), None
-    at_min = (min < max).logical_and(self < min)
+    at_min = (min <= max).logical_and(self < min)
     at_max = (self > max).logical_or(max < min)
     return ops.where(at_min, grad, 0), ops.where(at_max, grad, 0)
 

@@ -26,7 +26,8 @@ def renorm_backward(grad: Tensor, self: Tensor, p: Scalar, dim: int, maxnorm: Sc
     others, norm, scale, slope = _scales(self, p, dim, maxnorm)
     of_scale = ops.real(grad.conj() * self).sum(others, True)
     of_norm = vector_norm_backward(of_scale * slope, self, norm, p, others, True)
-    return grad * scale if of_norm is None else grad * scale + of_norm
+    assert of_norm is not None  # as of a norm that only counts
+    return grad * scale + of_norm
 
 
 def renorm_jvp(self_p: Tensor, self_t: Tensor, p: Scalar, dim: int, maxnorm: Scalar) -> Tensor:

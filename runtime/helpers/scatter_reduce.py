@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from runtime import ops
-from runtime.base.modes import grad_mode
 from runtime.base.tensor import Tensor
 
 
@@ -25,6 +24,16 @@ class _Scattered:
 
     def without(self, x: Tensor) -> Tensor:
         return x.scatter(self.dim, self.index, 0)
+
+    def largest(self, x: Tensor, source: Tensor) -> Tensor:
+        result: Tensor = ops.scatter_reduce(x, self.dim, self.index, source, "amax")
+        return result
+
+    def last(self, x: Tensor, mask: Tensor) -> Tensor:
+        """Of the elements of a mask that are sent to one place of `x`, the last; each other is False."""
+        numbers = ops.arange(mask.numel(), device=mask.device).reshape(mask.shape).masked_fill(~mask, -1)
+        none = ops.full(x.shape, -1, device=x.device)
+        return (numbers == self.read(self.largest(none, numbers))) & mask
 
     def taken(self, source: Tensor) -> Tensor:
         """The part of the source that has an index."""
@@ -48,6 +57,10 @@ class _Slices(_Scattered):
 
     def without(self, x: Tensor) -> Tensor:
         return x.index_fill(self.dim, self.index, 0)
+
+    def largest(self, x: Tensor, source: Tensor) -> Tensor:
+        result: Tensor = ops.index_reduce(x, self.dim, self.index, source, "amax")
+        return result
 
     def taken(self, source: Tensor) -> Tensor:
         return source
@@ -135,14 +148,14 @@ def _weights(
 def _others(
     places: _Scattered, self: Tensor, src: Tensor, of_self: Tensor, include_self: bool
 ) -> tuple[Tensor, Tensor]:
-    """The products of the others: with one zero among them it is left for that element alone, with two for none."""
-    if grad_mode.enabled and bool((src == 0).any().item()):
-        raise RuntimeError("scatter_reduce(): no second derivative of products in which there are zeros")
-    safe = src.masked_fill(src == 0, 1)
-    product = places.multiplied(ops.ones_like(self), safe)  # of what is not zero
-    zeros = places.added(ops.zeros_like(self).detach(), (src == 0).to(self.dtype))
-    of_own = product.masked_fill(zeros != 0, 0) * of_self
-    whole = self * product if include_self else product
-    among = places.read(zeros)
-    counts = ((src == 0) & (among == 1)) | ((src != 0) & (among == 0))
-    return of_own, places.read(whole) / safe * counts
+    """The products of the others: what is not zero is divided out, and zeros become 1, one at each place at a time."""
+    one = ops.ones_like(self)
+    start = self if include_self else one
+    zero = src.detach() == 0
+    of_src = places.read(places.multiplied(start, src)) / src.masked_fill(zero, 1)
+    while bool(zero.any().item()):
+        chosen = places.last(self, zero)
+        of_chosen = places.read(places.multiplied(start, src.masked_fill(chosen, 1)))
+        of_src = ops.where(chosen, of_chosen, of_src)
+        zero = zero & ~chosen
+    return places.multiplied(one, src) * of_self, of_src

@@ -23,6 +23,9 @@ _RESULTS = 8
 _NEARBY = 80
 _DRAWS = 12
 _ELEMENTS = 8
+_FEW = 3
+_LEAST = 1e-3  # of numbers of a sample that are values: smaller ones are tolerances
+_SEED = -1.25  # of gradients, which are divided by it: 1 could be lost, and its sign
 
 
 def boundary(point: Point) -> None:
@@ -43,7 +46,7 @@ def boundary(point: Point) -> None:
 def _special(point: Point) -> Iterator[list[Tensor]]:
     """The inputs with special values: from a fixed few, and all of them alike."""
     own = [abs(number) for number in _numbers(point.sample.text)]
-    values = np.array(sorted({*_USUAL, *(n for n in own if n <= 4), *(-n for n in own if n <= 4)}))
+    values = np.array(sorted({*_USUAL, *(sign * n for n in own if _LEAST <= n <= 4 for sign in (1, -1))}))
     made, chosen = [], []
     for tensor in point.inputs:
         low, high = _limits(point, tensor)
@@ -51,8 +54,10 @@ def _special(point: Point) -> Iterator[list[Tensor]]:
         made.append(_drawn(point, tensor, some)._array)
         chosen.append(some)
     yield [wrap(each).requires_grad_() for each in made]
-    for _ in range(_DRAWS):  # once more where all results are finite, so that no NaN has an excuse
-        other = [_drawn(point, tensor, some) for tensor, some in zip(point.inputs, chosen, strict=True)]
+    for _ in range(_DRAWS):  # once more where all results are finite, so that no NaN has an excuse, and with more ties
+        order = point.random.permutation(np.unique(np.concatenate(chosen))).tolist() if chosen else []
+        few = [np.array(sorted(some.tolist(), key=order.index)[:_FEW]) for some in chosen]
+        other = [_drawn(point, tensor, some) for tensor, some in zip(point.inputs, few, strict=True)]
         with contextlib.suppress(RuntimeError):
             if all(np.isfinite(array(out)).all() for out in point.function(*other)):
                 yield other
@@ -200,8 +205,8 @@ def _parts(point: Point, tensor: Tensor) -> list[tuple[tuple[int, ...], complex]
 def _gradients(point: Point, inputs: list[Tensor], place: int, index: tuple[int, ...], unit: complex) -> list[Array]:
     out = point.function(*inputs)[place]
     seed = np.zeros(out.shape, out._array.dtype)
-    seed[index] = unit
-    return [np.asarray(array(each)) for each in gradients([out], inputs, [wrap(seed)])]
+    seed[index] = _SEED * unit
+    return [np.asarray(array(each)) / _SEED for each in gradients([out], inputs, [wrap(seed)])]
 
 
 def _moving(point: Point, inputs: list[Tensor], place: int, way: list[Array]) -> numerical.Along:

@@ -92,6 +92,18 @@ BOTH: Deviations = {
         "PyTorch has no second derivative through the gradient of a bias that comes without a weight",
     ),
     "_convolution_double_backward": ({"requires_grad"}, _GRADIENTS_TOGETHER),
+    "pow.Tensor_Tensor": (
+        {"second", "second complex128"},
+        "PyTorch's second derivative takes the gradient by the base, which is zero at the exponent 0, for a constant",
+    ),
+    "pow_.Tensor": (
+        {"second", "second complex128"},
+        "PyTorch's second derivative takes the gradient by the base, which is zero at the exponent 0, for a constant",
+    ),
+    "_linalg_det": (
+        {"second", "second complex128"},
+        "PyTorch's second derivative at a singular matrix divides by its singular values",
+    ),
     "pow.Scalar": (
         {"second", "gradient complex128", "second complex128", "forward complex128"},
         "PyTorch's second derivative of 0 ** exponent is NaN; it is 0 where the exponent is above 0",
@@ -160,9 +172,15 @@ _REFUSALS = (
     ("a source larger than the index", {"gradient", "gradient complex128"}, "scatter.src scatter_.src"),
     ("a source larger than the index", {"gradient", "gradient complex128"}, "scatter_add scatter_add_"),
     ("no forward mode", {"forward", "forward complex128"}, "cholesky ormqr"),
-    ("no complex numbers", {"call complex128"}, "_trilinear bilinear scatter_reduce.two"),
-    ("no complex numbers and no forward mode", {"call complex128", "forward"}, "index_reduce"),
-    ("writes a leaf, or has no forward mode", _NO_DERIVATIVES - {"gradient"}, "scatter_reduce_.two index_reduce_"),
+    ("no complex numbers", {"call complex128"}, "_trilinear bilinear"),
+    ("no complex numbers; a source larger than the index", {"call complex128", "gradient"}, "scatter_reduce.two"),
+    (
+        "no complex numbers, no forward mode and no second derivative of products with zeros",
+        {"call complex128", "forward", "second"},
+        "index_reduce",
+    ),
+    ("writes a leaf, a source larger than the index", _NO_DERIVATIVES, "scatter_reduce_.two"),
+    ("no forward mode, no second derivative with zeros", _NO_DERIVATIVES - {"gradient"} | {"second"}, "index_reduce_"),
     ("no second derivative and no forward mode", {"second", "forward"}, "cdist _cdist_forward pdist _pdist_forward"),
     ("no forward mode", {"forward"}, "_euclidean_dist"),
     ("no derivative", _NO_DERIVATIVE, "_cdist_backward _pdist_backward"),

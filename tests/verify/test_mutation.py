@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from documents import ROOT
+from runtime.verify.mutation.__main__ import numbered
 from runtime.verify.mutation.changes import changes
 
 KNOWN = ROOT / "tests" / "verify" / "equivalent.json"
@@ -53,6 +54,29 @@ def test_a_mistake_of_each_kind(expression: str, kind: str, after: str) -> None:
 @pytest.mark.parametrize("expression", ["x.shape", "x.dtype", "x is None", "grad.to(dtype=x.dtype)"])
 def test_what_is_asked_for_no_numbers_is_left_alone(expression: str) -> None:
     assert not {after for _, after in mistakes(f"def f(grad, x):\n    return {expression}\n", "x", "y")}
+
+
+def test_what_reads_alike_is_told_apart() -> None:
+    (function,) = ast.parse("def f(x, y):\n    return (x - y) * (x - y)\n").body
+    assert isinstance(function, ast.FunctionDef)
+    names = [name for name, _ in numbered(changes(function, frozenset("xy"), False))]
+    assert len(set(names)) == len(names)
+    assert {"sign: x - y -> x + y", "sign: x - y -> x + y [2]", "detached: y -> y.detach() [2]"} <= set(names)
+
+
+def test_what_a_helper_only_asks_for_its_shape_is_left_alone() -> None:
+    (tree,) = ast.parse("def f(x, y):\n    return g(x) * y\n").body
+    assert isinstance(tree, ast.FunctionDef)
+    made = [change.before for change in changes(tree, frozenset("xy"), False, asks=lambda call: (0,))]
+    assert "x" not in made
+    assert "y" in made
+
+
+def test_what_conjugates_does_nothing_to_real_numbers() -> None:
+    (tree,) = ast.parse("def f(x):\n    return x if x.dtype != 'c' else conj(x)\n").body
+    assert isinstance(tree, ast.FunctionDef)
+    kinds = [[change.kind for change in changes(tree, frozenset("x"), False, flag)] for flag in (True, False)]
+    assert kinds == [["conj", "detached", "conj", "detached"], ["detached"]]
 
 
 def run(*arguments: str) -> subprocess.CompletedProcess[str]:

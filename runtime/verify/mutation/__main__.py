@@ -12,13 +12,14 @@ import sys
 import time
 import warnings
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
 from codegen.extension import SWITCH
 from runtime import native
+from runtime.verify.mutation.changes import Change
 from runtime.verify.mutation.subjects import Subject, altered, subjects
 from runtime.verify.printing import progress
 from runtime.verify.proving import prove
@@ -138,27 +139,33 @@ def mutants(package: str, subject: Subject) -> list[Mutant]:
     """Each mistake of a function, and what it was found by."""
     operators = operators_of(package)
     original = subject.function.__code__
-    found, seen = [], set()
+    found = []
     properties = [BY_NAME[name] for name in LOOKED_AT]
-    for change in subject.changes():
-        if str(change) in seen:
-            continue
-        seen.add(str(change))
+    for name, change in numbered(subject.changes()):
         killed_by = None
         try:
             code = altered(change, subject.function)
             subject.function.__code__ = code
-            for name in subject.operators:
+            for operator in subject.operators:
                 with warnings.catch_warnings():
                     warnings.simplefilter("ignore")
-                    cells = prove(operators[name], properties, until_wrong=True)
+                    cells = prove(operators[operator], properties, until_wrong=True)
                 if cells[-1].failures:
                     killed_by = cells[-1].name
                     break
         finally:
             subject.function.__code__ = original
-        found.append(Mutant(subject.name, str(change), change.kind, killed_by))
+        found.append(Mutant(subject.name, name, change.kind, killed_by))
     return found
+
+
+def numbered(changes: Iterator[Change]) -> Iterator[tuple[str, Change]]:
+    """Mistakes with their names: of those that read alike in one function, the second has a `[2]`."""
+    seen: Counter[str] = Counter()
+    for change in changes:
+        text = str(change)
+        seen[text] += 1
+        yield text if seen[text] == 1 else f"{text} [{seen[text]}]", change
 
 
 def _start() -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import copy
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 
 # Names of operators that generated code calls and helpers do, without overloads.
@@ -29,7 +29,10 @@ _NO_HISTORY = frozenset(("index", "indices", "mask", "places", "total_weight"))
 _STEPS = frozenset((
     "eq", "ne", "lt", "le", "gt", "ge", "isnan", "isinf", "sign", "logical_not", "logical_and", "logical_or", "argmax",
 ))  # fmt: skip
-_LIKE = frozenset(("zeros_like", "ones_like", "empty_like", "full_like", "len", "isinstance", "shapes_of"))
+_LIKE = frozenset((
+    "zeros_like", "ones_like", "empty_like", "full_like", "len", "isinstance", "shapes_of", "expand_as", "view_as",
+    "reshape_as",
+))  # fmt: skip
 _DIMS = frozenset(("dim", "dims", "dim0", "dim1", "axis"))
 
 
@@ -47,23 +50,41 @@ class Change:
         return f"{self.kind}: {self.before} -> {self.after}"
 
 
-def changes(function: ast.FunctionDef, tensors: frozenset[str], formulas_only: bool) -> Iterator[Change]:
+def changes(
+    function: ast.FunctionDef,
+    tensors: frozenset[str],
+    formulas_only: bool,
+    is_complex: bool = True,
+    asks: Callable[[ast.Call], Collection[int]] = lambda call: (),
+) -> Iterator[Change]:
     """A function with each mistake that it could have.
 
     Args:
         function: its tree, which stays as it is.
         tensors: its variables that are Tensors of values, which could be taken for each other.
         formulas_only: whether only what is assigned to gradients is of a formula, and the rest of bookkeeping.
+        is_complex: whether it is run with complex numbers; elsewhere what conjugates them does nothing.
+        asks: the places of those arguments of a call that are asked for something else than their numbers.
     """
-    asked = {id(each) for each in _asked(function)}
+    asked = {id(each) for each in asked_for(function, asks)}
     compared = {id(each) for each in _compared(function)}
+    idle = set() if is_complex else {id(each) for each in _of_complex(function)}
     for node in _expressions(function, formulas_only):
         for kind, made in _mistakes(node, frozenset() if id(node) in asked else tensors):
+            if id(node) in idle or (kind == "conj" and not is_complex):
+                continue
             if ast.dump(made) != ast.dump(node) and not (kind == "detached" and id(node) in compared):
                 yield Change(kind, node.lineno, ast.unparse(node), ast.unparse(made), _with(function, node, made))
 
 
-def _asked(function: ast.FunctionDef) -> Iterator[ast.expr]:
+def _of_complex(function: ast.FunctionDef) -> Iterator[ast.AST]:
+    """What runs with complex numbers alone: `x if x is real else conj(x)`."""
+    for node in ast.walk(function):
+        if isinstance(node, ast.IfExp) and _is_conjugation(node):
+            yield from ast.walk(node.orelse)
+
+
+def asked_for(function: ast.FunctionDef, asks: Callable[[ast.Call], Collection[int]]) -> Iterator[ast.expr]:
     """What is asked for something else than its numbers, or only compared: others have the same there."""
     for node in ast.walk(function):
         if isinstance(node, ast.Attribute):
@@ -76,6 +97,8 @@ def _asked(function: ast.FunctionDef) -> Iterator[ast.expr]:
             yield node.left
         elif isinstance(node, ast.Call) and _called(node) in _LIKE:
             yield from node.args
+        elif isinstance(node, ast.Call):
+            yield from (node.args[place] for place in asks(node) if place < len(node.args))
 
 
 def _compared(function: ast.FunctionDef) -> Iterator[ast.AST]:
@@ -138,7 +161,7 @@ def _mistakes(node: ast.expr, tensors: frozenset[str]) -> Mistakes:
             yield from _of_signs(left, op, right)
         case ast.UnaryOp(op=ast.USub(), operand=operand) if not isinstance(operand, ast.Constant):
             yield "sign", operand
-        case ast.IfExp(body=body, orelse=orelse) if "conj" in ast.unparse(orelse) and "dtype" in ast.unparse(node.test):
+        case ast.IfExp(body=body) if _is_conjugation(node):
             yield "conj", body
         case ast.Compare(left=left, ops=[op], comparators=[right]) if type(op) in _EDGE_SIGNS:
             yield "edge", ast.Compare(left, [_EDGE_SIGNS[type(op)]()], [right])
@@ -149,6 +172,10 @@ def _mistakes(node: ast.expr, tensors: frozenset[str]) -> Mistakes:
         case ast.Name(id=name, ctx=ast.Load()) if name in tensors:
             yield from (("other variable", ast.Name(other, ast.Load())) for other in sorted(tensors) if other != name)
             yield "detached", ast.Call(ast.Attribute(ast.Name(name, ast.Load()), "detach", ast.Load()), [], [])
+
+
+def _is_conjugation(node: ast.IfExp) -> bool:
+    return "conj" in ast.unparse(node.orelse) and "dtype" in ast.unparse(node.test)
 
 
 def _of_signs(left: ast.expr, op: ast.operator, right: ast.expr) -> Mistakes:

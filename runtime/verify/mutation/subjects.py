@@ -15,7 +15,7 @@ from types import FunctionType
 from typing import Any
 
 from runtime.load.operator_info import OperatorInfo
-from runtime.verify.mutation.changes import Change, changes
+from runtime.verify.mutation.changes import Change, asked_for, changes
 from runtime.verify.points import operator_of
 
 _OPERATORS = 6  # of a helper that many use, so many show a mistake
@@ -34,9 +34,8 @@ class Subject:
     def changes(self) -> Iterator[Change]:
         """Its mistakes, each as a whole function."""
         tree = _tree(self.function)
-        for change in changes(tree, self._tensors(tree), self.is_node):
-            if self.is_complex or change.kind != "conj":
-                yield change
+        asks = functools.partial(_asks, self.function)
+        yield from changes(tree, self._tensors(tree), self.is_node, self.is_complex, asks)
 
     def _tensors(self, tree: ast.FunctionDef) -> frozenset[str]:
         if self.is_node:
@@ -129,6 +128,20 @@ def _operators_called(function: FunctionType) -> frozenset[str]:
         for node in ast.walk(_tree(function))
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "ops"
     )
+
+
+def _asks(function: FunctionType, call: ast.Call) -> frozenset[int]:
+    """The places of those arguments of a call that a helper asks for something else than their numbers."""
+    called = function.__globals__.get(call.func.id) if isinstance(call.func, ast.Name) else None
+    return _asked_parameters(called) if isinstance(called, FunctionType) and _is_helper(called) else frozenset()
+
+
+@functools.cache
+def _asked_parameters(function: FunctionType) -> frozenset[int]:
+    tree = _tree(function)
+    asked = {id(each) for each in asked_for(tree, functools.partial(_asks, function))}
+    read = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and id(node) not in asked}
+    return frozenset(place for place, each in enumerate(tree.args.args) if each.arg not in read)
 
 
 @functools.cache
