@@ -8,10 +8,14 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from codegen.codes import Code
 from codegen.paths import PythonPart
 from codegen.source import Diagnostics, SourceFile, Span
+
+if TYPE_CHECKING:
+    import numpy as np
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,10 +47,20 @@ class PythonFunction:
     @property
     def arity(self) -> int | None:
         """The number of arrays that an alias takes; None if it is no ufunc."""
+        ufunc = self._ufunc()
+        return None if ufunc is None else ufunc.nin
+
+    @property
+    def gives_bools(self) -> bool:
+        """Whether it is an alias of a ufunc that gives bools for numbers of double precision."""
+        ufunc = self._ufunc()
+        return ufunc is not None and f"{'d' * ufunc.nin}->?" in ufunc.types
+
+    def _ufunc(self) -> np.ufunc | None:
         import numpy as np  # here, because it is large, and most runs need not know
 
         ufunc = getattr(np, self.alias, None)
-        return ufunc.nin if isinstance(ufunc, np.ufunc) else None
+        return ufunc if isinstance(ufunc, np.ufunc) else None
 
     def __str__(self) -> str:
         return f"{self.module}.{self.name}"

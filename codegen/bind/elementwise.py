@@ -139,6 +139,16 @@ class ElementwiseTable(Mapping[str, ResolvedElementwise]):
             message = f"this expression gives {written.type}, an element of the result comes from those of a Tensor"
             diagnostics.error(Code.TYPES, formula.text.span(), message)
             return None
+        unused = [name for name in _tensors(function) if name not in _names(written)]
+        for name in unused:
+            diagnostics.error(
+                Code.NOT_ELEMENTWISE,
+                formula.text.span(),
+                f"'{name}' has no part in this expression, which alone decides the shape of the result",
+                "write a kernel where an argument is there for its shape",
+            )
+        if unused:
+            return None
         parts = _Parts(function, formula.text, self._table, self, self._composites, self._begun, diagnostics)
         tree = parts.without_composites(written)
         steps = None if tree is None else parts.steps(tree)
@@ -292,6 +302,10 @@ class _Parts:
 def _tensors(function: NativeFunction) -> tuple[str, ...]:
     """The names of the Tensors among the arguments of an operator."""
     return tuple(argument.name for argument in function.schema.arguments if formula_type(argument.type) == TENSOR)
+
+
+def _names(tree: TypedExpr) -> set[str]:
+    return {part.name for part in walk(tree) if isinstance(part, Variable)}
 
 
 def _is_elementwise(function: NativeFunction) -> bool:

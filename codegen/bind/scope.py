@@ -26,6 +26,7 @@ CONSTANTS: dict[str, tuple[ValueType, float | str]] = {
     "M_LN2": (FLOAT, math.log(2.0)),
     "M_LN10": (FLOAT, math.log(10.0)),
     "M_SQRT2": (FLOAT, math.sqrt(2.0)),
+    "INFINITY": (FLOAT, math.inf),
     "at::Reduction::None": (INT, 0),
     "at::Reduction::Mean": (INT, 1),
     "at::Reduction::Sum": (INT, 2),

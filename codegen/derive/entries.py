@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
@@ -11,8 +12,9 @@ from codegen.bind.entries import ResolvedEntry, ResolvedFormula
 from codegen.codes import Code
 from codegen.derive.identities import Identities
 from codegen.derive.kinks import Kinks, Trial, trials
+from codegen.derive.linear import is_linear
 from codegen.derive.numbers import Numbers, UnknownValueError
-from codegen.derive.slopes import Calls, Slopes, UnderivableError
+from codegen.derive.slopes import Calls, Slopes, UnderivableError, is_written
 from codegen.derive.wording import UnwritableError, Wording, derived_formula
 from codegen.formula.meaning import Meaning
 from codegen.formula.printer import print_formula
@@ -22,11 +24,12 @@ from codegen.formula.typed import (
     TypedExpr,
     Variable,
     VariableKind,
+    formula_type,
     rewrite,
     walk,
 )
 from codegen.read.model import DerivativeEntry, Formula, FormulaKind, NativeFunction, Promotion
-from codegen.signs import CHOICE, CONJUGATION, MULTIPLICATION, binary_sign
+from codegen.signs import ADDITION, CHOICE, CONJUGATION, MULTIPLICATION, binary_sign
 from codegen.source import Diagnostics
 from codegen.words import COMPLEX, PromotionKind
 
@@ -70,13 +73,13 @@ class Derivation:
                 name: self._with_conventions(tree, [(each, each.slopes[number]) for each in written], known.tensors[0])
                 for number, (name, tree) in enumerate(gradients.items())
             }
+            differentiable = [name for name, tree in gradients.items() if tree is not None]
             formulas = [
-                self._formula(known, name, FormulaKind.EXPRESSION, tree)
-                if tree is not None
-                else self._formula(known, name, FormulaKind.NON_DIFFERENTIABLE)
+                self._formula(known, name, FormulaKind.NON_DIFFERENTIABLE)
+                if tree is None and not (differentiable and self._is_number(known, name))
+                else self._formula(known, name, FormulaKind.EXPRESSION, tree or self._zeros())
                 for name, tree in gradients.items()
             ]
-            differentiable = [name for name, tree in gradients.items() if tree is not None]
             if len(known.tensors) == 1 and differentiable:
                 formulas.append(self._formula(known, _RESULT, FormulaKind.AUTO_ELEMENT_WISE))
             elif differentiable:
@@ -102,15 +105,38 @@ class Derivation:
         """
         slopes = Slopes(known.tree, self.entries, self.table, self.identities, real)
         grad = Variable(TENSOR, 0, 0, VariableKind.GRAD, "grad", 0)
-        return {name: slopes.through({name: grad}) for name in known.tensors}
+        linear = self._linear(known, real)
+        return {
+            name: _call_itself(known, name, grad) if name in linear else slopes.through({name: grad})
+            for name in known.tensors
+        }
 
     def _tangent(self, known: ResolvedElementwise, names: Sequence[str], real: bool) -> TypedExpr:
         slopes = Slopes(known.tree, self.entries, self.table, self.identities, real)
         conjugate = (lambda tree: tree) if real else (lambda tree: slopes.calls.sign(CONJUGATION, tree))
-        seeds = {name: conjugate(Variable(TENSOR, 0, 0, VariableKind.TANGENT, name)) for name in names}
-        tangent = slopes.through(seeds)
-        assert tangent is not None
-        return conjugate(tangent)
+        tangents = {name: Variable(TENSOR, 0, 0, VariableKind.TANGENT, name) for name in names}
+        linear = self._linear(known, real) & set(names)
+        parts = [_call_itself(known, name, tangents[name]) for name in names if name in linear]
+        through = slopes.through({name: conjugate(tangents[name]) for name in names if name not in linear})
+        if through is not None:
+            parts.append(conjugate(through))
+        return functools.reduce(lambda one, other: slopes.calls.sign(ADDITION, one, other), parts)
+
+    def _zeros(self) -> TypedExpr:
+        return Calls(self.table).base("zeros_like", Variable(TENSOR, 0, 0, VariableKind.GRAD, "grad", 0))
+
+    def _is_number(self, known: ResolvedElementwise, name: str) -> bool:
+        """Whether elements of a Tensor are more than conditions, so that it may require grad."""
+        choices = (part for part in walk(known.tree) if isinstance(part, OperatorCall))
+        tests = (part.args[0][1] for part in choices if is_written(self.table, part, CHOICE))
+        return not any(isinstance(test, Variable) and test.name == name for test in tests)
+
+    def _linear(self, known: ResolvedElementwise, real: bool) -> frozenset[str]:
+        """The Tensors whose gradients the operator itself gives: it is real, and linear in them, by several steps."""
+        calls = sum(isinstance(part, OperatorCall) for part in walk(known.tree))
+        if not real or calls < 2:
+            return frozenset()
+        return frozenset(name for name in known.tensors if is_linear(known.tree, name, self.table))
 
     def _with_conventions(
         self,
@@ -141,9 +167,15 @@ class Derivation:
         """The operator with the promotion that its entry leaves out."""
         function = known.function
         of_real = function.dtypes is not None and not {"bool", "integer"} & set(function.dtypes.kinds)
-        if function.promotion is None and not (of_real and len(known.tensors) == 1):
-            kinds = {self._promotion(part) for part in walk(known.steps) if isinstance(part, OperatorCall)}
+        calls = [part for part in walk(known.steps) if isinstance(part, OperatorCall)]
+        kinds = [self._promotion(part) for part in calls]  # that of the last step first
+        if kinds and kinds[0] is PromotionKind.ALWAYS_BOOL:
+            kind = PromotionKind.ALWAYS_BOOL
+        elif of_real and len(known.tensors) == 1:
+            return function
+        else:
             kind = PromotionKind.INT_TO_FLOAT if PromotionKind.INT_TO_FLOAT in kinds else PromotionKind.DEFAULT
+        if function.promotion is None:
             function = replace(function, promotion=Promotion(kind, None, known.text))
         return function
 
@@ -235,6 +267,20 @@ class Derivation:
             hint,
             ((known.text.span(), "the expression is here"),),
         )
+
+
+def _call_itself(known: ResolvedElementwise, name: str, value: TypedExpr) -> TypedExpr:
+    """A call of the operator with `value` in the place of one of its arguments, and the others as they are."""
+    schema = known.function.schema
+    args = tuple(
+        (
+            argument.name,
+            value if argument.name == name
+            else Variable(formula_type(argument.type), 0, 0, VariableKind.INPUT, argument.name),
+        )
+        for argument in schema.arguments
+    )  # fmt: skip
+    return OperatorCall(TENSOR, 0, 0, schema, args)
 
 
 def _stands_in(part: TypedExpr, known: ResolvedElementwise) -> bool:

@@ -139,7 +139,7 @@ class Slopes:
 
     def _of_call(self, call: OperatorCall, of: Callable[[TypedExpr], TypedExpr | None]) -> TypedExpr | None:
         values = arguments(call)
-        if self._is_written(call, CHOICE):
+        if is_written(self.table, call, CHOICE):
             return self._of_choice(call, of)
         total: TypedExpr | None = None
         for argument in call.schema.arguments:
@@ -177,7 +177,7 @@ class Slopes:
         if not isinstance(test, OperatorCall) or len(test.args) != 2 or not self._can_overflow(side):
             return side
         (_, compared), (_, bound) = test.args
-        if not self._is_written(test, *_ORDERS) or bound.type == TENSOR:
+        if not is_written(self.table, test, *_ORDERS) or bound.type == TENSOR:
             return side
         kept = (compared, bound) if holds else (bound, compared)
         inside = self.calls.sign(CHOICE, test, *kept)
@@ -187,12 +187,7 @@ class Slopes:
     def _can_overflow(self, side: TypedExpr) -> bool:
         """Whether it calls anything but sums, differences, products and choices."""
         calls = (part for part in walk(side) if isinstance(part, OperatorCall))
-        return any(not self._is_written(call, *_FINITE) for call in calls)
-
-    def _is_written(self, call: OperatorCall, *signs: Sign | None) -> bool:
-        """Whether calls of this name are written with one of these signs."""
-        uses = (use.sign for function in self.table.overloads(call.schema.name.base) for use in function.signs)
-        return any(sign in signs for sign in uses)
+        return any(not is_written(self.table, call, *_FINITE) for call in calls)
 
     def _rule(
         self, call: OperatorCall, name: str, comes: TypedExpr, values: Mapping[str, TypedExpr]
@@ -210,6 +205,8 @@ class Slopes:
             raise UnderivableError(f"'{call.schema.name}' has no formula for '{name}' alone", call)
         if isinstance(formula.tree, OperatorCall) and formula.tree.meaning is Meaning.ZEROS:
             return None
+        if not self.real and _is_antilinear(formula.tree):
+            raise UnderivableError(f"'{call.schema.name}' conjugates, and is not holomorphic in '{name}'", call)
 
         def change(part: TypedExpr) -> TypedExpr | None:
             match part:
@@ -243,6 +240,22 @@ class Slopes:
             return None
 
         return rewrite(made, change)
+
+
+def is_written(table: OperatorTable, call: OperatorCall, *signs: Sign | None) -> bool:
+    """Whether calls of this name are written with one of these signs."""
+    uses = (use.sign for function in table.overloads(call.schema.name.base) for use in function.signs)
+    return any(sign in signs for sign in uses)
+
+
+def _is_antilinear(formula: TypedExpr) -> bool:
+    """Whether a formula conjugates its gradient: then it may not change places with those of other operators."""
+    conjugates = (
+        part for part in walk(formula) if isinstance(part, OperatorCall) and part.meaning is Meaning.CONJUGATE
+    )
+    return any(
+        isinstance(part, Variable) and part.kind is VariableKind.GRAD for each in conjugates for part in walk(each)
+    )
 
 
 def folded(expr: TypedExpr) -> TypedExpr:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import functools
+import math
 from dataclasses import dataclass
 
 from codegen.formula.typed import DTYPE, INT
@@ -34,6 +35,8 @@ def literal(value: object) -> str:
             return value.text
         case dict():
             return f"{{{', '.join(f'{literal(key)}: {literal(item)}' for key, item in value.items())}}}"
+        case float() if not math.isfinite(value):
+            return f'float("{value}")'
         case _:
             return repr(value)
 

@@ -7,21 +7,12 @@ import math
 import numpy as np
 
 from runtime.kernels import special
-from runtime.kernels._common import ZERO, Array, Number, element
+from runtime.kernels._common import Array, Number, element
 from runtime.kernels.selection import pick
 
 _SQRT_HALF = math.sqrt(0.5)
 _SQRT_2_OVER_PI = math.sqrt(2 / math.pi)
 _GELU_CUBIC = 0.044715
-
-_FLOAT32 = np.dtype(np.float32)
-_ZERO32 = ZERO[_FLOAT32]
-
-
-def relu(self: Array) -> Array:
-    if self.dtype is _FLOAT32:
-        return np.maximum(self, _ZERO32)
-    return np.maximum(self, ZERO[self.dtype])
 
 
 def threshold(self: Array, threshold: Number, value: Number) -> Array:
@@ -62,10 +53,6 @@ def gelu_backward(grad_output: Array, self: Array, approximate: str = "none") ->
     slope = np.multiply(np.add(np.multiply(np.square(self), 3 * _GELU_CUBIC), 1), _SQRT_2_OVER_PI)
     bend = np.multiply(np.multiply(np.subtract(1, np.square(tanh)), slope), self)
     return np.multiply(np.multiply(np.add(np.add(tanh, 1), bend), 0.5), grad_output)
-
-
-def mish(self: Array) -> Array:
-    return np.multiply(self, np.tanh(np.logaddexp(self, np.zeros((), self.dtype))))
 
 
 def hardtanh(self: Array, min_val: Number = -1, max_val: Number = 1) -> Array:

@@ -100,14 +100,6 @@ def heaviside(self: Array, values: Array) -> Array:
     return np.where(np.equal(self, 0), values, np.greater(self, 0).astype(self.dtype))
 
 
-def isposinf(self: Array) -> Array:
-    return np.equal(self, np.inf)
-
-
-def isneginf(self: Array) -> Array:
-    return np.equal(self, -np.inf)
-
-
 def nan_to_num(
     self: Array, nan: float | None = None, posinf: float | None = None, neginf: float | None = None
 ) -> Array:

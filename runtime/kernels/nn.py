@@ -179,10 +179,6 @@ def native_layer_norm_backward(
 # -- dropout
 
 
-def native_dropout_backward(grad_output: Array, mask: Array, scale: float) -> Array:
-    return np.asarray(grad_output * (mask * grad_output.dtype.type(scale)))
-
-
 # -- gated linear units
 
 

@@ -99,12 +99,6 @@ def igammac(self: Array, other: Array) -> Array:
 # Entropy, and the normal distribution
 
 
-def special_entr(self: Array) -> Array:
-    from scipy import special
-
-    return _in_scipy(special.entr, self)
-
-
 def special_erfcx(self: Array) -> Array:
     from scipy import special
 

@@ -146,20 +146,6 @@ def matmul_backward(
 # -- activations
 
 
-def hardshrink_backward(grad_out: Tensor, self: Tensor, lambd: Scalar) -> Tensor:
-    """The gradient passes outside [-lambd, lambd]."""
-    return _outside(grad_out, self, lambd)
-
-
-def softshrink_backward(grad_output: Tensor, self: Tensor, lambd: Scalar) -> Tensor:
-    """The gradient passes outside [-lambd, lambd]."""
-    return _outside(grad_output, self, lambd)
-
-
-def _outside(grad: Tensor, self: Tensor, bound: Scalar) -> Tensor:
-    return ops.where((self >= -bound).logical_and(self <= bound), 0, grad)
-
-
 def elu_backward(
     grad_output: Tensor, alpha: Scalar, scale: Scalar, input_scale: Scalar, is_result: bool, self_or_result: Tensor
 ) -> Tensor:
@@ -178,18 +164,6 @@ def elu_backward(
         )
     below = (self_or_result + alpha * scale) * input_scale
     return grad_output * ops.where(self_or_result <= 0, below, scale)
-
-
-def silu_backward(grad_output: Tensor, self: Tensor) -> Tensor:
-    """The gradient of x sigmoid(x)."""
-    check_floating("silu_backward", grad_output, self)
-    return grad_output * activation.silu_slope(self)
-
-
-def mish_backward(grad_output: Tensor, self: Tensor) -> Tensor:
-    """The gradient of x tanh(softplus(x))."""
-    check_floating("mish_backward", grad_output, self)
-    return grad_output * activation.mish_slope(self)
 
 
 def logit_backward(grad_output: Tensor, self: Tensor, eps: float | None = None) -> Tensor:
@@ -221,32 +195,6 @@ def glu_backward_jvp(grad_x: Tensor, grad_glu: Tensor, x: Tensor, dgrad_glu: Ten
     of_value = dgrad_glu * gate + grad_glu * slope * second_t
     curve = value_t + value * (1 - 2 * gate) * second_t
     return ops.cat([of_value, (dgrad_glu * value + grad_glu * curve) * slope], dim)
-
-
-def hardsigmoid_backward(grad_output: Tensor, self: Tensor) -> Tensor:
-    """The line from -3 to 3 has the slope 1/6."""
-    return ops.where((self > -3).logical_and(self < 3), grad_output / 6, 0)
-
-
-def hardtanh_backward(grad_output: Tensor, self: Tensor, min_val: Scalar, max_val: Scalar) -> Tensor:
-    """The gradient passes between the bounds, and not at them."""
-    return ops.where((self <= min_val).logical_or(self >= max_val), 0, grad_output)
-
-
-def hardswish_backward(grad_output: Tensor, self: Tensor) -> Tensor:
-    """The gradient of x clamp(x + 3, 0, 6) / 6."""
-    return grad_output * activation.hardswish_slope(self)
-
-
-def leaky_relu_backward(grad_output: Tensor, self: Tensor, negative_slope: Scalar, self_is_result: bool) -> Tensor:
-    """Scaled where the input was not positive; with a slope that is not negative the result tells that as well."""
-    return ops.where(self > 0, grad_output, grad_output * negative_slope)
-
-
-def softplus_backward(grad_output: Tensor, self: Tensor, beta: Scalar, threshold: Scalar) -> Tensor:
-    """The slope is sigmoid(beta x), and 1 where the function is the line."""
-    scaled = self * beta
-    return ops.where(scaled > threshold, grad_output, grad_output * scaled.sigmoid())
 
 
 # -- images, of a size or scaled by factors

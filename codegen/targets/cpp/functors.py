@@ -6,6 +6,7 @@ between two of them is one loop.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 
 from codegen.formula.typed import TENSOR, Arithmetic, Literal, TypedExpr, Variable
@@ -84,8 +85,10 @@ class _Functor:
         count = kernels.functors.get(step.kernel.name)
         if count is None or step.given > count:
             raise _NoFunctorError
+        if step.kernel.name in kernels.for_bools and step is self.plan.steps[-1]:
+            raise _NoFunctorError  # its numbers are to be bools
         kind = kernels.kinds.get(step.kernel.name, FunctorKind.LOOP)
-        if kind is FunctorKind.LOOP and (count != 1 or not self._is_ufunc(step)):
+        if kind is FunctorKind.LOOP and (count != 1 or not self._is_ufunc(step) or step.kernel.gives_bools):
             raise _NoFunctorError
         return kind
 
@@ -194,6 +197,8 @@ def _number(expr: TypedExpr, arguments: Mapping[str, str]) -> str:
             return arguments.get(name, name)
         case Literal(value=bool()):
             return str(expr.value).lower()
+        case Literal(value=float() as value) if value == math.inf:
+            return "std::numeric_limits<T>::infinity()"
         case Literal(value=int() | float()):
             return f"T({expr.value!r})"
         case Arithmetic(op="-", operands=(only,)):

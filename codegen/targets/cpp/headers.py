@@ -91,6 +91,7 @@ class NativeKernels:
     ufuncs: frozenset[str] = frozenset()  # those of them that are functions of NumPy
     vectors: frozenset[str] = frozenset()  # those that hand on how vectors.hpp computes
     for_float: frozenset[str] = frozenset()  # those that are exact enough for float alone
+    for_bools: frozenset[str] = frozenset()  # those that give bools
     written: Mapping[str, WrittenFunctor] = field(default_factory=dict)  # those of expressions over elements
 
     def with_numpy(self, uses: Iterable[tuple[OperatorPlan, PythonFunction]], suffix: str = "") -> NativeKernels:
@@ -129,7 +130,7 @@ class NativeKernels:
         found: dict[str, dict[str, frozenset[int]]] = {name: {} for name in (KERNELS, WRITERS, COMPOSITES, HELPERS)}
         functors: dict[str, int] = {}
         kinds: dict[str, FunctorKind] = {}
-        marks: dict[str, set[str]] = {mark: set() for mark in (_UFUNC, _VECTORS, _FOR_FLOAT)}
+        marks: dict[str, set[str]] = {mark: set() for mark in (_UFUNC, _VECTORS, _FOR_FLOAT, _FOR_BOOLS)}
         headers: dict[tuple[str, str], str] = {}
         for path in sorted(paths, key=lambda path: path.suffix == ".cpp"):
             text = _text(path)
@@ -152,7 +153,7 @@ class NativeKernels:
         return cls(
             functors, found[KERNELS], found[WRITERS], found[COMPOSITES], found[HELPERS], headers,
             kinds=kinds, ufuncs=frozenset(marks[_UFUNC]), vectors=frozenset(marks[_VECTORS]),
-            for_float=frozenset(marks[_FOR_FLOAT]),
+            for_float=frozenset(marks[_FOR_FLOAT]), for_bools=frozenset(marks[_FOR_BOOLS]),
         )  # fmt: skip
 
 
@@ -197,7 +198,8 @@ def _text(path: Path) -> str:
 _FUNCTOR = re.compile(r"^struct (\w+)(?: : (\w+))? \{(?:\};|\n(.*?)^\};)", re.MULTILINE | re.DOTALL)
 
 
-_UFUNC, _VECTORS, _FOR_FLOAT = "Ufunc ufunc{", "class A = Baseline", "only_float = true"
+_UFUNC, _VECTORS = "Ufunc ufunc{", "class A = Baseline"
+_FOR_FLOAT, _FOR_BOOLS = "only_float = true", "kGivesBool = true"
 
 
 def _kind(body: str) -> FunctorKind:
