@@ -50,6 +50,7 @@ BOTH: Deviations = {
     "special_bessel_y1": ({"result"}, _HALF_OF_THE_DIGITS),
     "hardsigmoid": ({"gradient", "forward"}, _SIXTH),
     "hardsigmoid_": ({"gradient", "forward"}, _SIXTH),
+    "hardsigmoid_backward": ({"result"}, _SIXTH),
     "blackman_window": ({"result"}, _ROUNDED),
     "blackman_window.periodic": ({"result"}, _ROUNDED),
     "logical_and_": (_LOGIC | {"requires_grad"}, _CONSTANT),
@@ -110,10 +111,6 @@ BOTH: Deviations = {
     ),
 }
 ON_OWN_FORMULAS: Deviations = {
-    "hardsigmoid_backward": (
-        {"result", "gradient", "second", "forward", "requires_grad"},
-        _SIXTH + "; and all inputs seem to be differentiable",
-    ),
     "polar": ({"gradient", "second"}, "PyTorch's gradient has the wrong sign where the length is negative"),
     "embedding_dense_backward": ({"gradient", "second"}, "PyTorch's derivative leaves out the scaling by frequency"),
     "native_layer_norm": (
@@ -123,7 +120,6 @@ ON_OWN_FORMULAS: Deviations = {
 }
 ON_THEIR_FORMULAS: Deviations = {
     "native_layer_norm": ({"second"}, "PyTorch has no second derivative through the gradient of a bias without weight"),
-    "hardsigmoid_backward": ({"result"}, _SIXTH),
 }
 DEVIATIONS = {**BOTH, **(ON_THEIR_FORMULAS if ON_PYTORCHS_FORMULAS else ON_OWN_FORMULAS)}
 
