@@ -32,23 +32,6 @@ def gelu_bend(self: Tensor, approximate: str) -> Tensor:
     return (1 - tanh * tanh) * (slope + self * bend)
 
 
-@in_float32
-def silu_slope(self: Tensor) -> Tensor:
-    gate = self.sigmoid()
-    return gate * (self * (1 - gate) + 1)
-
-
-@in_float32
-def mish_slope(self: Tensor) -> Tensor:
-    tanh = ops.softplus(self).tanh()
-    return tanh + self * self.sigmoid() * (1 - tanh * tanh)
-
-
-@in_float32
-def hardswish_slope(self: Tensor) -> Tensor:
-    return ops.where(self <= -3, 0, ops.where(self < 3, self / 3 + 0.5, 1))
-
-
 def logit_backward(grad: Tensor, self: Tensor, eps: float | None) -> Tensor:
     """The gradient of `logit`: NaN outside [0, 1], and with `eps` 0 outside [eps, 1 - eps]."""
     low, outside = (0.0, math.nan) if eps is None else (eps, 0.0)

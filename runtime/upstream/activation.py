@@ -20,12 +20,12 @@ def infinitely_differentiable_logit_backward(grad: Tensor, self: Tensor, eps: fl
 
 def infinitely_differentiable_mish_backward(grad_output: Tensor, input: Tensor) -> Tensor:
     """The gradient of `mish`, from operators that have derivatives themselves."""
-    return grad_output * activation.mish_slope(input)
+    return ops.mish_backward(grad_output, input)
 
 
 def infinitely_differentiable_silu_backward(grad_output: Tensor, input: Tensor) -> Tensor:
     """The gradient of `silu`, from operators that have derivatives themselves."""
-    return grad_output * activation.silu_slope(input).conj()
+    return ops.silu_backward(grad_output, input.conj())
 
 
 def elu_double_backward(

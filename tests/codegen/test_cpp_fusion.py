@@ -72,7 +72,6 @@ def test_a_result_never_takes_the_place_of_its_operands() -> None:
     ("function", "without"),
     [
         ("sin_default", "cos"),  # no loop for a kernel
-        ("hardswish_default", "hardswish_slope"),  # nor for a helper
         ("sum_dim_IntList", ""),  # not element-wise
         ("pow_Tensor_Scalar", ""),
     ],

@@ -263,13 +263,6 @@ struct silu {
   template <class T, class A = Baseline>
   static T apply(T a) { return a / vectors::one_plus_exp<A>(-a); }
 };
-struct silu_slope {
-  template <class T, class A = Baseline>
-  static T apply(T a) {
-    const T gate = sigmoid::apply<T, A>(a);
-    return gate * (a * (T(1) - gate) + T(1));
-  }
-};
 struct log_sigmoid {
   template <class T, class A = Baseline>
   static T apply(T a) { return minimum::apply(a, T(0)) - vectors::log_of_smooth_step<A>(a); }
@@ -290,20 +283,13 @@ struct mish {
     return static_cast<T>(a * (n / (n + 2)));
   }
 };
-struct mish_slope {
+struct mish_backward {
   static constexpr bool only_float = true;
   template <class T, class A = Baseline>
-  static T apply(T a) {
+  static T apply(T grad, T a) {
     // With t for the tangent, (1 - t^2) * sigmoid(x) = 4 e (1 + e) / (n + 2)^2.
     const double e = vectors::exp<A, double, float>(a > T(40) ? T(40) : a), n = e * (e + 2), below = 1 / (n + 2);
-    return static_cast<T>(n * below + a * (4 * e * (e + 1)) * (below * below));
-  }
-};
-struct hardswish_slope {
-  template <class T>
-  static T apply(T a) {
-    const T line = a * T(1.0 / 3) + T(0.5), upper = a < T(3) ? line : T(1);
-    return a <= T(-3) ? T(0) : upper;
+    return static_cast<T>(grad * (n * below + a * (4 * e * (e + 1)) * (below * below)));
   }
 };
 
