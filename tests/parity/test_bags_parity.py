@@ -10,8 +10,11 @@ import torch
 
 import runtime
 from tests.parity.both import assert_same, with_weights
+from tests.parity.test_gradients_by_operator import ON_PYTORCHS_FORMULAS
 
 pytestmark = pytest.mark.parity
+
+OF_OUR_FORMULAS = pytest.mark.skipif(ON_PYTORCHS_FORMULAS, reason="about this project's formulas")
 
 
 def names(library: Any) -> dict[str, Any]:
@@ -134,6 +137,7 @@ def test_the_module(mode: str) -> None:
     assert_same(body)
 
 
+@OF_OUR_FORMULAS
 @pytest.mark.parametrize("mode", ["sum", "mean", "max"])
 def test_bags_have_second_derivatives(mode: str) -> None:
     found = names(runtime)

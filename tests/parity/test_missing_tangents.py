@@ -37,7 +37,7 @@ ORDER = frozenset(("triangular_solve", "linalg_lu_solve", "linalg_householder_pr
 # The order in which slopes are multiplied decides what overflows.
 OVERFLOW = frozenset(("silu_backward", "mish_backward", "softplus_backward"))
 # PyTorch has no formula forward, and its backward one can not be differentiated.
-REFUSED_THERE = frozenset(("_cdist_forward",))
+REFUSED_THERE = frozenset(("_cdist_forward", "_embedding_bag_backward", "_embedding_bag_dense_backward"))
 
 
 def several_inputs(info: OperatorInfo) -> list[int]:
