@@ -170,6 +170,7 @@ def _implemented(function: NativeFunction, mine: NativeFunction, differentiated:
         dtypes=mine.dtypes,
         samples=tuple(_made_text(sample, mine) for sample in samples_of(mine)),
         domain=mine.domain,
+        determined=mine.determined,
         batching=mine.batching,
         layout=layout_rule(mine),
         out_dtype=mine.out_dtype,

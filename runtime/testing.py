@@ -207,13 +207,25 @@ def operator_function(info: OperatorInfo) -> Any:
     return getattr(importlib.import_module(f"{info.package}.operators"), info.function)
 
 
+def determined(info: OperatorInfo, out: Any) -> Any:
+    """What of the results the arguments determine; of Tensors of PyTorch, too."""
+    if info.determined is None:
+        return out
+    names, expressions = info.determined
+    values = dict(zip(names, out, strict=True))
+    return eval(f"({expressions},)", {}, values)
+
+
 def differentiable_outputs(out: Any) -> tuple[Tensor, ...]:
     """The results of a call that a gradient can come back from."""
     return tuple(t for t in _flat((out,)) if isinstance(t, Tensor) and t.requires_grad)
 
 
 def as_function(info: OperatorInfo, sample: Sample) -> tuple[Any, tuple[Tensor, ...]]:
-    """A sample as a function of its differentiable Tensors only, and these: what gradcheck takes."""
+    """A sample as a function of its differentiable Tensors only, and these: what gradcheck takes.
+
+    Of results that are only known up to a phase, or as any basis of a space, it is what is determined of them.
+    """
     function = operator_function(info)
     inputs = tuple(sample.tensors())
     hermitian = {id(tensor) for tensor in sample.hermitian}
@@ -225,7 +237,7 @@ def as_function(info: OperatorInfo, sample: Sample) -> tuple[Any, tuple[Tensor, 
         }
         args = [_replaced(arg, replacement) for arg in sample.args]
         kwargs = {name: _replaced(value, replacement) for name, value in sample.kwargs.items()}
-        out = function(*args, **kwargs)
+        out = determined(info, function(*args, **kwargs))
         results = [t for t in _flat((out,)) if isinstance(t, Tensor) and (t.is_floating_point() or t.is_complex())]
         return tuple(t for t in results if t.requires_grad) if is_grad_enabled() else tuple(results)
 

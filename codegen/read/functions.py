@@ -29,7 +29,7 @@ KEYS = frozenset((
     "device_guard", "manual_cpp_binding", "manual_kernel_registration", "ufunc_inner_loop",
     "use_const_ref_for_mutable_tensors", "promotion", "dtypes", "samples", "domain", "unproven", "batching", "linear",
     "half", "numbers", "layout", "out_dtype", "sign", "fills", "exclusive", "old_orders", "numbers_as_tensors",
-    "composite",
+    "composite", "determined",
     "elementwise", "at", "kinks", "overload_of",
 ))  # fmt: skip
 
@@ -97,6 +97,7 @@ class FunctionReader:
             dtypes=self.own.dtypes(fields, schema),
             samples=self.own.samples(fields),
             domain=self.own.domain(fields),
+            determined=self.own.determined(fields, schema),
             unproven=self.own.unproven(fields),
             manual_cpp_binding=self.values.boolean(fields, "manual_cpp_binding"),
             batching=self.own.batching(fields),

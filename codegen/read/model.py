@@ -142,6 +142,7 @@ class NativeFunction:
     old_orders: tuple[tuple[str, ...], ...] = ()  # Gradwright: orders of arguments that PyTorch still takes
     numbers_as_tensors: bool = False  # Gradwright: whether numbers may stand for all of its Tensors
     composite: CompositeFormula | None = None  # Gradwright: the formula that it is
+    determined: str | None = None  # Gradwright: what of the results is determined, as Python expressions in them
     unproven: tuple[tuple[str, str], ...] = ()  # Gradwright: properties that can not be proven, and why
     elementwise: ElementwiseFormula | None = None  # Gradwright: the expression that an element of its result is
     kinks: tuple[WrittenFormula, ...] = ()  # Gradwright: expressions where whose zeros are it has no derivative

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import math
 import re
 from collections.abc import Iterator
@@ -357,6 +358,30 @@ class OwnKeys:
                 continue
             texts.append(text)
         return tuple(texts)
+
+    def determined(self, fields: Fields, schema: FunctionSchema) -> str | None:
+        if "determined" not in fields:
+            return None
+        node = fields["determined"][1]
+        hint = "write expressions in the results, such as 'values, vectors * vectors[..., :1, :].sgn().conj()'"
+        text = self.yaml.scalar(node, "'determined'", hint)
+        if text is None:
+            return None
+        try:
+            call = parse_sample(text.value)
+        except ParseError:
+            self.yaml.error(Code.SAMPLE, node, "'determined' is no list of Python expressions", hint)
+            return None
+        names = [str(each.name) for each in schema.returns]
+        if call.keywords or not call.args:
+            self.yaml.error(Code.SAMPLE, node, "'determined' has no expressions", hint)
+            return None
+        for each in ast.walk(call):
+            if isinstance(each, ast.Name) and each is not call.func and each.id not in names:
+                message = f"'{schema.name}' has no result '{each.id}'"
+                self.yaml.error(Code.SAMPLE, node, message, did_you_mean(each.id, names) or hint)
+                return None
+        return " ".join(text.value.split())
 
     def unproven(self, fields: Fields) -> tuple[tuple[str, str], ...]:
         if "unproven" not in fields:

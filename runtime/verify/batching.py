@@ -11,7 +11,7 @@ from runtime import func, ops
 from runtime.autograd import grad as autograd_grad
 from runtime.base.tensor import Tensor, wrap
 from runtime.batches import vmap
-from runtime.testing import operator_function
+from runtime.testing import determined, operator_function
 from runtime.verify.points import Point, all_tensors, array, assert_close, tensors_in
 from runtime.verify.results import Inapplicable, Refuted, Undecided
 
@@ -54,7 +54,7 @@ def _function(point: Point, varied: list[Tensor]) -> Callable[..., tuple[Tensor,
         given = {id(old): new for old, new in zip(varied, tensors, strict=True)}
         args = [_replaced(arg, given) for arg in sample.args]
         kwargs = {name: _replaced(value, given) for name, value in sample.kwargs.items()}
-        return tuple(tensors_in(operator(*args, **kwargs)))
+        return tuple(tensors_in(determined(point.info, operator(*args, **kwargs))))
 
     return call
 

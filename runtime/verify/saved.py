@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,11 @@ def saved(points: Sequence[Point]) -> int:
     shown: dict[tuple[str, int, int], tuple[Point, Tensor]] = {}
     looked = 0
     for point in points:
+        if point.info.determined is not None:
+            if point.dtype != "float64":
+                continue  # such results have no gradient as they are
+            plain = replace(point.info, determined=None)
+            point = Point(plain, point.sample, point.number, point.dtype)
         if point.info.composite or not point.inputs or not point.function(*point.inputs):
             continue
         if any(tensor.numel() == 0 for tensor in all_tensors(point.sample)):

@@ -13,7 +13,7 @@ from runtime.autograd import grad as autograd_grad
 from runtime.base import dtypes
 from runtime.base.tensor import Tensor, wrap
 from runtime.random import manual_seed
-from runtime.testing import make_sample, operator_function
+from runtime.testing import determined, make_sample, operator_function
 from runtime.verify.points import (
     Point,
     all_tensors,
@@ -129,7 +129,7 @@ def in_cpp(point: Point) -> None:
     wanted: list[list[Tensor]] = []
     for function, kept in ((fast, found), (slow, wanted)):
         manual_seed(0)
-        results = tensors_in(function(*sample.args, **sample.kwargs))
+        results = tensors_in(determined(point.info, function(*sample.args, **sample.kwargs)))
         kept.append(results)
         outs = [each for each in results if each.requires_grad]
         if not outs:
@@ -159,7 +159,7 @@ def inputs(point: Point) -> None:
     if "!)" in point.info.schema:
         raise Inapplicable("it is for writing")
     before = [each._array.copy() for each in given]
-    outs = [each for each in tensors_in(call(point.info, point.sample)) if each.requires_grad]
+    outs = [each for each in tensors_in(determined(point.info, call(point.info, point.sample))) if each.requires_grad]
     if outs and point.inputs:
         seeds = [wrap(random_like(point.random, each)) for each in outs]
         kept = [each._array.copy() for each in seeds]

@@ -130,11 +130,16 @@ def _registry_entry(operator: OperatorPlan, package: str | None) -> SimpleNamesp
         "may_alias": "maybe_aliasing_or_mutating" in source.tags,
         "dtypes": DTYPE_KINDS if source.dtypes is None else source.dtypes.kinds,
         "samples": operator.samples,
+        **({} if source.determined is None else {"determined": (_result_names(operator), source.determined)}),
         **({"unproven": source.unproven} if source.unproven else {}),
         **({} if package is None else {"package": package}),
     }
     lines = [field(name, value, STEP * 2) for name, value in fields.items()]
     return SimpleNamespace(name=str(operator.name), fields="\n".join(lines))
+
+
+def _result_names(operator: OperatorPlan) -> tuple[str, ...]:
+    return tuple(str(each.name) for each in operator.schema.returns)
 
 
 def explain(operator: OperatorPlan, plan: Plan, paths: Paths) -> str:
