@@ -86,7 +86,11 @@ class ElementwiseTable(Mapping[str, ResolvedElementwise]):
         diagnostics: Diagnostics,
         own: Iterable[NativeFunction],
     ) -> None:
-        self._functions = {str(each.name): each for each in functions if each.elementwise is not None}
+        # Of two operators of one name, which is an error, `table` has one.
+        expressions = {str(each.name): each for each in functions if each.elementwise is not None}
+        self._functions = {
+            name: each for name, each in expressions.items() if table.functions[name].elementwise is not None
+        }
         self._table = table
         self._composites = composites
         self._diagnostics = diagnostics

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from runtime import ops
+from runtime.base.half import in_float32
 from runtime.base.tensor import Tensor
 from runtime.base.types import Scalar
 from runtime.helpers import activation
@@ -18,14 +19,18 @@ def infinitely_differentiable_logit_backward(grad: Tensor, self: Tensor, eps: fl
     return activation.logit_backward(grad, self, eps)
 
 
+@in_float32
 def infinitely_differentiable_mish_backward(grad_output: Tensor, input: Tensor) -> Tensor:
     """The gradient of `mish`, from operators that have derivatives themselves."""
-    return ops.mish_backward(grad_output, input)
+    tanh = ops.softplus(input).tanh()
+    return grad_output * (tanh + input * input.sigmoid() * (1 - tanh * tanh))
 
 
+@in_float32
 def infinitely_differentiable_silu_backward(grad_output: Tensor, input: Tensor) -> Tensor:
     """The gradient of `silu`, from operators that have derivatives themselves."""
-    return ops.silu_backward(grad_output, input.conj())
+    gate = input.sigmoid()
+    return grad_output * (gate * (input * (1 - gate) + 1)).conj()
 
 
 def elu_double_backward(

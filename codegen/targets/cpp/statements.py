@@ -72,7 +72,7 @@ class Statement:
             return whole
         below = [f"{indent}{self.target} =", *wrapped(f"{indent}    {self.head}", self.parts, self.tail)]
         hanging = [f"{indent}{self.target} = {self.head}", *wrapped(f"{indent}    ", self.parts, self.tail)]
-        return min(below, whole, hanging, key=len)
+        return min(below, whole, hanging, key=lambda lines: (max(map(len, lines)) > COLUMNS, len(lines)))
 
 
 def assigned(target: str, call: Call, tail: str = "") -> Statement:

@@ -289,7 +289,8 @@ struct mish_backward {
   static T apply(T grad, T a) {
     // With t for the tangent, (1 - t^2) * sigmoid(x) = 4 e (1 + e) / (n + 2)^2.
     const double e = vectors::exp<A, double, float>(a > T(40) ? T(40) : a), n = e * (e + 2), below = 1 / (n + 2);
-    return static_cast<T>(grad * (n * below + a * (4 * e * (e + 1)) * (below * below)));
+    const double bend = a > T(40) ? a - a : a * (4 * e * (e + 1)) * (below * below);
+    return static_cast<T>(grad * (n * below + bend));
   }
 };
 
