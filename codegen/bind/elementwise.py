@@ -28,6 +28,7 @@ from codegen.formula.typed import (
     Variable,
     formula_type,
     rewrite_parts,
+    variables,
     walk,
 )
 from codegen.read.model import ElementwiseFormula, NativeFunction, WrittenFormula
@@ -143,7 +144,8 @@ class ElementwiseTable(Mapping[str, ResolvedElementwise]):
             message = f"this expression gives {written.type}, an element of the result comes from those of a Tensor"
             diagnostics.error(Code.TYPES, formula.text.span(), message)
             return None
-        unused = [name for name in _tensors(function) if name not in _names(written)]
+        named = {variable.name for variable in variables(written)}
+        unused = [name for name in _tensors(function) if name not in named]
         for name in unused:
             diagnostics.error(
                 Code.NOT_ELEMENTWISE,
@@ -306,10 +308,6 @@ class _Parts:
 def _tensors(function: NativeFunction) -> tuple[str, ...]:
     """The names of the Tensors among the arguments of an operator."""
     return tuple(argument.name for argument in function.schema.arguments if formula_type(argument.type) == TENSOR)
-
-
-def _names(tree: TypedExpr) -> set[str]:
-    return {part.name for part in walk(tree) if isinstance(part, Variable)}
 
 
 def _is_elementwise(function: NativeFunction) -> bool:

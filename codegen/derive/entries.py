@@ -34,6 +34,7 @@ from codegen.source import Diagnostics
 from codegen.words import COMPLEX, PromotionKind
 
 _RESULT = "result"
+_GRAD = Variable(TENSOR, 0, 0, VariableKind.GRAD, "grad", 0)
 _POINTS = 16  # at which formulas are compared
 _DOMAIN = (-2.0, 2.0)
 _ROUNDING = 1e-8
@@ -104,10 +105,9 @@ class Derivation:
             UnderivableError: a rule is missing.
         """
         slopes = Slopes(known.tree, self.entries, self.table, self.identities, real)
-        grad = Variable(TENSOR, 0, 0, VariableKind.GRAD, "grad", 0)
         linear = self._linear(known, real)
         return {
-            name: _call_itself(known, name, grad) if name in linear else slopes.through({name: grad})
+            name: _call_itself(known, name, _GRAD) if name in linear else slopes.through({name: _GRAD})
             for name in known.tensors
         }
 
@@ -123,7 +123,7 @@ class Derivation:
         return functools.reduce(lambda one, other: slopes.calls.sign(ADDITION, one, other), parts)
 
     def _zeros(self) -> TypedExpr:
-        return Calls(self.table).base("zeros_like", Variable(TENSOR, 0, 0, VariableKind.GRAD, "grad", 0))
+        return Calls(self.table).base("zeros_like", _GRAD)
 
     def _is_number(self, known: ResolvedElementwise, name: str) -> bool:
         """Whether elements of a Tensor are more than conditions, so that it may require grad."""
@@ -148,11 +148,10 @@ class Derivation:
         if tree is None:
             return None
         calls = Calls(self.table)
-        grad = Variable(TENSOR, 0, 0, VariableKind.GRAD, "grad", 0)
         for convention, slope in conventions:
             variable = Variable(TENSOR, 0, 0, VariableKind.INPUT, first)
             there = calls.sign(binary_sign("=="), variable, convention.point)
-            tree = calls.sign(CHOICE, there, calls.sign(MULTIPLICATION, grad, slope), tree)
+            tree = calls.sign(CHOICE, there, calls.sign(MULTIPLICATION, _GRAD, slope), tree)
         return tree
 
     def _formula(
@@ -166,6 +165,8 @@ class Derivation:
     def completed(self, known: ResolvedElementwise) -> NativeFunction:
         """The operator with the promotion that its entry leaves out."""
         function = known.function
+        if function.promotion is not None:
+            return function
         of_real = function.dtypes is not None and not {"bool", "integer"} & set(function.dtypes.kinds)
         calls = [part for part in walk(known.steps) if isinstance(part, OperatorCall)]
         kinds = [self._promotion(part) for part in calls]  # that of the last step first
@@ -175,9 +176,7 @@ class Derivation:
             return function
         else:
             kind = PromotionKind.INT_TO_FLOAT if PromotionKind.INT_TO_FLOAT in kinds else PromotionKind.DEFAULT
-        if function.promotion is None:
-            function = replace(function, promotion=Promotion(kind, None, known.text))
-        return function
+        return replace(function, promotion=Promotion(kind, None, known.text))
 
     def _promotion(self, call: OperatorCall) -> PromotionKind | None:
         promotion = self.table.functions[str(call.schema.name)].promotion
@@ -201,7 +200,7 @@ class Derivation:
 
         def outside(part: TypedExpr) -> TypedExpr | None:
             is_conjugate = isinstance(part, OperatorCall) and part.meaning is Meaning.CONJUGATE
-            return Variable(TENSOR, 0, 0, VariableKind.GRAD, "grad", 0) if is_conjugate else None
+            return _GRAD if is_conjugate else None
 
         trees = [formula.tree for formula in entry.backward if formula.tree is not None]
         return bool(trees) and not any(

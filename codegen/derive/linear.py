@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from codegen.bind.call_targets import OperatorTable
 from codegen.derive.slopes import is_written
-from codegen.formula.typed import Literal, OperatorCall, TypedExpr, Variable, walk
+from codegen.formula.typed import Literal, OperatorCall, TypedExpr, Variable, variables
 from codegen.signs import ADDITION, CHOICE, DIVISION, MULTIPLICATION, binary_sign, prefix_sign
 
 _SUMS = (ADDITION, binary_sign("-"))
@@ -31,7 +31,7 @@ def is_linear(tree: TypedExpr, name: str, table: OperatorTable) -> bool:
         return False
 
     def has(expr: TypedExpr) -> bool:
-        return any(isinstance(part, Variable) and part.name == name for part in walk(expr))
+        return any(variable.name == name for variable in variables(expr))
 
     return linear(tree)
 

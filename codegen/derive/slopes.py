@@ -35,6 +35,7 @@ from codegen.formula.typed import (
     VariableKind,
     formula_type,
     rewrite,
+    variables,
     walk,
 )
 from codegen.read.model import FormulaKind
@@ -250,11 +251,11 @@ def is_written(table: OperatorTable, call: OperatorCall, *signs: Sign | None) ->
 
 def _is_antilinear(formula: TypedExpr) -> bool:
     """Whether a formula conjugates its gradient: then it may not change places with those of other operators."""
-    conjugates = (
-        part for part in walk(formula) if isinstance(part, OperatorCall) and part.meaning is Meaning.CONJUGATE
-    )
     return any(
-        isinstance(part, Variable) and part.kind is VariableKind.GRAD for each in conjugates for part in walk(each)
+        variable.kind is VariableKind.GRAD
+        for call in walk(formula)
+        if isinstance(call, OperatorCall) and call.meaning is Meaning.CONJUGATE
+        for variable in variables(call)
     )
 
 

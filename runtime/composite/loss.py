@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 from runtime import ops
 from runtime.base.tensor import Tensor
@@ -223,16 +224,36 @@ def triplet_margin_loss(
     reduction: int = 1,
 ) -> Tensor:
     """By how much the positive sample is not nearer than the negative one by the margin (Balntas et al., 2016)."""
+    return triplet_loss(
+        anchor,
+        positive,
+        negative,
+        lambda one, other: ops.pairwise_distance(one, other, p, eps),
+        margin,
+        swap,
+        reduction,
+    )
+
+
+def triplet_loss(
+    anchor: Tensor,
+    positive: Tensor,
+    negative: Tensor,
+    distance: Callable[[Tensor, Tensor], Tensor],
+    margin: float,
+    swap: bool,
+    reduction: int,
+) -> Tensor:
+    """`triplet_margin_loss` by any distance."""
     dims = [each.dim() for each in (anchor, positive, negative)]
     if dims[0] != dims[1] or dims[0] != dims[2]:
         raise RuntimeError(
             "The anchor, positive, and negative tensors are expected to have the same number of dimensions, but got: "
             f"anchor {dims[0]}D, positive {dims[1]}D, and negative {dims[2]}D inputs"
         )
-    near = ops.pairwise_distance(anchor, positive, p, eps)
-    far = ops.pairwise_distance(anchor, negative, p, eps)
+    near, far = distance(anchor, positive), distance(anchor, negative)
     if swap:
-        far = far.minimum(ops.pairwise_distance(positive, negative, p, eps))
+        far = far.minimum(distance(positive, negative))
     return reduced((near - far + margin).clamp_min(0), reduction)
 
 

@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from runtime.base.tensor import Tensor
 from runtime.nn import functional as F
+from runtime.nn.functional_dropout import check_probability
 from runtime.nn.module import Module
 
 
@@ -25,8 +26,7 @@ class _Dropout(Module):
 
     def __init__(self, p: float = 0.5, inplace: bool = False) -> None:
         super().__init__()
-        if not 0 <= p <= 1:
-            raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
+        check_probability(p)
         self.p = p
         self.inplace = inplace
 

@@ -17,23 +17,24 @@ __all__ = [
 ]
 
 
-def _check_probability(p: float) -> None:
+def check_probability(p: float) -> None:
+    """Refuse with a ValueError what is no probability."""
     if not 0 <= p <= 1:
         raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
 
 
 def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    _check_probability(p)
+    check_probability(p)
     return ops.dropout_(input, p, training) if inplace else ops.dropout(input, p, training)
 
 
 def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
-    _check_probability(p)
+    check_probability(p)
     return ops.alpha_dropout_(input, p, training) if inplace else ops.alpha_dropout(input, p, training)
 
 
 def feature_alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
-    _check_probability(p)
+    check_probability(p)
     return ops.feature_alpha_dropout_(input, p, training) if inplace else ops.feature_alpha_dropout(input, p, training)
 
 
@@ -43,7 +44,7 @@ def _feature_dropout(input: Tensor, p: float, training: bool, inplace: bool) -> 
 
 def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """Whole channels of (N, C, L) or (C, L) left out with probability `p`."""
-    _check_probability(p)
+    check_probability(p)
     if input.dim() not in (2, 3):
         raise RuntimeError(
             f"dropout1d: Expected 2D or 3D input, but received a {input.dim()}D input. Note that dropout1d exists to "
@@ -55,7 +56,7 @@ def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
 
 def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """Whole channels of (N, C, H, W) left out with probability `p`; the second dimension is theirs in any case."""
-    _check_probability(p)
+    check_probability(p)
     if input.dim() not in (3, 4):
         _warn_of_dimensions("dropout2d", input.dim(), 2, "3D or 4D")
     if input.dim() == 3:
@@ -69,7 +70,7 @@ def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
 
 def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """Whole channels of (N, C, D, H, W) or (C, D, H, W) left out with probability `p`."""
-    _check_probability(p)
+    check_probability(p)
     if input.dim() not in (4, 5):
         _warn_of_dimensions("dropout3d", input.dim(), 3, "4D or 5D")
     return _of_samples(input, 5, p, training, inplace)

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from runtime import ops
 from runtime.autograd import no_grad
 from runtime.base.tensor import Tensor
+from runtime.composite.loss import triplet_loss
 from runtime.helpers.loss import reduced as _reduced
 
 __all__ = [
@@ -349,16 +350,7 @@ def triplet_margin_with_distance_loss(
     number = _reduction(reduction)
     _check_margin(margin)
     distance = ops.pairwise_distance if distance_function is None else distance_function
-    dims = [each.ndim for each in (anchor, positive, negative)]
-    if dims[0] != dims[1] or dims[0] != dims[2]:
-        raise RuntimeError(
-            "The anchor, positive, and negative tensors are expected to have the same number of dimensions, but got: "
-            f"anchor {dims[0]}D, positive {dims[1]}D, and negative {dims[2]}D inputs"
-        )
-    near, far = distance(anchor, positive), distance(anchor, negative)
-    if swap:
-        far = ops.minimum(far, distance(positive, negative))
-    return _reduced(ops.clamp_min(near - far + margin, 0), number)
+    return triplet_loss(anchor, positive, negative, distance, margin, swap, number)
 
 
 # Counts and measurements.

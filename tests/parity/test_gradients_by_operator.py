@@ -31,6 +31,7 @@ pytestmark = [pytest.mark.parity, pytest.mark.filterwarnings("ignore:An output w
 
 DTYPES = ("float64", "complex128")
 ON_PYTORCHS_FORMULAS = bool(os.environ.get("GRADWRIGHT_GENERATED"))
+OF_OUR_FORMULAS = pytest.mark.skipif(ON_PYTORCHS_FORMULAS, reason="about this project's formulas")
 
 # Where results are not PyTorch's: operator -> stages, and why.  docs/upstream.md tells of each.  What is no longer true
 # fails, so the tables say all that there is.

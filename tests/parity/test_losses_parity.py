@@ -11,11 +11,9 @@ import torch
 
 import runtime
 from tests.parity.both import assert_same
-from tests.parity.test_gradients_by_operator import ON_PYTORCHS_FORMULAS
+from tests.parity.test_gradients_by_operator import OF_OUR_FORMULAS
 
 pytestmark = pytest.mark.parity
-
-OF_OUR_FORMULAS = pytest.mark.skipif(ON_PYTORCHS_FORMULAS, reason="about this project's formulas")
 
 
 def names(library: Any) -> dict[str, Any]:

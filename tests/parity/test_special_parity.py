@@ -9,11 +9,10 @@ import pytest
 import torch
 
 import runtime
-from tests.parity.test_gradients_by_operator import ON_PYTORCHS_FORMULAS
+from tests.parity.test_gradients_by_operator import OF_OUR_FORMULAS, ON_PYTORCHS_FORMULAS
 
 pytestmark = pytest.mark.parity
 
-OF_OUR_FORMULAS = pytest.mark.skipif(ON_PYTORCHS_FORMULAS, reason="about this project's formulas")
 
 inf, nan = math.inf, math.nan
 
