@@ -1,69 +1,30 @@
-"""Updates of parameters that lie on a device, made of operators instead of loops over memory."""
+"""Update rules made of operators: for parameters that lie on a device, and for steps that are differentiated."""
 
 from __future__ import annotations
 
-import math
+from typing import Any
 
 from runtime import ops
 from runtime.autograd import no_grad
+from runtime.base.stand_in import overwrite
 from runtime.base.tensor import Tensor
+from runtime.graph.views import bump_version
+from runtime.optim.rules import Rule, complete
 
 
 @no_grad()
-def update_sgd(
-    grad: Tensor,
-    param: Tensor,
-    buffer: Tensor | None,
-    lr: float,
-    momentum: float,
-    dampening: float,
-    weight_decay: float,
-    nesterov: bool,
-    maximize: bool,
-    first: bool,
-) -> None:
-    """As `arrays.update_sgd`."""
-    if maximize:
-        grad = ops.neg(grad)
-    if weight_decay != 0:
-        grad = ops.add(grad, param, alpha=weight_decay)
-    if buffer is not None:
-        if first:
-            buffer.copy_(grad)
-        else:
-            buffer.mul_(momentum).add_(grad, alpha=1 - dampening)
-        grad = ops.add(grad, buffer, alpha=momentum) if nesterov else buffer
-    param.add_(grad, alpha=-lr)
+def step(rule: Rule, options: dict[str, Any], grad: Tensor, *written: Tensor | None) -> None:
+    """A step of `rule`, as `arrays.step`: what is `written` is changed."""
+    for tensor, value in zip(written, values_of(rule, options, grad, *written), strict=True):
+        if tensor is not None and value is not None:
+            overwrite(tensor._array, value._array)
+            bump_version(tensor)
 
 
-@no_grad()
-def update_adam(
-    grad: Tensor,
-    param: Tensor,
-    mean: Tensor,
-    square: Tensor,
-    largest: Tensor | None,
-    count: float,
-    lr: float,
-    first: float,
-    second: float,
-    eps: float,
-    weight_decay: float,
-    decoupled: bool,
-    maximize: bool,
-) -> None:
-    """As `arrays.update_adam`."""
-    if maximize:
-        grad = ops.neg(grad)
-    if weight_decay != 0:
-        if decoupled:
-            param.mul_(1 - lr * weight_decay)
-        else:
-            grad = ops.add(grad, param, alpha=weight_decay)
-    mean.mul_(first).add_(grad, alpha=1 - first)
-    square.mul_(second).addcmul_(grad, grad, value=1 - second)
-    highest = square
-    if largest is not None:
-        highest = largest.copy_(ops.maximum(largest, square))
-    divisor = ops.add(ops.div(ops.sqrt(highest), math.sqrt(1 - second**count)), eps)
-    param.addcdiv_(mean, divisor, value=-lr / (1 - first**count))
+def values_of(rule: Rule, options: dict[str, Any], grad: Tensor, *before: Tensor | None) -> list[Any]:
+    """What was `before` after a step of `rule`, in new Tensors; the parts of complex numbers apart."""
+    if not grad.is_complex():
+        return list(complete(rule, ops, grad, *before, **options))
+    parts = [None if tensor is None else ops.view_as_real(tensor) for tensor in (grad, *before)]
+    values = complete(rule, ops, *parts, **options)
+    return [None if value is None else ops.view_as_complex(value) for value in values]

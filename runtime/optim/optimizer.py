@@ -5,13 +5,16 @@ from __future__ import annotations
 import functools
 import warnings
 from collections import OrderedDict, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from copy import deepcopy
 from itertools import chain
-from typing import Any, ClassVar
+from typing import Any
 
-from runtime.autograd import enable_grad, no_grad
-from runtime.base.tensor import Tensor
+import numpy as np
+
+from runtime.autograd import enable_grad, set_grad_enabled
+from runtime.base.dtypes import float64, get_default_dtype
+from runtime.base.tensor import Tensor, wrap
 from runtime.nn.hooks import HookHandle
 from runtime.nn.module import clear_grad
 from runtime.nn.naming import typename
@@ -145,7 +148,7 @@ class Optimizer:
         for member in members:
             if not isinstance(member, Tensor):
                 raise TypeError(f"optimizer can only optimize Tensors, but one of the params is {typename(member)}")
-            if not (member.is_leaf or member.retains_grad):
+            if not (member.is_leaf or member.retains_grad or self.defaults.get("differentiable")):
                 raise ValueError("can't optimize a non-leaf Tensor")
         if len(set(members)) != len(members):
             warnings.warn(
@@ -175,6 +178,8 @@ class Optimizer:
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Take the state and the options that `state_dict` returned; parameters are matched by their order.
+
+        Arrays in it become Tensors.
 
         Raises:
             ValueError: there are other groups, or groups of other sizes.
@@ -262,36 +267,51 @@ class Optimizer:
 class GroupOptimizer(Optimizer):
     """An optimizer that changes one group after the other; a subclass defines `_update_group`."""
 
-    # Options that are about other devices or ways to record; True is refused.
-    _unsupported: ClassVar[Mapping[str, str]] = {
-        "differentiable": "steps are not recorded",
-        "capturable": "there are no graphs of a device to capture",
-    }
-
     def __init__(self, params: Parameters, defaults: dict[str, Any]) -> None:
-        if defaults["fused"]:
-            if defaults["differentiable"]:
+        if defaults.get("fused"):
+            if defaults.get("differentiable"):
                 raise RuntimeError("`fused` does not support `differentiable`")
-            if defaults["foreach"]:
+            if defaults.get("foreach"):
                 raise RuntimeError("`fused` and `foreach` cannot be `True` together.")
-        for name, reason in self._unsupported.items():
-            if defaults.get(name):
-                raise NotImplementedError(f"{type(self).__name__} does not support {name}=True: {reason}")
         super().__init__(params, defaults)
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """Change the parameters by their gradients; see `Optimizer.step`."""
-        with no_grad():
+        """Change the parameters by their gradients; see `Optimizer.step`.
+
+        Raises:
+            AssertionError: `capturable` is true, or `foreach` and `differentiable` are.
+        """
+        with set_grad_enabled(self._is_recorded()):
             loss = None
             if closure is not None:
                 with enable_grad():
                     loss = closure()
             for group in self.param_groups:
+                if group.get("capturable"):
+                    raise AssertionError("capturable=True is for devices whose graphs can be captured: there are none")
+                if group.get("foreach") and self._is_recorded():
+                    raise AssertionError("foreach=True and differentiable=True can not be together")
                 self._update_group(group)
         return loss
 
+    def _is_recorded(self) -> bool:
+        """Whether steps are operations that gradients go through."""
+        return bool(self.defaults.get("differentiable"))
+
     def _update_group(self, group: Group) -> None:
         raise NotImplementedError(f"{type(self).__name__} does not define _update_group")
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        for kept in self.state.values():
+            # Once PyTorch kept numbers of steps as numbers.
+            if isinstance(kept.get("step"), (int, float)):
+                kept["step"] = number_kept(kept["step"])
+
+
+def number_kept(value: float) -> Tensor:
+    """A number of a state: a Tensor of float32, or of float64 where that is the default."""
+    return wrap(np.array(value, np.float64 if get_default_dtype() is float64 else np.float32))
 
 
 def check_range(what: str, value: Any) -> None:
@@ -304,22 +324,43 @@ def check_range(what: str, value: Any) -> None:
         raise ValueError(f"Invalid {what}: {value}")
 
 
+def check_betas(betas: tuple[Any, ...]) -> None:
+    """Refuse parts of running means that are no parts.
+
+    Raises:
+        ValueError: one is not from 0 to below 1.
+    """
+    for number, beta in enumerate(betas):
+        if not 0.0 <= beta < 1.0:
+            raise ValueError(f"Invalid beta parameter at index {number}: {beta}")
+
+
 def check_lr(lr: float | Tensor, foreach: bool | None = None) -> None:
     """Refuse a learning rate that is none.
 
     Raises:
         ValueError: it is negative, or a Tensor that is no single number, or one together with `foreach`.
     """
-    if isinstance(lr, Tensor):
-        if foreach:
-            raise ValueError("lr as a Tensor is not supported for capturable=False and foreach=True")
-        if lr.numel() != 1:
-            raise ValueError("Tensor lr must be 1-element")
+    if isinstance(lr, Tensor) and foreach:
+        raise ValueError("lr as a Tensor is not supported for capturable=False and foreach=True")
+    check_one_element(lr)
     check_range("learning rate", lr)
+
+
+def check_one_element(lr: float | Tensor) -> None:
+    """Refuse a Tensor that is no single number.
+
+    Raises:
+        ValueError: it has more elements, or none.
+    """
+    if isinstance(lr, Tensor) and lr.numel() != 1:
+        raise ValueError("Tensor lr must be 1-element")
 
 
 def _converted(value: Any, parameter: Tensor, key: Any = None) -> Any:
     """A saved value as the state of a parameter: Tensors get its dtype, but for the count of steps."""
+    if isinstance(value, np.ndarray):
+        value = wrap(value.copy())
     if isinstance(value, Tensor):
         return value if key == "step" or not parameter.is_floating_point() else value.to(parameter.dtype)
     if isinstance(value, dict):

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import numpy as np
+from collections.abc import Sequence
+from typing import Any
 
-from runtime import ops
-from runtime.base.stand_in import on_device
-from runtime.base.tensor import Tensor, wrap
-from runtime.graph.views import bump_version, check_inplace
-from runtime.optim import arrays, by_operators
-from runtime.optim.optimizer import Group, GroupOptimizer, Parameters, check_lr, check_range
+from runtime.base.tensor import Tensor
+from runtime.optim import rules
+from runtime.optim.elementwise import ElementwiseOptimizer
+from runtime.optim.optimizer import Group, Parameters, check_lr, check_range
 
 
-class SGD(GroupOptimizer):
+class SGD(ElementwiseOptimizer):
     """Stochastic gradient descent, with momentum if asked for.
 
     Args:
@@ -24,13 +23,17 @@ class SGD(GroupOptimizer):
         nesterov: whether to look ahead by the momentum.
         maximize: go upwards.
         foreach: accepted, as is `fused`: the result is the same.
-        differentiable: True is not supported.
+        differentiable: steps are recorded, so that gradients go through them.
         fused: see `foreach`.
 
     Raises:
         ValueError: an option is out of its range.
-        NotImplementedError: `differentiable` is true.
+        RuntimeError: `fused` is true together with `foreach` or `differentiable`.
     """
+
+    _rule = staticmethod(rules.sgd)
+    _compiled = ("sgd", ("lr", "momentum", "dampening", "weight_decay", "nesterov", "maximize", "first"))
+    _counts = False
 
     def __init__(
         self,
@@ -64,30 +67,11 @@ class SGD(GroupOptimizer):
         }
         super().__init__(params, defaults)
 
-    def _update_group(self, group: Group) -> None:
-        lr, momentum, dampening, weight_decay = (
-            float(group[name]) for name in ("lr", "momentum", "dampening", "weight_decay")
-        )
-        nesterov, maximize = bool(group["nesterov"]), bool(group["maximize"])
-        for param in group["params"]:
-            grad = param.grad
-            if grad is None:
-                continue
-            check_inplace(param, False)
-            kept, first = self._buffer(param) if momentum != 0 else (None, False)
-            options = (lr, momentum, dampening, weight_decay, nesterov, maximize, first)
-            if on_device(param):
-                by_operators.update_sgd(grad, param, kept, *options)
-                continue
-            arrays.update_sgd(grad._array, param._array, None if kept is None else kept._array, *options)
-            bump_version(param)
+    def _slots(self, group: Group) -> Sequence[str | None]:
+        return ("momentum_buffer" if group["momentum"] != 0 else None,)
 
-    def _buffer(self, param: Tensor) -> tuple[Tensor, bool]:
-        """The sum of former gradients of a parameter, and whether there is nothing in it yet."""
-        state = self.state[param]
-        buffer: Tensor | None = state.get("momentum_buffer")
-        if buffer is not None:
-            return buffer, False
-        empty = ops.empty_like(param.detach()) if on_device(param) else wrap(np.empty_like(param._array))
-        buffer = state["momentum_buffer"] = empty
-        return buffer, True
+    def _options(self, group: Group) -> dict[str, Any]:
+        return {**self._numbers(group, "momentum", "dampening"), "nesterov": bool(group["nesterov"])}
+
+    def _advance(self, options: dict[str, Any], state: dict[str, Any], group: Group, step: float) -> None:
+        options["first"] = state.get("momentum_buffer") is None

@@ -79,6 +79,37 @@ AdamW(P, lr=0.05, weight_decay=0.3)
 AdamW(P, lr=0.05, amsgrad=True, foreach=True)
 SGD([{"params": P[:2], "lr": 0.1}, {"params": P[2:], "weight_decay": 0.1}], lr=0.01, momentum=0.9)
 Adam([{"params": P[:2], "betas": (0.5, 0.6)}, {"params": P[2], "amsgrad": True}, {"params": P[3:]}], lr=0.02)
+ASGD(P)
+ASGD(P, lr=0.1, lambd=0.01, alpha=0.6, t0=3, weight_decay=0.1)
+ASGD(P, lr=torch.tensor(0.01, dtype=torch.float64), foreach=False)
+Adadelta(P)
+Adadelta(P, lr=0.5, rho=0.8, eps=1e-4, weight_decay=0.1)
+Adadelta(P, maximize=True, foreach=True)
+Adafactor(P)
+Adafactor(P, lr=0.1, beta2_decay=-0.5, eps=(1e-5, 1e-2), d=1.5, weight_decay=0.1)
+Adafactor(P, lr=0.05, maximize=True, foreach=True)
+Adagrad(P)
+Adagrad(P, lr=0.1, lr_decay=0.1, weight_decay=0.1, initial_accumulator_value=0.3, eps=1e-4)
+Adagrad(P, lr=0.1, maximize=True, fused=True)
+Adamax(P)
+Adamax(P, lr=0.1, betas=(0.8, 0.9), eps=1e-3, weight_decay=0.1)
+Adamax(P, maximize=True, foreach=True)
+NAdam(P)
+NAdam(P, lr=0.1, betas=(0.8, 0.9), eps=1e-3, weight_decay=0.1, momentum_decay=0.01)
+NAdam(P, lr=0.1, weight_decay=0.1, decoupled_weight_decay=True, maximize=True)
+RAdam(P)
+RAdam(P, lr=0.1, betas=(0.8, 0.9), eps=1e-3, weight_decay=0.1)
+RAdam(P, lr=0.1, weight_decay=0.1, decoupled_weight_decay=True, foreach=True)
+RMSprop(P)
+RMSprop(P, lr=0.05, alpha=0.8, eps=1e-3, weight_decay=0.1, momentum=0.9, centered=True)
+RMSprop(P, lr=0.05, centered=True, maximize=True)
+Rprop(P)
+Rprop(P, lr=0.1, etas=(0.3, 1.5), step_sizes=(1e-3, 0.5))
+Rprop(P, maximize=True, foreach=True)
+Muon([P[0], P[4]])
+Muon([P[0], P[4]], lr=0.1, weight_decay=0.0, momentum=0.8, nesterov=False, adjust_lr_fn="match_rms_adamw")
+RMSprop([{"params": P[:2], "momentum": 0.5}, {"params": P[2:], "centered": True}], lr=0.02)
+NAdam([{"params": P[:3], "weight_decay": 0.1}, {"params": P[3:], "maximize": True, "lr": 0.1}])
 """
 
 
@@ -87,7 +118,22 @@ def test_training_gives_the_same(made: str) -> None:
     compare(lambda library: train(library, made, dtype="float64"), rtol=1e-7, atol=1e-9)
 
 
-@pytest.mark.parametrize("made", ["SGD(P, 0.1, 0.9)", "AdamW(P, 0.01)"])
+IN_OTHER_DTYPES = """
+SGD(P, 0.1, 0.9)
+AdamW(P, 0.01)
+ASGD(P, 0.1)
+Adadelta(P)
+Adafactor(P)
+Adagrad(P)
+Adamax(P)
+NAdam(P)
+RAdam(P)
+RMSprop(P, 0.001, momentum=0.9, weight_decay=0.1)
+Rprop(P, 0.001)
+"""
+
+
+@pytest.mark.parametrize("made", IN_OTHER_DTYPES.strip().splitlines())
 @pytest.mark.parametrize(("dtype", "rtol"), [("float32", 1e-4), ("bfloat16", 0.1)])
 def test_training_in_other_dtypes(made: str, dtype: str, rtol: float) -> None:
     def body(library: Library) -> Any:
@@ -97,9 +143,63 @@ def test_training_in_other_dtypes(made: str, dtype: str, rtol: float) -> None:
     compare(body, rtol=rtol, atol=rtol)
 
 
+# What rounding changes grows from step to step, so that float32 is compared in the first one alone.
+LBFGS = [
+    ("LBFGS(P)", 2),
+    ("LBFGS(P, lr=0.5, max_iter=4, history_size=3)", 5),
+    ("LBFGS(P, lr=torch.tensor(0.5), max_iter=4, max_eval=2)", 5),
+    ('LBFGS(P, line_search_fn="strong_wolfe")', 2),
+    ('LBFGS(P, lr=30, line_search_fn="strong_wolfe", max_iter=5, max_eval=20, history_size=2)', 4),
+    ('LBFGS(P, lr=1e-3, line_search_fn="strong_wolfe", max_iter=5, max_eval=7, history_size=2)', 3),
+    ("LBFGS(P, tolerance_grad=0.5)", 3),
+    ("LBFGS(P, tolerance_change=0.1)", 3),
+]
+
+
+def train_with_closures(library: Library, made: str, steps: int, dtype: str) -> Any:
+    model = network(library, dtype)
+    x, y = data(library, dtype)
+    optimizer = eval(f"optim.{made}", {"optim": library.optim, "P": list(model.parameters()), "torch": library})
+    losses = []
+    for _ in range(steps):
+
+        def closure() -> Any:
+            optimizer.zero_grad()
+            loss = library.nn.functional.mse_loss(model(x), y)
+            losses.append(loss.item())
+            loss.backward()
+            return loss
+
+        losses.append(optimizer.step(closure).item())
+    state = optimizer.state_dict()["state"][0]
+    numbers = {name: float(state[name]) for name in ("func_evals", "n_iter", "t", "H_diag", "prev_loss")}
+    return losses, model.state_dict(), sorted(state), numbers, [len(state["old_dirs"]), state["d"], state["old_stps"]]
+
+
+@pytest.mark.parametrize(
+    ("made", "steps", "dtype"),
+    [(*case, "float64") for case in LBFGS] + [(made, 1, "float32") for made, _ in LBFGS if "1e-3" not in made],
+)
+def test_training_with_closures(made: str, steps: int, dtype: str) -> None:
+    rtol = 1e-5 if dtype == "float64" else 1e-2
+    compare(lambda library: train_with_closures(library, made, steps, dtype), rtol=rtol, atol=rtol / 100)
+
+
 def complex_parameters(library: Library) -> Any:
     found = []
-    for made in ("SGD([p], 0.1, 0.9, weight_decay=0.1)", "Adam([p], 0.1, amsgrad=True)", "AdamW([p], 0.1)"):
+    for made in (
+        "SGD([p], 0.1, 0.9, weight_decay=0.1)",
+        "Adam([p], 0.1, amsgrad=True)",
+        "AdamW([p], 0.1)",
+        "ASGD([p], 0.1, t0=2, weight_decay=0.1)",
+        "Adadelta([p], weight_decay=0.1)",
+        "Adagrad([p], 0.1, initial_accumulator_value=0.2)",
+        "Adamax([p], 0.1)",
+        "NAdam([p], 0.1)",
+        "RAdam([p], 0.1, weight_decay=0.1)",
+        "RMSprop([p], 0.1, momentum=0.5, centered=True)",
+        "Rprop([p], 0.1)",
+    ):
         p = library.nn.Parameter(library.tensor([[1 + 2j, -1j], [0.5 + 0j, 3 - 1j]]).t())
         optimizer = eval(f"optim.{made}", {"optim": library.optim, "p": p})
         for _ in range(5):
@@ -129,7 +229,20 @@ def parameters_without_gradients(library: Library) -> Any:
     p, q = library.nn.Parameter(library.ones(2)), library.nn.Parameter(library.ones(2))
     p.grad = library.ones(2)
     found = []
-    for made in (library.optim.SGD([p, q], lr=0.1, momentum=0.9), library.optim.Adam([p, q], lr=0.1)):
+    for kind in (
+        "SGD",
+        "Adam",
+        "ASGD",
+        "Adadelta",
+        "Adafactor",
+        "Adagrad",
+        "Adamax",
+        "NAdam",
+        "RAdam",
+        "RMSprop",
+        "Rprop",
+    ):
+        made = getattr(library.optim, kind)([p, q], lr=0.1)
         made.step()
         found += [p, q, list(made.state_dict()["state"])]
     return found
@@ -214,7 +327,19 @@ def optimizer_of_ones_own(library: Library) -> Any:
 
 def saving_and_loading(library: Library) -> Any:
     found = []
-    for made in ("SGD(P, 0.1, 0.9)", "Adam(P, 0.05, amsgrad=True)"):
+    for made in (
+        "SGD(P, 0.1, 0.9)",
+        "Adam(P, 0.05, amsgrad=True)",
+        "ASGD(P, 0.05, t0=2)",
+        "Adadelta(P)",
+        "Adafactor(P)",
+        "Adagrad(P)",
+        "Adamax(P)",
+        "NAdam(P)",
+        "RAdam(P)",
+        "RMSprop(P, 0.001, momentum=0.5, weight_decay=0.1)",
+        "Rprop(P)",
+    ):
         model = network(library)
         x, y = data(library)
 
@@ -243,7 +368,7 @@ def saving_and_loading(library: Library) -> Any:
         old = copy.deepcopy(state)
         del old["param_groups"][0]["maximize"]
         second.load_state_dict(old)
-        found.append(second.param_groups[0]["maximize"])
+        found.append(second.param_groups[0].get("maximize", False))
     return found
 
 
@@ -288,7 +413,126 @@ def shared_memory_of_parameters(library: Library) -> Any:
     return base, attempt(lambda: library.optim.SGD([expanded], lr=1.0).step(), message=False)
 
 
+def states_with_numbers_of_steps(library: Library) -> Any:
+    """State dicts of old versions, where the number of steps was a number."""
+    found = []
+    for kind in ("Adam", "ASGD", "Adadelta", "Adagrad", "Adamax", "NAdam", "RAdam", "RMSprop", "Rprop", "Adafactor"):
+        p = library.nn.Parameter(library.ones(2))
+        p.grad = library.ones(2)
+        optimizer = getattr(library.optim, kind)([p], lr=0.1)
+        optimizer.step()
+        state = optimizer.state_dict()
+        state["state"][0]["step"] = 3
+        optimizer.load_state_dict(state)
+        optimizer.step()
+        found.append((p, optimizer.state_dict()["state"][0]["step"]))
+    return found
+
+
+def parameters_without_elements(library: Library) -> Any:
+    found = []
+    for kind in ("SGD", "Adam", "ASGD", "Adadelta", "Adagrad", "Adamax", "NAdam", "RAdam", "RMSprop", "Rprop", "LBFGS"):
+        p, q = library.nn.Parameter(library.ones(0, 2)), library.nn.Parameter(library.ones(2))
+        optimizer = getattr(library.optim, kind)([p, q], lr=0.1)
+
+        def closure(p: Any = p, q: Any = q) -> Any:
+            p.grad, q.grad = library.ones(0, 2), q.detach().clone()
+            return (q * q).sum()
+
+        closure()
+        optimizer.step(closure)
+        found.append((p, q, sorted(optimizer.state_dict()["state"].get(0, ()))))
+    return found
+
+
+def complex_parameters_of_lbfgs(library: Library) -> Any:
+    p = library.nn.Parameter(library.tensor([1 + 2j, -1j], dtype=library.complex128))
+    q = library.nn.Parameter(library.tensor([[3.0, 1.0]], dtype=library.float64))
+    unused = library.nn.Parameter(library.ones(2, dtype=library.float64))
+    optimizer = library.optim.LBFGS([p, unused, q], lr=0.1, line_search_fn="strong_wolfe", max_iter=3)
+
+    def closure() -> Any:
+        optimizer.zero_grad()
+        loss = (p * p.conj()).real.sum() + (q**4).sum() + (p.real * q).sum()
+        loss.backward()
+        return loss
+
+    return optimizer.step(closure), optimizer.step(closure), p, q, unused
+
+
+def differentiable_steps(library: Library) -> Any:
+    """Gradients of what comes after steps, to the first parameter and to the gradients.
+
+    After several steps PyTorch fails where a saved state has been written to.
+    """
+    found = []
+    for made, steps in (
+        ("SGD([p], 0.1, 0.9, weight_decay=0.1, nesterov=True, **d)", 3),
+        ("Adam([p], 0.1, weight_decay=0.1, amsgrad=True, **d)", 1),
+        ("AdamW([p], 0.1, **d)", 3),
+        ("ASGD([p], 0.1, t0=1, **d)", 3),
+        ("Adadelta([p], **d)", 3),
+        ("Adagrad([p], 0.1, **d)", 3),
+        ("Adamax([p], 0.1, **d)", 1),
+        ("NAdam([p], 0.1, weight_decay=0.1, **d)", 3),
+        ("RAdam([p], 0.1, betas=(0.5, 0.6), **d)", 3),
+        ("RMSprop([p], 0.1, momentum=0.5, centered=True, **d)", 1),
+        ("Rprop([p], 0.1, **d)", 1),
+    ):
+        start = library.tensor([1.0, -2.0, 0.5], dtype=library.float64, requires_grad=True)
+        grads = library.tensor([[0.3, -1.0, 2.0], [0.2, 0.4, 1.0], [-0.5, 0.1, 0.7]], dtype=library.float64)
+        grads.requires_grad_()
+        p = start.clone()
+        optimizer = eval(f"optim.{made}", {"optim": library.optim, "p": p, "d": {"differentiable": True}})
+        for number in range(steps):
+            p.grad = grads[number]
+            optimizer.step()
+        found.append((p, *library.autograd.grad((p**2).sum(), (start, grads), materialize_grads=True)))
+    return found
+
+
+def gradients_of_options(library: Library) -> Any:
+    """A learning rate, a weight decay and betas that are differentiated."""
+    found = []
+    for made in (
+        "SGD([p], lr, weight_decay=decay, **d)",
+        "Adam([p], lr, betas=(one, other), weight_decay=decay, **d)",
+        "AdamW([p], lr, betas=(one, other), **d)",
+    ):
+        lr, decay, one, other = (
+            library.tensor(value, dtype=library.float64, requires_grad=True) for value in (0.1, 0.2, 0.8, 0.9)
+        )
+        p = library.tensor([1.0, -2.0, 0.5], dtype=library.float64).requires_grad_().clone()
+        names = {"p": p, "d": {"differentiable": True}, "lr": lr, "decay": decay, "one": one, "other": other}
+        optimizer = eval(f"optim.{made}", {"optim": library.optim, **names})
+        p.grad = library.tensor([0.3, -1.0, 2.0], dtype=library.float64)
+        optimizer.step()
+        found.append(library.autograd.grad((p**2).sum(), (lr, decay, one, other), allow_unused=True))
+    return found
+
+
+def steps_that_are_refused(library: Library) -> Any:
+    found = []
+    for made in (
+        "Adam([p], capturable=True)",
+        "ASGD([p], capturable=True)",
+        "RMSprop([p], capturable=True)",
+        "NAdam([p], foreach=True, differentiable=True)",
+        "SGD([p], differentiable=True)",
+        "Adafactor([c])",
+        "LBFGS([p], line_search_fn='other')",
+    ):
+        p = library.ones(2, requires_grad=True)
+        c = library.ones(2, dtype=library.complex64, requires_grad=True)
+        p.grad, c.grad = library.ones(2), library.ones(2, dtype=library.complex64)
+        optimizer = eval(f"optim.{made}", {"optim": library.optim, "p": p, "c": c})
+        found.append(attempt(lambda optimizer=optimizer: optimizer.step(lambda: library.ones(())), message=False))
+    return found
+
+
 BODIES = [
+    states_with_numbers_of_steps, parameters_without_elements, complex_parameters_of_lbfgs, differentiable_steps,
+    gradients_of_options, steps_that_are_refused,
     complex_parameters, large_and_strided, parameters_without_gradients, closures, written_parameters_are_noticed,
     hooks, optimizer_of_ones_own, saving_and_loading, groups, clearing, shared_memory_of_parameters,
 ]  # fmt: skip
@@ -331,6 +575,42 @@ optim.SGD([p], fused=True, foreach=True)
 optim.SGD([p], fused=True, differentiable=True)
 optim.Adam([p], fused=True, foreach=True)
 optim.SGD([p]).add_param_group([q])
+repr(optim.ASGD([p])), repr(optim.Adadelta([p])), repr(optim.Adafactor([p])), repr(optim.Adagrad([p]))
+repr(optim.Adamax([p])), repr(optim.LBFGS([p])), repr(optim.NAdam([p])), repr(optim.RAdam([p]))
+repr(optim.RMSprop([p]))
+repr(optim.Rprop([p])), repr(optim.Muon([m])), optim.Adagrad([p, q]).state_dict(), optim.RMSprop([p]).defaults
+list(optim.NAdam([p]).defaults), list(optim.Adamax([p]).defaults), list(optim.LBFGS([p], max_iter=8).defaults.items())
+optim.ASGD([p], lr=-1)
+optim.ASGD([p], lr=torch.ones(2))
+optim.ASGD([p], weight_decay=-1)
+optim.Adadelta([p], rho=1.5)
+optim.Adadelta([p], eps=-1)
+optim.Adafactor([p], lr=-1)
+optim.Adafactor([p], lr=torch.ones(2))
+optim.Adafactor([p], beta2_decay=1)
+optim.Adafactor([p], eps=(-1, 1))
+optim.Adafactor([p], eps=(1, -1))
+optim.Adafactor([p], d=0.5)
+optim.Adafactor([p], weight_decay=-1)
+optim.Adagrad([p], lr_decay=-1)
+optim.Adagrad([p], initial_accumulator_value=-1)
+optim.Adagrad([p], eps=-1)
+optim.Adagrad([p], fused=True, foreach=True)
+optim.Adagrad([p], fused=True, differentiable=True)
+optim.Adamax([p], betas=(0.5, 1.0))
+optim.NAdam([p], momentum_decay=-1)
+optim.NAdam([p], betas=(-0.5, 1.0))
+optim.RAdam([p], eps=-1)
+optim.RMSprop([p], alpha=-1)
+optim.RMSprop([p], momentum=-1)
+optim.Rprop([p], etas=(1.5, 1.2))
+optim.Rprop([p], lr=-1)
+optim.Muon([m], lr=-1)
+optim.Muon([m], momentum=-1)
+optim.Muon([m], weight_decay=-1)
+optim.Muon([m], adjust_lr_fn="other")
+optim.LBFGS([p], lr=-1)
+optim.LBFGS([{"params": [p]}, {"params": [q]}])
 optim.SGD([("a", p), q])
 optim.SGD([("a", p), ("b", q)]).state_dict()
 optim.Adam([p]).load_state_dict(optim.Adam([p, q]).state_dict())
@@ -348,7 +628,16 @@ S.MultiStepLR(o, [3, 1, 3]).milestones
 def outcome(library: Library, expression: str) -> Any:
     p, q = library.nn.Parameter(library.ones(2)), library.nn.Parameter(library.ones(1))
     optim = library.optim
-    names = {"optim": optim, "S": optim.lr_scheduler, "p": p, "q": q, "torch": library, "o": optim.SGD([p], lr=1.0)}
+    m = library.nn.Parameter(library.ones(2, 3))
+    names = {
+        "optim": optim,
+        "S": optim.lr_scheduler,
+        "m": m,
+        "p": p,
+        "q": q,
+        "torch": library,
+        "o": optim.SGD([p], lr=1.0),
+    }
     return warned(lambda: eval(expression, names))
 
 
@@ -426,12 +715,3 @@ def test_resuming_needs_the_initial_rate() -> None:
         return attempt(lambda: library.optim.lr_scheduler.StepLR(o, 2, last_epoch=3), message=False)
 
     compare(body)
-
-
-def test_what_is_not_supported_says_so() -> None:
-    p = runtime.nn.Parameter(runtime.ones(1))
-    for options in ({"differentiable": True}, {"capturable": True}):
-        with pytest.raises(NotImplementedError, match="does not support"):
-            runtime.optim.Adam([p], **options)
-    with pytest.raises(NotImplementedError, match="differentiable"):
-        runtime.optim.SGD([p], differentiable=True)

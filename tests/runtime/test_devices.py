@@ -282,6 +282,15 @@ OPTIMIZERS: dict[str, Callable[[Any], optim.Optimizer]] = {
     "maximize": lambda p: optim.SGD(p, lr=0.01, maximize=True, momentum=0.5, dampening=0.1),
     "adam": lambda p: optim.Adam(p, lr=0.05, amsgrad=True, weight_decay=0.1),
     "adamw": lambda p: optim.AdamW(p, lr=0.05),
+    "asgd": lambda p: optim.ASGD(p, lr=0.1, t0=1),
+    "adadelta": optim.Adadelta,
+    "adafactor": lambda p: optim.Adafactor(p, lr=0.1, weight_decay=0.1),
+    "adagrad": lambda p: optim.Adagrad(p, lr=0.1, initial_accumulator_value=0.1),
+    "adamax": optim.Adamax,
+    "nadam": lambda p: optim.NAdam(p, weight_decay=0.1, decoupled_weight_decay=True),
+    "radam": lambda p: optim.RAdam(p, lr=0.1),
+    "rmsprop": lambda p: optim.RMSprop(p, centered=True, momentum=0.9),
+    "rprop": optim.Rprop,
 }
 
 
@@ -308,7 +317,7 @@ def test_training_is_that_of_the_cpu(name: str) -> None:
 
 
 MLP = ("mm", "addmm", "t", "tanh", "relu", "threshold_backward", "tanh_backward", "mse_loss", "mse_loss_backward")
-MLP += ("ones_like", "sum.dim_IntList", "view", "add.Tensor", "mul.Tensor", "expand")
+MLP += ("ones_like", "sum.dim_IntList", "view", "add.Tensor", "sub.Tensor", "mul.Tensor", "mul.Scalar", "expand")
 
 
 def test_a_training_step_touches_no_memory_of_numpy() -> None:

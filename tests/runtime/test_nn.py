@@ -169,8 +169,8 @@ def test_a_step_keeps_dtype_and_memory(kind: Any, dtype: Any) -> None:
 def test_blocks_cover_an_array_of_any_size() -> None:
     from runtime.optim.arrays import update
 
-    def count(grad: Any, array: Any) -> None:
-        array += grad
+    def count(grad: Any, array: Any) -> tuple[Any]:
+        return (array + grad,)
 
     for size in (0, 1, 16384, 16385, 50_000):
         array = np.zeros(size)
