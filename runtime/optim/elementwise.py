@@ -64,6 +64,7 @@ class ElementwiseOptimizer(GroupOptimizer):
     def _update_group(self, group: Group) -> None:
         options = self._options(group)
         slots = self._slots(group)
+        rule, compiled, is_recorded = self._rule, self._compiled, self._is_recorded()
         kept_at_all = self._counts or any(slot is not None for slot in slots)
         for param in group["params"]:
             grad = param.grad
@@ -78,16 +79,19 @@ class ElementwiseOptimizer(GroupOptimizer):
                 count += 1
                 step = float(count)
             self._advance(options, state, group, step)
-            kept = [None if slot is None else self._kept(state, slot, param, group) for slot in slots]
-            if self._is_recorded():
+            kept = [None if slot is None else state.get(slot) for slot in slots]
+            for number, slot in enumerate(slots):
+                if slot is not None and kept[number] is None:
+                    kept[number] = state[slot] = self._start_of(slot, param, group)
+            if is_recorded:
                 self._record(options, grad, param, state, slots, kept)
                 continue
             check_inplace(param, False)
             if on_device(param):
-                by_operators.step(self._rule, options, grad, param, *kept)
+                by_operators.step(rule, options, grad, param, *kept)
                 continue
             written = [None if tensor is None else tensor._array for tensor in kept]
-            arrays.step(self._rule, self._compiled, options, grad._array, param._array, *written)
+            arrays.step(rule, compiled, options, grad._array, param._array, *written)
             bump_version(param)
 
     def _enter(self, state: dict[str, Any], param: Tensor, group: Group) -> None:
@@ -95,12 +99,6 @@ class ElementwiseOptimizer(GroupOptimizer):
         if self._counts:
             state["step"] = number_kept(0.0)
         self._begin(state, param, group)
-
-    def _kept(self, state: dict[str, Any], slot: str, param: Tensor, group: Group) -> Tensor:
-        kept: Tensor | None = state.get(slot)
-        if kept is None:
-            kept = state[slot] = self._start_of(slot, param, group)
-        return kept
 
     def _record(
         self,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -463,11 +464,11 @@ def complex_parameters_of_lbfgs(library: Library) -> Any:
 def differentiable_steps(library: Library) -> Any:
     """Gradients of what comes after steps, to the first parameter and to the gradients.
 
-    After several steps PyTorch fails where a saved state has been written to.
+    After several steps PyTorch fails where a saved state has been written to; the momentum of SGD it detaches.
     """
     found = []
     for made, steps in (
-        ("SGD([p], 0.1, 0.9, weight_decay=0.1, nesterov=True, **d)", 3),
+        ("SGD([p], 0.1, weight_decay=0.1, **d)", 3),
         ("Adam([p], 0.1, weight_decay=0.1, amsgrad=True, **d)", 1),
         ("AdamW([p], 0.1, **d)", 3),
         ("ASGD([p], 0.1, t0=1, **d)", 3),
@@ -622,6 +623,48 @@ S.ExponentialLR(o, 0.5).get_lr()
 S.StepLR(o, 2).step()
 S.StepLR(o, 2).step(3)
 S.MultiStepLR(o, [3, 1, 3]).milestones
+S.MultiplicativeLR(o, 3)
+S.MultiplicativeLR(o, [lambda e: 1, lambda e: 2])
+S.ConstantLR(o, factor=1.5)
+S.LinearLR(o, start_factor=0)
+S.LinearLR(o, end_factor=2)
+S.CosineAnnealingWarmRestarts(o, 0)
+S.CosineAnnealingWarmRestarts(o, 2, 0)
+S.CosineAnnealingWarmRestarts(o, 2, eta_min="a")
+S.CyclicLR(o, 0.1, 1, mode="other", cycle_momentum=False)
+S.CyclicLR(o, [0.1, 0.2], 1)
+S.CyclicLR(optim.Adagrad([p]), 0.1, 1)
+S.CyclicLR(3, 0.1, 1)
+S.OneCycleLR(o, 1.0)
+S.OneCycleLR(o, 1.0, epochs=3)
+S.OneCycleLR(o, 1.0, 0)
+S.OneCycleLR(o, 1.0, 2.5)
+S.OneCycleLR(o, 1.0, epochs=0, steps_per_epoch=2)
+S.OneCycleLR(o, 1.0, epochs=1, steps_per_epoch=2.5)
+S.OneCycleLR(o, 1.0, 10, pct_start=2.0)
+S.OneCycleLR(o, 1.0, 10, pct_start=1)
+S.OneCycleLR(o, 1.0, 10, anneal_strategy="other")
+S.OneCycleLR(optim.Rprop([p]), 1.0, 10)
+S.OneCycleLR(o, 1.0, 10).state_dict(), S.CyclicLR(o, 0.1, 1.0).state_dict(), S.ReduceLROnPlateau(o).state_dict()
+[S.OneCycleLR(o, 1.0, 10).step() for _ in range(3)]
+S.ReduceLROnPlateau(o, factor=1.0)
+S.ReduceLROnPlateau(o, mode="other")
+S.ReduceLROnPlateau(o, threshold_mode="other")
+S.ReduceLROnPlateau(o, min_lr=[1, 2])
+S.ReduceLROnPlateau(3)
+S.SequentialLR(o, [], [])
+S.SequentialLR(o, [S.StepLR(o, 2)], [3])
+S.SequentialLR(o, [S.StepLR(o, 2), S.ReduceLROnPlateau(o)], [3])
+S.SequentialLR(o, [S.StepLR(o, 2), 3], [3])
+S.ChainedScheduler([])
+S.ChainedScheduler([S.ReduceLROnPlateau(o)])
+W.SWALR(o, [0.1, 0.2])
+W.SWALR(o, 0.1, anneal_strategy="other")
+W.SWALR(o, 0.1, anneal_epochs=-1)
+W.SWALR(o, 0.1).state_dict()
+W.get_ema_avg_fn(1.5)
+W.get_ema_multi_avg_fn(-1)
+W.AveragedModel(torch.nn.Linear(1, 1), avg_fn=W.get_swa_avg_fn(), multi_avg_fn=W.get_swa_multi_avg_fn())
 """
 
 
@@ -658,13 +701,37 @@ SCHEDULES = [
     "ExponentialLR(o, 0.8)",
     "CosineAnnealingLR(o, 5, 0.1)",
     "CosineAnnealingLR(o, 1)",
+    "MultiplicativeLR(o, lambda e: 0.95)",
+    "MultiplicativeLR(o, [lambda e: 1 / (e + 1), lambda e: 1.01])",
+    "ConstantLR(o)",
+    "ConstantLR(o, factor=0.5, total_iters=3)",
+    "LinearLR(o)",
+    "LinearLR(o, start_factor=0.2, end_factor=0.6, total_iters=4)",
+    "PolynomialLR(o)",
+    "PolynomialLR(o, total_iters=8, power=2.0)",
+    "PolynomialLR(o, total_iters=20, power=0.5)",
+    "CosineAnnealingWarmRestarts(o, 3)",
+    "CosineAnnealingWarmRestarts(o, 2, T_mult=2, eta_min=0.05)",
+    "CyclicLR(o, 0.1, 1.0, step_size_up=3)",
+    "CyclicLR(o, [0.1, 0.2], [1.0, 2.0], step_size_up=2, step_size_down=3, mode='triangular2')",
+    "CyclicLR(o, 0.1, 1.0, 2, mode='exp_range', gamma=0.9, base_momentum=0.5, max_momentum=0.7)",
+    "CyclicLR(o, 0.1, 1.0, 2, scale_fn=lambda x: 1 / x, cycle_momentum=False)",
+    "CyclicLR(o, 0.1, 1.0, 2, scale_fn=lambda x: 0.9**x, scale_mode='iterations')",
+    "OneCycleLR(o, 1.0, total_steps=20)",
+    "OneCycleLR(o, [1.0, 2.0], epochs=4, steps_per_epoch=6, pct_start=0.4, anneal_strategy='linear')",
+    "OneCycleLR(o, 1.0, total_steps=20, three_phase=True, div_factor=10.0, final_div_factor=100.0)",
+    "OneCycleLR(o, 1.0, total_steps=18, cycle_momentum=False)",
+    "OneCycleLR(o, 1.0, total_steps=18, base_momentum=[0.5, 0.6], max_momentum=0.8)",
+    "SWALR(o, 0.05)",
+    "SWALR(o, [0.05, 0.5], anneal_epochs=4, anneal_strategy='linear')",
+    "SWALR(o, 0.05, anneal_epochs=0)",
 ]
 
 
-def rates(library: Library, made: str, epochs: int = 14, **options: Any) -> Any:
+def rates(library: Library, made: str, kind: str, epochs: int = 14) -> Any:
     p, q = library.nn.Parameter(library.ones(1)), library.nn.Parameter(library.ones(1))
-    o = library.optim.SGD([{"params": [p]}, {"params": [q], "lr": 0.2}], lr=1.0)
-    names = {"o": o, **vars(library.optim.lr_scheduler)}
+    o = getattr(library.optim, kind)([{"params": [p]}, {"params": [q], "lr": 0.2}], lr=1.0)
+    names = {"o": o, **vars(library.optim.lr_scheduler), "SWALR": library.optim.swa_utils.SWALR}
     schedule = eval(made, names)
     found = [schedule.get_last_lr()]
     for epoch in range(epochs):
@@ -672,8 +739,10 @@ def rates(library: Library, made: str, epochs: int = 14, **options: Any) -> Any:
         schedule.step()
         if epoch == 6:
             o.param_groups[0]["lr"] *= 2  # a schedule goes on from the present rate where it can
-        found.append(([group["lr"] for group in o.param_groups], schedule.get_last_lr()))
+        shown = [{name: value for name, value in group.items() if name != "params"} for group in o.param_groups]
+        found.append((shown, schedule.get_last_lr()))
     state = schedule.state_dict()
+    found.append({name: value for name, value in state.items() if not isinstance(value, dict)})
     again = eval(made, names)
     again.load_state_dict(state)
     o.step()
@@ -687,8 +756,146 @@ def rates(library: Library, made: str, epochs: int = 14, **options: Any) -> Any:
 
 
 @pytest.mark.parametrize("made", SCHEDULES)
-def test_rates(made: str) -> None:
-    compare(lambda library: rates(library, made), rtol=1e-12, atol=1e-15)
+@pytest.mark.parametrize("kind", ["SGD", "Adam"])
+def test_rates(made: str, kind: str) -> None:
+    compare(lambda library: rates(library, made, kind), rtol=1e-12, atol=1e-15)
+
+
+COMBINED = [
+    "S.SequentialLR(o, [S.ConstantLR(o, 0.1, 3), S.ExponentialLR(o, 0.9)], milestones=[4])",
+    "S.SequentialLR(o, [S.LinearLR(o), S.CosineAnnealingLR(o, 5), S.StepLR(o, 2)], milestones=[3, 8])",
+    "S.SequentialLR(o, [S.LinearLR(o), S.CosineAnnealingWarmRestarts(o, 3)], milestones=[3])",
+    "S.SequentialLR(o, [S.SequentialLR(o, [S.LinearLR(o), S.StepLR(o, 2)], [2]), S.ExponentialLR(o, 0.5)], [5])",
+    "S.SequentialLR(o, [S.PolynomialLR(o), S.MultiplicativeLR(o, lambda e: 0.9)], milestones=[5])",
+    "S.ChainedScheduler([S.ConstantLR(o, 0.1, 3), S.ExponentialLR(o, 0.9)])",
+    "S.ChainedScheduler([S.LinearLR(o), S.StepLR(o, 3), S.MultiStepLR(o, [4, 6])], optimizer=o)",
+]
+
+
+def test_combined_schedules_have_one_optimizer() -> None:
+    def body(library: Library) -> Any:
+        S = library.optim.lr_scheduler
+        one, other = (library.optim.SGD([library.nn.Parameter(library.ones(1))]) for _ in range(2))
+        members = [S.StepLR(one, 2), S.StepLR(other, 2)]
+        return (
+            attempt(lambda: S.SequentialLR(one, members, [2]), message=False),
+            attempt(lambda: S.ChainedScheduler(members), message=False),
+            attempt(lambda: S.ChainedScheduler(members[:1], other), message=False),
+        )
+
+    compare(body)
+
+
+def combined(library: Library, made: str) -> Any:
+    p, q = library.nn.Parameter(library.ones(1)), library.nn.Parameter(library.ones(1))
+    o = library.optim.SGD([{"params": [p]}, {"params": [q], "lr": library.tensor(0.25)}], lr=1.0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # schedules that are not the first member make their first step early
+        schedule = eval(made, {"o": o, "S": library.optim.lr_scheduler})
+    found = [schedule.get_last_lr(), schedule.state_dict()]
+    for _ in range(12):
+        o.step()
+        schedule.step()
+        found.append(([group["lr"] for group in o.param_groups], schedule.get_last_lr()))
+    state = schedule.state_dict()
+    found.append(state)
+    again = eval(made, {"o": o, "S": library.optim.lr_scheduler})
+    again.load_state_dict(state)
+    o.step()
+    again.step()
+    return [*found, again.get_last_lr()]
+
+
+@pytest.mark.parametrize("made", COMBINED)
+def test_combined_schedules(made: str) -> None:
+    compare(lambda library: combined(library, made), rtol=1e-6, atol=1e-9)
+
+
+PLATEAUS = [
+    "(o)",
+    "(o, patience=1)",
+    "(o, 'max', factor=0.5, patience=0, cooldown=2)",
+    "(o, patience=1, threshold=0.1, threshold_mode='abs', min_lr=0.05)",
+    "(o, 'max', patience=0, threshold=0.1, threshold_mode='abs', min_lr=[0.5, 0.01])",
+    "(o, patience=0, threshold=0.2, factor=0.9, eps=0.05)",
+]
+
+
+@pytest.mark.parametrize("made", PLATEAUS)
+def test_plateaus(made: str) -> None:
+    def body(library: Library) -> Any:
+        p, q = library.nn.Parameter(library.ones(1)), library.nn.Parameter(library.ones(1))
+        o = library.optim.SGD([{"params": [p]}, {"params": [q], "lr": 0.2}], lr=1.0)
+        schedule = eval(f"optim.lr_scheduler.ReduceLROnPlateau{made}", {"o": o, "optim": library.optim})
+        found = [schedule.get_last_lr(), schedule.state_dict()]
+        values = [1.0, 0.9, 0.95, 0.9, 1.2, 0.5, 0.49, float("nan"), 0.6, 0.7, -1.0, -1.05, -1.1, 3.0, 3.0, 3.0]
+        for number, value in enumerate(values):
+            o.step()
+            schedule.step(library.tensor(value) if number % 2 else value)
+            found.append((schedule.get_last_lr(), schedule.num_bad_epochs, schedule.in_cooldown, schedule.best))
+        again = eval(f"optim.lr_scheduler.ReduceLROnPlateau{made}", {"o": o, "optim": library.optim})
+        again.load_state_dict(schedule.state_dict())
+        again.step(7.0)
+        found += [again.state_dict(), again.get_last_lr(), warned(lambda: again.step(7.0, 3))]
+        o.add_param_group({"params": [library.nn.Parameter(library.ones(1))]})
+        for _ in range(4):
+            found.append(attempt(lambda: again.step(7.0), message=False))
+        return found
+
+    compare(body, rtol=1e-12, atol=1e-15)
+
+
+def test_restarts_at_given_epochs() -> None:
+    def body(library: Library) -> Any:
+        o = library.optim.SGD([library.nn.Parameter(library.ones(1))], lr=1.0)
+        found = []
+        for options in ({"T_0": 3}, {"T_0": 2, "T_mult": 3}):
+            schedule = library.optim.lr_scheduler.CosineAnnealingWarmRestarts(o, **options)
+            for epoch in (0, 0.5, 1.75, 2, 3.5, 9, 20.25, None, None, 1):
+                schedule.step() if epoch is None else schedule.step(epoch)
+                found.append((schedule.get_last_lr(), schedule.last_epoch, schedule.T_cur, schedule.T_i))
+            found.append(attempt(lambda schedule=schedule: schedule.step(-1), message=False))
+        return found
+
+    compare(body, rtol=1e-12, atol=1e-15)
+
+
+# -- averages of models
+
+
+AVERAGES = [
+    "AveragedModel(m)",
+    "AveragedModel(m, avg_fn=W.get_ema_avg_fn(0.8))",
+    "AveragedModel(m, avg_fn=W.get_swa_avg_fn())",
+    "AveragedModel(m, multi_avg_fn=W.get_ema_multi_avg_fn(0.6))",
+    "AveragedModel(m, multi_avg_fn=W.get_swa_multi_avg_fn(), device='cpu')",
+    "AveragedModel(m, avg_fn=lambda a, b, n: a + (b - a) / (n + 2), use_buffers=True)",
+]
+
+
+@pytest.mark.parametrize("made", AVERAGES)
+def test_averages(made: str) -> None:
+    def body(library: Library) -> Any:
+        nn, W = library.nn, library.optim.swa_utils
+        m = nn.Sequential(nn.Linear(3, 4), nn.BatchNorm1d(4), nn.Linear(4, 2))
+        m.load_state_dict({n: library.ones_like(v) * (2 if v.dim() else 1) for n, v in m.state_dict().items()})
+        x = library.tensor(np.random.default_rng(0).standard_normal((4, 5, 3)), dtype=library.float32)
+        averaged = eval(f"W.{made}", {"W": W, "m": m})
+        found = [averaged.state_dict()]
+        for number in range(4):
+            with library.no_grad():
+                for p in m.parameters():
+                    p.add_(0.5 * number)
+            m(x[number])
+            averaged.update_parameters(m)
+            found.append({name: value.clone() for name, value in averaged.state_dict().items()})
+        W.update_bn(x, averaged)
+        found += [averaged.state_dict(), averaged.training, averaged.module[1].momentum, averaged(x[0])]
+        averaged.eval()
+        W.update_bn([(batch, 1) for batch in x], averaged, device="cpu")
+        return [*found, averaged.state_dict(), averaged.training]
+
+    compare(body, rtol=1e-5, atol=1e-6)
 
 
 def test_two_schedules_and_a_rate_that_is_a_tensor() -> None:

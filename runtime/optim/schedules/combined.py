@@ -23,7 +23,8 @@ class _Combined(LRScheduler):
                 raise TypeError(f"{name} at index {number} should have `optimizer` as its attribute.")
             if isinstance(scheduler, ReduceLROnPlateau):
                 raise ValueError(
-                    f"{name} does not support `ReduceLROnPlateau`, whose `step` takes a value: see index {number}"
+                    f"{name} does not support `ReduceLROnPlateau` scheduler as it requires additional kwargs to be "
+                    f"specified when calling `step`, but got one at index {number} in the given schedulers sequence."
                 )
             if optimizer is not scheduler.optimizer:
                 raise ValueError(
