@@ -1,7 +1,7 @@
-"""Tools around training: `utils.checkpoint` saves memory by computing parts of a model twice."""
+"""Tools around training: `utils.checkpoint` saves memory by computing parts twice, `utils.data` loads data."""
 
 from __future__ import annotations
 
-from runtime.utils import checkpoint
+from runtime.utils import checkpoint, data
 
-__all__ = ["checkpoint"]
+__all__ = ["checkpoint", "data"]
