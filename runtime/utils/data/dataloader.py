@@ -291,7 +291,7 @@ class _ByWorkers(_Batches):
         self._in_order = loader.in_order
         self._is_persistent = loader.persistent_workers
         self._number = loader.num_workers
-        self._ahead = (2 if loader.prefetch_factor is None else loader.prefetch_factor) * self._number
+        self._ahead = max(1, loader.prefetch_factor or 0) * self._number
         context = loader.multiprocessing_context or multiprocessing
         self._results = context.Queue()
         self._is_over = context.Event()
