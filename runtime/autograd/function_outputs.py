@@ -67,7 +67,7 @@ class Outputs:
         if is_input and not is_dirty:
             # The caller's Tensor keeps its own history; the output is a view of it.
             with no_grad():
-                out = views.view_of(out._array, out)
+                out = views.view_anywhere(out._array, out)
             out.extra.view = "function"
         if not differentiable:
             if is_dirty and self.recording:

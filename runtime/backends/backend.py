@@ -134,3 +134,4 @@ def register(backend: ArrayBackend) -> None:
         raise ImportError(f"the dispatch key {backend.key} and the device '{backend.device}' are not free")
     keys.add_backend(backend.key, backend.device)
     devices.by_key[backend.key] = devices.backends[backend.device] = backend
+    devices.named.add(backend.device)

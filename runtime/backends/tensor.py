@@ -14,7 +14,7 @@ import numpy as np
 from runtime.base.devices import Backend, backends
 from runtime.base.modes import grad_mode
 from runtime.base.sharing import share, views_over
-from runtime.base.stand_in import StandIn, on_device
+from runtime.base.stand_in import StandIn
 from runtime.base.state import LEAF, MARKS, UNTRACKED
 from runtime.base.tensor import Tensor, wrap
 from runtime.base.types import Device, DType
@@ -183,7 +183,7 @@ def check_views(tensor: Tensor, recorded: bool) -> None:
     Raises:
         RuntimeError: it is recorded, and there are such views.
     """
-    if recorded and on_device(tensor) and any(view._base is tensor for view in views_over(tensor)):
+    if recorded and type(tensor._array) is StandIn and any(view._base is tensor for view in views_over(tensor)):
         raise RuntimeError(
             f"a Tensor on {tensor.device} of which there are views is being modified inplace, and the write would be "
             "recorded: views on devices have no place in the memory of their base. Write out of place, or to a clone()."

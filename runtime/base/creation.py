@@ -16,7 +16,7 @@ from runtime.base.devices import backends
 from runtime.base.modes import grad_mode
 from runtime.base.state import UNTRACKED
 from runtime.base.tensor import Tensor, wrap
-from runtime.base.types import Device, DType, check_device
+from runtime.base.types import CPU, Device, DType, check_device, get_default_device
 
 
 def tensor(
@@ -45,7 +45,10 @@ def tensor(
             UserWarning,
             stacklevel=2,
         )
-    return _finish(_placed(wrap(array_of(data, wanted)), device or _device_of(data)), requires_grad)
+    place = device or (data.device if isinstance(data, Tensor) else get_default_device())
+    if isinstance(data, Tensor) and Device(place).type == "meta":
+        return _finish(data.detach().to(place, wanted or data.dtype, copy=True), requires_grad)
+    return _finish(_placed(wrap(array_of(data, wanted)), place), requires_grad)
 
 
 def as_tensor(data: Any, dtype: DType | type | None = None, device: Device | str | None = None) -> Tensor:
@@ -54,6 +57,7 @@ def as_tensor(data: Any, dtype: DType | type | None = None, device: Device | str
     check_device(device)
     if isinstance(data, Tensor):
         return data.to(device=device, dtype=wanted)
+    device = _place_of(data) if device is None else device
     if device is not None and Device(device).type != "cpu":
         return tensor(data, dtype=wanted, device=device)
     if isinstance(data, np.ndarray) and (wanted is None or data.dtype == wanted.numpy):
@@ -80,6 +84,7 @@ def asarray(
     check_device(device)
     if isinstance(obj, Tensor):
         return _tensor_asarray(obj if device is None else obj.to(device), wanted, copy, requires_grad)
+    device = _place_of(obj) if device is None else device
     if device is not None and Device(device).type != "cpu":
         if copy is False:
             raise ValueError(f"can't alias an object in main memory on {device}.")
@@ -169,9 +174,9 @@ def _shared(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     return np.asarray(array).view(dtypes.from_numpy(array.dtype).numpy)
 
 
-def _device_of(data: Any) -> Device | None:
-    """Where a Tensor lies that data are copied from."""
-    return data.device if isinstance(data, Tensor) else None
+def _place_of(data: Any) -> Device:
+    """Where data go that are not sent elsewhere: arrays stay where they lie."""
+    return CPU if isinstance(data, np.ndarray) else get_default_device()
 
 
 def _placed(out: Tensor, device: Device | str | None) -> Tensor:

@@ -1,6 +1,6 @@
-"""The devices that packages bring, and what the lower parts of the runtime ask of one.
+"""The devices beside main memory, `meta` and those of packages, and what the lower parts of the runtime ask of one.
 
-Those that have one are few, and the others pay nothing for it: `backends` is empty as long as no package brought any.
+Programs that use one are few, and the others pay nothing for it: `named` is empty until a device is asked for.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 if TYPE_CHECKING:
-    from runtime.base.stand_in import StandIn
+    from runtime.base.stand_in import Elsewhere
     from runtime.base.tensor import Tensor
 
 
@@ -28,21 +28,24 @@ class Backend(Protocol):
     def numpy_dtype(self, dtype: Any) -> np.dtype[Any]:
         """The NumPy dtype for one of the backend's."""
 
-    def tensor(self, array: StandIn) -> Tensor:
+    def tensor(self, array: Any) -> Tensor:
         """A new Tensor over an array of this device."""
 
-    def from_host(self, array: np.ndarray[Any, Any]) -> StandIn:
+    def from_host(self, array: np.ndarray[Any, Any]) -> Elsewhere:
         """An array in main memory, copied to the device."""
 
-    def to_host(self, array: StandIn) -> np.ndarray[Any, Any]:
+    def to_host(self, array: Any) -> np.ndarray[Any, Any]:
         """An array of the device, copied to main memory."""
 
-    def overwrite(self, target: StandIn, source: np.ndarray[Any, Any]) -> None:
+    def overwrite(self, target: Any, source: np.ndarray[Any, Any]) -> None:
         """Give `target` the values of an array of the same shape, which may be of another dtype or device."""
 
     def zeros(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Tensor:
         """A new Tensor of zeros."""
 
+
+# The devices that somebody has asked for: as long as there are none, no call has to look where it runs.
+named: set[str] = set()
 
 # By the name of the device.
 backends: dict[str, Backend] = {}

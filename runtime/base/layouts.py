@@ -11,6 +11,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from runtime.base.meta_array import MetaArray, strided
+
 Array: TypeAlias = "np.ndarray[Any, Any]"
 
 
@@ -47,6 +49,8 @@ def preserved(array: Array, operand: Array) -> Array:
     span = sum((size - 1) * abs(stride) for size, stride in zip(operand.shape, operand.strides, strict=True))
     if not array.size or span % array.itemsize or any(stride < 0 for stride in operand.strides):
         return iterated(array, operand)
+    if isinstance(array, MetaArray):
+        return strided(array.shape, array.dtype, operand.strides)
     room = np.empty(span // array.itemsize + 1, array.dtype)
     laid = np.ndarray(array.shape, array.dtype, room, 0, operand.strides)
     laid[...] = array

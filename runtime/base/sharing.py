@@ -66,7 +66,11 @@ def share(new: Tensor, old: Tensor) -> None:
 
 def guard(view: Tensor) -> None:
     """Mark `view`, just made, as one that writes must not change."""
-    counter(view)[1].guarded = True
+    writes = counter(view)
+    if len(writes) > 1:
+        writes[1].guarded = True
+    else:
+        writes.append(GUARD)
 
 
 def counter(tensor: Tensor) -> list[Any]:

@@ -24,14 +24,19 @@ _FLAGS = SimpleNamespace(
 _NAN = {"b": b"\x01" * 16, "f": b"\xff" * 16, "c": b"\xff" * 16, "V": b"\xff" * 16}
 
 
-class StandIn(np.ndarray):
+class Elsewhere(np.ndarray):
+    """An array that is not NumPy's to read: its values lie on a device, or there are none."""
+
+    backend: Backend
+
+
+class StandIn(Elsewhere):
     """A device's array in the place of one of NumPy's.
 
     It is one piece of memory to all Tensors that hold it: an in-place write gives it other values. What a view operator
     gave is made again when the values of its base have changed.
     """
 
-    backend: Backend
     _values: Any
     _base: StandIn | None = None
     _made_of: Any = None  # the values of the base that `_values` were made of
@@ -132,19 +137,24 @@ for _name in ("__array_interface__", "__array_struct__", "__dlpack__", "__dlpack
 
 def overwrite(target: np.ndarray[Any, Any], source: np.ndarray[Any, Any]) -> None:
     """Write values of the same shape, in the dtype of what is written; from one device to another, too."""
-    if type(target) is StandIn:
+    if isinstance(target, Elsewhere):
         target.backend.overwrite(target, source)
-    elif type(source) is StandIn:
+    elif isinstance(source, Elsewhere):
         np.copyto(target, source.backend.to_host(source), casting="unsafe")
     else:
         np.copyto(target, source, casting="unsafe")
 
 
 def on_device(tensor: Tensor) -> bool:
-    """Whether the values of a Tensor lie on a device that a package brought."""
-    return type(tensor._array) is StandIn
+    """Whether a Tensor is not in main memory."""
+    return isinstance(tensor._array, Elsewhere)
 
 
 def tensor_over(array: np.ndarray[Any, Any]) -> Tensor:
     """A new Tensor over an array, wherever its values lie."""
-    return array.backend.tensor(array) if isinstance(array, StandIn) else wrap(array)
+    return array.backend.tensor(array) if isinstance(array, Elsewhere) else wrap(array)
+
+
+def class_over(array: np.ndarray[Any, Any]) -> type[Tensor]:
+    """The class of Tensors over such an array."""
+    return array.backend.tensor_type if isinstance(array, Elsewhere) else Tensor

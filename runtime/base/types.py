@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import operator
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from functools import cache
 from typing import TYPE_CHECKING, Any, SupportsIndex, TypeAlias, overload
 
+from runtime.base import devices, modes
 from runtime.base.devices import backends
 from runtime.base.dtypes import dtype
 
@@ -91,9 +93,6 @@ def _integers(sizes: Iterable[Any], first: int) -> list[int]:
     return converted
 
 
-_DEVICE_TYPES = ("cpu", "meta")
-
-
 class device:
     """Where a tensor lives: `cpu`, a device that a package brings, or `meta` for tensors with a shape and no data."""
 
@@ -115,8 +114,8 @@ class device:
             if not number.isascii() or not number.isdigit() or (len(number) > 1 and number[0] == "0"):
                 raise RuntimeError(f"Invalid device string: '{type}'")
             index = int(number)
-        if name not in _DEVICE_TYPES and name not in backends:
-            known = ", ".join((*_DEVICE_TYPES, *backends))
+        if name != "cpu" and name not in backends:
+            known = ", ".join(("cpu", *backends))
             raise RuntimeError(f"Expected one of {known} device type, but got: {type}")
         self.type, self.index = name, index
 
@@ -137,12 +136,14 @@ class device:
         return device, (self.type, self.index)
 
     def __enter__(self) -> device:
-        _check_default(self)
-        _defaults.blocks = (*_defaults.blocks, self)
+        check_device(self)
+        with _changed_default():
+            _defaults.blocks = (*_defaults.blocks, self)
         return self
 
     def __exit__(self, *exception: object) -> None:
-        _defaults.blocks = _defaults.blocks[:-1]
+        with _changed_default():
+            _defaults.blocks = _defaults.blocks[:-1]
 
 
 Device: TypeAlias = device  # for annotations in classes that have a member called `device`
@@ -151,7 +152,7 @@ CPU = device("cpu")
 
 
 class _Defaults(threading.local):
-    """Where factories of this thread put what is not asked for elsewhere; what lies on a device was asked for."""
+    """Where factories of this thread put what is not asked for elsewhere."""
 
     blocks: tuple[device, ...] = ()
     device = CPU
@@ -161,19 +162,25 @@ _defaults = _Defaults()
 
 
 def check_device(place: device | str | None) -> None:
-    """Raise unless this is where data can be.
+    """Raise unless this is a device, and remember that somebody asked for it.
 
     Raises:
-        RuntimeError: it is not.
+        RuntimeError: it is none.
     """
-    if place is not None and (kind := device(place).type) != "cpu" and kind not in backends:
-        raise RuntimeError(f"data lives on device {' or '.join(('cpu', *backends))} only, but got: {place}")
+    if place is not None and (kind := device(place).type) != "cpu":
+        devices.named.add(kind)
 
 
-def _check_default(place: device | str | None) -> None:
-    """Raise unless this is where factories put what is not asked for elsewhere."""
-    if place is not None and device(place).type != "cpu":
-        raise RuntimeError(f"what is not asked for elsewhere is made on device cpu only, but got: {place}")
+@contextmanager
+def _changed_default() -> Iterator[None]:
+    """Around a change of the default device: while it is not main memory, all calls go the general path."""
+    before = get_default_device().type
+    yield
+    after = get_default_device().type
+    if before == "cpu" != after:
+        modes.enter_unusual()
+    elif before != "cpu" == after:
+        modes.leave_unusual()
 
 
 def get_default_device() -> device:
@@ -185,10 +192,11 @@ def set_default_device(device: Device | str | None) -> None:
     """Let factories of this thread make Tensors on `device`; None is where they are made at the start.
 
     Raises:
-        RuntimeError: there is no data on that device.
+        RuntimeError: there is no such device.
     """
-    _check_default(device)
-    _defaults.device = CPU if device is None else Device(device)
+    check_device(device)
+    with _changed_default():
+        _defaults.device = CPU if device is None else Device(device)
 
 
 class _Named:

@@ -17,6 +17,7 @@ from runtime.call.facts import tensors_at
 from runtime.call.inference import untrack
 from runtime.call.kernel_stacks import Kernel
 from runtime.call.kernel_table import ArrayKernel, backend_of
+from runtime.call.meta_kernels import MetaKernel
 from runtime.call.placing import placed
 from runtime.call.results import as_results
 from runtime.graph import forward, jvp, views, zero_tensors
@@ -130,7 +131,7 @@ def compute(operator: Operator, kernel: Kernel, values: list[Any]) -> Any:
         if grad_mode.inference:
             untrack(out)
         return out
-    if type(kernel) is DeviceKernel:
+    if isinstance(kernel, (DeviceKernel, MetaKernel)):
         return kernel.compute(operator, values)
     with forward.suspended():
         enabled, grad_mode.enabled = grad_mode.enabled, False

@@ -11,12 +11,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from runtime.backends.meta import META
 from runtime.base.devices import by_key
 from runtime.base.keys import AUTOGRAD, COMPOSITE_IMPLICIT, COMPOSITES, CPU, DispatchKeySet
 from runtime.base.tensor import Tensor
 from runtime.call.device_kernels import DeviceKernel
 from runtime.call.facts import flat_tensors
 from runtime.call.kernel_stacks import Kernel, KernelTable
+from runtime.call.meta_kernels import MetaKernel
 from runtime.call.promote import check_dtypes, run_kernel
 from runtime.call.results import counted, laid_out, wrapped
 from runtime.graph.linear import edge_of
@@ -121,12 +123,23 @@ def resolve(operator: Operator, backend: str) -> tuple[str, Kernel] | None:
 
 def _built_in(operator: Operator, key: str) -> Kernel | None:
     function = operator.built_in.get(key)
+    if key == META:
+        return _without_data(operator, function)
     if function is None:
         return None
     if key in COMPOSITES:
         return CompositeKernel(function)
     backend: Any = by_key.get(key)
     return ArrayKernel(function) if backend is None else DeviceKernel(function, backend)
+
+
+def _without_data(operator: Operator, function: Callable[..., Any] | None) -> Kernel | None:
+    """What says how results look: a function that does nothing else, or the kernel of main memory."""
+    if function is not None:
+        return MetaKernel(function, True)
+    if operator.fake is not None:
+        return TensorKernel(operator.fake, META)
+    return MetaKernel(operator.built_in[CPU]) if CPU in operator.built_in else None
 
 
 def autograd_kernel(operator: Operator, backend: str) -> Kernel | None:
@@ -192,7 +205,7 @@ def no_kernel(operator: Operator, backend: str) -> NotImplementedError:
     """The error of a call that no kernel takes."""
     name, keys = operator.qualified_name, available_keys(operator)
     lacking = by_key.get(backend)
-    if lacking is not None:
+    if lacking is not None and lacking.listed_in:
         parameters = ", ".join(operator.spelled[i] for i in operator.kernel_positions)
         return NotImplementedError(
             f"'{operator.name}' has no kernel for {backend}\n  schema: {operator.schema}\n  to add it: name it under "

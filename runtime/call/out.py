@@ -12,7 +12,7 @@ import numpy as np
 from runtime.base.describe import describe
 from runtime.base.dtypes import from_numpy
 from runtime.base.modes import grad_mode, interest
-from runtime.base.stand_in import StandIn, overwrite
+from runtime.base.stand_in import Elsewhere, overwrite
 from runtime.base.tensor import Tensor
 from runtime.base.types import DType
 from runtime.call.facts import tensors_at
@@ -113,7 +113,7 @@ def _resize(target: Tensor, array: np.ndarray) -> None:
             UserWarning,
             stacklevel=5,
         )
-    if isinstance(target._array, StandIn):
+    if isinstance(target._array, Elsewhere):
         target._array = array.copy()
     else:
         target._array = np.empty_like(array, target._array.dtype)

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from runtime.backends.meta import META
 from runtime.backends.transfer import key_of, moved, name_of
-from runtime.base.devices import backends
+from runtime.base.devices import backends, named
 from runtime.base.keys import CPU
-from runtime.base.tensor import Tensor
+from runtime.base.meta_array import MetaArray, plain
+from runtime.base.tensor import Tensor, wrap
+from runtime.base.types import get_default_device
 from runtime.call.facts import flat_tensors
 from runtime.call.kernel_table import backend_of
 from runtime.graph import forward
@@ -24,10 +27,11 @@ def placed(operator: Operator, values: list[Any]) -> tuple[str, list[Any]]:
         NotImplementedError: the call is made in a mode that devices do not have.
     """
     backend = backend_of(values)
-    if not backends:
+    if not named:
         return backend, values
-    wanted = _asked_for(operator, values)
     tensors = flat_tensors(values)
+    values = values if tensors else _by_default(operator, values)
+    wanted = _asked_for(operator, values)
     if wanted is None:
         keys = {key_of(tensor) for tensor in tensors}
         if keys <= {CPU}:
@@ -36,12 +40,21 @@ def placed(operator: Operator, values: list[Any]) -> tuple[str, list[Any]]:
         if len(keys) > 1:
             values = _brought_together(operator, values, wanted)
     elif any(key_of(tensor) != wanted for tensor in tensors):
-        values = [_moved(value, wanted) for value in values]
+        shown = operator.signature.schema.is_factory and "non_blocking" not in operator.names
+        values = [_moved(value, wanted, shown) for value in values]
     if wanted == CPU:
         return backend_of(values), values
-    if forward.active():
+    if forward.active() and wanted != META:
         raise NotImplementedError(f"forward mode on {name_of(wanted)}, in {operator.qualified_name}")
     return wanted, values
+
+
+def _by_default(operator: Operator, values: list[Any]) -> list[Any]:
+    """The arguments of a factory, with the default device where none is asked for."""
+    at = operator.device_position
+    if at is None or values[at] is not None or (place := get_default_device()).type == "cpu":
+        return values
+    return [*values[:at], place, *values[at + 1 :]]
 
 
 def _asked_for(operator: Operator, values: list[Any]) -> str | None:
@@ -78,7 +91,10 @@ def _brought_together(operator: Operator, values: list[Any], wanted: str) -> lis
     return brought
 
 
-def _moved(value: Any, key: str) -> Any:
+def _moved(value: Any, key: str, shown: bool = False) -> Any:
+    """An argument on another device; `shown`: only its shape, strides and dtype are looked at."""
     if isinstance(value, Tensor):
+        if shown and key == CPU and isinstance(value._array, MetaArray):
+            return wrap(plain(value._array))
         return moved(value, key)
-    return [_moved(item, key) for item in value] if isinstance(value, list) else value
+    return [_moved(item, key, shown) for item in value] if isinstance(value, list) else value

@@ -9,6 +9,7 @@ import numpy as np
 
 from runtime.base import layouts
 from runtime.base.sharing import shares
+from runtime.base.stand_in import class_over
 from runtime.base.tensor import Tensor, wrap
 from runtime.base.types import MemoryFormat, preserve_format
 from runtime.call.facts import flat_tensors
@@ -51,12 +52,13 @@ def laid_out(operator: Operator, result: Any, values: Sequence[Any]) -> Any:
         lay, positions = getattr(layouts, memory_format.name), ()
     operands = [array for i in positions for array in _arrays(values[i])]
     if not isinstance(result, (tuple, list)):
-        return lay(np.asarray(result), *operands)
+        return lay(np.asanyarray(result), *operands)
     if len(results) != len(result):
         laid = [layouts.contiguous(array) if array is not None else None for array in result]
-        laid[: len(results)] = [lay(array, *operands) for array in result[: len(results)]]
+        for i in results:
+            laid[i] = lay(result[i], *operands)
     else:
-        laid = [lay(np.asarray(array), *operands) if array is not None else None for array in result]
+        laid = [lay(np.asanyarray(array), *operands) if array is not None else None for array in result]
     return type(result)(laid)
 
 
@@ -88,7 +90,7 @@ def as_results(operator: Operator, out: Any, values: Sequence[Any]) -> Any:
 def _freed(operator: Operator, out: Any, written: set[int], read: set[int]) -> Any:
     """Results with new Tensors in place of arguments that were only read, and of views of what the kernel made."""
     if isinstance(out, Tensor):
-        view = type(out) is Tensor and out._base is not None
+        view = out._base is not None and type(out) is class_over(out._array)
         return out.detach() if id(out) not in written and (view or id(out) in read) else out
     if not isinstance(out, (list, tuple)):
         return out

@@ -14,7 +14,7 @@ def _follow(running: Tensor | None, new: Tensor, momentum: float) -> None:
     The write is not counted: no formula uses statistics that a pass in training changes, and two of them may run before
     the first one's backward.
     """
-    if running is not None:
+    if running is not None and not running.is_meta:
         kept = running._array
         wide = np.result_type(np.float32, new._array.dtype)
         kept[...] = (kept.astype(wide) * (1 - momentum) + new._array.astype(wide) * momentum).astype(kept.dtype)
@@ -94,6 +94,6 @@ def instance_norm(
     images = input.reshape([1, batch * channels, *input.shape[2:]])
     out = ops.batch_norm(images, scale, shift, mean, variance, use_input_stats, momentum, eps, cudnn_enabled)
     for running, moved in ((running_mean, mean), (running_var, variance)):
-        if use_input_stats and running is not None and moved is not None:
+        if use_input_stats and running is not None and moved is not None and not running.is_meta:
             running._array[...] = moved._array.reshape(batch, channels).mean(axis=0)
     return out.reshape(input.shape)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import warnings
 
 from runtime import ops
+from runtime.base.conditions import holds_anywhere
 from runtime.base.tensor import Tensor
 
 # Below this, what overlaps at a place tells nothing of the signal there.
@@ -177,7 +178,7 @@ def istft(
     if known <= start:
         raise RuntimeError("istft: no sample is left of the signal")
     signal, envelope = signal.narrow(1, start, known - start), envelope.narrow(1, start, known - start)
-    if bool((envelope.detach().abs() < _LEAST_ENVELOPE).any()):
+    if holds_anywhere(envelope.detach().abs() < _LEAST_ENVELOPE):
         raise RuntimeError("istft: the windows that overlap at some place are all 0 there")
     signal = signal / envelope
     if end > whole:

@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from runtime.base.modes import plain
-from runtime.base.stand_in import StandIn
+from runtime.base.stand_in import Elsewhere, class_over
 from runtime.base.tensor import Tensor, wrap
 from runtime.graph import forward
 from runtime.graph.node import Node, OutputEdge
@@ -26,6 +26,7 @@ __all__ = [
     "check_attached",
     "check_versions",
     "freed_error",
+    "info_of",
     "missing_helper",
     "modified_error",
     "not_implemented_error",
@@ -56,7 +57,7 @@ def shapes_of(tensors: Sequence[Tensor | None]) -> tuple[tuple[Any, ...], tuple[
     arrays = [None if tensor is None else tensor._array for tensor in tensors]
     shapes = tuple([None if array is None else array.shape for array in arrays])
     dtypes = tuple([None if array is None else array.dtype for array in arrays])
-    if type(arrays[0]) is StandIn:
+    if isinstance(arrays[0], Elsewhere):
         dtypes = DeviceDTypes(dtypes)
         dtypes.zeros = arrays[0].backend.zeros
     return shapes, dtypes
@@ -90,7 +91,7 @@ def unpack_result(
     node: Node, name: str, array: np.ndarray, version: list[int], saved_at: int, output_nr: int | None
 ) -> Tensor:
     """A saved output: a Tensor over the same memory whose history is `node` again (None: it has no gradient)."""
-    tensor = new(Tensor if type(array) is ndarray else _class_over(array))
+    tensor = new(Tensor if type(array) is ndarray else class_over(array))
     tensor._array = array
     tensor._writes = version
     tensor._base = tensor._extra = None
@@ -100,10 +101,6 @@ def unpack_result(
     if not plain:
         forward.restore(node, tensor, output_nr)
     return tensor
-
-
-def _class_over(array: np.ndarray) -> type[Tensor]:
-    return array.backend.tensor_type if isinstance(array, StandIn) else Tensor
 
 
 class Geometry:
@@ -117,9 +114,21 @@ class Geometry:
         self.offset = tensor.storage_offset()
 
 
-def zeros_of(info: tuple[tuple[int, ...], np.dtype[Any]]) -> Tensor:
+def info_of(tensor: Tensor) -> tuple[Any, ...]:
+    """Shape and dtype of a Tensor, and its device where that is not main memory: what `zeros_of` takes."""
+    array = tensor._array
+    if isinstance(array, Elsewhere):
+        return array.shape, array.dtype, array.backend
+    return array.shape, array.dtype
+
+
+def zeros_of(info: tuple[Any, ...]) -> Tensor:
     """Zeros of a saved shape and dtype."""
-    return wrap(np.zeros(*info))
+    if len(info) == 2:
+        return wrap(np.zeros(*info))
+    shape, dtype, backend = info
+    zeros: Tensor = backend.zeros(shape, dtype)
+    return zeros
 
 
 def missing_helper(name: str, *args: object) -> NoReturn:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from runtime.base.memory import bounds
+from runtime.base.meta_array import MetaArray, made, strided
 from runtime.graph.fit import convert
 
 
@@ -28,6 +29,8 @@ class Region:
 
     def gather(self, array: np.ndarray) -> np.ndarray:
         """From the base's shape: the elements of the view."""
+        if isinstance(array, MetaArray):
+            return made(self.shape, self.dtype)
         if not array.size or 0 in self.shape:
             return np.zeros(self.shape, self.dtype)
         if self._dense and array.flags.c_contiguous and array.dtype is self._base[1]:
@@ -36,6 +39,8 @@ class Region:
 
     def scatter(self, array: np.ndarray) -> np.ndarray:
         """From the view's shape: zeros of the base's shape with `array` added in its place."""
+        if isinstance(array, MetaArray):
+            return strided(*self._base)
         memory, image = self._empty()
         self._add(memory, array)
         return image
@@ -46,6 +51,8 @@ class Region:
 
     def replace(self, array: np.ndarray, piece: np.ndarray | None) -> np.ndarray:
         """`array`, of the base's shape, with `piece` in the place of the view (None: zeros)."""
+        if isinstance(array, MetaArray):
+            return strided(*self._base)
         memory, image = self._image(array)
         if image.size and 0 not in self.shape:
             self._slice(memory)[...] = 0
@@ -105,6 +112,8 @@ class Place:
 
 def zeros_as(array: np.ndarray) -> np.ndarray:
     """Zeros of the shape and dtype of `array`, and with its strides unless elements of it overlap."""
+    if isinstance(array, MetaArray):
+        return array.copy("K") if _may_overlap(array) else strided(array.shape, array.dtype, array.strides)
     out = np.zeros_like(array)
     if out.strides == array.strides or _may_overlap(array):
         return out

@@ -18,6 +18,7 @@ import numpy as np
 
 from runtime.base.modes import grad_mode, plain
 from runtime.base.sharing import counter, guard, share, views_over
+from runtime.base.stand_in import Elsewhere, class_over
 from runtime.base.state import LEAF, MARKS, UNTRACKED, Leaf, ViewKind
 from runtime.base.tensor import Tensor, wrap
 from runtime.graph.fit import fit
@@ -55,9 +56,9 @@ def _view_of(array: np.ndarray[Any, Any], base: Tensor, kind: ViewKind = "single
         kind: "single", or "multi" for one of several results: those are not to be written, nor are views made while
             grad mode is off.
     """
-    out = _new(Tensor)
+    out = _new(Tensor if type(array) is np.ndarray else class_over(array))
     out._array = array
-    out._edge = out._extra = None
+    out._edge = out._extra = out._writes = None
     root = base._base
     if root is None:
         root = base
@@ -80,6 +81,11 @@ def _view_of(array: np.ndarray[Any, Any], base: Tensor, kind: ViewKind = "single
 
 
 view_of: Callable[..., Tensor] = _view_of if core is None else core.view_of
+
+
+def view_anywhere(array: np.ndarray[Any, Any], base: Tensor, kind: ViewKind = "single") -> Tensor:
+    """`view_of`, also of a Tensor that is not in main memory."""
+    return view_of(array, base, kind) if type(array) is np.ndarray else _view_of(array, base, kind)
 
 
 def share_requires_grad(tensor: Tensor) -> None:
@@ -356,7 +362,9 @@ def part_of(whole: Tensor, base: np.ndarray, view: np.ndarray) -> Tensor:
     """A view of `whole` that lies in it where `view` lies in `base`; `whole` is laid out as `base` is."""
     offset = view.__array_interface__["data"][0] - base.__array_interface__["data"][0] if view.size else 0
     array = np.asarray(Place(whole._array, offset, view)).view(view.dtype)
-    part = view_of(array, whole)
+    if isinstance(whole._array, Elsewhere):
+        array = array.view(type(whole._array))
+    part = view_anywhere(array, whole)
     root = part._base
     assert root is not None
     if root._edge is not None and grad_mode.enabled:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from runtime import ops
+from runtime.base.conditions import holds_anywhere
 from runtime.base.tensor import Tensor
 
 
@@ -30,7 +31,7 @@ def adjugate(A: Tensor, det: Tensor, LU: Tensor) -> Tensor:
         return A
     pivots = LU.detach().diagonal(0, -2, -1).abs()
     least = float(np.finfo(A.dtype.numpy).eps) ** 0.25
-    if A.numel() == 0 or not bool((pivots.amin([-1]) <= least * pivots.amax([-1])).any().item()):
+    if A.numel() == 0 or not holds_anywhere(pivots.amin([-1]) <= least * pivots.amax([-1])):
         regular: Tensor = ops.linalg_inv_ex(A)[0]
         return regular * det.unsqueeze(-1).unsqueeze(-1)
     U, S, Vh = ops._linalg_svd(A.detach())

@@ -8,6 +8,7 @@ vectors.)
 from __future__ import annotations
 
 from runtime import ops
+from runtime.base.conditions import holds_anywhere
 from runtime.base.tensor import Tensor
 
 _CLOSE = 1e-2  # of what rounding leaves of a phase: a loss that depends on it is far beyond
@@ -15,7 +16,7 @@ _CLOSE = 1e-2  # of what rounding leaves of a phase: a loss that depends on it i
 
 def _check_phase(turned: Tensor, function: str, vectors: str) -> None:
     """Complex vectors are known up to a phase; a function of it has no gradient.  `turned` holds what depends on it."""
-    if type(turned) is Tensor and bool((turned.abs() > _CLOSE).any().item()):
+    if type(turned) is Tensor and holds_anywhere(turned.abs() > _CLOSE):
         raise RuntimeError(
             f"{function}: The {vectors} in the complex case are specified up to multiplication by e^{{i phi}}. The "
             "specified loss function depends on this quantity, so it is ill-defined."

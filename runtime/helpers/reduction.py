@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 
 from runtime import ops
+from runtime.base.conditions import holds_anywhere
 from runtime.base.tensor import Tensor
 from runtime.base.types import Scalar
 
@@ -43,7 +44,7 @@ def mean_of(tangent: Tensor, dim: Sequence[int] | None, keepdim: bool) -> Tensor
 
 
 def _has_zero(x: Tensor) -> bool:
-    return bool((x == 0).any().item())
+    return holds_anywhere(x == 0)
 
 
 def _products_before(x: Tensor, dim: int) -> Tensor:
@@ -183,7 +184,7 @@ def share_among_equals(grad: Tensor, self: Tensor, result: Tensor, dim: Sequence
 def share_among_all_equals(grad: Tensor, self: Tensor, result: Tensor) -> Tensor:
     """As `share_among_equals`, over all elements; where the result is NaN, it goes to all that are."""
     mask = self == result
-    if not bool(mask.any().item()):
+    if not mask.is_meta and not holds_anywhere(mask):
         mask = self.isnan()
     return grad * mask / mask.sum()
 

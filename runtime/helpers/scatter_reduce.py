@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from runtime import ops
+from runtime.base.conditions import holds_anywhere
 from runtime.base.tensor import Tensor
 
 
@@ -153,7 +154,7 @@ def _others(
     start = self if include_self else one
     zero = src.detach() == 0
     of_src = places.read(places.multiplied(start, src)) / src.masked_fill(zero, 1)
-    while bool(zero.any().item()):
+    while holds_anywhere(zero):
         chosen = places.last(self, zero)
         of_chosen = places.read(places.multiplied(start, src.masked_fill(chosen, 1)))
         of_src = ops.where(chosen, of_chosen, of_src)

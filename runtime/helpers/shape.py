@@ -111,11 +111,11 @@ def pad_backward(grad: Tensor, pad: Sequence[int]) -> Tensor:
 # -- any strides
 
 
-def _places(sizes: Sequence[int], strides: Sequence[int], offset: int) -> Tensor:
-    """The place in memory of each element, in row-major order, as a 1-dim Tensor."""
-    places = ops.arange(offset, offset + 1)
+def _places(like: Tensor, sizes: Sequence[int], strides: Sequence[int], offset: int) -> Tensor:
+    """The place in memory of each element, in row-major order, as a 1-dim Tensor where `like` is."""
+    places = ops.arange(offset, offset + 1, device=like.device)
     for size, stride in zip(sizes, strides, strict=True):
-        places = (places.unsqueeze(-1) + ops.arange(size) * stride).reshape([-1 if size else 0])
+        places = (places.unsqueeze(-1) + ops.arange(size, device=like.device) * stride).reshape([-1 if size else 0])
     return places
 
 
@@ -151,7 +151,8 @@ def as_strided_backward(
     """
     start = offset if storage_offset is None else storage_offset
     length = max(_extent(sizes, strides, offset), _extent(size, stride, start))
-    memory = ops.zeros([length], dtype=grad.dtype).index_add(0, _places(size, stride, start), grad.reshape(-1))
+    places = _places(grad, size, stride, start)
+    memory = grad.new_zeros([length]).index_add(0, places, grad.reshape(-1))
     return _read_evenly(memory, sizes, strides, offset)
 
 
@@ -167,22 +168,22 @@ def as_strided_jvp(
     """The transpose of `as_strided_backward`: tangents go into an image of the memory, which the result reads."""
     start = offset if storage_offset is None else storage_offset
     length = max(_extent(sizes, strides, offset), _extent(size, stride, start))
-    places = _places(sizes, strides, offset)
+    places = _places(tangent, sizes, strides, offset)
     flat = tangent.reshape(-1)
     if _may_overlap(sizes, strides):
         flat = flat / _sharing(places, length)
-    memory = ops.zeros([length], dtype=tangent.dtype).index_add(0, places, flat)
-    return memory.index_select(0, _places(size, stride, start)).reshape(size)
+    memory = tangent.new_zeros([length]).index_add(0, places, flat)
+    return memory.index_select(0, _places(tangent, size, stride, start)).reshape(size)
 
 
 def _sharing(places: Tensor, length: int) -> Tensor:
     """For each element, how many lie at its place."""
-    counts = ops.zeros([length], dtype=places.dtype).index_add(0, places, ops.ones_like(places))
+    counts = places.new_zeros([length]).index_add(0, places, ops.ones_like(places))
     return counts.index_select(0, places)
 
 
 def _read_evenly(memory: Tensor, sizes: Sequence[int], strides: Sequence[int], offset: int) -> Tensor:
-    places = _places(sizes, strides, offset)
+    places = _places(memory, sizes, strides, offset)
     values = memory.index_select(0, places)
     if _may_overlap(sizes, strides):
         values = values / _sharing(places, memory.shape[0])

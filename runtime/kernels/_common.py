@@ -153,6 +153,11 @@ def _does_not_fit(dtype: np.dtype[Any]) -> RuntimeError:
     return RuntimeError(f"value cannot be converted to type {name} without overflow")
 
 
+def shaped(shape: Sequence[int], dtype: np.dtype[Any]) -> Array:
+    """What a kernel for Meta gives: an array of a shape, of which nobody reads an element."""
+    return np.broadcast_to(np.empty((), dtype), shape)
+
+
 class Constant(dict[np.dtype[Any], Array]):
     """A number as a 0-dim array of each dtype, made once: NumPy converts a Python number anew in every call."""
 

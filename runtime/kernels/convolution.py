@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from runtime.kernels._common import Array, type_name
+from runtime.kernels._common import Array, shaped, type_name
 from runtime.kernels._windows import padded, widths, windows
 
 # So many elements of columns are made at once.
@@ -69,6 +69,24 @@ def convolution(
     return out
 
 
+def convolution_shape(
+    input: Array,
+    weight: Array,
+    bias: Array | None,
+    stride: Sequence[int],
+    padding: Sequence[int],
+    dilation: Sequence[int],
+    transposed: bool,
+    output_padding: Sequence[int],
+    groups: int,
+) -> Array:
+    """The result of `convolution` without data, for the same arguments."""
+    geometry, more = _checked(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups)
+    spread = geometry.spread_sizes(input.shape[2:], more) if transposed else geometry.count(input.shape[2:])
+    channels = weight.shape[1] * groups if transposed else weight.shape[0]
+    return shaped((input.shape[0], channels, *spread), input.dtype)
+
+
 def convolution_backward(
     grad_output: Array,
     input: Array,
@@ -83,17 +101,9 @@ def convolution_backward(
     output_mask: Sequence[bool],
 ) -> tuple[Array | None, Array | None, Array | None]:
     """The gradients of input, weight and bias; None for those that `output_mask` leaves out."""
-    geometry, more = _checked(input, weight, None, stride, padding, dilation, transposed, output_padding, groups)
-    if transposed:
-        count, channels = geometry.spread_sizes(input.shape[2:], more), weight.shape[1] * groups
-    else:
-        count, channels = geometry.count(input.shape[2:]), weight.shape[0]
-    wanted = (input.shape[0], channels, *count)
-    if grad_output.shape != wanted or grad_output.dtype != input.dtype:
-        raise RuntimeError(
-            f"convolution_backward: expected a gradient of shape {list(wanted)} and type {type_name(input.dtype)}, but "
-            f"got shape {list(grad_output.shape)} and type {type_name(grad_output.dtype)}"
-        )
+    geometry, _ = _checked_gradient(
+        grad_output, input, weight, stride, padding, dilation, transposed, output_padding, groups
+    )
     of_input = of_weight = of_bias = None
     if output_mask[0] and transposed:
         # Output padding can leave room for more windows than there are inputs.
@@ -106,6 +116,54 @@ def convolution_backward(
     if output_mask[2]:
         of_bias = grad_output.sum(axis=(0, *range(2, grad_output.ndim)), dtype=grad_output.dtype)
     return of_input, of_weight, of_bias
+
+
+def convolution_backward_shape(
+    grad_output: Array,
+    input: Array,
+    weight: Array,
+    bias_sizes: Sequence[int] | None,
+    stride: Sequence[int],
+    padding: Sequence[int],
+    dilation: Sequence[int],
+    transposed: bool,
+    output_padding: Sequence[int],
+    groups: int,
+    output_mask: Sequence[bool],
+) -> tuple[Array | None, Array | None, Array | None]:
+    """The results of `convolution_backward` without data, for the same arguments."""
+    _checked_gradient(grad_output, input, weight, stride, padding, dilation, transposed, output_padding, groups)
+    return (
+        shaped(input.shape, input.dtype) if output_mask[0] else None,
+        shaped(weight.shape, weight.dtype) if output_mask[1] else None,
+        shaped((grad_output.shape[1],), grad_output.dtype) if output_mask[2] else None,
+    )
+
+
+def _checked_gradient(
+    grad_output: Array,
+    input: Array,
+    weight: Array,
+    stride: Sequence[int],
+    padding: Sequence[int],
+    dilation: Sequence[int],
+    transposed: bool,
+    output_padding: Sequence[int],
+    groups: int,
+) -> tuple[_Geometry, tuple[int, ...]]:
+    """`_checked`, and whether the gradient has the shape and the type of the result."""
+    geometry, more = _checked(input, weight, None, stride, padding, dilation, transposed, output_padding, groups)
+    if transposed:
+        count, channels = geometry.spread_sizes(input.shape[2:], more), weight.shape[1] * groups
+    else:
+        count, channels = geometry.count(input.shape[2:]), weight.shape[0]
+    wanted = (input.shape[0], channels, *count)
+    if grad_output.shape != wanted or grad_output.dtype != input.dtype:
+        raise RuntimeError(
+            f"convolution_backward: expected a gradient of shape {list(wanted)} and type {type_name(input.dtype)}, but "
+            f"got shape {list(grad_output.shape)} and type {type_name(grad_output.dtype)}"
+        )
+    return geometry, more
 
 
 # -- the three products

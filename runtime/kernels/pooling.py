@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from runtime.kernels._common import Array
+from runtime.kernels._common import Array, shaped
 from runtime.kernels._indices import accumulate_at
 from runtime.kernels._windows import padded, windows
 
@@ -109,6 +109,14 @@ def max_pool_with_indices(
         np.copyto(best, values, where=larger)
         np.copyto(index, _grid(rows, sizes), where=larger)
     return best, index
+
+
+def max_pool_with_indices_shape(
+    self: Array, kernel_size: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, ceil_mode: bool = False
+) -> tuple[Array, Array]:
+    """The results of `max_pool_with_indices` without data, for the same arguments."""
+    shape = (*self.shape[: -len(kernel_size)], *_geometry(self, kernel_size, stride, padding, dilation, ceil_mode)[2])
+    return shaped(shape, self.dtype), shaped(shape, np.dtype(np.int64))
 
 
 def _scattered(values: Array, indices: Array, shape: Sizes, dims: int) -> Array:
@@ -221,6 +229,21 @@ def _divisors(
     return out
 
 
+def _means(
+    self: Array,
+    kernel_size: Sizes,
+    stride: Sizes,
+    padding: Sizes,
+    ceil_mode: bool,
+    with_padding: bool,
+    fixed: int | None,
+) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...], Any]:
+    """What `_geometry` says of means of windows, and what their sums are divided by."""
+    far, wide, count = _geometry(self, kernel_size, stride, padding, None, ceil_mode)
+    sizes = self.shape[-len(kernel_size) :]
+    return far, wide, count, _divisors(sizes, kernel_size, far, padding, count, with_padding, fixed)
+
+
 def avg_pool(
     self: Array,
     kernel_size: Sizes,
@@ -231,9 +254,10 @@ def avg_pool(
     divisor_override: int | None = None,
 ) -> Array:
     """The mean of each window; what lies around the input counts as zeros, or not at all."""
-    far, wide, count = _geometry(self, kernel_size, stride, padding, None, ceil_mode)
+    far, wide, count, divisors = _means(
+        self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
+    )
     dims = len(kernel_size)
-    divisors = _divisors(self.shape[-dims:], kernel_size, far, padding, count, count_include_pad, divisor_override)
     view = windows(_surrounded(self, kernel_size, far, padding, wide, count), kernel_size, far, wide, count)
     outer = (slice(None),) * (self.ndim - dims)
     out = np.zeros((*self.shape[:-dims], *count), self.dtype)
@@ -243,6 +267,20 @@ def avg_pool(
         return np.asarray(np.fix(out / divisors)).astype(self.dtype)
     out /= np.asarray(divisors, out.real.dtype)
     return out
+
+
+def avg_pool_shape(
+    self: Array,
+    kernel_size: Sizes,
+    stride: Sizes,
+    padding: Sizes,
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+    divisor_override: int | None = None,
+) -> Array:
+    """The result of `avg_pool` without data, for the same arguments."""
+    count = _means(self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)[2]
+    return shaped((*self.shape[: -len(kernel_size)], *count), self.dtype)
 
 
 def avg_pool_backward(
@@ -256,14 +294,11 @@ def avg_pool_backward(
     divisor_override: int | None,
 ) -> Array:
     """The gradient of each mean, shared among its window."""
-    far, wide, count = _geometry(self, kernel_size, stride, padding, None, ceil_mode)
+    far, wide, count, divisors = _checked_means(
+        grad_output, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
+    )
     dims = len(kernel_size)
     sizes = self.shape[-dims:]
-    if grad_output.shape != (*self.shape[:-dims], *count):
-        raise RuntimeError(
-            f"expected a gradient of shape {[*self.shape[:-dims], *count]}, but got {list(grad_output.shape)}"
-        )
-    divisors = _divisors(sizes, kernel_size, far, padding, count, count_include_pad, divisor_override)
     share = grad_output / np.asarray(divisors, grad_output.real.dtype)
     blank = np.zeros(self.shape, grad_output.dtype)
     whole = _surrounded(blank, kernel_size, far, padding, wide, count)
@@ -273,6 +308,43 @@ def avg_pool_backward(
         view[outer + place] += share
     inner: Any = (..., *(slice(pad, pad + size) for pad, size in zip(padding, sizes, strict=True)))
     return np.ascontiguousarray(whole[inner])
+
+
+def avg_pool_backward_shape(
+    grad_output: Array,
+    self: Array,
+    kernel_size: Sizes,
+    stride: Sizes,
+    padding: Sizes,
+    ceil_mode: bool,
+    count_include_pad: bool,
+    divisor_override: int | None,
+) -> Array:
+    """The result of `avg_pool_backward` without data, for the same arguments."""
+    _checked_means(grad_output, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
+    return shaped(self.shape, grad_output.dtype)
+
+
+def _checked_means(
+    grad_output: Array,
+    self: Array,
+    kernel_size: Sizes,
+    stride: Sizes,
+    padding: Sizes,
+    ceil_mode: bool,
+    with_padding: bool,
+    fixed: int | None,
+) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...], Any]:
+    """`_means`, where the gradient has the shape of the result.
+
+    Raises:
+        RuntimeError: it has another.
+    """
+    found = _means(self, kernel_size, stride, padding, ceil_mode, with_padding, fixed)
+    wanted = (*self.shape[: -len(kernel_size)], *found[2])
+    if grad_output.shape != wanted:
+        raise RuntimeError(f"expected a gradient of shape {list(wanted)}, but got {list(grad_output.shape)}")
+    return found
 
 
 # -- windows that divide an input into as many parts as are asked for

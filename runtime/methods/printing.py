@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from runtime.base import dtypes
+from runtime.base.meta_array import MetaArray
 from runtime.graph import forward
 from runtime.methods.print_options import PrintOptions, print_options
 
@@ -28,11 +29,16 @@ _SMALLEST_FIXED = 1.0e-4
 def tensor_text(tensor: Tensor) -> str:
     """The `repr` of a Tensor: values, then size, dtype and gradient where they are not evident."""
     options = print_options()
-    array = tensor.numpy(force=True) if tensor._opaque else tensor._array
+    without_data = isinstance(tensor._array, MetaArray)
+    array = tensor.numpy(force=True) if tensor._opaque and not without_data else tensor._array
     dtype = tensor.dtype
     default = dtypes.get_default_dtype()
     suffixes: list[str] = []
-    if array.size == 0:
+    if without_data:
+        body = "..."
+        suffixes.append(f"size={array.shape}")
+        evident = dtype is default
+    elif array.size == 0:
         body = "[]"
         if array.ndim != 1:
             suffixes.append(f"size={array.shape}")

@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Self, TypeVar
 
+from runtime import ops
 from runtime.autograd import no_grad
 from runtime.base import dtypes
 from runtime.base.tensor import Tensor
-from runtime.base.types import DType
+from runtime.base.types import Device, DType, get_default_device
 from runtime.methods.conversion import read_arguments
 from runtime.nn.members import Members
 from runtime.nn.parameter import Parameter
@@ -61,9 +62,17 @@ class Conversions(Members[Child]):
             )
         if dtype is None and device is None:
             return self
-        return self._apply(
-            lambda t: t.to(device=device, dtype=dtype if t.is_floating_point() or t.is_complex() else None)
-        )
+
+        def convert(tensor: Tensor) -> Tensor:
+            if tensor.is_meta and device not in (None, tensor.device.type):
+                raise NotImplementedError(
+                    "Cannot copy out of meta tensor; no data! Please use Module.to_empty() instead of Module.to() when "
+                    "moving module from meta to a different device."
+                )
+            wanted = dtype if tensor.is_floating_point() or tensor.is_complex() else None
+            return tensor.to(device=device, dtype=wanted)
+
+        return self._apply(convert)
 
     def type(self, dst_type: DType | str) -> Self:
         """Convert all Tensors, integers too, to a dtype."""
@@ -87,6 +96,16 @@ class Conversions(Members[Child]):
     def bfloat16(self) -> Self:
         """Convert floating-point Tensors to bfloat16."""
         return self._to_floating(dtypes.bfloat16)
+
+    def to_empty(self, *, device: Device | str | None, recurse: bool = True) -> Self:
+        """Put Tensors of the same shapes and dtypes on a device, with arbitrary contents; a Module on meta gets memory.
+
+        Args:
+            device: where to; None is the default device.
+            recurse: whether the Modules within go there as well.
+        """
+        place = get_default_device() if device is None else device
+        return self._apply(lambda t: ops.empty_like(t, device=place), recurse=recurse)
 
     def cpu(self) -> Self:
         """Bring all Tensors to main memory."""

@@ -15,7 +15,7 @@ from runtime.base.modes import grad_mode
 from runtime.base.tensor import Tensor, wrap
 from runtime.graph.linear import edge_of
 from runtime.graph.node import Node, OutputEdge
-from runtime.graph.views import view_of
+from runtime.graph.views import view_anywhere
 
 Gradients = tuple[Any, ...]  # a Tensor or None for each argument or result
 
@@ -170,7 +170,7 @@ def _behind_border(
         tensor = values[place]
         if tensor._edge is not None:
             # A view that must not be written: a write would come between the Tensor and its Border.
-            wrapped[place] = view_of(tensor._array, tensor, "multi")
+            wrapped[place] = view_anywhere(tensor._array, tensor, "multi")
             wrapped[place]._edge = border if number == 0 else OutputEdge(border, number)
     return tuple(wrapped), places
 

@@ -76,7 +76,7 @@ _INTRINSICS = {
     "blocksize": "None",
     "memory_format": "None",
     "geometry": "Geometry({0})",
-    "info": "({0}._array.shape, {0}._array.dtype)",
+    "info": "info_of({0})",
     "zeros": "zeros_of({0})",
     "requires_grad": "{0}.requires_grad",
     "list_sizes": "[each._array.shape for each in {0}]",
