@@ -67,6 +67,8 @@ def sgd(
 ) -> tuple[Any, ...]:
     """Stochastic gradient descent with momentum (Sutskever et al. 2013).
 
+    It is made of sums and products alone: a backend that is brought up has those first.
+
     Args:
         xp: see `complete`.
         grad: the gradient.
@@ -79,13 +81,13 @@ def sgd(
         first: there is no sum yet; it becomes the gradient.
     """
     if buffer is None:
-        return param - grad * lr, None
+        return param + grad * -lr, None
     if first:
         buffer = grad
     else:
         buffer = buffer * momentum + (grad if dampening == 0 else grad * (1 - dampening))
     grad = grad + buffer * momentum if nesterov else buffer
-    return param - grad * lr, buffer
+    return param + grad * -lr, buffer
 
 
 def adam(
