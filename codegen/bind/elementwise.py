@@ -14,10 +14,13 @@ from codegen.codes import Code
 from codegen.formula.structure import structure
 from codegen.formula.typed import (
     BOOL,
+    DTYPE,
     FLOAT,
     INT,
+    NONE,
     NUMBERS,
     SCALAR,
+    STR,
     TENSOR,
     Arithmetic,
     Conditional,
@@ -32,10 +35,12 @@ from codegen.formula.typed import (
     walk,
 )
 from codegen.read.model import ElementwiseFormula, NativeFunction, WrittenFormula
+from codegen.schema.types import OptionalType, required
 from codegen.source import Diagnostics, Text
 from codegen.words import COMPOSITE_KEYS, counted
 
-_ARGUMENTS = frozenset((TENSOR, SCALAR, FLOAT, INT, BOOL))
+_ARGUMENTS = frozenset((TENSOR, SCALAR, FLOAT, INT, BOOL, STR))
+_SHOWN = frozenset((SCALAR, FLOAT, INT, BOOL, STR, DTYPE))  # what a message may say the value of
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +50,15 @@ class ResolvedConvention:
     point: TypedExpr
     slopes: tuple[TypedExpr, ...]
     text: Text
+
+
+@dataclass(frozen=True, slots=True)
+class ResolvedRequirement:
+    """A condition that arguments have to meet, and the message where they do not: words, and values between them."""
+
+    condition: TypedExpr
+    words: tuple[str, ...]
+    values: tuple[TypedExpr, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +74,7 @@ class ResolvedElementwise:
     tree: TypedExpr
     steps: TypedExpr
     conventions: tuple[ResolvedConvention, ...]
+    requirements: tuple[ResolvedRequirement, ...]
     kinks: tuple[TypedExpr, ...]
 
     @property
@@ -161,10 +176,10 @@ class ElementwiseTable(Mapping[str, ResolvedElementwise]):
         if tree is None or steps is None:
             return None
         conventions = self._conventions(function, formula, diagnostics)
+        requirements = tuple(self._requirements(function, formula, diagnostics))
         kinks = [kink for part in walk(steps) if isinstance(part, OperatorCall) for kink in self._kinks(part)]
-        return ResolvedElementwise(
-            function, formula.text, tree, steps, conventions, tuple({structure(kink): kink for kink in kinks}.values())
-        )
+        distinct = tuple({structure(kink): kink for kink in kinks}.values())
+        return ResolvedElementwise(function, formula.text, tree, steps, conventions, requirements, distinct)
 
     def _check_signature(self, function: NativeFunction, diagnostics: Diagnostics) -> bool:
         schema = function.schema
@@ -178,12 +193,12 @@ class ElementwiseTable(Mapping[str, ResolvedElementwise]):
             )
             return False
         for argument in schema.arguments:
-            if formula_type(argument.type) not in _ARGUMENTS:
+            if required(formula_type(argument.type)) not in _ARGUMENTS:
                 diagnostics.error(
                     Code.NOT_ELEMENTWISE,
                     function.text.span(argument.start, argument.end),
                     f"an expression over elements has no use for '{argument.name}', which is {argument.type}",
-                    "its arguments are Tensors and numbers: write a kernel for others",
+                    "its arguments are Tensors, numbers and words: write a kernel for others",
                 )
                 return False
         return True
@@ -210,12 +225,34 @@ class ElementwiseTable(Mapping[str, ResolvedElementwise]):
                 diagnostics.error(Code.WRONG_SHAPE, text.span(), message, "write one for each Tensor, in brackets")
                 continue
             known = tuple(slope for slope in slopes if slope is not None)
-            numbers = all(each.type in NUMBERS for each in known)
-            if not numbers or (point.type not in NUMBERS and not isinstance(point, Variable)):
-                diagnostics.error(Code.TYPES, text.span(), "a point is a number or another Tensor, a slope is a number")
+            of_point = point.type.elem if isinstance(point.type, OptionalType) else point.type
+            if any(type not in (TENSOR, *NUMBERS) for type in (of_point, *(slope.type for slope in known))):
+                message = "a point and a derivative are each a number or another Tensor"
+                diagnostics.error(Code.TYPES, text.span(), message)
                 continue
             found.append(ResolvedConvention(point, known, text))
         return tuple(found)
+
+    def _requirements(
+        self, function: NativeFunction, formula: ElementwiseFormula, diagnostics: Diagnostics
+    ) -> Iterator[ResolvedRequirement]:
+        for requirement in formula.requirements:
+            written = requirement.condition
+            condition = self._tree(function, written, diagnostics)
+            if condition is not None and condition.type != BOOL:
+                message = f"this condition is {condition.type}, and no bool"
+                diagnostics.error(Code.TYPES, written.text.span(), message, "compare numbers: 'lambd >= 0'")
+                continue
+            values = []
+            for shown in requirement.values:
+                value = self._tree(function, shown, diagnostics)
+                if value is not None and value.type not in _SHOWN:
+                    message = f"a message has no words for {value.type}"
+                    diagnostics.error(Code.TYPES, shown.text.span(), message, "name a number, a word or a dtype")
+                elif value is not None:
+                    values.append(value)
+            if condition is not None and len(values) == len(requirement.values):
+                yield ResolvedRequirement(condition, requirement.words, tuple(values))
 
     def _kinks(self, call: OperatorCall) -> Iterator[TypedExpr]:
         """The kinks that a call of an operator has by its own entry, as expressions over what it is called with."""
@@ -268,6 +305,8 @@ class _Parts:
 
         def change(part: TypedExpr) -> TypedExpr:
             part = rewrite_parts(part, change)
+            if isinstance(part, Conditional) and (given := _is_given(part.test)) is not None:
+                return part.then if given else part.orelse
             if not isinstance(part, OperatorCall):
                 return part
             name = str(part.schema.name)
@@ -281,7 +320,7 @@ class _Parts:
             if other is None:
                 self.failed = True
                 return part
-            return applied(other.steps, part)
+            return change(applied(other.steps, part))  # which decides what is given
 
         made = change(tree)
         return None if self.failed else made
@@ -293,7 +332,7 @@ class _Parts:
                 if not _is_elementwise(function):
                     hint = "an expression over elements calls operators that are tagged 'pointwise' and have a kernel"
                     self._error(Code.NOT_ELEMENTWISE, part, f"'{function.name}' is no element-wise operator", hint)
-            case Variable() | Literal() | Arithmetic() | Conditional():
+            case Variable() | Literal() | Arithmetic() | Conditional() | Intrinsic(name="defined"):
                 pass
             case Intrinsic() if part.type in NUMBERS and all(arg.type in NUMBERS for arg in part.args):
                 pass
@@ -303,6 +342,13 @@ class _Parts:
     def _error(self, code: Code, part: TypedExpr, message: str, hint: str | None = None) -> None:
         self.failed = True
         self.diagnostics.error(code, self.text.span(part.start, part.end), message, hint)
+
+
+def _is_given(test: TypedExpr) -> bool | None:
+    """What a test for an argument finds in any case; None where the call decides, or it is another test."""
+    if not isinstance(test, Intrinsic) or test.name != "defined" or isinstance(test.args[0].type, OptionalType):
+        return None
+    return test.args[0].type != NONE
 
 
 def _tensors(function: NativeFunction) -> tuple[str, ...]:

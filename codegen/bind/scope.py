@@ -27,6 +27,7 @@ CONSTANTS: dict[str, tuple[ValueType, float | str]] = {
     "M_LN10": (FLOAT, math.log(10.0)),
     "M_SQRT2": (FLOAT, math.sqrt(2.0)),
     "INFINITY": (FLOAT, math.inf),
+    "NAN": (FLOAT, math.nan),
     "at::Reduction::None": (INT, 0),
     "at::Reduction::Mean": (INT, 1),
     "at::Reduction::Sum": (INT, 2),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from codegen.formula.typed import (
     BOOL,
@@ -19,7 +20,7 @@ from codegen.formula.typed import (
     rewrite,
 )
 from codegen.schema.defaults import default_value
-from codegen.schema.types import Argument
+from codegen.schema.types import Argument, OptionalType
 
 _TYPES: Mapping[type, ValueType] = {bool: BOOL, int: INT, float: FLOAT, str: STR, type(None): NONE}
 
@@ -30,10 +31,18 @@ def applied(tree: TypedExpr, call: OperatorCall) -> TypedExpr:
 
     def change(part: TypedExpr) -> TypedExpr | None:
         if isinstance(part, Variable) and part.kind is VariableKind.INPUT:
-            return values.get(part.name)
+            return in_place_of(part, values)
         return None
 
     return rewrite(tree, change)
+
+
+def in_place_of(variable: Variable, values: Mapping[str, TypedExpr]) -> TypedExpr | None:
+    """What is put in the place of an argument: read as given where the argument is."""
+    value = values.get(variable.name)
+    if isinstance(value, Variable) and isinstance(value.type, OptionalType):
+        return value if isinstance(variable.type, OptionalType) else replace(value, type=value.type.elem)
+    return value
 
 
 def arguments(call: OperatorCall) -> Mapping[str, TypedExpr]:

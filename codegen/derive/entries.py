@@ -14,12 +14,15 @@ from codegen.derive.identities import Identities
 from codegen.derive.kinks import Kinks, Trial, trials
 from codegen.derive.linear import is_linear
 from codegen.derive.numbers import Numbers, UnknownValueError
-from codegen.derive.slopes import Calls, Slopes, UnderivableError, is_written
-from codegen.derive.wording import UnwritableError, Wording, derived_formula
+from codegen.derive.slopes import Calls, Slopes, UnderivableError, decided, is_written
+from codegen.derive.wording import UnwritableError, Wording, derived_formula, standing_at
 from codegen.formula.meaning import Meaning
 from codegen.formula.printer import print_formula
 from codegen.formula.typed import (
+    BOOL,
     TENSOR,
+    Conditional,
+    Intrinsic,
     OperatorCall,
     TypedExpr,
     Variable,
@@ -29,6 +32,7 @@ from codegen.formula.typed import (
     walk,
 )
 from codegen.read.model import DerivativeEntry, Formula, FormulaKind, NativeFunction, Promotion
+from codegen.schema.types import OptionalType
 from codegen.signs import ADDITION, CHOICE, CONJUGATION, MULTIPLICATION, binary_sign
 from codegen.source import Diagnostics
 from codegen.words import COMPLEX, PromotionKind
@@ -149,23 +153,26 @@ class Derivation:
             return None
         calls = Calls(self.table)
         for convention, slope in conventions:
-            variable = Variable(TENSOR, 0, 0, VariableKind.INPUT, first)
-            there = calls.sign(binary_sign("=="), variable, convention.point)
-            tree = calls.sign(CHOICE, there, calls.sign(MULTIPLICATION, _GRAD, slope), tree)
+            variable, point = Variable(TENSOR, 0, 0, VariableKind.INPUT, first), convention.point
+            known = replace(point, type=point.type.elem) if isinstance(point.type, OptionalType) else point
+            there = calls.sign(binary_sign("=="), variable, known)
+            kept = calls.sign(CHOICE, there, calls.sign(MULTIPLICATION, _GRAD, slope), tree)
+            given = Intrinsic(BOOL, 0, 0, "defined", (point,))
+            tree = kept if known is point else Conditional(TENSOR, 0, 0, given, kept, tree)
         return tree
 
     def _formula(
         self, known: ResolvedElementwise, name: str, kind: FormulaKind, tree: TypedExpr | None = None
     ) -> Formula:
-        wording = Wording(self.table, forward=name == _RESULT)
-        return derived_formula((name,), kind, None if tree is None else wording.written(tree), known.text)
+        wording = Wording(self.table, name == _RESULT, known.function.schema)
+        return derived_formula((name,), kind, None if tree is None else wording.written(decided(tree)), known.text)
 
     # -- what follows besides
 
     def completed(self, known: ResolvedElementwise) -> NativeFunction:
         """The operator with the promotion that its entry leaves out."""
         function = known.function
-        if function.promotion is not None:
+        if function.promotion is not None or (function.elementwise is not None and function.elementwise.as_is):
             return function
         of_real = function.dtypes is not None and not {"bool", "integer"} & set(function.dtypes.kinds)
         calls = [part for part in walk(known.steps) if isinstance(part, OperatorCall)]
@@ -176,7 +183,7 @@ class Derivation:
             return function
         else:
             kind = PromotionKind.INT_TO_FLOAT if PromotionKind.INT_TO_FLOAT in kinds else PromotionKind.DEFAULT
-        return replace(function, promotion=Promotion(kind, None, known.text))
+        return replace(function, promotion=Promotion(kind, None, standing_at(known.text, kind.value)))
 
     def _promotion(self, call: OperatorCall) -> PromotionKind | None:
         promotion = self.table.functions[str(call.schema.name)].promotion
@@ -247,7 +254,9 @@ class Derivation:
             return None
         at = differ[0]
         values = {trial.first: points[at], **trial.others}
-        where = ", ".join(f"{name}={value:.4g}" for name, value in values.items())
+        where = ", ".join(
+            f"{name}={f'{value:.4g}' if isinstance(value, float) else value}" for name, value in values.items()
+        )
         return float(first[at]), float(second[at]), where
 
     def _report(
@@ -255,7 +264,7 @@ class Derivation:
     ) -> None:
         written, derived, where = found
         try:
-            hint = f"what follows is '{print_formula(Wording(self.table, forward=False).written(mine))}'"
+            hint = f"what follows is '{print_formula(Wording(self.table, False, known.function.schema).written(mine))}'"
         except UnwritableError:
             hint = "mend one of the two"
         self.diagnostics.error(

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from codegen.bind.elementwise import ResolvedConvention, ResolvedElementwise
 from codegen.codes import Code
-from codegen.derive.numbers import Numbers, UnknownValueError
-from codegen.formula.typed import TypedExpr
+from codegen.derive.numbers import Numbers, UnknownValueError, Value
+from codegen.formula.typed import TypedExpr, variables
 from codegen.schema.defaults import default_value
 from codegen.source import Diagnostics
 
@@ -46,27 +46,28 @@ class Slopes:
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """Values for the arguments: numbers, and numbers for the Tensors; those of the first Tensor vary."""
+    """Values for the arguments, numbers for the Tensors; those of the first Tensor vary."""
 
     first: str
-    others: Mapping[str, float]
+    others: Mapping[str, Value]
 
-    def at(self, points: NDArray[Any]) -> dict[str, NDArray[Any] | float]:
+    def at(self, points: NDArray[Any]) -> dict[str, NDArray[Any] | Value]:
         """The arguments where the first Tensor has these values."""
         return {**self.others, self.first: points}
 
 
 def trials(known: ResolvedElementwise) -> Iterator[Trial]:
-    """Some values for the arguments; in the first of them numbers are what they are by default."""
+    """Some values for the arguments; in the first of them numbers are what they are by default, and words in all."""
     schema = known.function.schema
     draw = random.Random(str(schema.name))
     for number in range(_TRIALS):
-        others: dict[str, float] = {}
+        others: dict[str, Value] = {}
         for argument in schema.arguments:
             default = None if argument.default is None else default_value(argument)
             drawn = round(draw.uniform(0.3, 1.7), 3)
-            by_default = number == 0 or isinstance(default, bool)
-            others[argument.name] = default if by_default and isinstance(default, bool | int | float) else drawn
+            by_default = argument.default is not None and (number == 0 or isinstance(default, bool | str))
+            plain = default if isinstance(default, bool | int | float | str) else None
+            others[argument.name] = plain if by_default else drawn
         del others[known.tensors[0]]
         yield Trial(known.tensors[0], others)
 
@@ -139,6 +140,8 @@ class Kinks:
         points: list[float] = []
         grid = np.linspace(-_FAR, _FAR * 1.0009, _GRID)
         for kink in self.known.kinks:
+            if not _is_known(kink, trial):
+                continue
             values = self.numbers.values(kink, trial.at(grid))
             changes = np.flatnonzero(np.sign(values[:-1]) * np.sign(values[1:]) < 0)
             if len(changes) > _MOST:
@@ -201,7 +204,7 @@ class Kinks:
     def _convention(self, trial: Trial, point: float) -> int | None:
         """The number of the convention for a point; None if there is none."""
         for number, convention in enumerate(self.known.conventions):
-            if _close(self._number(convention.point, trial), point, 1e-9):
+            if _is_known(convention.point, trial) and _close(self._number(convention.point, trial), point, 1e-9):
                 return number
         return None
 
@@ -211,8 +214,9 @@ class Kinks:
         return float(self.numbers.values(expr, trial.at(np.zeros(1)))[0])
 
     def _report(self, trial: Trial, point: float, slopes: Slopes) -> None:
-        names = [name for name, value in trial.others.items() if _close(value, point, 1e-9)]
-        negative = [f"-{name}" for name, value in trial.others.items() if _close(-value, point, 1e-9)]
+        numbers = {name: value for name, value in trial.others.items() if isinstance(value, int | float)}
+        names = [name for name, value in numbers.items() if _close(value, point, 1e-9)]
+        negative = [f"-{name}" for name, value in numbers.items() if _close(-value, point, 1e-9)]
         schema = self.known.function.schema
         by_default = {argument.name for argument in schema.arguments if argument.default is not None}
         shown = next((name for name in (*names, *negative) if name.lstrip("-") in by_default), f"{point:g}")
@@ -234,6 +238,11 @@ class _TooManyError(Exception):
         super().__init__(message)
         self.message = message
         self.hint = hint
+
+
+def _is_known(expr: TypedExpr, trial: Trial) -> bool:
+    """Whether all arguments that an expression reads are given."""
+    return all(trial.others.get(variable.name, 0) is not None for variable in variables(expr))
 
 
 def _close(first: float, second: float, tolerance: float = _SAME) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from codegen.bind.call_targets import OperatorTable
 from codegen.derive.slopes import is_written
-from codegen.formula.typed import Literal, OperatorCall, TypedExpr, Variable, variables
+from codegen.formula.typed import Conditional, Literal, OperatorCall, TypedExpr, Variable, variables
 from codegen.signs import ADDITION, CHOICE, DIVISION, MULTIPLICATION, binary_sign, prefix_sign
 
 _SUMS = (ADDITION, binary_sign("-"))
@@ -17,6 +17,8 @@ def is_linear(tree: TypedExpr, name: str, table: OperatorTable) -> bool:
     def linear(expr: TypedExpr) -> bool:
         if isinstance(expr, Variable):
             return expr.name == name
+        if isinstance(expr, Conditional):
+            return linear(expr.then) and linear(expr.orelse)
         if not isinstance(expr, OperatorCall):
             return False
         first, *rest = (value for _, value in expr.args)

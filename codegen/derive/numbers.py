@@ -40,8 +40,10 @@ _ARITHMETIC: Mapping[str, Callable[..., Any]] = {
     "&&": lambda a, b: a and b, "||": lambda a, b: a or b,
 }  # fmt: skip
 _INTRINSICS: Mapping[str, Callable[..., Any]] = {
-    "sqrt": math.sqrt, "exp": math.exp, "log": math.log, "to_float": float, "to_int": int, "conjugate": lambda x: x,
+    "sqrt": math.sqrt, "exp": math.exp, "log": math.log, "abs": abs, "to_float": float, "to_int": int,
+    "conjugate": lambda x: x,
 }  # fmt: skip
+Value = float | str | None  # what an argument is where it is no Tensor; None: not given
 
 
 class UnknownValueError(Exception):
@@ -68,13 +70,13 @@ class Numbers:
         self._modules: dict[str, ModuleType] = {}
 
     def values(
-        self, expr: TypedExpr, given: Mapping[str, NDArray[Any] | float], result: TypedExpr | None = None
+        self, expr: TypedExpr, given: Mapping[str, NDArray[Any] | Value], result: TypedExpr | None = None
     ) -> NDArray[Any]:
         """The values of an expression, where 1 is the gradient that comes in.
 
         Args:
             expr: the expression.
-            given: arrays for the Tensors and numbers for the numbers among the arguments, by their names.
+            given: arrays for the Tensors and values for the other arguments, by their names.
             result: what a result of the operator is.
 
         Raises:
@@ -82,7 +84,8 @@ class Numbers:
         """
         import numpy as np  # here, because it is large, and most runs need no numbers
 
-        shape = np.broadcast_shapes(*(np.shape(value) for value in given.values()))
+        arrays = (value for value in given.values() if isinstance(value, np.ndarray))
+        shape = np.broadcast_shapes(*(array.shape for array in arrays))
 
         def of(part: TypedExpr) -> Any:
             match part:
@@ -100,6 +103,8 @@ class Numbers:
                     return _ARITHMETIC[part.op](of(left), of(right))
                 case Conditional():
                     return of(part.then) if of(part.test) else of(part.orelse)
+                case Intrinsic(name="defined"):
+                    return of(part.args[0]) is not None
                 case Intrinsic() if part.name in _INTRINSICS:
                     return _INTRINSICS[part.name](*map(of, part.args))
                 case OperatorCall():

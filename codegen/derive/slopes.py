@@ -12,11 +12,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import replace
+from types import MappingProxyType
 
 from codegen.bind.call_targets import OperatorTable
 from codegen.bind.entries import ResolvedEntry
 from codegen.bind.overloads import Overloads
-from codegen.bind.substitution import arguments
+from codegen.bind.substitution import arguments, in_place_of
 from codegen.derive.identities import Identities
 from codegen.formula import syntax
 from codegen.formula.meaning import Meaning
@@ -35,6 +36,7 @@ from codegen.formula.typed import (
     VariableKind,
     formula_type,
     rewrite,
+    rewrite_parts,
     variables,
     walk,
 )
@@ -216,7 +218,7 @@ class Slopes:
                 case Variable(kind=VariableKind.OUTPUT):
                     return call
                 case Variable(kind=VariableKind.INPUT):
-                    return values.get(part.name)
+                    return in_place_of(part, values)
                 case OperatorCall(meaning=Meaning.CONJUGATE) if self.real:
                     return rewrite(part.args[0][1], change)
                 case Intrinsic(name="conjugate"):
@@ -270,6 +272,17 @@ def folded(expr: TypedExpr) -> TypedExpr:
         return None
 
     return rewrite(expr, change)
+
+
+def decided(expr: TypedExpr, known: Mapping[Hashable, bool] = MappingProxyType({})) -> TypedExpr:
+    """The same without choices between numbers that a choice around them has made; `known` has their tests."""
+    if not isinstance(expr, Conditional):
+        return rewrite_parts(expr, lambda part: decided(part, known))
+    key = structure(expr.test)
+    if key in known:
+        return decided(expr.then if known[key] else expr.orelse, known)
+    then, orelse = (decided(side, {**known, key: holds}) for side, holds in ((expr.then, True), (expr.orelse, False)))
+    return then if structure(then) == structure(orelse) else replace(expr, then=then, orelse=orelse)
 
 
 def _number(expr: TypedExpr) -> bool | int | float | None:

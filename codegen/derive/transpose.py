@@ -135,7 +135,8 @@ class Transposition:
         try:
             if total is None:  # it stands there, and what it is multiplied by is zero
                 total = self._zeros(name, forward.tree)
-            tree = Wording(self.table, forward=False).written(self.identities.simplified(rewrite(total, _as_value)))
+            simple = self.identities.simplified(rewrite(total, _as_value))
+            tree = Wording(self.table, False, entry.function.schema).written(simple)
         except UnwritableError as error:
             self._report(entry, name, forward, UnderivableError(f"formulas have no words for {error}", forward.tree))
             tree = None

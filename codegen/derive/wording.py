@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from codegen.bind.call_targets import OperatorTable
@@ -27,8 +28,11 @@ from codegen.formula.typed import (
     VariableKind,
 )
 from codegen.read.model import Formula, FormulaKind
+from codegen.schema.types import FunctionSchema, OptionalType
 from codegen.signs import CONJUGATION, Form, Notation, SignUse
 from codegen.source import Text
+
+_NO_NUMBERS = {"inf": "INFINITY", "nan": "NAN"}
 
 
 class UnwritableError(Exception):
@@ -38,10 +42,10 @@ class UnwritableError(Exception):
 def derived_formula(names: Sequence[str], kind: FormulaKind, tree: syntax.Expr | None, place: Text) -> Formula:
     """A formula that stands nowhere, and has the place of what it follows from."""
     words = kind.value if tree is None else print_formula(tree)
-    return Formula(tuple(_standing_at(place, name) for name in names), kind, _standing_at(place, words), tree)
+    return Formula(tuple(standing_at(place, name) for name in names), kind, standing_at(place, words), tree)
 
 
-def _standing_at(place: Text, value: str) -> Text:
+def standing_at(place: Text, value: str) -> Text:
     """A text that stands nowhere, and has the place of another one."""
     span = place.span()
     middle = (max(span.end - 1, span.start),) * max(len(value) - 1, 0)
@@ -54,11 +58,13 @@ class Wording:
     Args:
         table: of the operators, with their signs.
         forward: whether it is a formula of forward mode, where the value of `self` is `self_p`.
+        schema: of the operator whose formula it is.
     """
 
-    def __init__(self, table: OperatorTable, forward: bool) -> None:
+    def __init__(self, table: OperatorTable, forward: bool, schema: FunctionSchema) -> None:
         self.table = table
         self.forward = forward
+        self.optional = {each.name for each in schema.arguments if isinstance(each.type, OptionalType)}
 
     def written(self, expr: TypedExpr) -> syntax.Expr:
         """The syntax tree of an expression.
@@ -70,7 +76,9 @@ class Wording:
             case Variable(kind=VariableKind.GRAD, name=name) if name.endswith("]"):
                 return syntax.Index(0, 0, _name("grads"), syntax.IntLiteral(0, 0, expr.index))
             case Variable():
-                return _name(self._variable(expr))
+                written = _name(self._variable(expr))
+                narrowed = expr.name in self.optional and not isinstance(expr.type, OptionalType)
+                return _method(written, "value", ()) if narrowed and expr.kind is VariableKind.INPUT else written
             case Literal():
                 return _literal(expr)
             case OperatorCall():
@@ -88,6 +96,8 @@ class Wording:
                 return syntax.BraceList(0, 0, None, self._all(items))
             case Element():
                 return syntax.Index(0, 0, self.written(expr.receiver), self.written(expr.index))
+            case Intrinsic(name="defined", args=(asked,)) if isinstance(asked.type, OptionalType):
+                return _method(self.written(asked), "has_value", ())
             case Intrinsic() if expr.name in INTRINSICS and expr.args:
                 return self._intrinsic(expr)
         raise UnwritableError(type(expr).__name__)
@@ -165,9 +175,7 @@ def _literal(literal: Literal) -> syntax.Expr:
         return number if value >= 0 else syntax.Unary(0, 0, "-", number)
     if isinstance(value, float):
         text = repr(abs(value))
-        if not text[0].isdigit():
-            raise UnwritableError(text)
-        number = syntax.FloatLiteral(0, 0, abs(value), text)
+        number = syntax.FloatLiteral(0, 0, abs(value), text) if math.isfinite(value) else _name(_NO_NUMBERS[text])
         return number if str(value)[0] != "-" else syntax.Unary(0, 0, "-", number)
     if isinstance(value, str) and literal.type != STR:
         constant = next((name for name, known in CONSTANTS.items() if known == (literal.type, value)), None)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 
 from codegen.bind.elementwise import ResolvedElementwise
@@ -43,10 +43,25 @@ class ElementStep:
 
 
 @dataclass(frozen=True, slots=True)
+class RequirementPlan:
+    """A condition of the arguments, and the message where it does not hold: words, and values between them."""
+
+    condition: TypedExpr
+    words: tuple[str, ...]
+    values: tuple[TypedExpr, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class ElementwisePlan:
-    """The steps of a kernel, of which the last one makes the result."""
+    """The steps of a kernel, of which the last one makes the result.
+
+    `sides` has for each step that is computed on one side of a choice alone the number of that choice, and whether the
+    condition holds there. `requirements` are met before the first step.
+    """
 
     steps: tuple[ElementStep, ...]
+    sides: Mapping[int, tuple[int, bool]]
+    requirements: tuple[RequirementPlan, ...]
     text: Text
 
     @property
@@ -63,7 +78,8 @@ class ElementwisePlan:
 def plan_elementwise(
     known: ResolvedElementwise, functions: Mapping[str, NativeFunction], kernels: FunctionIndex
 ) -> ElementwisePlan:
-    """The steps of an expression; what is the same in several places is computed once.
+    """The steps of an expression; what is the same in several places is computed once, and what only one side of a
+    choice between numbers needs is left to that side.
 
     Args:
         known: the operator.
@@ -102,7 +118,50 @@ def plan_elementwise(
 
     result = operand(known.steps)
     assert isinstance(result, Made), "an argument alone is no kernel"
-    return ElementwisePlan(tuple(steps), known.text)
+    requirements = tuple(RequirementPlan(each.condition, each.words, each.values) for each in known.requirements)
+    return ElementwisePlan(tuple(steps), _sides(steps), requirements, known.text)
+
+
+def _sides(steps: Sequence[ElementStep]) -> Mapping[int, tuple[int, bool]]:
+    """The innermost side of a choice that all uses of a step stand on, for the steps that have one."""
+    sides: dict[int, tuple[int, bool]] = {}
+
+    def around(number: int) -> list[tuple[int, bool]]:
+        """The sides that a step stands on, the outermost first."""
+        side = sides.get(number)
+        return [] if side is None else [*around(side[0]), side]
+
+    users: dict[int, list[list[tuple[int, bool]]]] = {number: [] for number in range(len(steps))}
+    for number in reversed(range(len(steps))):
+        shared = _common_start(users[number])
+        if shared:
+            sides[number] = shared[-1]
+        step = steps[number]
+        for position, operand in enumerate(step.operands):
+            if isinstance(operand, Made):
+                own = [(number, position == 1)] if step.kernel is None else []
+                users[operand.step].append(around(number) + own)
+    return sides
+
+
+def _common_start(paths: Sequence[Sequence[tuple[int, bool]]]) -> Sequence[tuple[int, bool]]:
+    """What all of them begin with."""
+    if not paths:
+        return ()
+    first = paths[0]
+    count = 0
+    while all(len(path) > count and path[count] == first[count] for path in paths) and count < len(first):
+        count += 1
+    return first[:count]
+
+
+def direct_kernel(known: ResolvedElementwise, plan: ElementwisePlan) -> PythonFunction | None:
+    """The kernel of another operator that is called with just the arguments of this one; None where there is more."""
+    (step, *more), arguments = plan.steps, known.function.schema.arguments
+    names = [operand.name if isinstance(operand, Variable) else None for operand in step.operands[: step.given]]
+    if more or plan.requirements or names != [argument.name for argument in arguments]:
+        return None
+    return step.kernel
 
 
 def kernel_of(known: ResolvedElementwise, function: str, package: str) -> PythonFunction:

@@ -171,7 +171,7 @@ def plan_operator(
     kernels: FunctionIndex,
     composites: FunctionIndex,
     composite: ResolvedComposite | None,
-    elementwise: tuple[ElementwisePlan, PythonFunction] | None = None,
+    elementwise: tuple[ElementwisePlan | None, PythonFunction] | None = None,
 ) -> OperatorPlan:
     schema = function.schema
     implementations = [] if elementwise is None else [(KEY, elementwise[1])]

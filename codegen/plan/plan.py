@@ -22,14 +22,14 @@ from codegen.formula.typed import (
     walk,
 )
 from codegen.paths import BASE
-from codegen.plan.elementwise import kernel_of, plan_elementwise
+from codegen.plan.elementwise import ElementwisePlan, direct_kernel, kernel_of, plan_elementwise
 from codegen.plan.forward import plan_forward
 from codegen.plan.names import FunctionNames
 from codegen.plan.node import NodePlan, plan_nodes
 from codegen.plan.operator import OperatorPlan, plan_operator, unimplemented
 from codegen.plan.packet import PacketPlan, plan_packets
 from codegen.plan.signs import SignPlan, plan_signs
-from codegen.python_source import FunctionIndex
+from codegen.python_source import FunctionIndex, PythonFunction
 from codegen.read.model import NativeFunction
 from codegen.rules.linear.formulas import Linearity
 from codegen.schema.types import (
@@ -84,11 +84,13 @@ def make_plan(
         forward = plan_forward(entry, table) if entry is not None and node is not None else None
         inplace_node = written.get(function.name)
         formula = composite_formulas.get(str(function.name))
-        expression = None
+        expression: tuple[ElementwisePlan | None, PythonFunction] | None = None
         if str(function.name) in elementwise:
             resolved = elementwise[str(function.name)]
-            kernel = kernel_of(resolved, names[function.name], package)
-            expression = (plan_elementwise(resolved, table.functions, kernels), kernel)
+            steps = plan_elementwise(resolved, table.functions, kernels)
+            direct = direct_kernel(resolved, steps)
+            own = (steps, kernel_of(resolved, names[function.name], package))
+            expression = own if direct is None else (None, direct)
         operator = plan_operator(
             function, entry, node, inplace_node, forward, names, kernels, composites, formula, expression
         )

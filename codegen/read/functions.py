@@ -30,8 +30,13 @@ KEYS = frozenset((
     "use_const_ref_for_mutable_tensors", "promotion", "dtypes", "samples", "domain", "unproven", "batching", "linear",
     "half", "numbers", "layout", "out_dtype", "sign", "fills", "exclusive", "old_orders", "numbers_as_tensors",
     "composite", "determined",
-    "elementwise", "at", "kinks", "overload_of",
+    "elementwise", "at", "requires", "kinks", "overload_of",
 ))  # fmt: skip
+
+_OF_EXPRESSIONS = {
+    "at": "'at' says what the derivatives of an expression are where it has none",
+    "requires": "'requires' says what the arguments of an expression have to be",
+}
 
 
 class FunctionReader:
@@ -167,9 +172,9 @@ class FunctionReader:
 
     def _elementwise_conflicts(self, fields: Fields, function: NativeFunction) -> None:
         if "elementwise" not in fields:
-            if "at" in fields:
-                message = "'at' says what the derivatives of an expression are where it has none"
-                self.values.conflict(fields, "at", message, None, "write 'elementwise', or remove 'at'")
+            for key, message in _OF_EXPRESSIONS.items():
+                if key in fields:
+                    self.values.conflict(fields, key, message, None, f"write 'elementwise', or remove '{key}'")
             return
         for key in ("composite", "structured", "structured_delegate"):
             if key in fields:

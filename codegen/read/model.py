@@ -103,12 +103,26 @@ class Convention:
 
 
 @dataclass(frozen=True, slots=True)
+class Requirement:
+    """What arguments have to be: a condition, and the message of the error where it does not hold.
+
+    The message is `words` with the value of a formula between each two of them.
+    """
+
+    condition: WrittenFormula
+    words: tuple[str, ...]
+    values: tuple[WrittenFormula, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class ElementwiseFormula:
     """Gradwright's `elementwise:` key: each element of the result as an expression over elements of the arguments."""
 
     text: Text
     tree: Expr
     conventions: tuple[Convention, ...]  # its key `at`
+    requirements: tuple[Requirement, ...]  # its key `requires`
+    as_is: bool = False  # `promotion: none`: the dtypes of its arguments are not brought together
 
 
 @dataclass(frozen=True, slots=True)

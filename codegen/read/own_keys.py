@@ -19,6 +19,7 @@ from codegen.read.model import (
     Layout,
     Numbers,
     Promotion,
+    Requirement,
     WrittenFormula,
 )
 from codegen.read.pieces import comma_separated, part, stripped
@@ -43,7 +44,9 @@ from codegen.words import (
     words_of,
 )
 
+_IN_BRACES = re.compile(r"\{([^{}]*)\}")
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z_0-9]*")
+_NO_PROMOTION = "none"
 _PROMOTION = re.compile(r"([^\s()]*)\s*(?:(\()([^()]*)\))?")
 _ELEMENT_TYPES = re.compile(r"([^()]*?)\s*(?:(\()([^()]*)\))?\s*(?:\belse\b(.*))?", re.DOTALL)
 
@@ -64,6 +67,8 @@ class OwnKeys:
         if text is None:
             return None
         text = stripped(text)
+        if text.value == _NO_PROMOTION and "elementwise" in fields:
+            return None  # where nothing is said, it follows from the expression
         match = _PROMOTION.fullmatch(text.value)
         if match is None:
             self.yaml.diagnostics.error(Code.MALFORMED, text.span(), f"'{text}' is not a promotion", hint)
@@ -303,8 +308,12 @@ class OwnKeys:
         hint = "write an element of the result as an expression: 'elementwise: self / (1 + abs(self))'"
         text = self.yaml.scalar(fields["elementwise"][1], "'elementwise'", hint)
         formula = None if text is None else self._formula(stripped(text))
-        conventions = tuple(self._conventions(fields))
-        return None if formula is None else ElementwiseFormula(formula.text, formula.tree, conventions)
+        conventions, requirements = tuple(self._conventions(fields)), tuple(self._requirements(fields))
+        promotion = fields["promotion"][1] if "promotion" in fields else None
+        as_is = isinstance(promotion, yaml.ScalarNode) and promotion.value == _NO_PROMOTION
+        if formula is None:
+            return None
+        return ElementwiseFormula(formula.text, formula.tree, conventions, requirements, as_is)
 
     def _conventions(self, fields: Fields) -> Iterator[Convention]:
         """What `at` says: a slope for each point, or a list of those by all Tensors."""
@@ -319,6 +328,23 @@ class OwnKeys:
             known = [formula for formula in formulas if formula is not None]
             if len(known) == len(formulas):
                 yield Convention(known[0], tuple(known[1:]))
+
+    def _requirements(self, fields: Fields) -> Iterator[Requirement]:
+        """What `requires` says: a message for each condition."""
+        if "requires" not in fields:
+            return
+        hint = "write conditions and what to say where they do not hold: 'requires: {n > 0: \"n is {n}\"}'"
+        conditions = self.yaml.mapping(fields["requires"][1], "'requires'", hint) or {}
+        for key, value in conditions.values():
+            texts = [self.yaml.scalar(each, "a condition or a message", hint) for each in (key, value)]
+            condition, message = (None if text is None else stripped(text) for text in texts)
+            formula = None if condition is None else self._formula(condition)
+            if formula is None or message is None:
+                continue
+            shown = [self._formula(part(message, *found.span(1))) for found in _IN_BRACES.finditer(message.value)]
+            known = tuple(each for each in shown if each is not None)
+            if len(known) == len(shown):
+                yield Requirement(formula, tuple(_IN_BRACES.split(message.value)[::2]), known)
 
     def kinks(self, fields: Fields) -> tuple[WrittenFormula, ...]:
         if "kinks" not in fields:

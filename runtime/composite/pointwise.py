@@ -134,12 +134,6 @@ def where_Scalar(condition: Tensor, self: Scalar, other: Scalar) -> Tensor:
 # Activation functions
 
 
-def celu(self: Tensor, alpha: Scalar = 1.0) -> Tensor:
-    if alpha == 0:
-        raise RuntimeError("ZeroDivisionError: celu divides by alpha, which is 0")
-    return ops.elu(self, alpha, 1, 1 / alpha)
-
-
 def prelu(self: Tensor, weight: Tensor) -> Tensor:
     """`x`, and below 0 `weight * x`, with one weight for all or one for each channel (dimension 1)."""
     if weight.dim() > 1:
@@ -154,4 +148,4 @@ def prelu(self: Tensor, weight: Tensor) -> Tensor:
                 f"and channel size = {channels}."
             )
     weight = weight.reshape([-1] + [1] * (self.dim() - 2) if self.dim() > 1 else [1] * self.dim())
-    return ops.where(self > 0, self, weight * self)
+    return ops._prelu_kernel(self, weight)

@@ -111,21 +111,6 @@ def addcmul(self: Array, tensor1: Array, tensor2: Array, value: Number = 1) -> A
     return np.add(self, product if value == 1 else np.multiply(product, value))
 
 
-def lerp(self: Array, end: Array, weight: Array | Number) -> Array:
-    """The point a `weight` part of the way from `self` to `end`, exact at both ends."""
-    for name, array in (("end", end), ("weight", weight)):
-        if isinstance(array, np.ndarray) and array.dtype != self.dtype:
-            raise RuntimeError(f"expected dtype {self.dtype} for `{name}` but got dtype {array.dtype}")
-    length = np.subtract(end, self)
-    if isinstance(weight, np.ndarray):
-        near = np.add(self, np.multiply(weight, length))
-        far = np.subtract(end, np.multiply(length, np.subtract(1, weight)))
-        return np.where(np.absolute(weight) < 0.5, near, far)
-    if abs(weight) < 0.5:
-        return np.add(self, np.multiply(length, weight))
-    return np.subtract(end, np.multiply(length, 1 - weight))
-
-
 def floor(self: Array) -> Array:
     return np.floor(self) if self.dtype.kind not in "iu" else self.copy()
 

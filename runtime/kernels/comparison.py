@@ -60,14 +60,6 @@ def fmin(self: Array, other: Array) -> Array:
     return np.fmin(self, other)
 
 
-def clamp(self: Array, min: Array | Number | None = None, max: Array | Number | None = None) -> Array:
-    """`self` moved into [min, max]; `max` wins where the bounds cross, and a NaN bound gives NaN."""
-    if min is None and max is None:
-        raise RuntimeError("clamp: at least one of 'min' and 'max' must not be None")
-    raised = self if min is None else np.maximum(self, min)
-    return raised if max is None else np.minimum(raised, max)
-
-
 def clamp_min(self: Array, min: Array | Number) -> Array:
     return maximum(self, min)
 
@@ -91,13 +83,6 @@ def where(condition: Array, self: Array | Number, other: Array | Number) -> Arra
     if isinstance(other, np.ndarray) and type(self) is int and self == 0:
         return keep(np.logical_not(condition), other)
     return np.where(condition, self, other)
-
-
-def heaviside(self: Array, values: Array) -> Array:
-    """The step function: 0 below 0, 1 above, and `values` at 0."""
-    if values.dtype != self.dtype:
-        raise RuntimeError("heaviside needs two tensors of one dtype")
-    return np.where(np.equal(self, 0), values, np.greater(self, 0).astype(self.dtype))
 
 
 def nan_to_num(

@@ -12,9 +12,7 @@ import numpy as np
 
 from runtime import ops
 from runtime.base.tensor import Tensor, wrap
-from runtime.base.types import Scalar
-from runtime.helpers import activation, indexing, linalg, nn, reduction
-from runtime.upstream._common import check_floating
+from runtime.helpers import indexing, linalg, nn, reduction
 
 # -- reductions and scans
 
@@ -144,32 +142,6 @@ def matmul_backward(
 
 
 # -- activations
-
-
-def elu_backward(
-    grad_output: Tensor, alpha: Scalar, scale: Scalar, input_scale: Scalar, is_result: bool, self_or_result: Tensor
-) -> Tensor:
-    """The slope below 0, scale alpha input_scale exp(input_scale x), is input_scale (y + scale alpha) of the result y.
-
-    Raises:
-        RuntimeError: only the result is known, and `alpha` is negative: its sign does not tell that of the input.
-    """
-    if not is_result:
-        return grad_output * activation.elu_slope(self_or_result, alpha, scale, input_scale)
-    if alpha.real < 0:
-        raise RuntimeError(
-            "In-place elu backward calculation is triggered with a negative slope which is not supported. This is "
-            "caused by calling in-place forward function with a negative slope, please call out-of-place version "
-            "instead."
-        )
-    below = (self_or_result + alpha * scale) * input_scale
-    return grad_output * ops.where(self_or_result <= 0, below, scale)
-
-
-def logit_backward(grad_output: Tensor, self: Tensor, eps: float | None = None) -> Tensor:
-    """The gradient of log(x / (1 - x))."""
-    check_floating("logit_backward", grad_output, self)
-    return activation.logit_backward(grad_output, self, eps)
 
 
 def glu_backward(grad_output: Tensor, self: Tensor, dim: int) -> Tensor:

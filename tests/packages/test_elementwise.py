@@ -24,6 +24,32 @@ FUNCTIONS = """
 
 - func: is_beyond(Tensor self, Scalar limit) -> Tensor
   elementwise: abs(self) * 2 > limit
+
+- func: bounded(Tensor self, float? low=None, float? high=None) -> Tensor
+  elementwise: 'high.has_value() ? minimum(raised(self, low), high.value()) : raised(self, low)'
+  at: {low: 0.5, high: 0.25}
+  requires: {'low.has_value() || high.has_value()': bounded needs a bound}
+  samples: ['T(3), -0.5', 'T(3), None, 0.5', 'T(3), -0.5, 0.5']
+
+- func: raised(Tensor self, float? low=None) -> Tensor
+  elementwise: 'low.has_value() ? maximum(self, low.value()) : self'
+  at: {low: 0.5}
+  samples: ['T(3), -0.5']
+
+- func: bent(Tensor self, Scalar steepness=2, *, str by='tanh') -> Tensor
+  elementwise: "by == 'tanh' ? tanh(self * steepness) : sin(self * steepness) * exp(by == 'sin' ? self * 0 : self)"
+  requires: {steepness > 0: 'steepness is {steepness}, and by {by} goes down with it'}
+  samples: ['T(3)', 'T(3), 3, by="sin"', 'T(3), by="swing"']
+
+- func: between(Tensor self, Tensor end, Tensor weight) -> Tensor
+  elementwise: self + (end - self) * weight
+  promotion: none
+  dtypes: floating
+  requires: {end.scalar_type() == self.scalar_type(): 'between {self.scalar_type()} and {end.scalar_type()}'}
+
+- func: leaky(Tensor self, Tensor slope) -> Tensor
+  elementwise: 'self > 0 ? self : slope * self'
+  at: {0: [slope, 0]}
 """
 PROGRAM = """
 import gradwright as g, mylib
@@ -52,6 +78,31 @@ large = g.linspace(-3, 3, 100_000)
 beyond = g.ops.mylib.is_beyond
 for given in (large, large.half(), large[::3], g.tensor([3, -1])):
     assert beyond(given, 2.0).dtype == g.bool and g.equal(beyond(given, 2.0), abs(given) * 2 > 2.0)
+bounded, bent = g.ops.mylib.bounded, g.ops.mylib.bent
+edges = g.tensor([-1.0, -0.5, 0.0, 0.5, 1.0], dtype=g.float64, requires_grad=True)
+for low, high, slopes in (
+    (-0.5, 0.5, [0, 0.5, 1, 0.25, 0]), (None, 0.5, [1, 1, 1, 0.25, 0]), (-0.5, None, [0, 0.5, 1, 1, 1])
+):
+    held = bounded(edges, low, high)
+    assert g.equal(held, edges.clamp(low, high)) and g.autograd.grad(held.sum(), edges)[0].tolist() == slopes
+assert g.allclose(bent(x), g.tanh(x * 2)) and g.allclose(bent(x, by="swing"), g.sin(x * 2) * g.exp(x))
+for by in ("tanh", "sin", "swing"):
+    assert gradcheck(lambda a: bent(a, 3, by=by), (x,), check_forward_ad=True)
+    assert gradgradcheck(lambda a: bent(a, 3, by=by), (x,))
+assert g.allclose(bent(large.double()[::2], 3, by="sin"), g.sin(large.double()[::2] * 3))
+for call, message in (
+    (lambda: bounded(x), "bounded needs a bound"),
+    (lambda: bent(x, -1), "steepness is -1, and by tanh goes down with it"),
+    (lambda: g.ops.mylib.between(x, x.float(), x), "between float64 and float32"),
+):
+    try:
+        call()
+        raise SystemExit("taken: " + message)
+    except RuntimeError as error:
+        assert message in str(error), error
+half = g.tensor([0.5], dtype=g.float64, requires_grad=True)
+zero = g.tensor([0.0], dtype=g.float64, requires_grad=True)
+assert [each.item() for each in g.autograd.grad(g.ops.mylib.leaky(zero, half), (zero, half))] == [0.5, 0.0]
 for given in (large, large.reshape(100, 1000).t(), large[::3], large.half(), large.double()):
     wide = given.double()
     assert g.allclose(softsign(given).double(), wide / (1 + abs(wide)), atol=1e-3 if given.dtype == g.half else 1e-6)
@@ -68,6 +119,9 @@ def test_one_line_is_an_operator(project: Project, native: str) -> None:
     assert "self / (1 + abs(self))" in project.generate("explain", "softsign").stdout
     # Linear in a Tensor, an operator is its own derivative.
     assert "grad_output: pass_above(grad, self, slope)" in project.generate("explain", "pass_above").stdout
+    # What one choice has decided is not asked again.
+    formula = next(line for line in project.generate("explain", "bounded").stdout.splitlines() if " self: " in line)
+    assert [formula.count(name) for name in ("low.has_value()", "high.has_value()")] == [2, 1], formula
 
 
 WRONG = {
@@ -80,10 +134,31 @@ WRONG = {
   elementwise: exp(_conj_physical(self * self))
   dtypes: floating, complex
 """: "'_conj_physical' conjugates, and is not holomorphic in 'self'",
+    """
+- func: held(Tensor self, float? limit=None) -> Tensor
+  elementwise: 'self > limit ? limit : self'
+""": "no overload of 'gt' fits (Tensor, float?)",
+    """
+- func: shrunk(Tensor self, float by) -> Tensor
+  elementwise: self * by
+  requires: {by: 'by is {by}'}
+""": "this condition is float, and no bool",
+    """
+- func: shrunk(Tensor self, float by) -> Tensor
+  elementwise: self * by
+  requires: {by > 0: 'by is {by}, and self is {self}'}
+""": "a message has no words for Tensor",
+    """
+- func: shrunk(Tensor self, float by) -> Tensor
+  dispatch: {CPU: shrunk}
+  requires: {by > 0: by is not above 0}
+""": "'requires' says what the arguments of an expression have to be",
 }
 
 
-@pytest.mark.parametrize("functions", WRONG, ids=["no part", "conjugates"])
+@pytest.mark.parametrize(
+    "functions", WRONG, ids=["no part", "conjugates", "optional", "no bool", "no words", "no expression"]
+)
 def test_what_would_be_wrong_is_refused(project: Project, functions: str) -> None:
     project.append("native_functions.yaml", functions)
     finished = project.generate()

@@ -12,14 +12,20 @@ from codegen.targets.cpp.needs import Needs
 from codegen.targets.cpp.nodes import NodeView
 from codegen.targets.cpp.operators import KernelEntry
 from codegen.targets.cpp.statements import Call
+from codegen.targets.cpp.text import Library
 
 
 def inplace_view(
-    operator: OperatorPlan, written: InplacePlan, node: NodeView | None, kernels: NativeKernels, needs: Needs
+    operator: OperatorPlan,
+    written: InplacePlan,
+    node: NodeView | None,
+    kernels: NativeKernels,
+    library: Library,
+    needs: Needs,
 ) -> EntryView:
     """The entry of the in-place variant; `node` is None where Python records."""
     assert operator.straight is not None
-    entry = _InplaceEntry(operator, operator.straight, written, node, kernels, needs)
+    entry = _InplaceEntry(operator, operator.straight, written, node, kernels, library, needs)
     return entry.view(f"{operator.inplace}, for {operator.schema}")
 
 
@@ -33,9 +39,11 @@ class _InplaceEntry(KernelEntry):
         written: InplacePlan,
         node: NodeView | None,
         kernels: NativeKernels,
+        library: Library,
         needs: Needs,
     ) -> None:
-        super().__init__(operator, straight, written.function, node if written.records else None, kernels, needs)
+        recorded = node if written.records else None
+        super().__init__(operator, straight, written.function, recorded, kernels, library, needs)
         self.written = written
         self.target = cpp(written.target)
 
@@ -43,6 +51,7 @@ class _InplaceEntry(KernelEntry):
         self._check()
         for conversion in self.straight.conversions:
             self._convert(conversion)
+        self._require()
         self._prepare()
         self._write()
         self._record_write()

@@ -54,9 +54,8 @@ def entry_view(
     if operator.composite is not None:
         return FormulaEntry(operator, operator.composite, kernels, library, needs).view(str(operator.schema))
     if operator.straight is not None:
-        return KernelEntry(operator, operator.straight, operator.function, node, kernels, needs).view(
-            str(operator.schema)
-        )
+        entry = KernelEntry(operator, operator.straight, operator.function, node, kernels, library, needs)
+        return entry.view(str(operator.schema))
     assert operator.traced is not None
     return CompositeEntry(operator, operator.function, kernels, needs).view(str(operator.schema))
 
@@ -127,9 +126,11 @@ class KernelEntry(Entry):
         function: str,
         node: NodeView | None,
         kernels: NativeKernels,
+        library: Library,
         needs: Needs,
     ) -> None:
         super().__init__(operator, function, kernels, needs)
+        self.library = library
         self.straight = straight
         self.node = node
 
@@ -137,6 +138,7 @@ class KernelEntry(Entry):
         self._check()
         for conversion in self.straight.conversions:
             self._convert(conversion)
+        self._require()
         self._run_kernel()
         self.out.when(["!result"], self._fall_back())
         self._lay_out()
@@ -151,6 +153,13 @@ class KernelEntry(Entry):
         self.out.assign(f"Ref {name}ints", _CONVERSIONS[conversion.kind], parts)
         self.out.add(f"if (!{name}ints) return Ref();")
         self.out.add(f"{name} = {name}ints.get();")
+
+    def _require(self) -> None:
+        """Leave the error to Python where arguments are not what an expression takes."""
+        requirements = () if self.operator.elementwise is None else self.operator.elementwise.requirements
+        printer = CppPrinter(self.library, self.needs, lambda v: cpp(v.name), self.out, failure="return Ref();")
+        for requirement in requirements:
+            self.out.when([f"!{printer.test(requirement.condition).bracketed}"], self._fall_back())
 
     # -- the kernel
 
@@ -181,6 +190,10 @@ class KernelEntry(Entry):
     def native_kernel(self) -> Call | None:
         """The call of a native kernel, which takes Tensors and gives an array or nothing."""
         name, arguments = self.operator.implementation.name, self.straight.kernel.arguments
+        if self.operator.elementwise is not None and len(arguments) in self.kernels.functions.get(
+            self.operator.name.base, ()
+        ):
+            name = self.operator.name.base  # what computes the expression in a faster way, or chooses between two ways
         values = tuple(_PASSED_TENSORS.get(argument.asked, "{0}").format(cpp(argument.name)) for argument in arguments)
         if len(arguments) in self.kernels.functions.get(name, ()):
             return Call(self.needs.native(self.kernels, KERNELS, name, len(arguments)), values)

@@ -175,7 +175,7 @@ def _plan_shards(plan: Plan, paths: Paths) -> tuple[Sequence[Shard], Coverage]:
             recorded = shard.nodes.get(operator.function)
             shard.entries.append(entry_view(operator, recorded, kernels, library, shard.needs))
             if operator.written is not None:
-                shard.entries.append(inplace_view(operator, operator.written, recorded, kernels, shard.needs))
+                shard.entries.append(inplace_view(operator, operator.written, recorded, kernels, library, shard.needs))
         reason = coverage.operators[str(operator.name)] = _why_no_entry(operator, library)
         if reason is not None:
             shard.left_to_python.append((str(operator.name), reason))

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 from jinja2 import Environment
 
-from codegen.plan.elementwise import ElementStep, Made, Operand
+from codegen.plan.elementwise import ElementStep, ElementwisePlan, Made, Operand, RequirementPlan
 from codegen.plan.names import module_alias
 from codegen.plan.operator import OperatorPlan
 from codegen.plan.plan import Plan
 from codegen.targets.literals import default_text
-from codegen.targets.python.document import Brackets, Joined, call, choice, laid_out
+from codegen.targets.python.document import Brackets, Joined, bracketed, call, choice, display, laid_out
 from codegen.targets.python.lines import Lines
 from codegen.targets.python.names import argument
 from codegen.targets.python.text import PythonPrinter, import_lines
@@ -47,13 +47,8 @@ def kernel_view(operator: OperatorPlan, printer: PythonPrinter) -> KernelView:
         f"{argument(each.name)}: Any" + ("" if each.default is None else f" = {default_text(each)}")
         for each in operator.parameters
     ]
-    out = Lines()
-    out.comment(operator.elementwise.source)
-    *steps, last = _steps(operator)
-    for number, step in enumerate(steps):
-        out.add(Joined(f"step_{number} = ", _value(step, printer)))
-    out.add(Joined("return ", _value(last, printer)))
-    return KernelView(laid_out(Brackets(f"def {operator.implementation.name}(", parameters, ") -> Any:")), out.text)
+    body = _Body(operator.elementwise, printer).text()
+    return KernelView(laid_out(Brackets(f"def {operator.implementation.name}(", parameters, ") -> Any:")), body)
 
 
 def _steps(operator: OperatorPlan) -> tuple[ElementStep, ...]:
@@ -61,15 +56,76 @@ def _steps(operator: OperatorPlan) -> tuple[ElementStep, ...]:
     return operator.elementwise.steps
 
 
-def _value(step: ElementStep, printer: PythonPrinter) -> str:
-    values = [_operand(operand, printer) for operand in step.operands[: step.given]]
-    if step.kernel is None:
-        test, then, orelse = values
-        return choice(then, test, orelse)
-    alias = step.kernel.alias
-    function = f"np.{alias}" if alias else f"{module_alias(step.kernel.module)}.{step.kernel.name}"
-    return call(function, values)
+class _Body:
+    """Writes the statements of one kernel; what stands on one side of a choice is computed there alone."""
 
+    def __init__(self, plan: ElementwisePlan, printer: PythonPrinter) -> None:
+        self.plan = plan
+        self.printer = printer
+        self.out = Lines()
 
-def _operand(operand: Operand, printer: PythonPrinter) -> str:
-    return f"step_{operand.step}" if isinstance(operand, Made) else printer.bare(operand)
+    def text(self) -> str:
+        self.out.comment(self.plan.source)
+        for requirement in self.plan.requirements:
+            with self.out.block(Joined("if not ", self.printer.print(requirement.condition), ":")):
+                self.out.add(call("raise RuntimeError", [self._message(requirement)]))
+        self._statements(None, len(self.plan.steps) - 1, "return ")
+        return self.out.text
+
+    def _message(self, requirement: RequirementPlan) -> str:
+        if not requirement.values:
+            return display("".join(requirement.words))
+        template = "{}".join(word.replace("{", "{{").replace("}", "}}") for word in requirement.words)
+        return call(f"{display(template)}.format", [self.printer.bare(value) for value in requirement.values])
+
+    def _statements(self, side: tuple[int, bool] | None, last: int, head: str) -> None:
+        """The steps of one side of a choice, or those that are on none; `head` says what becomes of the last one."""
+        for number in self._on(side):
+            if number != last:
+                self._statement(number, f"step_{number} = ")
+        self._statement(last, head)
+
+    def _statement(self, number: int, head: str) -> None:
+        if self._is_expression(number):
+            self.out.add(Joined(head, self._value(number)))
+            return
+        test, then, orelse = self.plan.steps[number].operands
+        with self.out.block(Joined("if ", self._operand(test), ":")):
+            self._side(then, (number, True), head)
+        with self.out.block("else:"):
+            self._side(orelse, (number, False), head)
+
+    def _side(self, operand: Operand, side: tuple[int, bool], head: str) -> None:
+        if isinstance(operand, Made) and operand.step in self._on(side):
+            self._statements(side, operand.step, head)
+        else:
+            self.out.add(Joined(head, self._operand(operand)))
+
+    def _on(self, side: tuple[int, bool] | None) -> list[int]:
+        """The steps whose innermost side this is, in the order of computation."""
+        return [number for number in range(len(self.plan.steps)) if self.plan.sides.get(number) == side]
+
+    def _is_expression(self, number: int) -> bool:
+        """Whether a step is one expression: a call, or a choice between such and what is there already."""
+        sides = [self._on((number, holds)) for holds in (True, False)]
+        return all(len(side) <= 1 and all(map(self._is_expression, side)) for side in sides)
+
+    def _value(self, number: int) -> str:
+        step = self.plan.steps[number]
+        values = [self._operand(operand) for operand in step.operands[: step.given]]
+        if step.kernel is None:
+            test, then, orelse = values
+            return choice(then, test, orelse)
+        alias = step.kernel.alias
+        function = f"np.{alias}" if alias else f"{module_alias(step.kernel.module)}.{step.kernel.name}"
+        return call(function, values)
+
+    def _operand(self, operand: Operand) -> str:
+        """An argument, a number, an earlier step; one that a choice alone needs is computed in its place."""
+        if not isinstance(operand, Made):
+            return self.printer.bare(operand)
+        side = self.plan.sides.get(operand.step)
+        if side is None or not self._is_expression(side[0]):
+            return f"step_{operand.step}"
+        value = self._value(operand.step)
+        return value if self.plan.steps[operand.step].kernel is not None else bracketed(value)

@@ -294,13 +294,6 @@ struct mish_backward {
   }
 };
 
-struct elu_slope {
-  template <class T, class A = Baseline>
-  static T apply(T a, T alpha, T scale, T inner) {
-    const T below = vectors::exp<A>((a < T(0) ? a : T(0)) * inner) * (alpha * scale * inner);
-    return a <= T(0) ? below : scale;
-  }
-};
 
 struct erf {
   template <class T, class A = Baseline>
