@@ -41,7 +41,7 @@ CPP = re.findall(
     long mutable namespace new noexcept nullptr operator private protected public register reinterpret_cast requires
     short signed sizeof static static_assert static_cast struct switch template this thread_local throw typedef typeid
     typename union unsigned using virtual void volatile wchar_t xor xor_eq
-    NULL NAN HUGE_VAL EOF errno assert stdin stdout stderr linux unix isnan isinf signbit offsetof va_start INT_MAX
+    NULL HUGE_VAL EOF errno assert stdin stdout stderr linux unix isnan isinf signbit offsetof va_start INT_MAX
     SIZE_MAX EINVAL Py_None Py_INCREF Py_RETURN_NONE PyObject Ref Node NPY_FLOAT
     std py ops entries kernels writers helpers gradwright invoke fall_back is_plain requires_grad grad_enabled t0 t1
     base node results made outs wrap apply release record table properties edges saved visit arg given before recorded

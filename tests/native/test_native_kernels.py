@@ -25,6 +25,7 @@ from codegen.targets.cpp.fusion import fuse
 from codegen.targets.cpp.headers import Native, NativeKernels
 from codegen.targets.cpp.needs import Needs
 from codegen.targets.cpp.operators import KernelEntry, has_entry
+from codegen.targets.cpp.text import Library
 from runtime import native
 from runtime.base import layouts
 from runtime.base.tensor import wrap
@@ -41,6 +42,7 @@ assert PLAN is not None
 HEADERS = [path for path in project_paths().native_kernels if path.name in ("functors.hpp", "kernels.hpp")]
 NATIVE = with_expressions(Native(NativeKernels.read(*HEADERS)).with_numpy(PLAN.operators), PLAN.operators)
 KERNELS = NATIVE.core
+LIBRARY = Library(PLAN.functions, {operator.name: operator for operator in PLAN.operators}, frozenset(), NATIVE)
 DTYPES = ("f4", "f8", "c8", "c16", "i1", "i2", "i4", "i8", "u1", "?", "f2")
 SPECIAL = (np.nan, np.inf, -np.inf, 0.0, -0.0, 1e-40, -1e-40, 5e-324, 1, -1, 0.5, 20, -20, 100, -100, 3, -3, 6, 1e30)
 
@@ -51,7 +53,7 @@ def element_wise() -> Iterator[OperatorPlan]:
         parameters = list(operator.parameters)
         if operator.straight is None:
             continue
-        entry = KernelEntry(operator, operator.straight, operator.function, None, KERNELS, Needs())
+        entry = KernelEntry(operator, operator.straight, operator.function, None, KERNELS, LIBRARY, Needs())
         if entry.native_kernel() is None:
             continue
         if all(p.type in (TENSOR, SCALAR) or p.default is not None for p in parameters):

@@ -155,8 +155,9 @@ class KernelEntry(Entry):
         self.out.add(f"{name} = {name}ints.get();")
 
     def _require(self) -> None:
-        """Leave the error to Python where arguments are not what an expression takes."""
-        requirements = () if self.operator.elementwise is None else self.operator.elementwise.requirements
+        """Leave it to Python to refuse arguments for which there is a loop; other kernels see for themselves."""
+        expression = self.operator.elementwise
+        requirements = () if expression is None or self.native_loop() is None else expression.requirements
         printer = CppPrinter(self.library, self.needs, lambda v: cpp(v.name), self.out, failure="return Ref();")
         for requirement in requirements:
             self.out.when([f"!{printer.test(requirement.condition).bracketed}"], self._fall_back())
