@@ -1,11 +1,24 @@
-"""Bags of rows of a table: gradients of their sums, means and maxima, and the function of users."""
+"""Rows of a table made shorter; bags of them: gradients of their sums, means and maxima, and the function of users."""
 
 from __future__ import annotations
 
 from runtime import ops
+from runtime.base import dtypes
 from runtime.base.tensor import Tensor
 
 _MEAN, _MAX = 1, 2
+
+
+def embedding_renorm(self: Tensor, indices: Tensor, max_norm: float, norm_type: float) -> Tensor:
+    """The table with those of its rows that `indices` names no longer than `max_norm`."""
+    if self.dim() != 2:
+        raise RuntimeError(f"Expected 2-dimensional tensor, but got {self.dim()}-dimensional tensor for self")
+    if indices.dtype not in (dtypes.int64, dtypes.int32):
+        raise RuntimeError(f"Expected indices to be Long or Int, but got {indices.dtype.scalar_name}")
+    lengths = ops.linalg_vector_norm(self, norm_type, [1], True)
+    used = ops.zeros_like(lengths, dtype=dtypes.bool).index_fill(0, indices.reshape([-1]), True)
+    # The small number keeps the result below the limit, whichever way the division rounds.
+    return ops.where(used.logical_and(lengths > max_norm), self * (max_norm / (lengths + 1e-7)), self)
 
 
 def embedding_bag_padding_idx(

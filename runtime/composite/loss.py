@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from runtime import ops
+from runtime.base import dtypes
 from runtime.base.tensor import Tensor
 from runtime.base.types import Scalar
 from runtime.helpers.loss import reduced
@@ -269,3 +270,43 @@ def poisson_nll_loss(input: Tensor, target: Tensor, log_input: bool, full: bool,
         stirling = large * large.log() - large + (large * (2 * math.pi)).log() * 0.5
         loss = loss + stirling.masked_fill(small, 0)
     return reduced(loss, reduction)
+
+
+# Sequences of labels.
+
+
+def ctc_loss_IntList(
+    log_probs: Tensor,
+    targets: Tensor,
+    input_lengths: Sequence[int],
+    target_lengths: Sequence[int],
+    blank: int = 0,
+    reduction: int = 1,
+    zero_infinity: bool = False,
+) -> Tensor:
+    """The loss of sequences of labels; a mean is one over the batch of losses by the lengths of the targets."""
+    batch = log_probs if log_probs.dim() == 3 else log_probs.unsqueeze(1)
+    labels = targets.to(dtypes.int64)
+    losses: Tensor = ops._ctc_loss(batch, labels, input_lengths, target_lengths, blank, zero_infinity)[0]
+    if zero_infinity:
+        losses = ops.where(losses == math.inf, 0, losses)
+    if reduction == 1:
+        losses = losses / losses.new_tensor([max(length, 1) for length in target_lengths])
+    return reduced(losses if log_probs.dim() == 3 or reduction else losses.squeeze(0), reduction)
+
+
+def ctc_loss_Tensor(
+    log_probs: Tensor,
+    targets: Tensor,
+    input_lengths: Tensor,
+    target_lengths: Tensor,
+    blank: int = 0,
+    reduction: int = 1,
+    zero_infinity: bool = False,
+) -> Tensor:
+    """As with lists of lengths."""
+    for name, lengths in (("input", input_lengths), ("target", target_lengths)):
+        if lengths.is_floating_point() or lengths.is_complex() or lengths.dtype is dtypes.bool:
+            raise RuntimeError(f"{name}_lengths must be integral")
+    times, counts = input_lengths.reshape([-1]).tolist(), target_lengths.reshape([-1]).tolist()
+    return ops.ctc_loss(log_probs, targets, times, counts, blank, reduction, zero_infinity)

@@ -9,6 +9,7 @@ from runtime import ops
 from runtime.base import dtypes
 from runtime.base.tensor import Tensor
 from runtime.base.types import DType
+from runtime.random import Generator
 
 # Softmax.
 
@@ -21,6 +22,69 @@ def softmax_int(self: Tensor, dim: int, dtype: DType | None = None) -> Tensor:
 def log_softmax_int(self: Tensor, dim: int, dtype: DType | None = None) -> Tensor:
     converted = self if dtype is None else self.to(dtype)
     return ops._log_softmax(converted, dim, False)
+
+
+def safe_softmax(self: Tensor, dim: int, dtype: DType | None = None) -> Tensor:
+    """As softmax, but 0 where all along `dim` is minus infinity."""
+    out = ops.softmax(self, dim, dtype)
+    return out.masked_fill((self == -math.inf).all(dim, True), 0)
+
+
+# Random slopes.
+
+
+def rrelu(
+    self: Tensor,
+    lower: float = 0.125,
+    upper: float = 0.3333333333333333,
+    training: bool = False,
+    generator: Generator | None = None,
+) -> Tensor:
+    """X where it is positive; elsewhere x times a slope, drawn between the bounds in training, else their mean."""
+    return ops.rrelu_with_noise(self, ops.empty_like(self), lower, upper, training, generator)
+
+
+def rrelu_with_noise(
+    self: Tensor,
+    noise: Tensor,
+    lower: float = 0.125,
+    upper: float = 0.3333333333333333,
+    training: bool = False,
+    generator: Generator | None = None,
+) -> Tensor:
+    """As `rrelu`; in training, `noise` becomes the factor of each element."""
+    for name, bound in (("lower", lower), ("upper", upper)):
+        if not math.isfinite(bound):
+            raise RuntimeError(f"rrelu: {name} bound must be finite, got {bound}")
+    if lower > upper:
+        raise RuntimeError("Lower bound should be less than or equal to the upper bound")
+    if noise.shape != self.shape:
+        raise RuntimeError(
+            f"noise tensor shape must match self tensor shape. Got self.shape = {list(self.shape)} noise.shape = "
+            f"{list(noise.shape)}"
+        )
+    if not training:
+        return ops.leaky_relu(self, (lower + upper) / 2)
+    if noise.dtype is not self.dtype:
+        raise RuntimeError(f"expected scalar type {self.dtype.scalar_name} but found {noise.dtype.scalar_name}")
+    drawn = ops.uniform(self, lower, upper, generator=generator)
+    noise.copy_(ops.where(self <= 0, drawn, 1))
+    return self * noise
+
+
+def rrelu_with_noise_backward(
+    grad_output: Tensor,
+    self: Tensor,
+    noise: Tensor,
+    lower: float,
+    upper: float,
+    training: bool,
+    self_is_result: bool,
+) -> Tensor:
+    """What comes in times the slopes: those of `noise` in training, unless the bounds are all but equal."""
+    if training and upper - lower > 1e-6:
+        return grad_output * noise
+    return ops.leaky_relu_backward(grad_output, self, (lower + upper) / 2, self_is_result)
 
 
 # Normalization.
@@ -58,18 +122,7 @@ def rms_norm(
     return (out if weight is None else out * weight).contiguous()
 
 
-def group_norm(
-    input: Tensor,
-    num_groups: int,
-    weight: Tensor | None = None,
-    bias: Tensor | None = None,
-    eps: float = 1e-05,
-    cudnn_enabled: bool = True,
-) -> Tensor:
-    """Each group of channels (dimension 1) of a sample normalized; weight and bias are one number for each channel."""
-    if input.dim() < 2:
-        raise RuntimeError("Expected at least 2 dimensions for input tensor but received " + str(input.dim()))
-    batch, channels = input.shape[0], input.shape[1]
+def _check_groups(input: Tensor, weight: Tensor | None, bias: Tensor | None, channels: int, num_groups: int) -> None:
     if num_groups <= 0:
         raise RuntimeError(f"Expected num groups to be greater than 0, got {num_groups}")
     if channels % num_groups:
@@ -83,13 +136,82 @@ def group_norm(
                 f"Expected {name} to be a vector of size equal to the number of channels in input, but got {name} of "
                 f"shape {list(parameter.shape)} and input of shape {list(input.shape)}"
             )
-    width = input.numel() // max(batch * num_groups, 1)
-    rows = input.reshape([batch * num_groups, width])
-    out = ops.native_layer_norm(rows, [width], None, None, eps)[0].reshape(input.shape)
-    channel = [channels] + [1] * (input.dim() - 2)
+
+
+def group_norm(
+    input: Tensor,
+    num_groups: int,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    eps: float = 1e-05,
+    cudnn_enabled: bool = True,
+) -> Tensor:
+    """Each group of channels (dimension 1) of a sample normalized; weight and bias are one number for each channel."""
+    if input.dim() < 2:
+        raise RuntimeError("Expected at least 2 dimensions for input tensor but received " + str(input.dim()))
+    batch, channels, *places = input.shape
+    _check_groups(input, weight, bias, channels, num_groups)
+    x = input.contiguous()
+    return ops.native_group_norm(x, weight, bias, batch, channels, math.prod(places), num_groups, eps)[0]
+
+
+def native_group_norm(
+    input: Tensor, weight: Tensor | None, bias: Tensor | None, N: int, C: int, HxW: int, group: int, eps: float
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Groups of the `C` channels of `N` samples normalized; their means, and 1 / deviations, (N, group)."""
+    if input.numel() != N * C * HxW:
+        raise RuntimeError(f"Expected an input of {N} * {C} * {HxW} elements, but got the shape {list(input.shape)}")
+    _check_groups(input, weight, bias, C, group)
+    width = C // group * HxW
+    rows = input.reshape([N * group, width])
+    normal, mean, rstd = ops.native_layer_norm(rows, [width], None, None, eps)
+    out = normal.reshape(input.shape)
+    channel = [C] + [1] * (input.dim() - 2)
     if weight is not None:
         out = out * weight.reshape(channel)
-    return out if bias is None else out + bias.reshape(channel)
+    if bias is not None:
+        out = out + bias.reshape(channel)
+    return out, mean.reshape([N, group]), rstd.reshape([N, group])
+
+
+def native_group_norm_backward(
+    grad_out: Tensor,
+    input: Tensor,
+    mean: Tensor,
+    rstd: Tensor,
+    weight: Tensor | None,
+    N: int,
+    C: int,
+    HxW: int,
+    group: int,
+    output_mask: Sequence[bool],
+) -> tuple[Tensor | None, Tensor | None, Tensor | None]:
+    """The gradients of input, weight and bias; None for those that `output_mask` leaves out.
+
+    Those of the input are of rows that are groups, with the weight in what comes in.
+    """
+    width = C // group * HxW
+    of_input = of_weight = of_bias = None
+    grad = grad_out.reshape([N, C, HxW])
+    if output_mask[0]:
+        moved = grad if weight is None else grad * weight.reshape([C, 1])
+        of_rows: Tensor = ops.native_layer_norm_backward(
+            moved.reshape([N * group, width]),
+            input.reshape([N * group, width]),
+            [width],
+            mean.reshape([N * group, 1]),
+            rstd.reshape([N * group, 1]),
+            None,
+            None,
+            [True, False, False],
+        )[0]
+        of_input = of_rows.reshape(input.shape)
+    if output_mask[1]:
+        normal = (input.reshape([N, group, width]) - mean.unsqueeze(-1)) * rstd.unsqueeze(-1)
+        of_weight = (grad * normal.reshape([N, C, HxW])).sum([0, 2])
+    if output_mask[2]:
+        of_bias = grad.sum([0, 2])
+    return of_input, of_weight, of_bias
 
 
 # Dropout.

@@ -187,6 +187,73 @@ def layer_norm_backward_jvp(
     return of_input, of_weight, of_bias
 
 
+def group_norm_backward(
+    grad_out: Tensor | None,
+    grad_mean: Tensor | None,
+    grad_rstd: Tensor | None,
+    input: Tensor,
+    weight: Tensor | None,
+    mean: Tensor,
+    rstd: Tensor,
+    N: int,
+    C: int,
+    HxW: int,
+    group: int,
+    grad_input_mask: Sequence[bool],
+) -> tuple[Tensor | None, Tensor | None, Tensor | None]:
+    """The gradients of input, weight and bias; mean and 1 / deviation are outputs with gradients of their own."""
+    of_input = of_weight = of_bias = None
+    if grad_out is not None:
+        of_input, of_weight, of_bias = ops.native_group_norm_backward(
+            grad_out, input, mean, rstd, weight, N, C, HxW, group, grad_input_mask
+        )
+    if grad_input_mask[0] and (grad_mean is not None or grad_rstd is not None):
+        rows, column = [N * group, C // group * HxW], [N * group, 1]
+        of_moments = layer_norm_backward(
+            None,
+            None if grad_mean is None else grad_mean.reshape(column),
+            None if grad_rstd is None else grad_rstd.reshape(column),
+            input.reshape(rows),
+            rows[1:],
+            None,
+            None,
+            mean.reshape(column),
+            rstd.reshape(column),
+            grad_input_mask,
+        )[0]
+        if of_moments is not None:
+            of_input = _plus(of_input, of_moments.reshape(input.shape))
+    return of_input, of_weight, of_bias
+
+
+def group_norm_jvp(
+    input_t: Tensor,
+    weight_t: Tensor | None,
+    bias_t: Tensor | None,
+    input: Tensor,
+    weight: Tensor | None,
+    mean: Tensor,
+    rstd: Tensor,
+    N: int,
+    C: int,
+    HxW: int,
+    group: int,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """The tangents of result, mean and 1 / deviation."""
+    rows, column = [N * group, C // group * HxW], [N * group, 1]
+    x, middle, scale = input.reshape(rows), mean.reshape(column), rstd.reshape(column)
+    normal_t, mean_t, rstd_t = layer_norm_jvp(input_t.reshape(rows), None, None, x, rows[1:], None, middle, scale)
+    channels = [C] + [1] * (input.dim() - 2)
+    out_t = normal_t.reshape(input.shape)
+    if weight is not None:
+        out_t = out_t * weight.reshape(channels)
+    if weight_t is not None:
+        out_t = out_t + ((x - middle) * scale).reshape(input.shape) * weight_t.reshape(channels)
+    if bias_t is not None:
+        out_t = out_t + bias_t.reshape(channels)
+    return out_t, mean_t.reshape(mean.shape), rstd_t.reshape(rstd.shape)
+
+
 def dropout_scale(p: float, train: bool | None) -> float:
     """What native_dropout multiplies the elements that it keeps with."""
     if train is False:

@@ -20,6 +20,7 @@ from runtime.nn.activation import (
     PReLU,
     ReLU,
     ReLU6,
+    RReLU,
     Sigmoid,
     SiLU,
     Softmax,
@@ -32,17 +33,20 @@ from runtime.nn.activation import (
     Tanhshrink,
     Threshold,
 )
+from runtime.nn.adaptive import AdaptiveLogSoftmaxWithLoss
 from runtime.nn.attention import MultiheadAttention
 from runtime.nn.batch_norm import (
     BatchNorm1d,
     BatchNorm2d,
     BatchNorm3d,
+    CrossMapLRN2d,
     InstanceNorm1d,
     InstanceNorm2d,
     InstanceNorm3d,
     LocalResponseNorm,
+    SyncBatchNorm,
 )
-from runtime.nn.containers import ModuleDict, ModuleList, ParameterDict, ParameterList, Sequential
+from runtime.nn.containers import Container, ModuleDict, ModuleList, ParameterDict, ParameterList, Sequential
 from runtime.nn.convolution import (
     Conv1d,
     Conv2d,
@@ -55,7 +59,7 @@ from runtime.nn.convolution import (
 )
 from runtime.nn.distance import Bilinear, PairwiseDistance
 from runtime.nn.dropout import AlphaDropout, Dropout, Dropout1d, Dropout2d, Dropout3d, FeatureAlphaDropout
-from runtime.nn.embedding_bag import EmbeddingBag
+from runtime.nn.embedding import Embedding, EmbeddingBag
 from runtime.nn.images import (
     ChannelShuffle,
     PixelShuffle,
@@ -64,23 +68,42 @@ from runtime.nn.images import (
     UpsamplingBilinear2d,
     UpsamplingNearest2d,
 )
-from runtime.nn.linear import Embedding, Flatten, Identity, Linear, Unflatten
+from runtime.nn.lazy import (
+    LazyBatchNorm1d,
+    LazyBatchNorm2d,
+    LazyBatchNorm3d,
+    LazyConv1d,
+    LazyConv2d,
+    LazyConv3d,
+    LazyConvTranspose1d,
+    LazyConvTranspose2d,
+    LazyConvTranspose3d,
+    LazyInstanceNorm1d,
+    LazyInstanceNorm2d,
+    LazyInstanceNorm3d,
+    LazyLinear,
+)
+from runtime.nn.linear import Flatten, Identity, Linear, Unflatten
+from runtime.nn.linear_cross_entropy import LinearCrossEntropyOptions
 from runtime.nn.loss import (
     BCELoss,
     BCEWithLogitsLoss,
     CosineEmbeddingLoss,
     CrossEntropyLoss,
+    CTCLoss,
     GaussianNLLLoss,
     HingeEmbeddingLoss,
     HuberLoss,
     KLDivLoss,
     L1Loss,
+    LinearCrossEntropyLoss,
     MarginRankingLoss,
     MSELoss,
     MultiLabelMarginLoss,
     MultiLabelSoftMarginLoss,
     MultiMarginLoss,
     NLLLoss,
+    NLLLoss2d,
     PoissonNLLLoss,
     SmoothL1Loss,
     SoftMarginLoss,
@@ -106,7 +129,7 @@ from runtime.nn.padding import (
     ZeroPad2d,
     ZeroPad3d,
 )
-from runtime.nn.parameter import Buffer, Parameter
+from runtime.nn.parameter import Buffer, Parameter, UninitializedBuffer, UninitializedParameter
 from runtime.nn.pooling import (
     AdaptiveAvgPool1d,
     AdaptiveAvgPool2d,
@@ -150,6 +173,7 @@ __all__ = [
     "AdaptiveAvgPool1d",
     "AdaptiveAvgPool2d",
     "AdaptiveAvgPool3d",
+    "AdaptiveLogSoftmaxWithLoss",
     "AdaptiveMaxPool1d",
     "AdaptiveMaxPool2d",
     "AdaptiveMaxPool3d",
@@ -164,6 +188,7 @@ __all__ = [
     "BatchNorm3d",
     "Bilinear",
     "Buffer",
+    "CTCLoss",
     "ChannelShuffle",
     "CircularPad1d",
     "CircularPad2d",
@@ -171,6 +196,7 @@ __all__ = [
     "ConstantPad1d",
     "ConstantPad2d",
     "ConstantPad3d",
+    "Container",
     "Conv1d",
     "Conv2d",
     "Conv3d",
@@ -180,6 +206,7 @@ __all__ = [
     "CosineEmbeddingLoss",
     "CosineSimilarity",
     "CrossEntropyLoss",
+    "CrossMapLRN2d",
     "Dropout",
     "Dropout1d",
     "Dropout2d",
@@ -211,8 +238,23 @@ __all__ = [
     "LPPool3d",
     "LSTMCell",
     "LayerNorm",
+    "LazyBatchNorm1d",
+    "LazyBatchNorm2d",
+    "LazyBatchNorm3d",
+    "LazyConv1d",
+    "LazyConv2d",
+    "LazyConv3d",
+    "LazyConvTranspose1d",
+    "LazyConvTranspose2d",
+    "LazyConvTranspose3d",
+    "LazyInstanceNorm1d",
+    "LazyInstanceNorm2d",
+    "LazyInstanceNorm3d",
+    "LazyLinear",
     "LeakyReLU",
     "Linear",
+    "LinearCrossEntropyLoss",
+    "LinearCrossEntropyOptions",
     "LocalResponseNorm",
     "LogSigmoid",
     "LogSoftmax",
@@ -233,6 +275,7 @@ __all__ = [
     "MultiMarginLoss",
     "MultiheadAttention",
     "NLLLoss",
+    "NLLLoss2d",
     "PReLU",
     "PairwiseDistance",
     "Parameter",
@@ -245,6 +288,7 @@ __all__ = [
     "RNNBase",
     "RNNCell",
     "RNNCellBase",
+    "RReLU",
     "ReLU",
     "ReLU6",
     "ReflectionPad1d",
@@ -264,6 +308,7 @@ __all__ = [
     "Softplus",
     "Softshrink",
     "Softsign",
+    "SyncBatchNorm",
     "Tanh",
     "Tanhshrink",
     "Threshold",
@@ -276,6 +321,8 @@ __all__ = [
     "TripletMarginWithDistanceLoss",
     "Unflatten",
     "Unfold",
+    "UninitializedBuffer",
+    "UninitializedParameter",
     "Upsample",
     "UpsamplingBilinear2d",
     "UpsamplingNearest2d",

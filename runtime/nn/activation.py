@@ -75,6 +75,30 @@ class LeakyReLU(FunctionModule):
     inplace: bool = False
 
 
+class RReLU(Module):
+    """x where it is positive; elsewhere x times a slope, drawn anew for each element while training, else the mean.
+
+    Args:
+        lower: the least slope.
+        upper: the largest one.
+        inplace: whether the input is overwritten.
+    """
+
+    def __init__(self, lower: float = 1.0 / 8, upper: float = 1.0 / 3, inplace: bool = False) -> None:
+        super().__init__()
+        self.lower = lower
+        self.upper = upper
+        self.inplace = inplace
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The function, applied to the input."""
+        return F.rrelu(input, self.lower, self.upper, self.training, self.inplace)
+
+    def extra_repr(self) -> str:
+        """The slopes."""
+        return f"lower={self.lower}, upper={self.upper}" + (", inplace=True" if self.inplace else "")
+
+
 @options
 class ELU(FunctionModule):
     """x where it is positive, alpha (exp(x) - 1) elsewhere."""

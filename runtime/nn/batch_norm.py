@@ -148,6 +148,70 @@ class BatchNorm3d(_BatchNorm):
     dims = (5,)
 
 
+class SyncBatchNorm(_BatchNorm):
+    """BatchNorm over the batches of all processes of a group; here there is one process, and its batch is all.
+
+    Args:
+        num_features: the number of channels, the size of dimension 1.
+        eps: added to the variance.
+        momentum: how much of its way to the statistics of a batch the running ones go; None for their mean so far.
+        affine: whether there are a scale and a shift.
+        track_running_stats: whether there are running statistics, by which inputs are normalized after training.
+        process_group: None alone.
+        device: where parameters and statistics live.
+        dtype: of parameters and statistics.
+        bias: whether there is a shift, if there is a scale.
+
+    Raises:
+        NotImplementedError: a group of processes is given.
+    """
+
+    def __init__(
+        self,
+        num_features: int,
+        eps: float = 1e-5,
+        momentum: float | None = 0.1,
+        affine: bool = True,
+        track_running_stats: bool = True,
+        process_group: None = None,
+        device: Device | str | None = None,
+        dtype: DType | None = None,
+        *,
+        bias: bool = True,
+    ) -> None:
+        if process_group is not None:
+            raise NotImplementedError("SyncBatchNorm: there are no groups of processes")
+        super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype, bias=bias)
+        self.process_group = process_group
+
+    def _check(self, input: Tensor) -> None:
+        if input.dim() < 2:
+            raise ValueError(f"expected at least 2D input (got {input.dim()}D input)")
+        if input.shape[1] == 0:
+            raise ValueError("SyncBatchNorm number of input channels should be non-zero")
+
+    @classmethod
+    def convert_sync_batchnorm(cls, module: Module, process_group: None = None) -> Module:
+        """The Module with a SyncBatchNorm over the same parameters in the place of each BatchNorm in it."""
+        made = module
+        if isinstance(module, _BatchNorm):
+            made = cls(
+                module.num_features,
+                module.eps,
+                module.momentum,
+                module.affine,
+                module.track_running_stats,
+                process_group,
+                bias=module.bias is not None,
+            )
+            for members in ("_parameters", "_buffers"):
+                getattr(made, members).update(getattr(module, members))
+            made.training = module.training
+        for name, child in module.named_children():
+            made.add_module(name, cls.convert_sync_batchnorm(child, process_group))
+        return made
+
+
 class _InstanceNorm(_Running):
     """Each channel of each sample with mean 0 and variance 1, then a scale and a shift for each channel.
 
@@ -212,6 +276,40 @@ class InstanceNorm2d(_InstanceNorm):
 class InstanceNorm3d(_InstanceNorm):
     __doc__ = _InstanceNorm.__doc__
     dims = (4, 5)
+
+
+class CrossMapLRN2d(Module):
+    """Each element of images divided by a power of the sum of squares of the channels around it.
+
+    Args:
+        size: the squares are multiplied by alpha / size; (size - 1) // 2 channels at each side count.
+        alpha: their factor.
+        beta: the exponent.
+        k: added to the sum.
+    """
+
+    def __init__(self, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1) -> None:
+        super().__init__()
+        self.size = size
+        self.alpha = alpha
+        self.beta = beta
+        self.k = k
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The input, of shape (N, C, H, W), normalized.
+
+        Raises:
+            ValueError: it has another number of dimensions.
+        """
+        if input.dim() != 4:
+            raise ValueError(f"CrossMapLRN2d: Expected input to be 4D, got {input.dim()}D instead.")
+        side = (self.size - 1) // 2
+        width = 2 * side + 1
+        return F.local_response_norm(input, width, self.alpha * width / self.size, self.beta, self.k)
+
+    def extra_repr(self) -> str:
+        """The size, and the numbers by name."""
+        return f"{self.size}, alpha={self.alpha}, beta={self.beta}, k={self.k}"
 
 
 @options

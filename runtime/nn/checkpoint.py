@@ -11,7 +11,7 @@ from runtime.autograd import no_grad
 from runtime.base.tensor import Tensor
 from runtime.nn.hooks import HookHandle
 from runtime.nn.members import Members
-from runtime.nn.parameter import Parameter
+from runtime.nn.parameter import Parameter, is_lazy
 
 Child = TypeVar("Child", bound="Checkpoints[Any]")
 
@@ -216,9 +216,12 @@ class Checkpoints(Members[Child]):
                 f'While copying the parameter named "{key}", expected Tensor or Tensor-like object from checkpoint but '
                 f"received {type(loaded)}"
             )
-        if own.dim() == 0 and loaded.shape == (1,):
+        if is_lazy(own):
+            if is_lazy(loaded):
+                return None  # neither has values
+        elif own.dim() == 0 and loaded.shape == (1,):
             loaded = loaded[0]
-        if loaded.shape != own.shape:
+        if not is_lazy(own) and loaded.shape != own.shape:
             return (
                 f"size mismatch for {key}: copying a param with shape {loaded.shape} from checkpoint, the shape in "
                 f"current model is {own.shape}."

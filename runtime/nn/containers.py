@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import warnings
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
@@ -71,6 +72,20 @@ class _Row(Module):
         row = list(self)
         row.insert(index, module)
         self._renumber(row)
+
+
+class Container(Module):
+    """Modules under the names that they are given by; deprecated, as any Module can hold others."""
+
+    def __init__(self, **kwargs: Module) -> None:
+        super().__init__()
+        warnings.warn(
+            "nn.Container is deprecated: nn.Module does all that it did. Subclass that instead.",
+            FutureWarning,
+            stacklevel=2,
+        )
+        for name, module in kwargs.items():
+            self.add_module(name, module)
 
 
 class Sequential(_Row):

@@ -53,6 +53,17 @@ def selu(input: Tensor, inplace: bool = False) -> Tensor:
     return ops.selu_(input) if inplace else ops.selu(input)
 
 
+def rrelu(
+    input: Tensor,
+    lower: float = 1.0 / 8,
+    upper: float = 1.0 / 3,
+    training: bool = False,
+    inplace: bool = False,
+) -> Tensor:
+    function = ops.rrelu_ if inplace else ops.rrelu
+    return function(input, lower, upper, training)
+
+
 def gelu(input: Tensor, approximate: str = "none") -> Tensor:
     return ops.gelu(input, approximate=approximate)
 
@@ -115,6 +126,17 @@ def threshold(input: Tensor, threshold: float, value: float, inplace: bool = Fal
     return ops.threshold_(input, threshold, value) if inplace else ops.threshold(input, threshold, value)
 
 
+# Their names for writing in place.
+relu_ = ops.relu_
+leaky_relu_ = ops.leaky_relu_
+elu_ = ops.elu_
+celu_ = ops.celu_
+selu_ = ops.selu_
+rrelu_ = ops.rrelu_
+hardtanh_ = ops.hardtanh_
+threshold_ = ops.threshold_
+
+
 def glu(input: Tensor, dim: int = -1) -> Tensor:
     return ops.glu(input, dim)
 
@@ -137,6 +159,26 @@ def softmin(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: 
 
 def log_softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: DType | None = None) -> Tensor:
     return ops.log_softmax(input, _softmax_dim("log_softmax", input.dim()) if dim is None else dim, dtype)
+
+
+def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Tensor:
+    """Softmax of `logits` with noise of Gumbel's distribution, divided by `tau`: a sample that has a gradient.
+
+    The largest element is where a draw from the distribution of `logits` would be (Jang, Gu, Poole: ICLR 2017).
+
+    Args:
+        logits: logarithms of probabilities, which need not be normalized.
+        tau: the temperature; towards 0 a sample is one-hot.
+        hard: whether it is one-hot, with the gradient of the soft one.
+        eps: has no meaning any more.
+        dim: along which the elements of a sample lie.
+    """
+    noise = -ops.empty_like(logits.detach()).exponential_().log()
+    soft = ops.softmax((logits + noise) / tau, dim)
+    if not hard:
+        return soft
+    largest = soft.max(dim, True)[1]
+    return ops.zeros_like(logits.detach()).scatter_(dim, largest, 1.0) - soft.detach() + soft
 
 
 # Layers.
@@ -198,6 +240,8 @@ def scaled_dot_product_attention(
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
     return ops.cosine_similarity(x1, x2, dim, eps)
 
+
+native_channel_shuffle = ops.native_channel_shuffle
 
 # Padding.
 

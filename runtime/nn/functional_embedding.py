@@ -29,17 +29,9 @@ def embedding(
             raise AssertionError("Padding_idx must be within num_embeddings")
         padding_idx += rows
     if max_norm is not None:
-        _shorten_rows(weight, input, max_norm, norm_type)
+        with no_grad():
+            ops.embedding_renorm_(weight, input, max_norm, norm_type)
     return ops.embedding(weight, input, padding_idx, scale_grad_by_freq, sparse)
-
-
-def _shorten_rows(weight: Tensor, indices: Tensor, max_norm: float, norm_type: float) -> None:
-    with no_grad():
-        lengths = ops.linalg_vector_norm(weight, norm_type, [1], True)
-        used = ops.zeros_like(lengths).index_fill(0, indices.reshape([-1]), 1) == 1
-        # The small number keeps the result below the limit, whichever way the division rounds.
-        factors = ops.where(used.logical_and(lengths > max_norm), max_norm / (lengths + 1e-7), 1.0)
-        weight.mul_(factors)
 
 
 _MODES = {"sum": 0, "mean": 1, "max": 2}
@@ -96,7 +88,8 @@ def embedding_bag(
     if mode == "max" and sparse:
         raise ValueError("max mode does not support sparse weights")
     if max_norm is not None:
-        _shorten_rows(weight, input, max_norm, norm_type)
+        with no_grad():
+            ops.embedding_renorm_(weight, input, max_norm, norm_type)
     if per_sample_weights is not None and mode != "sum":
         raise NotImplementedError(
             "embedding_bag: per_sample_weights was not None. per_sample_weights is only supported for mode='sum' "

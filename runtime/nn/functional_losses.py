@@ -7,24 +7,28 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from runtime import ops
 from runtime.autograd import no_grad
+from runtime.base import dtypes
 from runtime.base.tensor import Tensor
 from runtime.composite.loss import triplet_loss
 from runtime.helpers.loss import reduced as _reduced
+from runtime.nn.linear_cross_entropy import LinearCrossEntropyOptions
 
 __all__ = [
     "binary_cross_entropy",
     "binary_cross_entropy_with_logits",
     "cosine_embedding_loss",
     "cross_entropy",
+    "ctc_loss",
     "gaussian_nll_loss",
     "hinge_embedding_loss",
     "huber_loss",
     "kl_div",
     "l1_loss",
+    "linear_cross_entropy",
     "margin_ranking_loss",
     "mse_loss",
     "multi_margin_loss",
@@ -158,6 +162,85 @@ def cross_entropy(
 ) -> Tensor:
     number = _reduction(reduction, size_average, reduce)
     return ops.cross_entropy_loss(input, target, weight, number, ignore_index, label_smoothing)
+
+
+def linear_cross_entropy(
+    input: Tensor,
+    linear_weight: Tensor,
+    target: Tensor,
+    *,
+    linear_bias: Tensor | None = None,
+    weight: Tensor | None = None,
+    reduction: str = "mean",
+    ignore_index: int | None = None,
+    label_smoothing: float = 0.0,
+    options: LinearCrossEntropyOptions | None = None,
+) -> Tensor:
+    """The cross entropy of an affine map: `cross_entropy(linear(input, linear_weight, linear_bias), target)`.
+
+    Args:
+        input: (N, in_features), or without N.
+        linear_weight: (C, in_features), or (C, d1, ..., in_features) for a loss at each of these places.
+        target: classes, (N) or (N, d1, ...), or probabilities of all of them, (N, C) or (N, C, d1, ...).
+        linear_bias: of the sizes of `linear_weight` but the last.
+        weight: a number for each class.
+        reduction: `none`, `mean` or `sum`.
+        ignore_index: a class that does not count.
+        label_smoothing: the part of the target that is spread over all classes.
+        options: with them the logits of a part of the batch are computed at a time, and again for the gradient, so
+            that they are never all in memory. The result is the same.
+
+    Raises:
+        RuntimeError: the shapes do not fit, or `ignore_index` is given with probabilities.
+        ValueError: there is no such reduction.
+    """
+    _check_linear_classes(input, linear_weight, linear_bias)
+    classes, *places, features = linear_weight.shape
+    batch = input.shape[:-1]
+    if target.shape == (*batch, classes, *places) and ignore_index is not None:
+        raise RuntimeError("ignore_index cannot be specified when target contains probabilities")
+    ignored = -100 if ignore_index is None else ignore_index
+    if options is not None:
+        if (
+            not places
+            and label_smoothing == 0
+            and reduction in ("mean", "sum", "none")
+            and target.dtype is dtypes.int64
+        ):
+            return options.by_parts(input, linear_weight, target, linear_bias, weight, reduction, ignored)
+        warnings.warn(
+            "linear_cross_entropy: ``options`` ignored; parts of a batch need reduction in {'mean','sum','none'}, "
+            "label_smoothing == 0, target.dtype == int64, out_features == (). Got "
+            f"reduction={reduction!r}, label_smoothing={label_smoothing}, target.dtype={target.dtype}, "
+            f"out_features={tuple(places)}.",
+            stacklevel=2,
+        )
+    bias = None if linear_bias is None else linear_bias.reshape([-1])
+    logits = ops.linear(input, linear_weight.reshape([-1, features]), bias).reshape([*batch, classes, *places])
+    return cross_entropy(
+        logits, target, weight, ignore_index=ignored, reduction=reduction, label_smoothing=label_smoothing
+    )
+
+
+def _check_linear_classes(input: Tensor, linear_weight: Tensor, linear_bias: Tensor | None) -> None:
+    if input.dim() not in (1, 2):
+        raise RuntimeError(f"expected input with dimensionality 1 or 2, got {input.dim()}")
+    if linear_weight.dim() < 2:
+        raise RuntimeError(f"expected linear_weight with dimensionality at least 2, got {linear_weight.dim()}")
+    if input.shape[-1] != linear_weight.shape[-1]:
+        raise RuntimeError(
+            "expected equal input and linear_weight last dimensions (in_features), "
+            f"got {input.shape[-1]} and {linear_weight.shape[-1]}, respectively"
+        )
+    if linear_bias is not None and linear_bias.shape != linear_weight.shape[:-1]:
+        raise RuntimeError(
+            f"expected linear_bias shape {tuple(linear_weight.shape[:-1])}, got {tuple(linear_bias.shape)}"
+        )
+    if linear_weight.dim() > 2 and input.dim() == 1:
+        raise RuntimeError(
+            f"K-dimensional loss defined by linear_weight shape {tuple(linear_weight.shape)} requires batched input, "
+            f"(N, {input.shape[-1]}), got unbatched input with shape {tuple(input.shape)}"
+        )
 
 
 def binary_cross_entropy(
@@ -351,6 +434,21 @@ def triplet_margin_with_distance_loss(
     _check_margin(margin)
     distance = ops.pairwise_distance if distance_function is None else distance_function
     return triplet_loss(anchor, positive, negative, distance, margin, swap, number)
+
+
+# Sequences.
+
+
+def ctc_loss(
+    log_probs: Tensor,
+    targets: Tensor,
+    input_lengths: Tensor | Sequence[int],
+    target_lengths: Tensor | Sequence[int],
+    blank: int = 0,
+    reduction: str = "mean",
+    zero_infinity: bool = False,
+) -> Tensor:
+    return ops.ctc_loss(log_probs, targets, input_lengths, target_lengths, blank, _reduction(reduction), zero_infinity)  # type: ignore[arg-type]
 
 
 # Counts and measurements.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, Self
+from typing import Any
 
 from runtime import ops
 from runtime.base.tensor import Tensor
@@ -70,114 +70,6 @@ class Linear(Module):
     def extra_repr(self) -> str:
         """The sizes."""
         return f"in_features={self.in_features}, out_features={self.out_features}, bias={self.bias is not None}"
-
-
-class Embedding(Module):
-    """Rows of a table, looked up by their numbers.
-
-    Args:
-        num_embeddings: the number of rows.
-        embedding_dim: their length.
-        padding_idx: a row that starts as zeros and gets no gradient.
-        max_norm: rows that are looked up are shortened to this norm first.
-        norm_type: the p of that norm.
-        scale_grad_by_freq: divide a row's gradient by how often it was looked up.
-        sparse: accepted; gradients are dense all the same.
-        device: where the table lives.
-        dtype: of the table.
-
-    Raises:
-        AssertionError: `padding_idx` is no row, or a given table has another shape.
-    """
-
-    weight: Tensor
-
-    def __init__(
-        self,
-        num_embeddings: int,
-        embedding_dim: int,
-        padding_idx: int | None = None,
-        max_norm: float | None = None,
-        norm_type: float = 2.0,
-        scale_grad_by_freq: bool = False,
-        sparse: bool = False,
-        _weight: Tensor | None = None,
-        _freeze: bool = False,
-        device: Device | str | None = None,
-        dtype: DType | None = None,
-    ) -> None:
-        super().__init__()
-        if padding_idx is not None:
-            if not -num_embeddings <= padding_idx < num_embeddings:
-                raise AssertionError("Padding_idx must be within num_embeddings")
-            padding_idx %= num_embeddings
-        self.num_embeddings = num_embeddings
-        self.embedding_dim = embedding_dim
-        self.padding_idx = padding_idx
-        self.max_norm = max_norm
-        self.norm_type = norm_type
-        self.scale_grad_by_freq = scale_grad_by_freq
-        self.sparse = sparse
-        if _weight is None:
-            table = ops.empty([num_embeddings, embedding_dim], dtype=dtype, device=device)
-            self.weight = Parameter(table, requires_grad=not _freeze)
-            self.reset_parameters()
-        else:
-            if _weight.shape != (num_embeddings, embedding_dim):
-                raise AssertionError("Shape of weight does not match num_embeddings and embedding_dim")
-            self.weight = Parameter(_weight, requires_grad=not _freeze)
-
-    def reset_parameters(self) -> None:
-        """Draw the table anew from the normal distribution."""
-        init.normal_(self.weight)
-        if self.padding_idx is not None:
-            self.weight.data[self.padding_idx].fill_(0)
-
-    def forward(self, input: Tensor) -> Tensor:
-        """The rows: of shape (*, embedding_dim) for integers of shape (*)."""
-        return F.embedding(
-            input,
-            self.weight,
-            self.padding_idx,
-            self.max_norm,
-            self.norm_type,
-            self.scale_grad_by_freq,
-            self.sparse,
-        )
-
-    def extra_repr(self) -> str:
-        """The sizes, and options that are not the usual ones."""
-        usual = {"padding_idx": None, "max_norm": None, "norm_type": 2, "scale_grad_by_freq": False, "sparse": False}
-        parts = [str(self.num_embeddings), str(self.embedding_dim)]
-        parts += [f"{name}={getattr(self, name)}" for name in usual if getattr(self, name) != usual[name]]
-        return ", ".join(parts)
-
-    @classmethod
-    def from_pretrained(
-        cls,
-        embeddings: Tensor,
-        freeze: bool = True,
-        padding_idx: int | None = None,
-        max_norm: float | None = None,
-        norm_type: float = 2.0,
-        scale_grad_by_freq: bool = False,
-        sparse: bool = False,
-    ) -> Self:
-        """An Embedding over the memory of a 2-dim Tensor, not to be trained if `freeze`."""
-        if embeddings.dim() != 2:
-            raise AssertionError("Embeddings parameter is expected to be 2-dimensional")
-        rows, length = embeddings.shape
-        return cls(
-            rows,
-            length,
-            padding_idx=padding_idx,
-            max_norm=max_norm,
-            norm_type=norm_type,
-            scale_grad_by_freq=scale_grad_by_freq,
-            sparse=sparse,
-            _weight=embeddings,
-            _freeze=freeze,
-        )
 
 
 class Flatten(Module):

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+import warnings
+from collections.abc import Callable, Sequence
 from typing import ClassVar
 
 from runtime.base.tensor import Tensor
+from runtime.base.types import Device, DType
 from runtime.nn import functional as F
 from runtime.nn.distance import PairwiseDistance
+from runtime.nn.linear import Linear
+from runtime.nn.linear_cross_entropy import LinearCrossEntropyOptions
 from runtime.nn.module import Module
 
 
@@ -395,3 +400,121 @@ class TripletMarginWithDistanceLoss(_LossOfSeveral):
 def _check_margin(margin: float) -> None:
     if margin <= 0:
         raise ValueError(f"TripletMarginLoss: expected margin to be greater than 0, got {margin} instead")
+
+
+class CTCLoss(_Loss):
+    """Minus the logarithm of the probability of all paths that give a sequence of labels.
+
+    Args:
+        blank: the class that stands for no label.
+        reduction: `none`, `sum`, or `mean` of the losses by the lengths of their targets.
+        zero_infinity: whether losses of targets that do not fit into the input are 0, with their gradients.
+    """
+
+    def __init__(self, blank: int = 0, reduction: str = "mean", zero_infinity: bool = False) -> None:
+        super().__init__(reduction=reduction)
+        self.blank = blank
+        self.zero_infinity = zero_infinity
+
+    def forward(  # type: ignore[override]
+        self,
+        log_probs: Tensor,
+        targets: Tensor,
+        input_lengths: Tensor | Sequence[int],
+        target_lengths: Tensor | Sequence[int],
+    ) -> Tensor:
+        """The loss of logarithms of probabilities (T, N, C), or (T, C); see `nn.functional.ctc_loss`."""
+        return F.ctc_loss(
+            log_probs, targets, input_lengths, target_lengths, self.blank, self.reduction, self.zero_infinity
+        )
+
+
+class NLLLoss2d(NLLLoss):
+    """An older name of NLLLoss."""
+
+    def __init__(
+        self,
+        weight: Tensor | None = None,
+        size_average: bool | None = None,
+        ignore_index: int = -100,
+        reduce: bool | None = None,
+        reduction: str = "mean",
+    ) -> None:
+        warnings.warn(
+            "NLLLoss2d has been deprecated. Please use NLLLoss instead as a drop-in replacement.",
+            FutureWarning,
+            stacklevel=2,
+        )
+        super().__init__(weight, size_average, ignore_index, reduce, reduction)
+
+
+class LinearCrossEntropyLoss(_WeightedLoss):
+    """The cross entropy of a linear map of the input, which is a part of this Module.
+
+    Args:
+        in_features: the size of the input.
+        num_classes: how many classes there are.
+        out_features: the sizes of places that have a class each.
+        bias: whether the map adds something.
+        device: where its parameters live.
+        dtype: of its parameters.
+        reduction: `none`, `mean` or `sum`.
+        weight: a number for each class.
+        ignore_index: a class that does not count.
+        label_smoothing: the part of the target that is spread over all classes.
+        options: how the batch is divided; see LinearCrossEntropyOptions.
+
+    Raises:
+        RuntimeError: the weight has another shape, or the part is none.
+    """
+
+    def __init__(
+        self,
+        in_features: int,
+        num_classes: int,
+        *,
+        out_features: tuple[int, ...] = (),
+        bias: bool = False,
+        device: Device | str | None = None,
+        dtype: DType | None = None,
+        reduction: str = "mean",
+        weight: Tensor | None = None,
+        ignore_index: int | None = None,
+        label_smoothing: float = 0.0,
+        options: LinearCrossEntropyOptions | None = None,
+    ) -> None:
+        if weight is not None and weight.shape != (num_classes,):
+            raise RuntimeError(f"expected weight shape to be {(num_classes,)}, got {tuple(weight.shape)}")
+        if not 0 <= label_smoothing <= 1:
+            raise RuntimeError(f"expected label_smoothing to be in range [0, 1], got {label_smoothing}")
+        super().__init__(weight, reduction=reduction)
+        self.num_classes = num_classes
+        self.out_features = out_features
+        self.ignore_index = ignore_index
+        self.label_smoothing = label_smoothing
+        rows = math.prod(out_features, start=num_classes)
+        self.linear = Linear(in_features, rows, bias=bias, device=device, dtype=dtype)
+        self.options = options
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        """The loss; see `nn.functional.linear_cross_entropy`."""
+        sizes = [self.num_classes, *self.out_features]
+        bias = self.linear.bias
+        return F.linear_cross_entropy(
+            input,
+            self.linear.weight.reshape([*sizes, self.linear.in_features]),
+            target,
+            linear_bias=None if bias is None else bias.reshape(sizes),
+            weight=self.weight,
+            reduction=self.reduction,
+            ignore_index=self.ignore_index,
+            label_smoothing=self.label_smoothing,
+            options=self.options,
+        )
+
+    def extra_repr(self) -> str:
+        """The sizes and all options."""
+        names = ("out_features", "bias", "reduction", "ignore_index", "label_smoothing", "options")
+        values = {"bias": self.linear.bias is not None}
+        options = ", ".join(f"{name}={values[name] if name in values else getattr(self, name)}" for name in names)
+        return f"in_features={self.linear.in_features}, num_classes={self.num_classes}, {options}"
