@@ -63,13 +63,15 @@ def rrelu_with_noise(
             f"noise tensor shape must match self tensor shape. Got self.shape = {list(self.shape)} noise.shape = "
             f"{list(noise.shape)}"
         )
+    x = self.contiguous()
     if not training:
-        return ops.leaky_relu(self, (lower + upper) / 2)
+        return ops.leaky_relu(x, (lower + upper) / 2)
     if noise.dtype is not self.dtype:
         raise RuntimeError(f"expected scalar type {self.dtype.scalar_name} but found {noise.dtype.scalar_name}")
-    drawn = ops.uniform(self, lower, upper, generator=generator)
-    noise.copy_(ops.where(self <= 0, drawn, 1))
-    return self * noise
+    drawn = ops.uniform(x, lower, upper, generator=generator)
+    factors = ops.where(x <= 0, drawn, 1)
+    noise.copy_(factors)
+    return x * factors
 
 
 def rrelu_with_noise_backward(
@@ -81,9 +83,9 @@ def rrelu_with_noise_backward(
     training: bool,
     self_is_result: bool,
 ) -> Tensor:
-    """What comes in times the slopes: those of `noise` in training, unless the bounds are all but equal."""
-    if training and upper - lower > 1e-6:
-        return grad_output * noise
+    """What comes in times the slopes: those of `noise` in training."""
+    if training:
+        return noise * grad_output
     return ops.leaky_relu_backward(grad_output, self, (lower + upper) / 2, self_is_result)
 
 

@@ -38,7 +38,7 @@ MORE = frozenset((
     # In one group and without dilation, there as well; complex numbers under the names of nn.functional.
     *(f"{name}-{kind}" for name in CONVOLUTIONS for kind in ("uint8", "int64", "complex64")),
     *(f"max_pool2d_backward-{kind}" for kind in ("uint8", "int64", "float16", "float32")),
-    "affine_grid_generator-float16",
+    "affine_grid_generator-float16", "rrelu_with_noise-float16",
     *(f"{name}{dims}d-int64" for name in ("upsample_nearest", "_upsample_nearest_exact") for dims in (1, 2, 3)),
     *(f"{name}-{kind}" for name in POOLING for kind in ("uint8", "int64", "float16")),
 ))  # fmt: skip
@@ -52,7 +52,9 @@ LESS = frozenset((
     "adaptive_avg_pool1d-complex64", "affine_grid_generator-uint8",
     "affine_grid_generator-int64", "affine_grid_generator_backward-uint8", "affine_grid_generator_backward-int64",
     "affine_grid_generator-complex64", "affine_grid_generator_backward-complex64", "upsample_bilinear2d-uint8",
-    "upsample_bicubic2d-uint8", "soft_margin_loss-complex64", "soft_margin_loss_backward-complex64",
+    "upsample_bicubic2d-uint8",
+    "rrelu_with_noise_backward-bool", "rrelu_with_noise_backward-uint8", "rrelu_with_noise_backward-int64",
+    "rrelu_with_noise_backward-complex64", "soft_margin_loss-complex64", "soft_margin_loss_backward-complex64",
 ))  # fmt: skip
 
 

@@ -42,6 +42,7 @@ _GRADIENTS_TOGETHER = "the gradients that one operator gives require grad togeth
 _CONSTANT_SLOPE = "PyTorch refuses the derivative only when it is asked for; here a constant slope has none"
 _SIXTH = "PyTorch's kernel has 1/6 in single precision"
 _ROUNDED = "PyTorch rounds each step in single precision, so that the ends are not 0"
+_PROBABILITIES = "PyTorch's gradient is larger by the probabilities, which a softmax before it takes away again"
 _HALF_OF_THE_DIGITS = "PyTorch's kernel has 6 to 9 digits"
 BOTH: Deviations = {
     "special_airy_ai": ({"result"}, _HALF_OF_THE_DIGITS),
@@ -88,6 +89,11 @@ BOTH: Deviations = {
         {"second"},
         "PyTorch has no second derivative through the gradient of a bias that comes without a weight",
     ),
+    "_ctc_loss_backward": ({"result"}, _PROBABILITIES),
+    "_ctc_loss_backward.Tensor": ({"result"}, _PROBABILITIES),
+    "ctc_loss.IntList": ({"gradient"}, _PROBABILITIES),
+    "ctc_loss.Tensor": ({"gradient"}, _PROBABILITIES),
+    "native_group_norm_backward": ({"requires_grad"}, "the gradient of a bias does not depend on the input"),
     "_convolution_double_backward": ({"requires_grad"}, _GRADIENTS_TOGETHER),
     "pow.Tensor_Tensor": (
         {"second", "second complex128"},
@@ -205,12 +211,21 @@ _REFUSALS = (
     ("without gradients only", {"call"}, "_embedding_bag_forward_only"),
     ("no derivative", _NO_DERIVATIVE, "_embedding_bag_backward _embedding_bag_dense_backward"),
     ("no derivative", _NO_DERIVATIVE, "_embedding_bag_per_sample_weights_backward"),
+    ("no second derivative and no forward mode", {"second", "forward"}, "ctc_loss.IntList ctc_loss.Tensor"),
+    ("no second derivative and no forward mode", {"second", "forward"}, "_ctc_loss _ctc_loss.Tensor"),
+    ("no derivative", _NO_DERIVATIVE, "_ctc_loss_backward _ctc_loss_backward.Tensor"),
+    ("no derivative", _NO_DERIVATIVE, "native_group_norm_backward"),
+    ("no derivative, and none of complex numbers", _NO_DERIVATIVE | {"call complex128"}, "embedding_renorm"),
+    ("no derivative", _NO_DERIVATIVES, "embedding_renorm_"),
+    ("no derivative", _NO_DERIVATIVES, "native_channel_shuffle"),
+    ("no forward mode in place", {"forward"}, "rrelu_"),
+    ("no derivative of mean and deviation", {"gradient"}, "native_group_norm"),
     ("nested Tensors only", {"call", "call complex128"}, "linear_backward matmul_backward"),
 )
 REFUSED = {name: stages for _, stages, names in _REFUSALS for name in names.split()}
 
 # Their values are whatever is in memory.
-UNINITIALIZED = frozenset(("empty.memory_format", "empty_like", "new_empty"))
+UNINITIALIZED = frozenset(("empty.memory_format", "empty_like", "new_empty", "_ctc_loss", "_ctc_loss.Tensor"))
 # Random only for arguments that no sample gives.
 DETERMINISTIC = frozenset((
     "scaled_dot_product_attention", "rnn_tanh.input", "rnn_tanh.data", "rnn_relu.input", "rnn_relu.data", "lstm.input",

@@ -29,7 +29,7 @@ UNSAFE = frozenset((
     "max_pool2d_with_indices_backward", "max_pool3d_with_indices_backward",
     "adaptive_max_pool2d_backward", "adaptive_max_pool3d_backward", "fractional_max_pool2d_backward",
     "fractional_max_pool3d_backward", "_cdist_backward", "_pdist_backward", "_fft_r2c",
-    "_embedding_bag_backward", "_embedding_bag_dense_backward",
+    "_embedding_bag_backward", "_embedding_bag_dense_backward", "_ctc_loss_backward", "_ctc_loss_backward.Tensor",
 ))  # fmt: skip
 # Conjugation is lazy there, and made at once here.
 LAZY = frozenset(("conj", "adjoint"))
@@ -39,7 +39,8 @@ FORMATS = frozenset((
     "convolution", "convolution_backward", "_convolution_double_backward", "conv1d", "conv1d.padding",
     "affine_grid_generator_backward", "conv_transpose1d", "max_pool1d_with_indices", "avg_pool1d",
     "adaptive_avg_pool1d", "adaptive_max_pool1d", "linalg_eig", "_linalg_eigh", "linalg_eigh", "linalg_eigvalsh",
-    "_linalg_solve_ex", "rnn_tanh.data", "rnn_relu.data", "lstm.data", "gru.data",
+    "_linalg_solve_ex", "rnn_tanh.data", "rnn_relu.data", "lstm.data", "gru.data", "rrelu_with_noise",
+    "_ctc_loss_backward",
 ))  # fmt: skip
 
 Lay = Callable[[np.ndarray], np.ndarray]

@@ -1,4 +1,4 @@
-"""Losses of sequences and of many classes, random slopes, group normalization: against PyTorch, one expression a line."""
+"""Losses of sequences and of many classes, random slopes, groups, against PyTorch: one expression a line."""
 
 from __future__ import annotations
 
@@ -191,9 +191,11 @@ F.group_norm(y, 2) | F.group_norm(y, 2, q) | F.group_norm(y, 4, q, q * q)
 F.group_norm(x, 2) | F.group_norm(y[:0], 2) | F.group_norm(y.transpose(2, 3), 2, q)
 F.group_norm(y[:, :2], 1) | F.group_norm(y, 2, q, eps=0.1) | torch.native_group_norm(y, q, q, 3, 4, 4, 2, 0.1)[0]
 F.rrelu(x) | F.rrelu(x, -0.2, 0.4) | F.rrelu_(x * 1) | F.rrelu(x, 0.2, 0.2, True) | nn.RReLU(0.1, 0.3).eval()(x)
-F.relu_(x * 1) | F.elu_(x * 1, 0.5) | F.celu_(x * 1, 0.5) | F.selu_(x * 1) | F.threshold_(x * 1, 0.2, 3.0) | F.rrelu(x, 0.1, 0.3, inplace=False)
+F.relu_(x * 1) | F.elu_(x * 1, 0.5) | F.celu_(x * 1, 0.5) | F.selu_(x * 1)
+F.threshold_(x * 1, 0.2, 3.0) | F.rrelu(x, 0.1, 0.3, inplace=False)
 torch._safe_softmax(x, 1) | torch._safe_softmax(x.masked_fill(x > -1, -inf), 1) | torch._safe_softmax(x, 0)
-torch._safe_softmax(x.float(), 1, dtype=torch.float64) | torch.sum(F.embedding(k, torch.ones_like(w), max_norm=1.0) * x)
+torch._safe_softmax(x.float(), 1, dtype=torch.float64)
+torch.sum(F.embedding(k, torch.ones_like(w), max_norm=1.0) * x)
 F.linear_cross_entropy(x, w, k) | nn.SyncBatchNorm(8).double()(x) | torch.channel_shuffle(y, 2)
 F.embedding(k, w * 1, max_norm=2.0) | F.embedding_bag(torch.stack([k, k]), w * 1, max_norm=2.0, norm_type=1)
 """
@@ -210,7 +212,7 @@ def test_first_and_second_gradients(text: str) -> None:
         total = sum((grad * grad).sum() for grad in first if grad is not None)
         if not isinstance(total, int) and total.requires_grad:
             second = library.autograd.grad(total, inputs, allow_unused=True)
-            second = [zeros if grad is None else grad for grad, zeros in zip(second, map(library.zeros_like, inputs))]
+            second = [library.zeros_like(x) if grad is None else grad for grad, x in zip(second, inputs, strict=True)]
         else:
             second = []
         return out, first, second

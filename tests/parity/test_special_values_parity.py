@@ -37,6 +37,7 @@ UNSPECIFIC = frozenset((
 OTHERWISE = frozenset((
     "pow.Tensor_Tensor-complex128", "float_power.Tensor_Tensor-complex128", "sgn-complex128", "polygamma-float64",
     "var_mean.correction-float64", "std_mean.correction-float64", "std_mean.dim-float64", "native_layer_norm-float64",
+    "native_group_norm-float64", "_ctc_loss-float64", "_ctc_loss_backward-float64", "_ctc_loss_backward.Tensor-float64",
     "var_mean.dim-float64", "var_mean-float64", "std_mean-float64", "group_norm-float64", "l1_loss-complex128",
     "linalg_vector_norm-complex128", "norm.ScalarOpt_dim-complex128", "norm.Scalar-complex128",
     "linalg_norm.ord_str-complex128", "convolution-complex128", "convolution_backward-complex128",
@@ -153,6 +154,7 @@ LENIENT = frozenset((
     "_fft_c2c-empty", "_fft_c2r-empty", "_fft_r2c-empty", "fft_fft-empty", "fft_fftn-empty", "fft_hfft-empty",
     "fft_hfftn-empty", "fft_ifft-empty", "fft_ifftn-empty", "fft_ihfft-empty", "fft_ihfftn-empty", "fft_irfft-empty",
     "fft_irfftn-empty", "fft_rfft-empty", "fft_rfftn-empty",
+    *(f"_ctc_loss_backward{kind}-{values}" for kind in ("", ".Tensor") for values in ("empty", "0-dim")),
     "_adaptive_avg_pool3d_backward-0-dim", "_cdist_backward-0-dim", "_convolution_double_backward-0-dim",
     "_native_batch_norm_legit.no_stats-0-dim", "_native_batch_norm_legit_no_training-0-dim",
     "_native_batch_norm_legit_no_training-empty", "_pack_padded_sequence-0-dim",
