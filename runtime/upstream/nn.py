@@ -1,4 +1,4 @@
-"""Softmax, dropout, layer normalization."""
+"""Softmax, dropout, normalization of layers and groups."""
 
 from __future__ import annotations
 
@@ -107,3 +107,68 @@ def layer_norm_backward_jvp(
     _, mean_t, rstd_t = nn.layer_norm_jvp(input_t, None, None, input, normalized_shape, None, mean, rstd)
     tangents = (grad_out_t, input_t, mean_t, rstd_t, weight_t)
     return nn.layer_norm_backward_jvp(*tangents, grad_out, input, normalized_shape, mean, rstd, weight, output_mask)
+
+
+# -- group normalization
+
+
+def _rows(input: Tensor, group: int) -> tuple[list[int], list[int]]:
+    """The shapes of the input and of its statistics with a row for each group."""
+    rows = input.shape[0] * group
+    return [rows, input.numel() // max(rows, 1)], [rows, 1]
+
+
+def infinitely_differentiable_native_group_norm_backward(
+    dY: Tensor | None,
+    dmean: Tensor | None,
+    drstd: Tensor | None,
+    X: Tensor,
+    mean: Tensor,
+    rstd: Tensor,
+    gamma: Tensor | None,
+    N: int,
+    C: int,
+    HxW: int,
+    group: int,
+    eps: float,
+    grad_input_mask: Sequence[bool],
+) -> tuple[Tensor | None, Tensor | None, Tensor | None]:
+    """The gradients of input, weight and bias; mean and deviation are functions of the input here."""
+    rows, column = _rows(X, group)
+    own_mean, own_rstd = _moments(X.reshape(rows), mean.reshape(column), rstd.reshape(column), rows[1:])
+    statistics = own_mean.reshape(mean.shape), own_rstd.reshape(rstd.shape)
+    return nn.group_norm_backward(dY, dmean, drstd, X, gamma, *statistics, N, C, HxW, group, grad_input_mask)
+
+
+def group_norm_jvp(
+    input_p: Tensor,
+    input_t: Tensor | None,
+    weight_p: Tensor | None,
+    weight_t: Tensor | None,
+    bias_p: Tensor | None,
+    bias_t: Tensor | None,
+    saved_mean: Tensor,
+    saved_invstd: Tensor,
+    groups: int,
+) -> Tensor:
+    """The tangent of the normalized, weighted and shifted input."""
+    rows, column = _rows(input_p, groups)
+    moments = _moments(input_p.reshape(rows), saved_mean.reshape(column), saved_invstd.reshape(column), rows[1:])
+    mean, rstd = moments[0].reshape(saved_mean.shape), moments[1].reshape(saved_invstd.shape)
+    batch, channels = input_p.shape[0], input_p.shape[1]
+    places = input_p.numel() // max(batch * channels, 1)
+    tangents = or_zeros(input_t, input_p), weight_t, bias_t
+    return nn.group_norm_jvp(*tangents, input_p, weight_p, mean, rstd, batch, channels, places, groups)[0]
+
+
+def group_norm_mean_jvp(input_t: Tensor, mean_p: Tensor, groups: int) -> Tensor:
+    """The mean of the tangent."""
+    return input_t.reshape(_rows(input_t, groups)[0]).mean([1]).reshape(mean_p.shape)
+
+
+def group_norm_invstd_jvp(input_p: Tensor, input_t: Tensor, mean_p: Tensor, invstd_p: Tensor, groups: int) -> Tensor:
+    """The tangent of 1 / deviation."""
+    rows, column = _rows(input_p, groups)
+    x, mean, rstd = input_p.reshape(rows), mean_p.reshape(column), invstd_p.reshape(column)
+    tangent = nn.layer_norm_jvp(input_t.reshape(rows), None, None, x, rows[1:], None, mean, rstd)[2]
+    return tangent.reshape(invstd_p.shape)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from runtime import ops
@@ -181,6 +182,12 @@ def logsumexp_jvp(self_p: Tensor, self_t: Tensor, dim: Sequence[int], keepdim: b
     """The mean of the tangents with the softmax as weights."""
     result = self_p.logsumexp(dim, keepdim)
     return reduction.logsumexp_jvp(self_p, self_t, result, dim, keepdim)
+
+
+def safe_logsumexp_jvp(self_p: Tensor, self_t: Tensor, dim: Sequence[int], keepdim: bool) -> Tensor:
+    """As `logsumexp_jvp`, and 0 where all elements are minus infinity."""
+    none = (self_p == -math.inf).all(next(iter(dim)), keepdim)
+    return logsumexp_jvp(self_p, self_t, dim, keepdim).masked_fill(none, 0)
 
 
 def logcumsumexp_jvp(self_p: Tensor, self_t: Tensor, dim: int) -> Tensor:

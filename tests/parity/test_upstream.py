@@ -126,19 +126,19 @@ def test_the_output_has_the_classes_and_attributes_of_pytorch(output: Path) -> N
 def test_what_is_not_implemented_is_bound_late(output: Path) -> None:
     code = (
         "import runtime\n"
-        "for call in (lambda: runtime.ops._ctc_loss(runtime.ones(1, 1, 1), runtime.ones(1), [1], [1]),"
+        "for call in (lambda: runtime.ops.miopen_ctc_loss(*[runtime.ones(1)] * 2, [1], [1], 0, True, True),"
         " lambda: runtime.graph.recording.missing_helper('nothing_backward')):\n"
         "    try: call()\n"
         "    except NotImplementedError as error: print(str(error).splitlines()[0])\n"
     )
     done = python(output, "import runtime.graph.recording\n" + code)
     assert done.stdout.splitlines() == [
-        "'_ctc_loss' has no kernel for the CPU",
+        "'miopen_ctc_loss' has no kernel for the CPU",
         "the helper 'nothing_backward' is declared, but the runtime does not implement it",
     ], done.stderr
     missing = codegen(output, "list", "--missing")
     assert missing.returncode == 0
-    assert "operator\t_ctc_loss" in missing.stdout.splitlines()
+    assert "operator\tmiopen_ctc_loss" in missing.stdout.splitlines()
     assert "helper\t_cudnn_convolution_backward" in missing.stdout.splitlines()
     assert re.search(r"\d+ of \d+ helpers are bound late", missing.stderr)
 
