@@ -135,9 +135,25 @@ def infinitely_differentiable_native_group_norm_backward(
 ) -> tuple[Tensor | None, Tensor | None, Tensor | None]:
     """The gradients of input, weight and bias; mean and deviation are functions of the input here."""
     rows, column = _rows(X, group)
-    own_mean, own_rstd = _moments(X.reshape(rows), mean.reshape(column), rstd.reshape(column), rows[1:])
+    x = X.reshape(rows)
+    own_mean, own_rstd = _moments(x, mean.reshape(column), rstd.reshape(column), rows[1:])
     statistics = own_mean.reshape(mean.shape), own_rstd.reshape(rstd.shape)
-    return nn.group_norm_backward(dY, dmean, drstd, X, gamma, *statistics, N, C, HxW, group, grad_input_mask)
+    through = nn.group_norm_backward(None, dmean, drstd, X, gamma, *statistics, N, C, HxW, group, grad_input_mask)
+    if dY is None:
+        return through
+    normal = (x - own_mean) * own_rstd
+    grad = dY.reshape([N, C, HxW])
+    moved = (grad if gamma is None else grad * gamma.reshape([C, 1])).reshape(rows)
+    across = moved - moved.mean([1], True) - normal * (moved * normal).mean([1], True)
+    of_input = (own_rstd * across).reshape(X.shape)
+    if through[0] is not None:
+        of_input = of_input + through[0]
+    of_gamma = (grad * normal.reshape([N, C, HxW])).sum([0, 2])
+    of_all = (of_input, of_gamma, grad.sum([0, 2]))
+    first, second, third = (
+        gradient if wanted else None for gradient, wanted in zip(of_all, grad_input_mask, strict=True)
+    )
+    return first, second, third
 
 
 def group_norm_jvp(

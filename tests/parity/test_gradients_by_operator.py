@@ -218,7 +218,7 @@ _REFUSALS = (
     ("no derivative, and none of complex numbers", _NO_DERIVATIVE | {"call complex128"}, "embedding_renorm"),
     ("no derivative", _NO_DERIVATIVES, "embedding_renorm_"),
     ("no derivative", _NO_DERIVATIVES, "native_channel_shuffle"),
-    ("no forward mode in place", {"forward"}, "rrelu_"),
+    ("no forward mode in place", {"forward"}, "rrelu_ rrelu_with_noise_"),
     ("no derivative of mean and deviation", {"gradient"}, "native_group_norm"),
     ("nested Tensors only", {"call", "call complex128"}, "linear_backward matmul_backward"),
 )
