@@ -12,6 +12,10 @@ class LinAlgError(RuntimeError):
     """A matrix that has no inverse, or not the factors that were asked for."""
 
 
+class MissingDerivativeError(NotImplementedError):
+    """A derivative that derivatives.yaml says is `not_implemented`."""
+
+
 _LIBRARIES = ("numpy", "scipy", "ml_dtypes")
 _RAISE: Final = dis.opmap["RAISE_VARARGS"]
 # What libraries say about sizes, values and memory; the same classes from our own `raise` stay as they are.

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from runtime import ops
+from runtime.base.errors import MissingDerivativeError
 from runtime.base.tensor import Tensor, wrap
 from runtime.graph import jvp_by_transpose, regions, zero_tensors
 from runtime.graph.fit import fit
@@ -129,7 +130,7 @@ def _check_implemented(operator: Operator, tangents: _Tangents) -> None:
     for position, item in zip(operator.tangent_positions, tangents, strict=True):
         name = operator.signature.schema.arguments[position].name
         if name in operator.unimplemented and any(tangent is not None for tangent in _flat(item)):
-            raise NotImplementedError(
+            raise MissingDerivativeError(
                 f"Trying to use forward AD with {operator.name} that does not support it because it has not been "
                 f"implemented yet: the derivative of '{operator.unimplemented[name]}' for '{name}' is not implemented\n"
                 f"  schema: {operator.schema}"

@@ -11,6 +11,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from runtime.base.errors import MissingDerivativeError
 from runtime.base.modes import plain
 from runtime.base.stand_in import Elsewhere, class_over
 from runtime.base.tensor import Tensor, wrap
@@ -152,9 +153,9 @@ class DeviceDTypes(tuple[Any, ...]):
     zeros: Callable[[tuple[int, ...], np.dtype[Any]], Tensor]
 
 
-def not_implemented_error(node: Node, argument: str, reason: str) -> NotImplementedError:
+def not_implemented_error(node: Node, argument: str, reason: str) -> MissingDerivativeError:
     """The derivative of an operator in one of its arguments was declared as missing."""
-    return NotImplementedError(f"the derivative of '{reason}' for '{argument}' is not implemented ({node.name()})")
+    return MissingDerivativeError(f"the derivative of '{reason}' for '{argument}' is not implemented ({node.name()})")
 
 
 # -- `_saved_self` and the like, as properties of Node classes

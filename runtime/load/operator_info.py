@@ -12,7 +12,8 @@ class OperatorInfo:
     `dtypes` are the kinds of element types that it takes, `samples` calls to test it with, in the notation of
     `docs/yaml.md`. `package` is the generated package that it is in; `unproven` are
     properties that can not be proven of it, with the reasons; `determined` names the results, and says in them what
-    the arguments determine, where they are not the results themselves.
+    the arguments determine, where they are not the results themselves. `joint` are the arguments that have a backward
+    formula together.
     """
 
     name: str
@@ -32,3 +33,4 @@ class OperatorInfo:
     package: str = "generated"
     unproven: tuple[tuple[str, str], ...] = ()
     determined: tuple[tuple[str, ...], str] | None = None
+    joint: tuple[tuple[str, ...], ...] = ()

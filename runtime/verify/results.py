@@ -38,7 +38,10 @@ class Undecided(Exception):
 
 
 class Inapplicable(Exception):
-    """The sample has not what the property is about, such as a second result."""
+    """The sample has not what the property is about, such as a second result.
+
+    Nor has an operator with a derivative that is `not_implemented` what is about that one.
+    """
 
 
 class Status(Enum):

@@ -17,7 +17,7 @@ from runtime.verify.results import Refuted
 def saved(points: Sequence[Point]) -> int:
     """No Tensor is kept that the gradients which are asked for do not depend on, for each input alone.
 
-    Whether one is needed may depend on the values of other arguments: it is, where one sample needs it.
+    Inputs that have one formula together are asked for together: what one of them needs is kept for all. Whether one is needed may depend on the values of other arguments: it is, where one sample needs it.
 
     Returns:
         How many samples were looked at.
@@ -35,21 +35,34 @@ def saved(points: Sequence[Point]) -> int:
             continue
         if any(tensor.numel() == 0 for tensor in all_tensors(point.sample)):
             continue
-        for place, name in enumerate(point.names()):
-            inputs = [x.detach().requires_grad_(i == place) for i, x in enumerate(point.inputs)]
+        for name, places in _formulas(point):
+            inputs = [x.detach().requires_grad_(i in places) for i, x in enumerate(point.inputs)]
             kept = _kept(point, inputs)
             looked += len(kept) > 0
             for number, tensor in enumerate(kept):
                 slot = (name, number, len(kept))
                 shown.setdefault(slot, (point, tensor))
                 if not used.get(slot):
-                    used[slot] = any(_matters(point, inputs, place, number, change) for change in _CHANGES)
+                    used[slot] = any(_matters(point, inputs, places, number, change) for change in _CHANGES)
     for slot, needed in used.items():
         if not needed:
             point, tensor = shown[slot]
             said = f"of what is saved for the gradient of '{slot[0]}' alone, Tensor {slot[1]} of shape "
-            raise Refuted(f"{said}{tuple(tensor.shape)} is not used", slot[0], point=point)
+            raise Refuted(f"{said}{tuple(tensor.shape)} is not used", slot[0].partition(",")[0], point=point)
     return looked
+
+
+def _formulas(point: Point) -> list[tuple[str, list[int]]]:
+    """The inputs that are asked for together: their names, and which of the inputs they are."""
+    alone: list[tuple[str, list[int]]] = []
+    together: dict[tuple[str, ...], list[int]] = {}
+    for place, name in enumerate(point.names()):
+        joint = next((each for each in point.info.joint if name in each), None)
+        if joint is None:
+            alone.append((name, [place]))
+        else:
+            together.setdefault(joint, []).append(place)
+    return alone + [(", ".join(names), places) for names, places in together.items()]
 
 
 def _kept(point: Point, inputs: list[Tensor]) -> list[Tensor]:
@@ -64,9 +77,9 @@ def _kept(point: Point, inputs: list[Tensor]) -> list[Tensor]:
     return kept
 
 
-def _matters(point: Point, inputs: list[Tensor], place: int, number: int, change: Any) -> bool:
-    """Whether the gradient is another one when one of the saved Tensors is."""
-    rows: list[Any] = []
+def _matters(point: Point, inputs: list[Tensor], places: list[int], number: int, change: Any) -> bool:
+    """Whether a gradient is another one when one of the saved Tensors is."""
+    rows: list[list[Any]] = []
     for altered in (False, True):
         order: list[int] = []
 
@@ -83,12 +96,12 @@ def _matters(point: Point, inputs: list[Tensor], place: int, number: int, change
             with saved_tensors_hooks(pack, unpack):
                 outs = point.function(*inputs)
             if not outs:
-                return True  # this input alone has no gradient
+                return True  # these inputs alone have no gradient
             seeds = [wrap(np.cos(np.arange(o.numel())).reshape(o.shape).astype(o._array.dtype)) for o in outs]
-            rows.append(array(gradients(outs, [inputs[place]], seeds)[0]))
+            rows.append([array(each) for each in gradients(outs, [inputs[place] for place in places], seeds)])
         except (RuntimeError, IndexError, ValueError):
             return True
-    return not np.array_equal(rows[0], rows[1], equal_nan=True)
+    return not all(np.array_equal(a, b, equal_nan=True) for a, b in zip(*rows, strict=True))
 
 
 def _not_a_number(values: np.ndarray) -> np.ndarray:

@@ -132,10 +132,16 @@ def _registry_entry(operator: OperatorPlan, package: str | None) -> SimpleNamesp
         "samples": operator.samples,
         **({} if source.determined is None else {"determined": (_result_names(operator), source.determined)}),
         **({"unproven": source.unproven} if source.unproven else {}),
+        **({"joint": joint} if (joint := _joint_arguments(operator)) else {}),
         **({} if package is None else {"package": package}),
     }
     lines = [field(name, value, STEP * 2) for name, value in fields.items()]
     return SimpleNamespace(name=str(operator.name), fields="\n".join(lines))
+
+
+def _joint_arguments(operator: OperatorPlan) -> tuple[tuple[str, ...], ...]:
+    gradients = () if operator.node is None else operator.node.gradients
+    return tuple(each.names for each in gradients if len(each.names) > 1)
 
 
 def _result_names(operator: OperatorPlan) -> tuple[str, ...]:
