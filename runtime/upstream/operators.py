@@ -107,6 +107,12 @@ def linear_backward(
     return of_self, of_weight, of_bias
 
 
+def _prelu_kernel_backward(grad_output: Tensor, self: Tensor, weight: Tensor) -> tuple[Tensor, Tensor]:
+    """The slope of prelu is 1 above zero and its weight elsewhere, where that has the input as its own slope."""
+    above = self > 0
+    return ops.where(above, grad_output, weight * grad_output), ops.where(above, 0, self * grad_output)
+
+
 def _rows(x: Tensor) -> Tensor:
     """All leading dims as one.  It is counted, because -1 is not defined where another dim is 0."""
     if x.dim() == 2:

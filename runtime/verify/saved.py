@@ -17,7 +17,8 @@ from runtime.verify.results import Refuted
 def saved(points: Sequence[Point]) -> int:
     """No Tensor is kept that the gradients which are asked for do not depend on, for each input alone.
 
-    Inputs that have one formula together are asked for together: what one of them needs is kept for all. Whether one is needed may depend on the values of other arguments: it is, where one sample needs it.
+    Inputs that have one formula together are asked for together: what one of them needs is kept for all. Whether one is
+    needed may depend on the values of other arguments: it is, where one sample needs it.
 
     Returns:
         How many samples were looked at.

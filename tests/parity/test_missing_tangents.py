@@ -35,7 +35,7 @@ INCONSISTENT = frozenset(("native_layer_norm_backward", "convolution_backward"))
 # Infinite numbers in products of matrices are added up in another order, or the matrix is split otherwise.
 ORDER = frozenset(("triangular_solve", "linalg_lu_solve", "linalg_householder_product"))
 # The order in which slopes are multiplied decides what overflows.
-OVERFLOW = frozenset(("silu_backward", "mish_backward", "softplus_backward"))
+OVERFLOW = frozenset(("silu_backward", "mish_backward", "softplus_backward", "elu_backward", "logit_backward"))
 # PyTorch has no formula forward, and its backward one can not be differentiated.
 REFUSED_THERE = frozenset(("_cdist_forward", "_embedding_bag_backward", "_embedding_bag_dense_backward"))
 

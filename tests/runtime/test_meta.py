@@ -25,10 +25,11 @@ DTYPES = ("float32", "complex128", "int64", "float16")
 
 # Operators whose results, or the errors of whose arguments, are in the values.
 VALUES = frozenset((
-    "_pack_padded_sequence", "_pack_padded_sequence_backward", "_pad_packed_sequence", "allclose", "argwhere",
-    "bincount", "equal", "gru.data", "index.Tensor", "linalg_lstsq", "lstm.data", "masked_select", "nonzero",
-    "nonzero_numpy", "one_hot", "repeat_interleave.Tensor", "repeat_interleave.self_Tensor", "rnn_relu.data",
-    "rnn_tanh.data", "tensor_split.tensor_indices_or_sections", "where",
+    "_ctc_loss.Tensor", "_ctc_loss_backward.Tensor", "_pack_padded_sequence", "_pack_padded_sequence_backward",
+    "_pad_packed_sequence", "allclose", "argwhere", "bincount", "ctc_loss.Tensor", "equal", "gru.data", "index.Tensor",
+    "linalg_lstsq", "lstm.data", "masked_select", "nonzero", "nonzero_numpy", "one_hot", "repeat_interleave.Tensor",
+    "repeat_interleave.self_Tensor", "rnn_relu.data", "rnn_tanh.data", "tensor_split.tensor_indices_or_sections",
+    "where",
 ))  # fmt: skip
 # It goes to main memory.
 ELSEWHERE = frozenset(("to.device",))
