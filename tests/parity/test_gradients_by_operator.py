@@ -257,7 +257,7 @@ SAMPLES: dict[str, tuple[str, ...]] = {
     "masked_select_backward": ("T(4), D(4), B(4)",),
     "masked_scatter_backward": ("T(3, 4), B(3, 4), [12]",),
     "embedding_backward": ("T(5, 2), I(5), 3, -1, False, False", "T(5, 2), I(5), 3, 1, False, False"),
-    "_prelu_kernel_backward": ("T(3, 4), T(3, 4), T(3, 4)",),
+    "_prelu_kernel_backward": ("T(3, 4, complex=False), T(3, 4, complex=False), T(3, 4, complex=False)",),
     "linear_backward": ("T(2, 3), T(2, 4), T(4, 3), [True, True, True]",),
     "matmul_backward": ("T(2, 4), T(2, 3), T(3, 4), [True, True]",),
     "elu_backward": ("T(3, 4, complex=False), 1.5, 1.0, 0.5, False, T(3, 4, complex=False)",),
