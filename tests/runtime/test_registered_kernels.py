@@ -15,6 +15,7 @@ import runtime
 from generated import operators
 from generated.registry import OPERATORS
 from runtime.autograd import forward_ad
+from runtime.base.errors import MissingDerivativeError
 from runtime.base.tensor import Tensor
 from runtime.call.dispatch import Operator
 from runtime.call.facts import flat_tensors
@@ -100,6 +101,14 @@ def tangents_of_tangents(function: Any, inputs: Any, ways: Any, others: Any) -> 
         forward.leave(outer)
 
 
+def declared(derive: Callable[..., Any], *args: Any) -> Any:
+    """A second derivative; nothing where a formula on the way is declared as not implemented."""
+    try:
+        return derive(*args)
+    except MissingDerivativeError:
+        return []
+
+
 def derivatives(function: Callable[..., Any], inputs: tuple[Tensor, ...]) -> dict[str, list[Any]]:
     """First and second derivatives by each mode over each, in directions that are always the same."""
 
@@ -115,11 +124,11 @@ def derivatives(function: Callable[..., Any], inputs: tuple[Tensor, ...]) -> dic
     if not outs or not inputs:
         return found
     found["gradients"] = torch.autograd.grad(outs, inputs, cotangents, create_graph=True, allow_unused=True)
-    found["double gradients"] = gradients(inner(found["gradients"], ways), inputs)
+    found["double gradients"] = declared(gradients, inner(found["gradients"], ways), inputs)
     found["jvp"] = tangents(seeded, inputs, ways)
-    found["grad of jvp"] = gradients(inner(found["jvp"], cotangents), inputs)
-    found["jvp of grad"] = tangents_of_gradients(seeded, inputs, ways, cotangents)
-    found["jvp of jvp"] = tangents_of_tangents(seeded, inputs, ways, others)
+    found["grad of jvp"] = declared(gradients, inner(found["jvp"], cotangents), inputs)
+    found["jvp of grad"] = declared(tangents_of_gradients, seeded, inputs, ways, cotangents)
+    found["jvp of jvp"] = declared(tangents_of_tangents, seeded, inputs, ways, others)
     return found
 
 
