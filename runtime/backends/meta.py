@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 import numpy as np
 
 from runtime import ops
+from runtime.backends.elsewhere import ElsewhereTensor
 from runtime.base import devices, dtypes
 from runtime.base.keys import key_of_device
 from runtime.base.memory import owner_of
 from runtime.base.meta_array import MetaArray, made, order_of, plain, strided
 from runtime.base.modes import grad_mode
-from runtime.base.sharing import share
-from runtime.base.state import LEAF, UNTRACKED
+from runtime.base.state import UNTRACKED
 from runtime.base.tensor import Tensor
-from runtime.base.types import Device, DType
+from runtime.base.types import DType
 from runtime.graph.linear import LinearBackward
 
 if TYPE_CHECKING:
@@ -25,18 +25,12 @@ DEVICE = "meta"
 META = key_of_device(DEVICE)
 
 
-class MetaTensor(Tensor):
+class MetaTensor(ElsewhereTensor):
     """A Tensor without data. Operators give Tensors of the shape, strides and dtype that they would have."""
 
     __slots__ = ()
 
-    _opaque = True
     _dispatch_key: ClassVar[str] = META
-
-    @property
-    def device(self) -> Device:
-        """`meta`."""
-        return Device(DEVICE)
 
     def get_device(self) -> int:
         """-1: the device has no number."""
@@ -77,9 +71,6 @@ class MetaTensor(Tensor):
     def __complex__(self) -> complex:
         self.item()
 
-    def __contains__(self, element: Any) -> bool:
-        return bool((self == element).any())
-
     def __format__(self, spec: str) -> str:
         return object.__format__(self, spec)
 
@@ -119,12 +110,6 @@ class MetaTensor(Tensor):
 
     # The rest of what belongs to a device.
 
-    def type(self, dtype: DType | str | None = None) -> str | Tensor:
-        """The name of the Tensor type, which names the device; with a dtype, the Tensor converted to it."""
-        if dtype is None:
-            return f"runtime.{DEVICE}.{self.dtype.scalar_name}Tensor"
-        return super().type(dtype)
-
     def data_ptr(self) -> int:
         """0: there is no memory."""
         return 0
@@ -139,6 +124,10 @@ class MetaTensor(Tensor):
         assert isinstance(array, MetaArray)
         return array
 
+    def _array_again(self) -> MetaArray:
+        array = self._meta()
+        return strided(array.shape, array.dtype, array.strides)
+
     def _apply_linear(self, forward: Any, adjoint: Any, kind: Any = LinearBackward) -> Tensor:
         """A map between arrays, which are told by their type to be without data; see `graph.linear`."""
         out = backend.tensor(forward(self._array))
@@ -146,43 +135,9 @@ class MetaTensor(Tensor):
             out._edge = kind(self, forward, adjoint, out._array)
         return out
 
-    def detach(self) -> Tensor:
-        """A Tensor over the same memory that requires no gradient."""
-        out = self.data
-        share(out, self)
-        return out
-
-    @property
-    def data(self) -> Tensor:
-        """A Tensor over the same memory whose writes autograd does not notice."""
-        return backend.tensor(self._meta())
-
-    @data.setter
-    def data(self, value: Tensor) -> None:
-        Tensor.data.__set__(self, value)  # type: ignore[attr-defined]
-
     def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
         array = self._array
         return _rebuild, (array.shape, self.dtype, array.strides, self._edge is not None), self.__dict__ or None
-
-    def __deepcopy__(self, memo: dict[Any, Any]) -> Tensor:
-        if not self.is_leaf:
-            raise RuntimeError(
-                "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol; "
-                "use .detach().clone() for a copy without history"
-            )
-        done: Tensor | None = memo.get(id(self))
-        if done is not None:
-            return done
-        out = memo[id(self)] = backend.tensor(strided(self._array.shape, self._array.dtype, self._array.strides))
-        out._edge = LEAF if self._edge is not None else None
-        if self._extra is not None and self._extra.grad is not None:
-            out.extra.grad = self._extra.grad.__deepcopy__(memo)
-        if self.__dict__:
-            from copy import deepcopy
-
-            out.__dict__.update(deepcopy(self.__dict__, memo))
-        return out
 
 
 def no_data() -> NotImplementedError:

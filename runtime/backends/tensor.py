@@ -11,32 +11,25 @@ from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 import numpy as np
 
+from runtime.backends.elsewhere import ElsewhereTensor
 from runtime.base.devices import Backend, backends
 from runtime.base.modes import grad_mode
 from runtime.base.sharing import share, views_over
 from runtime.base.stand_in import StandIn
-from runtime.base.state import LEAF, MARKS, UNTRACKED
+from runtime.base.state import MARKS, UNTRACKED
 from runtime.base.tensor import Tensor, wrap
-from runtime.base.types import Device, DType
 from runtime.graph.node import NOWHERE
 
 if TYPE_CHECKING:
     from runtime.base.types import MemoryFormat
 
 
-class DeviceTensor(Tensor):
+class DeviceTensor(ElsewhereTensor):
     """A Tensor on a device; each backend has a class of its own."""
 
     __slots__ = ()
 
-    _opaque = True
-    _dispatch_key: ClassVar[str]
     _backend: ClassVar[Backend]
-
-    @property
-    def device(self) -> Device:
-        """Where the values lie."""
-        return Device(self._backend.device)
 
     def get_device(self) -> int:
         """The number of the device: there is one of a kind."""
@@ -66,17 +59,8 @@ class DeviceTensor(Tensor):
     def __index__(self) -> int:
         return self._on_host().__index__()
 
-    def __contains__(self, element: Any) -> builtins.bool:
-        return bool((self == element).any())
-
     def __format__(self, spec: str) -> str:
         return self._on_host().__format__(spec) if self._array.ndim == 0 else object.__format__(self, spec)
-
-    def type(self, dtype: DType | str | None = None) -> str | Tensor:
-        """The name of the Tensor type, which names the device; with a dtype, the Tensor converted to it."""
-        if dtype is None:
-            return f"runtime.{self._backend.device}.{self.dtype.scalar_name}Tensor"
-        return super().type(dtype)
 
     # What has no memory that NumPy could see.
 
@@ -123,45 +107,12 @@ class DeviceTensor(Tensor):
             "are differentiated in main memory only"
         )
 
-    # Other Tensors over the same memory, and copies.
-
-    def detach(self) -> Tensor:
-        """A Tensor over the same memory that requires no gradient."""
-        out = self.data
-        share(out, self)
-        return out
-
-    @property
-    def data(self) -> Tensor:
-        """A Tensor over the same memory whose writes autograd does not notice."""
-        return self._backend.tensor(self._stand_in())
-
-    @data.setter
-    def data(self, value: Tensor) -> None:
-        Tensor.data.__set__(self, value)  # type: ignore[attr-defined]
+    def _array_again(self) -> StandIn:
+        return self._stand_in().copy()
 
     def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
         array = self._backend.to_host(self._stand_in())
         return _rebuild, (self._backend.device, array, self._edge is not None), self.__dict__ or None
-
-    def __deepcopy__(self, memo: dict[Any, Any]) -> Tensor:
-        if not self.is_leaf:
-            raise RuntimeError(
-                "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol; "
-                "use .detach().clone() for a copy without history"
-            )
-        done: Tensor | None = memo.get(id(self))
-        if done is not None:
-            return done
-        out = memo[id(self)] = self._backend.tensor(self._stand_in().copy())
-        out._edge = LEAF if self._edge is not None else None
-        if self._extra is not None and self._extra.grad is not None:
-            out.extra.grad = self._extra.grad.__deepcopy__(memo)
-        if self.__dict__:
-            from copy import deepcopy
-
-            out.__dict__.update(deepcopy(self.__dict__, memo))
-        return out
 
 
 def view_of(array: StandIn, base: Tensor) -> Tensor:

@@ -139,8 +139,7 @@ class Tensor(TensorBase, ArrayAccess, ArrayExchange, Casts, Transposes):
         done: Tensor | None = memo.get(id(self))
         if done is not None:
             return done
-        out = _rebuild(type(self), copy_with_memory(self._array, memo), self._edge is not None)
-        memo[id(self)] = out
+        out = memo[id(self)] = self._copied(memo)
         if self._extra is not None and self._extra.grad is not None:
             out.extra.grad = self._extra.grad.__deepcopy__(memo)
         if self.__dict__:
@@ -148,6 +147,10 @@ class Tensor(TensorBase, ArrayAccess, ArrayExchange, Casts, Transposes):
 
             out.__dict__.update(deepcopy(self.__dict__, memo))
         return out
+
+    def _copied(self, memo: dict[Any, Any]) -> Tensor:
+        """A leaf over a copy of the memory, which Tensors that share it go on sharing."""
+        return _rebuild(type(self), copy_with_memory(self._array, memo), self._edge is not None)
 
     # Gradients.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Self
+from typing import Any, Self
 
 from runtime import ops
 from runtime.base.tensor import Tensor
@@ -49,6 +49,11 @@ class _Table(Module):
             if table.shape != (num_embeddings, embedding_dim):
                 raise AssertionError("Shape of weight does not match num_embeddings and embedding_dim")
             self.weight = Parameter(table, requires_grad=requires_grad)
+
+    def _options(self, **usual: Any) -> list[str]:
+        """The sizes, and those of the options that are not as usual, as they are shown."""
+        parts = [str(self.num_embeddings), str(self.embedding_dim)]
+        return parts + [f"{name}={getattr(self, name)}" for name in usual if getattr(self, name) != usual[name]]
 
     def reset_parameters(self) -> None:
         """Draw the table anew from the normal distribution."""
@@ -110,9 +115,7 @@ class Embedding(_Table):
 
     def extra_repr(self) -> str:
         """The sizes, and options that are not the usual ones."""
-        usual = {"padding_idx": None, "max_norm": None, "norm_type": 2, "scale_grad_by_freq": False, "sparse": False}
-        parts = [str(self.num_embeddings), str(self.embedding_dim)]
-        parts += [f"{name}={getattr(self, name)}" for name in usual if getattr(self, name) != usual[name]]
+        parts = self._options(padding_idx=None, max_norm=None, norm_type=2, scale_grad_by_freq=False, sparse=False)
         return ", ".join(parts)
 
     @classmethod
@@ -205,10 +208,7 @@ class EmbeddingBag(_Table):
 
     def extra_repr(self) -> str:
         """The sizes, options that are not the usual ones, and the mode."""
-        usual = {"max_norm": None, "norm_type": 2, "scale_grad_by_freq": False}
-        parts = [str(self.num_embeddings), str(self.embedding_dim)]
-        parts += [f"{name}={getattr(self, name)}" for name in usual if getattr(self, name) != usual[name]]
-        parts.append(f"mode={self.mode!r}")
+        parts = [*self._options(max_norm=None, norm_type=2, scale_grad_by_freq=False), f"mode={self.mode!r}"]
         return ", ".join(parts if self.padding_idx is None else [*parts, f"padding_idx={self.padding_idx}"])
 
     @classmethod

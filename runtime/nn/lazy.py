@@ -103,11 +103,23 @@ class LazyModuleMixin(Module):
             module.__class__ = module.cls_to_become
 
 
-def _made(device: Device | str | None, dtype: DType | None) -> Any:
-    return UninitializedParameter(device=device, dtype=dtype)
+class _Waiting(LazyModuleMixin):
+    """A Module that waits for one size: the attribute of this name is 0 until the first input tells it."""
+
+    _size: ClassVar[str]
+
+    def _be_lazy(self, weight: bool, bias: bool, device: Device | str | None, dtype: DType | None) -> None:
+        for name, wanted in (("weight", weight), ("bias", bias)):
+            if wanted:
+                setattr(self, name, UninitializedParameter(device=device, dtype=dtype))
+
+    def reset_parameters(self) -> None:
+        """As of the Module that it becomes, once there are parameters."""
+        if not self.has_uninitialized_params() and getattr(self, self._size) != 0:
+            super().reset_parameters()  # type: ignore[misc]
 
 
-class LazyLinear(LazyModuleMixin, Linear):
+class LazyLinear(_Waiting, Linear):
     """Linear whose `in_features` is the last size of its first input.
 
     Args:
@@ -118,6 +130,7 @@ class LazyLinear(LazyModuleMixin, Linear):
     """
 
     cls_to_become = Linear
+    _size = "in_features"
 
     def __init__(
         self,
@@ -127,15 +140,8 @@ class LazyLinear(LazyModuleMixin, Linear):
         dtype: DType | None = None,
     ) -> None:
         super().__init__(0, 0, False)
-        self.weight = _made(device, dtype)
         self.out_features = out_features
-        if bias:
-            self.bias = _made(device, dtype)
-
-    def reset_parameters(self) -> None:
-        """As of Linear, once there are parameters."""
-        if not self.has_uninitialized_params() and self.in_features != 0:
-            super().reset_parameters()
+        self._be_lazy(True, bias, device, dtype)
 
     def initialize_parameters(self, input: Tensor) -> None:
         """Make the parameters for this input, or take over the sizes of those that were loaded.
@@ -159,8 +165,10 @@ class LazyLinear(LazyModuleMixin, Linear):
             self.in_features = input.shape[-1]
 
 
-class _LazyConvolution(LazyModuleMixin):
+class _LazyConvolution(_Waiting):
     """A convolution whose `in_channels` are those of its first input; else as the Module that it becomes."""
+
+    _size = "in_channels"
 
     in_channels: int
     out_channels: int
@@ -168,17 +176,6 @@ class _LazyConvolution(LazyModuleMixin):
     kernel_size: tuple[int, ...]
     dims: ClassVar[int]
     transposed: ClassVar[bool]
-
-    def _be_lazy(self, out_channels: int, bias: bool, device: Device | str | None, dtype: DType | None) -> None:
-        self.weight = _made(device, dtype)
-        self.out_channels = out_channels
-        if bias:
-            self.bias = _made(device, dtype)
-
-    def reset_parameters(self) -> None:
-        """As of the Module that it becomes, once there are parameters."""
-        if not self.has_uninitialized_params() and self.in_channels != 0:
-            super().reset_parameters()  # type: ignore[misc]
 
     def initialize_parameters(self, input: Tensor, *args: Any, **kwargs: Any) -> None:
         """Make the parameters for this input, or take over the sizes of those that were loaded.
@@ -230,7 +227,8 @@ class _LazyConv(_LazyConvolution):
         dtype: DType | None = None,
     ) -> None:
         super().__init__(0, 0, kernel_size, stride, padding, dilation, groups, False, padding_mode)
-        self._be_lazy(out_channels, bias, device, dtype)
+        self.out_channels = out_channels
+        self._be_lazy(True, bias, device, dtype)
 
 
 class _LazyConvTranspose(_LazyConvolution):
@@ -254,7 +252,8 @@ class _LazyConvTranspose(_LazyConvolution):
         dtype: DType | None = None,
     ) -> None:
         super().__init__(0, 0, kernel_size, stride, padding, output_padding, groups, False, dilation, padding_mode)
-        self._be_lazy(out_channels, bias, device, dtype)
+        self.out_channels = out_channels
+        self._be_lazy(True, bias, device, dtype)
 
 
 class LazyConv1d(_LazyConv, Conv1d):
@@ -287,7 +286,7 @@ class LazyConvTranspose3d(_LazyConvTranspose, ConvTranspose3d):
     cls_to_become = ConvTranspose3d
 
 
-class _LazyNorm(LazyModuleMixin):
+class _LazyNorm(_Waiting):
     """A normalization whose `num_features` is the size of dimension 1 of its first input.
 
     Args:
@@ -299,6 +298,8 @@ class _LazyNorm(LazyModuleMixin):
         dtype: of parameters and statistics.
         bias: whether there is a shift, if there is a scale.
     """
+
+    _size = "num_features"
 
     num_features: int
     running_mean: Tensor | None
@@ -321,19 +322,11 @@ class _LazyNorm(LazyModuleMixin):
         super().__init__(0, eps, momentum, False, False, device, dtype)
         self.affine = affine
         self.track_running_stats = track_running_stats
-        if affine:
-            self.weight = _made(device, dtype)
-            if bias:
-                self.bias = _made(device, dtype)
+        self._be_lazy(affine, affine and bias, device, dtype)
         if track_running_stats:
             self.running_mean = UninitializedBuffer(device=device, dtype=dtype)
             self.running_var = UninitializedBuffer(device=device, dtype=dtype)
             self.num_batches_tracked = ops.zeros([], dtype=dtypes.int64, device=device)
-
-    def reset_parameters(self) -> None:
-        """As of the Module that it becomes, once there are parameters."""
-        if not self.has_uninitialized_params() and self.num_features != 0:
-            super().reset_parameters()  # type: ignore[misc]
 
     def initialize_parameters(self, input: Tensor) -> None:
         """Make parameters and statistics for this input, or take over the sizes of those that were loaded."""

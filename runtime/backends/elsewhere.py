@@ -1,0 +1,66 @@
+"""ElsewhereTensor: what Tensors on devices and Tensors without data have in common."""
+
+from __future__ import annotations
+
+import builtins
+from typing import Any, ClassVar
+
+from runtime.base.sharing import share
+from runtime.base.stand_in import Elsewhere, tensor_over
+from runtime.base.state import LEAF
+from runtime.base.tensor import Tensor
+from runtime.base.types import Device, DType
+
+
+class ElsewhereTensor(Tensor):
+    """A Tensor whose `_array` is an Elsewhere, and which is no Tensor to the fast paths."""
+
+    __slots__ = ()
+
+    _opaque = True
+    _dispatch_key: ClassVar[str]
+
+    def _elsewhere(self) -> Elsewhere:
+        array = self._array
+        assert isinstance(array, Elsewhere)
+        return array
+
+    @property
+    def device(self) -> Device:
+        """The device of the array."""
+        return Device(self._elsewhere().backend.device)
+
+    def __contains__(self, element: Any) -> builtins.bool:
+        return bool((self == element).any())
+
+    def type(self, dtype: DType | str | None = None) -> str | Tensor:
+        """The name of the Tensor type, which names the device; with a dtype, the Tensor converted to it."""
+        if dtype is None:
+            return f"runtime.{self._elsewhere().backend.device}.{self.dtype.scalar_name}Tensor"
+        return super().type(dtype)
+
+    # Other Tensors over the same memory, and copies.
+
+    def detach(self) -> Tensor:
+        """A Tensor over the same memory that requires no gradient."""
+        out = self.data
+        share(out, self)
+        return out
+
+    @property
+    def data(self) -> Tensor:
+        """A Tensor over the same memory whose writes autograd does not notice."""
+        return tensor_over(self._array)
+
+    @data.setter
+    def data(self, value: Tensor) -> None:
+        Tensor.data.__set__(self, value)  # type: ignore[attr-defined]
+
+    def _array_again(self) -> Elsewhere:
+        """An array of its own with the same values."""
+        raise NotImplementedError
+
+    def _copied(self, memo: dict[Any, Any]) -> Tensor:
+        out = tensor_over(self._array_again())
+        out._edge = LEAF if self._edge is not None else None
+        return out
