@@ -27,7 +27,7 @@ from codegen.read.yaml_text import compose, is_null
 # The order of the keys of an operator; others follow in theirs.
 ORDER = (
     "func", "variants", "structured", "structured_delegate", "structured_inherits", "precomputed",
-    "ufunc_inner_loop", "dispatch", "composite", "elementwise", "at", "requires", "autogen", "python_module",
+    "ufunc_inner_loop", "dispatch", "composite", "foreach", "elementwise", "at", "requires", "autogen", "python_module",
     "category_override", "cpp_no_default_args", "device_check", "device_guard", "manual_cpp_binding",
     "manual_kernel_registration", "use_const_ref_for_mutable_tensors", "promotion", "half", "dtypes", "out_dtype",
     "layout", "tags", "batching", "sign", "numbers", "old_orders", "numbers_as_tensors", "fills", "exclusive", "linear",

@@ -21,6 +21,7 @@ _MAKERS = frozenset("TDIB")
 MAY_ALIAS = frozenset((
     "_unsafe_view", "atleast_1d", "atleast_1d.Sequence", "atleast_2d", "atleast_2d.Sequence", "atleast_3d",
     "atleast_3d.Sequence", "broadcast_tensors", "conj_physical", "dropout", "einsum",
+    "cartesian_prod", "_cast_Long", "_cast_Double",
     "feature_dropout", "alpha_dropout", "feature_alpha_dropout",
     "meshgrid", "meshgrid.indexing", "sum_to_size", "type_as",
 ))  # fmt: skip

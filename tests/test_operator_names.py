@@ -18,6 +18,7 @@ CORE = ("codegen", "runtime/base", "runtime/call", "runtime/func", "runtime/grap
 # are there.
 EXCEPTIONS = {
     "_AUGMENTED": "a method of Python 2",
+    "_CONSTANT_FUNCTIONS": "functions of Python",
     "_CONTAINERS": "functions of Python",
     "_CONTAINER_METHODS": "methods of Python's containers",
     "_ESCAPED": "escapes of strings",
@@ -27,6 +28,8 @@ EXCEPTIONS = {
     "_INTRINSICS": "intrinsics of formulas",
     "_KIND_NAMES": "a kind of dtypes",
     "_NUMBER_FUNCTIONS": "functions of C on numbers",
+    "_OF_PYTHON": "functions of Python",
+    "_check_linear": "a word of a message",
     "_NUMPY_KINDS": "a kind of dtypes",
     "CALLED": "intrinsics of formulas",
     "Calls": "functions of Python",

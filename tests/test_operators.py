@@ -162,7 +162,8 @@ BY_ROUNDING = frozenset(
         "linalg_svdvals",
     )
 )
-OTHER_LIMITS = frozenset(("nan_to_num",))  # an infinity becomes the largest number of the dtype
+# An infinity becomes the largest number of the dtype; the next number is another one.
+OTHER_LIMITS = frozenset(("nan_to_num", "nextafter"))
 
 
 @pytest.mark.parametrize(("info", "dtype"), cases(EVERY, ("float64", "complex128")))
@@ -270,7 +271,11 @@ def test_gradients_of_real_and_complex_arguments_together(info: OperatorInfo) ->
 # -- half precision
 
 # What a result is depends on the dtype itself, or its dtype is always the same.
-ABOUT_DTYPES = frozenset(("nan_to_num", "bincount", "view.dtype", "view_copy.dtype", "complex", "view_as_complex"))
+ABOUT_DTYPES = frozenset((
+    "nan_to_num", "bincount", "view.dtype", "view_copy.dtype", "complex", "view_as_complex", "nextafter", "_cast_Float",
+    *(f"linspace.{ends}" for ends in ("Tensor_Tensor", "Tensor_Scalar", "Scalar_Tensor")),
+    *(f"logspace.{ends}" for ends in ("Tensor_Tensor", "Tensor_Scalar", "Scalar_Tensor")),
+))  # fmt: skip
 
 
 def in_float32(sample: Sample, half: runtime.dtype) -> Sample:

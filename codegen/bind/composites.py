@@ -17,23 +17,30 @@ from codegen.formula.typed import (
     TupleDisplay,
     TupleType,
     TypedExpr,
+    Variable,
     conversion_cost,
     formula_type,
     walk,
 )
 from codegen.read.model import NativeFunction
-from codegen.schema.types import Type
+from codegen.schema.types import ListType, OperatorName, SchemaKind, Type
 from codegen.source import Diagnostics, Text
 from codegen.words import counted
 
 
 @dataclass(frozen=True, slots=True)
 class ResolvedComposite:
-    """An operator that is a formula over others, which is traced through."""
+    """An operator that is a formula over others, which is traced through.
+
+    Where it is for elements of the lists that are arguments, `lists` has the names of these; `inplace` is the operator
+    that writes the element of the first one in place, where that is what the operator does.
+    """
 
     function: NativeFunction
     text: Text
     tree: TypedExpr
+    lists: tuple[str, ...] = ()
+    inplace: OperatorName | None = None
 
 
 def resolve_composites(
@@ -56,11 +63,47 @@ def resolve_composite(
     formula = function.composite
     if formula is None:
         return None
-    scope = Scope(function, (), knows_results=False)
+    scope = Scope(function, (), knows_results=False, of_elements=formula.of_elements)
     tree = FormulaResolver(table, scope, formula.text, diagnostics).resolve(formula.tree)
+    if tree is not None and formula.of_elements:
+        return _of_elements(function, formula.text, tree, table, diagnostics)
     if tree is not None:
         tree = _of_results(function, formula.text, tree, diagnostics)
     return None if tree is None else ResolvedComposite(function, formula.text, tree)
+
+
+def _of_elements(
+    function: NativeFunction, text: Text, tree: TypedExpr, table: OperatorTable, diagnostics: Diagnostics
+) -> ResolvedComposite | None:
+    """The formula for elements of the lists: it gives an element of the one result, or writes one of `self`."""
+    schema = function.schema
+    lists = tuple(a.name for a in schema.arguments if isinstance(formula_type(a.type), ListType))
+    if schema.kind is SchemaKind.INPLACE:
+        written = _inplace(tree, table)
+        if written is not None:
+            return ResolvedComposite(function, text, tree, lists, written)
+        diagnostics.error(
+            Code.TYPES, text.span(), f"'{function.name}' writes 'self', and nothing does this in place",
+            "write one call, with 'self' as its first argument, of an operator that has an in-place variant",
+        )  # fmt: skip
+        return None
+    wanted = [formula_type(result.type) for result in schema.returns]
+    if wanted == [ListType(TENSOR)] and tree.type == TENSOR:
+        return ResolvedComposite(function, text, tree, lists)
+    returns = ", ".join(map(str, wanted)) or "nothing"
+    message = f"this formula gives {tree.type} for each element, '{function.name}' returns {returns}"
+    diagnostics.error(Code.TYPES, text.span(), message)
+    return None
+
+
+def _inplace(tree: TypedExpr, table: OperatorTable) -> OperatorName | None:
+    """The in-place variant of the operator that a formula calls with `self`."""
+    match tree:
+        case OperatorCall(schema=schema, args=((_, Variable(name="self")), *_)):
+            named = [name for name, _ in table.functions[str(schema.name)].autogen if name.is_inplace]
+            own = schema.name.inplace_name
+            return named[0] if named else own if str(own) in table.functions else None
+    return None
 
 
 def _of_results(function: NativeFunction, text: Text, tree: TypedExpr, diagnostics: Diagnostics) -> TypedExpr | None:

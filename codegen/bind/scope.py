@@ -69,6 +69,7 @@ class Scope:
         by_element: bool = False,
         knows_results: bool = True,
         by_choice: bool = False,
+        of_elements: bool = False,
     ) -> None:
         schema = function.schema
         self.by_choice = by_choice  # `?:` on a Tensor chooses element by element
@@ -77,7 +78,9 @@ class Scope:
         self.ambiguous: dict[str, str] = {}
         arguments = {argument.name for argument in schema.arguments}
         for argument in schema.arguments:
-            self._add(argument.name, VariableKind.INPUT, formula_type(argument.type))
+            type = formula_type(argument.type)
+            element = of_elements and isinstance(type, ListType)  # the name of a list stands for one of it
+            self._add(argument.name, VariableKind.INPUT, type.elem if element and isinstance(type, ListType) else type)
         self.result_types = [formula_type(result.type) for result in schema.returns]
         for index, result in enumerate(schema.returns if knows_results else ()):
             self._add(

@@ -22,8 +22,8 @@ WORDS = frozenset((
     "check_versions", "choose", "dtypes", "float32", "float64", "foreign_operand", "freed_error", "given", "grad_mode",
     "info_of", "int64", "int_tuple", "interest", "layouts", "math", "missing_helper", "modified_error", "ndarray",
     "new", "next_sequence_nr", "nodes", "not_implemented_error", "numbers", "operators", "ops", "optional_real_numbers",
-    "plain", "real_numbers", "set_edges", "shapes_of", "types", "unpack_result", "versions_of", "view_of", "wrap",
-    "zeros_for", "zeros_of",
+    "plain", "real_numbers", "set_edges", "shapes_of", "together", "types", "unpack_result", "versions_of", "view_of",
+    "wrap", "zeros_for", "zeros_of",
     "absent", "args", "array", "arrays", "common", "each", "edge", "error", "kind", "kwargs", "node", "out", "outputs",
     "result", "version",
 ))  # fmt: skip

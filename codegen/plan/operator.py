@@ -61,16 +61,22 @@ class CompositePlan:
     key: str  # the dispatch key that it stands under
     tree: TypedExpr
     text: Text
+    lists: tuple[str, ...] = ()  # the arguments for an element of each of which it is
+    inplace: OperatorName | None = None  # the operator that writes these elements, in the place of the one it calls
 
     @property
     def written(self) -> str:
         """The formula as it is written: `composite: self.exp() - 1`."""
-        return with_names(["composite"], self.text)
+        return with_names([self._yaml_key], self.text)
 
     @property
     def source(self) -> str:
         """The same after its place: `native_functions.yaml:12  composite: self.exp() - 1`."""
-        return with_place(["composite"], self.text)
+        return with_place([self._yaml_key], self.text)
+
+    @property
+    def _yaml_key(self) -> str:
+        return "foreach" if self.lists else "composite"
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,7 +241,7 @@ def plan_operator(
 def _composite(composite: ResolvedComposite) -> CompositePlan:
     implicit = composite.function.is_composite_implicit
     key = "CompositeImplicitAutograd" if implicit else "CompositeExplicitAutograd"
-    return CompositePlan(key, composite.tree, composite.text)
+    return CompositePlan(key, composite.tree, composite.text, composite.lists, composite.inplace)
 
 
 def _returns_tensors(schema: FunctionSchema) -> bool:

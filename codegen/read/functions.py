@@ -14,7 +14,7 @@ from codegen.read.schema_text import read_schema
 from codegen.read.signs import check_signs
 from codegen.read.values import Values
 from codegen.read.yaml_text import Fields, YamlFile, is_null
-from codegen.schema.types import OperatorName, SchemaKind
+from codegen.schema.types import ListType, OperatorName, SchemaKind
 from codegen.source import Text
 from codegen.words import (
     COMPOSITE_KEYS,
@@ -29,7 +29,7 @@ KEYS = frozenset((
     "device_guard", "manual_cpp_binding", "manual_kernel_registration", "ufunc_inner_loop",
     "use_const_ref_for_mutable_tensors", "promotion", "dtypes", "samples", "domain", "unproven", "batching", "linear",
     "half", "numbers", "layout", "out_dtype", "sign", "fills", "exclusive", "old_orders", "numbers_as_tensors",
-    "composite", "determined",
+    "composite", "foreach", "determined",
     "elementwise", "at", "requires", "kinks", "overload_of",
 ))  # fmt: skip
 
@@ -138,11 +138,18 @@ class FunctionReader:
         if function.python_module is not None and "method" in function.variants:
             message = "an operator in a module cannot be a method"
             self.values.conflict(fields, "python_module", message, "variants", None)
-        if "composite" in fields:
+        for formula in ("composite", "foreach"):
             for key in ("dispatch", "structured", "structured_delegate", "promotion", "layout", "batching"):
-                if key in fields:
+                if formula in fields and key in fields:
                     message = "an operator that is a formula is made of others, which have kernels"
-                    self.values.conflict(fields, "composite", message, key, f"remove '{key}' or 'composite'")
+                    self.values.conflict(fields, formula, message, key, f"remove '{key}' or '{formula}'")
+        if "foreach" in fields:
+            if "composite" in fields:
+                message = "an operator is one formula"
+                self.values.conflict(fields, "foreach", message, "composite", "remove 'composite' or 'foreach'")
+            if not any(isinstance(argument.type, ListType) for argument in schema.arguments):
+                message = "'foreach' is about the elements of lists, and no argument is a list"
+                self.values.conflict(fields, "foreach", message, None, "write 'composite'")
         self._elementwise_conflicts(fields, function)
         if "dispatch" in fields and not is_null(fields["dispatch"][1]):
             if self.values.says_true(fields, "manual_kernel_registration"):
@@ -176,7 +183,7 @@ class FunctionReader:
                 if key in fields:
                     self.values.conflict(fields, key, message, None, f"write 'elementwise', or remove '{key}'")
             return
-        for key in ("composite", "structured", "structured_delegate"):
+        for key in ("composite", "foreach", "structured", "structured_delegate"):
             if key in fields:
                 message = "an operator is one expression, or it is made in another way"
                 self.values.conflict(fields, "elementwise", message, key, f"remove '{key}' or 'elementwise'")

@@ -75,12 +75,14 @@ class Numbers:
 class CompositeFormula:
     """Gradwright's `composite:` key: the operator as a formula over others.
 
-    An `explicit` one has derivatives of its own, and is not traced through.
+    An `explicit` one has derivatives of its own, and is not traced through.  One that is `of_elements` stands under the
+    key `foreach:`: it is for an element of each list among the arguments.
     """
 
     text: Text
     tree: Expr
     explicit: bool = False
+    of_elements: bool = False
 
 
 @dataclass(frozen=True, slots=True)

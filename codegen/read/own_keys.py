@@ -293,14 +293,17 @@ class OwnKeys:
         return text
 
     def composite(self, fields: Fields) -> CompositeFormula | None:
-        if "composite" not in fields:
+        key = "foreach" if "foreach" in fields else "composite"
+        if key not in fields:
             return None
         hint = "write the operator as a formula over others: 'composite: (self - self.mean()).square().mean()'"
-        text = self.yaml.scalar(fields["composite"][1], "'composite'", hint)
+        if key == "foreach":
+            hint = "write what becomes of an element of each list: 'foreach: self + other'"
+        text = self.yaml.scalar(fields[key][1], f"'{key}'", hint)
         if text is None:
             return None
         formula = self._formula(stripped(text))
-        return None if formula is None else CompositeFormula(formula.text, formula.tree)
+        return None if formula is None else CompositeFormula(formula.text, formula.tree, of_elements=key == "foreach")
 
     def elementwise(self, fields: Fields) -> ElementwiseFormula | None:
         if "elementwise" not in fields:

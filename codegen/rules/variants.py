@@ -33,7 +33,8 @@ def check_variants(checked: Checked, diagnostics: Diagnostics) -> None:
                     hint="leave it out",
                 )  # fmt: skip
                 continue
-            bases = (base, f"{base}_", *((base[:-1], f"{base}_functional") if function.schema.writes else ()))
+            inplace = function.name.inplace_name.base
+            bases = (base, inplace, *((base[:-1], f"{base}_functional") if function.schema.writes else ()))
             again = name.is_inplace and function.schema.kind is not SchemaKind.FUNCTIONAL
             if again or (name.base not in bases and not name.overload.endswith("out")):
                 diagnostics.error(
@@ -41,7 +42,7 @@ def check_variants(checked: Checked, diagnostics: Diagnostics) -> None:
                     span, f"'{name}' is no variant of '{function.name}'",
                     hint="it is in place itself"
                     if again
-                    else f"'{base}_' is made in place, '{base}.out' writes into given Tensors",
+                    else f"'{inplace}' is made in place, '{base}.out' writes into given Tensors",
                 )  # fmt: skip
             elif other is not None and function.schema.kind is SchemaKind.FUNCTIONAL:
                 diagnostics.error(

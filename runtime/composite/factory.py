@@ -1,10 +1,13 @@
-"""Random numbers in place of others; conversions."""
+"""Random numbers in place of others; conversions; series; memory without values."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from runtime import ops
+from runtime.base import dtypes
 from runtime.base.tensor import Tensor
-from runtime.base.types import Device, DType, Layout, MemoryFormat, lies_in
+from runtime.base.types import Device, DType, Layout, MemoryFormat, Scalar, lies_in
 from runtime.random import Generator
 
 # In-place operators whose functional form has another name.
@@ -83,3 +86,209 @@ def to_other(
 
 def type_as(self: Tensor, other: Tensor) -> Tensor:
     return _converted(self, other.dtype, False, None, other.device)
+
+
+# One operator for each dtype, from before `to`.
+
+
+def _cast_Byte(self: Tensor, non_blocking: bool = False) -> Tensor:
+    return _converted(self, dtypes.uint8, False)
+
+
+def _cast_Char(self: Tensor, non_blocking: bool = False) -> Tensor:
+    return _converted(self, dtypes.int8, False)
+
+
+def _cast_Short(self: Tensor, non_blocking: bool = False) -> Tensor:
+    return _converted(self, dtypes.int16, False)
+
+
+def _cast_Int(self: Tensor, non_blocking: bool = False) -> Tensor:
+    return _converted(self, dtypes.int32, False)
+
+
+def _cast_Long(self: Tensor, non_blocking: bool = False) -> Tensor:
+    return _converted(self, dtypes.int64, False)
+
+
+def _cast_Half(self: Tensor, non_blocking: bool = False) -> Tensor:
+    return _converted(self, dtypes.float16, False)
+
+
+def _cast_Float(self: Tensor, non_blocking: bool = False) -> Tensor:
+    return _converted(self, dtypes.float32, False)
+
+
+def _cast_Double(self: Tensor, non_blocking: bool = False) -> Tensor:
+    return _converted(self, dtypes.float64, False)
+
+
+# Series between what 0-dim Tensors hold.
+
+
+def linspace_Tensor_Tensor(
+    start: Tensor,
+    end: Tensor,
+    steps: int,
+    *,
+    dtype: DType | None = None,
+    layout: Layout | None = None,
+    device: Device | None = None,
+    pin_memory: bool | None = None,
+) -> Tensor:
+    _check_ends("linspace", start, end)
+    return ops.linspace(start.item(), end.item(), steps, dtype=dtype, device=device or start.device)
+
+
+def linspace_Tensor_Scalar(
+    start: Tensor,
+    end: Scalar,
+    steps: int,
+    *,
+    dtype: DType | None = None,
+    layout: Layout | None = None,
+    device: Device | None = None,
+    pin_memory: bool | None = None,
+) -> Tensor:
+    _check_ends("linspace", start)
+    return ops.linspace(start.item(), end, steps, dtype=dtype, device=device or start.device)
+
+
+def linspace_Scalar_Tensor(
+    start: Scalar,
+    end: Tensor,
+    steps: int,
+    *,
+    dtype: DType | None = None,
+    layout: Layout | None = None,
+    device: Device | None = None,
+    pin_memory: bool | None = None,
+) -> Tensor:
+    _check_ends("linspace", end)
+    return ops.linspace(start, end.item(), steps, dtype=dtype, device=device or end.device)
+
+
+def logspace_Tensor_Tensor(
+    start: Tensor,
+    end: Tensor,
+    steps: int,
+    base: float = 10.0,
+    *,
+    dtype: DType | None = None,
+    layout: Layout | None = None,
+    device: Device | None = None,
+    pin_memory: bool | None = None,
+) -> Tensor:
+    _check_ends("logspace", start, end)
+    return ops.logspace(start.item(), end.item(), steps, base, dtype=dtype, device=device or start.device)
+
+
+def logspace_Tensor_Scalar(
+    start: Tensor,
+    end: Scalar,
+    steps: int,
+    base: float = 10.0,
+    *,
+    dtype: DType | None = None,
+    layout: Layout | None = None,
+    device: Device | None = None,
+    pin_memory: bool | None = None,
+) -> Tensor:
+    _check_ends("logspace", start)
+    return ops.logspace(start.item(), end, steps, base, dtype=dtype, device=device or start.device)
+
+
+def logspace_Scalar_Tensor(
+    start: Scalar,
+    end: Tensor,
+    steps: int,
+    base: float = 10.0,
+    *,
+    dtype: DType | None = None,
+    layout: Layout | None = None,
+    device: Device | None = None,
+    pin_memory: bool | None = None,
+) -> Tensor:
+    _check_ends("logspace", end)
+    return ops.logspace(start, end.item(), steps, base, dtype=dtype, device=device or end.device)
+
+
+def _check_ends(name: str, *ends: Tensor) -> None:
+    if any(end.dim() for end in ends):
+        raise RuntimeError(f"{name} only supports 0-dimensional start and end tensors")
+
+
+def _dim_arange(like: Tensor, dim: int) -> Tensor:
+    """The places along a dim, as int64."""
+    return ops.arange(like.size(dim), dtype=dtypes.int64, device=like.device)
+
+
+def _shape_as_tensor(self: Tensor) -> Tensor:
+    """The sizes, as int64."""
+    sizes = [ops.scalar_tensor(size, dtype=dtypes.int64, device=self.device) for size in self.shape]
+    return ops.stack(sizes) if sizes else ops.empty([0], dtype=dtypes.int64, device=self.device)
+
+
+def _reshape_from_tensor(self: Tensor, shape: Tensor) -> Tensor:
+    return self.reshape(shape.tolist())
+
+
+# Memory without values, laid out as wanted.
+
+
+def empty_strided(
+    size: Sequence[int],
+    stride: Sequence[int],
+    *,
+    dtype: DType | None = None,
+    layout: Layout | None = None,
+    device: Device | None = None,
+    pin_memory: bool | None = None,
+) -> Tensor:
+    """The elements of index i lie at the sum of i times `stride`: sizes of 1 and strides of 0 are allowed."""
+    if len(size) != len(stride):
+        raise RuntimeError(
+            f"dimensionality of sizes ({len(size)}) must match dimensionality of strides ({len(stride)})"
+        )
+    if any(length < 0 for length in size):
+        raise RuntimeError(f"Trying to create tensor with negative dimension: {list(size)}")
+    if any(step < 0 for step in stride):
+        raise RuntimeError(f"Storage size calculation overflowed with sizes={list(size)} and strides={list(stride)}")
+    count = 0 if 0 in size else 1 + sum((length - 1) * step for length, step in zip(size, stride, strict=True))
+    return ops.empty([count], dtype=dtype, device=device).as_strided(size, stride).detach()
+
+
+def new_empty_strided(
+    self: Tensor,
+    size: Sequence[int],
+    stride: Sequence[int],
+    *,
+    dtype: DType | None = None,
+    layout: Layout | None = None,
+    device: Device | None = None,
+    pin_memory: bool | None = None,
+) -> Tensor:
+    return ops.empty_strided(size, stride, dtype=dtype or self.dtype, device=device or self.device)
+
+
+def empty_permuted(
+    size: Sequence[int],
+    physical_layout: Sequence[int],
+    *,
+    dtype: DType | None = None,
+    layout: Layout | None = None,
+    device: Device | None = None,
+    pin_memory: bool | None = None,
+) -> Tensor:
+    """Dense, with the dims in memory in the order of `physical_layout`, the last one of which changes fastest."""
+    if len(physical_layout) != len(size):
+        raise RuntimeError(
+            "Number of dimensions in size does not match the length of the physical_layout; i.e. "
+            f"len(size) = {len(size)} is not equal to len(physical_layout) = {len(physical_layout)}"
+        )
+    if any(not 0 <= dim < len(size) for dim in physical_layout):
+        raise RuntimeError(f"Dimension out of range (expected to be between 0 and {len(size) - 1})")
+    if len(set(physical_layout)) < len(physical_layout):
+        raise RuntimeError("Duplicate dim not allowed")
+    lying = ops.empty([size[dim] for dim in physical_layout], dtype=dtype, device=device)
+    return lying.permute([list(physical_layout).index(dim) for dim in range(len(size))]).detach()

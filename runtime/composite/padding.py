@@ -57,3 +57,67 @@ def _padded_places(self: Tensor, mode: str, before: int, after: int, dim: int) -
         first, end = max(-before, 0), size - max(-after, 0)
         return (places - first).remainder(max(end - first, 1)) + first
     return (size - 1) - ((size - 1) - places.abs()).abs()
+
+
+# One operator for each mode and number of padded dimensions, as PyTorch has them.
+
+
+def reflection_pad(self: Tensor, padding: Sequence[int]) -> Tensor:
+    _check_sizes(self, padding)
+    return ops.pad(self, padding, "reflect")
+
+
+def replication_pad(self: Tensor, padding: Sequence[int]) -> Tensor:
+    _check_sizes(self, padding)
+    return ops.pad(self, padding, "replicate")
+
+
+def reflection_pad_backward(grad_output: Tensor, self: Tensor, padding: Sequence[int]) -> Tensor:
+    return _unpadded(grad_output, self, padding, "reflect")
+
+
+def replication_pad_backward(grad_output: Tensor, self: Tensor, padding: Sequence[int]) -> Tensor:
+    return _unpadded(grad_output, self, padding, "replicate")
+
+
+def _check_sizes(self: Tensor, padding: Sequence[int]) -> None:
+    """There are channels, with or without a batch before them, and elements in each."""
+    count = len(padding) // 2
+    batched = self.dim() == count + 2
+    if not (batched or self.dim() == count + 1) or 0 in self.shape[1 if batched else 0 :]:
+        raise RuntimeError(
+            f"Expected {count + 1}D or {count + 2}D (batch mode) tensor with possibly 0 batch size and other non-zero "
+            f"dimensions for input, but got: {list(self.shape)}"
+        )
+
+
+def _unpadded(grad_output: Tensor, self: Tensor, padding: Sequence[int], mode: str) -> Tensor:
+    """The adjoint of padding: each gradient is added to the element that it was a copy of."""
+    if self.dim() <= len(padding) // 2:
+        raise RuntimeError(f"Expected {len(padding) // 2 + 1} dimensions or more for input, but got: {self.dim()}")
+    wanted = list(self.shape)
+    for number in range(len(padding) // 2):
+        wanted[-1 - number] += padding[2 * number] + padding[2 * number + 1]
+    if list(grad_output.shape) != wanted:
+        raise RuntimeError(f"grad_output has sizes {list(grad_output.shape)}, expected {wanted}")
+    out = grad_output
+    for number in range(len(padding) // 2):
+        dim = self.dim() - 1 - number
+        places = _padded_places(self, mode, padding[2 * number], padding[2 * number + 1], dim)
+        sizes = [*out.shape[:dim], self.shape[dim], *out.shape[dim + 1 :]]
+        out = out.new_zeros(sizes).index_add(dim, places, out)
+    return out
+
+
+def _pad_circular(self: Tensor, pad: Sequence[int]) -> Tensor:
+    return ops.pad(self, pad, "circular")
+
+
+def _pad_enum(self: Tensor, pad: Sequence[int], mode: int, value: float | None = None) -> Tensor:
+    """`pad` with a number for the mode: 0 reflect, 1 replicate, 2 circular, 3 constant."""
+    if not 0 <= mode < len(_MODES):
+        raise RuntimeError(f"Unrecognised padding mode {mode}")
+    return ops.pad(self, pad, _MODES[mode], value)
+
+
+_MODES = ("reflect", "replicate", "circular", "constant")

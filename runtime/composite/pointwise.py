@@ -123,6 +123,16 @@ def allclose(self: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-
     return bool(ops.isclose(self, other, rtol, atol, equal_nan).all())
 
 
+def is_same_size(self: Tensor, other: Tensor) -> bool:
+    """Whether the two have the same shape."""
+    return list(self.shape) == list(other.shape)
+
+
+def is_nonzero(self: Tensor) -> bool:
+    """Whether the only element is not 0."""
+    return bool(self)
+
+
 # Choosing between elements
 
 

@@ -349,3 +349,24 @@ def repeat_interleave_self_int(
     sizes = list(wide.shape)
     sizes[place + 1] = repeats
     return ops._reshape_copy(wide.expand(sizes), [*source.shape[:place], length, *source.shape[place + 1 :]])
+
+
+def matrix_H(self: Tensor) -> Tensor:
+    """The conjugate transpose of a matrix."""
+    if self.dim() not in (0, 2):
+        raise RuntimeError(
+            f"tensor.H is only supported on matrices (2-D tensors). Got {self.dim()}-D tensor. For batches of "
+            "matrices, consider using tensor.mH"
+        )
+    transposed = self.transpose(0, -1)
+    return transposed.conj() if self.is_complex() else transposed
+
+
+def numpy_T(self: Tensor) -> Tensor:
+    return self.permute(list(range(self.dim() - 1, -1, -1)))
+
+
+def narrow_Tensor(self: Tensor, dim: int, start: Tensor, length: int) -> Tensor:
+    if start.dim() or start.is_floating_point() or start.is_complex() or start.dtype is dtypes.bool:
+        raise RuntimeError("start must be an 0-dim integral Tensor.")
+    return self.narrow(dim, int(start), length)

@@ -22,7 +22,6 @@ bitwise_xor = np.bitwise_xor
 bitwise_not = np.invert
 bitwise_left_shift = np.left_shift
 bitwise_right_shift = np.right_shift
-nextafter = np.nextafter
 
 
 # NumPy orders complex numbers by their real parts first; here they have no order.
@@ -100,3 +99,15 @@ def nan_to_num(
 def equal(self: Array, other: Array) -> bool:
     """Whether the two have the same shape and elements."""
     return np.array_equal(self, other)
+
+
+def nextafter(self: Array, other: Array) -> Array:
+    """The next number of the dtype from `self` towards `other`."""
+    if self.dtype.name != "bfloat16":
+        return np.asarray(np.nextafter(self, other))
+    # The bits of positive numbers are in the order of the numbers, and so are those of negative ones, away from 0.
+    away = np.where(np.greater(other, self) == np.greater(self, 0), 1, -1)
+    smallest = np.where(np.signbit(other), -0x7FFF, 1)
+    bits = np.where(self == 0, smallest, self.view(np.int16) + away)
+    moved = np.where(self == other, other, bits.astype(np.int16).view(self.dtype))
+    return np.asarray(np.where(np.isnan(self) | np.isnan(other), np.asarray(np.nan, self.dtype), moved))

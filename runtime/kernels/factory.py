@@ -114,6 +114,29 @@ def arange(end: Number, dtype: DType) -> Array:
     return arange_start_step(0, end, 1, dtype)
 
 
+def range_step(start: Number, end: Number, step: Number, dtype: DType) -> Array:
+    """`start`, `start + step` and so on, up to `end` and with it (down to it, for a negative step)."""
+    start, end, step = _real(start), _real(end), _real(step)
+    if dtype.kind in "bc":
+        raise NotImplementedError(f"\"range_cpu\" not implemented for '{type_name(dtype)}'")
+    if step == 0:
+        raise RuntimeError("step must be nonzero")
+    if not (math.isfinite(start) and math.isfinite(end)):
+        raise RuntimeError(f"unsupported range: {start:g} -> {end:g}")
+    if (end - start) * (1 if step > 0 else -1) < 0:
+        raise RuntimeError("upper bound and lower bound inconsistent with step sign")
+    if dtype.kind in "iu":
+        start, end, step = int(start), int(end), int(step)
+        if step == 0:
+            raise RuntimeError("step must be nonzero, also as an integer")
+    (count,) = checked_sizes([math.floor((end - start) / step) + 1])
+    return np.add(np.multiply(np.arange(count, dtype=np.float64), step), start).astype(dtype, copy=False)
+
+
+def inclusive_range(start: Number, end: Number, dtype: DType) -> Array:
+    return range_step(start, end, 1, dtype)
+
+
 def linspace(start: Number, end: Number, steps: int, dtype: DType) -> Array:
     """`steps` numbers from `start` to `end`, both included.  Counted from both ends, so that both are hit exactly."""
     if steps < 0:

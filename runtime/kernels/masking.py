@@ -58,3 +58,13 @@ def masked_scatter(self: Array, mask: Array, source: Array) -> Array:
 
 def nonzero(self: Array) -> Array:
     return np.argwhere(self).astype(np.int64, copy=False)
+
+
+def nonzero_static(self: Array, size: int, fill_value: int = -1) -> Array:
+    """The first `size` rows of `nonzero`, with rows of `fill_value` after them where there are fewer."""
+    if size < 0:
+        raise RuntimeError("nonzero_static: 'size' must be an non-negative integer")
+    found = np.argwhere(self)[:size]
+    result = np.full((size, self.ndim), fill_value, np.int64)
+    result[: len(found)] = found
+    return result

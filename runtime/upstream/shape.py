@@ -123,6 +123,24 @@ def cat_tensors_backward(
     return parts
 
 
+def block_diag_backward(grad: Tensor | None, sizes: Sequence[Sequence[int]], dtypes: Sequence[DType]) -> list[Tensor]:
+    """The blocks of the gradient where the Tensors were."""
+    if grad is None:
+        return [ops.zeros(size, dtype=dtype) for size, dtype in zip(sizes, dtypes, strict=True)]
+    parts, row, column = [], 0, 0
+    for size, dtype in zip(sizes, dtypes, strict=True):
+        height, width = (1, 1, *size)[-2:]
+        part = grad.narrow(0, row, height).narrow(1, column, width)
+        parts.append(handle_r_to_c(dtype, part.reshape(size)))
+        row, column = row + height, column + width
+    return parts
+
+
+def block_diag_jvp(tensors: Sequence[Tensor]) -> Tensor:
+    """The tangents along the diagonal, as the tensors were."""
+    return ops.block_diag(_tangents(tensors))
+
+
 def cat_jvp(tensors: Sequence[Tensor], dim: int) -> Tensor:
     """The tangents joined as the tensors were."""
     return ops.cat(_tangents(tensors), dim)

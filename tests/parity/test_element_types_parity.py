@@ -30,6 +30,8 @@ POOLING = (
 )  # fmt: skip
 # Taken here and not there, and right: nothing else follows from the arguments.
 MORE = frozenset((
+    "_pad_enum-bool",
+    "_foreach_sub.Scalar-bool", "_foreach_sub.ScalarList-bool",
     "sub.Scalar-bool", "rsub.Scalar-bool", "subtract.Scalar-bool", "clamp.Tensor-bool", "dropout-complex64",
     *(f"{n}dropout-{kind}" for n in ("feature_", "alpha_", "feature_alpha_") for kind in ("bool", "uint8", "int64")),
     *(f"{n}dropout-complex64" for n in ("feature_", "alpha_", "feature_alpha_")),
@@ -45,6 +47,7 @@ MORE = frozenset((
 # Taken there and not here: complex numbers of two float16, sums of squares of which only the real part is kept, and
 # samples so small that PyTorch does not come to look at them.
 LESS = frozenset((
+    "_foreach_abs_-complex64",
     "complex-float16", "view_as_complex-float16", "view_as_complex_copy-float16", "bincount-complex64",
     "smooth_l1_loss_backward-uint8",
     "smooth_l1_loss_backward-int64", "threshold-uint8", "einsum-uint8", "hardtanh-uint8",

@@ -44,7 +44,14 @@ _SIXTH = "PyTorch's kernel has 1/6 in single precision"
 _ROUNDED = "PyTorch rounds each step in single precision, so that the ends are not 0"
 _PROBABILITIES = "PyTorch's gradient is larger by the probabilities, which a softmax before it takes away again"
 _HALF_OF_THE_DIGITS = "PyTorch's kernel has 6 to 9 digits"
+_OF_ELEMENTS = "each element of a list has a history of its own here; PyTorch gives one to all that a call makes"
+_OF_NUMBERS = "PyTorch's tangent has the number itself in it"
 BOTH: Deviations = {
+    **{
+        name: ({"requires_grad"}, _OF_ELEMENTS)
+        for name, info in OPERATORS.items()
+        if name.startswith("_foreach_") and "-> Tensor[]" in info.schema and info.node is None
+    },
     "special_airy_ai": ({"result"}, _HALF_OF_THE_DIGITS),
     "special_bessel_j0": ({"result"}, _HALF_OF_THE_DIGITS),
     "special_bessel_j1": ({"result"}, _HALF_OF_THE_DIGITS),
@@ -113,6 +120,11 @@ BOTH: Deviations = {
     ),
 }
 ON_OWN_FORMULAS: Deviations = {
+    **{
+        f"_foreach_{name}.{kind}": ({"requires_grad", "forward"}, f"{_OF_ELEMENTS}; {_OF_NUMBERS}")
+        for name in ("maximum", "minimum")
+        for kind in ("Scalar", "ScalarList")
+    },
     "_linalg_svd": (
         {f"{stage}{dtype}" for stage in ("gradient", "second", "forward") for dtype in ("", " complex128")},
         "PyTorch drops the gradients of columns beyond the singular values",
@@ -219,6 +231,20 @@ _REFUSALS = (
     ("no derivative", _NO_DERIVATIVES, "native_channel_shuffle"),
     ("no forward mode in place", {"forward"}, "rrelu_ rrelu_with_noise_"),
     ("no derivative of mean and deviation", {"gradient"}, "native_group_norm"),
+    ("no derivative", _NO_DERIVATIVE, "_aminmax _aminmax.dim"),
+    ("no derivative", _NO_DERIVATIVES, "_logcumsumexp _stack _chunk_cat"),
+    ("no forward mode", {"forward", "forward complex128"}, "nonzero_static"),
+    ("no derivative", _NO_DERIVATIVES, "_foreach_addcmul.Tensor _foreach_addcdiv.Tensor _foreach_copy"),
+    (
+        "no derivative of the number",
+        {"gradient", "gradient complex128"},
+        "_foreach_add.Tensor _foreach_mul.Tensor _foreach_div.Tensor",
+    ),
+    (
+        "no forward mode",
+        {"forward", "forward complex128"},
+        "_foreach_mm _foreach_norm.Scalar _foreach_pow.ScalarAndTensor",
+    ),
     ("nested Tensors only", {"call", "call complex128"}, "linear_backward matmul_backward"),
 )
 REFUSED = {name: stages for _, stages, names in _REFUSALS for name in names.split()}
@@ -463,7 +489,9 @@ class Comparison:
 
 def runtime_operator(name: str) -> Any:
     base, _, overload = name.partition(".")
-    return consistent(name, getattr(operators, f"{base}_{overload or 'default'}"), runtime.ops)
+    info = OPERATORS.get(name)
+    function = f"{base}_{overload or 'default'}" if info is None else info.function  # none is a variant
+    return consistent(name, getattr(operators, function), runtime.ops)
 
 
 def torch_operator(name: str) -> Any:

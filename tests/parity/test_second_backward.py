@@ -28,6 +28,19 @@ pytestmark = [
 
 # These save less than PyTorch's, for at least one sample: nothing is in the way of a second backward.
 SAVES_LESS = {
+    **dict.fromkeys(
+        (
+            *(f"_foreach_{name}.{kind}" for name in ("add", "sub") for kind in ("List", "Scalar", "ScalarList")),
+            *(f"_foreach_{name}.{kind}" for name in ("mul", "div") for kind in ("Scalar", "ScalarList")),
+            *(f"_foreach_{name}.{kind}" for name in ("addcmul", "addcdiv") for kind in ("Scalar", "ScalarList")),
+            "_foreach_add.Tensor",
+        ),
+        "PyTorch keeps the lists, of whose Tensors no values are needed",
+    ),
+    **dict.fromkeys(
+        (f"{kind}_pad{dims}d" for kind in ("reflection", "replication") for dims in (1, 2, 3)),
+        "PyTorch keeps the argument, of which only the sizes are needed",
+    ),
     "leaky_relu_backward": "its slope in the input is zero, and needs nothing",
     "hardtanh_backward": "the same",
     "softshrink_backward": "the same",

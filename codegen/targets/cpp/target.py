@@ -185,7 +185,7 @@ def _plan_shards(plan: Plan, paths: Paths) -> tuple[Sequence[Shard], Coverage]:
 def _formulas(operators: Iterable[OperatorPlan], native: Native, library: Library) -> Iterator[str]:
     """The operators that are formulas, where C++ can say them."""
     for operator in operators:
-        if operator.composite is not None and operator.guards:
+        if operator.composite is not None and not operator.composite.lists and operator.guards:
             try:
                 entry_view(operator, None, kernels_of(operator, native), library, Needs())
             except UnprintableError:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from codegen.formula.typed import Variable, VariableKind, walk
+from codegen.formula.typed import OperatorCall, Variable, VariableKind, walk
 from codegen.plan.forward import ForwardPlan
 from codegen.plan.names import module_alias
-from codegen.plan.operator import OperatorPlan, ParameterPlan
+from codegen.plan.operator import CompositePlan, OperatorPlan, ParameterPlan
 from codegen.plan.signs import SignPlan
 from codegen.schema.names import python
 from codegen.targets.python.document import (
@@ -17,6 +17,7 @@ from codegen.targets.python.document import (
     Brackets,
     Joined,
     call,
+    comprehension,
     dictionary,
     display,
     docstring,
@@ -205,11 +206,28 @@ def _composite(operator: OperatorPlan, printer: PythonPrinter) -> FunctionView |
         return None
     out = Lines()
     out.comment(composite.source)
+    if composite.lists:
+        _each(composite, printer, out)
+        return _function(f"composite_{operator.function}", signature(operator.parameters, None), out)
     value = printer.bare(composite.tree)
     if len(operator.schema.returns) > 1:
         value = call(f"{operator.function}_op.results", (value,))
     out.add(Joined("return ", value))
     return _function(f"composite_{operator.function}", signature(operator.parameters, None), out)
+
+
+def _each(composite: CompositePlan, printer: PythonPrinter, out: Lines) -> None:
+    """What is done for the elements of lists, whose names stand for an element inside of the loop."""
+    names = [argument(name) for name in composite.lists]
+    source, variables = call("together", names), ", ".join(names)
+    if len(names) == 1:
+        variables += ","
+    if composite.inplace is None:
+        out.add(Joined("return ", call("tuple", (comprehension(printer.bare(composite.tree), variables, source),))))
+        return
+    assert isinstance(composite.tree, OperatorCall), "a call has an in-place variant"
+    with out.block(Joined(f"for {variables} in ", source, ":")):
+        out.add(call(printer.function(composite.inplace), printer.arguments(composite.tree)))
 
 
 # -- forward mode
