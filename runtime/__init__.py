@@ -65,6 +65,8 @@ with _collector_paused():
         norm,
         stft,
         tensordot,
+        unique,
+        unique_consecutive,
     )
     from runtime.load.loading import load as _load
     from runtime.load.loading import public_names as _public_names

@@ -142,6 +142,41 @@ def nonzero(input: Tensor, *, out: Tensor | None = None, as_tuple: bool = False)
     return tuple(places.unbind(1))
 
 
+def unique(
+    input: Tensor,
+    sorted: bool = True,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    dim: int | None = None,
+) -> Any:
+    """The elements of `input`, or its slices along `dim`, each once and in their order.
+
+    With `return_inverse` also where each of the input is among them, with `return_counts` how often each occurs: a
+    tuple of what is asked for.  A NaN is equal to nothing.
+
+    Raises:
+        NotImplementedError: the numbers are complex.
+    """
+    if dim is None:
+        found = ops._unique2(input, sorted, return_inverse, return_counts)
+    else:
+        found = ops.unique_dim(input, dim, sorted, return_inverse, return_counts)
+    return _asked(found, return_inverse, return_counts)
+
+
+def unique_consecutive(
+    input: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
+) -> Any:
+    """The elements of `input`, or its slices along `dim`, without those that are equal to the one before."""
+    return _asked(ops.unique_consecutive(input, return_inverse, return_counts, dim), return_inverse, return_counts)
+
+
+def _asked(found: Sequence[Tensor], return_inverse: bool, return_counts: bool) -> Any:
+    values, inverse, counts = found
+    asked = (values, *((inverse,) if return_inverse else ()), *((counts,) if return_counts else ()))
+    return asked if len(asked) > 1 else values
+
+
 def norm(
     input: Tensor,
     p: float | str | None = "fro",

@@ -235,6 +235,89 @@ def exponential(self: Array, lambd: float, generator: Random) -> Array:
     return np.asarray(_source(generator).standard_exponential(self.shape) / lambd).astype(self.dtype)
 
 
+def random(self: Array, generator: Random) -> Array:
+    """Whole numbers from 0 to the largest one of the dtype, of a floating one to where it has all of them."""
+    return _whole_numbers(self, 0, None, generator)
+
+
+def random_to(self: Array, to: int, generator: Random) -> Array:
+    return random_from(self, 0, to, generator)
+
+
+def random_from(self: Array, from_: int, to: int | None, generator: Random) -> Array:
+    """Whole numbers in [from, to); without `to` up to the largest one."""
+    if to is not None and from_ >= to:
+        raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={from_} >= to={to}")
+    least, most = _bounds(self.dtype)
+    for name, value in (("from", from_), *((("to - 1", to - 1),) if to is not None else ())):
+        if not least <= value <= most:
+            raise RuntimeError(f"{name} is out of bounds for {type_name(self.dtype)}")
+    return _whole_numbers(self, from_, to, generator)
+
+
+_DIGITS = {"float16": 11, "bfloat16": 8, "float32": 24, "float64": 53}
+
+
+def _bounds(dtype: DType) -> tuple[float, float]:
+    """The least and the largest number of a dtype."""
+    if dtype.kind == "b":
+        return 0, 1
+    if dtype.kind in "iu":
+        return int(np.iinfo(dtype).min), int(np.iinfo(dtype).max)
+    most = {"float16": 65504.0, "bfloat16": 3.3895313892515355e38}.get(dtype.name)
+    most = float(np.finfo(dtype).max) if most is None else most
+    return -most, most
+
+
+def _whole_numbers(self: Array, first: int, end: int | None, generator: Random) -> Array:
+    digits = _DIGITS.get(self.dtype.name)
+    last = end - 1 if end is not None else int(_bounds(self.dtype)[1]) if digits is None else 2**digits
+    drawn = _source(generator).integers(first, min(last, 2**63 - 1), self.shape, np.int64, endpoint=True)
+    return np.asarray(drawn).astype(self.dtype)
+
+
+def cauchy(self: Array, median: float, sigma: float, generator: Random) -> Array:
+    if sigma <= 0:
+        raise RuntimeError(f"cauchy_ expects sigma > 0.0, but found sigma={sigma:g}")
+    return np.asarray(_source(generator).standard_cauchy(self.shape) * sigma + median).astype(self.dtype)
+
+
+def log_normal(self: Array, mean: float, std: float, generator: Random) -> Array:
+    if std <= 0:
+        raise RuntimeError(f"log_normal_ expects std > 0.0, but found std={std:g}")
+    return np.asarray(np.exp(_source(generator).standard_normal(self.shape) * std + mean)).astype(self.dtype)
+
+
+def geometric(self: Array, p: float, generator: Random) -> Array:
+    """How many trials it takes to the first success, each of which has the probability `p`."""
+    if not 0 < p < 1:
+        raise RuntimeError(f"geometric_ expects p to be in (0, 1), but got p={p:g}")
+    return np.asarray(_source(generator).geometric(p, self.shape)).astype(self.dtype)
+
+
+def poisson(self: Array, generator: Random) -> Array:
+    """How many events there are at a rate of `self`; of very many the numbers are those of a normal distribution."""
+    rates = self.astype(np.float64)
+    if not (rates >= 0).all():
+        raise RuntimeError("invalid Poisson rate, expected rate to be non-negative")
+    source, many = _source(generator), rates > 1e15
+    drawn = np.asarray(source.poisson(np.where(many, 0, rates)), np.float64)
+    if many.any():
+        drawn = np.where(many, np.round(rates + np.sqrt(rates) * source.standard_normal(self.shape)), drawn)
+    return np.asarray(drawn).astype(self.dtype)
+
+
+def binomial(count: Array, prob: Array, generator: Random) -> Array:
+    """How many of `count` trials succeed, each of which has the probability `prob`, which is brought into [0, 1]."""
+    if count.dtype != prob.dtype:
+        raise RuntimeError(f"Found dtype {type_name(prob.dtype)} but expected {type_name(count.dtype)}")
+    trials, chances = np.broadcast_arrays(count.astype(np.float64), prob.astype(np.float64))
+    known = ~(np.isnan(trials) | np.isnan(chances))
+    whole = np.where(known, np.clip(np.floor(trials), 0, 2.0**53), 0).astype(np.int64)
+    drawn = _source(generator).binomial(whole, np.clip(np.where(known, chances, 0), 0, 1))
+    return np.where(known, drawn, np.nan).astype(count.dtype)
+
+
 # -- draws from a list of weights
 
 

@@ -22,6 +22,8 @@ def written_by_hand() -> dict[str, Any]:
         "lu": functional.lu,
         "nonzero": functional.nonzero,
         "norm": functional.norm,
+        "unique": functional.unique,
+        "unique_consecutive": functional.unique_consecutive,
         "stft": functional.stft,
         "backward": gradients.backward,
         "requires_grad_": gradients.requires_grad_,
