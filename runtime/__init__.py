@@ -25,7 +25,7 @@ else:
     _load_later(__name__, ("autograd", "func", "library", "nn", "optim", "profiler", "signal", "utils"))
 
 with _collector_paused():
-    from runtime import fft, linalg, ops, special
+    from runtime import fft, linalg, ops, random, special
     from runtime.autograd.anomaly_mode import is_anomaly_check_nan_enabled, is_anomaly_enabled
     from runtime.autograd.grad_mode import (
         enable_grad,
@@ -87,7 +87,7 @@ with _collector_paused():
     _load("generated", sys.modules[__name__])
 
 if TYPE_CHECKING:
-    from generated.packets import *  # type: ignore[assignment]  # noqa: F403
+    from generated.packets import *  # type: ignore[assignment, no-redef]  # noqa: F403
 
 __version__ = _VERSION
 

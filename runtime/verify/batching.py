@@ -16,15 +16,16 @@ from runtime.verify.points import Point, all_tensors, array, assert_close, tenso
 from runtime.verify.results import Inapplicable, Refuted, Undecided
 
 SIZE = 3
-# What says that a call can not be batched: it looks at values, its results are as large as values say, or its views
-# want another layout.
+# What says that a call can not be batched: it looks at values, it reads a mask, or its views want another layout.
 _REFUSALS = ("vmap: ", "Batching rule not implemented", "boolean mask", "inplace arithmetic", "view size is not")
+# What says that there is no batch of an operator: its results are as large as values say, which it declares.
+_NO_BATCH = "operators that can output dynamic shape"
 
 
 def batching(point: Point) -> None:
     """`vmap` over all Tensors, over the first and the last, along another dimension, with gradients; over seeds."""
     tensors = all_tensors(point.sample)
-    if not tensors or point.info.random:
+    if not tensors or point.info.random or not _gives_tensors(point):
         raise Inapplicable("there is nothing to batch")
     refused, taken = "", 0
     for varied, in_dim in ((tensors, 0), (tensors[:1], 0), (tensors[-1:], 0), (tensors, 1)):
@@ -36,9 +37,13 @@ def batching(point: Point) -> None:
                 raise
             refused = str(error).partition(". ")[0]
     if refused and not taken:
-        raise Undecided(refused)
+        raise Inapplicable(refused) if _NO_BATCH in refused else Undecided(refused)
     if point.info.differentiable:
         _derivatives(point)
+
+
+def _gives_tensors(point: Point) -> bool:
+    return "Tensor" in point.info.schema.rpartition("->")[2]
 
 
 def _replaced(value: Any, given: dict[int, Tensor]) -> Any:
