@@ -104,7 +104,7 @@ class OutDtype(Enum):
 DTYPE_KINDS = ("bool", "integer", "half", "float", "complex")
 DTYPE_GROUPS = {"real": DTYPE_KINDS[:4], "floating": ("half", "float")}
 COMPLEX = DTYPE_KINDS[-1]
-DTYPE_ERRORS = ("NotImplementedError", "RuntimeError")
+DTYPE_ERRORS = ("NotImplementedError", "RuntimeError", "ValueError")
 
 
 class PromotionKind(Enum):

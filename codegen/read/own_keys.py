@@ -117,7 +117,7 @@ class OwnKeys:
                     Code.UNKNOWN_WORD,
                     named.span() if error else text.span(),
                     f"'{named}' is not the class of an error" if error else "the class of the error is missing",
-                    did_you_mean(error, DTYPE_ERRORS) or f"the classes are {' and '.join(DTYPE_ERRORS)}",
+                    did_you_mean(error, DTYPE_ERRORS) or f"the classes are {', '.join(DTYPE_ERRORS)}",
                 )
         if not any(base_type(argument.type).name == "Tensor" for argument in schema.arguments):
             self.yaml.error(

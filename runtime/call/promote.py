@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -41,7 +42,7 @@ def check_dtypes(operator: Operator, values: Sequence[Any]) -> None:
     """Refuse Tensors of element types that the operator does not take.
 
     Raises:
-        RuntimeError: there is one; most operators raise NotImplementedError.
+        NotImplementedError: there is one; or what the operator names instead.
     """
     at = operator.dtype_position
     if at is not None and values[at] is not None:
@@ -55,8 +56,9 @@ def _check_dtype(operator: Operator, dtype: DType) -> None:
     assert operator.dtypes is not None
     kinds, _, error = operator.dtypes
     if dtype.kind_name not in kinds:
-        refused = RuntimeError if error == "RuntimeError" else NotImplementedError
-        raise refused(f"\"{operator.name}\" not implemented for '{dtype.scalar_name}'\n  schema: {operator.schema}")
+        raise getattr(builtins, error)(
+            f"\"{operator.name}\" not implemented for '{dtype.scalar_name}'\n  schema: {operator.schema}"
+        )
 
 
 def check_castable(operator: Operator, result: DType, target: Tensor) -> None:

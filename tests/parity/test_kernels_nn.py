@@ -316,8 +316,9 @@ T.zeros(1000).log_normal_(0, 0.5) | x.clone().log_normal_(0, -1) | n.clone().log
 T.zeros(1000).geometric_(0.3) | T.zeros(1000, dtype=T.int64).geometric_(0.3) | x.clone().geometric_(1.5)
 T.zeros(5, dtype=T.bool).geometric_(0.5)
 T.poisson(T.full([1000], 3.)) | T.poisson(T.full([1000], 0.25, dtype=T.float64)) | T.poisson(-p) | T.poisson(n)
-T.poisson(T.full([1000], 1e17))
+T.poisson(T.full([9], 1e17))
 T.binomial(T.full([1000], 10.), T.full([1000], 0.3)) | T.binomial(T.full([1000], 10.), T.tensor(0.7)) | T.binomial(n, p)
+T.binomial(n, n)
 T.binomial(p * 9, p) | T.binomial(T.full([3], -1.), T.full([3], 0.3)) | T.binomial(T.full([3], 5.), T.full([3], 1.5))
 F.dropout(x) | T.native_dropout(x, 0.5, True) | T.native_dropout(x, 0.5, None)
 """
