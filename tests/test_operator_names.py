@@ -30,6 +30,7 @@ EXCEPTIONS = {
     "_NUMBER_FUNCTIONS": "functions of C on numbers",
     "_OF_PYTHON": "functions of Python",
     "_check_linear": "a word of a message",
+    "_registry_entry": "an argument of OperatorInfo",
     "_NUMPY_KINDS": "a kind of dtypes",
     "CALLED": "intrinsics of formulas",
     "Calls": "functions of Python",

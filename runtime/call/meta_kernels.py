@@ -46,6 +46,8 @@ class MetaKernel:
         """
         if operator.view is not None:
             return self._views(operator, values)
+        if operator.batching is not None and operator.batching[0] == "dynamic":
+            raise needs_values(operator)
         try:
             result = run_kernel(operator, self._known if self.knows else self._results, values)
         except meta_sizes.NeedsValues:

@@ -28,7 +28,7 @@ class OpNamespace:
         self._packets: dict[str, OpOverloadPacket] = {}
 
     def __getattr__(self, name: str) -> OpOverloadPacket:
-        if (name.startswith("__") and name.endswith("__")) or not _overload_names(self.name, name):
+        if not _overload_names(self.name, name):
             raise AttributeError(f"'_OpNamespace' '{self.name}' object has no attribute '{name}'")
         return self._packets.setdefault(name, OpOverloadPacket(self.name, name))
 

@@ -65,7 +65,7 @@ def plan() -> Plan:
 
 
 FORMULA = re.compile(
-    r"^ *(?:#|//) (derivatives|native_functions)\.yaml:(\d+)  (?!elementwise|composite)(.*)", re.MULTILINE
+    r"^ *(?:#|//) (derivatives|native_functions)\.yaml:(\d+)  (?!elementwise|composite|foreach)(.*)", re.MULTILINE
 )
 
 

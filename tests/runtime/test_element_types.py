@@ -13,6 +13,7 @@ from generated.registry import OPERATORS
 from runtime.base import dtypes
 from runtime.base.tensor import Tensor
 from runtime.call.dispatch import Operator
+from runtime.call.facts import flat_tensors
 from runtime.load.operator_info import OperatorInfo
 from runtime.testing import make_sample, operator_function
 
@@ -57,7 +58,7 @@ def promoted_to(info: OperatorInfo, values: list[Any]) -> Any:
     """What promotion makes of the Tensors and numbers; the dtype of the first Tensor where there is none."""
     promotion = operator_of(info).promotion
     given = [value for value in values if isinstance(value, Tensor | int | float | complex)]
-    tensors = [value for value in given if isinstance(value, Tensor)]
+    tensors = flat_tensors(values)
     return tensors[0].dtype if promotion is None else dtypes.promoted_dtype(promotion[0], given)
 
 

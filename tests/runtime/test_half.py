@@ -42,7 +42,10 @@ def computed_once(info: OperatorInfo) -> bool:
 
 
 # What looks at the dtype itself, what is always float64, and memory that nobody has written.
-_OTHER = ("nan_to_num", "bincount", "view.dtype", "empty_like", "new_empty", "complex", "view_as_complex", "_to_copy")
+_OTHER = (
+    "nan_to_num", "bincount", "view.dtype", "empty_like", "new_empty", "complex", "view_as_complex", "_to_copy",
+    "nextafter",
+)  # fmt: skip
 COMPUTED_ONCE = [
     pytest.param(info, half, id=f"{info.name}-{half}")
     for info in OPERATORS.values()

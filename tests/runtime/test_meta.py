@@ -25,11 +25,15 @@ DTYPES = ("float32", "complex128", "int64", "float16")
 
 # Operators whose results, or the errors of whose arguments, are in the values.
 VALUES = frozenset((
-    "_ctc_loss.Tensor", "_ctc_loss_backward.Tensor", "_pack_padded_sequence", "_pack_padded_sequence_backward",
-    "_pad_packed_sequence", "allclose", "argwhere", "bincount", "ctc_loss.Tensor", "equal", "gru.data", "index.Tensor",
-    "linalg_lstsq", "lstm.data", "masked_select", "nonzero", "nonzero_numpy", "one_hot", "repeat_interleave.Tensor",
-    "repeat_interleave.self_Tensor", "rnn_relu.data", "rnn_tanh.data", "tensor_split.tensor_indices_or_sections",
-    "where",
+    "_ctc_loss.Tensor", "_ctc_loss_backward.Tensor", "_foreach_addcdiv.Tensor", "_foreach_addcdiv_.Tensor",
+    "_foreach_addcmul.Tensor", "_foreach_addcmul_.Tensor", "_pack_padded_sequence", "_pack_padded_sequence_backward",
+    "_pad_packed_sequence", "_reshape_from_tensor", "_unique", "_unique2", "allclose", "argwhere", "bincount",
+    "combinations", "ctc_loss.Tensor", "equal", "gru.data", "index.Tensor", "is_nonzero", "linalg_lstsq",
+    "linspace.Scalar_Tensor", "linspace.Tensor_Scalar", "linspace.Tensor_Tensor", "logspace.Scalar_Tensor",
+    "logspace.Tensor_Scalar", "logspace.Tensor_Tensor", "lstm.data", "masked_select", "narrow.Tensor", "nonzero",
+    "nonzero_numpy", "one_hot", "repeat_interleave.Tensor", "repeat_interleave.self_Tensor", "rnn_relu.data",
+    "rnn_tanh.data", "tensor_split.tensor_indices_or_sections", "unique_consecutive", "unique_dim",
+    "unique_dim_consecutive", "where",
 ))  # fmt: skip
 # It goes to main memory.
 ELSEWHERE = frozenset(("to.device",))

@@ -23,13 +23,13 @@ _STRIDE, _START = 0.618, 0.37
 def example(operator: OperatorPlan, base: str, namespace: str, hidden: Set[str]) -> tuple[str, ...]:
     """A call of the packet `base` with arguments for this overload, as lines that an interpreter shows.
 
-    Empty where no sample says what the arguments may be.  Packets whose names are `hidden` stand behind functions that
-    are written by hand.
+    Empty where no sample says what the arguments may be, or where it gives nothing.  Packets whose names are `hidden`
+    stand behind functions that are written by hand, or behind modules.
     """
     limit = operator.source.dtypes
     is_complex = limit is not None and limit.kinds == DTYPE_KINDS[-1:]
     samples = [_Arguments(text, is_complex) for text in operator.samples]
-    if not samples:
+    if not samples or not operator.schema.returns:
         return ()
     if "pointwise" in operator.source.tags:
         chosen = samples[0]

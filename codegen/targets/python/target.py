@@ -85,13 +85,19 @@ def _docstrings(plan: Plan, paths: Paths) -> Iterator[str]:
     """The docstrings of packets.  Of operators declared by others there are no examples: most can not be called."""
     with_examples = paths.library is None
     results = read_results(paths.examples) if with_examples else {}
-    hidden = SourcePart(paths.functions_by_hand, Diagnostics()).functions.keys() if with_examples else frozenset()
+    hidden = _hidden(paths) if with_examples else frozenset()
     operators = {operator.function: operator for operator in plan.operators}
     for packet in plan.packets:
         overloads = plan_documentation(packet, operators)
         called = [each.operator for each in overloads if with_examples and not each.is_variant]
         examples = [example(operator, packet.base, plan.namespace, hidden) for operator in called]
         yield packet_docstring(overloads, [lines for lines in examples if lines], results)
+
+
+def _hidden(paths: Paths) -> frozenset[str]:
+    """The names of the public API that are no packets: functions that are written by hand, and modules."""
+    functions = SourcePart(paths.functions_by_hand, Diagnostics()).functions
+    return frozenset(functions).union(path.stem for path in paths.runtime.iterdir())
 
 
 def _nodes(operator: OperatorPlan, printer: PythonPrinter) -> Iterator[NodeView]:
