@@ -9,6 +9,8 @@ from documents import ROOT
 from generated import operators
 from generated.registry import OPERATORS
 from runtime import verify
+from runtime.call.dispatch import Operator
+from runtime.load.operator_info import OperatorInfo
 from runtime.verify.ledger import Ledger
 from runtime.verify.results import Status
 
