@@ -125,10 +125,11 @@ class HalfKind(Enum):
 
 
 class NumberKind(Enum):
-    """What becomes of Python ints beside Tensors of an integer dtype."""
+    """What becomes of Python numbers, and but for CUT of ints alone, beside Tensors of an integer dtype."""
 
     WRAP = "wrap"  # modulo the size of the dtype
     FIT = "fit"  # an error where the dtype cannot hold them
+    CUT = "cut"  # the same of all numbers and dtypes; integer ones cut fractions off
     AS_IS = "as_is"  # the kernel looks at them
 
 

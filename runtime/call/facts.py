@@ -45,7 +45,7 @@ class OperatorFacts:
         view: "single" or "multi" where results share memory with the first aliased argument.
         saves_self: whether the derivative needs `self`, so that an in-place variant keeps a copy.
         never_differentiable: results have no gradient, and that is no mistake.
-        numbers: the Scalars that become elements where the dtype is one of integers, and whether they wrap around.
+        numbers: the Scalars that become elements where the dtype is one of integers, and how: "wrap", "fit" or "cut".
         in_float32: half precision is computed in float32, and results are rounded once.
         batching: the rule by which vmap batches its calls, and the positions of Tensors and of dimensions.
         layout: how results of its kernels lie in memory (a function of `runtime.base.layouts`), the positions of the
@@ -84,7 +84,7 @@ class OperatorFacts:
         view: Literal["single", "multi"] | None = None,
         saves_self: bool = False,
         never_differentiable: bool = False,
-        numbers: tuple[tuple[str, bool], ...] = (),
+        numbers: tuple[tuple[str, str], ...] = (),
         in_float32: bool = False,
         batching: tuple[str, tuple[int, ...], tuple[int, ...]] | None = None,
         layout: tuple[str, tuple[int, ...], tuple[int, ...]] | None = None,
@@ -257,9 +257,9 @@ class OperatorFacts:
         return self.names.index("memory_format") if "memory_format" in self.names else None
 
     @cached_property
-    def number_positions(self) -> list[tuple[int, bool]]:
+    def number_positions(self) -> list[tuple[int, str]]:
         """`numbers` as positions."""
-        return [(self.names.index(name), wraps) for name, wraps in self.numbers]
+        return [(self.names.index(name), kind) for name, kind in self.numbers]
 
     @cached_property
     def result_type(self) -> Callable[[Sequence[Any]], Any]:

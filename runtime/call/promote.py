@@ -130,10 +130,9 @@ def converted_numbers(operator: Operator, values: list[Any], wanted: np.dtype[An
         value = values[i]
         if not isinstance(value, Tensor) and value is not None and is_half(wanted):
             converted[i] = element(value, wanted, wraps=True)
-    if wanted.kind in "iu":
-        for i, wraps in operator.number_positions:
-            if type(values[i]) is int:
-                converted[i] = element(values[i], wanted, wraps)
+    for i, kind in operator.number_positions:
+        if kind == "cut" or (wanted.kind in "iu" and type(values[i]) is int):
+            converted[i] = element(values[i], wanted, kind == "wrap")
     return converted
 
 

@@ -193,7 +193,7 @@ def _option(name: str, value: object) -> str:
 
 def _numbers(operator: OperatorPlan) -> tuple[tuple[str, bool], ...]:
     """The numbers that become elements of integer dtypes before the kernel sees them, and whether they wrap around."""
-    return tuple((name, kind is NumberKind.WRAP) for name, kind in operator.numbers if kind is not NumberKind.AS_IS)
+    return tuple((name, kind.value) for name, kind in operator.numbers if kind is not NumberKind.AS_IS)
 
 
 # -- formulas over other operators
