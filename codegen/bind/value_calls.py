@@ -34,7 +34,7 @@ _CONVERSIONS = frozenset((
     "Scalar", "at::Scalar", "c10::Scalar", "IntArrayRef", "at::IntArrayRef", "SymIntArrayRef", "c10::SymInt",
     "at::OptionalArrayRef", "c10::OptionalArrayRef", "at::native::get_nested_tensor_impl",
 ))  # fmt: skip
-_NUMBER_FUNCTIONS = frozenset(("sqrt", "exp", "log", "abs"))
+_NUMBER_FUNCTIONS = frozenset(("sqrt", "exp", "log", "log1p", "abs"))
 
 
 def value_function(node: syntax.Call, name: str, args: list[TypedExpr], overloads: Overloads) -> TypedExpr | None:

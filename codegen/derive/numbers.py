@@ -40,8 +40,8 @@ _ARITHMETIC: Mapping[str, Callable[..., Any]] = {
     "&&": lambda a, b: a and b, "||": lambda a, b: a or b,
 }  # fmt: skip
 _INTRINSICS: Mapping[str, Callable[..., Any]] = {
-    "sqrt": math.sqrt, "exp": math.exp, "log": math.log, "abs": abs, "to_float": float, "to_int": int,
-    "conjugate": lambda x: x,
+    "sqrt": math.sqrt, "exp": math.exp, "log": math.log, "log1p": math.log1p, "abs": abs, "to_float": float,
+    "to_int": int, "conjugate": lambda x: x,
 }  # fmt: skip
 Value = float | str | None  # what an argument is where it is no Tensor; None: not given
 

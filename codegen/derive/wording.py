@@ -11,6 +11,7 @@ from codegen.bind.substitution import arguments
 from codegen.formula import syntax
 from codegen.formula.intrinsics import INTRINSICS, SCALAR_INTRINSICS, TENSOR_INTRINSICS
 from codegen.formula.meaning import Meaning
+from codegen.formula.operators import BINARY
 from codegen.formula.printer import print_formula
 from codegen.formula.typed import (
     STR,
@@ -135,7 +136,7 @@ class Wording:
         for use in self._signs(base):
             if use.sign.notation is Notation.PREFIX and len(parts) == 1:
                 return syntax.Unary(0, 0, use.sign.text, parts[0])
-            if use.sign.is_binary and len(parts) == 2 and use.form is not Form.INVERSE:
+            if use.sign.text in BINARY and len(parts) == 2 and use.form is not Form.INVERSE:
                 left, right = parts if use.form is Form.DIRECT else parts[::-1]
                 return syntax.Binary(0, 0, use.sign.text, 0, left, right)
         function = self.table.functions[str(call.schema.name)]

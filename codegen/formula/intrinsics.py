@@ -91,6 +91,7 @@ MADE_INTRINSICS = (
     IntrinsicInfo("sqrt", ("sqrt", "std::sqrt"), SCALAR, FLOAT),
     IntrinsicInfo("exp", ("exp", "std::exp"), SCALAR, FLOAT),
     IntrinsicInfo("log", ("log", "std::log"), SCALAR, FLOAT),
+    IntrinsicInfo("log1p", ("log1p", "std::log1p"), SCALAR, FLOAT),
     IntrinsicInfo("abs", ("std::abs",), SCALAR, FLOAT),
     IntrinsicInfo("info", (), TENSOR, OPTIONS),  # shape and dtype, of which `zeros` makes `zeros_like`
     IntrinsicInfo("zeros", (), OPTIONS, TENSOR),

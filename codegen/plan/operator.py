@@ -160,7 +160,8 @@ class OperatorPlan:
 
     @property
     def differentiable(self) -> bool:
-        return self.node is not None
+        """Whether there is a Node that gives gradients: not all are declared as not implemented."""
+        return self.node is not None and not {edge.name for edge in self.node.edges} <= dict(self.unimplemented).keys()
 
     @property
     def implementation(self) -> PythonFunction:

@@ -5,13 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from runtime.kernels._common import Array, Number, element
-from runtime.kernels.selection import pick
-
-
-def threshold(self: Array, threshold: Number, value: Number) -> Array:
-    if self.dtype.kind in "iu":
-        threshold, value = element(threshold, self.dtype), element(value, self.dtype)
-    return pick(np.less_equal(self, threshold), np.asarray(value, self.dtype), self)
 
 
 def hardtanh(self: Array, min_val: Number = -1, max_val: Number = 1) -> Array:

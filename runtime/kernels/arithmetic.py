@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from runtime.kernels._common import Array, Number, check_divisor, element
+from runtime.kernels._common import Array, Number, check_divisor
 
 mul = np.multiply
 div = np.true_divide
@@ -102,13 +102,6 @@ def remainder(self: Array | Number, other: Array | Number) -> Array:
     if array.dtype.kind in "iu":
         check_divisor(other)
     return np.remainder(self, other)
-
-
-def addcmul(self: Array, tensor1: Array, tensor2: Array, value: Number = 1) -> Array:
-    if self.dtype.kind in "iu":
-        value = element(value, self.dtype)
-    product = np.multiply(tensor1, tensor2)
-    return np.add(self, product if value == 1 else np.multiply(product, value))
 
 
 def floor(self: Array) -> Array:

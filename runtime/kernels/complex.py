@@ -46,14 +46,6 @@ def complex_(real: Array, imag: Array) -> Array:
     return result
 
 
-def polar(abs: Array, angle: Array) -> Array:
-    _check_parts("polar", abs, angle)
-    result = np.empty(np.broadcast_shapes(abs.shape, angle.shape), np.result_type(abs.dtype, np.complex64))
-    result.real = np.multiply(abs, np.cos(angle))
-    result.imag = np.multiply(abs, np.sin(angle))
-    return result
-
-
 def _check_parts(name: str, first: Array, second: Array) -> None:
     """The two real numbers that make a complex one must be of one dtype."""
     if first.dtype != second.dtype:

@@ -78,16 +78,6 @@ def _integer_power(base: Array, exponent: Array) -> Array:
     return np.where(negative & (np.abs(base) != 1), np.zeros((), power.dtype), power)
 
 
-def xlogy(self: Array | Number, other: Array | Number) -> Array:
-    """`self * log(other)`, and 0 where `self` is 0 (unless `other` is NaN)."""
-    if not isinstance(other, np.ndarray):
-        # NumPy gives the logarithm of a number double precision.
-        other = np.asarray(other, np.asarray(self).dtype)
-    product = np.multiply(self, np.log(other))
-    zero = np.logical_and(np.equal(self, 0), np.logical_not(np.isnan(other)))
-    return np.where(zero, np.zeros((), product.dtype), product)
-
-
 def frexp(self: Array) -> tuple[Array, Array]:
     """A fraction from 1/2 to 1 and the power of 2 that it is to be multiplied with, int32."""
     mantissa, exponent = np.frexp(self)

@@ -105,12 +105,6 @@ def special_erfcx(self: Array) -> Array:
     return _in_scipy(special.erfcx, self)
 
 
-def special_ndtr(self: Array) -> Array:
-    from scipy import special
-
-    return _in_scipy(special.ndtr, self)
-
-
 def special_log_ndtr(self: Array) -> Array:
     from scipy import special
 
@@ -121,12 +115,6 @@ def special_ndtri(self: Array) -> Array:
     from scipy import special
 
     return _in_scipy(special.ndtri, self)
-
-
-def special_xlog1py(self: Array | Number, other: Array | Number) -> Array:
-    from scipy import special
-
-    return _of_two(special.xlog1py, self, other)
 
 
 # Modified Bessel functions of the first kind

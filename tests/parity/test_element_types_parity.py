@@ -40,7 +40,7 @@ MORE = frozenset((
     # In one group and without dilation, there as well; complex numbers under the names of nn.functional.
     *(f"{name}-{kind}" for name in CONVOLUTIONS for kind in ("uint8", "int64", "complex64")),
     *(f"max_pool2d_backward-{kind}" for kind in ("uint8", "int64", "float16", "float32")),
-    "affine_grid_generator-float16", "rrelu_with_noise-float16",
+    "affine_grid_generator-float16", "binomial-float16", "rrelu_with_noise-float16",
     *(f"{name}{dims}d-int64" for name in ("upsample_nearest", "_upsample_nearest_exact") for dims in (1, 2, 3)),
     *(f"{name}-{kind}" for name in POOLING for kind in ("uint8", "int64", "float16")),
 ))  # fmt: skip

@@ -169,6 +169,8 @@ LENIENT = frozenset((
     "multi_margin_loss-empty", "multilabel_margin_loss-empty", "multilabel_margin_loss_forward-empty",
     "native_batch_norm-0-dim", "native_batch_norm-empty", "native_batch_norm_backward-0-dim",
     "native_batch_norm_backward-empty", "native_layer_norm_backward-empty", "pad_sequence-0-dim",
+    *(f"reflection_pad{dims}d_backward-0-dim" for dims in (1, 2)),
+    *(f"replication_pad{dims}d_backward-0-dim" for dims in (1, 2, 3)),
     "pad-empty", "_pad_enum-empty", "_chunk_cat-0-dim", "replication_pad3d_backward-empty",
     "pixel_unshuffle-empty", "rms_norm-0-dim", "unfold_backward-0-dim", "upsample_linear1d_backward-0-dim",
     "upsample_nearest1d_backward-0-dim", "view_as_complex-empty", "view_as_complex_copy-empty",

@@ -61,11 +61,11 @@ def test_what_is_wrong_is_shown_in_their_file(
     assert f"os.environ['GRADWRIGHT_GENERATED'] = '{out}'; from runtime.verify import check" in printed
 
 
-def test_what_is_not_implemented_is_skipped(packaged: Path, tmp_path: Path) -> None:
-    """Its second derivative calls `not_implemented`, which is no wrong formula, and no proven one."""
+def test_what_is_not_implemented_is_neither_wrong_nor_proven(packaged: Path, tmp_path: Path) -> None:
+    """Its second derivative calls `not_implemented`: it has none."""
     words = [*words_of(paths_of(packaged)), "--property", "gradient", "--property", "second"]
     status, found = proven(words, ("_cdist_forward",), tmp_path / "found.json")
-    assert (status, found) == (0, {"_cdist_forward": {"gradient": "proven", "second": "skipped"}})
+    assert (status, found) == (0, {"_cdist_forward": {"gradient": "proven", "second": "none"}})
 
 
 # Formulas of PyTorch that are wrong (docs/deviations.md), each with a property that shows it.

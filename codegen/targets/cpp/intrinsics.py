@@ -42,6 +42,7 @@ CALLED = {
     "sqrt": ("math", "sqrt"),
     "exp": ("math", "exp"),
     "log": ("math", "log"),
+    "log1p": ("math", "log1p"),
     "abs": ("operator", "abs"),
     "zeros": ("runtime.graph.recording", "zeros_of"),
     "geometry": ("runtime.graph.recording", "Geometry"),

@@ -86,6 +86,7 @@ _INTRINSICS = {
     "sqrt": "math.sqrt({0})",
     "exp": "math.exp({0})",
     "log": "math.log({0})",
+    "log1p": "math.log1p({0})",
     "abs": "abs({0})",
 }
 _FORMATTER = string.Formatter()

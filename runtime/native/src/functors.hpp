@@ -250,10 +250,6 @@ struct relu {
   template <class T>
   static T apply(T a) { return maximum::apply(a, T(0)); }
 };
-struct threshold {
-  template <class T>
-  static T apply(T a, T bound, T value) { return a <= bound ? value : a; }
-};
 
 struct sigmoid {
   template <class T, class A = Baseline>
