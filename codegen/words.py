@@ -129,7 +129,7 @@ class NumberKind(Enum):
 
     WRAP = "wrap"  # modulo the size of the dtype
     FIT = "fit"  # an error where the dtype cannot hold them
-    CUT = "cut"  # the same of all numbers and dtypes; integer ones cut fractions off
+    CUT = "cut"  # the same of all numbers, whose fractions are cut off; real dtypes refuse complex ones, too
     AS_IS = "as_is"  # the kernel looks at them
 
 

@@ -131,7 +131,8 @@ def converted_numbers(operator: Operator, values: list[Any], wanted: np.dtype[An
         if not isinstance(value, Tensor) and value is not None and is_half(wanted):
             converted[i] = element(value, wanted, wraps=True)
     for i, kind in operator.number_positions:
-        if kind == "cut" or (wanted.kind in "iu" and type(values[i]) is int):
+        cut = kind == "cut" and (wanted.kind in "iu" or (type(values[i]) is complex and wanted.kind != "c"))
+        if cut or (wanted.kind in "iu" and type(values[i]) is int):
             converted[i] = element(values[i], wanted, kind == "wrap")
     return converted
 

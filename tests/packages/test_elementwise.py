@@ -50,6 +50,15 @@ FUNCTIONS = """
 - func: leaky(Tensor self, Tensor slope) -> Tensor
   elementwise: 'self > 0 ? self : slope * self'
   at: {0: [slope, 0]}
+
+- func: at_least(Tensor self, Scalar value) -> Tensor
+  elementwise: 'self <= value ? value : self'
+  at: {value: 0}
+  promotion: default(self)
+  numbers: cut(value)
+
+- func: cubed_by(Tensor self, Scalar rate) -> Tensor
+  elementwise: pow(sin(self), 3) * log1p(rate)
 """
 PROGRAM = """
 import gradwright as g, mylib
@@ -103,6 +112,17 @@ for call, message in (
 half = g.tensor([0.5], dtype=g.float64, requires_grad=True)
 zero = g.tensor([0.0], dtype=g.float64, requires_grad=True)
 assert [each.item() for each in g.autograd.grad(g.ops.mylib.leaky(zero, half), (zero, half))] == [0.5, 0.0]
+at_least, cubed_by = g.ops.mylib.at_least, g.ops.mylib.cubed_by
+assert at_least(g.tensor([1, 2, 5]), 2.9).tolist() == [2, 2, 5]
+assert at_least(g.tensor([1.0, 5.0]), 2.5).tolist() == [2.5, 5.0]
+for given, value in ((g.tensor([1.0]), 1j), (g.tensor([1], dtype=g.uint8), 300), (g.tensor([1]), 1e300)):
+    try:
+        at_least(given, value)
+        raise SystemExit(f"taken: {value}")
+    except RuntimeError as error:
+        assert "cannot be converted" in str(error), error
+assert gradcheck(lambda a: cubed_by(a, 0.5), (z,), check_forward_ad=True)
+assert gradgradcheck(lambda a: cubed_by(a, 0.5), (z,))
 for given in (large, large.reshape(100, 1000).t(), large[::3], large.half(), large.double()):
     wide = given.double()
     assert g.allclose(softsign(given).double(), wide / (1 + abs(wide)), atol=1e-3 if given.dtype == g.half else 1e-6)
