@@ -274,12 +274,17 @@ def _write_gradient(gradient: GradientPlan, node: NodePlan, printer: PythonPrint
     with out.when(conditions):
         _write_formula(gradient, edges, names, printer, out)
     if conditions:
-        absent = ["()" if edge.is_list else "None" for edge in edges]
+        absent = [_absent(edge) for edge in edges]
         with out.block("else:"):
             if len(set(absent)) == 1 and len(absent) <= 3:
                 out.add(" = ".join((*names, absent[0])))
             else:
                 out.add(Assignment(names, ", ".join(absent)))
+
+
+def _absent(edge: EdgePlan) -> str:
+    """What an edge gets whose gradient is not asked for: nothing for each Tensor, so that the next ones have theirs."""
+    return f"(None,) * len(self.{_edge_slot(edge)})" if edge.is_list else "None"
 
 
 def _write_formula(
