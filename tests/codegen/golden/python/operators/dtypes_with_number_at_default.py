@@ -33,7 +33,7 @@ f_default_op = Operator(
     f_default,
     kernels={"CPU": small_kernels.scaled},
     promotion=("default", None),
-    numbers=(("alpha", True),),
+    numbers=(("alpha", "wrap"),),
     in_float32=True,
     batching=("loop", (0, 1), ()),
     layout=("contiguous", (), (0,)),

@@ -37,7 +37,7 @@ f_default_op = Operator(
     f_default,
     kernels={"CPU": small_kernels.filled},
     promotion=("default", ("value",)),
-    numbers=(("value", True),),
+    numbers=(("value", "wrap"),),
     layout=("contiguous", (), (0,)),
 )
 

@@ -33,7 +33,7 @@ f_default_op = Operator(
     f_default,
     kernels={"CPU": small_kernels.two},
     promotion=("default", ("self",)),
-    numbers=(("other", False),),
+    numbers=(("other", "fit"),),
     in_float32=True,
     batching=("loop", (0,), ()),
     layout=("contiguous", (), (0,)),
