@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Sequence
 
 from runtime import ops
@@ -75,16 +76,9 @@ def _chunk_cat(tensors: Sequence[Tensor], dim: int, num_chunks: int) -> Tensor:
         missing = length * num_chunks - size
         if missing:
             tensor = ops.constant_pad_nd(tensor, [0, 0] * (tensor.dim() - place - 1) + [0, missing])
-        rest = tensor.numel() // max(num_chunks * _product(lead), 1)
+        rest = tensor.numel() // max(num_chunks * math.prod(lead), 1)
         parts.append(tensor.reshape([*lead, num_chunks, rest]))
     return ops.cat(parts, -1)
-
-
-def _product(sizes: Sequence[int]) -> int:
-    product = 1
-    for size in sizes:
-        product *= size
-    return product
 
 
 # -- parts

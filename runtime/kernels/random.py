@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from runtime.base.dtypes import finfo, from_numpy, iinfo
 from runtime.kernels._common import Array, checked_sizes, is_half, normalize_dim, type_name
 from runtime.random import default_generator
 
@@ -255,23 +256,21 @@ def random_from(self: Array, from_: int, to: int | None, generator: Random) -> A
     return _whole_numbers(self, from_, to, generator)
 
 
-_DIGITS = {"float16": 11, "bfloat16": 8, "float32": 24, "float64": 53}
-
-
 def _bounds(dtype: DType) -> tuple[float, float]:
     """The least and the largest number of a dtype."""
     if dtype.kind == "b":
         return 0, 1
-    if dtype.kind in "iu":
-        return int(np.iinfo(dtype).min), int(np.iinfo(dtype).max)
-    most = {"float16": 65504.0, "bfloat16": 3.3895313892515355e38}.get(dtype.name)
-    most = float(np.finfo(dtype).max) if most is None else most
-    return -most, most
+    limits = iinfo(from_numpy(dtype)) if dtype.kind in "iu" else finfo(from_numpy(dtype))
+    return limits.min, limits.max
 
 
 def _whole_numbers(self: Array, first: int, end: int | None, generator: Random) -> Array:
-    digits = _DIGITS.get(self.dtype.name)
-    last = end - 1 if end is not None else int(_bounds(self.dtype)[1]) if digits is None else 2**digits
+    if end is not None:
+        last = end - 1
+    elif self.dtype.kind in "biu":
+        last = int(_bounds(self.dtype)[1])
+    else:
+        last = int(2 / finfo(from_numpy(self.dtype)).eps)
     drawn = _source(generator).integers(first, min(last, 2**63 - 1), self.shape, np.int64, endpoint=True)
     return np.asarray(drawn).astype(self.dtype)
 

@@ -18,9 +18,7 @@ def unique_counted(
 ) -> tuple[Array, Array, Array]:
     """The same, with how often each occurs.  A NaN is equal to nothing; what is not asked for is empty."""
     rows = self.reshape(-1, 1)
-    order, first = _grouped(rows, _sorted(rows))
-    inverse = _inverse(order, first).reshape(self.shape) if return_inverse else _nothing()
-    return rows[order[first], 0], inverse, _counts(first) if return_counts else _nothing()
+    return _elements(self, *_grouped(rows, _sorted(rows)), return_inverse, return_counts)
 
 
 def unique_consecutive(
@@ -29,10 +27,7 @@ def unique_consecutive(
     """The elements, or slices along `dim`, without those that are equal to the one before."""
     if dim is not None:
         return unique_dim_consecutive(self, dim, return_inverse, return_counts)
-    rows = self.reshape(-1, 1)
-    order, first = _grouped(rows, np.arange(len(rows)))
-    inverse = _inverse(order, first).reshape(self.shape) if return_inverse else _nothing()
-    return rows[order[first], 0], inverse, _counts(first) if return_counts else _nothing()
+    return _elements(self, *_grouped(self.reshape(-1, 1), np.arange(self.size)), return_inverse, return_counts)
 
 
 def unique_dim(
@@ -64,6 +59,13 @@ def _axis(self: Array, dim: int) -> int:
 def _rows(self: Array, axis: int) -> Array:
     moved = np.moveaxis(self, axis, 0)
     return moved.reshape(len(moved), -1) if self.size else moved.reshape(0, 1)
+
+
+def _elements(
+    self: Array, order: Array, first: Array, return_inverse: bool, return_counts: bool
+) -> tuple[Array, Array, Array]:
+    inverse = _inverse(order, first).reshape(self.shape) if return_inverse else _nothing()
+    return self.reshape(-1)[order[first]], inverse, _counts(first) if return_counts else _nothing()
 
 
 def _slices(self: Array, axis: int, order: Array, first: Array) -> tuple[Array, Array, Array]:
