@@ -140,12 +140,13 @@ def _with_expressions(
     derived, completed = [], {}
     for known in elementwise.own():
         name = str(known.function.name)
+        entry = None
         if name in written:
             if not foreign:
                 entries.derivation.check(known, written[name])
         elif (entry := entries.derived(name)) is not None:
             derived.append(entry)
-        completed[name] = entries.derivation.completed(known)
+        completed[name] = entries.derivation.completed(known, entry)
     return (*resolved, *derived), [completed.get(str(function.name), function) for function in functions]
 
 

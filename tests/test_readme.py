@@ -27,7 +27,8 @@ def split() -> tuple[list[str], list[Block]]:
     return made, tour
 
 
-def test_the_tour_holds(tmp_path: Path) -> None:
+def test_the_tour_holds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GRADWRIGHT_VERIFY", "1")
     tree = copy_tree(tmp_path)
     assert run("python -m codegen", tree).returncode == 0  # which `make demo` has done by here
     for block in split()[1]:

@@ -31,17 +31,18 @@ from codegen.formula.typed import (
     rewrite,
     walk,
 )
-from codegen.read.model import DerivativeEntry, Formula, FormulaKind, NativeFunction, Promotion
+from codegen.read.model import DerivativeEntry, ElementTypes, Formula, FormulaKind, NativeFunction, Promotion
 from codegen.schema.types import OptionalType
 from codegen.signs import ADDITION, CHOICE, CONJUGATION, MULTIPLICATION, binary_sign
 from codegen.source import Diagnostics
-from codegen.words import COMPLEX, PromotionKind
+from codegen.words import COMPLEX, DTYPE_ERRORS, DTYPE_GROUPS, PromotionKind
 
 _RESULT = "result"
 _GRAD = Variable(TENSOR, 0, 0, VariableKind.GRAD, "grad", 0)
 _POINTS = 16  # at which formulas are compared
 _DOMAIN = (-2.0, 2.0)
 _ROUNDING = 1e-8
+_REAL = "real"
 
 
 class Derivation:
@@ -169,21 +170,41 @@ class Derivation:
 
     # -- what follows besides
 
-    def completed(self, known: ResolvedElementwise) -> NativeFunction:
-        """The operator with the promotion that its entry leaves out."""
+    def completed(self, known: ResolvedElementwise, derived: ResolvedEntry | None) -> NativeFunction:
+        """The operator with the promotion and the element types that its entry leaves out.
+
+        Args:
+            known: its expression.
+            derived: the entry that follows from it; None where that is written, or there is none.
+        """
+        function = known.function
+        if derived is not None and derived.differentiable_outputs and not self.is_complex(known):
+            function = self._of_real(function, known)
+        kind = self._kind_of_promotion(known)
+        if kind is None:
+            return function
+        return replace(function, promotion=Promotion(kind, None, standing_at(known.text, kind.value)))
+
+    def _of_real(self, function: NativeFunction, known: ResolvedElementwise) -> NativeFunction:
+        """The operator for real numbers alone, of which its derivatives are, where it does not say what it takes."""
+        if function.dtypes is not None:
+            return function
+        text = standing_at(known.text, _REAL)
+        return replace(function, dtypes=ElementTypes(DTYPE_GROUPS[_REAL], None, DTYPE_ERRORS[0], text))
+
+    def _kind_of_promotion(self, known: ResolvedElementwise) -> PromotionKind | None:
+        """What follows of promotion; None where the entry says it, or nothing is to be brought together."""
         function = known.function
         if function.promotion is not None or (function.elementwise is not None and function.elementwise.as_is):
-            return function
-        of_real = function.dtypes is not None and not {"bool", "integer"} & set(function.dtypes.kinds)
+            return None
         calls = [part for part in walk(known.steps) if isinstance(part, OperatorCall)]
         kinds = [self._promotion(part) for part in calls]  # that of the last step first
         if kinds and kinds[0] is PromotionKind.ALWAYS_BOOL:
-            kind = PromotionKind.ALWAYS_BOOL
-        elif of_real and len(known.tensors) == 1:
-            return function
-        else:
-            kind = PromotionKind.INT_TO_FLOAT if PromotionKind.INT_TO_FLOAT in kinds else PromotionKind.DEFAULT
-        return replace(function, promotion=Promotion(kind, None, standing_at(known.text, kind.value)))
+            return PromotionKind.ALWAYS_BOOL
+        of_floats = function.dtypes is not None and not {"bool", "integer"} & set(function.dtypes.kinds)
+        if of_floats and len(known.tensors) == 1:
+            return None
+        return PromotionKind.INT_TO_FLOAT if PromotionKind.INT_TO_FLOAT in kinds else PromotionKind.DEFAULT
 
     def _promotion(self, call: OperatorCall) -> PromotionKind | None:
         promotion = self.table.functions[str(call.schema.name)].promotion

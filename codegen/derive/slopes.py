@@ -43,6 +43,7 @@ from codegen.formula.typed import (
 from codegen.read.model import FormulaKind
 from codegen.signs import ADDITION, CHOICE, Sign, binary_sign, prefix_sign
 from codegen.source import Diagnostics, Text
+from codegen.words import PromotionKind
 
 _ORDERS = tuple(binary_sign(text) for text in ("<", "<=", ">", ">="))
 # What makes no infinity of finite numbers, unless they are huge.
@@ -198,7 +199,7 @@ class Slopes:
         """What the entry of an operator makes of what comes in for one of its arguments; None for zero."""
         entry = self.entries(str(call.schema.name))
         if entry is None or not entry.differentiable_outputs:
-            if self._gives_bools(call) or entry is not None:
+            if self._promotes(call, PromotionKind.ALWAYS_BOOL) or entry is not None:
                 return None
             raise UnderivableError(f"'{call.schema.name}' has no derivative", call)
         formula = next((each for each in entry.backward if name in each.names), None)
@@ -208,8 +209,8 @@ class Slopes:
             raise UnderivableError(f"'{call.schema.name}' has no formula for '{name}' alone", call)
         if isinstance(formula.tree, OperatorCall) and formula.tree.meaning is Meaning.ZEROS:
             return None
-        if not self.real and _is_antilinear(formula.tree):
-            raise UnderivableError(f"'{call.schema.name}' conjugates, and is not holomorphic in '{name}'", call)
+        if not self.real and (_is_antilinear(formula.tree) or self._promotes(call, PromotionKind.COMPLEX_TO_FLOAT)):
+            raise UnderivableError(f"'{call.schema.name}' is not holomorphic in '{name}'", call)
 
         def change(part: TypedExpr) -> TypedExpr | None:
             match part:
@@ -230,9 +231,9 @@ class Slopes:
 
         return folded(rewrite(formula.tree, change))
 
-    def _gives_bools(self, call: OperatorCall) -> bool:
+    def _promotes(self, call: OperatorCall, kind: PromotionKind) -> bool:
         promotion = self.table.functions[str(call.schema.name)].promotion
-        return promotion is not None and promotion.kind.value == "always_bool"
+        return promotion is not None and promotion.kind is kind
 
     def _with_result(self, made: TypedExpr) -> TypedExpr:
         """The result in the place of the expression that it is."""

@@ -73,6 +73,11 @@ assert g.allclose(first, 1 / (1 + abs(x)) ** 2), first
 smooth = x.detach()[:3].clone().requires_grad_()
 assert gradcheck(softsign, (smooth,), check_forward_ad=True, check_batched_grad=True)
 assert gradgradcheck(softsign, (smooth,))
+try:
+    softsign(g.tensor([1j]))
+    raise SystemExit("of complex numbers the derivative does not follow")
+except NotImplementedError as error:
+    assert "softsign" in str(error), error
 rows = g.func.vmap(softsign)(g.stack([x, -x]))
 assert g.equal(rows, g.stack([softsign(x), softsign(-x)]))
 z = g.tensor([1.5, -2.0, 0.3, 0.7], dtype=g.float64, requires_grad=True)
@@ -153,7 +158,12 @@ WRONG = {
 - func: mirrored(Tensor self) -> Tensor
   elementwise: exp(_conj_physical(self * self))
   dtypes: floating, complex
-""": "'_conj_physical' conjugates, and is not holomorphic in 'self'",
+""": "'_conj_physical' is not holomorphic in 'self'",
+    """
+- func: squashed(Tensor self) -> Tensor
+  elementwise: self / (1 + abs(self))
+  dtypes: floating, complex
+""": "'abs' is not holomorphic in 'self'",
     """
 - func: held(Tensor self, float? limit=None) -> Tensor
   elementwise: 'self > limit ? limit : self'
@@ -177,7 +187,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize(
-    "functions", WRONG, ids=["no part", "conjugates", "optional", "no bool", "no words", "no expression"]
+    "functions", WRONG, ids=["no part", "conjugates", "magnitude", "optional", "no bool", "no words", "no expression"]
 )
 def test_what_would_be_wrong_is_refused(project: Project, functions: str) -> None:
     project.append("native_functions.yaml", functions)
