@@ -76,11 +76,6 @@ def _to_interval(constraint: Any) -> Transform:
     return SigmoidTransform() if unit else ComposeTransform([SigmoidTransform(), AffineTransform(low, high - low)])
 
 
-def _positive_or_above(constraint: Any) -> Transform:
-    low = constraint.lower_bound
-    return ExpTransform() if isinstance(low, (int, float)) and low == 0 else _from_bound(low, 1)
-
-
 def _register_for(registry: ConstraintRegistry) -> None:
     """What both registries know."""
     registry.register(constraints.real, lambda constraint: identity_transform)
@@ -91,7 +86,7 @@ def _register_for(registry: ConstraintRegistry) -> None:
         ),
     )
     for above in (constraints.greater_than, constraints.greater_than_eq):
-        registry.register(above, _positive_or_above)
+        registry.register(above, lambda constraint: _from_bound(constraint.lower_bound, 1))
     registry.register(constraints.less_than, lambda constraint: _from_bound(constraint.upper_bound, -1))
     for between in (constraints.interval, constraints.half_open_interval):
         registry.register(between, _to_interval)

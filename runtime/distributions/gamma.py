@@ -47,7 +47,7 @@ class Gamma(ExponentialFamily):
     def rsample(self, sample_shape: Shape = ()) -> Tensor:
         shape = self._extended_shape(sample_shape)
         value = ops._standard_gamma(self.concentration.expand(shape)) / self.rate.expand(shape)
-        value.detach().clamp_(min=finfo(value.dtype).tiny)  # 0 has no density; the gradient stays as it is
+        value.data.clamp_(min=finfo(value.dtype).tiny)  # 0 has no density; the gradient stays as it is
         return value
 
     def log_prob(self, value: Tensor) -> Tensor:

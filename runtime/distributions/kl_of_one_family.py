@@ -36,7 +36,7 @@ from runtime.distributions.one_hot_categorical import OneHotCategorical
 from runtime.distributions.pareto import Pareto
 from runtime.distributions.poisson import Poisson
 from runtime.distributions.uniform import Uniform
-from runtime.distributions.utils import broadcast_shapes, euler_constant, sum_rightmost
+from runtime.distributions.utils import broadcast_shapes, euler_constant
 
 
 def _bernoulli(p: Bernoulli, q: Bernoulli) -> Tensor:
@@ -98,7 +98,7 @@ def _exponential_family(p: ExponentialFamily, q: ExponentialFamily) -> Tensor:
     others = q._natural_params
     result = q._log_normalizer(*others) - normalizer
     for param, other, slope in zip(params, others, slopes, strict=True):
-        result = result - sum_rightmost((other - param) * slope, len(q.event_shape))
+        result = result - ((other - param) * slope).reshape((*normalizer.shape, -1)).sum(-1)
     return result
 
 

@@ -30,7 +30,7 @@ from runtime.distributions.utils import broadcast_shapes, euler_constant
 Families = Mapping[type, Callable[[Any], Tensor]]
 
 
-def _mean_of_log(p: Any) -> Tensor:
+def _mean_of_log(p: Distribution) -> Tensor:
     """The mean of `log(x)`."""
     if isinstance(p, Beta):
         return p.concentration1.digamma() - (p.concentration1 + p.concentration0).digamma()
@@ -46,7 +46,7 @@ def _mean_of_log_between(low: Tensor, high: Tensor) -> Tensor:
     return (ops.xlogy(high, high) - ops.xlogy(low, low)) / (high - low) - 1
 
 
-def _mean_of_exp(p: Any, scale: Tensor) -> Tensor:
+def _mean_of_exp(p: Distribution, scale: Tensor) -> Tensor:
     """The logarithm of the mean of `exp(-x / scale)`: of the moment-generating function at `-1 / scale`."""
     if isinstance(p, Exponential):
         return -(1 / (p.rate * scale)).log1p()
@@ -70,20 +70,20 @@ def _log_beta(p: Uniform, q: Beta) -> Tensor:
     return (a - 1) * _mean_of_log(p) + (b - 1) * rest - a.lgamma() - b.lgamma() + (a + b).lgamma()
 
 
-def _log_continuous_bernoulli(p: Any, q: ContinuousBernoulli) -> Tensor:
+def _log_continuous_bernoulli(p: Distribution, q: ContinuousBernoulli) -> Tensor:
     return p.mean * q.logits + (-q.probs).log1p() + q._cont_bern_log_norm()
 
 
-def _log_exponential(p: Any, q: Exponential) -> Tensor:
+def _log_exponential(p: Distribution, q: Exponential) -> Tensor:
     return q.rate.log() - q.rate * p.mean
 
 
-def _log_gamma(p: Any, q: Gamma) -> Tensor:
+def _log_gamma(p: Distribution, q: Gamma) -> Tensor:
     shape = q.concentration
     return shape * q.rate.log() - shape.lgamma() + (shape - 1) * _mean_of_log(p) - q.rate * p.mean
 
 
-def _log_gumbel(p: Any, q: Gumbel) -> Tensor:
+def _log_gumbel(p: Distribution, q: Gumbel) -> Tensor:
     distance = (p.mean - q.loc) / q.scale
     return -q.scale.log() - distance - (q.loc / q.scale + _mean_of_exp(p, q.scale)).exp()
 
@@ -95,12 +95,12 @@ def _log_laplace(p: Normal, q: Laplace) -> Tensor:
     return -(2 * q.scale).log() - distance / q.scale
 
 
-def _log_normal(p: Any, q: Normal) -> Tensor:
+def _log_normal(p: Distribution, q: Normal) -> Tensor:
     square = p.variance + (p.mean - q.loc).pow(2)
     return -0.5 * math.log(2 * math.pi) - q.scale.log() - square / (2 * q.scale.pow(2))
 
 
-def _log_uniform(p: Any, q: Uniform) -> Tensor:
+def _log_uniform(p: Distribution, q: Uniform) -> Tensor:
     return -(q.high - q.low).log()
 
 

@@ -77,7 +77,7 @@ CASES = {
     ),
     "MixtureSameFamily": Case(
         "d.MixtureSameFamily(d.Categorical(a), d.Normal(b, c))",
-        {"a": [0.3, 0.7], "b": [[0.5, -1.0]] * 2, "c": [[1.2, 0.7]] * 2},
+        {"a": [[0.3, 0.7]] * 2, "b": [[0.5, -1.0]] * 2, "c": [[1.2, 0.7]] * 2},
         [0.3, 2.0],
     ),
     "MixtureSameFamily-vectors": Case(

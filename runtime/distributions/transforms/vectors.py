@@ -45,10 +45,7 @@ def _longer(shape: Shape, by: int) -> Size:
     whole = Size(shape)
     if len(whole) < 1:
         raise ValueError("Too few dimensions on input")
-    return (
-        *whole[:-1],
-        whole[-1] + by,
-    )
+    return Size((*whole[:-1], whole[-1] + by))
 
 
 class StickBreakingTransform(Transform):
