@@ -20,9 +20,11 @@ from runtime.load.collector import paused as _collector_paused  # noqa: E402
 
 # Modules that not every program uses are loaded on first access.
 if TYPE_CHECKING:
-    from runtime import autograd, func, library, nn, optim, profiler, signal, utils
+    from runtime import autograd, distributions, func, library, nn, optim, profiler, signal, utils
 else:
-    _load_later(__name__, ("autograd", "func", "library", "nn", "optim", "profiler", "signal", "utils"))
+    _load_later(
+        __name__, ("autograd", "distributions", "func", "library", "nn", "optim", "profiler", "signal", "utils")
+    )
 
 with _collector_paused():
     from runtime import fft, linalg, ops, random, special

@@ -51,6 +51,7 @@ LAYERS: Mapping[str, Sequence[Sequence[str]]] = {
             "runtime.linalg",
             "runtime.special",
             "runtime.signal",
+            "runtime.distributions",
         ),
         ("runtime.optim",),
         ("runtime.load", "runtime.native.explaining", "runtime.native.guards"),

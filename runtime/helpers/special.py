@@ -62,3 +62,12 @@ def _over(self: Tensor, result: Tensor, factor: Tensor | float) -> Tensor:
     square = small * small
     series = square * (square * (square * (square * (1 / 1474560) + 1 / 18432) + 1 / 384) + 1 / 16) + 0.5
     return ops.where(near, series * factor, result / ops.where(near, 1, self))
+
+
+def sample_dirichlet_backward(grad: Tensor, self: Tensor, result: Tensor) -> Tensor:
+    """The gradient of a point of a Dirichlet distribution in its concentrations.
+
+    When a part grows, the others shrink and keep their proportions.
+    """
+    slope = ops._dirichlet_grad(result, self, self.sum(-1, True))
+    return slope * (grad - (grad * result).sum(-1, True))
