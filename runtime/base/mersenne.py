@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from runtime.native import core
+
 Array = np.ndarray
 
 _WORDS = 624
@@ -33,26 +35,30 @@ class Source(np.random.Generator):
     state_bytes = _STATE.itemsize
 
     def __init__(self, seed: int) -> None:
-        super().__init__(np.random.MT19937())
+        self._bits: Any = np.random.MT19937()
+        super().__init__(self._bits)
         self.restart(seed)
 
     def restart(self, seed: int) -> None:
         """Start from `seed`, of which the low 32 bits count."""
-        twister: Any = self.bit_generator
-        twister._legacy_seeding(seed & _LOW_32)
+        self._bits._legacy_seeding(seed & _LOW_32)
         self.spare = None
 
     def words(self, count: int) -> Array:
         """Whole numbers of 32 bits."""
-        return self.integers(0, 2**32, count, np.uint32)
+        return self._drawn(count, np.uint32) if core is not None else self.integers(0, 2**32, count, np.uint32)
 
     def long_words(self, count: int) -> Array:
         """Whole numbers of 64 bits."""
+        if core is not None:
+            return self._drawn(count, np.uint64)
         pairs = self.words(2 * count).view(np.uint64)
         return pairs << _HALF | pairs >> _HALF
 
     def unit32(self, count: int) -> Array:
         """Uniform in [0, 1), multiples of 2^-24, in float32."""
+        if core is not None:
+            return self._drawn(count, np.float32)
         out = np.empty(count, np.float32)
         for start in range(0, count, _BLOCK):
             part = out[start : start + _BLOCK]
@@ -63,6 +69,8 @@ class Source(np.random.Generator):
 
     def unit64(self, count: int) -> Array:
         """Uniform in [0, 1), multiples of 2^-53, in float64."""
+        if core is not None:
+            return self._drawn(count, np.float64)
         out = np.empty(count)
         for start in range(0, count, _BLOCK):
             part = out[start : start + _BLOCK]
@@ -71,10 +79,15 @@ class Source(np.random.Generator):
             np.multiply(words.view(np.int64), 2.0**-53, out=part)
         return out
 
+    def _drawn(self, count: int, dtype: Any) -> Array:
+        out = np.empty(count, dtype)
+        with self._bits.lock:
+            core.draw_words(self._bits.capsule, out)
+        return out
+
     def packed(self, seed: int) -> Array:
         """The state in the bytes that PyTorch writes."""
-        twister: Any = self.bit_generator
-        state = twister.state["state"]
+        state = self._bits.state["state"]
         packed = np.zeros((), _STATE)
         place = int(state["pos"])
         fresh = place == _WORDS and np.array_equal(state["key"], _first_words(seed))
@@ -93,15 +106,13 @@ class Source(np.random.Generator):
 
     def place(self) -> tuple[Any, ...]:
         """Where the numbers are, for `go_to`."""
-        twister: Any = self.bit_generator
-        state = twister.state["state"]
+        state = self._bits.state["state"]
         return state["key"], state["pos"], self.spare
 
     def go_to(self, place: tuple[Any, ...]) -> None:
         """Go on from a place."""
         key, position, self.spare = place
-        twister: Any = self.bit_generator
-        twister.state = {"bit_generator": "MT19937", "state": {"key": key, "pos": position}}
+        self._bits.state = {"bit_generator": "MT19937", "state": {"key": key, "pos": position}}
 
 
 def _first_words(seed: int) -> Array:

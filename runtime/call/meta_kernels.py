@@ -70,7 +70,10 @@ class MetaKernel:
         return meta_sizes.contiguous(self.function(*arrays))
 
     def _results(self, *arrays: Any) -> Any:
-        sources = [default_generator.numpy, *(each for each in arrays if isinstance(each, np.random.Generator))]
+        sources: list[Any] = [
+            default_generator.numpy,
+            *(each for each in arrays if isinstance(each, np.random.Generator)),
+        ]
         before = [source.place() for source in sources]
         try:
             return meta_sizes.results_of(self.function, arrays)

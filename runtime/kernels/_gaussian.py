@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from runtime.kernels._common import Array
+from runtime.native import core
 
 if TYPE_CHECKING:
     from runtime.base.mersenne import Source
@@ -69,6 +70,9 @@ def one_by_one(source: Source, count: int, double: bool) -> Array:
 
 def turn_to_normal(uniform: Array, mean: float, std: float) -> None:
     """Put normal numbers in place of uniform ones, a multiple of 16: of each 16 the first 8 give the lengths."""
+    if core is not None and uniform.dtype == np.float32:
+        core.turn_to_normal(uniform, float(mean), float(std))
+        return
     rows = uniform.reshape(-1, 2, 8)
     pairs = _pairs32 if uniform.dtype == np.float32 else _pairs64
     step = _BLOCK // 8

@@ -15,6 +15,7 @@ import numpy as np
 from runtime.base.dtypes import finfo, from_numpy, iinfo
 from runtime.kernels._common import Array, checked_sizes, is_half, normalize_dim, type_name
 from runtime.kernels._gaussian import exp_of, log1p_of, one_by_one, scaled, tan_of, turn_to_normal
+from runtime.native import core
 from runtime.random import default_generator
 
 if TYPE_CHECKING:
@@ -144,7 +145,10 @@ def _integers(generator: Random, count: int, first: int, width: int) -> Array:
     """A list of integers from `first` on, `width` different ones: remainders of words, from 2^28 on of long ones."""
     source = _source(generator)
     if width < 2**28:
-        return (source.words(count) % np.uint32(width)).astype(np.int64) + first
+        short = source.words(count)
+        short %= np.uint32(width)
+        drawn = short.astype(np.int64)
+        return drawn + first if first else drawn
     words = source.long_words(count)
     return words.view(np.int64) if width == 2**64 else (words % np.uint64(width)).view(np.int64) + np.int64(first)
 
@@ -167,7 +171,12 @@ def randperm_generator(n: int, generator: Random, dtype: DType) -> Array:
         raise NotImplementedError(f"\"randperm\" not implemented for '{type_name(dtype)}'")
     places = np.arange(max(n - 1, 0))
     words = _source(generator).words(len(places))
-    return _after_exchanges(n, places + words % (n - places)).astype(dtype, copy=False)
+    partners = places + words % (n - places)
+    if core is None:
+        return _after_exchanges(n, partners).astype(dtype, copy=False)
+    order = np.arange(n)
+    core.exchange(order, partners)
+    return order.astype(dtype, copy=False)
 
 
 def _after_exchanges(count: int, partners: Array) -> Array:
@@ -265,7 +274,7 @@ def bernoulli(self: Array, generator: Random) -> Array:
 
 def bernoulli_p(self: Array, p: float, generator: Random) -> Array:
     _check_probability(p)
-    return np.less(_source(generator).unit64(self.size), p).astype(self.dtype).reshape(self.shape)
+    return np.asarray(np.less(_source(generator).unit64(self.size), p).astype(self.dtype).reshape(self.shape))
 
 
 def bernoulli_tensor(self: Array, p: Array, generator: Random) -> Array:
