@@ -1,6 +1,6 @@
 """Random number generators: objects with a seed and a state, and the default one that operators use.
 
-The numbers are NumPy's (PCG64), so a seed gives the same numbers on every machine, and others than in PyTorch.
+They are Mersenne Twisters (`base/mersenne.py`), and a seed gives the numbers that it gives in PyTorch on a CPU.
 """
 
 from __future__ import annotations
@@ -16,13 +16,11 @@ from runtime.base.tensor import Tensor, wrap
 from runtime.base.types import Device
 
 if TYPE_CHECKING:
-    from numpy.random import Generator as NumpyGenerator
+    from runtime.base.mersenne import Source
 
 # The seed of a generator that gets none, so that a program without a seed is reproducible.
 _FIRST_SEED = 67280421310721
 _LARGEST_SEED = 2**64 - 1
-# State and increment of PCG64, its half-used word and whether there is one, the initial seed.
-_STATE_PARTS = (16, 16, 4, 4, 8)
 
 
 class Generator:
@@ -33,16 +31,18 @@ class Generator:
         if self.device.type != "cpu":
             raise RuntimeError(f"a Generator lives on device cpu only, but got: {device}")
         self._seed = _FIRST_SEED
-        self._numpy: NumpyGenerator | None = None
+        self._numpy: Source | None = None
         self._lock = threading.Lock()
 
     @property
-    def numpy(self) -> NumpyGenerator:
+    def numpy(self) -> Source:
         """The NumPy generator behind this one, the same object after another seed too."""
         if self._numpy is None:
+            from runtime.base.mersenne import Source
+
             with self._lock:
                 if self._numpy is None:  # another thread may have come first
-                    self._numpy = np.random.Generator(np.random.PCG64(self._seed))
+                    self._numpy = Source(self._seed)
         return self._numpy
 
     def manual_seed(self, seed: int) -> Generator:
@@ -53,7 +53,7 @@ class Generator:
             raise ValueError("Overflow when unpacking long long")
         self._seed = seed % (_LARGEST_SEED + 1)
         if self._numpy is not None:
-            self._numpy.bit_generator.state = np.random.PCG64(self._seed).state
+            self._numpy.restart(self._seed)
         return self
 
     def seed(self) -> int:
@@ -68,11 +68,8 @@ class Generator:
         return self._seed
 
     def get_state(self) -> Tensor:
-        """The state as a uint8 Tensor, for `set_state`."""
-        state: Any = self.numpy.bit_generator.state
-        values = (state["state"]["state"], state["state"]["inc"], state["uinteger"], state["has_uint32"], self._seed)
-        packed = b"".join(int(value).to_bytes(size, "little") for value, size in zip(values, _STATE_PARTS, strict=True))
-        return wrap(np.frombuffer(packed, np.uint8).copy())
+        """The state as a uint8 Tensor, for `set_state`: the bytes that PyTorch has for it."""
+        return wrap(self.numpy.packed(self._seed))
 
     def set_state(self, new_state: Tensor) -> Generator:
         """Go on from a state that `get_state` returned."""
@@ -81,20 +78,10 @@ class Generator:
         array = new_state._array
         if array.dtype != np.uint8:
             raise TypeError("RNG state must be a ByteTensor")
-        if array.shape != (sum(_STATE_PARTS),):
-            raise RuntimeError(f"RNG state is wrong size: expected {sum(_STATE_PARTS)} bytes, but got {array.size}")
-        packed = array.tobytes()
-        values = []
-        for size in _STATE_PARTS:
-            values.append(int.from_bytes(packed[:size], "little"))
-            packed = packed[size:]
-        self.numpy.bit_generator.state = {
-            "bit_generator": "PCG64",
-            "state": {"state": values[0], "inc": values[1]},
-            "uinteger": values[2],
-            "has_uint32": values[3],
-        }
-        self._seed = values[4]
+        size = self.numpy.state_bytes
+        if array.shape != (size,):
+            raise RuntimeError(f"RNG state is wrong size: expected {size} bytes, but got {array.size}")
+        self._seed = self.numpy.unpack(array)
         return self
 
     def clone_state(self) -> Generator:

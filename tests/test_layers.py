@@ -63,6 +63,7 @@ LAYERS: Mapping[str, Sequence[Sequence[str]]] = {
 # Imports inside functions of the runtime, of what not every program needs: by the module that imports, what it imports
 # of ours, and what that is for. Other imports stand at the top.
 LAZY: Mapping[str, tuple[frozenset[str], str]] = {
+    "runtime.random": (frozenset(("runtime.base.mersenne",)), "NumPy's random numbers, with the first draw"),
     "runtime.ops": (frozenset(("runtime.call.overloads",)), "namespaces, when somebody looks for one"),
     "runtime.call.facts": (frozenset(("runtime.call.binding",)), "the parser of schemas, with the first general call"),
     "runtime.call.kernel_table": (frozenset(("codegen.schema.types",)), "the types of results of users' kernels"),

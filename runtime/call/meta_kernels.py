@@ -70,13 +70,16 @@ class MetaKernel:
         return meta_sizes.contiguous(self.function(*arrays))
 
     def _results(self, *arrays: Any) -> Any:
-        generators = [default_generator.numpy, *(each for each in arrays if isinstance(each, np.random.Generator))]
-        before = [generator.bit_generator.state for generator in generators]
+        sources: list[Any] = [
+            default_generator.numpy,
+            *(each for each in arrays if isinstance(each, np.random.Generator)),
+        ]
+        before = [source.place() for source in sources]
         try:
             return meta_sizes.results_of(self.function, arrays)
         finally:  # nothing was drawn
-            for generator, state in zip(generators, before, strict=True):
-                generator.bit_generator.state = state
+            for source, place in zip(sources, before, strict=True):
+                source.go_to(place)
 
     def _views(self, operator: Operator, values: list[Any]) -> Any:
         """A view operator's kernel reads no elements: it is given the addresses."""

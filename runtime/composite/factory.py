@@ -14,7 +14,17 @@ from runtime.random import Generator
 
 
 def bernoulli_inplace(self: Tensor, p: float = 0.5, *, generator: Generator | None = None) -> Tensor:
-    return self.copy_(ops.bernoulli(self.detach(), p, generator=generator))
+    return self.copy_(drawn_in_order(self.detach(), p, generator))
+
+
+def drawn_in_order(like: Tensor, p: float, generator: Generator | None = None) -> Tensor:
+    """1 with probability `p`, else 0, in the shape of `like` and in the order in which its elements lie in memory."""
+    if like.is_contiguous():
+        return ops.bernoulli(like, p, generator=generator)
+    strides = like.stride()
+    order = sorted(range(like.dim()), key=lambda dim: -strides[dim])
+    back = [order.index(dim) for dim in range(like.dim())]
+    return ops.bernoulli(like.permute(order), p, generator=generator).permute(back)
 
 
 def normal_inplace(self: Tensor, mean: float = 0, std: float = 1, *, generator: Generator | None = None) -> Tensor:

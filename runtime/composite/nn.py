@@ -9,6 +9,7 @@ from runtime import ops
 from runtime.base import dtypes
 from runtime.base.tensor import Tensor
 from runtime.base.types import DType
+from runtime.composite.factory import drawn_in_order
 from runtime.random import Generator
 
 # Softmax.
@@ -227,7 +228,7 @@ def dropout(input: Tensor, p: float, train: bool) -> Tensor:
         return input
     if p == 1:
         return input * input.new_zeros([])
-    kept = ops.bernoulli(ops.empty_like(input, dtype=input.dtype.to_real()), 1 - p)
+    kept = drawn_in_order(ops.empty_like(input, dtype=input.dtype.to_real()), 1 - p)
     return input * (kept * (1 / (1 - p)))
 
 
@@ -260,8 +261,11 @@ def _dropped(input: Tensor, p: float, train: bool, channels: bool, keeps_varianc
     if channels and input.dim() < 2:
         raise RuntimeError("Feature dropout requires at least 2 dimensions in the input")
     dtype = input.dtype.to_real()
-    shape = [*input.shape[:2], *[1] * (input.dim() - 2)] if channels else list(input.shape)
-    kept = ops.bernoulli(input.new_empty(shape, dtype=dtype), 1 - p)
+    if channels:
+        like = input.new_empty([*input.shape[:2], *[1] * (input.dim() - 2)], dtype=dtype)
+    else:
+        like = ops.empty_like(input, dtype=dtype)
+    kept = drawn_in_order(like, 1 - p)
     if not keeps_variance:
         return input * (kept * (1 / (1 - p)))
     scale = 1 / math.sqrt((_SELU_LIMIT**2 * p + 1) * (1 - p))
@@ -274,9 +278,7 @@ def native_dropout(input: Tensor, p: float, train: bool | None) -> tuple[Tensor,
         return input.clone(), ops.ones_like(input, dtype=dtypes.bool)
     if p == 1:
         return ops.zeros_like(input), ops.zeros_like(input, dtype=dtypes.bool)
-    kept = ops.bernoulli(ops.empty_like(input, dtype=dtypes.bool), 1 - p)
-    if not input.is_contiguous():  # the mask lies as the input does
-        kept = ops.copy(ops.empty_like(input, dtype=dtypes.bool), kept)
+    kept = drawn_in_order(ops.empty_like(input, dtype=dtypes.bool), 1 - p)
     return ops.native_dropout_backward(input, kept, 1 / (1 - p)), kept
 
 

@@ -12,9 +12,10 @@ import warnings
 
 import numpy as np
 
+from runtime import ops
 from runtime.autograd import no_grad
 from runtime.base.tensor import Tensor, wrap
-from runtime.random import Generator, default_generator
+from runtime.random import Generator
 
 _LINEAR = frozenset(("linear", *(f"conv{kind}{dims}d" for kind in ("", "_transpose") for dims in (1, 2, 3)), "sigmoid"))
 
@@ -68,11 +69,36 @@ def trunc_normal_(
             "incorrect.",
             stacklevel=2,
         )
+    low, high = (math.erf((limit - mean) / std / math.sqrt(2.0)) / 2 for limit in (a, b))
     with no_grad():
-        # Uniform between the probabilities of `a` and `b`, and from there back through the distribution function.
-        low, high = (math.erf((limit - mean) / (std * math.sqrt(2.0))) for limit in (a, b))
-        tensor.uniform_(low, high, generator=generator)
-        return tensor.erfinv_().mul_(std * math.sqrt(2.0)).add_(mean).clamp_(a, b)
+        draw = _draw_normal if high - low > _OFTEN else _draw_uniform
+        missing = draw(tensor, mean, std, a, b, generator)
+        while bool(missing.any()):
+            again = ops.empty_like(tensor)
+            still = draw(again, mean, std, a, b, generator)
+            tensor.copy_(ops.where(missing, again, tensor))
+            missing = missing & still
+        return tensor
+
+
+# Where a normal number lies between the limits more often, they are drawn until one does. Else uniform ones are, of
+# which one stays as often as the density there is a part of the largest one between the limits (Robert 1995).
+_OFTEN = 0.3
+
+
+def _draw_normal(tensor: Tensor, mean: float, std: float, a: float, b: float, generator: Generator | None) -> Tensor:
+    """Fill the Tensor; where what was drawn has to be drawn again."""
+    tensor.normal_(mean, std, generator=generator)
+    return (tensor < a) | (tensor > b)
+
+
+def _draw_uniform(tensor: Tensor, mean: float, std: float, a: float, b: float, generator: Generator | None) -> Tensor:
+    """As `_draw_normal`."""
+    tensor.uniform_(a, b, generator=generator)
+    chance = ops.empty_like(tensor).uniform_(generator=generator)
+    nearest = min(max(mean, a), b)
+    exponent = ((nearest - mean) / std) ** 2 - ((tensor - mean) / std) ** 2
+    return chance > (exponent / 2).exp()
 
 
 def constant_(tensor: Tensor, val: float) -> Tensor:
@@ -211,11 +237,12 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Generator | None = N
         return tensor
     rows = tensor.shape[0]
     columns = tensor.numel() // rows
-    drawn = (generator or default_generator).numpy.standard_normal((max(rows, columns), min(rows, columns)))
-    q, r = np.linalg.qr(drawn)
-    # With the signs of R's diagonal Q is uniform among the orthogonal matrices (Mezzadri 2007).
-    q *= np.sign(np.diagonal(r))
-    return _filled(tensor, gain * (q if rows >= columns else q.T).reshape(tensor.shape))
+    drawn = normal_(tensor.detach().new_empty((rows, columns)), generator=generator)
+    with no_grad():
+        q, r = ops.linalg_qr(drawn if rows >= columns else drawn.t())
+        # With the signs of R's diagonal Q is uniform among the orthogonal matrices (Mezzadri 2007).
+        q *= r.diagonal().sign()
+        return tensor.copy_((q if rows >= columns else q.t()).reshape(tensor.shape)).mul_(gain)
 
 
 def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Generator | None = None) -> Tensor:
@@ -229,10 +256,10 @@ def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Gener
     normal_(tensor, 0.0, std, generator)
     rows, columns = tensor.shape
     zeros = math.ceil(sparsity * rows)
-    order = (generator or default_generator).numpy.random((rows, columns)).argsort(axis=0)
-    values = tensor.detach()._array.copy()
-    np.put_along_axis(values, order[:zeros], 0, axis=0)
-    return _filled(tensor, values)
+    with no_grad():
+        for column in range(columns):
+            tensor[ops.randperm(rows, generator=generator)[:zeros], column] = 0
+    return tensor
 
 
 def _filled(tensor: Tensor, values: np.ndarray) -> Tensor:

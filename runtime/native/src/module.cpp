@@ -13,6 +13,7 @@
 #include "memory.hpp"
 #include "parallel.hpp"
 #include "optim.hpp"
+#include "random.hpp"
 #include "registry.hpp"
 #include "search.hpp"
 #include "sharing.hpp"
@@ -234,6 +235,12 @@ PyMethodDef methods[] = {
      "A step of stochastic gradient descent: whether it was done."},
     {"adam", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(adam_step)), METH_FASTCALL,
      "A step of Adam: whether it was done."},
+    {"draw_words", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(draw_words)), METH_FASTCALL,
+     "draw_words(capsule, array): fill an array with the words of a bit generator, or with numbers made of them."},
+    {"turn_to_normal", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(turn_to_normal)), METH_FASTCALL,
+     "turn_to_normal(uniform, mean, std): see runtime/kernels/_gaussian.py"},
+    {"exchange", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(exchange)), METH_FASTCALL,
+     "exchange(values, places): exchange each value with the one at the place that stands beside it, in turn."},
     {"view_of", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(view_of)), METH_FASTCALL,
      "view_of(array, base, kind='single'): see runtime/graph/views.py"},
     {"share", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(share)), METH_FASTCALL,

@@ -183,7 +183,7 @@ class BatchSampler(Sampler[list[int]]):
 
 def random_seed(generator: Generator | None) -> int:
     """A seed, drawn from a generator; None is the default one."""
-    seed: Any = ops.randint(2**63 - 1, (), generator=generator, dtype=int64).item()
+    seed: Any = ops.empty((), dtype=int64).random_(generator=generator).item()
     return int(seed)
 
 

@@ -1,0 +1,49 @@
+"""Normal numbers and words of the native core, against what Python makes of the same source."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from runtime.base import mersenne
+from runtime.base.mersenne import Source
+from runtime.kernels import _gaussian
+from runtime.native import core
+
+pytestmark = pytest.mark.skipif(core is None, reason="the native core is not built, or switched off")
+
+
+@pytest.mark.parametrize("count", [0, 1, 16, 17, 1000, 5000])
+def test_words(monkeypatch, count):
+    drawn = []
+    for module in (core, None):
+        monkeypatch.setattr(mersenne, "core", module)
+        source = Source(5)
+        drawn.append([getattr(source, name)(count) for name in ("words", "long_words", "unit32", "unit64")])
+    for fast, plain in zip(*drawn, strict=True):
+        assert fast.dtype == plain.dtype
+        np.testing.assert_array_equal(fast, plain)
+
+
+@pytest.mark.parametrize(("mean", "std"), [(0, 1), (0.7, 0.3)])
+@pytest.mark.parametrize("count", [0, 16, 496, 512, 528, 40000])
+def test_normal_numbers(monkeypatch, count, mean, std):
+    turned = []
+    for module in (core, None):
+        monkeypatch.setattr(_gaussian, "core", module)
+        numbers = Source(5).unit32(count)
+        numbers[:16:3] = 0
+        _gaussian.turn_to_normal(numbers, mean, std)
+        turned.append(numbers)
+    np.testing.assert_array_equal(*turned)
+
+
+def test_what_is_refused():
+    with pytest.raises(TypeError, match="known element type"):
+        core.draw_words(Source(1)._bits.capsule, np.empty(3, np.int8))
+    with pytest.raises(TypeError, match="known element type"):
+        core.turn_to_normal(np.empty(32, np.float32)[::2], 0.0, 1.0)
+    with pytest.raises(TypeError, match="2 arguments"):
+        core.exchange(np.arange(3))
+    with pytest.raises(IndexError, match="out of range"):
+        core.exchange(np.arange(3), np.array([3]))
