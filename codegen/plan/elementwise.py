@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from codegen.bind.elementwise import ResolvedElementwise
 from codegen.bind.substitution import arguments
@@ -65,6 +65,11 @@ class ElementwisePlan:
     text: Text
 
     @property
+    def way(self) -> Way:
+        """The steps without choices between numbers: these are made before the first step."""
+        return _way(self.steps, {})
+
+    @property
     def written(self) -> str:
         """The expression as it is written: `elementwise: self / (1 + abs(self))`."""
         return with_names(["elementwise"], self.text)
@@ -73,6 +78,18 @@ class ElementwisePlan:
     def source(self) -> str:
         """The same after its place."""
         return with_place(["elementwise"], self.text)
+
+
+@dataclass(frozen=True, slots=True)
+class ChoicePlan:
+    """Two ways to compute a result, between which a number chooses."""
+
+    test: TypedExpr
+    then: Way
+    orelse: Way
+
+
+Way = tuple[ElementStep, ...] | ChoicePlan  # no steps: the result is an argument
 
 
 def plan_elementwise(
@@ -120,6 +137,48 @@ def plan_elementwise(
     assert isinstance(result, Made), "an argument alone is no kernel"
     requirements = tuple(RequirementPlan(each.condition, each.words, each.values) for each in known.requirements)
     return ElementwisePlan(tuple(steps), _sides(steps), requirements, known.text)
+
+
+def _way(steps: Sequence[ElementStep], known: Mapping[Hashable, bool]) -> Way:
+    """The steps that are left where the outcomes of some tests are known, by the structure of these."""
+
+    def chosen(operand: Operand) -> Operand:
+        while isinstance(operand, Made) and steps[operand.step].kernel is None:
+            test, then, orelse = steps[operand.step].operands
+            outcome = known.get(_test_key(test))
+            if outcome is None:
+                return operand
+            operand = then if outcome else orelse
+        return operand
+
+    result = chosen(Made(len(steps) - 1))
+    needed: set[int] = set()
+    pending = [result]
+    while pending:
+        part = pending.pop()
+        if isinstance(part, Made) and part.step not in needed:
+            needed.add(part.step)
+            pending += map(chosen, steps[part.step].operands)
+    open_ = [number for number in needed if steps[number].kernel is None]
+    if open_:
+        test = steps[max(open_)].operands[0]  # the outermost: what it guards is not asked before
+        key = _test_key(test)
+        assert not isinstance(test, Made)
+        return ChoicePlan(test, _way(steps, {**known, key: True}), _way(steps, {**known, key: False}))
+    numbers = {number: Made(position) for position, number in enumerate(sorted(needed))}
+
+    def renumbered(operand: Operand) -> Operand:
+        operand = chosen(operand)
+        return numbers[operand.step] if isinstance(operand, Made) else operand
+
+    return tuple(
+        replace(steps[number], operands=tuple(map(renumbered, steps[number].operands))) for number in sorted(needed)
+    )
+
+
+def _test_key(test: Operand) -> Hashable:
+    assert not isinstance(test, Made), "numbers choose, which are computed from arguments"
+    return structure(test)
 
 
 def _sides(steps: Sequence[ElementStep]) -> Mapping[int, tuple[int, bool]]:

@@ -16,7 +16,7 @@ from programs import run
 from scipy import special
 
 import runtime
-from codegen.formula.typed import BOOL, SCALAR, TENSOR
+from codegen.formula.typed import BOOL, SCALAR, TENSOR, walk
 from codegen.paths import project_paths
 from codegen.pipeline import analyze
 from codegen.plan.operator import OperatorPlan
@@ -48,7 +48,7 @@ SPECIAL = (np.nan, np.inf, -np.inf, 0.0, -0.0, 1e-40, -1e-40, 5e-324, 1, -1, 0.5
 
 
 def element_wise() -> Iterator[OperatorPlan]:
-    """The operators with such a kernel whose arguments are Tensors, numbers and what has a default."""
+    """The operators with such a kernel whose arguments are Tensors, numbers, bools and what has a default."""
     for operator in PLAN.operators:
         parameters = list(operator.parameters)
         if operator.straight is None:
@@ -56,7 +56,7 @@ def element_wise() -> Iterator[OperatorPlan]:
         entry = KernelEntry(operator, operator.straight, operator.function, None, KERNELS, LIBRARY, Needs())
         if entry.native_kernel() is None:
             continue
-        if all(p.type in (TENSOR, SCALAR) or p.default is not None for p in parameters):
+        if all(p.type in (TENSOR, SCALAR, BOOL) or p.default is not None for p in parameters):
             yield operator
 
 
@@ -130,8 +130,11 @@ ROUGH = {
     "softplus_default": (5, 3),  # beta * x is rounded in single precision
     "mish_default": (2, 2),
     "softplus_backward_default": (5, 3),
+    "elu_backward_default": (4, 3),  # so are products of numbers
     "xlogy_Tensor": (2, 2),  # NumPy's log in single precision is up to 3 places off
+    "xlogy_Scalar_Self": (2, 2),
     "special_xlog1py_default": (2, 2),
+    "special_xlog1py_self_scalar": (2, 2),
     "special_entr_default": (2, 2),
     "erf_default": (2, 3),  # SciPy's is up to 2 places off in double precision
 }
@@ -187,6 +190,10 @@ def call(operator: OperatorPlan, arrays: Iterator[Array], random: np.random.Gene
                 arguments.append(chosen)
         elif parameter.name == "approximate":
             named[parameter.name] = ["none", "tanh"][random.integers(2)]
+        elif parameter.name == "eps":
+            arguments.append([None, 0.25][random.integers(2)])
+        elif parameter.type == BOOL and parameter.default is None:
+            arguments.append(bool(random.integers(2)))
         else:
             break
     entry = getattr(operators, operator.function)
@@ -317,8 +324,10 @@ def fused_nodes() -> dict[str, OperatorPlan]:
     known = {operator.name: operator for operator in PLAN.operators}
     found = {}
     for operator in PLAN.operators:
+        if not all(p.type in (TENSOR, SCALAR, BOOL) or p.default is not None for p in operator.parameters):
+            continue
         trees = [] if operator.node is None else [g.tree for g in operator.node.gradients if g.tree is not None]
-        formulas = [fuse(tree, known, NATIVE) for tree in trees]
+        formulas = [fuse(part, known, NATIVE) for tree in trees for part in walk(tree) if part.type == TENSOR]
         # Those of one kernel run as a loop over large arrays alone: see test_native_memory.py.
         if has_entry(operator, KERNELS) and any(formula and len(formula.steps) > 1 for formula in formulas):
             found[operator.function] = operator
@@ -354,9 +363,9 @@ def test_a_formula_in_one_loop_is_its_statements(function: str, dtype: str) -> N
         arguments, leaves = example(FUSED[function], shape, dtype)
         for expanded in (False, True):
             result = getattr(operators, function)(*arguments)
-            seed = runtime.full(shape or (1,), 1.5, dtype=getattr(runtime, dtype)).reshape(shape)
+            seed = runtime.full(result.shape or (1,), 1.5, dtype=getattr(runtime, dtype)).reshape(result.shape)
             if expanded:
-                seed = runtime.full((), 1.5, dtype=getattr(runtime, dtype)).expand(shape)
+                seed = runtime.full((), 1.5, dtype=getattr(runtime, dtype)).expand(result.shape)
             # While a graph is recorded, the statements run.
             wanted = runtime.autograd.grad(result, leaves, seed, create_graph=True, allow_unused=True)
             result = getattr(operators, function)(*arguments)

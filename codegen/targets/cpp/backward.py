@@ -6,10 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from codegen.formula.typed import Intrinsic, TypedExpr, Variable, VariableKind, walk
 from codegen.plan.node import EdgePlan, GradientPlan, NodePlan
-from codegen.plan.operator import ParameterPlan
-from codegen.targets.cpp.fusion import FusedFormula, fuse
-from codegen.targets.cpp.headers import KERNELS
+from codegen.targets.cpp.fusion import FusedFormula
 from codegen.targets.cpp.intrinsics import LEFT_TO_PYTHON
+from codegen.targets.cpp.loops import Loops
 from codegen.targets.cpp.names import cpp
 from codegen.targets.cpp.needs import Needs
 from codegen.targets.cpp.statements import COLUMNS, Call, Statements, returned
@@ -113,42 +112,25 @@ class Backward:
             self.out.add("if (!mask) return false;")
         assert gradient.text is not None
         place = Place(self.node.class_name, gradient.text, first_line(self.node))
-        printer = CppPrinter(self.library, self.needs, self._spell, self.out, place)
+        loops = Loops("_".join((self.node.class_name, *(edge.name for edge in edges))), self.needs)
+        printer = CppPrinter(self.library, self.needs, self._spell, self.out, place, loops=loops)
         if len(edges) == 1:
             self._one(gradient, tree, edges[0], printer)
         else:
             together = printer.value(tree)
             self.out.unless("!unpack_into", [together, *map(_name, edges)], "return false;")
+        self.tables += loops.lines
         if printer.is_placed:
             self.out.lead_back()
 
     def _one(self, gradient: GradientPlan, tree: TypedExpr, edge: EdgePlan, printer: CppPrinter) -> None:
         """The formula of one edge, as a loop where it can be one."""
-        name = _name(edge)
-        formula = fuse(tree, self.library.operators, self.library.kernels)
-        readers = None if formula is None or formula.gradient < 0 else self._later_readers(gradient)
-        # One kernel has its statement; as a loop it can reuse the memory of the gradient, and nothing else.
-        if formula is None or (len(formula.steps) == 1 and readers is None):
-            printer.assign(name, tree)
-            return
-        table = f"{self.node.class_name}_{edge.name}"
-        self.tables += self._table(formula, table)
-        spent = "-1" if readers is None else self._spent(formula, readers)
-        values = [printer.value(tensor) for tensor in formula.tensors]
-        values += [printer.default(n) if isinstance(n, ParameterPlan) else printer.value(n) for n in formula.numbers]
-        self.out.assign(name, f"{table}::run<{len(formula.tensors)}>", [spent, *values])
-        self.out.add(f"if (!{name}) {{")
-        with self.out.block():
-            self.out.add("if (PyErr_Occurred()) return false;")
-            printer.assign(name, tree)
+        readers = self._later_readers(gradient)
 
-    def _table(self, formula: FusedFormula, name: str) -> list[str]:
-        parts = []
-        for step in formula.steps:
-            slots = ", ".join(map(str, (step.result, *step.operands)))
-            functor = self.needs.native(step.kernels, KERNELS, step.kernel, len(step.operands))
-            parts.append(f"    Part<struct {functor}, {slots}>")
-        return [f"using {name} = Formula<", *(f"{part}," for part in parts[:-1]), f"{parts[-1]}>;"]
+        def spent(formula: FusedFormula) -> str | None:
+            return None if formula.gradient < 0 or readers is None else self._spent(formula, readers)
+
+        printer.assign(_name(edge), tree, spent=spent)
 
     def _later_readers(self, gradient: GradientPlan) -> set[int] | None:
         """The edges with which a formula after this one reads the gradient; None if one does with any edges."""

@@ -10,6 +10,7 @@ from codegen.plan.operator import OperatorPlan
 from codegen.plan.steps import Guard, GuardKind
 from codegen.schema.names import python
 from codegen.targets.cpp.headers import COMPOSITES, NativeKernels
+from codegen.targets.cpp.loops import Loops
 from codegen.targets.cpp.names import cpp
 from codegen.targets.cpp.needs import Needs
 from codegen.targets.cpp.statements import Call, Statement, Statements, returned, wrapped
@@ -53,6 +54,7 @@ class EntryView:
     symbol: str  # and in C++
     schema: str
     declaration: tuple[str, ...]
+    fused: tuple[str, ...]  # the tables of formulas that are one loop
     head: tuple[str, ...]
     body: tuple[str, ...]
     unpack: tuple[str, ...]  # of `failing`: the parameters that tests look at
@@ -71,6 +73,7 @@ class Entry(ABC):
         self.kernels = kernels
         self.needs = needs
         self.out = Statements()
+        self.loops = Loops(f"{function}_formula", needs)
         self.arguments = [cpp(parameter.name) for parameter in operator.parameters]
         self.tests = [self._test(guard) for guard in operator.guards]
 
@@ -94,6 +97,7 @@ class Entry(ABC):
             cpp(function),
             schema,
             tuple(wrapped(f"Ref {cpp(function)}(", head, ");")),
+            tuple(self.loops.lines),
             tuple(wrapped(f"Ref {cpp(function)}(", head, ") {")),
             tuple(body),
             tuple(unpack),

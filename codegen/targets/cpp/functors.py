@@ -9,10 +9,18 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 
-from codegen.formula.typed import TENSOR, Arithmetic, Literal, TypedExpr, Variable
-from codegen.plan.elementwise import ElementStep, ElementwisePlan, Made, Operand
+from codegen.formula.typed import TENSOR, Arithmetic, Literal, TypedExpr, Variable, walk
+from codegen.plan.elementwise import ChoicePlan, ElementStep, Made, Operand, Way
 from codegen.plan.operator import OperatorPlan
-from codegen.targets.cpp.headers import FunctorKind, Native, NativeKernels, WrittenFunctor
+from codegen.targets.cpp.headers import (
+    NUMBERS,
+    FunctorKind,
+    Native,
+    NativeKernels,
+    Written,
+    WrittenChoice,
+    WrittenFunctor,
+)
 from codegen.targets.cpp.names import cpp
 from codegen.targets.cpp.statements import COLUMNS, wrapped
 from codegen.targets.environment import commented
@@ -27,40 +35,55 @@ class _NoFunctorError(Exception):
 
 def with_expressions(native: Native, operators: Iterable[OperatorPlan]) -> Native:
     """The kernels with functors for those of operators that are expressions over elements."""
-    core: dict[str, tuple[int, WrittenFunctor]] = {}
-    own: dict[str, tuple[int, WrittenFunctor]] = {}
+    core: dict[str, Written] = {}
+    own: dict[str, Written] = {}
     for operator in operators:
         if operator.elementwise is None:
             continue
         kernel = operator.implementation
-        functor = _by_hand(operator, native.of(kernel.module))
-        if functor is None:
-            try:
-                functor = _Functor(operator, operator.elementwise, native).written()
-            except _NoFunctorError:
-                continue
-        known = core if native.of(kernel.module) is native.core else own
-        known[kernel.name] = (len(operator.parameters), functor)
+        kernels = native.of(kernel.module)
+        if len(operator.parameters) in kernels.functions.get(operator.name.base, ()):
+            continue  # a function that is written by hand chooses between loops
+        written = _by_hand(operator, kernels) or _written(operator, operator.elementwise.way, kernel.name, native)
+        if written is not None:
+            known = core if kernels is native.core else own
+            known[kernel.name] = written
     return Native(native.core.with_written(core), native.own.with_written(own))
 
 
 def _by_hand(operator: OperatorPlan, kernels: NativeKernels) -> WrittenFunctor | None:
     """The functor of the operator's own name that computes the expression in a faster way."""
-    name = operator.name.base
-    same = kernels.functors.get(name) == len(operator.parameters) and kernels.kinds.get(name) is FunctorKind.APPLY
-    return WrittenFunctor(name, (), (name,)) if same else None
+    name, parameters = operator.name.base, operator.parameters
+    if kernels.functors.get(name) != len(parameters) or kernels.kinds.get(name) is not FunctorKind.APPLY:
+        return None
+    tensors = sum(parameter.type == TENSOR for parameter in parameters)
+    return WrittenFunctor(name, (), (name,), tuple(parameter.name for parameter in parameters), tensors)
+
+
+def _written(operator: OperatorPlan, way: Way, name: str, native: Native) -> Written | None:
+    """The functor of each way to compute an expression; None where C++ has none of them."""
+    if isinstance(way, ChoicePlan):
+        then = _written(operator, way.then, f"{name}_1", native)
+        orelse = _written(operator, way.orelse, f"{name}_2", native)
+        return None if then is None and orelse is None else WrittenChoice(way.test, then, orelse)
+    try:
+        return _Functor(operator, way, name, native).written()
+    except _NoFunctorError:
+        return None
 
 
 class _Functor:
-    def __init__(self, operator: OperatorPlan, plan: ElementwisePlan, native: Native) -> None:
-        self.name = cpp(operator.implementation.name)
-        self.plan = plan
+    def __init__(self, operator: OperatorPlan, steps: Sequence[ElementStep], name: str, native: Native) -> None:
+        assert operator.elementwise is not None
+        self.name = cpp(name)
+        self.text = operator.elementwise.written
+        self.steps = steps
         self.native = native
-        self.parameters = [cpp(parameter.name) for parameter in operator.parameters]
-        self.tensors = sum(parameter.type == TENSOR for parameter in operator.parameters)
+        self.used, self.tensors = _operands(operator, steps)
+        self.parameters = list(map(cpp, self.used))
         self.uses: dict[str, None] = {}
-        self.kinds = [self._kind(step) for step in plan.steps]
-        self.named = [step.kernel.name for step in plan.steps if step.kernel is not None]
+        self.kinds = [self._kind(step) for step in steps]
+        self.named = [step.kernel.name for step in steps if step.kernel is not None]
 
     def written(self) -> WrittenFunctor:
         """The functor.
@@ -69,23 +92,22 @@ class _Functor:
             _NoFunctorError: there is none.
         """
         body = self._apply() if FunctorKind.LOOP not in self.kinds else self._block()
-        lines = [*commented(self.plan.written, COLUMNS), f"struct {self.name} {{"]
+        lines = [*commented(self.text, COLUMNS), f"struct {self.name} {{"]
         if not self.native.core.for_float.isdisjoint(self.named):
             lines.append(f"{_STEP}static constexpr bool only_float = true;")
         if 1 < self.tensors < len(self.parameters):
             lines.append(f"{_STEP}static constexpr int kLeading = {self.tensors};")
         vectors = "" if self.native.core.vectors.isdisjoint(self.uses) else ", class A = Baseline"
         lines.append(f"{_STEP}template <class T{vectors}>")
-        return WrittenFunctor(self.name, (*lines, *body, "};"), tuple(self.uses))
+        return WrittenFunctor(self.name, (*lines, *body, "};"), tuple(self.uses), self.used, self.tensors)
 
     def _kind(self, step: ElementStep) -> FunctorKind:
-        if step.kernel is None:
-            return FunctorKind.CHOOSE
+        assert step.kernel is not None, "numbers have chosen before"
         kernels = self.native.of(step.kernel.module)
         count = kernels.functors.get(step.kernel.name)
         if count is None or step.given > count:
             raise _NoFunctorError
-        if step.kernel.name in kernels.for_bools and step is self.plan.steps[-1]:
+        if step.kernel.name in kernels.for_bools and step is self.steps[-1]:
             raise _NoFunctorError  # its numbers are to be bools
         kind = kernels.kinds.get(step.kernel.name, FunctorKind.LOOP)
         if kind is FunctorKind.LOOP and (count != 1 or not self._is_ufunc(step) or step.kernel.gives_bools):
@@ -102,8 +124,8 @@ class _Functor:
 
     def _apply(self) -> list[str]:
         parameters = [f"T {name}" for name in self.parameters]
-        lines = [f"{_STEP}{line}" for line in wrapped("static T apply(", parameters, ") {")]
-        *steps, last = range(len(self.plan.steps))
+        lines = wrapped(f"{_STEP}static T apply(", parameters, ") {")
+        *steps, last = range(len(self.steps))
         names = dict(enumerate(f"step_{number}" for number in steps))
         for number in steps:
             lines += self._statement(f"const T {names[number]} = ", number, names, {}, 2)
@@ -113,11 +135,9 @@ class _Functor:
     def _statement(
         self, head: str, number: int, names: Mapping[int, str], arguments: Mapping[str, str], depth: int
     ) -> list[str]:
-        step, indent = self.plan.steps[number], _STEP * depth
+        step, indent = self.steps[number], _STEP * depth
         values = [self._operand(operand, names, arguments) for operand in step.operands]
-        if step.kernel is None:
-            test, then, orelse = values
-            return [f"{indent}{head}{test} ? {then} : {orelse};"]
+        assert step.kernel is not None
         kernels = self.native.of(step.kernel.module)
         self.uses[step.kernel.name] = None
         handed = "<T, A>" if step.kernel.name in kernels.vectors else ""
@@ -132,14 +152,14 @@ class _Functor:
 
     def _block(self) -> list[str]:
         pointers = [f"const T* {name}" for name in self.parameters]
-        head = "static GRADWRIGHT_INLINE void block("
-        lines = [f"{_STEP}{line}" for line in wrapped(head, [*pointers, "T* out", "npy_intp size"], ") {")]
-        last = len(self.plan.steps) - 1
+        head = f"{_STEP}static GRADWRIGHT_INLINE void block("
+        lines = wrapped(head, [*pointers, "T* out", "npy_intp size"], ") {")
+        last = len(self.steps) - 1
         arrays: dict[int, str] = {}
         for number, kind in enumerate(self.kinds):
             if kind is not FunctorKind.LOOP:
                 continue
-            step = self.plan.steps[number]
+            step = self.steps[number]
             assert step.kernel is not None
             array = "out" if number == last else f"step_{number}"
             if number != last:
@@ -185,8 +205,20 @@ class _Functor:
             part = pending.pop()
             if isinstance(part, Made) and part.step not in arrays and part.step not in needed:
                 needed.add(part.step)
-                pending += self.plan.steps[part.step].operands
+                pending += self.steps[part.step].operands
         return sorted(needed)
+
+
+def _operands(operator: OperatorPlan, steps: Sequence[ElementStep]) -> tuple[tuple[str, ...], int]:
+    """The parameters that steps read: Tensors, whose number is the second result, and numbers behind them."""
+    numbers = [operand for step in steps for operand in step.operands if not isinstance(operand, Made)]
+    read = {part.name: part.type for number in numbers for part in walk(number) if isinstance(part, Variable)}
+    tensors = [parameter.name for parameter in operator.parameters if read.get(parameter.name) == TENSOR]
+    others = [parameter.name for parameter in operator.parameters if read.get(parameter.name) in NUMBERS]
+    whole = {parameter.name for parameter in operator.parameters if parameter.type == TENSOR}
+    if not tensors or len(tensors) + len(others) < len(read) or not whole <= set(tensors):
+        raise _NoFunctorError  # what it does not read would have no part in the shape
+    return (*tensors, *others), len(tensors)
 
 
 def _number(expr: TypedExpr, arguments: Mapping[str, str]) -> str:
@@ -199,6 +231,8 @@ def _number(expr: TypedExpr, arguments: Mapping[str, str]) -> str:
             return str(expr.value).lower()
         case Literal(value=float() as value) if value == math.inf:
             return "std::numeric_limits<T>::infinity()"
+        case Literal(value=float() as value) if math.isnan(value):
+            return "std::numeric_limits<T>::quiet_NaN()"
         case Literal(value=int() | float()):
             return f"T({expr.value!r})"
         case Arithmetic(op="-", operands=(only,)):

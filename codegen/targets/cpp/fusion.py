@@ -12,9 +12,6 @@ from codegen.formula.meaning import Meaning
 from codegen.formula.structure import structure
 from codegen.formula.typed import (
     BOOL,
-    FLOAT,
-    INT,
-    SCALAR,
     TENSOR,
     HelperCall,
     OperatorCall,
@@ -25,14 +22,13 @@ from codegen.formula.typed import (
 )
 from codegen.plan.operator import OperatorPlan, ParameterPlan
 from codegen.schema.types import OperatorName
-from codegen.targets.cpp.headers import NO_KERNELS, Native, NativeKernels
+from codegen.targets.cpp.headers import NO_KERNELS, NUMBERS, Native, NativeKernels, WrittenFunctor
 
 # What a loop of formulas.hpp has room for; the build checks that it is the same there.
 MOST_STEPS = 16
 MOST_SLOTS = 16
 MOST_TEMPORARIES = 6
 
-_NUMBERS = frozenset((INT, FLOAT, SCALAR))
 _Key = tuple[object, ...]
 
 
@@ -87,7 +83,7 @@ class _Formula:
 
     def visit(self, expr: TypedExpr) -> _Key | None:
         """What stands for the value of a part; None if it cannot be in such a loop."""
-        if expr.type in _NUMBERS:
+        if expr.type in NUMBERS:
             return self._number(expr)
         if isinstance(expr, Variable) and expr.type == TENSOR:
             key: _Key = ("tensor", expr.kind, expr.name, expr.index)
@@ -121,13 +117,22 @@ class _Formula:
         name = operator.implementation.name
         kernels = self.kernels.of(operator.implementation.module)
         count = kernels.functors.get(name)
-        by_name = dict(expr.args)
-        parameters = operator.parameters
-        if count is None or any(parameter.name in by_name for parameter in parameters[count:]):
+        if count is None or (operator.elementwise is not None and operator.elementwise.requirements):
             return None
+        by_name = dict(expr.args)
+        written, parameters = kernels.written.get(name), operator.parameters
+        if isinstance(written, WrittenFunctor):  # the others have no part in the result
+            by_parameter = {parameter.name: parameter for parameter in parameters}
+            read = tuple(by_parameter[parameter] for parameter in written.parameters)
+        elif any(parameter.name in by_name for parameter in parameters[count:]):
+            return None
+        else:
+            read = parameters[:count]
         operands: list[TypedExpr | ParameterPlan] = []
-        for parameter in parameters[:count]:
-            if parameter.type not in (TENSOR, SCALAR) or (parameter.name not in by_name and parameter.default is None):
+        for parameter in read:
+            if parameter.type not in (TENSOR, *NUMBERS) or (
+                parameter.name not in by_name and parameter.default is None
+            ):
                 return None
             operands.append(by_name.get(parameter.name, parameter))
         return self._call(name, kernels, operands)

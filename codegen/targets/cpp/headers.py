@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 from pathlib import Path
 
+from codegen.formula.typed import FLOAT, INT, SCALAR, TypedExpr
 from codegen.paths import BASE
 from codegen.plan.elementwise import MODULE
 from codegen.plan.operator import OperatorPlan
@@ -18,6 +19,9 @@ from codegen.targets.cpp.names import cpp
 from codegen.words import PromotionKind
 
 Functions = Mapping[str, frozenset[int]]  # names, with the numbers of arguments they take
+
+# What an operand of a loop may be besides a Tensor.
+NUMBERS = frozenset((INT, FLOAT, SCALAR))
 
 KERNELS, WRITERS, COMPOSITES, HELPERS = "kernels", "writers", "composites", "helpers"
 
@@ -64,12 +68,27 @@ class FunctorKind(Enum):
 class WrittenFunctor:
     """A functor that the generator writes: its name, its lines, and the functors of others that it uses.
 
-    One without lines is the functor of that name, which is written by hand.
+    One without lines is the functor of that name, which is written by hand. Its operands are `parameters` of the
+    operator, of which the first `tensors` are Tensors, and the others numbers.
     """
 
     name: str
     lines: tuple[str, ...]
     uses: tuple[str, ...]
+    parameters: tuple[str, ...]
+    tensors: int
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenChoice:
+    """Two functors, between which a number chooses; None where C++ has none."""
+
+    test: TypedExpr
+    then: Written | None
+    orelse: Written | None
+
+
+Written = WrittenFunctor | WrittenChoice
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +111,7 @@ class NativeKernels:
     vectors: frozenset[str] = frozenset()  # those that hand on how vectors.hpp computes
     for_float: frozenset[str] = frozenset()  # those that are exact enough for float alone
     for_bools: frozenset[str] = frozenset()  # those that give bools
-    written: Mapping[str, WrittenFunctor] = field(default_factory=dict)  # those of expressions over elements
+    written: Mapping[str, Written] = field(default_factory=dict)  # those of expressions over elements
 
     def with_numpy(self, uses: Iterable[tuple[OperatorPlan, PythonFunction]], suffix: str = "") -> NativeKernels:
         """The same with a functor for each kernel that is a function of NumPy, and has none that is written by hand.
@@ -113,14 +132,10 @@ class NativeKernels:
                 numpy[kernel.name] = NumpyFunction(name, kernel.alias, kernel.arity, "kFloatsAndComplex")
         return replace(self, functors={**self.functors, **{n: f.operands for n, f in numpy.items()}}, numpy=numpy)
 
-    def with_written(self, written: Mapping[str, tuple[int, WrittenFunctor]]) -> NativeKernels:
-        """The same with functors that the generator writes, by the names of kernels, with their numbers of operands."""
-        functors = {name: count for name, (count, _) in written.items()}
-        return replace(
-            self,
-            functors={**self.functors, **functors},
-            written={**self.written, **{name: functor for name, (_, functor) in written.items()}},
-        )
+    def with_written(self, written: Mapping[str, Written]) -> NativeKernels:
+        """The same with functors that the generator writes, by the names of kernels."""
+        functors = {name: len(each.parameters) for name, each in written.items() if isinstance(each, WrittenFunctor)}
+        return replace(self, functors={**self.functors, **functors}, written={**self.written, **written})
 
     @classmethod
     def read(cls, *paths: Path, folder: str = "") -> NativeKernels:

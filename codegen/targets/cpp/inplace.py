@@ -10,7 +10,7 @@ from codegen.targets.cpp.headers import WRITERS, NativeKernels
 from codegen.targets.cpp.names import cpp
 from codegen.targets.cpp.needs import Needs
 from codegen.targets.cpp.nodes import NodeView
-from codegen.targets.cpp.operators import KernelEntry
+from codegen.targets.cpp.operators import KernelEntry, Loop, LoopChoice
 from codegen.targets.cpp.statements import Call
 from codegen.targets.cpp.text import Library
 
@@ -82,6 +82,12 @@ class _InplaceEntry(KernelEntry):
         writer = self._writer()
         if writer is None:
             self._overwrite()
+        elif isinstance(writer, LoopChoice):
+            self.out.add("bool written = false;")
+            self._choose("written", writer)
+            self.out.add("if (!written) {")
+            with self.out.block():
+                self._overwrite()
         else:
             self.out.add(f"if (!{writer}) {{")
             with self.out.block():
@@ -93,14 +99,13 @@ class _InplaceEntry(KernelEntry):
         self._run_kernel()
         self.out.when(["!result", f"!overwrite({self.target}, result.get())"], self._fall_back(), "||")
 
-    def _writer(self) -> Call | None:
+    def _writer(self) -> Loop | None:
         """The call of a loop that writes in place, if there is one."""
         arguments, name = self.straight.kernel.arguments, self.operator.implementation.name
         values = tuple(cpp(argument.name) for argument in arguments)
         if len(arguments) in self.kernels.writers.get(name, ()):
             return Call(self.needs.native(self.kernels, WRITERS, name, len(arguments)), values)
-        loop = self.native_loop()
-        return None if loop is None else Call(f"write_{loop}", values)
+        return self.native_loop("write_")
 
     def _record_write(self) -> None:
         if self.node is None:

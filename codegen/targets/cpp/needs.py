@@ -72,18 +72,19 @@ class Needs:
             functor = kernels.numpy[name]
             self.numpy[functor.name] = functor
             return f"{namespace}::{functor.name}"
-        elif namespace == KERNELS and name in kernels.written:
-            self._write(kernels, kernels.written[name])
-            return f"{namespace}::{kernels.written[name].name}"
+        elif namespace == KERNELS and isinstance(written := kernels.written.get(name), WrittenFunctor):
+            return self.written_functor(kernels, written)
         else:
             self.declared[namespace, name] = count
         return f"{namespace}::{name}"
 
-    def _write(self, kernels: NativeKernels, functor: WrittenFunctor) -> None:
+    def written_functor(self, kernels: NativeKernels, functor: WrittenFunctor) -> str:
+        """A functor that the generator writes."""
         for used in functor.uses:
             self.native(kernels, KERNELS, used, 0)
         if functor.lines:
             self.written.setdefault(functor.name, functor.lines)
+        return f"{KERNELS}::{functor.name}"
 
     def update(self, other: Needs) -> None:
         """Take over what another one needs."""

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
+from codegen.formula.typed import TypedExpr
 from codegen.plan.operator import CompositePlan, OperatorPlan
 from codegen.plan.steps import (
     LISTS,
@@ -16,7 +18,7 @@ from codegen.plan.steps import (
     StraightPlan,
 )
 from codegen.targets.cpp.entries import CompositeEntry, Entry, EntryView
-from codegen.targets.cpp.headers import KERNELS, NO_KERNELS, Native, NativeKernels
+from codegen.targets.cpp.headers import KERNELS, NO_KERNELS, Native, NativeKernels, Written, WrittenFunctor
 from codegen.targets.cpp.names import cpp
 from codegen.targets.cpp.needs import Needs
 from codegen.targets.cpp.nodes import NodeView
@@ -76,7 +78,9 @@ class FormulaEntry(Entry):
             self.out.add(line)
         self.out.add("const auto formula = [&]() -> Ref {")
         with self.out.block("};"):
-            printer = CppPrinter(self.library, self.needs, lambda v: cpp(v.name), self.out, failure="return Ref();")
+            printer = CppPrinter(
+                self.library, self.needs, lambda v: cpp(v.name), self.out, failure="return Ref();", loops=self.loops
+            )
             printer.assign("value", self.composite.tree, declare=True)
             if len(self.operator.schema.returns) > 1:
                 results = self.needs.operators(f"{self.function}_op", "results")
@@ -113,7 +117,24 @@ _WATCHED: Mapping[Asked, str] = {
 }
 
 
+@dataclass(frozen=True, slots=True)
+class LoopChoice:
+    """Two loops, between which a number chooses; None where there is none."""
+
+    test: TypedExpr
+    then: Loop | None
+    orelse: Loop | None
+
+
+Loop = Call | LoopChoice
+
 _LOOPS = {(1, 0): "unary<{}>", (2, 0): "binary<{}>", (1, 1): "binary_scalar<{}>"}  # by Tensors and numbers
+
+
+def _loop(start: str, functor: str, tensors: int, parameters: Sequence[str]) -> Call:
+    """The call of the template that fits so many Tensors, and numbers behind them."""
+    template = _LOOPS.get((tensors, len(parameters) - tensors), f"elementwise<{{}}, {tensors}>")
+    return Call(f"{start}{template.format(functor)}", tuple(map(cpp, parameters)))
 
 
 class KernelEntry(Entry):
@@ -133,6 +154,7 @@ class KernelEntry(Entry):
         self.library = library
         self.straight = straight
         self.node = node
+        self.printer = CppPrinter(library, needs, lambda v: cpp(v.name), self.out, failure="return Ref();")
 
     def lines(self) -> list[str]:
         self._check()
@@ -158,9 +180,8 @@ class KernelEntry(Entry):
         """Leave it to Python to refuse arguments for which there is a loop; other kernels see for themselves."""
         expression = self.operator.elementwise
         requirements = () if expression is None or self.native_loop() is None else expression.requirements
-        printer = CppPrinter(self.library, self.needs, lambda v: cpp(v.name), self.out, failure="return Ref();")
         for requirement in requirements:
-            self.out.when([f"!{printer.test(requirement.condition).bracketed}"], self._fall_back())
+            self.out.when([f"!{self.printer.test(requirement.condition).bracketed}"], self._fall_back())
 
     # -- the kernel
 
@@ -179,7 +200,11 @@ class KernelEntry(Entry):
             self._make_lists(lists)
             self.out.add(assigned("Ref result", in_python))
             return
-        self.out.add(assigned("Ref result", native))
+        if isinstance(native, Call):
+            self.out.add(assigned("Ref result", native))
+        else:
+            self.out.add("Ref result;")
+            self._choose("result", native)
         if lists:
             self.out.add("if (!result) {")
             with self.out.block():
@@ -188,7 +213,19 @@ class KernelEntry(Entry):
         else:
             self.out.when(["!result"], assigned("result", in_python))
 
-    def native_kernel(self) -> Call | None:
+    def _choose(self, target: str, choice: LoopChoice) -> None:
+        """Give the target the result of the loop that is chosen, if there is one."""
+        sides = [(side, test) for test, side in ((True, choice.then), (False, choice.orelse)) if side is not None]
+        test = self.printer.test(choice.test)
+        self.out.add(f"if ({test.text if sides[0][1] else '!' + test.bracketed}) {{")
+        for side, _ in sides:
+            with self.out.block("}" if side is sides[-1][0] else "} else {"):
+                if isinstance(side, Call):
+                    self.out.add(assigned(target, side))
+                else:
+                    self._choose(target, side)
+
+    def native_kernel(self) -> Loop | None:
         """The call of a native kernel, which takes Tensors and gives an array or nothing."""
         name, arguments = self.operator.implementation.name, self.straight.kernel.arguments
         if self.operator.elementwise is not None and len(arguments) in self.kernels.functions.get(
@@ -198,14 +235,18 @@ class KernelEntry(Entry):
         values = tuple(_PASSED_TENSORS.get(argument.asked, "{0}").format(cpp(argument.name)) for argument in arguments)
         if len(arguments) in self.kernels.functions.get(name, ()):
             return Call(self.needs.native(self.kernels, KERNELS, name, len(arguments)), values)
-        if len(self.operator.schema.returns) > 1:
-            return None
-        loop = self.native_loop()
-        return None if loop is None else Call(loop, values)
+        return None if len(self.operator.schema.returns) > 1 else self.native_loop()
 
-    def native_loop(self) -> str | None:
-        """The loop over the arguments that a template makes of a functor; Tensors come first, then numbers."""
+    def native_loop(self, start: str = "") -> Loop | None:
+        """The loop over the arguments that a template makes of a functor; Tensors come first, then numbers.
+
+        Args:
+            start: what the names of these templates begin with.
+        """
         name, arguments = self.operator.implementation.name, self.straight.kernel.arguments
+        written = self.kernels.written.get(name)
+        if written is not None:
+            return self._loop_of(written, start)
         asked = [argument.asked for argument in arguments]
         tensors = asked.count(Asked.TENSOR)
         if self.kernels.functors.get(name) != len(arguments):
@@ -213,7 +254,14 @@ class KernelEntry(Entry):
         if not tensors or asked != [Asked.TENSOR] * tensors + [Asked.NUMBER] * (len(asked) - tensors):
             return None
         functor = self.needs.native(self.kernels, KERNELS, name, len(arguments))
-        return _LOOPS.get((tensors, len(asked) - tensors), f"elementwise<{{}}, {tensors}>").format(functor)
+        return _loop(start, functor, tensors, [argument.name for argument in arguments])
+
+    def _loop_of(self, written: Written, start: str) -> Loop | None:
+        if isinstance(written, WrittenFunctor):
+            functor = self.needs.written_functor(self.kernels, written)
+            return _loop(start, functor, written.tensors, written.parameters)
+        then, orelse = (None if side is None else self._loop_of(side, start) for side in (written.then, written.orelse))
+        return LoopChoice(written.test, then, orelse)
 
     def _convert_dtype(self, name: str) -> None:
         """Declare the NumPy dtype of an argument; None stays None, but for a factory."""

@@ -30,8 +30,10 @@ from codegen.plan.operator import OperatorPlan, ParameterPlan
 from codegen.schema.names import python
 from codegen.schema.types import OperatorName
 from codegen.source import Text
+from codegen.targets.cpp.fusion import FusedFormula, fuse
 from codegen.targets.cpp.headers import HELPERS, Native
 from codegen.targets.cpp.intrinsics import ABSENT, ASKED, CALLED, DEVICE_IS, OWNED, TESTS
+from codegen.targets.cpp.loops import Loops
 from codegen.targets.cpp.needs import Needs
 from codegen.targets.cpp.statements import Call, Statements
 from codegen.targets.literals import default_value
@@ -93,6 +95,10 @@ class Test:
         return f"({self.text})" if self.is_compound else self.text
 
 
+# The slot of the gradient whose memory a formula may take, as C++; None where it may not.
+Spent = Callable[[FusedFormula], str | None]
+
+
 class CppPrinter:
     """Prints typed trees as statements.
 
@@ -103,6 +109,7 @@ class CppPrinter:
         out: where statements go.
         place: where the formula stands, for `#line`.
         failure: the statement that gives up when an exception is set.
+        loops: collects what runs as one loop while nothing is recorded; None: all is a row of statements.
     """
 
     def __init__(
@@ -113,6 +120,7 @@ class CppPrinter:
         out: Statements,
         place: Place | None = None,
         failure: str = "return false;",
+        loops: Loops | None = None,
     ) -> None:
         self.library = library
         self.needs = needs
@@ -120,21 +128,47 @@ class CppPrinter:
         self.out = out
         self.place = place
         self.failure = failure
+        self.loops = loops
         self.temporaries = 0
         self.is_placed = False  # whether the compiler has been led to the formula
 
     # -- values
 
-    def assign(self, name: str, expr: TypedExpr, declare: bool = False) -> None:
+    def assign(self, name: str, expr: TypedExpr, declare: bool = False, spent: Spent | None = None) -> None:
         """Statements that give a Ref the value, and declare it if it is new."""
         if isinstance(expr, Conditional):
-            self._choose(name, expr, declare)
+            self._choose(name, expr, declare, spent)
+            return
+        if self._as_loop(name, expr, declare, spent):
             return
         call = self.owned(expr)
         self._place(expr)
         self.out.assign(f"Ref {name}" if declare else name, call.function, call.values)
         if call.may_fail:
             self.out.add(f"if (!{name}) {self.failure}")
+
+    def _as_loop(self, name: str, expr: TypedExpr, declare: bool, spent: Spent | None) -> bool:
+        """The value as one loop, and the statements for where it declines; False where no loop is worth it."""
+        loops = self.loops
+        formula = None if loops is None else fuse(expr, self.library.operators, self.library.kernels)
+        if loops is None or formula is None:
+            return False
+        slot = None if spent is None else spent(formula)
+        # One kernel has its statement; as a loop it can reuse the memory of the gradient, and nothing else.
+        if len(formula.steps) == 1 and slot is None:
+            return False
+        table = loops.add(formula)
+        values = [self.value(tensor) for tensor in formula.tensors]
+        values += [self.default(n) if isinstance(n, ParameterPlan) else self.value(n) for n in formula.numbers]
+        target = f"Ref {name}" if declare else name
+        self.out.assign(target, f"{table}::run<{len(formula.tensors)}>", [slot or "-1", *values])
+        self.out.add(f"if (!{name}) {{")
+        self.loops = None
+        with self.out.block():
+            self.out.add(f"if (PyErr_Occurred()) {self.failure}")
+            self.assign(name, expr)
+        self.loops = loops
+        return True
 
     def value(self, expr: TypedExpr) -> str:
         """The text of a borrowed PyObject*, after the statements that make it."""
@@ -241,15 +275,15 @@ class CppPrinter:
         self.out.add("}")
         return Test(target)
 
-    def _choose(self, name: str, expr: Conditional, declare: bool) -> None:
+    def _choose(self, name: str, expr: Conditional, declare: bool, spent: Spent | None) -> None:
         if declare:
             self.out.add(f"Ref {name};")
         test = self.test(expr.test).text
         self.out.add(f"if ({test}) {{")
         with self.out.block("} else {"):
-            self.assign(name, expr.then)
+            self.assign(name, expr.then, spent=spent)
         with self.out.block():
-            self.assign(name, expr.orelse)
+            self.assign(name, expr.orelse, spent=spent)
 
     # -- parts
 

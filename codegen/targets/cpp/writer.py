@@ -57,4 +57,4 @@ class Writer:
 
     def entry(self, entry: EntryView) -> None:
         """The function of an entry."""
-        self.add(self._parts.entry_function(entry))
+        self.add(self._parts.entry_function(entry, self.file is not None))

@@ -111,7 +111,7 @@ Ref run_formula(const Step* steps, int count, JointLoop joint, int spent, PyObje
   PyArrayObject* first = nullptr;
   int type = -1;  // that of numbers
   for (int slot = 0; slot < tensors; ++slot) {
-    if (!is_plain(given[slot])) return Ref();
+    if (!is_plain(given[slot]) || (grad_enabled && requires_grad(given[slot]))) return Ref();
     PyArrayObject* array = array_of(given[slot]);
     types[slot] = type_of(array);
     if (types[slot] != NPY_BOOL) type = types[slot];

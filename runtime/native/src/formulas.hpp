@@ -1,5 +1,5 @@
-// Backward formulas of element-wise kernels as one loop: one function of elements where all kernels are such; else every
-// step runs on a block that stays in the cache.
+// Formulas of element-wise kernels as one loop: one function of elements where all kernels are such; else every step runs on
+// a block that stays in the cache.
 
 #pragma once
 
@@ -122,8 +122,8 @@ constexpr JointLoop joint_loop() {
 }  // namespace detail
 
 // A formula over Tensors of one shape, and numbers after them, by its kernels in the order of computation; a Tensor without
-// history, or null without an exception where its statements have to be run: while a graph is recorded, where dtypes differ
-// or shapes broadcast.
+// history, or null without an exception where its statements have to be run: where one of these would record, where dtypes
+// differ or shapes broadcast.
 //
 // `spent`: the slot of the gradient, where no formula after this one reads it; else -1. Its memory then becomes the
 // result's, if nobody else can read it. A formula of one kernel is worth it for that alone, and where it is large.
@@ -136,7 +136,7 @@ struct Formula {
     if constexpr (sizeof...(Parts) == 1) {
       if (spent < 0 || !is_plain(given[spent]) || PyArray_NBYTES(array_of(given[spent])) < kLargeArray) return Ref();
     }
-    if (grad_enabled || unusual != 0 || kernels_replaced != 0) return Ref();
+    if (unusual != 0 || kernels_replaced != 0) return Ref();
     if (sizeof...(Parts) == 1 && !is_private(given[spent])) return Ref();
     constexpr int count = sizeof...(Args);
     return detail::run_formula(steps, sizeof...(Parts), detail::joint_loop<tensors, count, Parts...>(), spent, given,

@@ -36,7 +36,7 @@
 namespace gradwright {
 
 // The most operands of a loop, its result not counted.
-constexpr int kMostOperands = 5;
+constexpr int kMostOperands = 8;
 
 // Elements of a block: what a loop keeps between two steps stays in the nearest cache.
 constexpr npy_intp kBlockBytes = 4096;

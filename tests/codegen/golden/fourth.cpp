@@ -1,3 +1,7 @@
+using fourth_default_formula = Formula<
+    Part<struct kernels::mul, 2, 0, 1>,
+    Part<struct kernels::neg, 3, 2>>;
+
 // fourth(Tensor self, Scalar by=2, bool negated=False) -> Tensor
 Ref fourth_default_(PyObject* self_, PyObject* by_, PyObject* negated_) {
   if (!(!entries::fourth_default_.replaced && is_plain(self_))) {
@@ -9,10 +13,14 @@ Ref fourth_default_(PyObject* self_, PyObject* by_, PyObject* negated_) {
     const int t0 = is_true(negated_);
     if (t0 < 0) return Ref();
     if (t0 > 0) {
-      Ref t1 = ops::mul_Scalar_(self_, by_);
-      if (!t1) return Ref();
-      value = ops::neg_default_(t1.get());
-      if (!value) return Ref();
+      value = fourth_default_formula::run<1>(-1, self_, by_);
+      if (!value) {
+        if (PyErr_Occurred()) return Ref();
+        Ref t1 = ops::mul_Scalar_(self_, by_);
+        if (!t1) return Ref();
+        value = ops::neg_default_(t1.get());
+        if (!value) return Ref();
+      }
     } else {
       value = ops::mul_Tensor_(self_, self_);
       if (!value) return Ref();
