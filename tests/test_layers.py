@@ -40,7 +40,7 @@ LAYERS: Mapping[str, Sequence[Sequence[str]]] = {
         ("runtime.graph",),
         ("runtime.backends",),
         ("runtime.call",),
-        ("runtime.composite", "runtime.helpers", "runtime.upstream", "runtime.functional"),
+        ("runtime.composite", "runtime.helpers", "runtime.upstream", "runtime.functional", "runtime.lowrank"),
         ("runtime.autograd", "runtime.func", "runtime.library", "runtime.batches"),
         ("runtime.methods",),
         (
@@ -51,6 +51,7 @@ LAYERS: Mapping[str, Sequence[Sequence[str]]] = {
             "runtime.linalg",
             "runtime.special",
             "runtime.signal",
+            "runtime.masked",
         ),
         ("runtime.optim",),
         ("runtime.load", "runtime.native.explaining", "runtime.native.guards"),
