@@ -20,10 +20,11 @@ from runtime.load.collector import paused as _collector_paused  # noqa: E402
 
 # Modules that not every program uses are loaded on first access.
 if TYPE_CHECKING:
-    from runtime import autograd, distributions, func, library, nn, optim, profiler, signal, utils
+    from runtime import autograd, distributions, func, library, masked, nn, optim, profiler, signal, utils
 else:
     _load_later(
-        __name__, ("autograd", "distributions", "func", "library", "nn", "optim", "profiler", "signal", "utils")
+        __name__,
+        ("autograd", "distributions", "func", "library", "masked", "nn", "optim", "profiler", "signal", "utils"),
     )
 
 with _collector_paused():
@@ -55,23 +56,31 @@ with _collector_paused():
     from runtime.base.types import *  # noqa: F403
     from runtime.batches import vmap
     from runtime.functional import (
+        _segment_reduce,
         atleast_1d,
         atleast_2d,
         atleast_3d,
+        block_diag,
+        broadcast_shapes,
         broadcast_tensors,
+        cartesian_prod,
         cdist,
         einsum,
+        histogramdd,
         lu,
         meshgrid,
         nonzero,
         norm,
+        resize_as_,
         stft,
         tensordot,
         unique,
         unique_consecutive,
+        unravel_index,
     )
     from runtime.load.loading import load as _load
     from runtime.load.loading import public_names as _public_names
+    from runtime.lowrank import pca_lowrank, svd_lowrank
     from runtime.methods.print_options import get_printoptions, printoptions, set_printoptions
     from runtime.native.reserve import get_memory_reserve, reserved_memory, set_memory_reserve
     from runtime.native.threads import get_num_threads, set_num_threads

@@ -6,8 +6,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from runtime import ops
+from runtime.base import dtypes
 from runtime.base.tensor import Tensor
-from runtime.base.types import DType, Scalar
+from runtime.base.types import DType, MemoryFormat, Scalar, Size, named_result
+from runtime.kernels.shape import memory_of
 
 
 def _unpacked(tensors: tuple[Any, ...]) -> Sequence[Tensor]:
@@ -95,6 +97,135 @@ def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple[Tensor, ...]:
 def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
     """All tensors expanded to the shape that they have in common."""
     return ops.broadcast_tensors(list(_unpacked(tensors)))
+
+
+def broadcast_shapes(*shapes: Any) -> Size:
+    """The shape that tensors of these shapes have in common; a shape is a number or a sequence of them.
+
+    Raises:
+        RuntimeError: two lengths do not fit, or something is no shape.
+        ValueError: a length is negative.
+    """
+    lists = []
+    for shape in shapes:
+        if not isinstance(shape, (int, tuple, list)):
+            raise RuntimeError(
+                f"Input shapes should be of type ints, a tuple of ints, or a list of ints, got {shape!r}"
+            )
+        lists.append([shape] if isinstance(shape, int) else list(Size(shape)))
+    result = [1] * max(map(len, lists), default=0)
+    for number, shape in enumerate(lists):
+        for place in range(-len(shape), 0):
+            length = shape[place]
+            if length < 0:
+                raise ValueError(f"broadcast_shapes(): negative length {length} in {shapes[number]}")
+            if length != 1 and result[place] not in (1, length):
+                raise RuntimeError(
+                    f"Attempting to broadcast a dimension of length {length} at {place}! Mismatching argument at index "
+                    f"{number} had {shapes[number]}; but expected shape should be broadcastable to {result}"
+                )
+            result[place] = result[place] if length == 1 else length
+    return Size(result)
+
+
+def unravel_index(indices: Tensor, shape: int | Sequence[int]) -> tuple[Tensor, ...]:
+    """For places in flat memory of a tensor of `shape` the index along each dimension.
+
+    Raises:
+        TypeError: the indices, or the lengths, are no integers.
+        ValueError: a length is negative.
+    """
+    if indices.is_floating_point() or indices.is_complex() or indices.dtype is dtypes.bool:
+        raise TypeError(f"expected 'indices' to be integer dtype, but got {indices.dtype}")
+    lengths = [shape] if isinstance(shape, int) else list(shape)
+    for length in lengths:
+        if not isinstance(length, int):
+            raise TypeError(f"expected 'shape' sequence to only contain ints, but got {type(length)}")
+        if length < 0:
+            raise ValueError(f"'shape' cannot have negative values, but got {tuple(lengths)}")
+    places = []
+    for length in reversed(lengths):
+        places.append(indices.remainder(length))
+        indices = indices.div(length, rounding_mode="floor")
+    return tuple(reversed(places))
+
+
+def histogramdd(
+    input: Tensor,
+    bins: Any,
+    *,
+    range: Sequence[float] | None = None,
+    weight: Tensor | None = None,
+    density: bool = False,
+) -> Any:
+    """How many of the points, which are rows of `input`, lie in each box of a grid: `hist`, and `bin_edges`.
+
+    Args:
+        input: of the shape (*, dimensions).
+        bins: how many parts each dimension has, a number for all of them, or a vector of edges for each.
+        range: the lowest and highest coordinate of each dimension; those of the points unless it is given.
+        weight: what each point counts, 1 unless it is given.
+        density: whether the integral of the result is 1.
+    """
+    if isinstance(bins, int):
+        bins = [bins] * int(input.shape[-1] if input.dim() else 0)
+    if all(isinstance(count, int) for count in bins):
+        edges = ops._histogramdd_bin_edges(input, bins, range=range, weight=weight, density=density)
+        counted = ops._histogramdd_from_bin_cts(input, bins, range=range, weight=weight, density=density)
+    else:
+        edges = bins
+        counted = ops._histogramdd_from_bin_tensors(input, bins, weight=weight, density=density)
+    return named_result("histogramdd", ("hist", "bin_edges"))((counted, tuple(edges)))
+
+
+def _segment_reduce(data: Tensor, reduce: str, **options: Any) -> Tensor:
+    """The name under which PyTorch shows `segment_reduce`."""
+    return ops.segment_reduce(data, reduce, **options)
+
+
+def block_diag(*tensors: Any) -> Tensor:
+    """A matrix with the given ones along its diagonal; vectors are rows."""
+    return ops.block_diag(_tensors("block_diag", tensors))
+
+
+def _tensors(name: str, given: tuple[Any, ...]) -> list[Tensor]:
+    for number, tensor in enumerate(given):
+        if not isinstance(tensor, Tensor):
+            raise TypeError(f"{name}(): expected a Tensor as argument {number}, but got {type(tensor).__name__}")
+    return list(given)
+
+
+def cartesian_prod(*tensors: Any) -> Tensor:
+    """All choices of an element of each vector, in rows."""
+    return ops.cartesian_prod(_tensors("cartesian_prod", tensors))
+
+
+def resize_(self: Tensor, *size: Any, memory_format: MemoryFormat | None = None) -> Tensor:
+    """The Tensor with other sizes over its memory, or over new memory that begins with its elements.
+
+    New memory is made where there is too little, and is no longer shared with other Tensors. What lies in it behind the
+    old elements is anything.
+
+    Raises:
+        RuntimeError: the Tensor requires grad.
+    """
+    if self.requires_grad:
+        raise RuntimeError("cannot resize variables that require grad")
+    sizes = list(size[0]) if len(size) == 1 and not isinstance(size[0], int) else list(size)
+    wanted = ops.empty(sizes, dtype=self.dtype, device="meta", memory_format=memory_format)
+    first, old = self.storage_offset(), self.detach()
+    available = memory_of(self._array)[0].size - first
+    if wanted.numel() > available:
+        grown = ops.empty([wanted.numel()], dtype=self.dtype, device=self.device)
+        grown.narrow(0, 0, available).copy_(old.as_strided([available], [1], first))
+        first, old = 0, grown
+    self.data = old.as_strided(sizes, wanted.stride(), first)
+    return self
+
+
+def resize_as_(self: Tensor, the_template: Tensor, *, memory_format: MemoryFormat | None = None) -> Tensor:
+    """`resize_` to the sizes of another Tensor."""
+    return resize_(self, the_template.shape, memory_format=memory_format)
 
 
 _COMPUTE_MODES = {

@@ -40,7 +40,7 @@ LAYERS: Mapping[str, Sequence[Sequence[str]]] = {
         ("runtime.graph",),
         ("runtime.backends",),
         ("runtime.call",),
-        ("runtime.composite", "runtime.helpers", "runtime.upstream", "runtime.functional"),
+        ("runtime.composite", "runtime.helpers", "runtime.upstream", "runtime.functional", "runtime.lowrank"),
         ("runtime.autograd", "runtime.func", "runtime.library", "runtime.batches"),
         ("runtime.methods",),
         (
@@ -52,6 +52,7 @@ LAYERS: Mapping[str, Sequence[Sequence[str]]] = {
             "runtime.special",
             "runtime.signal",
             "runtime.distributions",
+            "runtime.masked",
         ),
         ("runtime.optim",),
         ("runtime.load", "runtime.native.explaining", "runtime.native.guards"),

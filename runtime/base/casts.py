@@ -11,6 +11,7 @@ from runtime.base import dtypes
 
 if TYPE_CHECKING:
     from runtime.base.tensor import Tensor
+    from runtime.base.types import MemoryFormat
 
 
 class Casts:
@@ -18,41 +19,41 @@ class Casts:
 
     __slots__ = ()
 
-    def _cast(self, dtype: dtypes.dtype) -> Tensor:
+    def _cast(self, dtype: dtypes.dtype, memory_format: MemoryFormat | None = None) -> Tensor:
         raise NotImplementedError
 
-    def half(self) -> Tensor:
-        return self._cast(dtypes.float16)
+    def half(self, memory_format: MemoryFormat | None = None) -> Tensor:
+        return self._cast(dtypes.float16, memory_format)
 
-    def bfloat16(self) -> Tensor:
-        return self._cast(dtypes.bfloat16)
+    def bfloat16(self, memory_format: MemoryFormat | None = None) -> Tensor:
+        return self._cast(dtypes.bfloat16, memory_format)
 
-    def float(self) -> Tensor:
-        return self._cast(dtypes.float32)
+    def float(self, memory_format: MemoryFormat | None = None) -> Tensor:
+        return self._cast(dtypes.float32, memory_format)
 
-    def double(self) -> Tensor:
-        return self._cast(dtypes.float64)
+    def double(self, memory_format: MemoryFormat | None = None) -> Tensor:
+        return self._cast(dtypes.float64, memory_format)
 
-    def cfloat(self) -> Tensor:
-        return self._cast(dtypes.complex64)
+    def cfloat(self, memory_format: MemoryFormat | None = None) -> Tensor:
+        return self._cast(dtypes.complex64, memory_format)
 
-    def cdouble(self) -> Tensor:
-        return self._cast(dtypes.complex128)
+    def cdouble(self, memory_format: MemoryFormat | None = None) -> Tensor:
+        return self._cast(dtypes.complex128, memory_format)
 
-    def byte(self) -> Tensor:
-        return self._cast(dtypes.uint8)
+    def byte(self, memory_format: MemoryFormat | None = None) -> Tensor:
+        return self._cast(dtypes.uint8, memory_format)
 
-    def char(self) -> Tensor:
-        return self._cast(dtypes.int8)
+    def char(self, memory_format: MemoryFormat | None = None) -> Tensor:
+        return self._cast(dtypes.int8, memory_format)
 
-    def short(self) -> Tensor:
-        return self._cast(dtypes.int16)
+    def short(self, memory_format: MemoryFormat | None = None) -> Tensor:
+        return self._cast(dtypes.int16, memory_format)
 
-    def int(self) -> Tensor:
-        return self._cast(dtypes.int32)
+    def int(self, memory_format: MemoryFormat | None = None) -> Tensor:
+        return self._cast(dtypes.int32, memory_format)
 
-    def long(self) -> Tensor:
-        return self._cast(dtypes.int64)
+    def long(self, memory_format: MemoryFormat | None = None) -> Tensor:
+        return self._cast(dtypes.int64, memory_format)
 
-    def bool(self) -> Tensor:
-        return self._cast(dtypes.bool)
+    def bool(self, memory_format: MemoryFormat | None = None) -> Tensor:
+        return self._cast(dtypes.bool, memory_format)

@@ -32,7 +32,7 @@ from runtime.base.once import publish
 from runtime.base.sharing import share
 from runtime.base.state import LEAF, LEAF_EDGES, UNTRACKED, Extra, Leaf, Mark, TensorBase
 from runtime.base.transposes import Transposes
-from runtime.base.types import DType
+from runtime.base.types import DType, MemoryFormat
 from runtime.native import core
 
 if TYPE_CHECKING:
@@ -93,8 +93,10 @@ class Tensor(TensorBase, ArrayAccess, ArrayExchange, Casts, Transposes):
             dtype = named[0]
         return self._cast(dtypes.as_dtype(dtype))
 
-    def _cast(self, dtype: DType) -> Tensor:
-        return self if self.dtype is dtype else self.to(dtype)
+    def _cast(self, dtype: DType, memory_format: MemoryFormat | None = None) -> Tensor:
+        if self.dtype is dtype and memory_format is None:
+            return self
+        return self.to(dtype, memory_format=memory_format)
 
     def __iter__(self) -> Iterator[Tensor]:
         if self._array.ndim == 0:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from runtime import ops
 from runtime.base import dtypes
 from runtime.base.tensor import Tensor
+from runtime.base.types import Scalar
+from runtime.kernels._common import normalize_dim
 
 
 def take_along_dim(self: Tensor, indices: Tensor, dim: int | None = None) -> Tensor:
@@ -35,6 +39,132 @@ def take_along_dim(self: Tensor, indices: Tensor, dim: int | None = None) -> Ten
     if size == 0 and indices.numel():
         raise RuntimeError(f"torch.take_along_dim(): dimension {place} of input has no elements to take")
     return self.expand(source).gather(place, indices.expand(index).remainder(max(size, 1)))
+
+
+def unsafe_masked_index(self: Tensor, mask: Tensor, indices: list[Tensor | None], fill: Scalar) -> Tensor:
+    """`self[indices]` where the mask is true, and `fill` elsewhere, where indices may be of places that are none."""
+    return ops.index(self, _clamped(self, indices)).masked_fill(mask.logical_not(), fill)
+
+
+def unsafe_masked_index_put_accumulate(
+    self: Tensor, mask: Tensor, indices: list[Tensor | None], values: Tensor
+) -> Tensor:
+    """The values of which the mask is true added to `self[indices]`."""
+    return ops.index_put(self, _clamped(self, indices), values.masked_fill(mask.logical_not(), 0), True)
+
+
+def _clamped(self: Tensor, indices: list[Tensor | None]) -> list[Tensor | None]:
+    return [
+        None if index is None else index.clamp(-int(size), int(size) - 1)
+        for index, size in zip(indices, self.shape, strict=False)
+    ]
+
+
+def as_strided_scatter(
+    self: Tensor, src: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None
+) -> Tensor:
+    """A copy of the memory from the first element of `self` to its last, with `src` at the places that are described.
+
+    Its strides are those of `self`.
+    """
+    first = self.storage_offset()
+    length = (1 + sum((n - 1) * step for n, step in zip(self.shape, self.stride(), strict=True))) if self.numel() else 0
+    start = 0 if storage_offset is None else storage_offset - first
+    places = ops.arange(length, device=self.device).as_strided(size, stride, start)
+    if list(places.shape) != list(src.shape):
+        raise RuntimeError(
+            f"as_strided_scatter(): expected src to have a size equal to the slice of self. src size = "
+            f"{list(src.shape)}, slice size = {list(places.shape)}"
+        )
+    memory = self.as_strided([length], [1], first).scatter(0, places.reshape([-1]), src.reshape([-1]))
+    return memory.as_strided(self.shape, self.stride(), 0)
+
+
+_REDUCTIONS = {"add": "sum", "multiply": "prod"}
+
+
+def scatter_with_reduce(self: Tensor, dim: int, index: Tensor, src: Tensor, *, reduce: str) -> Tensor:
+    """`scatter_reduce` by older names of sums and products."""
+    if reduce not in _REDUCTIONS:
+        raise RuntimeError(f"scatter(): reduce argument must be either add or multiply, but got {reduce}")
+    result: Tensor = ops.scatter_reduce(self, dim, index, src, _REDUCTIONS[reduce])
+    return result
+
+
+def scatter_value_with_reduce(self: Tensor, dim: int, index: Tensor, value: Scalar, *, reduce: str) -> Tensor:
+    source = ops.full(index.shape, value, dtype=self.dtype, device=self.device)
+    return scatter_with_reduce(self, dim, index, source, reduce=reduce)
+
+
+_STARTS = {"sum": 0.0, "mean": 0.0, "prod": 1.0, "max": -float("inf"), "min": float("inf")}
+
+
+def segment_reduce(
+    data: Tensor,
+    reduce: str,
+    *,
+    lengths: Tensor | None = None,
+    indices: Tensor | None = None,
+    offsets: Tensor | None = None,
+    axis: int = 0,
+    unsafe: bool = False,
+    initial: Scalar | None = None,
+) -> Tensor:
+    """Each segment along `axis` reduced to one element; segments have `lengths`, or lie between `offsets`.
+
+    `initial` takes part in each reduction, but does not count in the divisor of a mean.
+    """
+    if reduce not in _STARTS:
+        raise RuntimeError(f"segment_reduce(): reduce must be one of {', '.join(_STARTS)}, but got {reduce}")
+    if indices is not None:
+        raise RuntimeError("segment_reduce(): indices based reduction is not supported yet.")
+    if (lengths is None) == (offsets is None):
+        raise RuntimeError("segment_reduce(): Either lengths or offsets must be defined, and not both.")
+    place = normalize_dim(axis, data.dim())
+    bounds = _bounds(data, lengths, offsets, place, unsafe)
+    count, size = int(bounds.shape[place]) - 1, int(data.shape[place])
+    tail = [1] * (data.dim() - place - 1)
+    # Each element of the axis has the number of its segment, and those that lie in none have one after all.
+    places = ops.arange(size, device=data.device).expand([*bounds.shape[:-1], size])
+    number = ops.searchsorted(bounds, places, right=True) - 1
+    number = number.masked_fill(number < 0, count).reshape([*number.shape, *tail]).expand(data.shape)
+    start = _STARTS[reduce] if initial is None else initial
+    shape = [count + 1 if dim == place else int(n) for dim, n in enumerate(data.shape)]
+    scattered = "amax" if reduce == "max" else "amin" if reduce == "min" else "prod" if reduce == "prod" else "sum"
+    # What starts a maximum has no share in its gradient.
+    kept = reduce not in ("max", "min")
+    result: Tensor = ops.scatter_reduce(data.new_full(shape, start), place, number, data, scattered, include_self=kept)
+    result = result.narrow(place, 0, count)
+    if initial is not None and not kept:
+        return result.clamp_min(initial) if reduce == "max" else result.clamp_max(initial)
+    if reduce == "mean":
+        each = bounds.diff(dim=-1).reshape([*bounds.shape[:-1], count, *tail])
+        return result / (each if initial is None else each.clamp_min(1))
+    return result
+
+
+def _bounds(data: Tensor, lengths: Tensor | None, offsets: Tensor | None, place: int, unsafe: bool) -> Tensor:
+    """Where segments begin along the last dimension, and where the last one ends."""
+    given = lengths if lengths is not None else offsets
+    assert given is not None
+    if given.dim() != place + 1 or list(given.shape[:-1]) != list(data.shape[:place]):
+        raise RuntimeError(
+            f"segment_reduce(): expected lengths or offsets of shape {[*data.shape[:place], '*']}, so that axis is "
+            f"their last dimension, but got {list(given.shape)} with axis {place}"
+        )
+    if given.dtype not in (dtypes.int32, dtypes.int64):
+        raise NotImplementedError(f"\"segment_reduce\" not implemented for lengths of '{given.dtype.scalar_name}'")
+    if lengths is None:
+        return given
+    if type(given) is Tensor and not unsafe:
+        if (given._array < 0).any():
+            raise RuntimeError("segment_reduce(): lengths contains negative value!")
+        if (given._array.sum(-1) != data.shape[place]).any():
+            raise RuntimeError(
+                f"segment_reduce(): Expected all rows of lengths along axis to sum to {data.shape[place]} when !unsafe."
+            )
+    ends = given.cumsum(-1)
+    return ops.cat([ends.new_zeros([*ends.shape[:-1], 1]), ends], -1)
 
 
 def nonzero_numpy(self: Tensor) -> list[Tensor]:

@@ -108,6 +108,13 @@ def rms_norm(
     input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None = None, eps: float | None = None
 ) -> Tensor:
     """Divided by the root of the mean square over the last dimensions."""
+    return fused_rms_norm(input, normalized_shape, weight, eps)[0]
+
+
+def fused_rms_norm(
+    input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None, eps: float | None
+) -> tuple[Tensor, Tensor]:
+    """`rms_norm`, and 1 / the root."""
     count = len(normalized_shape)
     if count == 0:
         raise RuntimeError(
@@ -121,8 +128,9 @@ def rms_norm(
         )
     added = dtypes.finfo(input.dtype).eps if eps is None else eps
     square = (input * input).mean(list(range(-count, 0)), True)
-    out = input * (square + added).rsqrt()
-    return (out if weight is None else out * weight).contiguous()
+    factor = (square + added).rsqrt()
+    out = input * factor
+    return (out if weight is None else out * weight).contiguous(), factor
 
 
 def _check_groups(input: Tensor, weight: Tensor | None, bias: Tensor | None, channels: int, num_groups: int) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from runtime import ops
+from runtime.base import dtypes
 from runtime.base.tensor import Tensor
 
 
@@ -49,6 +50,20 @@ def native_batch_norm(
     if running_var is not None:
         _follow(running_var, _unbiased(invstd, count, eps), momentum)
     return out, mean, invstd
+
+
+def batch_norm_with_update(
+    input: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    running_mean: Tensor,
+    running_var: Tensor,
+    momentum: float,
+    eps: float,
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """`native_batch_norm` in training; the last result is memory that only other devices use."""
+    out, mean, invstd = ops.native_batch_norm(input, weight, bias, running_mean, running_var, True, momentum, eps)
+    return out, mean, invstd, ops.empty([0], dtype=dtypes.uint8, device=input.device)
 
 
 def batch_norm(

@@ -64,6 +64,8 @@ def argsort_stable(self: Tensor, *, stable: bool, dim: int = -1, descending: boo
 
 def sum_to_size(self: Tensor, size: Sequence[int]) -> Tensor:
     """Undo a broadcast from `size`: sum what it repeated."""
+    if not len(size):
+        return self.sum()
     sizes = tuple(self.shape)
     new = len(sizes) - len(size)
     if new < 0 or any(want not in (have, 1) for want, have in zip(size, sizes[new:], strict=True)):

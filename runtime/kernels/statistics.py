@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Sequence
+from typing import Any, Literal
 
 import numpy as np
 
 from runtime.kernels._common import Array, Number, normalize_dim, type_name
+from runtime.kernels.factory import linspace
 
 # -- one element of each row
 
@@ -188,6 +190,123 @@ def histc(self: Array, bins: int = 100, min: Number = 0, max: Number = 0) -> Arr
     inside = self[(self >= low) & (self <= high)]
     places = np.minimum(((inside - low) / (high - low) * bins).astype(np.int64), bins - 1)
     return np.bincount(places, minlength=bins).astype(self.dtype)
+
+
+def _between(low: float, high: float) -> tuple[float, float]:
+    """The ends of a histogram, which are not the same."""
+    return (low, high) if low != high else (low - 0.5, high + 0.5)
+
+
+def histogramdd_bin_edges(
+    self: Array, bins: Sequence[int], range: Sequence[float] | None = None, weight: Array | None = None,
+    density: bool = False,
+) -> list[Array]:  # fmt: skip
+    """For each column of points the ends of `bins` parts of equal length, over what there is or `range`."""
+    points = _points(self)
+    count = points.shape[1]
+    if len(bins) != count:
+        raise RuntimeError(f"histogramdd: expected {count} numbers of bins, one for each column, but got {len(bins)}")
+    if range is not None and len(range) != 2 * count:
+        raise RuntimeError(f"histogramdd: range should have {2 * count} elements, but got {len(range)}")
+    edges = []
+    for place, parts in enumerate(bins):
+        if parts <= 0:
+            raise RuntimeError(f"histogram(): bins must be > 0, but got {parts} for dimension {place}")
+        low, high = 0.0, 1.0
+        if range is not None:
+            low, high = range[2 * place : 2 * place + 2]
+        elif len(points):
+            low, high = float(points[:, place].min()), float(points[:, place].max())
+        if not (np.isfinite(low) and np.isfinite(high)):
+            raise RuntimeError(f"histogramdd: dimension {place}'s range [{low:g}, {high:g}] is not finite")
+        if low > high:
+            raise RuntimeError(f"histogramdd: min should not exceed max, but got {low:g} and {high:g}")
+        edges.append(linspace(*_between(low, high), parts + 1, self.dtype))
+    return edges
+
+
+def _points(self: Array) -> Array:
+    """One in each row."""
+    if self.ndim < 2:
+        raise RuntimeError(f"histogramdd: input tensor should have at least 2 dimensions, but got {self.ndim}")
+    return self.reshape(-1, self.shape[-1])
+
+
+def histogramdd_from_bin_tensors(
+    self: Array, bins: Sequence[Array], weight: Array | None = None, density: bool = False
+) -> Array:
+    """How many points each box between edges has, or how much they weigh; the last edge belongs to the last box."""
+    points = _points(self)
+    if len(bins) != points.shape[1]:
+        raise RuntimeError(f"histogramdd: expected {points.shape[1]} sequences of bin edges, but got {len(bins)}")
+    if weight is not None and (weight.shape != self.shape[:-1] or weight.dtype != self.dtype):
+        raise RuntimeError(
+            f"histogramdd: expected a weight of shape {list(self.shape[:-1])} and dtype {self.dtype}, but got "
+            f"{list(weight.shape)} and {weight.dtype}"
+        )
+    for place, edges in enumerate(bins):
+        if edges.ndim != 1 or edges.dtype != self.dtype:
+            raise RuntimeError(
+                f"histogramdd: bins should be vectors of dtype {self.dtype}, but for dimension {place} there are "
+                f"{edges.ndim} dimensions of {edges.dtype}"
+            )
+        if edges.size < 2:
+            raise RuntimeError(f"histogram(): bins must be > 0, but got {edges.size - 1} for dimension {place}")
+    inside = np.ones(len(points), bool)
+    places = []
+    for column, edges in zip(points.T, bins, strict=True):
+        inside &= (column >= edges[0]) & (column <= edges[-1])
+        places.append(np.minimum(np.searchsorted(edges, column, side="right") - 1, edges.size - 2))
+    shape = [edges.size - 1 for edges in bins]
+    weights = None if weight is None else weight.reshape(-1)[inside]
+    flat = np.ravel_multi_index([place[inside] for place in places], shape) if points.size else np.zeros(0, np.int64)
+    result = np.bincount(flat, weights, int(np.prod(shape))).reshape(shape)
+    if density:
+        volumes: Array = np.ones(())
+        for edges in bins:
+            volumes = np.multiply.outer(volumes, np.diff(edges))
+        result = result / (result.sum() * volumes)
+    return result.astype(self.dtype)
+
+
+def histogramdd_from_bin_cts(
+    self: Array, bins: Sequence[int], range: Sequence[float] | None = None, weight: Array | None = None,
+    density: bool = False,
+) -> Array:  # fmt: skip
+    return histogramdd_from_bin_tensors(self, histogramdd_bin_edges(self, bins, range), weight, density)
+
+
+def histogram_bin_ct(
+    self: Array, bins: int = 100, range: Sequence[float] | None = None, weight: Array | None = None,
+    density: bool = False,
+) -> tuple[Array, Array]:  # fmt: skip
+    """A histogram of all elements over parts of equal length, and the ends of these."""
+    return histogram_bins_tensor(self, histogramdd_bin_edges(self.reshape(-1, 1), [bins], range)[0], weight, density)
+
+
+def histogram_bins_tensor(
+    self: Array, bins: Array, weight: Array | None = None, density: bool = False
+) -> tuple[Array, Array]:
+    """A histogram of all elements between edges, and these."""
+    if weight is not None and weight.shape != self.shape:
+        raise RuntimeError(f"histogram: expected a weight of shape {list(self.shape)}, but got {list(weight.shape)}")
+    flat = None if weight is None else weight.reshape(-1)
+    return histogramdd_from_bin_tensors(self.reshape(-1, 1), [bins], flat, density), bins.copy()
+
+
+def hash_tensor(self: Array, dim: Sequence[int] = (), keepdim: bool = False, mode: int = 0) -> Array:
+    """The exclusive or of the bits of all elements, as 64-bit integers or floats."""
+    if mode != 0:
+        raise RuntimeError(f"Unknown hash_tensor mode: {mode}")
+    if not dim and not self.size:
+        raise RuntimeError("hash_tensor: Expected reduction dim to be specified for input.numel() == 0.")
+    axes = tuple(normalize_dim(place, self.ndim) for place in dim) or tuple(range(self.ndim))
+    for axis in axes:
+        if self.ndim and not self.shape[axis]:
+            raise IndexError(f"hash_tensor: Expected reduction dim {axis} to have non-zero size.")
+    wide = self.astype(np.float64 if self.dtype.kind not in "biu" else np.int64)
+    bits: Any = np.bitwise_xor
+    return np.asarray(bits.reduce(wide.view(np.uint64), axes if self.ndim else None, keepdims=keepdim))
 
 
 # -- lengths of parts

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -74,6 +74,47 @@ def _cubic(size: int, count: int, scale: float | None, align_corners: bool, kind
     return _Taps(tuple(np.clip(low + step, 0, size - 1) for step in (-1, 0, 1, 2)), weights)
 
 
+def _tent(x: Array) -> Array:
+    """The weight of what lies `x` away, for lines between neighbours."""
+    return np.asarray(np.maximum(1 - np.abs(x), 0))
+
+
+def _wave(x: Array) -> Array:
+    """The weight of what lies `x` away, by the cubic of Keys with the parameter that fits a parabola best."""
+    far = np.abs(x)
+    near = (1.5 * far - 2.5) * far * far + 1
+    return np.where(far < 1, near, np.where(far < 2, ((-0.5 * far + 2.5) * far - 4) * far + 2, 0))
+
+
+def _lanczos(x: Array) -> Array:
+    """The weight of what lies `x` away, by the window of Lanczos with three lobes (Duchon 1979)."""
+    return np.where(np.abs(x) < 3, np.sinc(x) * np.sinc(x / 3), 0)
+
+
+def _smoothed(
+    size: int, count: int, scale: float | None, align_corners: bool, kind: Any, reach: int, weight: Callable[..., Array]
+) -> _Taps:
+    """All that lies within `reach` elements, of the result where these are the larger ones, by its distance.
+
+    So that nothing of the input is left out where it becomes smaller (antialiasing); the weights sum to 1.
+    """
+    if align_corners:
+        ratio = (size - 1) / (count - 1) if count > 1 else 0.0
+    else:
+        ratio = float(_ratio(size, count, scale, np.float64))
+    wide = max(ratio, 1.0)
+    middles = ratio * (np.arange(count) + 0.5)
+    first = np.maximum((middles - reach * wide + 0.5).astype(np.int64), 0)
+    last = np.minimum((middles + reach * wide + 0.5).astype(np.int64), size)
+    steps = range(int((last - first).max()))
+    weights = [np.where(first + step < last, weight((first + step - middles + 0.5) / wide), 0) for step in steps]
+    total = np.sum(weights, axis=0)
+    total[total == 0] = 1
+    return _Taps(
+        tuple(np.minimum(first + step, size - 1) for step in steps), tuple((w / total).astype(kind) for w in weights)
+    )
+
+
 def _row(values: Array, axis: int, ndim: int) -> Array:
     return values.reshape([-1 if i == axis else 1 for i in range(ndim)])
 
@@ -111,16 +152,24 @@ def _check(shape: Sizes, output_size: Sizes) -> None:
         )
 
 
+_SMOOTHED: dict[str, tuple[int, Callable[..., Array]]] = {
+    "tent": (1, _tent), "wave": (2, _wave), "lanczos": (3, _lanczos),
+}  # fmt: skip
+
+
 def _taps(
     kind: str, shape: Sizes, output_size: Sizes, scales: Sequence[float | None], align_corners: bool, dtype: Any
 ) -> list[_Taps]:
     made = []
     for size, count, scale in zip(shape[2:], output_size, scales, strict=True):
+        real = dtype.type(0).real.dtype.type
         if kind in ("nearest", "exact"):
             made.append(_nearest(size, count, scale, kind == "exact"))
+        elif kind in _SMOOTHED:
+            made.append(_smoothed(size, count, scale, align_corners, real, *_SMOOTHED[kind]))
         else:
             function = _linear if kind == "linear" else _cubic
-            made.append(function(size, count, scale, align_corners, dtype.type(0).real.dtype.type))
+            made.append(function(size, count, scale, align_corners, real))
     return made
 
 
@@ -314,3 +363,54 @@ def upsample_bicubic2d_backward(
     scales_w: float | None = None,
 ) -> Array:
     return _back("cubic", grad_output, output_size, input_size, [scales_h, scales_w], align_corners)
+
+
+def _upsample_bilinear2d_aa(
+    self: Array, output_size: Sizes, align_corners: bool, scales_h: float | None = None, scales_w: float | None = None
+) -> Array:
+    return _up("tent", self, output_size, [scales_h, scales_w], align_corners)
+
+
+def _upsample_bilinear2d_aa_backward(
+    grad_output: Array,
+    output_size: Sizes,
+    input_size: Sizes,
+    align_corners: bool,
+    scales_h: float | None = None,
+    scales_w: float | None = None,
+) -> Array:
+    return _back("tent", grad_output, output_size, input_size, [scales_h, scales_w], align_corners)
+
+
+def _upsample_bicubic2d_aa(
+    self: Array, output_size: Sizes, align_corners: bool, scales_h: float | None = None, scales_w: float | None = None
+) -> Array:
+    return _up("wave", self, output_size, [scales_h, scales_w], align_corners)
+
+
+def _upsample_bicubic2d_aa_backward(
+    grad_output: Array,
+    output_size: Sizes,
+    input_size: Sizes,
+    align_corners: bool,
+    scales_h: float | None = None,
+    scales_w: float | None = None,
+) -> Array:
+    return _back("wave", grad_output, output_size, input_size, [scales_h, scales_w], align_corners)
+
+
+def _upsample_lanczos2d_aa(
+    self: Array, output_size: Sizes, align_corners: bool, scales_h: float | None = None, scales_w: float | None = None
+) -> Array:
+    return _up("lanczos", self, output_size, [scales_h, scales_w], align_corners)
+
+
+def _upsample_lanczos2d_aa_backward(
+    grad_output: Array,
+    output_size: Sizes,
+    input_size: Sizes,
+    align_corners: bool,
+    scales_h: float | None = None,
+    scales_w: float | None = None,
+) -> Array:
+    return _back("lanczos", grad_output, output_size, input_size, [scales_h, scales_w], align_corners)

@@ -16,6 +16,7 @@ def written_by_hand() -> dict[str, Any]:
         "__setitem__": indexing.setitem,
         "__delitem__": indexing.delitem,
         "__repr__": _text,
+        "__rdiv__": _divides,
         "to": conversion.to,
         "cpu": conversion.cpu,
         "new_tensor": conversion.new_tensor,
@@ -24,6 +25,8 @@ def written_by_hand() -> dict[str, Any]:
         "norm": functional.norm,
         "unique": functional.unique,
         "unique_consecutive": functional.unique_consecutive,
+        "resize_": functional.resize_,
+        "resize_as_": functional.resize_as_,
         "stft": functional.stft,
         "backward": gradients.backward,
         "requires_grad_": gradients.requires_grad_,
@@ -32,6 +35,11 @@ def written_by_hand() -> dict[str, Any]:
         "register_hook": gradients.register_hook,
         "register_post_accumulate_grad_hook": gradients.register_post_accumulate_grad_hook,
     }
+
+
+def _divides(self: Tensor, other: Any) -> Any:
+    """`other / self`, under the name that Python 2 had for it."""
+    return other / self
 
 
 def _text(self: Tensor) -> str:

@@ -33,6 +33,12 @@ _SMOOTH: dict[tuple[str, int], str] = {
     ("bicubic", 2): "upsample_bicubic2d",
 }
 
+_SMOOTHED = {
+    ("bilinear", 2): "_upsample_bilinear2d_aa",
+    ("bicubic", 2): "_upsample_bicubic2d_aa",
+    ("lanczos", 2): "_upsample_lanczos2d_aa",
+}
+
 
 def interpolate(
     input: Tensor,
@@ -45,9 +51,11 @@ def interpolate(
 ) -> Tensor:
     """Images of shape (N, C, *) in another size, which is given, or found by a factor.
 
+    With `antialias` a smaller image is made of all elements of the larger one; `lanczos` is a mode of that kind alone.
+
     Raises:
         ValueError: what is asked for contradicts itself.
-        NotImplementedError: there is no such mode for so many dimensions, or `antialias` is asked for.
+        NotImplementedError: there is no such mode for so many dimensions.
     """
     if mode in ("nearest", "area", "nearest-exact") and align_corners is not None:
         raise ValueError(
@@ -56,9 +64,13 @@ def interpolate(
     dims = input.dim() - 2
     sizes, factors = _sizes(input, dims, size, scale_factor, recompute_scale_factor)
     if antialias:
-        if not (mode in ("bilinear", "bicubic") and dims == 2):
-            raise ValueError("Anti-alias option is restricted to bilinear and bicubic modes and requires a 4-D tensor")
-        raise NotImplementedError("interpolate: antialias is not implemented")
+        if (mode, dims) not in _SMOOTHED:
+            raise ValueError(
+                "Anti-alias option is restricted to bilinear, bicubic, and lanczos modes and 4-D tensors, but "
+                f"got mode {mode} and {input.dim()} dimensions"
+            )
+        smoothed: Callable[..., Tensor] = getattr(ops, _SMOOTHED[mode, dims])
+        return smoothed(input, sizes, bool(align_corners), *factors)
     if mode == "area" and dims in (1, 2, 3):
         area: Callable[..., Tensor] = (ops.adaptive_avg_pool1d, ops.adaptive_avg_pool2d, ops.adaptive_avg_pool3d)[
             dims - 1
