@@ -345,5 +345,10 @@ def multinomial(self: Array, num_samples: int, replacement: bool, generator: Ran
         chosen = np.stack(drawn) if drawn else np.empty((0, num_samples), np.int64)
     else:
         waits = _source(generator).standard_exponential(rows.shape) / rows
-        chosen = np.argsort(waits, axis=1, kind="stable")[:, :num_samples]
+        if 2 * num_samples < rows.shape[1]:
+            first = np.argpartition(waits, num_samples, axis=1)[:, :num_samples]
+            order = np.argsort(np.take_along_axis(waits, first, 1), axis=1, kind="stable")
+            chosen = np.take_along_axis(first, order, 1)
+        else:
+            chosen = np.argsort(waits, axis=1, kind="stable")[:, :num_samples]
     return chosen.astype(np.int64).reshape(*self.shape[:-1], num_samples)
