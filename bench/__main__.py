@@ -88,7 +88,7 @@ def main(argv: list[str] | None = None) -> int:
     rows: list[Row] = []
     failures: list[Failure] = []
     with tempfile.TemporaryDirectory() as folder:
-        for workload in workloads(Path(folder)):
+        for workload in workloads(Path(folder), scale):
             if words and not any(word in workload.group for word in words):
                 continue
             if workload.group == "codegen" and reference is None:

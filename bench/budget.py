@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from bench.operators import FAMILIES
+
 # What the Python target may take; docs/architecture.md gives the reasons.
 PYTHON_TARGET = {
     "forward": None,
@@ -22,6 +24,9 @@ PYTHON_TARGET = {
     "codegen": 0.3,
 }
 
+# What the large inputs of a family of operators may take with the native core, where it is not 1.5.
+LARGE_OPERATORS = {"convolution": 2.0, "attention": 2.0, "linear algebra": 1.3}
+
 # What may be taken where the native core is in use.
 NATIVE_TARGET = {
     **PYTHON_TARGET,
@@ -33,6 +38,8 @@ NATIVE_TARGET = {
     "large mlp": 1.0,
     "element-wise": 0.45,
     "functions": 0.8,
+    "operators, small": 0.3,
+    **{f"operators, large: {family}": LARGE_OPERATORS.get(family, 1.5) for family in FAMILIES},
     "block, fused": 1.0,
     "jacobian": 0.5,
 }

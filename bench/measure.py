@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import gc
 import statistics
+import time
 import timeit
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -81,3 +82,26 @@ def statement_timer(statement: str, names: Mapping[str, Any], seconds: float) ->
         number *= 4
     number = max(1, round(number * seconds / taken))
     return lambda: timer.timeit(number) / number
+
+
+def seconds_of(work: Callable[[], Any], seconds: float) -> Callable[[], float]:
+    """A function that returns the seconds of one execution, from about `seconds` of them."""
+    work()  # the first call loads and allocates
+    number = 1
+    while True:
+        start = time.perf_counter()
+        for _ in range(number):
+            work()
+        taken = time.perf_counter() - start
+        if taken >= seconds / 4:
+            break
+        number *= 4
+    number = max(1, round(number * seconds / taken))
+
+    def measured() -> float:
+        start = time.perf_counter()
+        for _ in range(number):
+            work()
+        return (time.perf_counter() - start) / number
+
+    return measured

@@ -14,13 +14,14 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from bench.blocks import block_fused, block_primitive
 from bench.functions import FUNCTIONS, large_function
 from bench.measure import Bytes, Round, statement_timer
+from bench.operators import CASES, FAMILIES, operator
 
 
 @dataclass(frozen=True)
@@ -38,10 +39,11 @@ class Scale:
     elements: int
     block: tuple[int, int]
     jacobian: int
+    large_operators: bool
 
 
-WHOLE = Scale(0.004, 10, 1000, (100_000, 1_000_000), 10_000, 50, 1024, 512, 4_000_000, (256, 512), 64)
-SMOKE = Scale(0.0005, 1, 100, (1_000, 10_000), 500, 2, 32, 16, 10_000, (8, 16), 4)
+WHOLE = Scale(0.004, 10, 1000, (100_000, 1_000_000), 10_000, 50, 1024, 512, 4_000_000, (256, 512), 64, True)
+SMOKE = Scale(0.0001, 1, 100, (1_000, 10_000), 500, 2, 32, 16, 10_000, (8, 16), 4, False)
 
 Prepare = Callable[[Any, Scale], Round]
 
@@ -293,6 +295,20 @@ def block(function: Callable[..., Any], label: str) -> Prepare:
     return prepare
 
 
+# -- a representative of each family of operators ---------------------------------------------------------------------
+
+
+def operators(family: str, size: Literal["small", "large"]) -> Prepare:
+    """The operators of a family on inputs of one size: a row each for the call and for the gradient through it."""
+
+    def prepare(library: Any, scale: Scale) -> Round:
+        cases = [case for case in CASES if case.family == family]
+        rounds = [operator(case, library, size, scale.loop_seconds) for case in cases]
+        return lambda: {row: seconds for run in rounds for row, seconds in run().items()}
+
+    return prepare
+
+
 # -- higher derivatives ----------------------------------------------------------------------------------------------
 
 
@@ -446,7 +462,7 @@ def codegen_whole(out: Path) -> tuple[Prepare, Prepare]:
     return ours, theirs
 
 
-def workloads(out: Path) -> list[Workload]:
+def workloads(out: Path, scale: Scale) -> list[Workload]:
     """Everything that is measured, in the order of the report; generators write below `out`."""
     whole, gen_autograd = codegen_whole(out / "whole")
     return [
@@ -461,6 +477,12 @@ def workloads(out: Path) -> list[Workload]:
         Workload("element-wise", element_wise, most_rounds=9),
         Workload("element-wise, copies", element_wise_in_copies, memory_copy, most_rounds=9),
         *(Workload("functions", large(name), most_rounds=15) for name in FUNCTIONS),
+        *(Workload("operators, small", operators(family, "small")) for family in FAMILIES),
+        *(
+            Workload(f"operators, large: {family}", operators(family, "large"), most_rounds=7)
+            for family in FAMILIES
+            if scale.large_operators
+        ),
         Workload("block", block(block_fused, "primitives"), block(block_primitive, "primitives"), most_rounds=15),
         Workload("block, fused", block(block_fused, "fused operators"), most_rounds=15),
         Workload("jacobian", jacobian, most_rounds=15),

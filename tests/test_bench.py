@@ -1,8 +1,9 @@
-"""The arithmetic of the benchmark, on times that are made up."""
+"""The arithmetic of the benchmark, on times that are made up; and that the operators that stand for others run."""
 
 from __future__ import annotations
 
 import io
+import itertools
 import json
 import sys
 from collections.abc import Callable
@@ -13,11 +14,14 @@ from typing import Any
 
 import pytest
 
+import runtime
 from bench.__main__ import mean_row
 from bench.budget import NATIVE_TARGET, PYTHON_TARGET, budget_of
+from bench.inputs import below, normal
 from bench.measure import Bytes, Measurement, compare, interleave
+from bench.operators import CASES, FAMILIES, Case, operator
 from bench.report import Failure, Row, cells, distance_text, print_json, print_report, seconds_text
-from bench.workloads import process
+from bench.workloads import SMOKE, WHOLE, process, workloads
 
 
 def side(name: str, times: list[float], log: list[str]) -> Callable[[], dict[str, float]]:
@@ -110,3 +114,44 @@ def test_the_budget_is_that_of_what_runs() -> None:
     assert budget_of(library(True)) is NATIVE_TARGET
     assert budget_of(library(False)) is PYTHON_TARGET
     assert budget_of(SimpleNamespace()) is PYTHON_TARGET
+
+
+def test_the_representatives_of_operators_are_named_once() -> None:
+    names = [case.name for case in CASES]
+    assert len(set(names)) == len(names)
+    families = [case.family for case in CASES]
+    assert [family for family, _ in itertools.groupby(families)] == list(FAMILIES)
+
+
+def test_each_family_of_operators_has_a_budget() -> None:
+    for scale, groups in (
+        (WHOLE, {"operators, small", *(f"operators, large: {family}" for family in FAMILIES)}),
+        (SMOKE, {"operators, small"}),
+    ):
+        measured = {w.group for w in workloads(Path(), scale) if w.group.startswith("operators")}
+        assert measured == groups
+        assert all(NATIVE_TARGET[group] for group in groups)
+    assert NATIVE_TARGET["operators, large: convolution"] == NATIVE_TARGET["operators, large: attention"] == 2.0
+    assert NATIVE_TARGET["operators, large: linear algebra"] == 1.3
+    assert NATIVE_TARGET["operators, large: pooling"] == 1.5
+
+
+def test_an_operator_is_measured_forward_and_backward_where_it_has_a_gradient() -> None:
+    calls = []
+
+    def call(library: Any, x: Any, index: Any) -> Any:
+        calls.append((x.requires_grad, index.requires_grad))
+        return x.gather(0, index)
+
+    case = Case("family", "gather", call, [normal(4), below(4, 2)], [normal(8), below(8, 2)])
+    rows = operator(case, runtime, "large", 0)()
+    assert list(rows) == ["gather, large: forward", "gather, large: backward"]
+    assert all(seconds > 0 for seconds in rows.values())
+    assert set(calls) == {(True, False)}
+    count = Case("family", "numel", lambda library, x: x.detach() + 1, [normal(4)], [normal(4)])
+    assert list(operator(count, runtime, "small", 0)()) == ["numel, small: forward"]
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_representatives_of_operators_run(case: Case) -> None:
+    assert f"{case.name}, small: forward" in operator(case, runtime, "small", 0)()

@@ -218,8 +218,9 @@ def native_group_norm_backward(
         )[0]
         of_input = of_rows.reshape(input.shape)
     if output_mask[1]:
-        normal = (input.reshape([N, group, width]) - mean.unsqueeze(-1)) * rstd.unsqueeze(-1)
-        of_weight = (grad * normal.reshape([N, C, HxW])).sum([0, 2])
+        centred = input.reshape([N, group, width]) - mean.unsqueeze(-1)
+        products = ops.bmm(grad.reshape([N * C, 1, HxW]), centred.reshape([N * C, HxW, 1]))
+        of_weight = (products.reshape([N, group, C // group]) * rstd.unsqueeze(-1)).reshape([N, C]).sum([0])
     if output_mask[2]:
         of_bias = grad.sum([0, 2])
     return of_input, of_weight, of_bias

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -16,6 +17,11 @@ def _wide(array: Array) -> Array:
 def _each(values: Array, like: Array) -> Array:
     """A number for each channel, over an input."""
     return values.reshape(-1, *(1,) * (like.ndim - 2))
+
+
+def _flat(values: Array) -> Array:
+    """With all the places of a channel in one dimension."""
+    return values.reshape(*values.shape[:2], math.prod(values.shape[2:]))
 
 
 def _axes(input: Array) -> tuple[int, ...]:
@@ -52,7 +58,7 @@ def batch_norm_of_batch(
     mean = values.mean(axis=_axes(input))
     out = np.asarray(values - _each(mean, values))
     count = max(values.size // max(values.shape[1], 1), 1)
-    variance = np.einsum("ncs,ncs->c", *(out.reshape(*out.shape[:2], count // max(len(out), 1)),) * 2) / count
+    variance = np.einsum("ncs,ncs->c", *(_flat(out),) * 2) / count
     invstd = (1 / np.sqrt(variance + values.dtype.type(eps))).astype(values.dtype, copy=False)
     out *= _each(invstd, out)
     kept = values.dtype if weight is None or not is_half(weight.dtype) else weight.dtype
@@ -104,15 +110,17 @@ def native_batch_norm_backward(
         mean, scale = _wide(running_mean), 1 / np.sqrt(_wide(running_var) + dtype.type(eps))
     centred = values - _each(mean, values)
     total = gradient.sum(axis=axes)
-    along = (gradient * centred).sum(axis=axes)
+    along = np.einsum("ncs,ncs->c", _flat(gradient), _flat(centred))
     kept = input.dtype if weight is None else weight.dtype
     of_input = None
     if output_mask[0]:
-        out = gradient
+        factor = scale if weight is None else scale * _wide(weight)
+        out = gradient * _each(factor, values)
         if train:
             count = dtype.type(max(values.size // max(values.shape[1], 1), 1))
-            out = gradient - _each(total / count, values) - centred * _each(along * scale * scale / count, values)
-        factor = scale if weight is None else scale * _wide(weight)
-        of_input = np.asarray(out * _each(factor, values)).astype(input.dtype, copy=False)
+            centred *= _each(along * scale * scale / count * factor, values)
+            centred += _each(total / count * factor, values)
+            out -= centred
+        of_input = np.asarray(out).astype(input.dtype, copy=False)
     of_weight = (along * scale).astype(kept, copy=False) if output_mask[1] else None
     return of_input, of_weight, total.astype(kept, copy=False) if output_mask[2] else None

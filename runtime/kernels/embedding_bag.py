@@ -79,22 +79,48 @@ def embedding_bag_of_rows(
     counted = indices != padding_idx
     sizes = np.bincount(bag_of[counted], minlength=bags).astype(kind)
     filled = np.flatnonzero(lengths)
-    rows = weight[indices]
-    if per_sample_weights is not None:
-        rows *= per_sample_weights[:, None]
     if mode != _MAX:
-        if not counted.all():
-            rows[~counted] = 0
-        out = np.zeros((bags, weight.shape[1]), weight.dtype)
-        if len(filled):
-            out[filled] = np.add.reduceat(rows, offsets[filled], axis=0)
+        out = _totals(weight, indices, offsets, counted, bag_of, filled, per_sample_weights)
         if mode == _MEAN:
             out /= np.maximum(sizes, 1)[:, None].astype(weight.dtype)
         else:
             sizes = np.zeros(bags, kind)
         return out, bag_of.astype(kind), sizes, sizes.copy()
-    out, largest = _maxima(rows, indices, offsets, counted, bag_of, filled, sizes)
+    out, largest = _maxima(weight[indices], indices, offsets, counted, bag_of, filled, sizes)
     return out, bag_of.astype(kind), sizes, largest.astype(kind)
+
+
+# From so many elements on, the construction of a sparse matrix pays.
+_MANY = 1 << 14
+
+
+def _totals(
+    weight: Array,
+    indices: Array,
+    offsets: Array,
+    counted: Array,
+    bag_of: Array,
+    filled: Array,
+    per_sample_weights: Array | None,
+) -> Array:
+    """The weighted sum of the rows of each bag: large ones as the product of the table with a sparse matrix."""
+    bags, columns = len(offsets), weight.shape[1]
+    if weight.dtype.char in "fd" and indices.size * columns >= _MANY:
+        from scipy import sparse
+
+        factors = np.ones(indices.shape, weight.dtype) if per_sample_weights is None else per_sample_weights
+        ends = np.append(0, np.cumsum(np.bincount(bag_of[counted], minlength=bags)))
+        chosen = sparse.csr_array((factors[counted], indices[counted], ends), (bags, len(weight)))
+        return np.asarray(chosen @ weight)
+    rows = weight[indices]
+    if per_sample_weights is not None:
+        rows *= per_sample_weights[:, None]
+    if not counted.all():
+        rows[~counted] = 0
+    out = np.zeros((bags, columns), weight.dtype)
+    if len(filled):
+        out[filled] = np.add.reduceat(rows, offsets[filled], axis=0)
+    return out
 
 
 def _maxima(

@@ -111,7 +111,22 @@ def _multiply(name: str, left: Array, right: Array) -> Array:
     dtype = left.dtype
     if dtype.kind == "f":
         return np.asarray(left.dot(right) if right.ndim <= 2 and left.ndim <= 2 else np.matmul(left, right))
+    if dtype.kind in "iu" and left.size + right.size >= _MANY:
+        return _product_of_integers(left, right)
     return np.asarray(np.matmul(left, right))
+
+
+# From so many integers on, a product by BLAS pays for the copies.
+_MANY = 1 << 11
+
+
+def _product_of_integers(left: Array, right: Array) -> Array:
+    """BLAS multiplies no integers; where all sums are whole numbers that float64 holds exactly, it multiplies those."""
+    largest = [max(int(array.max()), -int(array.min())) if array.size else 0 for array in (left, right)]
+    if largest[0] * largest[1] * left.shape[-1] > 1 << 53:
+        return np.asarray(np.matmul(left, right))
+    product = np.matmul(left.astype(np.float64), right.astype(np.float64))
+    return np.asarray(product).astype(np.int64).astype(left.dtype, copy=False)  # narrow types wrap around
 
 
 def _add_product(self: Array, product: Array, beta: Number, alpha: Number) -> Array:

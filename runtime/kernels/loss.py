@@ -23,7 +23,9 @@ def _reduced(values: Array, reduction: int) -> Array:
 def _spread(grad_output: Array, values: Array, reduction: int) -> Array:
     """`grad_output` times `values`, the gradient of each element before the reduction."""
     out = np.multiply(grad_output, values)
-    return np.asarray(out / out.dtype.type(values.size)) if reduction == 1 else out
+    if reduction == 1:
+        out /= out.dtype.type(values.size)
+    return np.asarray(out)
 
 
 # -- distances
@@ -47,15 +49,25 @@ def smooth_l1_loss(self: Array, target: Array, reduction: int = 1, beta: float =
     """Quadratic up to a distance of `beta`, linear beyond."""
     if beta < 0:
         raise RuntimeError("smooth_l1_loss does not support negative values for beta.")
-    distance = np.abs(np.subtract(self, target))
-    if beta == 0:
+    distance = np.asarray(np.abs(np.subtract(self, target)))
+    limit = distance.dtype.type(beta)
+    if limit == 0:
         return _reduced(distance, reduction)
-    return _reduced(np.where(distance < beta, distance * distance * (0.5 / beta), distance - 0.5 * beta), reduction)
+    # With q for the part of the distance below beta: q (q / beta) / 2 + (d - q), and no branch.
+    near = np.asarray(np.minimum(distance, limit))
+    distance -= near
+    near *= near / limit
+    near *= near.dtype.type(0.5)
+    distance += near
+    return _reduced(distance, reduction)
 
 
 def smooth_l1_loss_backward(grad_output: Array, self: Array, target: Array, reduction: int, beta: float) -> Array:
-    away = np.subtract(self, target)
-    slope = np.sign(away) if beta == 0 else np.clip(away / away.dtype.type(beta), -1, 1)
+    away = np.asarray(np.subtract(self, target))
+    if beta == 0:
+        return _spread(grad_output, np.sign(away), reduction)
+    away /= away.dtype.type(beta)
+    slope = np.clip(away, -1, 1, out=away)
     return _spread(grad_output, slope, reduction)
 
 

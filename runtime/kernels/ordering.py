@@ -49,7 +49,7 @@ def median_dim(self: Array, dim: int, keepdim: bool = False) -> tuple[Array, Arr
     size = self.shape[axis]
     if size == 0:
         raise IndexError(f"median(): Expected reduction dim {axis} to have non-zero size.")
-    place = _order(self, axis, False).take([(size - 1) // 2], axis)
+    place = kth_places(self, (size - 1) // 2, axis)
     if self.dtype.kind in "fV":
         missing = np.isnan(self)
         place = np.where(missing.any(axis, keepdims=True), missing.argmax(axis, keepdims=True), place)
@@ -85,6 +85,20 @@ def _order(self: Array, axis: int, descending: bool) -> Array:
         return np.argsort(keys, axis=axis, kind="stable")
     backwards = np.argsort(np.flip(keys, axis), axis=axis, kind="stable")
     return np.ascontiguousarray(self.shape[axis] - 1 - np.flip(backwards, axis))
+
+
+def kth_places(self: Array, number: int, axis: int) -> Array:
+    """Where along `axis` the element stands that has this number in the order; of equal ones the first comes first."""
+    keys: np.ndarray[Any, Any] = self.astype(np.float32) if self.dtype.kind == "V" else self
+    value = np.partition(keys, number, axis).take([number], axis)
+    same, less = keys == value, keys < value
+    if self.dtype.kind in "fV" and np.isnan(value).any():
+        missing, last = np.isnan(keys), np.isnan(value)
+        same, less = np.where(last, missing, same), np.where(last, ~missing, less)
+    rest = number - np.count_nonzero(less, axis=axis, keepdims=True)
+    if rest.any():  # some of the equal ones are passed over
+        same &= np.cumsum(same, axis=axis) == rest + 1
+    return np.argmax(same, axis=axis, keepdims=True)
 
 
 def _leading(array: Array, axis: int, count: int) -> Array:

@@ -374,6 +374,14 @@ def _sums(array: Array, axis: int, starts: Array, ends: Array) -> Array:
     if not starts.size:
         return np.zeros([0 if i == axis else size for i, size in enumerate(array.shape)], array.dtype)
     shape = list(array.shape)
+    widths = ends - starts
+    if (widths == widths[0]).all():
+        if widths[0] == 1:
+            return np.take(array, starts, axis)
+        if (starts[1:] == ends[:-1]).all():  # they stand side by side
+            whole = array[(slice(None),) * axis + (slice(starts[0], ends[-1]),)]
+            parts = whole.reshape(*shape[:axis], starts.size, int(widths[0]), *shape[axis + 1 :])
+            return np.asarray(np.add.reduce(parts, axis=axis + 1))
     shape[axis] = 1
     longer = np.concatenate([array, np.zeros(shape, array.dtype)], axis)  # ranges end before an element
     every = np.add.reduceat(longer, np.stack([starts, ends], 1).reshape(-1), axis=axis)

@@ -462,6 +462,12 @@ def multinomial(self: Array, num_samples: int, replacement: bool, generator: Ran
     else:
         waits = _waits(source, rows.size, self.dtype).reshape(rows.shape).astype(self.dtype)
         order = -(rows.astype(self.dtype) / waits)
-        best = np.argmin(order, axis=1)[:, None] if num_samples == 1 else np.argsort(order, axis=1, kind="stable")
-        chosen = best[:, :num_samples]
+        if num_samples == 1:
+            chosen = np.argmin(order, axis=1)[:, None]
+        elif 2 * num_samples < rows.shape[1]:
+            first = np.argpartition(order, num_samples, axis=1)[:, :num_samples]
+            places = np.argsort(np.take_along_axis(order, first, 1), axis=1, kind="stable")
+            chosen = np.take_along_axis(first, places, 1)
+        else:
+            chosen = np.argsort(order, axis=1, kind="stable")[:, :num_samples]
     return chosen.astype(np.int64).reshape(*self.shape[:-1], num_samples)

@@ -9,6 +9,7 @@ import numpy as np
 
 from runtime.kernels._common import Array, Number, normalize_dim, type_name
 from runtime.kernels.factory import linspace
+from runtime.kernels.ordering import kth_places
 
 # -- one element of each row
 
@@ -22,7 +23,7 @@ def kthvalue(self: Array, k: int, dim: int = -1, keepdim: bool = False) -> tuple
     if not 1 <= k <= size:
         raise RuntimeError(f"kthvalue(): selected number k out of range for dimension {dim}")
     rows = np.atleast_1d(self)
-    places = np.take(np.argsort(rows, axis, kind="stable"), [k - 1], axis)
+    places = kth_places(rows, k - 1, axis)
     return _taken(self, rows, places, axis, keepdim)
 
 

@@ -123,10 +123,38 @@ def _made(array: Array, axis: int, taps: _Taps) -> Array:
     """The weighted sums, along an axis."""
     if taps.weights is None:
         return np.take(array, taps.places[0], axis)
-    out: Any = 0
+    out: Any = None
     for places, weights in zip(taps.places, taps.weights, strict=True):
-        out = out + np.take(array, places, axis) * _row(weights, axis, array.ndim)
+        part = np.take(array, places, axis)
+        part *= _row(weights, axis, array.ndim)
+        out = part if out is None else np.add(out, part, out=out)
     return np.asarray(out)
+
+
+# Where more elements in a row are made of the same one, they are added up among themselves.
+_MOST_IN_A_ROW = 8
+
+
+def _add_grown(out: Array, axis: int, places: Array, part: Array) -> None:
+    """Add up elements along an axis at places that only grow, so that those that are the same stand together."""
+    before = (slice(None),) * axis
+    present, starts, counts = np.unique(places, return_index=True, return_counts=True)
+    if counts.max(initial=0) > _MOST_IN_A_ROW:
+        out[(*before, present)] += np.add.reduceat(part, starts, axis=axis)
+        return
+    # First the first one of each place, then the second ones: none of these places occurs twice.
+    for number in range(int(counts.max(initial=0))):
+        more = counts > number
+        out[(*before, _regular(present[more]))] += part[(*before, _regular(starts[more] + number))]
+
+
+def _regular(places: Array) -> Any:
+    """Places that lie equally far apart as a slice, which is a view."""
+    steps = np.diff(places)
+    if steps.size and not (steps == steps[0]).all():
+        return places
+    step = int(steps[0]) if steps.size else 1
+    return slice(int(places[0]), int(places[-1]) + 1, step)
 
 
 def _returned(gradient: Array, axis: int, taps: _Taps, size: int) -> Array:
@@ -135,11 +163,7 @@ def _returned(gradient: Array, axis: int, taps: _Taps, size: int) -> Array:
     out: Any = np.zeros(shape, gradient.dtype)
     for number, places in enumerate(taps.places):
         part = gradient if taps.weights is None else gradient * _row(taps.weights[number], axis, gradient.ndim)
-        # Places only grow: those that are the same stand together.
-        present, starts = np.unique(places, return_index=True)
-        if present.size:
-            where = (slice(None),) * axis + (present,)
-            out[where] += np.add.reduceat(part, starts, axis=axis)
+        _add_grown(out, axis, places, part)
     return np.asarray(out)
 
 

@@ -167,3 +167,24 @@ def test_results_of_integers_have_no_history(name: str) -> None:
                 for result in flat(results):
                     real = result.dtype.is_floating_point or result.dtype.is_complex
                     assert real or not result.requires_grad, (sample.text, kwargs)
+
+
+@pytest.mark.parametrize("dtype", ["int64", "int32", "int8", "uint8"])
+def test_products_of_many_integers_are_exact_and_wrap_around(dtype: str) -> None:
+    kind = getattr(runtime, dtype)
+    rows = [[(7 * i + 3 * j) % 100 for j in range(40)] for i in range(30)]
+    columns = [[(5 * i + 11 * j) % 100 for j in range(35)] for i in range(40)]
+    product = runtime.tensor(rows, dtype=kind) @ runtime.tensor(columns, dtype=kind)
+    exact = [
+        [sum(a * b for a, b in zip(row, column, strict=True)) for column in zip(*columns, strict=True)] for row in rows
+    ]
+    assert product.dtype is kind
+    assert product.tolist() == runtime.tensor(exact).to(kind).tolist()
+
+
+def test_products_beyond_what_doubles_hold_are_exact() -> None:
+    odd = 2**30 + 1
+    product = runtime.full([40, 40], odd) @ runtime.full([40, 40], odd)
+    assert product[0, 0].item() == (40 * odd * odd + 2**63) % 2**64 - 2**63
+    lowest = runtime.full([40, 40], -(2**63))
+    assert (lowest @ runtime.eye(40, dtype=runtime.int64)).tolist() == lowest.tolist()
