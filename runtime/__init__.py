@@ -20,9 +20,34 @@ from runtime.load.collector import paused as _collector_paused  # noqa: E402
 
 # Modules that not every program uses are loaded on first access.
 if TYPE_CHECKING:
-    from runtime import autograd, func, library, nn, optim, profiler, signal, utils
+    from runtime import (
+        accelerator,
+        autograd,
+        compiler,
+        cpu,
+        cuda,
+        distributed,
+        func,
+        jit,
+        library,
+        mps,
+        mtia,
+        nn,
+        optim,
+        overrides,
+        profiler,
+        signal,
+        types,
+        utils,
+        version,
+        xpu,
+    )
 else:
-    _load_later(__name__, ("autograd", "func", "library", "nn", "optim", "profiler", "signal", "utils"))
+    _LATER = (
+        "accelerator autograd compiler cpu cuda distributed func jit library mps mtia nn optim overrides profiler "
+        "signal types utils version xpu"
+    )
+    _load_later(__name__, _LATER.split())
 
 with _collector_paused():
     from runtime import fft, linalg, ops, random, special
@@ -35,6 +60,9 @@ with _collector_paused():
         no_grad,
         set_grad_enabled,
     )
+    from runtime.amp.autocast_mode import autocast
+    from runtime.amp.grad_scaler import GradScaler
+    from runtime.amp.state import *  # noqa: F403
     from runtime.base.creation import (
         as_tensor,
         asarray,
@@ -56,6 +84,7 @@ with _collector_paused():
         atleast_1d,
         atleast_2d,
         atleast_3d,
+        broadcast_shapes,
         broadcast_tensors,
         cdist,
         einsum,
@@ -67,11 +96,15 @@ with _collector_paused():
         tensordot,
         unique,
         unique_consecutive,
+        unravel_index,
     )
+    from runtime.legacy import *  # noqa: F403
     from runtime.load.loading import load as _load
     from runtime.load.loading import public_names as _public_names
     from runtime.methods.print_options import get_printoptions, printoptions, set_printoptions
     from runtime.native.reserve import get_memory_reserve, reserved_memory, set_memory_reserve
+    from runtime.settings import *  # noqa: F403
+    from runtime.symbols import *  # noqa: F403
     from runtime.native.threads import get_num_threads, set_num_threads
     from runtime.random import (
         Generator,

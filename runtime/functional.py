@@ -7,7 +7,7 @@ from typing import Any
 
 from runtime import ops
 from runtime.base.tensor import Tensor
-from runtime.base.types import DType, Scalar
+from runtime.base.types import DType, Scalar, Size
 
 
 def _unpacked(tensors: tuple[Any, ...]) -> Sequence[Tensor]:
@@ -95,6 +95,47 @@ def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple[Tensor, ...]:
 def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
     """All tensors expanded to the shape that they have in common."""
     return ops.broadcast_tensors(list(_unpacked(tensors)))
+
+
+def broadcast_shapes(*shapes: int | Sequence[int]) -> Size:
+    """The shape that Tensors of these shapes have in common; a number stands for one dimension.
+
+    Raises:
+        RuntimeError: there is none, or a size is negative.
+    """
+    as_tuples = [(shape,) if isinstance(shape, int) else tuple(shape) for shape in shapes]
+    common = [1] * max(map(len, as_tuples), default=0)
+    for number, shape in enumerate(as_tuples):
+        for dim in range(-1, -1 - len(shape), -1):
+            size = shape[dim]
+            if size < 0:
+                raise RuntimeError(f"Trying to create tensor with negative dimension ({size}): ({size})")
+            if size not in (1, common[dim]) and common[dim] != 1:
+                raise RuntimeError(
+                    f"Attempting to broadcast a dimension of length {size} at {dim}! Mismatching argument at index "
+                    f"{number} had {shape}; but expected shape should be broadcastable to {common}"
+                )
+            common[dim] = size if size != 1 else common[dim]
+    return Size(common)
+
+
+def unravel_index(indices: Tensor, shape: int | Sequence[int]) -> tuple[Tensor, ...]:
+    """The coordinates in a shape of elements that are numbered row by row: one Tensor for each dimension.
+
+    Raises:
+        TypeError: the numbers are no Tensor of integers.
+        ValueError: a size is negative.
+    """
+    if not isinstance(indices, Tensor) or indices.dtype.kind_name != "integer":
+        raise TypeError("expected 'indices' to be a Tensor of integers")
+    sizes = (shape,) if isinstance(shape, int) else tuple(shape)
+    if any(size < 0 for size in sizes):
+        raise ValueError(f"'shape' cannot have negative values, but got {sizes}")
+    coordinates = []
+    for size in reversed(sizes):
+        coordinates.append(indices % size)
+        indices = indices.div(size, rounding_mode="floor")
+    return tuple(reversed(coordinates))
 
 
 _COMPUTE_MODES = {

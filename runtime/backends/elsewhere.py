@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 from typing import Any, ClassVar
 
+from runtime.base import identity
 from runtime.base.sharing import share
 from runtime.base.stand_in import Elsewhere, tensor_over
 from runtime.base.state import LEAF
@@ -36,7 +37,7 @@ class ElsewhereTensor(Tensor):
     def type(self, dtype: DType | str | None = None) -> str | Tensor:
         """The name of the Tensor type, which names the device; with a dtype, the Tensor converted to it."""
         if dtype is None:
-            return f"runtime.{self._elsewhere().backend.device}.{self.dtype.scalar_name}Tensor"
+            return f"{identity.name}.{self._elsewhere().backend.device}.{self.dtype.scalar_name}Tensor"
         return super().type(dtype)
 
     # Other Tensors over the same memory, and copies.

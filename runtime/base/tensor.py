@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, SupportsIndex
 import numpy as np
 
 from runtime import ops
-from runtime.base import dtypes
+from runtime.base import dtypes, identity
 from runtime.base.array_access import ArrayAccess
 from runtime.base.array_exchange import ArrayExchange
 from runtime.base.casts import Casts
@@ -85,13 +85,13 @@ class Tensor(TensorBase, ArrayAccess, ArrayExchange, Casts, Transposes):
     def type(self, dtype: DType | str | None = None) -> str | Tensor:
         """The name of the Tensor type, such as `runtime.FloatTensor`; with a dtype, the Tensor converted to it."""
         if dtype is None:
-            return f"runtime.{self.dtype.scalar_name}Tensor"
+            return f"{identity.name}.{self.dtype.scalar_name}Tensor"
         if isinstance(dtype, str):
-            named = [d for d in dtypes.ALL_DTYPES if dtype == f"runtime.{d.scalar_name}Tensor"]
+            named = [d for d in dtypes.ALL_DTYPES if dtype == f"{identity.name}.{d.scalar_name}Tensor"]
             if not named:
                 raise ValueError(f"invalid type: '{dtype}'")
             dtype = named[0]
-        return self._cast(dtypes.as_dtype(dtype))
+        return self._cast(dtypes.as_dtype(getattr(dtype, "dtype", dtype)))  # also of a class such as LongTensor
 
     def _cast(self, dtype: DType) -> Tensor:
         return self if self.dtype is dtype else self.to(dtype)
