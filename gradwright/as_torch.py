@@ -20,6 +20,7 @@ from gradwright.names import Second
 from runtime.base import identity, later
 from runtime.base.dtypes import dtype
 from runtime.base.tensor import Tensor
+from runtime.torch_version import TorchVersion
 
 _TORCH, _RUNTIME = "torch", "runtime"
 # Packages of PyTorch beside it, and the module that has their names.
@@ -28,10 +29,10 @@ _BESIDE = {"functorch": "runtime.func"}
 VERSION = "2.13.0"
 
 # Parts of `runtime` under names that mean nothing, or something else, in PyTorch.
-_OWN = frozenset(
-    ("array_api", "base", "batches", "call", "composite", "examples", "graph", "helpers", "kernels", "methods")
-    + ("native", "upstream", "verify")
-)
+_OWN = frozenset((
+    "array_api", "base", "batches", "call", "composite", "examples", "graph", "helpers", "kernels", "methods",
+    "native", "upstream", "verify",
+))  # fmt: skip
 
 
 def install() -> None:
@@ -53,7 +54,7 @@ def install() -> None:
         if type(module) is ModuleType and (name == _RUNTIME or name.startswith(f"{_RUNTIME}.")):
             module.__class__ = kind_of(name)
     identity.name = Tensor.__module__ = dtype.__module__ = _TORCH
-    runtime.__version__ = importlib.import_module("runtime.torch_version").TorchVersion(VERSION)
+    vars(runtime)["__version__"] = TorchVersion(VERSION)
 
 
 def kind_of(name: str) -> type[ModuleType]:
@@ -64,7 +65,9 @@ def kind_of(name: str) -> type[ModuleType]:
 
 
 class _TorchNames(MetaPathFinder):
-    def find_spec(self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None) -> ModuleSpec | None:
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
         """The place of a module under the name that it has in PyTorch; of one that is not there, its stand-in."""
         head, _, rest = fullname.partition(".")
         if fullname in _BESIDE:

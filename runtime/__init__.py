@@ -51,6 +51,9 @@ else:
 
 with _collector_paused():
     from runtime import fft, linalg, ops, random, special
+    from runtime.amp.autocast_mode import autocast
+    from runtime.amp.grad_scaler import GradScaler
+    from runtime.amp.state import *  # noqa: F403
     from runtime.autograd.anomaly_mode import is_anomaly_check_nan_enabled, is_anomaly_enabled
     from runtime.autograd.grad_mode import (
         enable_grad,
@@ -60,9 +63,6 @@ with _collector_paused():
         no_grad,
         set_grad_enabled,
     )
-    from runtime.amp.autocast_mode import autocast
-    from runtime.amp.grad_scaler import GradScaler
-    from runtime.amp.state import *  # noqa: F403
     from runtime.base.creation import (
         as_tensor,
         asarray,
@@ -103,8 +103,6 @@ with _collector_paused():
     from runtime.load.loading import public_names as _public_names
     from runtime.methods.print_options import get_printoptions, printoptions, set_printoptions
     from runtime.native.reserve import get_memory_reserve, reserved_memory, set_memory_reserve
-    from runtime.settings import *  # noqa: F403
-    from runtime.symbols import *  # noqa: F403
     from runtime.native.threads import get_num_threads, set_num_threads
     from runtime.random import (
         Generator,
@@ -116,6 +114,8 @@ with _collector_paused():
         seed,
         set_rng_state,
     )
+    from runtime.settings import *  # noqa: F403
+    from runtime.symbols import *  # noqa: F403
 
     _load("generated", sys.modules[__name__])
 

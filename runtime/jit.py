@@ -85,7 +85,8 @@ def annotate(the_type: Any, the_value: T) -> T:
 
 def isinstance(obj: Any, target_type: Any) -> bool:
     """Whether a value is of a type, the parts of a container included."""
-    origin, arguments = getattr(target_type, "__origin__", None), getattr(target_type, "__args__", ())
+    origin = getattr(target_type, "__origin__", None)
+    arguments: tuple[Any, ...] = getattr(target_type, "__args__", ())
     if builtins.isinstance(target_type, tuple):
         return any(isinstance(obj, each) for each in target_type)
     if origin is None:
@@ -151,6 +152,9 @@ def set_fusion_strategy(strategy: list[tuple[str, int]]) -> list[tuple[str, int]
 
 globals().update(
     refusing(
-        ("load", "save", "fork", "wait"), __name__, NotImplementedError, "Gradwright has no TorchScript: docs/pytorch.md"
+        ("load", "save", "fork", "wait"),
+        __name__,
+        NotImplementedError,
+        "Gradwright has no TorchScript: docs/pytorch.md",
     )
 )

@@ -5,7 +5,6 @@ from __future__ import annotations
 from os import PathLike
 from typing import IO, TypeAlias
 
-from runtime.base.dtypes import dtype as _dtype
 from runtime.base.tensor import Tensor
 from runtime.base.types import Device as _device
 from runtime.base.types import Size
@@ -36,4 +35,4 @@ _int, _float, _bool, _complex = int, float, bool, complex
 _Number: TypeAlias = int | float | bool
 _size: TypeAlias = Size | list[int] | tuple[int, ...]
 _TensorOrTensors: TypeAlias = Tensor | tuple[Tensor, ...] | list[Tensor]
-_TensorOrOptionalTensors: TypeAlias = Tensor | None | tuple[Tensor | None, ...] | list[Tensor | None]
+_TensorOrOptionalTensors: TypeAlias = Tensor | tuple[Tensor | None, ...] | list[Tensor | None] | None

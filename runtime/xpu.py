@@ -55,7 +55,5 @@ _NEEDS_A_DEVICE = (
     "set_stream", "synchronize",
 )  # fmt: skip
 globals().update(
-    refusing(
-        _NEEDS_A_DEVICE, __name__, AssertionError, "Gradwright has no XPU: Torch not compiled with XPU enabled"
-    )
+    refusing(_NEEDS_A_DEVICE, __name__, AssertionError, "Gradwright has no XPU: Torch not compiled with XPU enabled")
 )

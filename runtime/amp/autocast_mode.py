@@ -25,25 +25,24 @@ if TYPE_CHECKING:
 
 __all__ = ["autocast", "custom_bwd", "custom_fwd", "is_autocast_available"]
 
-_LOWER = frozenset(
-    ("addbmm", "addmm", "baddbmm", "bmm", "chain_matmul", "conv1d", "conv2d", "conv3d", "conv_tbc", "conv_transpose1d")
-    + ("conv_transpose2d", "conv_transpose3d", "convolution", "linalg_matmul", "linalg_multi_dot", "linalg_vecdot")
-    + ("linear", "matmul", "mm", "scaled_dot_product_attention")
-)
-_FLOAT32 = frozenset(
-    ("adaptive_avg_pool3d", "avg_pool3d", "binary_cross_entropy", "binary_cross_entropy_with_logits", "cdist")
-    + ("cholesky", "cholesky_inverse", "cholesky_solve", "cosine_embedding_loss", "cross_entropy_loss", "ctc_loss")
-    + ("geqrf", "grid_sampler", "hinge_embedding_loss", "huber_loss", "inverse", "kl_div", "l1_loss", "lu_solve")
-    + ("margin_ranking_loss", "max_pool3d", "max_unpool2d", "max_unpool3d", "mse_loss", "multi_margin_loss")
-    + ("multilabel_margin_loss", "nanquantile", "nll_loss", "nll_loss2d", "orgqr", "ormqr", "pinverse")
-    + ("poisson_nll_loss", "polar", "prod", "quantile", "reflection_pad1d", "reflection_pad2d", "replication_pad1d")
-    + ("replication_pad2d", "replication_pad3d", "smooth_l1_loss", "soft_margin_loss", "stft", "trace")
-    + ("triangular_solve", "triplet_margin_loss", "view_as_complex")
-    + ("linalg_cholesky", "linalg_cholesky_ex", "linalg_cond", "linalg_eig", "linalg_eigh", "linalg_eigvals")
-    + ("linalg_eigvalsh", "linalg_householder_product", "linalg_inv", "linalg_inv_ex", "linalg_lstsq")
-    + ("linalg_matrix_rank", "linalg_qr", "linalg_solve", "linalg_svd", "linalg_svdvals", "linalg_tensorinv")
-    + ("linalg_tensorsolve",)
-)
+_LOWER = frozenset((
+    "addbmm", "addmm", "baddbmm", "bmm", "chain_matmul", "conv1d", "conv2d", "conv3d", "conv_tbc",
+    "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "convolution", "linalg_matmul", "linalg_multi_dot",
+    "linalg_vecdot", "linear", "matmul", "mm", "scaled_dot_product_attention",
+))  # fmt: skip
+_FLOAT32 = frozenset((
+    "adaptive_avg_pool3d", "avg_pool3d", "binary_cross_entropy", "binary_cross_entropy_with_logits", "cdist",
+    "cholesky", "cholesky_inverse", "cholesky_solve", "cosine_embedding_loss", "cross_entropy_loss", "ctc_loss",
+    "geqrf", "grid_sampler", "hinge_embedding_loss", "huber_loss", "inverse", "kl_div", "l1_loss",
+    "linalg_cholesky", "linalg_cholesky_ex", "linalg_cond", "linalg_eig", "linalg_eigh", "linalg_eigvals",
+    "linalg_eigvalsh", "linalg_householder_product", "linalg_inv", "linalg_inv_ex", "linalg_lstsq",
+    "linalg_matrix_rank", "linalg_qr", "linalg_solve", "linalg_svd", "linalg_svdvals", "linalg_tensorinv",
+    "linalg_tensorsolve", "lu_solve", "margin_ranking_loss", "max_pool3d", "max_unpool2d", "max_unpool3d",
+    "mse_loss", "multi_margin_loss", "multilabel_margin_loss", "nanquantile", "nll_loss", "nll_loss2d", "orgqr",
+    "ormqr", "pinverse", "poisson_nll_loss", "polar", "prod", "quantile", "reflection_pad1d", "reflection_pad2d",
+    "replication_pad1d", "replication_pad2d", "replication_pad3d", "smooth_l1_loss", "soft_margin_loss", "stft",
+    "trace", "triangular_solve", "triplet_margin_loss", "view_as_complex",
+))  # fmt: skip
 _WIDEST = frozenset(("cat", "index_copy", "stack"))
 _ACCELERATORS = ("cuda", "hpu", "ipu", "maia", "mps", "mtia", "privateuseone", "xla", "xpu")
 
@@ -53,9 +52,7 @@ def is_autocast_available(device_type: str) -> bool:
     return Device(device_type).type == "cpu"
 
 
-def _handler(
-    operator: Operator, variant: Variant, values: list[Any], proceed: Callable[[list[Any]], Any]
-) -> Any:
+def _handler(operator: Operator, variant: Variant, values: list[Any], proceed: Callable[[list[Any]], Any]) -> Any:
     if variant != "call" or not is_autocast_enabled("cpu"):
         return proceed(values)
     name = operator.signature.name
@@ -117,9 +114,7 @@ class autocast(AbstractContextManager["autocast"]):
         self.fast_dtype = get_autocast_dtype(device_type) if dtype is None else dtype
         self._cache = states.is_autocast_cache_enabled() if cache_enabled is None else cache_enabled
         if enabled and device_type != "cpu":
-            warnings.warn(
-                f"{device_type.upper()} is not available. Disabling autocast.", UserWarning, stacklevel=2
-            )
+            warnings.warn(f"{device_type.upper()} is not available. Disabling autocast.", UserWarning, stacklevel=2)
             enabled = False
         elif enabled and self.fast_dtype not in (dtypes.bfloat16, dtypes.float16):
             warnings.warn(

@@ -6,6 +6,7 @@ import builtins
 from typing import Any, ClassVar
 
 from runtime.base import identity
+from runtime.base.overriding import disabled
 from runtime.base.sharing import share
 from runtime.base.stand_in import Elsewhere, tensor_over
 from runtime.base.state import LEAF
@@ -19,6 +20,7 @@ class ElsewhereTensor(Tensor):
     __slots__ = ()
 
     _opaque = True
+    __torch_function__ = disabled
     _dispatch_key: ClassVar[str]
 
     def _elsewhere(self) -> Elsewhere:

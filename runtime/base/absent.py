@@ -1,4 +1,4 @@
-"""What is not there and is asked for all the same: devices that no machine has for us, and compilers that do nothing."""
+"""What is not there and is asked for all the same: devices that no machine has for us, compilers that do nothing."""
 
 from __future__ import annotations
 

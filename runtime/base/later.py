@@ -54,7 +54,6 @@ def load_the_rest_later(*packages: str) -> None:
     _finder.packages.update(packages)
 
 
-
 def _ordinary(name: str) -> type[ModuleType]:
     return ModuleType
 

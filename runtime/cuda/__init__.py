@@ -139,5 +139,3 @@ _NEEDS_A_DEVICE = (
     "set_sync_debug_mode", "synchronize", "temperature", "utilization",
 )  # fmt: skip
 globals().update(refusing(_NEEDS_A_DEVICE, __name__, AssertionError, NOT_BUILT))
-
-

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import builtins
 from collections.abc import Callable
 from typing import Any, Never, TypeVar
 
 import numpy as np
 
 from runtime import ops
+from runtime.base.overriding import passing_all
 from runtime.base.tensor import Tensor, wrap
 from runtime.legacy import made
 
@@ -72,9 +72,7 @@ def pin_memory(self: Tensor, device: Any = None) -> Never:
 def is_set_to(self: Tensor, tensor: Tensor) -> bool:
     """Whether two Tensors are the same elements in the same memory."""
     mine, theirs = self._array, tensor._array
-    return (
-        mine.ctypes.data == theirs.ctypes.data and mine.shape == theirs.shape and mine.strides == theirs.strides
-    )
+    return mine.ctypes.data == theirs.ctypes.data and mine.shape == theirs.shape and mine.strides == theirs.strides
 
 
 def dim_order(self: Tensor) -> tuple[int, ...]:
@@ -91,11 +89,12 @@ def as_subclass(self: Tensor, cls: type[T]) -> T:
     """
     if not isinstance(cls, type) or not issubclass(cls, Tensor):
         raise TypeError(f"as_subclass(): cls must be a subclass of Tensor, not {cls!r}")
-    same: Tensor = ops.alias(self)
-    out: T = builtins.object.__new__(cls)
-    out._array, out._base, out._edge = same._array, same._base, same._edge
-    out._writes, out._extra = same._writes, same._extra
-    return out
+    with passing_all():
+        out: Any = ops.alias(self)
+    if type(out) is not cls:
+        out.__class__ = cls
+    same: T = out
+    return same
 
 
 def apply_(self: Tensor, callable: Callable[[Any], Any]) -> Tensor:
