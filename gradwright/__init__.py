@@ -15,5 +15,23 @@ if TYPE_CHECKING:
     import codegen as codegen
     from runtime import *  # noqa: F403
     from runtime import __version__ as __version__
-else:
-    sys.modules[__name__] = install()
+
+
+def install_as_torch() -> None:
+    """Let `import torch`, anywhere in this process from now on, give Gradwright, and so for its submodules.
+
+    A name of PyTorch that Gradwright does not have can be imported and raises when it is used: it names itself, and
+    docs/pytorch.md lists all of them.
+
+    Raises:
+        ImportError: PyTorch itself is loaded already.
+    """
+    from gradwright.as_torch import install
+
+    install()
+
+
+if not TYPE_CHECKING:
+    _module = install()
+    _module.install_as_torch = install_as_torch
+    sys.modules[__name__] = _module

@@ -7,13 +7,14 @@ import sys
 from collections.abc import Sequence
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
-from importlib.util import find_spec
+from importlib.util import find_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
 
 _SECOND, _FIRST, _GENERATOR = "gradwright", "runtime", "codegen"
 _OURS = Path(__file__).resolve().parent.parent
-_HERE = frozenset((_SECOND, __name__))
+# The files of this package itself.
+_HERE = frozenset((__name__, *(f"{_SECOND}.{file}" for file in ("__main__", "as_torch", "missing"))))
 
 
 # A file that each of the packages has, by which it is known.
@@ -41,7 +42,7 @@ def install() -> ModuleType:
 def first_name(name: str) -> str | None:
     """What a module is called whose second name this is; None where it is none."""
     head, _, rest = name.partition(".")
-    if head != _SECOND or name in _HERE:
+    if head != _SECOND or name == _SECOND or name in _HERE:
         return None
     inside_generator = rest.partition(".")[0] == _GENERATOR
     return rest if inside_generator else f"{_FIRST}.{rest}"
@@ -52,13 +53,15 @@ class _Names(MetaPathFinder):
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
         """The place of a module under its second name; None where there is no such module."""
+        if fullname in _HERE:
+            return spec_from_file_location(fullname, _OURS / f"{fullname.replace('.', '/')}.py")
         name = first_name(fullname)
         if name is None or find_spec(name) is None:
             return None
-        return ModuleSpec(fullname, _Second(name))
+        return ModuleSpec(fullname, Second(name))
 
 
-class _Second(Loader):
+class Second(Loader):
     """Loads a module under its first name, and gives that."""
 
     def __init__(self, name: str) -> None:

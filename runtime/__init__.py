@@ -20,15 +20,42 @@ from runtime.load.collector import paused as _collector_paused  # noqa: E402
 
 # Modules that not every program uses are loaded on first access.
 if TYPE_CHECKING:
-    from runtime import autograd, distributions, func, library, masked, nn, optim, profiler, signal, utils
-else:
-    _load_later(
-        __name__,
-        ("autograd", "distributions", "func", "library", "masked", "nn", "optim", "profiler", "signal", "utils"),
+    from runtime import (
+        accelerator,
+        autograd,
+        compiler,
+        cpu,
+        cuda,
+        distributed,
+        distributions,
+        func,
+        jit,
+        library,
+        masked,
+        mps,
+        mtia,
+        nn,
+        optim,
+        overrides,
+        profiler,
+        signal,
+        types,
+        utils,
+        version,
+        xpu,
     )
+else:
+    _LATER = (
+        "accelerator autograd compiler cpu cuda distributed distributions func jit library masked mps mtia nn optim "
+        "overrides profiler signal types utils version xpu"
+    )
+    _load_later(__name__, _LATER.split())
 
 with _collector_paused():
     from runtime import fft, linalg, ops, random, special
+    from runtime.amp.autocast_mode import autocast
+    from runtime.amp.grad_scaler import GradScaler
+    from runtime.amp.state import *  # noqa: F403
     from runtime.autograd.anomaly_mode import is_anomaly_check_nan_enabled, is_anomaly_enabled
     from runtime.autograd.grad_mode import (
         enable_grad,
@@ -78,6 +105,7 @@ with _collector_paused():
         unique_consecutive,
         unravel_index,
     )
+    from runtime.legacy import *  # noqa: F403
     from runtime.load.loading import load as _load
     from runtime.load.loading import public_names as _public_names
     from runtime.lowrank import pca_lowrank, svd_lowrank
@@ -94,6 +122,8 @@ with _collector_paused():
         seed,
         set_rng_state,
     )
+    from runtime.settings import *  # noqa: F403
+    from runtime.symbols import *  # noqa: F403
 
     _load("generated", sys.modules[__name__])
 

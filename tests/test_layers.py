@@ -34,7 +34,7 @@ LAYERS: Mapping[str, Sequence[Sequence[str]]] = {
         ("codegen.__main__",),
     ),
     "runtime": (
-        ("runtime.native", "runtime.kernels._common", "runtime.ops"),
+        ("runtime.native", "runtime.kernels._common", "runtime.ops", "runtime.version", "runtime.torch_version"),
         ("runtime.base",),
         ("runtime.random", "runtime.kernels", "runtime.array_api"),
         ("runtime.graph",),
@@ -42,6 +42,11 @@ LAYERS: Mapping[str, Sequence[Sequence[str]]] = {
         ("runtime.call",),
         ("runtime.composite", "runtime.helpers", "runtime.upstream", "runtime.functional", "runtime.lowrank"),
         ("runtime.autograd", "runtime.func", "runtime.library", "runtime.batches"),
+        # Names of PyTorch that stand on little, and what is not there.
+        ("runtime.settings", "runtime.symbols", "runtime.legacy"),
+        ("runtime.amp", "runtime.compiler", "runtime.cpu", "runtime.distributed", "runtime.jit"),
+        ("runtime.types", "runtime.cuda"),
+        ("runtime.accelerator", "runtime.mps", "runtime.mtia", "runtime.xpu"),
         ("runtime.methods",),
         (
             "runtime.nn",
@@ -54,7 +59,7 @@ LAYERS: Mapping[str, Sequence[Sequence[str]]] = {
             "runtime.distributions",
             "runtime.masked",
         ),
-        ("runtime.optim",),
+        ("runtime.optim", "runtime.overrides"),
         ("runtime.load", "runtime.native.explaining", "runtime.native.guards"),
         ("runtime.testing", "runtime.examples"),
         ("runtime.verify",),

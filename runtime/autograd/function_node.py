@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
 
+from runtime.base import overriding
 from runtime.base.tensor import Tensor, wrap
 from runtime.graph.linear import edge_of
 from runtime.graph.node import Edge, Node
@@ -113,7 +115,8 @@ class FunctionNode(FunctionCtx, Node):
                     for one, shape, dtype in zip(grad, self.shape, self.dtype, strict=True)
                 ]
             )
-        results = self._forward_cls._backward_method()(self, *received)
+        with overriding.of_the_program() if overriding.watch.used else nullcontext():
+            results = self._forward_cls._backward_method()(self, *received)
         return self._checked(results if isinstance(results, tuple) else (results,))
 
     def _checked(self, results: tuple[Any, ...]) -> tuple[Tensor | None, ...]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import builtins
 from typing import Any, ClassVar
 
+from runtime.base import identity
+from runtime.base.overriding import disabled
 from runtime.base.sharing import share
 from runtime.base.stand_in import Elsewhere, tensor_over
 from runtime.base.state import LEAF
@@ -18,6 +20,7 @@ class ElsewhereTensor(Tensor):
     __slots__ = ()
 
     _opaque = True
+    __torch_function__ = disabled
     _dispatch_key: ClassVar[str]
 
     def _elsewhere(self) -> Elsewhere:
@@ -36,7 +39,7 @@ class ElsewhereTensor(Tensor):
     def type(self, dtype: DType | str | None = None) -> str | Tensor:
         """The name of the Tensor type, which names the device; with a dtype, the Tensor converted to it."""
         if dtype is None:
-            return f"runtime.{self._elsewhere().backend.device}.{self.dtype.scalar_name}Tensor"
+            return f"{identity.name}.{self._elsewhere().backend.device}.{self.dtype.scalar_name}Tensor"
         return super().type(dtype)
 
     # Other Tensors over the same memory, and copies.

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any, Protocol
 
@@ -24,13 +24,41 @@ class Composite(Protocol):
 
 _known: weakref.WeakSet[Any] = weakref.WeakSet()
 _watchers = 0
+_taken: Callable[[Iterable[Any]], Any] | None = None
 _lock = threading.Lock()
 
 
 def add(operator: Composite) -> None:
     """Remember an operator that is traced through, and let generated code call what it must call now."""
     _known.add(operator)
-    operator.composite = operator if _watchers else operator.traced
+    _set(operator)
+
+
+def _set(operator: Any) -> None:
+    if _watchers:
+        operator.composite = operator
+    elif _taken is None or operator.traced is None:
+        operator.composite = operator.traced
+    else:
+        operator.composite = _unless_taken(operator, operator.traced, _taken)
+
+
+def _unless_taken(
+    operator: Callable[..., Any], traced: Callable[..., Any], taken: Callable[[Iterable[Any]], Any]
+) -> Callable[..., Any]:
+    def composite(*args: Any, **kwargs: Any) -> Any:
+        return operator(*args, **kwargs) if taken((*args, *kwargs.values())) else traced(*args, **kwargs)
+
+    return composite
+
+
+def take_over(taken: Callable[[Iterable[Any]], Any]) -> None:
+    """From now on let generated code call an operator as such where `taken` says so of its arguments."""
+    global _taken
+    with _lock:
+        _taken = taken
+        for operator in list(_known):
+            _set(operator)
 
 
 @contextmanager
@@ -49,4 +77,4 @@ def _change_watchers(change: int) -> None:
         before, _watchers = _watchers, _watchers + change
         if bool(before) != bool(_watchers):
             for operator in list(_known):
-                operator.composite = operator if _watchers else operator.traced
+                _set(operator)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from runtime.base import identity
 from runtime.kernels._common import check_int
 
 if TYPE_CHECKING:
@@ -100,7 +101,7 @@ class dtype:
         return self if self.is_complex else _complex_of(self)
 
     def __repr__(self) -> str:
-        return f"runtime.{self.name}"
+        return f"{identity.name}.{self.name}"
 
     def __reduce__(self) -> str:
         return self.name

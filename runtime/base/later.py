@@ -28,7 +28,7 @@ from __future__ import annotations
 import importlib
 import sys
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from importlib.machinery import ExtensionFileLoader, ModuleSpec, PathFinder
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final
@@ -52,6 +52,14 @@ def load_later(package: str, names: Iterable[str]) -> None:
 def load_the_rest_later(*packages: str) -> None:
     """From now on each module of these packages that is imported runs its code on first access."""
     _finder.packages.update(packages)
+
+
+def _ordinary(name: str) -> type[ModuleType]:
+    return ModuleType
+
+
+# The class that a module of this name gets when it is loaded.
+finished: Callable[[str], type[ModuleType]] = _ordinary
 
 
 # What the import system sets and asks for while it holds the module's lock.
@@ -101,7 +109,7 @@ class _Loading:
             finally:
                 if outermost:
                     for done in self._begun.values():
-                        _set(done, "__class__", ModuleType)
+                        _set(done, "__class__", finished(_get(done, "__name__")))
                     self._begun = {}
 
     def _run(self, module: _WaitingModule) -> None:

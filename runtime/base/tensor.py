@@ -14,13 +14,13 @@ from __future__ import annotations
 
 import builtins
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, SupportsIndex
 
 import numpy as np
 
 from runtime import ops
-from runtime.base import dtypes
+from runtime.base import dtypes, identity, overriding
 from runtime.base.array_access import ArrayAccess
 from runtime.base.array_exchange import ArrayExchange
 from runtime.base.casts import Casts
@@ -70,6 +70,20 @@ class Tensor(TensorBase, ArrayAccess, ArrayExchange, Casts, Transposes):
             array = np.empty(args if args else (0,), dtypes.get_default_dtype().numpy)
         return cls._make_subclass(cls, wrap(array))
 
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        overriding.admit(cls)
+
+    @classmethod
+    def __torch_function__(
+        cls,
+        func: Callable[..., Any],
+        types: Iterable[builtins.type],
+        args: Sequence[Any] = (),
+        kwargs: Mapping[str, Any] | None = None,
+    ) -> Any:
+        return overriding.pass_on(cls, func, types, args, kwargs)
+
     @staticmethod
     def _make_subclass(cls: builtins.type[Tensor], data: Tensor, require_grad: bool = False) -> Tensor:
         """A Tensor of class `cls` over the memory of `data`, with no history."""
@@ -77,7 +91,7 @@ class Tensor(TensorBase, ArrayAccess, ArrayExchange, Casts, Transposes):
         out._array = data._array
         out._base = out._edge = out._writes = out._extra = None
         if require_grad:
-            out.requires_grad_()
+            Tensor.requires_grad_(out)  # not as a class may have it that takes calls over
         return out
 
     # Conversion to Python.
@@ -85,13 +99,13 @@ class Tensor(TensorBase, ArrayAccess, ArrayExchange, Casts, Transposes):
     def type(self, dtype: DType | str | None = None) -> str | Tensor:
         """The name of the Tensor type, such as `runtime.FloatTensor`; with a dtype, the Tensor converted to it."""
         if dtype is None:
-            return f"runtime.{self.dtype.scalar_name}Tensor"
+            return f"{identity.name}.{self.dtype.scalar_name}Tensor"
         if isinstance(dtype, str):
-            named = [d for d in dtypes.ALL_DTYPES if dtype == f"runtime.{d.scalar_name}Tensor"]
+            named = [d for d in dtypes.ALL_DTYPES if dtype == f"{identity.name}.{d.scalar_name}Tensor"]
             if not named:
                 raise ValueError(f"invalid type: '{dtype}'")
             dtype = named[0]
-        return self._cast(dtypes.as_dtype(dtype))
+        return self._cast(dtypes.as_dtype(getattr(dtype, "dtype", dtype)))  # also of a class such as LongTensor
 
     def _cast(self, dtype: DType, memory_format: MemoryFormat | None = None) -> Tensor:
         if self.dtype is dtype and memory_format is None:
@@ -374,3 +388,4 @@ def _rebuild(cls: type[Tensor], array: np.ndarray[Any, Any], requires_grad: bool
 
 
 register_plain(Tensor)
+overriding.know(Tensor)

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from functools import cache
 from typing import TYPE_CHECKING, Any, SupportsIndex, TypeAlias, overload
 
-from runtime.base import devices, modes
+from runtime.base import devices, identity, modes
 from runtime.base.devices import backends
 from runtime.base.dtypes import dtype
 
@@ -77,7 +77,7 @@ class Size(tuple[int, ...]):
         return Size, (tuple(self),)
 
     def __repr__(self) -> str:
-        return f"runtime.Size({list(self)})"
+        return f"{identity.name}.Size({list(self)})"
 
 
 def _integers(sizes: Iterable[Any], first: int) -> list[int]:
@@ -208,7 +208,7 @@ class _Named:
         self.name = name
 
     def __repr__(self) -> str:
-        return f"runtime.{self.name}"
+        return f"{identity.name}.{self.name}"
 
     def __reduce__(self) -> str:
         return self.name
@@ -255,7 +255,7 @@ class NamedResult(tuple[Any, ...]):
 
     def __repr__(self) -> str:
         parts = (f"{name}={value!r}" for name, value in zip(self._fields, self, strict=True))
-        return f"runtime.return_types.{type(self).__name__}(\n" + ",\n".join(parts) + ")"
+        return f"{identity.name}.return_types.{type(self).__name__}(\n" + ",\n".join(parts) + ")"
 
     def __reduce__(self) -> tuple[Any, tuple[Any, ...]]:
         return _make_named_result, (type(self).__name__, self._fields, tuple(self))

@@ -10,6 +10,7 @@ import numpy as np
 
 from runtime.base.keys import COMPOSITE_IMPLICIT, ZERO
 from runtime.base.modes import Variant, everywhere, grad_mode, interest, tell_recorded
+from runtime.base.overriding import hand_over, takers, watch
 from runtime.base.tensor import Tensor, wrap
 from runtime.call import kernel_table
 from runtime.call.device_kernels import DeviceKernel
@@ -19,6 +20,7 @@ from runtime.call.kernel_stacks import Kernel
 from runtime.call.kernel_table import ArrayKernel, backend_of
 from runtime.call.meta_kernels import MetaKernel
 from runtime.call.placing import placed
+from runtime.call.public import as_called, named
 from runtime.call.results import as_results
 from runtime.graph import forward, jvp, views, zero_tensors
 from runtime.graph.linear import edge_of
@@ -42,14 +44,34 @@ def call(operator: Operator, /, *args: Any, **kwargs: Any) -> Any:
         if operator.view is None:
             untrack(out)
         return out
-    return call_bound(operator, operator.signature.bind(args, kwargs))
+    try:
+        values = operator.signature.bind(args, kwargs)
+    except TypeError:
+        if found := takers((*args, *kwargs.values())):  # of a class that is none of Tensors
+            return hand_over(named(operator), args, kwargs, found)
+        raise
+    return call_bound(operator, values)
 
 
 def call_bound(operator: Operator, values: list[Any]) -> Any:
     """Call the operator with the values that `signature.bind` gave."""
+    return performed(operator, "call", values, call_values)
+
+
+def performed(
+    operator: Operator, variant: Variant, values: list[Any], perform: Callable[[Operator, list[Any]], Any]
+) -> Any:
+    """`perform(operator, values)` with the handlers of this thread around it; first of all a class may take it over."""
+    if watch.classes:
+        inner = perform
+
+        def perform(operator: Operator, values: list[Any]) -> Any:
+            found = takers(values if variant != "out" else (*values[0], *values[1:]))
+            return hand_over(*as_called(operator, variant, values), found) if found else inner(operator, values)
+
     if interest.around:
-        return handled(operator, "call", values, partial(call_values, operator))
-    return call_values(operator, values)
+        return handled(operator, variant, values, partial(perform, operator))
+    return perform(operator, values)
 
 
 def only_inference_is_unusual(operator: Operator) -> bool:

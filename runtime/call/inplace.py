@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,8 +25,8 @@ from runtime.call.general import (
     call_values,
     choose,
     compute,
-    handled,
     only_inference_is_unusual,
+    performed,
     show_recorded,
 )
 from runtime.call.guards import real_numbers
@@ -53,8 +52,8 @@ def write_inplace(operator: Operator, *args: Any) -> Tensor:
     if not grad_mode.enabled and _took_fast_path(operator, args):
         return args[0]  # type: ignore[no-any-return]
     values = operator.signature.bind(args[: operator.signature.positional], operator.by_name(args))
-    perform = partial(_write if operator.view is None else _become_view, operator)
-    return handled(operator, "inplace", values, perform) if interest.around else perform(values)
+    written: Tensor = performed(operator, "inplace", values, _write if operator.view is None else _become_view)
+    return written
 
 
 def _write(operator: Operator, values: list[Any]) -> Tensor:

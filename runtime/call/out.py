@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from runtime.base.describe import describe
 from runtime.base.dtypes import from_numpy
-from runtime.base.modes import grad_mode, interest
+from runtime.base.modes import grad_mode
 from runtime.base.stand_in import Elsewhere, overwrite
 from runtime.base.tensor import Tensor
 from runtime.base.types import DType
 from runtime.call.facts import tensors_at
-from runtime.call.general import handled
+from runtime.call.general import performed
 from runtime.call.promote import check_castable
 from runtime.graph import forward, overlap, views
 
@@ -35,8 +34,7 @@ def write_out(operator: Operator, out: Any, *args: Any) -> Any:
     for target in targets:
         if not isinstance(target, Tensor):
             raise TypeError(f"{operator.name}(): argument 'out' must be Tensor, not {describe(target)}")
-    perform = partial(_write, operator)
-    written = handled(operator, "out", [targets, *values], perform) if interest.around else perform([targets, *values])
+    written = performed(operator, "out", [targets, *values], _write)
     return out if written is targets else written
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from runtime import ops
 from runtime.base.describe import describe
 from runtime.base.dtypes import common_dtype
+from runtime.base.overriding import hand_over, takers
 from runtime.base.tensor import Tensor, wrap
 from runtime.call import old_orders
 from runtime.call.dispatch import Operator
@@ -93,6 +94,8 @@ def choose(base: str, candidates: Candidates, args: tuple[Any, ...], kwargs: dic
                 return operator.out(out, *bound)
             positional = operator.signature.positional
             return function(*bound[:positional], **operator.keywords(bound))
+    if found := takers((*args, *kwargs.values())):  # of a class that is none of Tensors
+        return hand_over(getattr(ops, base), args, kwargs if out is None else {**kwargs, "out": out}, found)
     if len(candidates) == 1 and misfit is not None:
         raise misfit from None
     given_text = ", ".join([*map(describe, args), *(f"{name}={describe(value)}" for name, value in kwargs.items())])

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
+from runtime.base.overriding import disabled
 from runtime.base.state import TensorBase
 from runtime.base.tensor import Tensor
 from runtime.func.levels import VmapLevel
@@ -63,6 +64,7 @@ class BatchedTensor(Tensor):
 
     value: Tensor
     level: VmapLevel
+    __torch_function__ = disabled
 
     # The state of Tensor. It lies in the batch.
 

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from copy import copy
 from typing import Any, Self
 
-from runtime.base import dtypes
+from runtime.base import dtypes, overriding
 from runtime.base.handles import watch
 from runtime.base.modes import NodeHandler, everywhere, grad_mode, interest
 from runtime.base.sharing import GUARD
@@ -144,6 +144,12 @@ class Backward:
 
     def send(self, starts: Sequence[Any], grads: Sequence[Tensor]) -> list[Tensor | None]:
         """Send `grads` to the leaves: the gradients of the inputs, or an empty list where they are accumulated."""
+        if overriding.watch.used:
+            with overriding.passing_all():  # formulas are no calls of the program
+                return self._send(starts, grads)
+        return self._send(starts, grads)
+
+    def _send(self, starts: Sequence[Any], grads: Sequence[Tensor]) -> list[Tensor | None]:
         keep, create, accumulate, search = self.keep_graph, self.create_graph, self.accumulate, self.search
         if core is None or self.handlers:
             return run_backward(starts, grads, keep, create, accumulate, search, self.handlers)

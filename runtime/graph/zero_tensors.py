@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from runtime.base.keys import ZERO
+from runtime.base.overriding import disabled
 from runtime.base.sharing import lowest
 from runtime.base.tensor import Tensor, wrap
 
@@ -22,6 +23,7 @@ class Zeros(Tensor):
 
     __slots__ = ()
     _dispatch_key = ZERO
+    __torch_function__ = disabled
 
 
 def like(tensor: Tensor) -> Zeros:

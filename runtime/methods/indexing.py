@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from runtime import ops
+from runtime.base import identity
 from runtime.base.modes import plain
 from runtime.base.sharing import shares
 from runtime.base.state import UNTRACKED
@@ -123,7 +124,7 @@ def _as_value(self: Tensor, value: Any) -> Tensor:
         value = value.item()
     if isinstance(value, (bool, int, float, complex)):
         return wrap(np.asarray(_element(value, self._array.dtype)))
-    raise TypeError(f"can't assign a {_type_name(value)} to a runtime.{self.dtype.scalar_name}Tensor")
+    raise TypeError(f"can't assign a {_type_name(value)} to a {identity.name}.{self.dtype.scalar_name}Tensor")
 
 
 def _type_name(value: object) -> str:

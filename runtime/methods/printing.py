@@ -13,6 +13,7 @@ import numpy as np
 
 from runtime.base import dtypes
 from runtime.base.meta_array import MetaArray
+from runtime.base.overriding import takes_over
 from runtime.graph import forward
 from runtime.methods.print_options import PrintOptions, print_options
 
@@ -29,6 +30,8 @@ _SMALLEST_FIXED = 1.0e-4
 def tensor_text(tensor: Tensor) -> str:
     """The `repr` of a Tensor: values, then size, dtype and gradient where they are not evident."""
     options = print_options()
+    kind = type(tensor)
+    prefix = f"{kind.__name__}(" if takes_over(kind) else _PREFIX
     without_data = isinstance(tensor._array, MetaArray)
     array = tensor.numpy(force=True) if tensor._opaque and not without_data else tensor._array
     dtype = tensor.dtype
@@ -44,7 +47,7 @@ def tensor_text(tensor: Tensor) -> str:
             suffixes.append(f"size={array.shape}")
         evident = dtype is default
     else:
-        body = array_text(array, len(_PREFIX), options)
+        body = array_text(array, len(prefix), options)
         if options.edgeitems == 0:
             suffixes.append(f"size={array.shape}")
         evident = dtype in (default, default.to_complex(), dtypes.int64, dtypes.bool)
@@ -64,7 +67,7 @@ def tensor_text(tensor: Tensor) -> str:
     tangent = forward.tangent_of(tensor)
     if tangent is not None:
         suffixes.append(f"tangent={tangent}")
-    return _with_suffixes(_PREFIX + body, suffixes, options.linewidth)
+    return _with_suffixes(prefix + body, suffixes, options.linewidth)
 
 
 def array_text(array: np.ndarray[Any, Any], indent: int, options: PrintOptions) -> str:

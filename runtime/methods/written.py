@@ -6,12 +6,13 @@ from typing import Any
 
 from runtime import functional
 from runtime.base.tensor import Tensor
-from runtime.methods import conversion, gradients, indexing
+from runtime.methods import conversion, gradients, indexing, queries
 
 
 def written_by_hand() -> dict[str, Any]:
     """Each under its name."""
     return {
+        **queries.methods(),
         "__getitem__": indexing.getitem,
         "__setitem__": indexing.setitem,
         "__delitem__": indexing.delitem,

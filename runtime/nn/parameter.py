@@ -10,6 +10,7 @@ from typing import Any, ClassVar, NoReturn, cast
 
 from runtime import ops
 from runtime.base.modes import register_plain
+from runtime.base.overriding import disabled
 from runtime.base.sharing import share
 from runtime.base.stand_in import on_device
 from runtime.base.tensor import Tensor
@@ -45,6 +46,7 @@ class Parameter(Tensor, metaclass=_Marked):
     """
 
     _mark = "_is_param"
+    __torch_function__ = disabled
 
     def __new__(cls, data: Tensor | None = None, requires_grad: bool = True) -> Parameter:
         if data is None:
@@ -75,6 +77,7 @@ class Buffer(Tensor, metaclass=_Marked):
     """
 
     _mark = "_is_buffer"
+    __torch_function__ = disabled
     persistent: bool
 
     def __new__(cls, data: Tensor | None = None, *, persistent: bool = True) -> Buffer:

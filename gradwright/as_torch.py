@@ -1,0 +1,102 @@
+"""Gradwright under the name torch: what `gradwright.install_as_torch` does.
+
+`torch` is the module `runtime` itself, and its submodules are those of `runtime`, as under the name `gradwright`. The
+modules that PyTorch has as well become ones that tell what they lack (`gradwright/missing.py`); looking up an attribute
+of such a module takes longer, so they are ordinary ones in all other programs.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Sequence
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
+from importlib.util import find_spec
+from types import ModuleType
+
+from gradwright.missing import MissingModule, Surface
+from gradwright.names import Second
+from runtime.base import identity, later
+from runtime.base.dtypes import dtype
+from runtime.base.tensor import Tensor
+from runtime.torch_version import TorchVersion
+
+_TORCH, _RUNTIME = "torch", "runtime"
+# Packages of PyTorch beside it, and the module that has their names.
+_BESIDE = {"functorch": "runtime.func"}
+# The release of PyTorch whose names these are, as libraries ask for it.
+VERSION = "2.13.0"
+
+# Parts of `runtime` under names that mean nothing, or something else, in PyTorch.
+_OWN = frozenset((
+    "array_api", "base", "batches", "call", "composite", "examples", "graph", "helpers", "kernels", "methods",
+    "native", "upstream", "verify",
+))  # fmt: skip
+
+
+def install() -> None:
+    """Let `import torch` give Gradwright; once is enough.
+
+    Raises:
+        ImportError: PyTorch itself is loaded already.
+    """
+    runtime = importlib.import_module(_RUNTIME)
+    known = sys.modules.get(_TORCH)
+    if known is runtime:
+        return
+    if known is not None:
+        raise ImportError("PyTorch is loaded already: call install_as_torch() before anything imports it")
+    sys.meta_path.insert(0, _TorchNames())
+    sys.modules[_TORCH] = runtime
+    later.finished = kind_of
+    for name, module in list(sys.modules.items()):
+        if type(module) is ModuleType and (name == _RUNTIME or name.startswith(f"{_RUNTIME}.")):
+            module.__class__ = kind_of(name)
+    identity.name = Tensor.__module__ = dtype.__module__ = _TORCH
+    vars(runtime)["__version__"] = TorchVersion(VERSION)
+
+
+def kind_of(name: str) -> type[ModuleType]:
+    """The class of a module of `runtime`: one of those that PyTorch has, or an ordinary one."""
+    parts = name.split(".")[1:]
+    own = any(part.startswith("_") for part in parts) or (parts and parts[0] in _OWN)
+    return ModuleType if own else Surface
+
+
+class _TorchNames(MetaPathFinder):
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        """The place of a module under the name that it has in PyTorch; of one that is not there, its stand-in."""
+        head, _, rest = fullname.partition(".")
+        if fullname in _BESIDE:
+            return ModuleSpec(fullname, Second(_BESIDE[fullname]))
+        if head != _TORCH:
+            return None
+        first = f"{_RUNTIME}.{rest}"
+        if _is_there(first):
+            return ModuleSpec(fullname, Second(first))
+        parent, _, name = fullname.rpartition(".")
+        if not isinstance(vars(sys.modules[parent]).get(name), (ModuleType, type(None))):
+            return None  # a function, say: as an import of PyTorch's would, this one fails
+        return ModuleSpec(fullname, _Standin(), is_package=True)
+
+
+def _is_there(first: str) -> bool:
+    if any(part in _OWN for part in first.split(".")[1:2]):
+        return False
+    try:
+        return find_spec(first) is not None
+    except ModuleNotFoundError:  # what would be its package is no package, or not there either
+        return False
+
+
+class _Standin(Loader):
+    """Loads a module that is not there."""
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        return MissingModule(spec.name)
+
+    def exec_module(self, module: ModuleType) -> None:
+        pass

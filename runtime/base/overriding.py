@@ -1,0 +1,259 @@
+"""`__torch_function__`: classes that take over the calls in which their objects are arguments.
+
+Tensors of such a class are not plain, so their calls come to the general path, and only that asks here; it does so from
+the first class on (`watch.classes`), and a program without one pays nothing. The methods and attributes of Tensor are
+taken over where they are looked up: such a class gets its own ones when it is made.
+
+A class that does not say otherwise has the `__torch_function__` of Tensor: calls run as ever, and results are of the
+class.
+"""
+
+from __future__ import annotations
+
+import functools
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, Protocol
+
+from runtime.base import composites
+
+
+class Watch:
+    """Whether there are classes of Tensors with a `__torch_function__`, and whether there ever was one or a mode."""
+
+    classes = False
+    used = False
+
+
+class Mode(Protocol):
+    """What `runtime.overrides.TorchFunctionMode` is to a call."""
+
+    def take(
+        self, func: Callable[..., Any], types: tuple[type, ...], args: Sequence[Any], kwargs: Mapping[str, Any]
+    ) -> Any:
+        """What the mode makes of a call, which goes on outside of it."""
+
+
+class State(threading.local):
+    """Whether calls of this thread are taken over."""
+
+    off = 0  # within how many blocks that let calls pass by classes
+    all_off = 0  # within how many that let them pass by modes as well
+    modes: tuple[Mode, ...] = ()  # the newest is the last
+
+
+watch = Watch()
+state = State()
+
+
+class _Disabled:
+    """The `__torch_function__` of classes that change nothing about calls."""
+
+    __name__ = "_disabled_torch_function_impl"
+
+    def __call__(
+        self,
+        func: Callable[..., Any],
+        types: Iterable[type],
+        args: Sequence[Any] = (),
+        kwargs: Mapping[str, Any] | None = None,
+    ) -> Any:
+        with passing():
+            return func(*args, **kwargs or {})
+
+
+disabled = _Disabled()
+
+
+@contextmanager
+def passing() -> Iterator[None]:
+    """Let calls pass by classes in a `with` block."""
+    state.off += 1
+    try:
+        yield
+    finally:
+        state.off -= 1
+
+
+@contextmanager
+def passing_all() -> Iterator[None]:
+    """Let calls pass by classes and modes in a `with` block: they are none of the program's own."""
+    state.off += 1
+    state.all_off += 1
+    try:
+        yield
+    finally:
+        state.off -= 1
+        state.all_off -= 1
+
+
+@contextmanager
+def of_the_program() -> Iterator[None]:
+    """Undo the blocks that are open, where the program's own code runs within them."""
+    before = state.off, state.all_off
+    state.off = state.all_off = 0
+    try:
+        yield
+    finally:
+        state.off, state.all_off = before
+
+
+def takers(values: Iterable[Any]) -> list[Any]:
+    """The values, those in lists as well, that take a call over: one of each class, subclasses before their bases."""
+    if state.off:
+        return []
+    found: list[Any] = []
+    for value in values:
+        for each in value if type(value) in (list, tuple) else (value,):
+            kind = type(each)
+            if takes_over(kind) and all(type(other) is not kind for other in found):
+                place = next((i for i, other in enumerate(found) if issubclass(kind, type(other))), len(found))
+                found.insert(place, each)
+    return found
+
+
+def takes_over(kind: type) -> bool:
+    """Whether objects of a class take calls over: not those of Tensor itself."""
+    function = getattr(kind, "__torch_function__", None)
+    return function is not None and function is not disabled and kind is not _plain[0]
+
+
+_plain: list[type] = [object]  # Tensor, when it is there
+
+
+def know(tensor: type) -> None:
+    """Take note of Tensor, below which this module stands."""
+    _plain[0] = tensor
+
+
+def hand_over(func: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any], found: Sequence[Any]) -> Any:
+    """What the newest mode makes of a call, or the first of the takers that does not decline it.
+
+    Raises:
+        TypeError: all do.
+    """
+    types = tuple(map(type, found))
+    if state.modes and not state.all_off:
+        out = state.modes[-1].take(func, types, args, kwargs)
+        if out is not NotImplemented:
+            return out
+    for taker in found:
+        out = taker.__torch_function__(func, types, args, kwargs)
+        if out is not NotImplemented:
+            return out
+    raise TypeError(
+        f"no implementation found for '{getattr(func, '__module__', '')}.{getattr(func, '__name__', func)}' on types "
+        f"that implement __torch_function__: {list(types)}"
+    )
+
+
+def pass_on(
+    cls: type, func: Callable[..., Any], types: Iterable[type], args: Sequence[Any], kwargs: Mapping[str, Any] | None
+) -> Any:
+    """The `__torch_function__` of Tensor: the call itself, and its results as objects of the class."""
+    if not all(issubclass(cls, kind) for kind in types):
+        return NotImplemented
+    with passing():
+        out = func(*args, **kwargs or {})
+        return out if func in _as_they_are else _converted(out, cls)
+
+
+def _converted(out: Any, cls: Any) -> Any:
+    if cls is _plain[0]:
+        return out
+    if isinstance(out, _plain[0]) and not isinstance(out, cls):
+        return out.as_subclass(cls)  # type: ignore[attr-defined]
+    if isinstance(out, (tuple, list)):
+        return getattr(type(out), "_make", type(out))([_converted(each, cls) for each in out])
+    return out
+
+
+# Attributes that are given as they are.
+_as_they_are: set[Any] = set()
+
+# Python's own methods that are taken over; others, and those that begin with one underscore, are not. Those of a sign
+# with the object on its right are no others than Tensor's: Python would ask them before the Tensor on the left.
+_SIGNS = frozenset(f"__{name}__" for name in (
+    "abs", "add", "and", "array", "bool", "complex", "contains", "delitem", "eq", "float", "floordiv", "format",
+    "ge", "getitem", "gt", "iadd", "iand", "ifloordiv", "ilshift", "imod", "imul", "index", "int", "invert", "ior",
+    "ipow", "irshift", "isub", "itruediv", "ixor", "le", "len", "lshift", "lt", "matmul", "mod", "mul", "ne", "neg",
+    "or", "pos", "pow", "repr", "reversed", "rshift", "setitem", "sub", "truediv", "xor",
+))  # fmt: skip
+
+# The method that is named to a class for one of Python's own.
+_CALLED = {
+    **{f"__{name}__": name for name in ("abs", "add", "ge", "gt", "le", "lt", "matmul", "mul", "ne")},
+    **{f"__{name}__": name for name in ("neg", "pow", "sub")},
+    **{f"__i{name}__": f"{name}_" for name in ("add", "mul", "pow", "sub")},
+    "__truediv__": "div",
+    "__itruediv__": "div_",
+    "__mod__": "remainder",
+    "__imod__": "remainder_",
+    "__ifloordiv__": "floor_divide_",
+    "__pos__": "positive",
+}
+_KEPT = frozenset(("as_subclass", "register_plain"))
+
+
+def admit(cls: type) -> None:
+    """A class of Tensors was made: if it takes calls over, it gets methods and attributes that ask it."""
+    if not takes_over(cls):
+        return
+    if not watch.classes:
+        watch.classes = watch.used = True
+        composites.take_over(takers)
+    tensor = _plain[0]
+    own = {name for base in cls.__mro__[: cls.__mro__.index(tensor)] for name in vars(base)}
+    for name, member in members(tensor).items():
+        if name not in own:
+            setattr(cls, name, member)
+
+
+@functools.cache
+def members(tensor: type) -> Mapping[str, Any]:
+    """What a class that takes calls over gets in the place of the methods and attributes of Tensor."""
+    found: dict[str, Any] = {}
+    for base in reversed(tensor.__mro__[:-1]):
+        for name, known in vars(base).items():
+            if (name.startswith("_") and name not in _SIGNS) or name in _KEPT:
+                continue
+            if callable(known) and not isinstance(known, type):
+                found[name] = _method(getattr(tensor, name), getattr(tensor, _CALLED.get(name, name)))
+            elif hasattr(known, "__get__") and not isinstance(known, (staticmethod, classmethod)):
+                found[name] = Attribute(known)
+                if name == "grad":
+                    _as_they_are.add(known.__get__)
+    return found
+
+
+def _method(function: Callable[..., Any], called: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(function, updated=())
+    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        found = takers((self, *args, *kwargs.values()))
+        return hand_over(called, (self, *args), kwargs, found) if found else function(self, *args, **kwargs)
+
+    return method
+
+
+class Attribute:
+    """An attribute of Tensor, in a class that takes calls over."""
+
+    def __init__(self, known: Any) -> None:
+        self._known = known
+        self.taken_over = known.__get__  # the function that a class is given
+        self.__doc__ = getattr(known, "__doc__", None)
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        if instance is None:
+            return self
+        found = takers((instance,))
+        known = self._known.__get__
+        return hand_over(known, (instance,), {}, found) if found else known(instance, type(instance))
+
+    def __set__(self, instance: Any, value: Any) -> None:
+        found = takers((instance, value))
+        if found:
+            hand_over(self._known.__set__, (instance, value), {}, found)
+        else:
+            self._known.__set__(instance, value)

@@ -1,0 +1,58 @@
+"""Calls of operators as a program would write them: for classes and modes that take calls over."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from runtime import ops
+from runtime.base.modes import Variant
+from runtime.base.tensor import Tensor
+from runtime.call.facts import BUILT_IN
+
+if TYPE_CHECKING:
+    from runtime.call.dispatch import Operator
+
+_COMPARED = frozenset((bool, complex, float, int, list, str, tuple, type(None)))
+
+
+def as_called(
+    operator: Operator, variant: Variant, values: Sequence[Any]
+) -> tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]:
+    """The function of the public API that does this, and its arguments, without those that have their defaults.
+
+    It is the function, such as `add`, also of a call that was written as a method; in place, or where there is no
+    function, it is the method.
+    """
+    targets: Sequence[Any] = ()
+    if variant == "out":
+        targets, *values = values
+    signature = operator.signature
+    parameters, count = signature.parameters, signature.positional
+    last = max((i for i in range(count) if not _is_default(parameters[i], values[i])), default=-1)
+    kwargs = {
+        parameter.spelled: value
+        for parameter, value in zip(parameters[count:], values[count:], strict=True)
+        if not _is_default(parameter, value)
+    }
+    if variant == "out":
+        kwargs["out"] = targets[0] if len(targets) == 1 else tuple(targets)
+    return named(operator, variant), tuple(values[: last + 1]), kwargs
+
+
+def _is_default(parameter: Any, value: Any) -> bool:
+    if parameter.required:
+        return False
+    return value is parameter.default or (type(value) in _COMPARED and bool(value == parameter.default))
+
+
+def named(operator: Operator, variant: Variant = "call") -> Callable[..., Any]:
+    """The function of the public API, or the method, that calls an operator."""
+    name = operator.signature.name.rpartition("::")[2]
+    if variant == "inplace":
+        name = name if name.endswith("_") else f"{name}_"
+    known = vars(ops).get(name)
+    found: Any = known if known is not None and not name.endswith("_") else getattr(Tensor, name, known)
+    if found is None or operator.namespace != BUILT_IN:
+        found = getattr(getattr(ops, operator.namespace), name)
+    return found  # type: ignore[no-any-return]

@@ -1,0 +1,164 @@
+"""What Tensors are asked for that is the same for all of them, and methods of old programs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Never, TypeVar
+
+import numpy as np
+
+from runtime import ops
+from runtime.base.overriding import passing_all
+from runtime.base.tensor import Tensor, wrap
+from runtime.legacy import made
+
+T = TypeVar("T", bound=Tensor)
+
+
+def _property(value: Any, doc: str) -> property:
+    def get(self: Tensor) -> Any:
+        return value
+
+    return property(get, doc=doc)
+
+
+def is_cpu(self: Tensor) -> bool:
+    """Whether the Tensor lies in main memory."""
+    return self.device.type == "cpu"
+
+
+def never(self: Tensor) -> bool:
+    """Whether there is something that no Tensor has here: no."""
+    return False
+
+
+def new(self: Tensor, *args: Any, device: Any = None) -> Tensor:
+    """A Tensor of this one's dtype, from data or of a shape with arbitrary contents; prefer `new_tensor`."""
+    return made(self.dtype, args, device=device)
+
+
+def cuda(self: Tensor, device: Any = None, non_blocking: bool = False, memory_format: Any = None) -> Never:
+    """Move to a CUDA device.
+
+    Raises:
+        AssertionError: always; there is none.
+    """
+    raise AssertionError("Gradwright has no CUDA: Torch not compiled with CUDA enabled")
+
+
+def xpu(self: Tensor, device: Any = None, non_blocking: bool = False, memory_format: Any = None) -> Never:
+    """Move to an XPU.
+
+    Raises:
+        RuntimeError: always; there is none.
+    """
+    raise RuntimeError("Gradwright has no XPU: there is no device of this kind")
+
+
+def is_pinned(self: Tensor, device: Any = None) -> bool:
+    """Whether a device can read the memory itself: there is none that could."""
+    return False
+
+
+def pin_memory(self: Tensor, device: Any = None) -> Never:
+    """Let a device read the memory itself.
+
+    Raises:
+        RuntimeError: always; there is none.
+    """
+    raise RuntimeError("Cannot access accelerator device when none is available.")
+
+
+def is_set_to(self: Tensor, tensor: Tensor) -> bool:
+    """Whether two Tensors are the same elements in the same memory."""
+    mine, theirs = self._array, tensor._array
+    return mine.ctypes.data == theirs.ctypes.data and mine.shape == theirs.shape and mine.strides == theirs.strides
+
+
+def dim_order(self: Tensor) -> tuple[int, ...]:
+    """The dimensions, from the one with the longest steps through memory to that with the shortest."""
+    strides = self.stride()
+    return tuple(sorted(range(len(strides)), key=lambda dim: (-strides[dim], dim)))
+
+
+def as_subclass(self: Tensor, cls: type[T]) -> T:
+    """The Tensor as one of another class, with the same memory and history.
+
+    Raises:
+        TypeError: it is no class of Tensors.
+    """
+    if not isinstance(cls, type) or not issubclass(cls, Tensor):
+        raise TypeError(f"as_subclass(): cls must be a subclass of Tensor, not {cls!r}")
+    with passing_all():
+        out: Any = ops.alias(self)
+    if type(out) is not cls:
+        out.__class__ = cls
+    same: T = out
+    return same
+
+
+def apply_(self: Tensor, callable: Callable[[Any], Any]) -> Tensor:
+    """Overwrite each element with what a Python function makes of it; slow.
+
+    Raises:
+        TypeError: the values are not in main memory.
+    """
+    return _write(self, callable, self)
+
+
+def map_(self: Tensor, tensor: Tensor, callable: Callable[[Any, Any], Any]) -> Tensor:
+    """Overwrite each element with what a Python function makes of it and of another Tensor's; slow.
+
+    Raises:
+        TypeError: the values are not in main memory.
+    """
+    return _write(self, callable, self, tensor)
+
+
+def map2_(self: Tensor, x: Tensor, y: Tensor, callable: Callable[[Any, Any, Any], Any]) -> Tensor:
+    """Overwrite each element with what a Python function makes of it and of two other Tensors'; slow.
+
+    Raises:
+        TypeError: the values are not in main memory.
+    """
+    return _write(self, callable, self, x, y)
+
+
+def _write(self: Tensor, function: Callable[..., Any], *tensors: Tensor) -> Tensor:
+    if any(each._opaque for each in tensors):
+        raise TypeError("functions of Python are applied to Tensors in main memory only")
+    if any(each.requires_grad for each in tensors):
+        raise RuntimeError("Can't call a Python function on elements of a Tensor that requires grad. Use detach().")
+    shape = self._array.shape
+    sources = [np.broadcast_to(each._array, shape).ravel().tolist() for each in tensors]
+    values = np.array([function(*each) for each in zip(*sources, strict=True)], dtype=self._array.dtype)
+    written: Tensor = self.copy_(wrap(values.reshape(shape)))
+    return written
+
+
+# By name: what `install` puts on Tensor.
+_NEVER = ("is_distributed", "is_conj", "is_neg")
+_NO_KINDS = ("ipu", "maia", "mkldnn", "mps", "mtia", "nested", "quantized", "sparse_csr", "vulkan", "xla", "xpu")
+
+
+def methods() -> dict[str, Any]:
+    """Each under its name."""
+    kinds = {f"is_{kind}": _property(False, f"Whether the Tensor is of kind {kind}: no.") for kind in _NO_KINDS}
+    return {
+        **kinds,
+        **dict.fromkeys(_NEVER, never),
+        "is_cpu": property(is_cpu),
+        "name": _property(None, "The name of the Tensor: it has none."),
+        "volatile": _property(False, "Whether nothing is recorded, as it was said long ago: always False."),
+        "new": new,
+        "cuda": cuda,
+        "xpu": xpu,
+        "is_pinned": is_pinned,
+        "pin_memory": pin_memory,
+        "is_set_to": is_set_to,
+        "dim_order": dim_order,
+        "as_subclass": as_subclass,
+        "apply_": apply_,
+        "map_": map_,
+        "map2_": map2_,
+    }
