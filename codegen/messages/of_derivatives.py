@@ -183,9 +183,9 @@ PAGES = (
         "An operator with the key 'elementwise' has an entry in derivatives.yaml, too. That entry counts, and is "
         "compared at some points with what the expression gives.",
         DERIVATIVES,
-        "- name: bend(Tensor self) -> Tensor\n  self: grad * self.conj()\n",
-        "- name: bend(Tensor self) -> Tensor\n  self: grad * (self * 2).conj()\n",
-        {NATIVE_FUNCTIONS: _expression("self * self")},
+        "- name: bend(Tensor self) -> Tensor\n  self: grad * self\n",
+        "- name: bend(Tensor self) -> Tensor\n  self: grad * (self * 2)\n",
+        {NATIVE_FUNCTIONS: _expression("self * self") + "  dtypes: real\n"},
     ),
     Page(
         Code.NOT_CONJUGATED, "A factor is not conjugated",
