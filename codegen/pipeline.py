@@ -116,6 +116,9 @@ def analyze(paths: Paths, texts: Mapping[Path, str] | None = None) -> Result:
         KernelSources(kernels),
     )  # fmt: skip
     check(checked, library is not None, diagnostics, findings)
+    if library is not None:  # what the library's own entries are found to be is said where they are generated
+        foreign_files = _files(read, entries)
+        findings = Diagnostics([item for item in findings.items if item.span.file in foreign_files])
     if diagnostics:
         return Result(functions, entries, None, diagnostics, findings)
     if library is None:
