@@ -12,7 +12,7 @@ from codegen import pipeline
 from codegen.bind.entries import ResolvedEntry
 from codegen.codes import Code
 from codegen.formula.meaning import Meaning
-from codegen.formula.typed import Intrinsic, OperatorCall, TypedExpr, rewrite, walk
+from codegen.formula.typed import Intrinsic, OperatorCall, TypedExpr, Variable, rewrite, walk
 from codegen.paths import project_paths
 from codegen.rules.checked import Checked
 from codegen.rules.conjugates import find_missing_conjugates
@@ -94,6 +94,21 @@ def test_a_conjugate_that_is_taken_away_is_missed() -> None:
 )
 def test_operators_follow_from_formulas_that_call_them(name: str, known: dict[str, Degree]) -> None:
     assert checked().holomorphy.summary(name) == known
+
+
+def test_a_formula_that_conjugates_what_its_own_operator_gives_says_nothing() -> None:
+    neg, conjugate = (checked().linear.entries[name] for name in ("neg", "_conj_physical"))
+    (formula,), (conjugating,) = neg.backward, conjugate.backward
+    assert formula.tree is not None
+    assert conjugating.tree is not None
+    own = formula.tree
+    tree = rewrite(conjugating.tree, lambda part: own if isinstance(part, Variable) else None)
+    changed = replace(neg, backward=(replace(formula, tree=tree),))
+    known = checked().linear
+    entries = {**known.entries, "neg": changed}
+    linear = Linearity(entries, known.table, known.composites, known.helpers, known.composite_formulas)
+    assert Holomorphy.beside(linear).summary("neg") == {"self": Degree.UNKNOWN}
+    assert findings(changed) == []
 
 
 def test_comparisons_only_jump() -> None:

@@ -110,11 +110,15 @@ class Holomorphy(Linearity):
             self._summaries[name] = guess
             self._conclusions.add(self._summaries, name)
             before = len(self._conclusions)
-            found = {argument: self._claimed(name, argument) for argument in formulas}
+            found: Mapping[str, Degree] = {argument: self._claimed(name, argument) for argument in formulas}
             if found == guess:
                 return guess
             self._conclusions.forget(before)
-            guess = found
+            # What changes twice contradicts itself, as a formula that conjugates what its own operator gives.
+            guess = {
+                argument: degree if guess[argument] in (degree, Degree.HOLOMORPHIC) else Degree.UNKNOWN
+                for argument, degree in found.items()
+            }
 
     def _claimed(self, name: str, argument: str) -> Degree:
         """What the formula of an argument says of how the results depend on it."""
