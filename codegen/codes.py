@@ -57,7 +57,7 @@ class Code(Enum):
     TRACED_THROUGH = "GW047"
     ENDLESS = "GW048"
     NOT_ELEMENTWISE = "GW049"
-    # What `report` shows.
+    # What works, and costs or ends there; of somebody else's YAML `report` shows it.
     UNREACHABLE = "GW050"
     SAVED_IN_VAIN = "GW051"
     HISTORY_LOST = "GW052"
@@ -65,6 +65,8 @@ class Code(Enum):
     NOT_DERIVED = "GW053"
     KINK = "GW054"
     DERIVED_DIFFERS = "GW055"
+    # What is seldom right of complex numbers.
+    NOT_CONJUGATED = "GW056"
     # What `lint` finds.
     NO_DERIVATIVE = "GW060"
     NO_SAMPLES = "GW061"

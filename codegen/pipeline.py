@@ -33,6 +33,7 @@ from codegen.rules.allowed import without_allowed
 from codegen.rules.checked import Checked
 from codegen.rules.kernel_source import KernelSources
 from codegen.rules.linear.formulas import Linearity
+from codegen.rules.linear.holomorphy import Holomorphy
 from codegen.rules.table import check, report
 from codegen.source import Diagnostics, SourceFile
 from codegen.targets.docs import target as docs
@@ -110,8 +111,14 @@ def analyze(paths: Paths, texts: Mapping[Path, str] | None = None) -> Result:
     linear = Linearity(by_name, table, composites, helpers, known)
     batching = FunctionIndex([source(paths.runtime_part(BATCHING_RULES))])
     backends = tuple(_bind_backends(paths, operators, diagnostics, texts))
-    checked = Checked(read, functions, resolved, kernels, composites, batching, table, linear, KernelSources(kernels))
+    checked = Checked(
+        read, functions, resolved, kernels, composites, batching, table, linear, Holomorphy.beside(linear),
+        KernelSources(kernels),
+    )  # fmt: skip
     check(checked, library is not None, diagnostics, findings)
+    if library is not None:  # what the library's own entries are found to be is said where they are generated
+        foreign_files = _files(read, entries)
+        findings = Diagnostics([item for item in findings.items if item.span.file in foreign_files])
     if diagnostics:
         return Result(functions, entries, None, diagnostics, findings)
     if library is None:

@@ -3,8 +3,9 @@
 A case is a folder of tests/errors: native_functions.yaml, derivatives.yaml or both, and expected.txt.  A new case needs
 only the YAML: `pytest tests/test_errors.py --update-goldens` writes the rest, to be read before it is kept.
 
-A case shows the errors of the first step that finds any: reading, else the whole pipeline.  Kernels, composites and
-helpers are looked up in the folder `runtime` of the case where it has one, else in tests/errors_runtime.
+A case shows the errors of the first step that finds any: reading, else the whole pipeline; a case `finds_...` shows the
+warnings.  Kernels, composites and helpers are looked up in the folder `runtime` of the case where it has one, else in
+tests/errors_runtime.
 """
 
 from __future__ import annotations
@@ -49,14 +50,15 @@ def diagnose(case: Path) -> Diagnostics:
         runtime=runtime if runtime.exists() else ERRORS_RUNTIME,
         output=case / "generated",
     )
-    return analyze(paths).diagnostics
+    result = analyze(paths)
+    return result.diagnostics or (result.findings if case.name.startswith("finds_") else Diagnostics())
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_error_message(name: str, update_goldens: bool) -> None:
     case = ERRORS / name
     output = io.StringIO()
-    print_diagnostics(diagnose(case), output)
+    print_diagnostics(diagnose(case), output, severity="warning" if name.startswith("finds_") else "error")
     found = output.getvalue()
     golden = case / "expected.txt"
     if update_goldens:

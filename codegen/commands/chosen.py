@@ -55,7 +55,12 @@ def add_files(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument(
         "--strict", action="store_true",
-        help="with --native-functions: a kernel that does not exist is an error; else it is bound late",
+        help="what is seldom meant is an error, and no warning; with --native-functions: so is a kernel that does not "
+        "exist, which is bound late else",
+    )  # fmt: skip
+    parser.add_argument(
+        "--warn", action="store_true",
+        help="say what is seldom meant where nothing has changed, too, and of somebody else's operators",
     )  # fmt: skip
     parser.add_argument("--out", type=Path, metavar="DIR", help="where the output goes (default: generated/)")
 

@@ -70,6 +70,10 @@ def _main(argv: Sequence[str] | None) -> int:
         parser.error(f"'{arguments.command}' takes no name")
     if needed is not None and arguments.name is None:
         parser.error(f"{arguments.command} needs {needed}")
+    if arguments.warn and arguments.strict:
+        parser.error("--strict takes for errors what --warn warns of")
+    if arguments.warn and (arguments.command not in ("generate", "build") or arguments.check or arguments.json):
+        parser.error("only a run that generates takes --warn, without --check and --json")
     if arguments.command == "build" and (arguments.check or arguments.json or arguments.target):
         parser.error("build takes none of --check, --json and --target")
     if arguments.diff and arguments.command not in ("format", "fix"):
@@ -129,7 +133,8 @@ def _main(argv: Sequence[str] | None) -> int:
 
 
 def _carry_out(arguments: argparse.Namespace, paths: Paths, argv: Sequence[str], started: float) -> int:
-    if arguments.command in ("generate", "build") and not arguments.check and not arguments.json:
+    looks = arguments.check or arguments.json or arguments.warn or arguments.strict
+    if arguments.command in ("generate", "build") and not looks:
         known = [output.unchanged(paths.for_target(target), target) for target in arguments.target]
         counted = [each for each in known if each is not None]
         if len(counted) == len(known):
@@ -151,6 +156,9 @@ def _run(arguments: argparse.Namespace, paths: Paths, argv: Sequence[str], start
             print_diagnostics(result.diagnostics, sys.stdout, as_json=True)
         else:
             print_diagnostics(result.diagnostics, sys.stderr)
+        return ERRORS
+    if arguments.strict and result.findings and arguments.command in ("generate", "build"):
+        print_diagnostics(result.findings, sys.stdout if arguments.json else sys.stderr, arguments.json)
         return ERRORS
     if arguments.command == "lint":
         return _lint(result, arguments.json)
@@ -178,10 +186,11 @@ def _run(arguments: argparse.Namespace, paths: Paths, argv: Sequence[str], start
     if arguments.json:
         print_diagnostics(result.findings, sys.stdout, as_json=True, severity="warning")
         return OK
-    if result.findings and paths.library is None:
+    shown = paths.library is None or arguments.warn
+    if result.findings and shown:
         print_diagnostics(result.findings, sys.stderr, severity="warning")
     _done(paths, pipeline.summary(result.plan), touched, sum(len(files) for _, files in emitted), started)
-    if result.findings and paths.library is not None:
+    if result.findings and not shown:
         print(f"{len(result.findings.items)} findings, no errors: 'report' instead of 'generate' shows them")
     if "python" not in arguments.target or not proofs.wanted(arguments.no_verify, paths):
         return OK

@@ -14,7 +14,7 @@ _TWO_ARGUMENTS = {
     "    CPU: weighted\n  promotion: default(self, weight)\n  samples:\n  - T(3), T(3), 2\n",
     KERNELS: "def weighted(self, weight, times):\n    return self * weight * times\n",
 }
-_BACKWARD = f"{_WEIGHTED}  self: grad * weight * times\n  weight: grad * self * times\n"
+_BACKWARD = f"{_WEIGHTED}  self: grad * weight.conj() * times\n  weight: grad * self.conj() * times\n"
 _LARGEST = "- name: largest(Tensor self, int dim) -> (Tensor values, Tensor indices)\n"
 _WITH_INDICES = {
     NATIVE_FUNCTIONS: "- func: largest(Tensor self, int dim) -> (Tensor values, Tensor indices)\n  dispatch:\n"
@@ -49,8 +49,8 @@ PAGES = (
         "Of an argument that is left out nobody can tell whether its derivative is zero or was forgotten. Write its "
         "formula, 'non_differentiable', or 'not_implemented(\"...\")', which raises an error when it is asked for.",
         DERIVATIVES,
-        f"{_WEIGHTED}  self: grad * weight * times\n",
-        f"{_WEIGHTED}  self: grad * weight * times\n  weight: grad * self * times\n",
+        f"{_WEIGHTED}  self: grad * weight.conj() * times\n",
+        f"{_WEIGHTED}  self: grad * weight.conj() * times\n  weight: grad * self.conj() * times\n",
         _TWO_ARGUMENTS,
     ),
     Page(
@@ -127,7 +127,7 @@ PAGES = (
     ),
     Page(
         Code.UNREACHABLE, "A branch is never taken",
-        "One side of a '?:' that no run can come to. `report` shows it; it is no error.",
+        "One side of a '?:' that no run can come to. It is a warning; of somebody else's YAML `report` shows it.",
         DERIVATIVES,
         f"{_NAME}  self: 'true ? grad * 2 : grad'\n",
         _RIGHT,
@@ -142,8 +142,8 @@ PAGES = (
     ),
     Page(
         Code.HISTORY_LOST, "There is no second derivative",
-        "A backward formula gives the gradient to an operator whose derivative is not there. `report` shows it; it is "
-        "no error.",
+        "A backward formula gives the gradient to an operator whose derivative is not there. It is a warning; of "
+        "somebody else's YAML `report` shows it.",
         DERIVATIVES,
         f"{_RIGHT}\n- name: once(Tensor self) -> Tensor\n  self: plain(grad)\n{_PLAIN}",
         f"{_RIGHT}\n- name: once(Tensor self) -> Tensor\n  self: twice(grad)\n{_PLAIN}",
@@ -185,6 +185,23 @@ PAGES = (
         DERIVATIVES,
         "- name: bend(Tensor self) -> Tensor\n  self: grad * self\n",
         "- name: bend(Tensor self) -> Tensor\n  self: grad * (self * 2)\n",
-        {NATIVE_FUNCTIONS: _expression("self * self")},
+        {NATIVE_FUNCTIONS: _expression("self * self") + "  dtypes: real\n"},
+    ),
+    Page(
+        Code.NOT_CONJUGATED, "A factor is not conjugated",
+        "The gradient of a holomorphic operator is the incoming one, times the conjugate of its derivative. That a "
+        "formula does not conjugate 'grad' says that its operator is holomorphic in that argument; so what 'grad' is "
+        "multiplied with depends on conjugates alone: of Tensors, of results, and of numbers. Without '.conj()' the "
+        "gradients of real numbers are right, and those of complex ones are wrong. An operator whose 'dtypes' leaves "
+        "complex numbers out is not looked at. Where complex numbers have a real result, as a variance has, the "
+        "formula may be right as it is: say '# allow GW056: it is real'.",
+        DERIVATIVES,
+        "- name: squared(Tensor self) -> Tensor\n  self: grad * self * 2\n",
+        "- name: squared(Tensor self) -> Tensor\n  self: grad * self.conj() * 2\n",
+        {
+            NATIVE_FUNCTIONS: "- func: squared(Tensor self) -> Tensor\n  dispatch:\n    CPU: squared\n  samples:\n"
+            "  - T(3, 4)\n",
+            KERNELS: "def squared(self):\n    return self * self\n",
+        },
     ),
 )  # fmt: skip

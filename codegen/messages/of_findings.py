@@ -11,8 +11,8 @@ _WEIGHTED = (
     "- func: weighted(Tensor self, Tensor weight) -> Tensor\n  dispatch:\n    CPU: weighted\n{}  tags: pointwise\n"
 )
 _WEIGHTED_FILES = {
-    DERIVATIVES: "- name: weighted(Tensor self, Tensor weight) -> Tensor\n  self: grad * weight\n"
-    "  weight: grad * self\n",
+    DERIVATIVES: "- name: weighted(Tensor self, Tensor weight) -> Tensor\n  self: grad * weight.conj()\n"
+    "  weight: grad * self.conj()\n",
     KERNELS: "def weighted(self, weight):\n    return self * weight\n",
 }
 _LARGEST = "- name: largest(Tensor self, int dim) -> (Tensor values, Tensor indices)\n"
@@ -71,8 +71,8 @@ PAGES = (
         Code.DIFFERENTIABLE_INTEGER, "A result of integers or bools counts as differentiable",
         "It would get a gradient, which it can not have. Say so with 'output_differentiability'.",
         DERIVATIVES,
-        f"{_LARGEST}  self: grads[0].unsqueeze(dim) * self\n",
-        f"{_LARGEST}  output_differentiability: [True, False]\n  self: grad.unsqueeze(dim) * self\n",
+        f"{_LARGEST}  self: grads[0].unsqueeze(dim) * self.conj()\n",
+        f"{_LARGEST}  output_differentiability: [True, False]\n  self: grad.unsqueeze(dim) * self.conj()\n",
         {
             NATIVE_FUNCTIONS: "- func: largest(Tensor self, int dim) -> (Tensor values, Tensor indices)\n  dispatch:\n"
             "    CPU: largest\n  samples:\n  - T(3, 4), 0\n",

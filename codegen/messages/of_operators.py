@@ -7,8 +7,8 @@ from codegen.messages.page import DERIVATIVES, KERNELS, NATIVE_FUNCTIONS, Page
 
 _REST = "  dispatch:\n    CPU: twice\n  samples:\n  - T(3, 4)\n"
 _TWO_ARGUMENTS = {
-    DERIVATIVES: "- name: weighted(Tensor self, Tensor weight) -> Tensor\n  self: grad * weight\n"
-    "  weight: grad * self\n",
+    DERIVATIVES: "- name: weighted(Tensor self, Tensor weight) -> Tensor\n  self: grad * weight.conj()\n"
+    "  weight: grad * self.conj()\n",
     KERNELS: "def weighted(self, weight):\n    return self * weight\n",
 }
 

@@ -11,6 +11,7 @@ from codegen.python_source import FunctionIndex
 from codegen.read.model import NativeFunction
 from codegen.rules.kernel_source import KernelSources
 from codegen.rules.linear.formulas import Linearity
+from codegen.rules.linear.holomorphy import Holomorphy
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,4 +28,5 @@ class Checked:
     batching: FunctionIndex
     table: OperatorTable
     linear: Linearity
+    holomorphy: Holomorphy
     sources: KernelSources

@@ -14,6 +14,7 @@ from codegen.codes import Code
 from codegen.formula.typed import OperatorCall, walk
 from codegen.rules.batching import check_batching
 from codegen.rules.checked import Checked
+from codegen.rules.conjugates import find_missing_conjugates
 from codegen.rules.costs import find_lost_history, find_saved_in_vain, find_unreachable
 from codegen.rules.coverage import check_composite, check_coverage, check_names
 from codegen.rules.kernels import check_kernels
@@ -119,9 +120,16 @@ ENTRY_RULES = (
         "A CompositeImplicitAutograd operator is traced through: where no backend has a kernel of its own for it "
         "(nested Tensors sometimes do), its formulas are dead text.",
     ),
+    EntryRule(
+        Code.NOT_CONJUGATED, find_missing_conjugates, Severity.FINDING, Severity.FINDING, After.COVERED,
+        "Factors that are not conjugated",
+        "The formula does not conjugate the gradient, as that of a holomorphic operator; then it depends on the "
+        "conjugates of the arguments alone, and this one depends on an argument itself. Where the results of complex "
+        "numbers are real, or complex numbers are not taken, it is right all the same.",
+    ),
     EntryRule(Code.DIFFERENTIABLE_INTEGER, find_differentiable_integers, Severity.FINDING, Severity.OFF, After.COVERED),
     EntryRule(
-        Code.UNREACHABLE, find_unreachable, Severity.REPORT, Severity.REPORT, After.ALWAYS,
+        Code.UNREACHABLE, find_unreachable, Severity.FINDING, Severity.REPORT, After.ALWAYS,
         "Branches that are never taken",
         "One side of a `?:` that no run can come to.",
     ),
@@ -132,7 +140,7 @@ ENTRY_RULES = (
         "is also the name of a function.",
     ),
     EntryRule(
-        Code.HISTORY_LOST, find_lost_history, Severity.REPORT, Severity.REPORT, After.ALWAYS,
+        Code.HISTORY_LOST, find_lost_history, Severity.FINDING, Severity.REPORT, After.ALWAYS,
         "History lost in double backward",
         "The formula calls an operator that has no derivative itself, so a second derivative ends there with an error "
         "or, where the call is detached, without one.",

@@ -135,6 +135,33 @@ def variant_of(info: OperatorInfo, name: str) -> Any:
     return getattr(importlib.import_module(f"{info.package}.operators"), f"{base}_{overload or 'default'}")
 
 
+def gives_nothing(info: OperatorInfo) -> bool:
+    """Whether an operator only writes: to the elements of the list that is its first argument."""
+    return info.schema.endswith("-> ()") and "(Tensor(a!)[] " in info.schema
+
+
+def giving(info: OperatorInfo) -> Any:
+    """The callable of an operator; one that only writes gives copies of what it was given, after it wrote to them."""
+    operator = operator_function(info)
+    if not gives_nothing(info):
+        return operator
+
+    def written(first: Sequence[Tensor], *args: Any, **kwargs: Any) -> list[Tensor]:
+        copies = [each.clone() for each in first]
+        operator(copies, *args, **kwargs)
+        return copies
+
+    return written
+
+
+def functional_of(info: OperatorInfo) -> OperatorInfo | None:
+    """The operator that gives what another one writes, by its name: `_foreach_add.List` for `_foreach_add_.List`."""
+    base, dot, overload = info.name.partition(".")
+    operators = importlib.import_module(f"{info.package}.registry").OPERATORS
+    found = operators.get(f"{base.removesuffix('_')}{dot}{overload}")
+    return found if isinstance(found, OperatorInfo) and found is not info else None
+
+
 def named_tensors(info: OperatorInfo, sample: Sample) -> list[tuple[str, Tensor]]:
     """The Tensors of a call, with the names of their arguments."""
     names = [parameter.name for parameter in operator_of(info).signature.parameters]

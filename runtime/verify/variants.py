@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import suppress
 from types import FunctionType
 from typing import Any
@@ -22,6 +23,9 @@ from runtime.verify.points import (
     array,
     assert_close,
     call,
+    functional_of,
+    gives_nothing,
+    giving,
     gradients,
     operator_of,
     random_like,
@@ -59,6 +63,9 @@ def plain(point: Point) -> Point:
 def inplace(point: Point) -> None:
     """In place the same numbers are written, with the same gradients and tangents."""
     info, sample = point.info, point.sample
+    if gives_nothing(info):
+        _written(point)
+        return
     if info.inplace is None:
         raise Inapplicable("there is no such variant")
     write = variant_of(info, info.inplace)
@@ -85,6 +92,72 @@ def inplace(point: Point) -> None:
             assert_close(array(one), array(other), f"gradient of '{name}' in place", 1e-12, name)
         if wanted.shape == first.shape:
             _tangents_in_place(point, write, becomes_view)
+
+
+_DETACHED = re.compile(r"\bD\(")
+
+
+def _written(point: Point) -> None:
+    """What only writes leaves in its first argument what the operator without the underscore gives, as that records it.
+
+    Its samples are made of Tensors that want no gradient, for these can not be written to; copies of others can.
+    """
+    functional = functional_of(point.info)
+    if functional is None:
+        raise Inapplicable("there is no such operator that gives a result")
+    made = make_sample(functional, _DETACHED.sub("T(", point.sample.text), getattr(dtypes, point.dtype))
+    wanted_point = Point(functional, made, point.number, point.dtype)
+    first = made.args[0]
+    wanted = tensors_in(wanted_point.called())
+    fits = [dtypes.can_cast(one.dtype, other.dtype) for one, other in zip(wanted, first, strict=True)]
+    targets = [each.clone() for each in first]
+    manual_seed(0)
+    try:
+        given = operator_function(point.info)(targets, *made.args[1:], **made.kwargs)
+    except RuntimeError:
+        if all(fits):
+            raise
+        return
+    if given is not None:
+        raise Refuted("in place gives something")
+    if not all(fits):
+        raise Refuted("in place takes a result of another dtype")
+    for place, (target, want) in enumerate(zip(targets, wanted, strict=True)):
+        if not target._version:
+            raise Refuted(f"a write to element {place} is not counted")
+        assert_equal(array(target), array(want).astype(array(target).dtype), f"element {place} in place")
+    pairs = [(a, b) for a, b in zip(targets, wanted, strict=True) if b.requires_grad and a.dtype == b.dtype]
+    if pairs:
+        inputs = made.tensors()
+        seeds = [wrap(random_like(point.random, want)) for _, want in pairs]
+        found = gradients([target for target, _ in pairs], inputs, seeds)
+        expected = gradients([want for _, want in pairs], inputs, seeds)
+        for name, one, other in zip(wanted_point.names(), found, expected, strict=True):
+            assert_close(array(one), array(other), f"gradient of '{name}' in place", 1e-12, name)
+        _tangents_written(wanted_point, giving(point.info))
+
+
+def _tangents_written(point: Point, write: Any) -> None:
+    tangents = []
+    for function in (operator_function(point.info), write):
+        with forward_ad.dual_level():
+            ways = np.random.default_rng(0)
+            args = _duals(point.sample.args, ways)
+            manual_seed(0)
+            results = tensors_in(function(*args, **point.sample.kwargs))
+            found = [forward_ad.unpack_dual(each).tangent for each in results]
+            tangents.append([np.zeros(r.shape) if t is None else array(t) for r, t in zip(results, found, strict=True)])
+    for place, (wanted, found_) in enumerate(zip(*tangents, strict=True)):
+        assert_close(found_, wanted, f"tangent of element {place} in place", 1e-12, "result")
+
+
+def _duals(value: Any, ways: np.random.Generator) -> Any:
+    """A value, and what is in it, with a tangent for each Tensor that can have one."""
+    if isinstance(value, list | tuple):
+        return type(value)(_duals(each, ways) for each in value)
+    if isinstance(value, Tensor) and (value.is_floating_point() or value.is_complex()):
+        return forward_ad.make_dual(value.detach(), wrap(random_like(ways, value)))
+    return value
 
 
 def _tangents_in_place(point: Point, write: Any, becomes_view: bool) -> None:

@@ -23,6 +23,8 @@ NATIVE = """\
 - func: conj(Tensor(a) self) -> Tensor(a)
   variants: function, method
   sign: conj(self)
+  samples:
+  - T(3, 4)
 """
 DERIVATIVES = """\
 - name: mul.Tensor(Tensor self, Tensor other) -> Tensor
@@ -228,3 +230,38 @@ def test_an_in_place_operator_has_no_in_place_variant(project: Path, more: list[
     assert done.returncode == 1
     assert "'yy_' is no variant of 'xx_'" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+NOT_CONJUGATED = WITHOUT_FORWARD.replace("grad * self.conj()", "grad * self")
+
+
+@pytest.mark.parametrize("command", [(), ("--check",), ("--json",)])
+def test_strict_takes_warnings_for_errors(command: tuple[str, ...], project: Path) -> None:
+    (project / "derivatives.yaml").write_text(NOT_CONJUGATED)
+    done = run(project, *command)
+    assert done.returncode == 1
+    said = done.stdout if command == ("--json",) else done.stderr
+    assert "GW056" in said
+    assert "warning" not in said
+    assert not (project / "out").exists()
+
+
+def test_warn_says_what_somebody_elses_formulas_lack(project: Path) -> None:
+    (project / "derivatives.yaml").write_text(NOT_CONJUGATED)
+    words = ("--native-functions", "native_functions.yaml", "--derivatives", "derivatives.yaml", "--out", "out")
+    silent = codegen(*words, "--no-verify", cwd=project)
+    assert silent.returncode == 0, silent.stderr
+    assert silent.stderr == ""
+    assert "1 findings, no errors" in silent.stdout
+    for _ in range(2):  # the second time nothing is left to generate
+        done = codegen(*words, "--warn", "--no-verify", cwd=project)
+        assert done.returncode == 0, done.stderr
+        assert "derivatives.yaml:3:17: warning: a conjugate is missing" in done.stderr
+        assert "findings" not in done.stdout
+
+
+@pytest.mark.parametrize("words", [("--warn", "--strict"), ("--warn", "--json"), ("list", "--warn")])
+def test_warn_is_for_runs_that_generate(words: tuple[str, ...], project: Path) -> None:
+    done = codegen(*words, cwd=project)
+    assert done.returncode == 2
+    assert "--warn" in done.stderr

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, TypeAlias
 
@@ -23,7 +23,7 @@ class Argument:
     def fits(self, type: Type) -> bool:
         """Whether it may be an argument of a type."""
         if not is_tensor_like(type):
-            return not self.tensor and not varies(self.degree)
+            return self.tensor is False or (self.tensor is None and not varies(self.degree))
         return self.tensor is not False
 
 
@@ -52,7 +52,13 @@ Explain: TypeAlias = Callable[[str, "str | None", Sequence[Argument], Mapping[st
 
 
 class Operators(Protocol):
-    """What is asked of the operators that a function calls."""
+    """What is asked of the operators that a function calls.
+
+    `complex_alone`: whether the question is of complex numbers. Then a truth value is constant, because it only jumps,
+    and whether something is complex is no question.
+    """
+
+    complex_alone: bool
 
     def of_base(
         self, base: str, overload: str | None, args: Sequence[Argument], keywords: Mapping[str, Argument]
@@ -61,6 +67,9 @@ class Operators(Protocol):
 
     def has_base(self, base: str) -> bool:
         """Whether there is an operator of this base name."""
+
+    def assumed(self, degrees: Iterable[Degree]) -> Degree:
+        """The degree that a recursive function has of arguments of these degrees until it is known."""
 
     def written(self, sign: Sign | None) -> str | None:
         """The base name of the operator whose calls are written with a sign."""

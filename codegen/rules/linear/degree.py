@@ -15,6 +15,9 @@ class Degree(enum.Enum):
     LINEAR = "linear"  # it is a linear map of it (over the real numbers: conjugation is linear)
     NONLINEAR = "nonlinear"  # it depends on it in another way; affine maps count here
     UNKNOWN = "unknown"  # it may depend on it, and nothing is known of how
+    # What `holomorphy` tells apart instead of LINEAR, of complex numbers; it may also not depend on it.
+    HOLOMORPHIC = "holomorphic"
+    ANTIHOLOMORPHIC = "antiholomorphic"  # a holomorphic function of its conjugate
 
     __hash__ = object.__hash__  # there is one of each, and many are put into sets
 
@@ -39,6 +42,10 @@ def either(*degrees: Degree) -> Degree:
         return Degree.NONLINEAR
     if Degree.UNKNOWN in present:
         return Degree.UNKNOWN
+    if present in ({Degree.HOLOMORPHIC, Degree.CONSTANT}, {Degree.ANTIHOLOMORPHIC, Degree.CONSTANT}):
+        return (present - {Degree.CONSTANT}).pop()
+    if present <= {Degree.HOLOMORPHIC, Degree.ANTIHOLOMORPHIC, Degree.CONSTANT}:
+        return Degree.UNKNOWN  # one or the other
     return Degree.NONLINEAR  # constant and linear: affine
 
 
@@ -61,4 +68,15 @@ def opaque(degrees: Iterable[Degree]) -> Degree:
 
 def varies(degree: Degree) -> bool:
     """Whether a value may depend on what comes in."""
-    return degree in (Degree.LINEAR, Degree.NONLINEAR, Degree.UNKNOWN)
+    return degree is not Degree.ZERO and degree is not Degree.CONSTANT
+
+
+_CONJUGATES = {
+    Degree.HOLOMORPHIC: Degree.ANTIHOLOMORPHIC,
+    Degree.ANTIHOLOMORPHIC: Degree.HOLOMORPHIC,
+}
+
+
+def conjugated(degree: Degree) -> Degree:
+    """The degree of the complex conjugate of a value."""
+    return _CONJUGATES.get(degree, degree)

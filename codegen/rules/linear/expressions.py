@@ -6,7 +6,7 @@ import ast
 from collections.abc import Sequence
 
 from codegen.rules.linear.calls import Argument
-from codegen.rules.linear.degree import Degree, Value, either, either_value, flat, opaque, varies
+from codegen.rules.linear.degree import Degree, Value, conjugated, either, either_value, flat, opaque, varies
 from codegen.rules.linear.python_calls import Calls
 from codegen.signs import Sign, binary_sign, prefix_sign
 
@@ -17,7 +17,7 @@ _SIGNS: dict[type[ast.operator | ast.unaryop], Sign | None] = {
     ast.BitXor: binary_sign("^"), ast.USub: prefix_sign("-"), ast.Invert: prefix_sign("~"),
 }  # fmt: skip  # fmt: skip
 # Attributes that give the elements of a Tensor, conjugated or in another order; those that give facts about it.
-_LINEAR_ATTRIBUTES = frozenset(("T", "mT", "H", "mH"))
+_LINEAR_ATTRIBUTES = {"T": False, "mT": False, "H": True, "mH": True}  # whether they conjugate
 _FACTS = frozenset((
     "shape", "ndim", "dtype", "device", "layout", "requires_grad", "is_leaf", "is_meta", "itemsize", "flags", "size",
     "strides",
@@ -49,6 +49,8 @@ class Expressions(Calls):
                 degree = self.value(value)
                 self.assign(target, degree)
                 return degree
+            case ast.IfExp(test=test, body=body, orelse=orelse) if (settled := self.settled(test)) is not None:
+                return self.value(body if settled else orelse)
             case ast.IfExp(test=test, body=body, orelse=orelse):
                 decided = self.truth(test)
                 either_one = either_value(self.value(body), self.value(orelse))
@@ -83,9 +85,26 @@ class Expressions(Calls):
 
     def truth(self, node: ast.expr) -> Degree:
         """The degree of what a test asks of a value."""
-        if isinstance(node, ast.Name) and _is_list(self.annotations.get(node.id)):
-            return Degree.CONSTANT  # whether it has items
+        is_list = isinstance(node, ast.Name) and _is_list(self.annotations.get(node.id))
+        if is_list or self.operators.complex_alone:
+            return Degree.CONSTANT  # of a list, whether it has items
         return flat(self.value(node))
+
+    def settled(self, test: ast.expr) -> bool | None:
+        """What a test says, where that is known."""
+        match test:
+            case ast.Call(func=ast.Attribute(attr="is_complex")) | ast.Attribute(attr="is_complex"):
+                return True if self.operators.complex_alone else None
+            case ast.UnaryOp(op=ast.Not(), operand=operand):
+                inner = self.settled(operand)
+                return None if inner is None else not inner
+            case ast.BoolOp(op=op, values=tests):
+                decisive = isinstance(op, ast.Or)
+                known = [self.settled(each) for each in tests]
+                if decisive in known:
+                    return decisive
+                return None if None in known else not decisive
+        return None
 
     def together(self, node: ast.expr, values: Sequence[Degree]) -> Degree:
         degree = either(*values)
@@ -149,7 +168,7 @@ class Expressions(Calls):
         if node.attr == "_array" or not varies(value):
             return value
         if node.attr in _LINEAR_ATTRIBUTES:
-            return value
+            return conjugated(value) if _LINEAR_ATTRIBUTES[node.attr] else value
         if not self.operators.has_base(node.attr):
             return Degree.UNKNOWN
         return self.operator(node, node.attr, None, [Argument(value, True)], {})  # `x.real` is `real(x)`

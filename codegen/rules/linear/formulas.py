@@ -211,6 +211,12 @@ class Linearity:
 
     # -- operators as Python functions name them
 
+    complex_alone = False
+
+    def assumed(self, degrees: Iterable[Degree]) -> Degree:
+        """The degree of a recursive function until it is known: it leads to the least fixed point."""
+        return Degree.ZERO
+
     def has_base(self, base: str) -> bool:
         """Whether there is an operator of this base name."""
         return base in self.table.by_base

@@ -48,8 +48,8 @@ class PythonDegrees:
         if key in self._known:
             self._met.add(key)
             return self._known[key]
-        # Of a recursive function, directly or not: the least fixed point.
-        self._known[key] = Degree.ZERO
+        # Of a recursive function, directly or not: a fixed point.
+        self._known[key] = self.operators.assumed(map(flat, degrees.values()))
         self._conclusions.add(self._known, key)
         for _ in range(_MAX_PASSES):
             before = len(self._conclusions)
@@ -166,6 +166,9 @@ class _Run(Expressions):
         return True
 
     def branches(self, test: ast.expr, blocks: Sequence[Sequence[ast.stmt]]) -> bool:
+        settled = self.settled(test)
+        if settled is not None:
+            return self.block(blocks[0 if settled else 1])
         decided = self.truth(test)
         if not varies(decided):
             return self.alternatives(blocks)

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from codegen.formula.intrinsics import tensor_intrinsic
 from codegen.python_source import PythonModule
 from codegen.rules.linear.calls import Argument
-from codegen.rules.linear.degree import Degree, Value, either, flat, opaque
+from codegen.rules.linear.degree import Degree, Value, conjugated, either, flat, opaque
 from codegen.rules.linear.scope import Scope
 
 _FACT_METHODS = frozenset(("size", "stride", "element_size", "data_ptr", "is_conj", "is_signed"))
@@ -150,6 +150,8 @@ class Calls(Scope):
         if name in _GROWING_METHODS and isinstance(function.value, ast.Name):
             self.grow(function.value.id, either(*degrees[1:]))
             return Degree.ZERO
+        if name == "conjugate" and not args:  # of a number
+            return conjugated(receiver)
         if name in _FACT_METHODS or tensor_intrinsic(name) is not None:
             return Degree.CONSTANT
         operators = self.operators

@@ -45,6 +45,8 @@ class Scope(ABC):
 
     def decided(self, node: ast.expr, values: Sequence[Degree]) -> Degree:
         """A truth value."""
+        if self.operators.complex_alone:
+            return Degree.CONSTANT
         if Degree.LINEAR in values or Degree.NONLINEAR in values:
             self.blame(node, "a truth value is not linear in it")
             return Degree.NONLINEAR

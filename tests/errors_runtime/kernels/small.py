@@ -32,3 +32,10 @@ def flip(self, dim):
 
 def pick(self, dim):
     return self, self
+
+
+def conj(self):
+    return np.conj(self)
+
+
+cos = np.cos
