@@ -376,8 +376,8 @@ def test_a_formula_in_one_loop_is_its_statements(function: str, dtype: str) -> N
                     continue
                 assert not one.requires_grad
                 assert telling_strides(one._array) == telling_strides(other._array)
-                # NumPy's exp, a statement, is up to 3 places off in single precision.
-                rough = dtype == "float32" and function.startswith(("erf", "special_ndtr"))
+                # NumPy's exp and log, statements, are up to 3 places off in single precision.
+                rough = dtype == "float32" and function.startswith(("erf", "special_ndtr", "xlogy", "special_entr"))
                 assert ulps(one._array, other.detach()._array) <= (6 if rough else 2)
 
 
