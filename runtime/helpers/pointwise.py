@@ -57,14 +57,8 @@ def pow_backward_exponent_of_scalar(grad: Tensor, self: Scalar, exponent: Tensor
     return grad * (result * (math.log(self) if self > 0 else math.nan))
 
 
-def xlogy_slope(self: Tensor, other: Tensor) -> Tensor:
-    """The derivative of `xlogy` in `self`: `log(other)`, and 0 where the function is 0 by decree."""
-    decreed = (self == 0).logical_and(other <= 0)
-    return ops.where(decreed, 1, other).log()
-
-
 def xlogy_slope_scalar(self: Tensor, other: Scalar) -> Tensor:
-    """As `xlogy_slope`, where `other` is a number."""
+    """The derivative of `xlogy` in `self`, where `other` is a number; 0 where the function is 0 by decree."""
     if other > 0:  # type: ignore[operator]
         return ops.full_like(self, math.log(other))  # type: ignore[arg-type]
     return ops.where(self == 0, 0, ops.full_like(self, -math.inf if other == 0 else math.nan))
@@ -141,15 +135,7 @@ def polar_forward(abs_t: Tensor, angle_t: Tensor, angle: Tensor, result: Tensor)
     return abs_t * ops.polar(ops.ones_like(angle), angle) + angle_t * (result * 1j)
 
 
-def clamp_backward(grad: Tensor, self: Tensor, min: Scalar | None, max: Scalar | None) -> Tensor:
-    return _between(grad, self, min, max)
-
-
 def clamp_tensor_backward(grad: Tensor, self: Tensor, min: Tensor | None, max: Tensor | None) -> Tensor:
-    return _between(grad, self, min, max)
-
-
-def _between(grad: Tensor, self: Tensor, min: Tensor | Scalar | None, max: Tensor | Scalar | None) -> Tensor:
     """The gradient passes between the bounds, and at them."""
     if min is None:
         return grad if max is None else ops.where(self <= max, grad, 0)

@@ -14,11 +14,6 @@ from runtime.base.tensor import Tensor
 from runtime.base.types import Scalar
 
 
-def entr_slope(self: Tensor) -> Tensor:
-    """The derivative of `-x * log(x)`; infinite at 0."""
-    return -1 - self.log()
-
-
 def frexp_backward(grad: Tensor, exponent: Tensor) -> Tensor:
     """The gradient of the fraction, and its tangent: between two powers of 2 the exponent is constant."""
     return ops.ldexp(grad, -exponent)
@@ -29,14 +24,8 @@ def igamma_slope(self: Tensor, other: Tensor) -> Tensor:
     return (ops.xlogy(self - 1, other) - other - ops.lgamma(self)).exp()
 
 
-def xlog1py_slope(self: Tensor, other: Tensor) -> Tensor:
-    """The derivative of `xlog1py` in `self`: `log1p(other)`, and 0 where the function is 0 by decree."""
-    decreed = (self == 0).logical_and(other <= -1)
-    return ops.where(decreed, 0, other).log1p()
-
-
 def xlog1py_slope_scalar(self: Tensor, other: Scalar) -> Tensor:
-    """As `xlog1py_slope`, where `other` is a number."""
+    """The derivative of `xlog1py` in `self`, where `other` is a number; 0 where the function is 0 by decree."""
     if other > -1:  # type: ignore[operator]
         return ops.full_like(self, math.log1p(other))  # type: ignore[arg-type]
     return ops.where(self == 0, 0, ops.full_like(self, -math.inf if other == -1 else math.nan))

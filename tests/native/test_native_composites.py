@@ -63,12 +63,18 @@ def operands(shape: Sequence[int], dtype: str) -> tuple[runtime.Tensor, ...]:
     return random(shape, dtype, 1), random(shape, dtype, 2), sides(shape, dtype, 3)
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "int64"])
-@pytest.mark.parametrize("name", CALLS)
+# There is no norm of ints.
+DTYPES = [
+    (name, dtype)
+    for name in CALLS
+    for dtype in ("float32", "float64", "float16", "int64")
+    if dtype != "int64" or not name.startswith("pairwise")
+]
+
+
+@pytest.mark.parametrize(("name", "dtype"), DTYPES)
 def test_values_are_pythons(name: str, dtype: str) -> None:
     entry = getattr(operators, name)
-    if dtype == "int64" and name.startswith("pairwise"):
-        return  # the norm of ints is none
     for shape in SHAPES:
         if name.startswith("pairwise") and not shape:
             continue
