@@ -23,14 +23,15 @@ export OPENBLAS_NUM_THREADS ?= 1
 # Builds the native core; a machine without a compiler or CMake goes on with a line that says so.
 CORE = $(PY) -m codegen build --optional
 
-.PHONY: help demo test lint parity upstream outside bench generate native sanitize sanitize-threads clean distclean
+.PHONY: help demo test lint parity parity-full upstream outside bench generate native sanitize sanitize-threads clean distclean
 
 help:
 	@echo 'make demo      generate, check every operator, train a classifier'
 	@echo 'make test      everything that needs no PyTorch'
 	@echo 'make lint      ruff, mypy --strict, and our own lint'
 	@echo 'make parity    the comparisons with PyTorch (installs it)'
-	@echo 'make upstream  the same, with the formulas of PyTorch itself'
+	@echo 'make parity-full  every operator on the samples of OpInfo, with a table by mode'
+	@echo 'make upstream  make parity with the formulas of PyTorch itself'
 	@echo 'make outside   wheels of this and of a package on top of it, in a fresh environment'
 	@echo 'make bench     speed beside PyTorch (installs it)'
 	@echo 'make generate  run python -m codegen'
@@ -94,6 +95,12 @@ sanitize-threads: $(STAMP)test
 parity: $(STAMP)parity
 	$(CORE)
 	$(PYTEST) -m parity
+
+# `make parity` takes a tenth of it, another one for each commit. `make UPDATE=1 parity-full` adds to the ledger what is
+# green now.
+parity-full: $(STAMP)parity
+	$(CORE)
+	PYTHONPATH=tests/parity $(PY) -m opinfo --jobs $(WORKERS) $(if $(UPDATE),--update)
 
 upstream: $(STAMP)parity generate
 	$(PY) tests/upstream.py -n $(WORKERS) $(if $(PART),--part $(PART))

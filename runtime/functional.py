@@ -185,19 +185,12 @@ def _segment_reduce(data: Tensor, reduce: str, **options: Any) -> Tensor:
 
 def block_diag(*tensors: Any) -> Tensor:
     """A matrix with the given ones along its diagonal; vectors are rows."""
-    return ops.block_diag(_tensors("block_diag", tensors))
-
-
-def _tensors(name: str, given: tuple[Any, ...]) -> list[Tensor]:
-    for number, tensor in enumerate(given):
-        if not isinstance(tensor, Tensor):
-            raise TypeError(f"{name}(): expected a Tensor as argument {number}, but got {type(tensor).__name__}")
-    return list(given)
+    return ops.block_diag(list(_unpacked(tensors)))
 
 
 def cartesian_prod(*tensors: Any) -> Tensor:
     """All choices of an element of each vector, in rows."""
-    return ops.cartesian_prod(_tensors("cartesian_prod", tensors))
+    return ops.cartesian_prod(list(_unpacked(tensors)))
 
 
 def resize_(self: Tensor, *size: Any, memory_format: MemoryFormat | None = None) -> Tensor:

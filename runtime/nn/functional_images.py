@@ -69,8 +69,12 @@ def interpolate(
                 "Anti-alias option is restricted to bilinear, bicubic, and lanczos modes and 4-D tensors, but "
                 f"got mode {mode} and {input.dim()} dimensions"
             )
+        if mode == "lanczos" and align_corners:
+            raise ValueError("Lanczos mode does not support align_corners=True")
         smoothed: Callable[..., Tensor] = getattr(ops, _SMOOTHED[mode, dims])
         return smoothed(input, sizes, bool(align_corners), *factors)
+    if mode == "lanczos":
+        raise ValueError("Lanczos mode requires antialias=True")
     if mode == "area" and dims in (1, 2, 3):
         area: Callable[..., Tensor] = (ops.adaptive_avg_pool1d, ops.adaptive_avg_pool2d, ops.adaptive_avg_pool3d)[
             dims - 1

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -62,14 +64,14 @@ T._segment_reduce(y, 'sum', lengths=M, axis=1) | T._segment_reduce(y, 'max', len
 T._segment_reduce(t, 'sum', offsets=O, unsafe=True) | T._segment_reduce(t, 'mean', lengths=L.int(), initial=1)
 T._segment_reduce(x, 'sum', lengths=L[:2]) | T._segment_reduce(x, 'sum', lengths=L - 1)
 T._segment_reduce(x, 'sum') | T._segment_reduce(x, 'other', lengths=L) | T._segment_reduce(x, 'sum', indices=L)
-T._segment_reduce(L, 'sum', lengths=M[0])
+T._segment_reduce(L, 'sum', lengths=L[2:])
 T._segment_reduce(x, 'sum', lengths=L, axis=2) | T._segment_reduce(x, 'sum', lengths=L, axis=1)
 T._segment_reduce(x, 'sum', lengths=L.double())
 T.scatter(X, 0, I, W[:2, :4], reduce='add') | X.scatter(1, I, W[:2, :4], reduce='multiply')
 T.scatter(X, 0, I, 2.5, reduce='add') | K.scatter(0, I, 2.7, reduce='add') | K.scatter(0, I, 3, reduce='multiply')
 X.clone().scatter_(0, I, W[:2, :4], reduce='add') | X.clone().scatter_(0, I, 2, reduce='multiply')
 T.scatter(X, 0, I, W[:2, :4], reduce='sum') | T.scatter(X, 0, I, 2, reduce='other')
-T.as_strided_scatter(X, r[0, :2], [2], [5], 1) | T.as_strided_scatter(X.t(), r, [2, 4], [4, 1])
+T.as_strided_scatter(X, r[0, :2], [2], [5], 1) | T.as_strided_scatter(X.t(), W[:2, :4], [2, 4], [4, 1])
 X.as_strided_scatter(r, [2, 4], [4, 1], 4) | T.as_strided_scatter(X[1:, ::2], W[0, :2], [2], [3], 8)
 T.as_strided_scatter(X, r, [3], [1]) | T.as_strided_scatter(X, r, [2, 4], [29, 1])
 T.unravel_index(L, (3, 4)) | T.unravel_index(M, [2, 6]) | T.unravel_index(L - 1, (3, 4)) | T.unravel_index(X, (3, 4))
@@ -79,8 +81,8 @@ tuple(T.broadcast_shapes((0, 1), [3])) | T.broadcast_shapes((-1, 2)) | T.broadca
 T.broadcast_shapes((1.5,))
 aten._unsafe_masked_index(s, B[:2], [M[0, :2], M[1, :2]], 9) | aten._unsafe_masked_index(s, B[:2], [None, M[1, :2]], 9)
 aten._unsafe_masked_index_put_accumulate(s, B[:2], [M[0, :2], M[1, :2]], r[0, :2])
-T.block_diag(s, r[0], X) | T.block_diag() | T.block_diag([s]) | T.block_diag(y) | T.cartesian_prod(V, E, G)
-T.cartesian_prod([V, E]) | T.cartesian_prod(V) | 2 / s | s.__rdiv__(2) | K.__rdiv__(2.0)
+T.block_diag(s, r[0], X) | T.block_diag() | T.block_diag(y) | T.cartesian_prod(V, E, G)
+T.cartesian_prod(V) | 2 / s | s.__rdiv__(2) | K.__rdiv__(2.0)
 s.double(memory_format=T.preserve_format) | K.float(memory_format=T.contiguous_format)
 y.sum_to_size(1, 6, 2) | B.sum_to_size(3) | B[0].sum_to_size(()) | B.sum_to_size(1)
 T.nextafter(s, X[:3, :4]) | T.nextafter(s, s)
@@ -110,8 +112,9 @@ def test_strided_writes_take_gradients_from_what_they_keep() -> None:
 
     assert written(runtime)(runtime.autograd.gradcheck)
     assert written(runtime)(runtime.autograd.gradgradcheck)
-    with pytest.raises(torch.autograd.gradcheck.GradcheckError):
-        written(torch)(torch.autograd.gradcheck)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert not written(torch)(partial(torch.autograd.gradcheck, raise_exception=False))
 
 
 def test_sums_of_exponentials_of_nothing_have_second_derivatives() -> None:

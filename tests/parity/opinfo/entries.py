@@ -1,0 +1,79 @@
+"""The entries of OpInfo by name, their cells, and the ledger of those that are green."""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections import Counter
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from opinfo.measuring import DTYPES, MODES, Measured, measure
+
+LEDGER = Path(__file__).parents[1] / "opinfo.json"
+
+Ledger = dict[str, list[str]]
+
+
+@cache
+def entries() -> dict[str, Any]:
+    """All entries but those that compile kernels for GPUs; a name that comes again is numbered."""
+    from torch.testing._internal.common_methods_invocations import op_db  # takes seconds
+
+    found: dict[str, Any] = {}
+    times: Counter[str] = Counter()
+    for op in op_db:
+        times[op.formatted_name] += 1
+        number = times[op.formatted_name]
+        if not op.name.startswith("jiterator"):
+            found[op.formatted_name + (f"#{number}" if number > 1 else "")] = op
+    return found
+
+
+def cells(name: str, library: Any) -> dict[str, list[str]]:
+    """For each cell of an entry that PyTorch has, why it is not green: nothing where it is."""
+    op = entries()[name]
+    found = {}
+    for dtype in DTYPES:
+        if getattr(torch, dtype) not in op.supported_dtypes("cpu"):
+            continue
+        try:
+            measured = measure(name, op, dtype, library)
+        except Exception as error:  # of the samples themselves
+            measured = Measured()
+            measured.reasons["forward"].append(f"{type(error).__name__}: {error}"[:300])
+        for mode in MODES:
+            if measured.passed[mode] or measured.reasons[mode]:
+                found[f"{dtype}/{mode}"] = measured.reasons[mode]
+    return found
+
+
+def read() -> Ledger:
+    """The green cells of each entry."""
+    stored: dict[str, dict[str, str]] = json.loads(LEDGER.read_text(encoding="utf-8"))
+    return {
+        name: [f"{dtype}/{mode}" for dtype, modes in rows.items() for mode in modes.split()]
+        for name, rows in stored.items()
+    }
+
+
+def write(ledger: Ledger) -> None:
+    """One line for each entry."""
+    lines = []
+    for name, green in sorted(ledger.items()):
+        rows = {
+            dtype: " ".join(mode for mode in MODES if f"{dtype}/{mode}" in green)
+            for dtype in DTYPES
+            if any(cell.startswith(f"{dtype}/") for cell in green)
+        }
+        if rows:
+            lines.append(f"  {json.dumps(name)}: {json.dumps(rows)}")
+    LEDGER.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
+
+
+def is_in(name: str, part: int, parts: int) -> bool:
+    """Whether an entry is of one of equal parts."""
+    return zlib.crc32(name.encode()) % parts == part % parts

@@ -1,0 +1,66 @@
+"""Operators on the samples of PyTorch's own tests: what was green stays green.
+
+A run takes one of ten parts of the entries; `GRADWRIGHT_PART` says which, and `.ci/run` names another one for each
+commit. `make parity-full` takes all of them.
+"""
+
+from __future__ import annotations
+
+import os
+from types import SimpleNamespace
+
+import pytest
+from opinfo import entries
+
+import runtime
+
+pytestmark = pytest.mark.parity
+
+PARTS = 10
+LEDGER = entries.read()
+PART = int(os.environ.get("GRADWRIGHT_PART", "1").partition("/")[0])
+
+
+@pytest.mark.parametrize("name", [name for name in LEDGER if entries.is_in(name, PART, PARTS)])
+def test_green_cells_stay_green(name: str) -> None:
+    found = entries.cells(name, runtime)
+    assert {cell: found.get(cell, ["is gone"]) for cell in LEDGER[name] if found.get(cell, True)} == {}
+
+
+def test_the_ledger_is_of_entries_that_there_are() -> None:
+    assert set(LEDGER) <= set(entries.entries())
+    assert len(LEDGER) > 600
+
+
+def test_every_entry_is_in_one_part() -> None:
+    for name in LEDGER:
+        assert sum(entries.is_in(name, part, PARTS) for part in range(1, PARTS + 1)) == 1
+
+
+def library(**members: object) -> SimpleNamespace:
+    """This one with other members."""
+    return SimpleNamespace(**{**vars(runtime), **members})
+
+
+def test_wrong_values_are_red() -> None:
+    found = entries.cells("sin", library(sin=runtime.cos))
+    assert found["float64/forward"]
+    assert "elements differ" in found["float64/forward"][0]
+    assert not found["float64/method"]
+
+
+def test_wrong_gradients_are_red() -> None:
+    def sin(x: runtime.Tensor) -> runtime.Tensor:
+        return runtime.sin(x.detach()) + (x - x.detach())
+
+    found = entries.cells("sin", library(sin=sin))
+    assert not found["float64/forward"]
+    assert found["float64/backward"]
+    assert found["float64/gradgrad"]
+
+
+def test_missing_names_are_red() -> None:
+    members = dict(vars(runtime))
+    del members["fmod"]
+    found = entries.cells("fmod", SimpleNamespace(**members, fmod_is_gone=True))
+    assert all(found[f"{dtype}/forward"] for dtype in ("float64", "int64")) or not found["float64/method"]
