@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from runtime import ops
+from runtime.base import dtypes
 from runtime.base.tensor import Tensor
 from runtime.base.types import DType
 from runtime.kernels import shape as kernels
@@ -154,6 +155,22 @@ def as_strided_backward(
     places = _places(grad, size, stride, start)
     memory = grad.new_zeros([length]).index_add(0, places, grad.reshape(-1))
     return _read_evenly(memory, sizes, strides, offset)
+
+
+def as_strided_scatter_backward(
+    grad: Tensor,
+    sizes: Sequence[int],
+    strides: Sequence[int],
+    offset: int,
+    size: Sequence[int],
+    stride: Sequence[int],
+    storage_offset: int | None,
+) -> Tensor:
+    """Zeros where the memory of the input was written over, else the gradient."""
+    start = offset if storage_offset is None else storage_offset
+    length = max(_extent(sizes, strides, offset), _extent(size, stride, start))
+    written = grad.new_zeros([length], dtype=dtypes.bool).index_fill(0, _places(grad, size, stride, start), True)
+    return grad.masked_fill(written.index_select(0, _places(grad, sizes, strides, offset)).reshape(sizes), 0)
 
 
 def as_strided_jvp(

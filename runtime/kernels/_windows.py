@@ -1,4 +1,4 @@
-"""Windows that move over the last dimensions of an array, without a copy of an element."""
+"""Windows that move over the last dimensions of an array, without a copy of an element, and sums of ranges."""
 
 from __future__ import annotations
 
@@ -60,3 +60,32 @@ def windows(
     within = tuple(step * wide for step, wide in zip(steps, dilation, strict=True))
     between = tuple(step * far for step, far in zip(steps, stride, strict=True))
     return as_strided(array, (*outer, *kernel, *count), (*strides, *within, *between), writeable=array.flags.writeable)
+
+
+def _repeated(array: Array, axis: int, places: Array) -> Array:
+    """Elements along an axis; as a broadcast copy where each comes equally often, one after the other."""
+    size, times = array.shape[axis], places.size // max(array.shape[axis], 1)
+    if times * size != places.size or not (places == np.arange(size).repeat(times)).all():
+        return np.take(array, places, axis)
+    outer, inner = array.shape[: axis + 1], array.shape[axis + 1 :]
+    many = np.broadcast_to(array.reshape(*outer, 1, *inner), (*outer, times, *inner))
+    return many.reshape(*outer[:-1], places.size, *inner)
+
+
+def sums_of_ranges(array: Array, axis: int, starts: Array, ends: Array) -> Array:
+    """The sums of ranges, of which none is empty, along an axis."""
+    if not starts.size:
+        return np.zeros([0 if i == axis else size for i, size in enumerate(array.shape)], array.dtype)
+    shape = list(array.shape)
+    widths = ends - starts
+    if (widths == widths[0]).all():
+        if widths[0] == 1:
+            return _repeated(array, axis, starts)
+        if (starts[1:] == ends[:-1]).all():  # they stand side by side
+            whole = array[(slice(None),) * axis + (slice(starts[0], ends[-1]),)]
+            parts = whole.reshape(*shape[:axis], starts.size, int(widths[0]), *shape[axis + 1 :])
+            return np.asarray(np.add.reduce(parts, axis=axis + 1))
+    shape[axis] = 1
+    longer = np.concatenate([array, np.zeros(shape, array.dtype)], axis)  # ranges end before an element
+    every = np.add.reduceat(longer, np.stack([starts, ends], 1).reshape(-1), axis=axis)
+    return np.take(every, np.arange(0, 2 * starts.size, 2), axis=axis)

@@ -36,10 +36,14 @@ def cholesky(self: Array, upper: bool = False) -> Array:
     return result
 
 
+# From this size on NumPy's copies cost more than a call for each matrix.
+_LARGE = 48
+
+
 def _factors(matrix: Array, upper: bool) -> tuple[Array, Array]:
     """Only one triangle of the matrices is read, the one that is asked for."""
     info = np.zeros(matrix.shape[:-2], np.int32)
-    if not upper:
+    if not upper and matrix.shape[-1] < _LARGE:
         try:
             return np.asarray(np.linalg.cholesky(matrix)), info
         except np.linalg.LinAlgError:
@@ -47,7 +51,9 @@ def _factors(matrix: Array, upper: bool) -> tuple[Array, Array]:
     result = np.zeros(matrix.shape, matrix.dtype)
     factor = lapack("potrf", matrix)
     for place in places(matrix):
-        result[place], info[place] = factor(matrix[place], lower=not upper, clean=True)
+        # Transposed, an array lies as LAPACK wants it, and so does the factor of the other kind that it gives.
+        made, info[place] = factor(matrix[place].T, lower=upper, clean=True)
+        result[place] = made.T
     return result, info
 
 

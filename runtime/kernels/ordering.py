@@ -98,7 +98,7 @@ def kth_places(self: Array, number: int, axis: int) -> Array:
     rest = number - np.count_nonzero(less, axis=axis, keepdims=True)
     if rest.any():  # some of the equal ones are passed over
         same &= np.cumsum(same, axis=axis) == rest + 1
-    return np.argmax(same, axis=axis, keepdims=True)
+    return np.asarray(np.argmax(same, axis=axis, keepdims=True))
 
 
 def _leading(array: Array, axis: int, count: int) -> Array:

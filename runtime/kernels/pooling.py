@@ -11,7 +11,7 @@ import numpy as np
 
 from runtime.kernels._common import Array, shaped
 from runtime.kernels._indices import accumulate_at
-from runtime.kernels._windows import padded, windows
+from runtime.kernels._windows import padded, sums_of_ranges, windows
 
 Sizes = Sequence[int]
 
@@ -369,25 +369,6 @@ def _check_adaptive(self: Array, output_size: Sizes) -> None:
         )
 
 
-def _sums(array: Array, axis: int, starts: Array, ends: Array) -> Array:
-    """The sums of ranges, of which none is empty, along an axis."""
-    if not starts.size:
-        return np.zeros([0 if i == axis else size for i, size in enumerate(array.shape)], array.dtype)
-    shape = list(array.shape)
-    widths = ends - starts
-    if (widths == widths[0]).all():
-        if widths[0] == 1:
-            return np.take(array, starts, axis)
-        if (starts[1:] == ends[:-1]).all():  # they stand side by side
-            whole = array[(slice(None),) * axis + (slice(starts[0], ends[-1]),)]
-            parts = whole.reshape(*shape[:axis], starts.size, int(widths[0]), *shape[axis + 1 :])
-            return np.asarray(np.add.reduce(parts, axis=axis + 1))
-    shape[axis] = 1
-    longer = np.concatenate([array, np.zeros(shape, array.dtype)], axis)  # ranges end before an element
-    every = np.add.reduceat(longer, np.stack([starts, ends], 1).reshape(-1), axis=axis)
-    return np.take(every, np.arange(0, 2 * starts.size, 2), axis=axis)
-
-
 def adaptive_avg_pool(self: Array, output_size: Sizes) -> Array:
     """The means of windows that divide the input into `output_size` parts."""
     _check_adaptive(self, output_size)
@@ -395,7 +376,7 @@ def adaptive_avg_pool(self: Array, output_size: Sizes) -> Array:
     for dim, count in enumerate(output_size, self.ndim - len(output_size)):
         starts, ends = _parts(self.shape[dim], count)
         widths = (ends - starts).astype(self.real.dtype)
-        out = _sums(out, dim, starts, ends) / widths.reshape([-1 if i == dim else 1 for i in range(self.ndim)])
+        out = sums_of_ranges(out, dim, starts, ends) / widths.reshape([-1 if i == dim else 1 for i in range(self.ndim)])
     return np.ascontiguousarray(out)
 
 
@@ -413,7 +394,7 @@ def _adaptive_avg_pool_backward(grad_output: Array, self: Array, dims: int) -> A
         share = out / (ends - starts).astype(out.real.dtype).reshape([-1 if i == dim else 1 for i in range(self.ndim)])
         places = np.arange(size)
         first = np.searchsorted(ends, places, side="right")
-        out = _sums(share, dim, first, np.searchsorted(starts, places, side="right"))
+        out = sums_of_ranges(share, dim, first, np.searchsorted(starts, places, side="right"))
     return np.ascontiguousarray(out)
 
 

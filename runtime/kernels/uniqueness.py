@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from runtime.kernels._common import Array, is_half, normalize_dim
@@ -17,8 +19,30 @@ def unique_counted(
     self: Array, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False
 ) -> tuple[Array, Array, Array]:
     """The same, with how often each occurs.  A NaN is equal to nothing; what is not asked for is empty."""
+    if self.dtype.kind in "iu" and self.size:
+        low = self.min()
+        if int(self.max()) - int(low) <= _SPREAD * self.size:
+            return _counted_integers(self, low, return_inverse, return_counts)
     rows = self.reshape(-1, 1)
     return _elements(self, *_grouped(rows, _sorted(rows)), return_inverse, return_counts)
+
+
+# Integers are counted where there is room for so many times as many numbers between the smallest and the largest.
+_SPREAD = 4
+
+
+def _counted_integers(
+    self: Array, low: np.integer[Any], return_inverse: bool, return_counts: bool
+) -> tuple[Array, Array, Array]:
+    """The same of integers that lie close together, which need no order."""
+    flat = self.reshape(-1)
+    # Differences of signed numbers may need more bits than these have.
+    places = (flat - low).astype(np.int64) if self.dtype.kind == "u" else flat.astype(np.int64) - int(low)
+    counts = np.bincount(places)
+    present = np.flatnonzero(counts)
+    inverse = (np.cumsum(counts != 0) - 1)[places].reshape(self.shape) if return_inverse else _nothing()
+    values = present.astype(self.dtype) + low
+    return np.asarray(values, self.dtype), inverse, counts[present] if return_counts else _nothing()
 
 
 def unique_consecutive(

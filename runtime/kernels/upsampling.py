@@ -137,7 +137,7 @@ _MOST_IN_A_ROW = 8
 
 def _add_grown(out: Array, axis: int, places: Array, part: Array) -> None:
     """Add up elements along an axis at places that only grow, so that those that are the same stand together."""
-    before = (slice(None),) * axis
+    before: tuple[Any, ...] = (slice(None),) * axis
     present, starts, counts = np.unique(places, return_index=True, return_counts=True)
     if counts.max(initial=0) > _MOST_IN_A_ROW:
         out[(*before, present)] += np.add.reduceat(part, starts, axis=axis)

@@ -73,3 +73,9 @@ def glu_double_backward_grad_output(grad: Tensor, input: Tensor, dim: int) -> Te
     (first, second), (grad_first, grad_second) = ops.chunk(input, 2, dim), ops.chunk(grad, 2, dim)
     gate = second.sigmoid()
     return gate * (grad_first + grad_second * first * (1 - gate))
+
+
+def log_sigmoid_double_backward(grad: Tensor, input: Tensor) -> Tensor:
+    """With s for the sigmoid, the slope of `log_sigmoid` is 1 - s, and the slope of that -s (1 - s)."""
+    sigmoid = input.sigmoid()
+    return grad * sigmoid * (sigmoid - 1)

@@ -109,3 +109,21 @@ def soft_margin_loss_double_backward_grad_output(
 ) -> Tensor:
     """The gradient of `soft_margin_loss_backward` in the gradient that it was given."""
     return loss.reduced(ops.soft_margin_loss_backward(grad, input, target, 0), reduction)
+
+
+# -- connectionist temporal classification on devices, whose kernels give the gradient with the loss
+
+
+def _cudnn_ctc_loss_backward(grad_out: Tensor, loss: Tensor, raw_grad: Tensor, zero_infinity: bool) -> Tensor:
+    """The gradient for each sample, (time, batch, classes), times that of its loss.
+
+    With `zero_infinity` a loss of 0 is one that was infinite, and has none.
+    """
+    if zero_infinity:
+        raw_grad = raw_grad.masked_fill((loss == 0).reshape([1, -1, 1]), 0)
+    return raw_grad * grad_out.reshape([1, -1, 1])
+
+
+def _miopen_ctc_loss_backward(grad_out: Tensor, loss: Tensor, raw_grad: Tensor, zero_infinity: bool) -> Tensor:
+    """As that of the other device."""
+    return _cudnn_ctc_loss_backward(grad_out, loss, raw_grad, zero_infinity)

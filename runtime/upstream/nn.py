@@ -20,6 +20,11 @@ def infinitely_differentiable_native_dropout_backward(grad: Tensor, mask: Tensor
     return grad * (mask.to(grad.dtype) * scale)
 
 
+def _fused_dropout_backward(grad: Tensor, mask: Tensor, p1m: float) -> Tensor:
+    """The gradient where an element was kept, which was with probability `p1m`."""
+    return grad * (mask.to(grad.dtype) * (1 / p1m))
+
+
 def native_dropout_double_backward(ggI: Tensor, grad: Tensor, mask: Tensor, scale: float) -> Tensor:
     """The same mask and factor again: dropout is linear."""
     return ggI.to(grad.dtype) * mask.to(grad.dtype) * scale
@@ -188,3 +193,61 @@ def group_norm_invstd_jvp(input_p: Tensor, input_t: Tensor, mean_p: Tensor, invs
     x, mean, rstd = input_p.reshape(rows), mean_p.reshape(column), invstd_p.reshape(column)
     tangent = nn.layer_norm_jvp(input_t.reshape(rows), None, None, x, rows[1:], None, mean, rstd)[2]
     return tangent.reshape(invstd_p.shape)
+
+
+# -- normalization by the root of the mean square
+
+
+def _product_mean(x: Tensor, y: Tensor, normalized_shape: Sequence[int]) -> Tensor:
+    return (x * y).mean(list(range(-len(normalized_shape), 0)), True)
+
+
+def rms_norm_rstd_jvp(
+    input_p: Tensor, input_t: Tensor | None, saved_rstd: Tensor, normalized_shape: Sequence[int]
+) -> Tensor:
+    """Of r = (mean(x^2) + eps)^(-1/2): dr = -r^3 mean(x dx)."""
+    tangent = or_zeros(input_t, input_p)
+    return -saved_rstd.pow(3) * _product_mean(input_p, tangent, normalized_shape)
+
+
+def rms_norm_jvp(
+    input_p: Tensor,
+    input_t: Tensor | None,
+    weight_p: Tensor | None,
+    weight_t: Tensor | None,
+    saved_rstd: Tensor,
+    normalized_shape: Sequence[int],
+) -> Tensor:
+    """Of y = x r w: dy = (dx r + x dr) w + x r dw."""
+    tangent = or_zeros(input_t, input_p)
+    out = tangent * saved_rstd + input_p * rms_norm_rstd_jvp(input_p, tangent, saved_rstd, normalized_shape)
+    if weight_p is not None:
+        out = out * weight_p
+    if weight_t is not None:
+        out = out + input_p * saved_rstd * weight_t
+    return out.to(input_p.dtype)
+
+
+def infinitely_differentiable_native_rms_norm_backward(
+    dY: Tensor | None,
+    drstd: Tensor | None,
+    input: Tensor,
+    normalized_shape: Sequence[int],
+    rstd: Tensor,
+    weight_opt: Tensor | None,
+    grad_input_mask: Sequence[bool],
+) -> tuple[Tensor | None, Tensor | None]:
+    """The gradients of input and weight, in which 1 / the root is a function of the input and a result of its own."""
+    of_input = of_weight = None
+    normal = input * rstd
+    if dY is not None and grad_input_mask[0]:
+        moved = dY if weight_opt is None else dY * weight_opt
+        of_input = rstd * (moved - normal * _product_mean(moved, normal, normalized_shape))
+    if drstd is not None and grad_input_mask[0]:
+        through = -drstd * rstd.pow(3) * input / max(math.prod(normalized_shape), 1)
+        of_input = through if of_input is None else of_input + through
+    if dY is not None and weight_opt is not None and grad_input_mask[1]:
+        outer = list(range(input.dim() - len(normalized_shape)))
+        of_weight = dY * normal
+        of_weight = (of_weight.sum(outer) if outer else of_weight).to(weight_opt.dtype)
+    return None if of_input is None else of_input.to(input.dtype), of_weight

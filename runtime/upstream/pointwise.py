@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Sequence
 
 from runtime import ops
@@ -160,3 +161,9 @@ def clamp_jvp(
 def masked_fill_backward(grad: Tensor, mask: Tensor) -> Tensor:
     """One value was written to all places of the mask, so it gets the sum of their gradients."""
     return ops.where(mask, grad, 0).sum()
+
+
+def warn_backwards(grad_output: Tensor) -> Tensor:
+    """The gradient as it is, with a warning: `_test_warn_in_autograd` tests how these come out of a backward."""
+    warnings.warn("Warn from backward", stacklevel=2)
+    return grad_output

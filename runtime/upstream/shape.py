@@ -32,6 +32,19 @@ def as_strided_backward(
     return shape.as_strided_backward(grad, own.shape, own.strides, own.offset, sizes, strides, storage_offset)
 
 
+def as_strided_scatter_backward(
+    grad: Tensor,
+    input_geometry: object,
+    src_geometry: object,
+    sizes: Sequence[int],
+    strides: Sequence[int],
+    storage_offset: int | None,
+) -> Tensor:
+    """The gradient of what was written over: zeros where it was."""
+    own = cast(_Geometry, input_geometry)
+    return shape.as_strided_scatter_backward(grad, own.shape, own.strides, own.offset, sizes, strides, storage_offset)
+
+
 def permute_backwards(grad: Tensor, fwd_dims: Sequence[int]) -> Tensor:
     """The inverse permutation."""
     return shape.permute_back(grad, fwd_dims)

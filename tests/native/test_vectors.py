@@ -136,6 +136,19 @@ def test_the_error_function_in_double_precision() -> None:
     assert np.signbit(ends[3])
 
 
+def test_the_inverse_error_function_in_single_precision() -> None:
+    mpmath = pytest.importorskip("mpmath")
+    ends = 1 - 2.0 ** -np.arange(1, 25)
+    x = np.concatenate([np.linspace(-0.9999, 0.9999, 1501), ends, -ends, 2.0 ** -np.arange(1, 140)]).astype(np.float32)
+    got = runtime.erfinv(runtime.tensor(x)).numpy()
+    with mpmath.workdps(30):
+        exact = np.array([float(mpmath.erfinv(mpmath.mpf(float(value)))) for value in x])
+    assert (np.abs(got - exact) / np.spacing(np.abs(exact).astype(np.float32))).max() <= 4
+    special = runtime.erfinv(runtime.tensor([1.0, -1.0, 0.0, -0.0, 1.5, -2.0, np.nan, np.inf])).numpy()
+    np.testing.assert_array_equal(special, [np.inf, -np.inf, 0, 0, np.nan, np.nan, np.nan, np.nan])
+    assert np.signbit(special[:4]).tolist() == [False, True, False, True]
+
+
 @longer
 @pytest.mark.parametrize("size", [1e3, 1e6, 1e12])
 def test_sines_of_large_numbers(size: float) -> None:

@@ -295,6 +295,11 @@ struct erf {
   template <class T, class A = Baseline>
   static T apply(T a) { return vectors::erf<A>(a); }
 };
+struct erfinv {
+  static constexpr bool only_float = true;
+  template <class T, class A = Baseline>
+  static T apply(T a) { return vectors::erfinv<A>(a); }
+};
 struct gelu_by_erf {
   static constexpr bool only_float = true;
   template <class T, class A = Baseline>

@@ -95,6 +95,23 @@ void sort_by_digits(E* entries, E* room, npy_intp size) {
   if (from != entries) std::copy_n(from, size, entries);
 }
 
+// So few are kept in order while a row is read.
+constexpr npy_intp kFew = 16;
+
+// The `count` first in order; `entry(i)` for each place.
+template <class E, class Make>
+void keep_first(npy_intp size, npy_intp count, Make entry, E* kept) {
+  for (npy_intp i = 0; i < count; ++i) kept[i] = entry(i);
+  insert_in_order(kept, count);
+  for (npy_intp i = count; i < size; ++i) {
+    const E next = entry(i);
+    if (!(next < kept[count - 1])) continue;
+    npy_intp j = count - 1;
+    for (; j > 0 && next < kept[j - 1]; --j) kept[j] = kept[j - 1];
+    kept[j] = next;
+  }
+}
+
 // A dimension of an array, and the `count` first of its elements in order.
 struct Order {
   PyArrayObject *from, *values, *places;
@@ -122,16 +139,21 @@ void sort_rows(const Order& order) {
     E* entries = size > kShortRow ? many.data() : few;
     walk<3>(dims, begin, end, {PyArray_BYTES(order.from), PyArray_BYTES(order.values), PyArray_BYTES(order.places)},
             [&](const Places<3>& at) {
-              for (npy_intp i = 0; i < size; ++i) {
-                entries[i] = E(Keys::of(*reinterpret_cast<const T*>(at[0] + i * in)) ^ flip, i);
-              }
-              if (size <= kShortRow) {
-                insert_in_order(entries, size);
-              } else if (count <= size / 8) {
-                std::nth_element(entries, entries + count, entries + size);
-                std::sort(entries, entries + count);
+              const auto entry = [&](npy_intp i) {
+                return E(Keys::of(*reinterpret_cast<const T*>(at[0] + i * in)) ^ flip, i);
+              };
+              if (size > kShortRow && 0 < count && count <= kFew) {
+                keep_first(size, count, entry, entries);
               } else {
-                sort_by_digits(entries, entries + size, size);
+                for (npy_intp i = 0; i < size; ++i) entries[i] = entry(i);
+                if (size <= kShortRow) {
+                  insert_in_order(entries, size);
+                } else if (count <= size / 8) {
+                  std::nth_element(entries, entries + count, entries + size);
+                  std::sort(entries, entries + count);
+                } else {
+                  sort_by_digits(entries, entries + size, size);
+                }
               }
               for (npy_intp i = 0; i < count; ++i) {
                 const npy_intp place = entries[i].place();
