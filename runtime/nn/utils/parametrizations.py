@@ -61,7 +61,7 @@ def weight_norm(module: Module, name: str = "weight", dim: int | None = 0) -> Mo
 
 
 class _SpectralNorm(Module):
-    """w / s, with the largest singular value s by power iteration (Miyato et al. 2018), which goes on while training."""
+    """w / s, with the largest singular value s by power iteration (Miyato et al. 2018), which training goes on with."""
 
     _u: Tensor
     _v: Tensor
@@ -186,7 +186,8 @@ class _Orthogonal(Module):
         """The product of Householder's reflections below the diagonal, with the signs of the diagonal."""
         below = X.tril(-1)
         made = ops.linalg_householder_product(below, 2.0 / (1.0 + (below * below).sum([-2])))
-        return made * X.diagonal(dim1=-2, dim2=-1).int().unsqueeze(-2)
+        signed: Tensor = made * X.diagonal(dim1=-2, dim2=-1).int().unsqueeze(-2)
+        return signed
 
     def right_inverse(self, Q: Tensor) -> Tensor:
         """What an orthogonal matrix is computed from; the matrix itself becomes the base where there is one."""
@@ -213,9 +214,9 @@ class _Orthogonal(Module):
         return factors.mT if wide else factors
 
     def _completed(self, Q: Tensor) -> Tensor:
-        """The columns made orthogonal where they are not, and for the maps of a group as many more as there are rows."""
+        """The columns made orthogonal where they are not, and as many more as there are rows."""
         rows, columns = Q.shape[-2:]
-        if rows == columns or self.orthogonal_map == "householder":
+        if rows == columns:
             return Q.clone() if _is_orthogonal(Q) else _made_orthogonal(Q)
         more = ops.randn([*Q.shape[:-2], rows, rows - columns], dtype=Q.dtype)
         return _made_orthogonal(ops.cat([Q, more], -1))
@@ -230,7 +231,8 @@ def _is_orthogonal(Q: Tensor) -> bool:
 def _made_orthogonal(A: Tensor) -> Tensor:
     factors, tau = ops.geqrf(A)
     made = ops.linalg_householder_product(factors, tau)
-    return made * factors.diagonal(dim1=-2, dim2=-1).sgn().unsqueeze(-2)
+    signed: Tensor = made * factors.diagonal(dim1=-2, dim2=-1).sgn().unsqueeze(-2)
+    return signed
 
 
 def orthogonal(
@@ -257,6 +259,8 @@ def orthogonal(
         square = weight.shape[-2] == weight.shape[-1]
         orthogonal_map = "matrix_exp" if square or weight.is_complex() else "householder"
     if orthogonal_map not in ("matrix_exp", "cayley", "householder"):
-        raise ValueError(f'orthogonal_map has to be one of "matrix_exp", "cayley", "householder". Got: {orthogonal_map}')
+        raise ValueError(
+            f'orthogonal_map has to be one of "matrix_exp", "cayley", "householder". Got: {orthogonal_map}'
+        )
     made = _Orthogonal(weight, orthogonal_map, use_trivialization)
     return register_parametrization(module, name, made, unsafe=True)

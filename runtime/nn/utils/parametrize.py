@@ -119,9 +119,7 @@ class ParametrizationList(ModuleList):
                 inverse = getattr(module, "right_inverse", None)
                 if inverse is None:
                     if strict:
-                        raise RuntimeError(
-                            f"parametrization {type(module).__name__} does not implement right_inverse."
-                        )
+                        raise RuntimeError(f"parametrization {type(module).__name__} does not implement right_inverse.")
                     continue
                 try:
                     value = inverse(value)
@@ -220,13 +218,13 @@ def register_parametrization(
     """
     parametrization.train(module.training)
     if is_parametrized(module, tensor_name):
-        chain: Any = module.parametrizations[tensor_name]  # type: ignore[index]
+        chain: Any = module.parametrizations[tensor_name]
         if not unsafe:
             value = getattr(module, tensor_name)
-            _check_result("A parametrization", tensor_name, parametrization(value), value)
+            made = parametrization(value)
+            _check_result("A parametrization", tensor_name, made, value)
             if hasattr(parametrization, "right_inverse"):
-                inverse = parametrization.right_inverse(parametrization(value))  # type: ignore[operator]
-                _check_result("right_inverse", tensor_name, inverse, value)
+                _check_result("right_inverse", tensor_name, parametrization.right_inverse(made), value)
         chain.append(parametrization)
         chain.unsafe |= unsafe
         return module
@@ -236,13 +234,13 @@ def register_parametrization(
             f"'{tensor_name}'"
         )
     original = getattr(module, tensor_name)
-    made = ParametrizationList([parametrization], original, unsafe=unsafe)
+    chain = ParametrizationList([parametrization], original, unsafe=unsafe)
     delattr(module, tensor_name)
     if not is_parametrized(module):
-        module.__class__ = _parametrized_class(type(module), {})  # type: ignore[assignment]
+        module.__class__ = _parametrized_class(type(module), {})
         module.parametrizations = ModuleDict()
     setattr(type(module), tensor_name, _property(tensor_name))
-    module.parametrizations[tensor_name] = made  # type: ignore[index]
+    module.parametrizations[tensor_name] = chain
     return module
 
 
@@ -321,7 +319,7 @@ def transfer_parametrizations_and_params(
             setattr(to_module, name, Parameter(getattr(from_module, name).detach().clone()))
         for parametrization in chain:
             register_parametrization(to_module, name, parametrization, unsafe=chain.unsafe)
-        target: Any = to_module.parametrizations[name]  # type: ignore[index]
+        target: Any = to_module.parametrizations[name]
         with no_grad():
             for place, value in zip(target.originals(), chain.originals(), strict=True):
                 place.data = value.detach().clone()
