@@ -20,9 +20,9 @@ from runtime.load.collector import paused as _collector_paused  # noqa: E402
 
 # Modules that not every program uses are loaded on first access.
 if TYPE_CHECKING:
-    from runtime import autograd, func, library, nn, optim, profiler, signal, utils
+    from runtime import autograd, func, library, nn, optim, profiler, signal, testing, utils
 else:
-    _load_later(__name__, ("autograd", "func", "library", "nn", "optim", "profiler", "signal", "utils"))
+    _load_later(__name__, ("autograd", "func", "library", "nn", "optim", "profiler", "signal", "testing", "utils"))
 
 with _collector_paused():
     from runtime import fft, linalg, ops, random, special

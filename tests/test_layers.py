@@ -54,7 +54,7 @@ LAYERS: Mapping[str, Sequence[Sequence[str]]] = {
         ),
         ("runtime.optim",),
         ("runtime.load", "runtime.native.explaining", "runtime.native.guards"),
-        ("runtime.testing", "runtime.examples"),
+        ("runtime.comparing", "runtime.testing", "runtime.examples"),
         ("runtime.verify",),
     ),
 }

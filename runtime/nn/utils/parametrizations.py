@@ -199,9 +199,9 @@ class _Orthogonal(Module):
         tall = Q.mT if wide else Q
         if hasattr(self, "base"):
             self.base = self._completed(tall)
-            start = ops.zeros_like(Q)
-            start.diagonal(dim1=-2, dim2=-1).fill_(-1.0)
-            return start
+            opposite: Tensor = ops.zeros_like(Q)
+            opposite.diagonal(dim1=-2, dim2=-1).fill_(-1.0)
+            return opposite
         if self.orthogonal_map != "householder":
             raise NotImplementedError(
                 "It is not possible to assign to the matrix exponential or the Cayley parametrizations when "
@@ -211,7 +211,8 @@ class _Orthogonal(Module):
         diagonal = factors.diagonal(dim1=-2, dim2=-1)
         diagonal.sign_()
         diagonal[tau == 0] *= -1
-        return factors.mT if wide else factors
+        start: Tensor = factors.mT if wide else factors
+        return start
 
     def _completed(self, Q: Tensor) -> Tensor:
         """The columns made orthogonal where they are not, and as many more as there are rows."""
