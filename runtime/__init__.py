@@ -56,6 +56,7 @@ with _collector_paused():
         atleast_1d,
         atleast_2d,
         atleast_3d,
+        broadcast_shapes,
         broadcast_tensors,
         cdist,
         einsum,

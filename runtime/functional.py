@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from runtime import ops
 from runtime.base.tensor import Tensor
-from runtime.base.types import DType, Scalar
+from runtime.base.types import DType, Scalar, Size
 
 
 def _unpacked(tensors: tuple[Any, ...]) -> Sequence[Tensor]:
@@ -90,6 +92,24 @@ def _each_or_all(operator: Callable[..., Any], tensors: tuple[Any, ...]) -> Any:
 def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple[Tensor, ...]:
     """Coordinates of the grid that 0- or 1-dim `tensors` span; `indexing` is "ij" or "xy"."""
     return ops.meshgrid(list(_unpacked(tensors)), indexing=indexing)
+
+
+def broadcast_shapes(*shapes: int | Sequence[int]) -> Size:
+    """The shape that Tensors of these shapes have in common; an int is a shape of one dimension.
+
+    Raises:
+        RuntimeError: there is none.
+        ValueError: a size is negative.
+    """
+    sizes = [(shape,) if isinstance(shape, int) else tuple(shape) for shape in shapes]
+    if any(size < 0 for shape in sizes for size in shape):
+        raise ValueError(f"broadcast_shapes: a size is negative in {sizes}")
+    try:
+        return Size(np.broadcast_shapes(*sizes))
+    except ValueError:
+        raise RuntimeError(
+            f"Shape mismatch: objects cannot be broadcast to a single shape, but got {', '.join(map(str, sizes))}"
+        ) from None
 
 
 def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
