@@ -39,6 +39,7 @@ if TYPE_CHECKING:
         overrides,
         profiler,
         signal,
+        testing,
         types,
         utils,
         version,
@@ -47,7 +48,7 @@ if TYPE_CHECKING:
 else:
     _LATER = (
         "accelerator autograd compiler cpu cuda distributed distributions func jit library masked mps mtia nn optim "
-        "overrides profiler signal types utils version xpu"
+        "overrides profiler signal testing types utils version xpu"
     )
     _load_later(__name__, _LATER.split())
 

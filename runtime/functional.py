@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from runtime import ops
 from runtime.base import dtypes
 from runtime.base.tensor import Tensor
@@ -94,38 +96,30 @@ def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple[Tensor, ...]:
     return ops.meshgrid(list(_unpacked(tensors)), indexing=indexing)
 
 
+def broadcast_shapes(*shapes: int | Sequence[int]) -> Size:
+    """The shape that Tensors of these shapes have in common; an int is a shape of one dimension.
+
+    Raises:
+        RuntimeError: there is none, or something is no shape.
+        ValueError: a size is negative.
+    """
+    for shape in shapes:
+        if not isinstance(shape, (int, tuple, list)):
+            raise RuntimeError(f"broadcast_shapes: a shape is an int, a tuple or a list of ints, got {shape!r}")
+    sizes = [(shape,) if isinstance(shape, int) else tuple(Size(shape)) for shape in shapes]
+    if any(size < 0 for shape in sizes for size in shape):
+        raise ValueError(f"broadcast_shapes: a size is negative in {sizes}")
+    try:
+        return Size(np.broadcast_shapes(*sizes))
+    except ValueError:
+        raise RuntimeError(
+            f"Shape mismatch: objects cannot be broadcast to a single shape, but got {', '.join(map(str, sizes))}"
+        ) from None
+
+
 def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
     """All tensors expanded to the shape that they have in common."""
     return ops.broadcast_tensors(list(_unpacked(tensors)))
-
-
-def broadcast_shapes(*shapes: Any) -> Size:
-    """The shape that tensors of these shapes have in common; a shape is a number or a sequence of them.
-
-    Raises:
-        RuntimeError: two lengths do not fit, or something is no shape.
-        ValueError: a length is negative.
-    """
-    lists = []
-    for shape in shapes:
-        if not isinstance(shape, (int, tuple, list)):
-            raise RuntimeError(
-                f"Input shapes should be of type ints, a tuple of ints, or a list of ints, got {shape!r}"
-            )
-        lists.append([shape] if isinstance(shape, int) else list(Size(shape)))
-    result = [1] * max(map(len, lists), default=0)
-    for number, shape in enumerate(lists):
-        for place in range(-len(shape), 0):
-            length = shape[place]
-            if length < 0:
-                raise ValueError(f"broadcast_shapes(): negative length {length} in {shapes[number]}")
-            if length != 1 and result[place] not in (1, length):
-                raise RuntimeError(
-                    f"Attempting to broadcast a dimension of length {length} at {place}! Mismatching argument at index "
-                    f"{number} had {shapes[number]}; but expected shape should be broadcastable to {result}"
-                )
-            result[place] = result[place] if length == 1 else length
-    return Size(result)
 
 
 def unravel_index(indices: Tensor, shape: int | Sequence[int]) -> tuple[Tensor, ...]:

@@ -1,4 +1,4 @@
-"""Inputs and checks for operators, made from the samples of their YAML entries."""
+"""Inputs and checks for operators, made from the samples of their YAML entries; and PyTorch's `testing`."""
 
 from __future__ import annotations
 
@@ -18,6 +18,9 @@ from runtime.autograd import gradcheck, gradgradcheck, is_grad_enabled
 from runtime.base import dtypes
 from runtime.base.errors import MissingDerivativeError
 from runtime.base.tensor import Tensor, wrap
+from runtime.comparing import assert_allclose as assert_allclose
+from runtime.comparing import assert_close as assert_close
+from runtime.comparing import make_tensor as make_tensor
 from runtime.load.operator_info import OperatorInfo
 
 

@@ -61,7 +61,7 @@ LAYERS: Mapping[str, Sequence[Sequence[str]]] = {
         ),
         ("runtime.optim", "runtime.overrides"),
         ("runtime.load", "runtime.native.explaining", "runtime.native.guards"),
-        ("runtime.testing", "runtime.examples"),
+        ("runtime.comparing", "runtime.testing", "runtime.examples"),
         ("runtime.verify",),
     ),
 }

@@ -6,7 +6,7 @@ import itertools
 import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -27,23 +27,20 @@ class HookHandle(RemovableHandle):
 
     __slots__ = ()
 
-    def __init__(self, hooks: OrderedDict[int, Any], hook: object, prepend: bool = False) -> None:
+    def __init__(
+        self, hooks: OrderedDict[int, Any], hook: object, prepend: bool = False, marks: Sequence[dict[int, bool]] = ()
+    ) -> None:
         # Unlike a hook in the graph, this one is no reason for the engine to watch for the last gradient of a leaf.
         self._hooks = hooks
+        self._others = tuple(marks)
         self.id = _next_id()
         while self.id in hooks:  # hooks that came with a pickled Module have numbers of another process
             self.id = _next_id()
         hooks[self.id] = hook
+        for mark in marks:
+            mark[self.id] = True
         if prepend:
             hooks.move_to_end(self.id, last=False)
-
-
-class ForwardHook(NamedTuple):
-    """A hook before or after `forward`, and how it is called."""
-
-    function: Callable[..., Any]
-    with_kwargs: bool = False
-    always_call: bool = False  # also when `forward` or another hook raises
 
 
 class Border(Node):

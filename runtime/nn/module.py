@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Self
 from runtime.base.tensor import Tensor
 from runtime.nn.checkpoint import Checkpoints
 from runtime.nn.conversion import Conversions
-from runtime.nn.hooks import ForwardHook, HookHandle, Passage
+from runtime.nn.hooks import HookHandle, Passage
 from runtime.nn.members import KINDS
 from runtime.nn.tree import ModuleTree
 
@@ -29,8 +29,12 @@ class Module(ModuleTree["Module"], Checkpoints["Module"], Conversions["Module"])
     call_super_init: ClassVar[bool] = False
 
     training: bool
-    _forward_hooks: OrderedDict[int, ForwardHook]
-    _forward_pre_hooks: OrderedDict[int, ForwardHook]
+    _forward_hooks: OrderedDict[int, Callable[..., Any]]
+    _forward_pre_hooks: OrderedDict[int, Callable[..., Any]]
+    # By the numbers of hooks: those that are called with keyword arguments, and also when something raises.
+    _forward_hooks_with_kwargs: OrderedDict[int, bool]
+    _forward_hooks_always_called: OrderedDict[int, bool]
+    _forward_pre_hooks_with_kwargs: OrderedDict[int, bool]
     _backward_hooks: OrderedDict[int, Callable[..., Any]]
     _backward_pre_hooks: OrderedDict[int, Callable[..., Any]]
 
@@ -50,6 +54,9 @@ class Module(ModuleTree["Module"], Checkpoints["Module"], Conversions["Module"])
         for hooks in (
             "_forward_hooks",
             "_forward_pre_hooks",
+            "_forward_hooks_with_kwargs",
+            "_forward_hooks_always_called",
+            "_forward_pre_hooks_with_kwargs",
             "_backward_hooks",
             "_backward_pre_hooks",
             "_state_dict_hooks",
@@ -114,33 +121,33 @@ class Module(ModuleTree["Module"], Checkpoints["Module"], Conversions["Module"])
         begun: set[int] = set()  # forward hooks that were called
         result = None
         try:
-            for pre_hook in list(self._forward_pre_hooks.values()):
-                args, kwargs = self._before_forward(pre_hook, args, kwargs)
+            for number, hook in list(self._forward_pre_hooks.items()):
+                args, kwargs = self._before_forward(number, hook, args, kwargs)
             if passage is not None:
                 args = passage.enter(args)
             result = self.forward(*args, **kwargs)
             for number, hook in list(self._forward_hooks.items()):
                 begun.add(number)
-                result = self._after_forward(hook, args, kwargs, result)
+                result = self._after_forward(number, hook, args, kwargs, result)
             if passage is not None:
                 result = passage.leave(result)
         except Exception:
             for number, hook in list(self._forward_hooks.items()):
-                if hook.always_call and number not in begun:
-                    result = self._after_failure(hook, args, kwargs, result)
+                if number in self._forward_hooks_always_called and number not in begun:
+                    result = self._after_failure(number, hook, args, kwargs, result)
             raise
         return result
 
     def _before_forward(
-        self, hook: ForwardHook, args: tuple[Any, ...], kwargs: dict[str, Any]
+        self, number: int, hook: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """The arguments as a hook leaves them."""
-        if not hook.with_kwargs:
-            changed = hook.function(self, args)
+        if number not in self._forward_pre_hooks_with_kwargs:
+            changed = hook(self, args)
             if changed is None:
                 return args, kwargs
             return changed if isinstance(changed, tuple) else (changed,), kwargs
-        changed = hook.function(self, args, kwargs)
+        changed = hook(self, args, kwargs)
         if changed is None:
             return args, kwargs
         if not isinstance(changed, tuple) or len(changed) != 2:
@@ -149,15 +156,19 @@ class Module(ModuleTree["Module"], Checkpoints["Module"], Conversions["Module"])
             )
         return changed
 
-    def _after_forward(self, hook: ForwardHook, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> Any:
+    def _after_forward(
+        self, number: int, hook: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], result: Any
+    ) -> Any:
         """The result as a hook leaves it."""
-        arguments = (args, kwargs, result) if hook.with_kwargs else (args, result)
-        changed = hook.function(self, *arguments)
+        arguments = (args, kwargs, result) if number in self._forward_hooks_with_kwargs else (args, result)
+        changed = hook(self, *arguments)
         return result if changed is None else changed
 
-    def _after_failure(self, hook: ForwardHook, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> Any:
+    def _after_failure(
+        self, number: int, hook: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], result: Any
+    ) -> Any:
         try:
-            return self._after_forward(hook, args, kwargs, result)
+            return self._after_forward(number, hook, args, kwargs, result)
         except Exception as error:
             warnings.warn(
                 "module forward hook with ``always_call=True`` raised an exception that was silenced as another error "
@@ -176,7 +187,8 @@ class Module(ModuleTree["Module"], Checkpoints["Module"], Conversions["Module"])
             prepend: whether it comes before the hooks that are there.
             with_kwargs: call `hook(module, args, kwargs)`, which returns both or None.
         """
-        return HookHandle(self._forward_pre_hooks, ForwardHook(hook, with_kwargs), prepend)
+        marks = [self._forward_pre_hooks_with_kwargs] if with_kwargs else []
+        return HookHandle(self._forward_pre_hooks, hook, prepend, marks)
 
     def register_forward_hook(
         self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False, always_call: bool = False
@@ -189,7 +201,8 @@ class Module(ModuleTree["Module"], Checkpoints["Module"], Conversions["Module"])
             with_kwargs: call `hook(module, args, kwargs, result)`.
             always_call: call it also when `forward` raises; errors of its own are warnings then.
         """
-        return HookHandle(self._forward_hooks, ForwardHook(hook, with_kwargs, always_call), prepend)
+        wanted = ((with_kwargs, self._forward_hooks_with_kwargs), (always_call, self._forward_hooks_always_called))
+        return HookHandle(self._forward_hooks, hook, prepend, [marks for wants, marks in wanted if wants])
 
     def register_full_backward_hook(self, hook: Callable[..., Any], prepend: bool = False) -> HookHandle:
         """Call `hook(module, grad_input, grad_output)` when the gradients of the positional arguments are known.

@@ -70,7 +70,6 @@ class Optimizer:
 
     def __init__(self, params: Parameters, defaults: dict[str, Any]) -> None:
         self.defaults = defaults
-        self._make_hooks()
         if isinstance(params, Tensor):
             raise TypeError(
                 "params argument given to the optimizer should be an iterable of Tensors or dicts, but got "
@@ -221,8 +220,6 @@ class Optimizer:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        if "_hooks" not in self.__dict__:
-            self._make_hooks()
         for group in self.param_groups:
             for name, default in self.defaults.items():
                 group.setdefault(name, default)  # an option that is newer than the saved state
@@ -236,8 +233,9 @@ class Optimizer:
 
     # -- hooks
 
-    def _make_hooks(self) -> None:
-        self._hooks: dict[str, OrderedDict[int, Callable[..., Any]]] = {name: OrderedDict() for name in _HOOKS}
+    @functools.cached_property  # optimizers of others may set their groups without a call of our `__init__`
+    def _hooks(self) -> dict[str, OrderedDict[int, Callable[..., Any]]]:
+        return {name: OrderedDict() for name in _HOOKS}
 
     def register_step_pre_hook(self, hook: Callable[..., Any]) -> HookHandle:
         """Call `hook(optimizer, args, kwargs)` before a step; it may return both anew."""

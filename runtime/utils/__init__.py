@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from runtime.utils import checkpoint, data
+from runtime.utils import _pytree, checkpoint, data, hooks
 
-__all__ = ["checkpoint", "data"]
+__all__ = ["_pytree", "checkpoint", "data", "hooks"]

@@ -1,9 +1,20 @@
-"""Gradients and parameters of a whole network, and sequences of different lengths."""
+"""Gradients and parameters of a whole network, how parameters are computed, and sequences of different lengths."""
 
 from __future__ import annotations
 
-from runtime.nn.utils import rnn
+from runtime.nn.utils import fusion, parametrizations, parametrize, prune, rnn, stateless
+from runtime.nn.utils.fusion import (
+    fuse_conv_bn_eval,
+    fuse_conv_bn_weights,
+    fuse_linear_bn_eval,
+    fuse_linear_bn_weights,
+)
+from runtime.nn.utils.init import skip_init
+from runtime.nn.utils.memory_format import convert_conv2d_weight_memory_format, convert_conv3d_weight_memory_format
+from runtime.nn.utils.spectral_norm import remove_spectral_norm, spectral_norm
+from runtime.nn.utils.weight_norm import remove_weight_norm, weight_norm
 from runtime.nn.utils.whole import (
+    clip_grad_norm,
     clip_grad_norm_,
     clip_grad_value_,
     clip_grads_with_norm_,
@@ -13,11 +24,28 @@ from runtime.nn.utils.whole import (
 )
 
 __all__ = [
+    "clip_grad_norm",
     "clip_grad_norm_",
     "clip_grad_value_",
     "clip_grads_with_norm_",
+    "convert_conv2d_weight_memory_format",
+    "convert_conv3d_weight_memory_format",
+    "fuse_conv_bn_eval",
+    "fuse_conv_bn_weights",
+    "fuse_linear_bn_eval",
+    "fuse_linear_bn_weights",
+    "fusion",
     "get_total_norm",
     "parameters_to_vector",
+    "parametrizations",
+    "parametrize",
+    "prune",
+    "remove_spectral_norm",
+    "remove_weight_norm",
     "rnn",
+    "skip_init",
+    "spectral_norm",
+    "stateless",
     "vector_to_parameters",
+    "weight_norm",
 ]
