@@ -97,11 +97,42 @@ def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
     return ops.broadcast_tensors(list(_unpacked(tensors)))
 
 
+def detach(input: Tensor) -> Tensor:
+    """The Tensor without history, over the same memory."""
+    return input.detach()
+
+
+def detach_(input: Tensor) -> Tensor:
+    """The Tensor itself, which forgets its history."""
+    return input.detach_()
+
+
+def get_device(input: Tensor) -> int:
+    """The number of the Tensor's device; -1 for the CPU."""
+    return input.get_device()
+
+
+def is_signed(input: Tensor) -> bool:
+    """Whether elements may be negative."""
+    return input.is_signed()
+
+
+def is_conj(input: Tensor) -> bool:
+    """Whether elements are to be conjugated when they are read: `conj` gives elements that are."""
+    return False
+
+
+def is_neg(input: Tensor) -> bool:
+    """Whether elements are to be negated when they are read: no operator leaves that to the reader."""
+    return False
+
+
 def broadcast_shapes(*shapes: int | Sequence[int]) -> Size:
     """The shape that Tensors of these shapes have in common; a number stands for one dimension.
 
     Raises:
-        RuntimeError: there is none, or a size is negative.
+        RuntimeError: there is none.
+        ValueError: a size is negative.
     """
     as_tuples = [(shape,) if isinstance(shape, int) else tuple(shape) for shape in shapes]
     common = [1] * max(map(len, as_tuples), default=0)
@@ -109,7 +140,7 @@ def broadcast_shapes(*shapes: int | Sequence[int]) -> Size:
         for dim in range(-1, -1 - len(shape), -1):
             size = shape[dim]
             if size < 0:
-                raise RuntimeError(f"Trying to create tensor with negative dimension ({size}): ({size})")
+                raise ValueError(f"Attempting to broadcast a dimension with negative length: {size} of {shape}")
             if size not in (1, common[dim]) and common[dim] != 1:
                 raise RuntimeError(
                     f"Attempting to broadcast a dimension of length {size} at {dim}! Mismatching argument at index "

@@ -9,14 +9,14 @@ from __future__ import annotations
 import functools
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 from runtime import fft, linalg, ops, special
 from runtime.base import overriding
 from runtime.base.modes import Variant, around, interest
-from runtime.base.overriding import passing, passing_all, state, takers
+from runtime.base.overriding import DisableTorchFunction, DisableTorchFunctionSubclass, state, takers
 from runtime.base.tensor import Tensor
 from runtime.call.public import as_called
 
@@ -42,33 +42,6 @@ __all__ = [
     "resolve_name",
     "wrap_torch_function",
 ]
-
-
-class _Passing(AbstractContextManager[None]):
-    """A block in which calls pass by, as a class that is made without arguments."""
-
-    _block: Callable[[], AbstractContextManager[None]]
-
-    def __init__(self) -> None:
-        self._stack = ExitStack()
-
-    def __enter__(self) -> None:
-        self._stack.enter_context(type(self)._block())
-
-    def __exit__(self, *error: object) -> None:
-        self._stack.close()
-
-
-class DisableTorchFunctionSubclass(_Passing):
-    """A block in which no class takes calls over."""
-
-    _block = staticmethod(passing)
-
-
-class DisableTorchFunction(_Passing):
-    """A block in which no class and no mode takes calls over."""
-
-    _block = staticmethod(passing_all)
 
 
 # A block of a mode: what ends it, the handlers around it, and the modes around it.
