@@ -203,7 +203,9 @@ def test_all_decline() -> None:
         def __torch_function__(cls, *args: Any, **kwargs: Any) -> Any:
             return NotImplemented
 
-    with pytest.raises(TypeError, match="no implementation found for '.*add' on types that implement __torch_function"):
+    with pytest.raises(
+        TypeError, match=r"no implementation found for '.*add' on types that implement __torch_function"
+    ):
         torch.add(torch.ones(1), torch.ones(1).as_subclass(Declining))
 
 
