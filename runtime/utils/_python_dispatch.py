@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 from runtime import ops
 from runtime.base.keys import COMPOSITE_IMPLICIT
-from runtime.base.modes import Variant, around, interest
+from runtime.base.modes import Variant
 from runtime.call.kernel_table import backend_of
+from runtime.call.mode_blocks import ModeBlock
 from runtime.call.public import as_called
 
 if TYPE_CHECKING:
@@ -18,16 +18,13 @@ if TYPE_CHECKING:
 __all__ = ["TorchDispatchMode", "is_traceable_wrapper_subclass"]
 
 
-class TorchDispatchMode:
+class TorchDispatchMode(ModeBlock):
     """A `with` block in which `__torch_dispatch__` of this object stands for every operator that has a kernel.
 
     Operators that are made of others are seen as these, and so are the formulas of a backward. What it calls itself is
     seen by the modes around it, not by this one. It stands above the recording of gradients: what it gives in the place
     of a result has the history that it was made with.
     """
-
-    def __init__(self) -> None:
-        self._blocks: list[tuple[AbstractContextManager[None], tuple[Any, ...]]] = []
 
     def __torch_dispatch__(
         self,
@@ -38,18 +35,6 @@ class TorchDispatchMode:
     ) -> Any:
         raise NotImplementedError
 
-    def __enter__(self) -> Self:
-        blocks = self.__dict__.setdefault("_blocks", [])  # a class may not have called our __init__
-        outer = interest.around
-        block = around(self._handle)
-        block.__enter__()
-        blocks.append((block, outer))
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        block, _ = self._blocks.pop()
-        block.__exit__(None, None, None)
-
     def _handle(
         self, operator: Operator, variant: Variant, values: list[Any], proceed: Callable[[list[Any]], Any]
     ) -> Any:
@@ -57,11 +42,7 @@ class TorchDispatchMode:
         if variant == "call" and operator.choose(backend_of(tensors))[0] == COMPOSITE_IMPLICIT:
             return proceed(values)
         _, args, kwargs = as_called(operator, variant, values)
-        known, interest.around = interest.around, self._blocks[-1][1]
-        try:
-            return self.__torch_dispatch__(_overload(operator, variant), (), args, kwargs)
-        finally:
-            interest.around = known
+        return self._outside(self.__torch_dispatch__, _overload(operator, variant), (), args, kwargs)
 
 
 def _overload(operator: Operator, variant: Variant) -> Any:
