@@ -59,9 +59,7 @@ def install() -> None:
 
 def kind_of(name: str) -> type[ModuleType]:
     """The class of a module of `runtime`: one of those that PyTorch has, or an ordinary one."""
-    parts = name.split(".")[1:]
-    own = any(part.startswith("_") for part in parts) or (parts and parts[0] in _OWN)
-    return ModuleType if own else Surface
+    return ModuleType if name.split(".")[1:2] and name.split(".")[1] in _OWN else Surface
 
 
 class _TorchNames(MetaPathFinder):

@@ -21,6 +21,7 @@ from runtime.load.collector import paused as _collector_paused  # noqa: E402
 # Modules that not every program uses are loaded on first access.
 if TYPE_CHECKING:
     from runtime import (
+        _C,
         accelerator,
         autograd,
         compiler,
@@ -47,8 +48,8 @@ if TYPE_CHECKING:
     )
 else:
     _LATER = (
-        "accelerator autograd compiler cpu cuda distributed distributions func jit library masked mps mtia nn optim "
-        "overrides profiler signal testing types utils version xpu"
+        "_C accelerator autograd compiler cpu cuda distributed distributions func jit library masked mps mtia nn "
+        "optim overrides profiler signal testing types utils version xpu"
     )
     _load_later(__name__, _LATER.split())
 
@@ -79,6 +80,7 @@ with _collector_paused():
         tensor,
     )
     from runtime.base.dtypes import *  # noqa: F403
+    from runtime.base.overriding import DisableTorchFunction, DisableTorchFunctionSubclass
     from runtime.base.tags import Tag
     from runtime.base.tensor import Tensor
     from runtime.base.types import *  # noqa: F403
@@ -93,8 +95,14 @@ with _collector_paused():
         broadcast_tensors,
         cartesian_prod,
         cdist,
+        detach,
+        detach_,
         einsum,
         histogramdd,
+        get_device,
+        is_conj,
+        is_neg,
+        is_signed,
         lu,
         meshgrid,
         nonzero,

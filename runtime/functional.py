@@ -122,6 +122,36 @@ def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
     return ops.broadcast_tensors(list(_unpacked(tensors)))
 
 
+def detach(input: Tensor) -> Tensor:
+    """The Tensor without history, over the same memory."""
+    return input.detach()
+
+
+def detach_(input: Tensor) -> Tensor:
+    """The Tensor itself, which forgets its history."""
+    return input.detach_()
+
+
+def get_device(input: Tensor) -> int:
+    """The number of the Tensor's device; -1 for the CPU."""
+    return input.get_device()
+
+
+def is_signed(input: Tensor) -> bool:
+    """Whether elements may be negative."""
+    return input.is_signed()
+
+
+def is_conj(input: Tensor) -> bool:
+    """Whether elements are to be conjugated when they are read: `conj` gives elements that are."""
+    return False
+
+
+def is_neg(input: Tensor) -> bool:
+    """Whether elements are to be negated when they are read: no operator leaves that to the reader."""
+    return False
+
+
 def unravel_index(indices: Tensor, shape: int | Sequence[int]) -> tuple[Tensor, ...]:
     """For places in flat memory of a tensor of `shape` the index along each dimension.
 

@@ -33,9 +33,17 @@ __all__ = [
 
 _NEEDS_A_DEVICE = (
     "current_device", "current_stream", "default_stream", "empty_cache", "get_device_capability",
-    "get_device_properties", "get_rng_state", "init", "initial_seed", "set_device", "set_rng_state", "set_stream",
+    "get_device_properties", "set_device", "set_rng_state", "set_stream",
     "snapshot", "stream", "synchronize",
 )  # fmt: skip
 globals().update(
     refusing(_NEEDS_A_DEVICE, __name__, RuntimeError, "Gradwright has no MTIA: there is no device of this kind")
+)
+globals().update(
+    refusing(
+        ("get_rng_state", "init", "initial_seed"),
+        __name__,
+        AssertionError,
+        "Gradwright has no MTIA: Torch not compiled with MTIA enabled",
+    )
 )

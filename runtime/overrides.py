@@ -9,15 +9,16 @@ from __future__ import annotations
 import functools
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, Self
 
 from runtime import fft, linalg, ops, special
 from runtime.base import overriding
-from runtime.base.modes import Variant, around, interest
-from runtime.base.overriding import passing, passing_all, state, takers
+from runtime.base.modes import Variant
+from runtime.base.overriding import DisableTorchFunction, DisableTorchFunctionSubclass, state, takers
 from runtime.base.tensor import Tensor
+from runtime.call.mode_blocks import ModeBlock
 from runtime.call.public import as_called
 
 if TYPE_CHECKING:
@@ -44,45 +45,11 @@ __all__ = [
 ]
 
 
-class _Passing(AbstractContextManager[None]):
-    """A block in which calls pass by, as a class that is made without arguments."""
-
-    _block: Callable[[], AbstractContextManager[None]]
-
-    def __init__(self) -> None:
-        self._stack = ExitStack()
-
-    def __enter__(self) -> None:
-        self._stack.enter_context(type(self)._block())
-
-    def __exit__(self, *error: object) -> None:
-        self._stack.close()
-
-
-class DisableTorchFunctionSubclass(_Passing):
-    """A block in which no class takes calls over."""
-
-    _block = staticmethod(passing)
-
-
-class DisableTorchFunction(_Passing):
-    """A block in which no class and no mode takes calls over."""
-
-    _block = staticmethod(passing_all)
-
-
-# A block of a mode: what ends it, the handlers around it, and the modes around it.
-_Block: TypeAlias = "tuple[AbstractContextManager[None], tuple[Any, ...], tuple[TorchFunctionMode, ...]]"
-
-
-class TorchFunctionMode:
+class TorchFunctionMode(ModeBlock):
     """A `with` block in which `__torch_function__` of this object stands for every call of an operator.
 
     What it calls itself is seen by the modes around it, not by this one.
     """
-
-    def __init__(self) -> None:
-        self._blocks: list[_Block] = []
 
     def __torch_function__(
         self,
@@ -95,17 +62,9 @@ class TorchFunctionMode:
 
     def __enter__(self) -> Self:
         overriding.watch.used = True
-        blocks = self.__dict__.setdefault("_blocks", [])  # a class may not have called our __init__
-        outer = interest.around
-        block = around(self._handle)
-        block.__enter__()
-        blocks.append((block, outer, state.modes))
+        super().__enter__()
         state.modes = (*state.modes, self)
         return self
-
-    def __exit__(self, *error: object) -> None:
-        block, _, state.modes = self._blocks.pop()
-        block.__exit__(None, None, None)
 
     def _handle(
         self,
@@ -124,12 +83,7 @@ class TorchFunctionMode:
         self, func: Callable[..., Any], types: tuple[type, ...], args: Sequence[Any], kwargs: Mapping[str, Any]
     ) -> Any:
         """What the mode makes of a call, which goes on outside of the mode and of all that was entered in it."""
-        known = interest.around, state.modes
-        _, interest.around, state.modes = self._blocks[-1]
-        try:
-            return self.__torch_function__(func, types, args, kwargs)
-        finally:
-            interest.around, state.modes = known
+        return self._outside(self.__torch_function__, func, types, args, kwargs)
 
     @classmethod
     def push(cls, *args: Any, **kwargs: Any) -> Self:

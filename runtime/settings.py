@@ -5,6 +5,7 @@ Every operator is deterministic: one algorithm in one order. Products of matrice
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from math import e, inf, nan, pi
 from typing import Any
@@ -17,9 +18,15 @@ __all__ = [
     "compiled_with_cxx11_abi",
     "e",
     "get_deterministic_debug_mode",
+    "get_device_module",
     "get_float32_matmul_precision",
     "get_num_interop_threads",
+    "has_lapack",
+    "has_mkl",
+    "has_openmp",
+    "has_spectral",
     "inf",
+    "init_num_threads",
     "is_deterministic_algorithms_warn_only_enabled",
     "is_warn_always_enabled",
     "nan",
@@ -34,6 +41,9 @@ __all__ = [
 ]
 
 newaxis = None
+has_lapack = has_spectral = True
+has_mkl = has_openmp = False
+_DEVICES = ("cpu", "cuda", "mps", "mtia", "xpu")
 _MODES = ("default", "warn", "error")
 
 
@@ -156,6 +166,23 @@ def set_num_interop_threads(threads: int) -> None:
     if threads <= 0:
         raise RuntimeError("Expected a positive number of threads")
     _State.interop_threads = threads
+
+
+def init_num_threads() -> None:
+    """Set the number of threads anew in a thread: it is that of the process."""
+
+
+def get_device_module(device: Any = None) -> Any:
+    """The module of a kind of device, such as `cuda`; without one, that of the CPU.
+
+    Raises:
+        RuntimeError: there is no such module.
+    """
+    name = "cpu" if device is None else str(getattr(device, "type", device)).partition(":")[0]
+    module = getattr(sys.modules["runtime"], name, None) if name in _DEVICES else None
+    if module is None:
+        raise RuntimeError(f"Invalid device_type: {name}. Only {', '.join(_DEVICES)} have modules")
+    return module
 
 
 def compiled_with_cxx11_abi() -> bool:

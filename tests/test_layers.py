@@ -44,7 +44,7 @@ LAYERS: Mapping[str, Sequence[Sequence[str]]] = {
         ("runtime.autograd", "runtime.func", "runtime.library", "runtime.batches"),
         # Names of PyTorch that stand on little, and what is not there.
         ("runtime.settings", "runtime.symbols", "runtime.legacy"),
-        ("runtime.amp", "runtime.compiler", "runtime.cpu", "runtime.distributed", "runtime.jit"),
+        ("runtime.amp", "runtime.compiler", "runtime.cpu", "runtime.distributed", "runtime.jit", "runtime._C"),
         ("runtime.types", "runtime.cuda"),
         ("runtime.accelerator", "runtime.mps", "runtime.mtia", "runtime.xpu"),
         ("runtime.methods",),

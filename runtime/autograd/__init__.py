@@ -21,6 +21,7 @@ from runtime.autograd.grad_mode import (
     set_grad_enabled,
 )
 from runtime.autograd.gradcheck import GradcheckError, gradcheck, gradgradcheck
+from runtime.autograd.variable import Variable, is_multithreading_enabled, set_multithreading_enabled
 from runtime.base.later import load_later
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ else:
 __all__ = [
     "Function",
     "GradcheckError",
+    "Variable",
     "backward",
     "detect_anomaly",
     "enable_grad",
@@ -46,9 +48,11 @@ __all__ = [
     "is_anomaly_enabled",
     "is_grad_enabled",
     "is_inference_mode_enabled",
+    "is_multithreading_enabled",
     "no_grad",
     "profiler",
     "profiler_util",
     "set_detect_anomaly",
     "set_grad_enabled",
+    "set_multithreading_enabled",
 ]

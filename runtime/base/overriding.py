@@ -13,9 +13,10 @@ from __future__ import annotations
 import functools
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any, Protocol
 
+from runtime import ops
 from runtime.base import composites
 
 
@@ -59,31 +60,31 @@ class _Disabled:
         args: Sequence[Any] = (),
         kwargs: Mapping[str, Any] | None = None,
     ) -> Any:
-        with passing():
+        with DisableTorchFunctionSubclass():
             return func(*args, **kwargs or {})
 
 
 disabled = _Disabled()
 
 
-@contextmanager
-def passing() -> Iterator[None]:
-    """Let calls pass by classes in a `with` block."""
-    state.off += 1
-    try:
-        yield
-    finally:
+class DisableTorchFunctionSubclass(AbstractContextManager[None]):
+    """A `with` block in which no class takes calls over."""
+
+    def __enter__(self) -> None:
+        state.off += 1
+
+    def __exit__(self, *error: object) -> None:
         state.off -= 1
 
 
-@contextmanager
-def passing_all() -> Iterator[None]:
-    """Let calls pass by classes and modes in a `with` block: they are none of the program's own."""
-    state.off += 1
-    state.all_off += 1
-    try:
-        yield
-    finally:
+class DisableTorchFunction(AbstractContextManager[None]):
+    """A `with` block in which neither classes nor modes take calls over: they are none of the program's own."""
+
+    def __enter__(self) -> None:
+        state.off += 1
+        state.all_off += 1
+
+    def __exit__(self, *error: object) -> None:
         state.off -= 1
         state.all_off -= 1
 
@@ -154,7 +155,7 @@ def pass_on(
     """The `__torch_function__` of Tensor: the call itself, and its results as objects of the class."""
     if not all(issubclass(cls, kind) for kind in types):
         return NotImplemented
-    with passing():
+    with DisableTorchFunctionSubclass():
         out = func(*args, **kwargs or {})
         return out if func in _as_they_are else _converted(out, cls)
 
@@ -219,12 +220,20 @@ def members(tensor: type) -> Mapping[str, Any]:
             if (name.startswith("_") and name not in _SIGNS) or name in _KEPT:
                 continue
             if callable(known) and not isinstance(known, type):
-                found[name] = _method(getattr(tensor, name), getattr(tensor, _CALLED.get(name, name)))
+                called = _CALLED.get(name, name)
+                found[name] = _method(getattr(tensor, name), _public(called, getattr(tensor, called)))
             elif hasattr(known, "__get__") and not isinstance(known, (staticmethod, classmethod)):
                 found[name] = Attribute(known)
                 if name == "grad":
                     _as_they_are.add(known.__get__)
     return found
+
+
+def _public(name: str, method: Any) -> Any:
+    """The function of an operator in the place of its method, as the general path names it as well."""
+    function = vars(ops).get(name)
+    same = function is not None and not name.endswith("_") and any(method is each for each in vars(function).values())
+    return function if same else method
 
 
 def _method(function: Callable[..., Any], called: Callable[..., Any]) -> Callable[..., Any]:

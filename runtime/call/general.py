@@ -61,7 +61,7 @@ def call_bound(operator: Operator, values: list[Any]) -> Any:
 def performed(
     operator: Operator, variant: Variant, values: list[Any], perform: Callable[[Operator, list[Any]], Any]
 ) -> Any:
-    """`perform(operator, values)` with the handlers of this thread around it; first of all a class may take it over."""
+    """`perform(operator, values)` with the handlers of this thread around it; inside of them a class may take over."""
     if watch.classes:
         inner = perform
 

@@ -145,7 +145,7 @@ class Backward:
     def send(self, starts: Sequence[Any], grads: Sequence[Tensor]) -> list[Tensor | None]:
         """Send `grads` to the leaves: the gradients of the inputs, or an empty list where they are accumulated."""
         if overriding.watch.used:
-            with overriding.passing_all():  # formulas are no calls of the program
+            with overriding.DisableTorchFunction():  # formulas are no calls of the program
                 return self._send(starts, grads)
         return self._send(starts, grads)
 

@@ -8,7 +8,7 @@ from typing import Any, Never, TypeVar
 import numpy as np
 
 from runtime import ops
-from runtime.base.overriding import passing_all
+from runtime.base.overriding import DisableTorchFunction
 from runtime.base.tensor import Tensor, wrap
 from runtime.legacy import made
 
@@ -89,7 +89,7 @@ def as_subclass(self: Tensor, cls: type[T]) -> T:
     """
     if not isinstance(cls, type) or not issubclass(cls, Tensor):
         raise TypeError(f"as_subclass(): cls must be a subclass of Tensor, not {cls!r}")
-    with passing_all():
+    with DisableTorchFunction():
         out: Any = ops.alias(self)
     if type(out) is not cls:
         out.__class__ = cls

@@ -11,7 +11,7 @@ from runtime.methods import conversion, gradients, indexing, queries
 
 def written_by_hand() -> dict[str, Any]:
     """Each under its name."""
-    return {
+    methods: dict[str, Any] = {
         **queries.methods(),
         "__getitem__": indexing.getitem,
         "__setitem__": indexing.setitem,
@@ -36,6 +36,10 @@ def written_by_hand() -> dict[str, Any]:
         "register_hook": gradients.register_hook,
         "register_post_accumulate_grad_hook": gradients.register_post_accumulate_grad_hook,
     }
+    for name, function in methods.items():
+        if name.startswith("__"):
+            function.__name__ = name  # as classes are told that take calls over
+    return methods
 
 
 def _divides(self: Tensor, other: Any) -> Any:

@@ -7,8 +7,11 @@ those of Martens (2010).
 
 from __future__ import annotations
 
+import functools
 import math
 import warnings
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -265,3 +268,29 @@ def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Gener
 def _filled(tensor: Tensor, values: np.ndarray) -> Tensor:
     with no_grad():
         return tensor.copy_(wrap(values.astype(tensor._array.dtype)))
+
+
+def _old(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    """A function under its old name, without the underscore; it warns."""
+    name = function.__name__.removesuffix("_")
+
+    @functools.wraps(function)
+    def renamed(*args: Any, **kwargs: Any) -> Tensor:
+        warnings.warn(f"`nn.init.{name}` is now deprecated in favor of `nn.init.{name}_`.", FutureWarning, stacklevel=2)
+        return function(*args, **kwargs)
+
+    renamed.__name__ = renamed.__qualname__ = name
+    return renamed
+
+
+uniform = _old(uniform_)
+normal = _old(normal_)
+constant = _old(constant_)
+eye = _old(eye_)
+dirac = _old(dirac_)
+xavier_uniform = _old(xavier_uniform_)
+xavier_normal = _old(xavier_normal_)
+kaiming_uniform = _old(kaiming_uniform_)
+kaiming_normal = _old(kaiming_normal_)
+orthogonal = _old(orthogonal_)
+sparse = _old(sparse_)

@@ -1,0 +1,36 @@
+"""docs/pytorch.md is what `python -m tests.parity.surface` writes, and what it is made from says nothing in vain."""
+
+from __future__ import annotations
+
+from fnmatch import fnmatchcase
+
+import pytest
+
+from tests.parity import surface
+
+pytestmark = pytest.mark.parity
+
+
+def test_the_page_is_current() -> None:
+    stale = "docs/pytorch.md is stale: run python -m tests.parity.surface"
+    assert surface.PAGE.read_text(encoding="utf-8") == surface.page(), stale
+
+
+def test_each_pattern_is_of_a_name() -> None:
+    known = surface.reasons()
+    names = {name.name: name for module in surface.MODULES for name in surface.names_of(module, known)}
+    status = {"differs": ("differs",), "missing": ("no",)}
+    idle = [
+        f"{kind}: {pattern}"
+        for kind, patterns in known.items()
+        for pattern in patterns
+        if not any(fnmatchcase(name, pattern) and found.status in status[kind] for name, found in names.items())
+    ]
+    assert not idle, "\n".join(idle)
+
+
+def test_modules_of_modules_are_seen() -> None:
+    """A name that is a module in one place and a function in the other is not there."""
+    assert not surface._is_alike(len, surface)
+    assert not surface._is_alike(len, 1)
+    assert surface._is_alike(1, 2)
