@@ -20,10 +20,11 @@ from runtime.load.collector import paused as _collector_paused  # noqa: E402
 
 # Modules that not every program uses are loaded on first access.
 if TYPE_CHECKING:
-    from runtime import autograd, distributions, func, library, nn, optim, profiler, signal, utils
+    from runtime import autograd, distributions, func, library, nn, optim, profiler, serialization, signal, utils
 else:
     _load_later(
-        __name__, ("autograd", "distributions", "func", "library", "nn", "optim", "profiler", "signal", "utils")
+        __name__,
+        ("autograd", "distributions", "func", "library", "nn", "optim", "profiler", "serialization", "signal", "utils"),
     )
 
 with _collector_paused():
@@ -50,10 +51,12 @@ with _collector_paused():
         tensor,
     )
     from runtime.base.dtypes import *  # noqa: F403
+    from runtime.base.storage import TypedStorage, UntypedStorage
     from runtime.base.tags import Tag
     from runtime.base.tensor import Tensor
     from runtime.base.types import *  # noqa: F403
     from runtime.batches import vmap
+    from runtime.files import load, save
     from runtime.functional import (
         atleast_1d,
         atleast_2d,

@@ -41,7 +41,7 @@ LAYERS: Mapping[str, Sequence[Sequence[str]]] = {
         ("runtime.backends",),
         ("runtime.call",),
         ("runtime.composite", "runtime.helpers", "runtime.upstream", "runtime.functional"),
-        ("runtime.autograd", "runtime.func", "runtime.library", "runtime.batches"),
+        ("runtime.autograd", "runtime.func", "runtime.library", "runtime.batches", "runtime.files"),
         ("runtime.methods",),
         (
             "runtime.nn",
@@ -52,6 +52,8 @@ LAYERS: Mapping[str, Sequence[Sequence[str]]] = {
             "runtime.special",
             "runtime.signal",
             "runtime.distributions",
+            "runtime.serialization",
+            "runtime.storage",
         ),
         ("runtime.optim",),
         ("runtime.load", "runtime.native.explaining", "runtime.native.guards"),
@@ -70,6 +72,7 @@ LAZY: Mapping[str, tuple[frozenset[str], str]] = {
     "runtime.load.loading": (frozenset(("runtime.load.debugging",)), "GRADWRIGHT_DEBUG"),
     "runtime.load.packages": (frozenset(("runtime.load.debugging",)), "GRADWRIGHT_DEBUG"),
     "runtime.batches": (frozenset(("runtime.func.vectorize",)), "vmap"),
+    "runtime.files": (frozenset(("runtime.serialization",)), "save and load"),
     "runtime.autograd.backward": (
         frozenset(("runtime.func.batched", "runtime.func.calls", "runtime.func.vmap_calls")),
         "is_grads_batched",

@@ -6,7 +6,7 @@ from typing import Any
 
 from runtime import functional
 from runtime.base.tensor import Tensor
-from runtime.methods import conversion, gradients, indexing
+from runtime.methods import conversion, gradients, indexing, storage
 
 
 def written_by_hand() -> dict[str, Any]:
@@ -16,6 +16,12 @@ def written_by_hand() -> dict[str, Any]:
         "__setitem__": indexing.setitem,
         "__delitem__": indexing.delitem,
         "__repr__": _text,
+        "untyped_storage": storage.untyped_storage,
+        "storage": storage.storage,
+        "set_": storage.set_,
+        "is_set_to": storage.is_set_to,
+        "resize_": storage.resize_,
+        "resize_as_": storage.resize_as_,
         "to": conversion.to,
         "cpu": conversion.cpu,
         "new_tensor": conversion.new_tensor,
