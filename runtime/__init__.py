@@ -56,7 +56,7 @@ with _collector_paused():
     from runtime.base.tensor import Tensor
     from runtime.base.types import *  # noqa: F403
     from runtime.batches import vmap
-    from runtime.files import load, save
+    from runtime.files import from_dlpack, load, save
     from runtime.functional import (
         atleast_1d,
         atleast_2d,

@@ -16,6 +16,8 @@ def written_by_hand() -> dict[str, Any]:
         "__setitem__": indexing.setitem,
         "__delitem__": indexing.delitem,
         "__repr__": _text,
+        "__dlpack__": _dlpack,
+        "__dlpack_device__": _dlpack_device,
         "untyped_storage": storage.untyped_storage,
         "storage": storage.storage,
         "set_": storage.set_,
@@ -38,6 +40,34 @@ def written_by_hand() -> dict[str, Any]:
         "register_hook": gradients.register_hook,
         "register_post_accumulate_grad_hook": gradients.register_post_accumulate_grad_hook,
     }
+
+
+def _dlpack(
+    self: Tensor,
+    *,
+    stream: Any = -1,
+    max_version: tuple[int, int] | None = None,
+    dl_device: tuple[int, int] | None = None,
+    copy: bool | None = None,
+) -> Any:
+    """The data as a DLPack capsule, for other array libraries.
+
+    Args:
+        stream: accepted; main memory has none.
+        max_version: the newest version of DLPack that is understood.
+        dl_device: where the data is wanted.
+        copy: True for a copy, False for none at all.
+    """
+    from runtime.methods.dlpack import capsule_of
+
+    return capsule_of(self, stream, max_version, dl_device, copy)
+
+
+def _dlpack_device(self: Tensor) -> tuple[int, int]:
+    """The kind and the number of the device, as DLPack numbers them."""
+    from runtime.methods.dlpack import device_of
+
+    return device_of(self)
 
 
 def _text(self: Tensor) -> str:
