@@ -39,6 +39,7 @@ if TYPE_CHECKING:
         optim,
         overrides,
         profiler,
+        serialization,
         signal,
         testing,
         types,
@@ -49,7 +50,7 @@ if TYPE_CHECKING:
 else:
     _LATER = (
         "_C accelerator autograd compiler cpu cuda distributed distributions func jit library masked mps mtia nn "
-        "optim overrides profiler signal testing types utils version xpu"
+        "optim overrides profiler serialization signal testing types utils version xpu"
     )
     _load_later(__name__, _LATER.split())
 
@@ -81,10 +82,12 @@ with _collector_paused():
     )
     from runtime.base.dtypes import *  # noqa: F403
     from runtime.base.overriding import DisableTorchFunction, DisableTorchFunctionSubclass
+    from runtime.base.storage import TypedStorage, UntypedStorage
     from runtime.base.tags import Tag
     from runtime.base.tensor import Tensor
     from runtime.base.types import *  # noqa: F403
     from runtime.batches import vmap
+    from runtime.files import from_dlpack, load, save
     from runtime.functional import (
         _segment_reduce,
         atleast_1d,
@@ -98,8 +101,8 @@ with _collector_paused():
         detach,
         detach_,
         einsum,
-        histogramdd,
         get_device,
+        histogramdd,
         is_conj,
         is_neg,
         is_signed,
@@ -107,7 +110,6 @@ with _collector_paused():
         meshgrid,
         nonzero,
         norm,
-        resize_as_,
         stft,
         tensordot,
         unique,
@@ -119,6 +121,7 @@ with _collector_paused():
     from runtime.load.loading import public_names as _public_names
     from runtime.lowrank import pca_lowrank, svd_lowrank
     from runtime.methods.print_options import get_printoptions, printoptions, set_printoptions
+    from runtime.methods.storage import resize_as_
     from runtime.native.reserve import get_memory_reserve, reserved_memory, set_memory_reserve
     from runtime.native.threads import get_num_threads, set_num_threads
     from runtime.random import (

@@ -10,8 +10,7 @@ import numpy as np
 from runtime import ops
 from runtime.base import dtypes
 from runtime.base.tensor import Tensor
-from runtime.base.types import DType, MemoryFormat, Scalar, Size, named_result
-from runtime.kernels.shape import memory_of
+from runtime.base.types import DType, Scalar, Size, named_result
 
 
 def _unpacked(tensors: tuple[Any, ...]) -> Sequence[Tensor]:
@@ -215,39 +214,6 @@ def block_diag(*tensors: Any) -> Tensor:
 def cartesian_prod(*tensors: Any) -> Tensor:
     """All choices of an element of each vector, in rows."""
     return ops.cartesian_prod(list(_unpacked(tensors)))
-
-
-def resize_(self: Tensor, *size: Any, memory_format: MemoryFormat | None = None) -> Tensor:
-    """The Tensor with other sizes over its memory, or over new memory that begins with its elements.
-
-    New memory is made where there is too little, and is no longer shared with other Tensors. What lies in it behind the
-    old elements is anything.
-
-    Raises:
-        RuntimeError: the Tensor requires grad.
-    """
-    if self.requires_grad:
-        raise RuntimeError("cannot resize variables that require grad")
-    sizes = list(size[0]) if len(size) == 1 and not isinstance(size[0], int) else list(size)
-    wanted = ops.empty(sizes, dtype=self.dtype, device="meta", memory_format=memory_format)
-    first, old = self.storage_offset(), self.detach()
-    available = memory_of(self._array)[0].size - first
-    if wanted.numel() > available:
-        grown = ops.empty([wanted.numel()], dtype=self.dtype, device=self.device)
-        grown.narrow(0, 0, available).copy_(old.as_strided([available], [1], first))
-        first, old = 0, grown
-    self.data = old.as_strided(sizes, wanted.stride(), first)
-    return self
-
-
-def resize_as_(self: Tensor, the_template: Tensor, *, memory_format: MemoryFormat | None = None) -> Tensor:
-    """`resize_` to the sizes of another Tensor."""
-    return resize_(self, the_template.shape, memory_format=memory_format)
-
-
-_COMPUTE_MODES = {
-    "use_mm_for_euclid_dist_if_necessary": None, "use_mm_for_euclid_dist": 1, "donot_use_mm_for_euclid_dist": 2,
-}  # fmt: skip
 
 
 def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str = "use_mm_for_euclid_dist_if_necessary") -> Tensor:

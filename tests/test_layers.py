@@ -41,7 +41,7 @@ LAYERS: Mapping[str, Sequence[Sequence[str]]] = {
         ("runtime.backends",),
         ("runtime.call",),
         ("runtime.composite", "runtime.helpers", "runtime.upstream", "runtime.functional", "runtime.lowrank"),
-        ("runtime.autograd", "runtime.func", "runtime.library", "runtime.batches"),
+        ("runtime.autograd", "runtime.func", "runtime.library", "runtime.batches", "runtime.files"),
         # Names of PyTorch that stand on little, and what is not there.
         ("runtime.settings", "runtime.symbols", "runtime.legacy"),
         ("runtime.amp", "runtime.compiler", "runtime.cpu", "runtime.distributed", "runtime.jit", "runtime._C"),
@@ -58,6 +58,8 @@ LAYERS: Mapping[str, Sequence[Sequence[str]]] = {
             "runtime.signal",
             "runtime.distributions",
             "runtime.masked",
+            "runtime.serialization",
+            "runtime.storage",
         ),
         ("runtime.optim", "runtime.overrides"),
         ("runtime.load", "runtime.native.explaining", "runtime.native.guards"),
@@ -73,10 +75,14 @@ LAZY: Mapping[str, tuple[frozenset[str], str]] = {
     "runtime.ops": (frozenset(("runtime.call.overloads",)), "namespaces, when somebody looks for one"),
     "runtime.call.facts": (frozenset(("runtime.call.binding",)), "the parser of schemas, with the first general call"),
     "runtime.call.kernel_table": (frozenset(("codegen.schema.types",)), "the types of results of users' kernels"),
-    "runtime.methods.written": (frozenset(("runtime.methods.printing",)), "the text of Tensors"),
+    "runtime.methods.written": (
+        frozenset(("runtime.methods.dlpack", "runtime.methods.printing")),
+        "the text of Tensors, and other libraries",
+    ),
     "runtime.load.loading": (frozenset(("runtime.load.debugging",)), "GRADWRIGHT_DEBUG"),
     "runtime.load.packages": (frozenset(("runtime.load.debugging",)), "GRADWRIGHT_DEBUG"),
     "runtime.batches": (frozenset(("runtime.func.vectorize",)), "vmap"),
+    "runtime.files": (frozenset(("runtime.methods.dlpack", "runtime.serialization")), "files and other libraries"),
     "runtime.autograd.backward": (
         frozenset(("runtime.func.batched", "runtime.func.calls", "runtime.func.vmap_calls")),
         "is_grads_batched",

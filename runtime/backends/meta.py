@@ -103,7 +103,7 @@ class MetaTensor(ElsewhereTensor):
         return self.numpy()
 
     def __dlpack__(self, **options: Any) -> NoReturn:
-        raise ValueError("Unknown device type meta for Dlpack")
+        raise BufferError("Cannot pack tensors on meta")
 
     def __dlpack_device__(self) -> NoReturn:
         raise ValueError("Unknown device type meta for Dlpack")

@@ -35,12 +35,3 @@ class ArrayExchange:
         if copy is False:
             raise ValueError("Unable to avoid copy while creating an array as requested.")
         return array.astype(dtype)
-
-    def __dlpack__(self, **options: Any) -> Any:
-        """The data as a DLPack capsule, for other array libraries."""
-        if self._edge is not None:
-            raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
-        return self._array.__dlpack__(**options)
-
-    def __dlpack_device__(self) -> tuple[int, int]:
-        return self._array.__dlpack_device__()

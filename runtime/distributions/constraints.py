@@ -338,7 +338,8 @@ class _PositiveDefinite(_Symmetric):
         symmetric = super().check(value)
         if not symmetric.all():
             return symmetric
-        return ops.linalg_cholesky_ex(value)[1].eq(0)
+        failed: Tensor = ops.linalg_cholesky_ex(value)[1]
+        return failed.eq(0)
 
 
 class _OfParts(Constraint):

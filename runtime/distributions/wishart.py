@@ -108,7 +108,8 @@ class Wishart(ExponentialFamily):
         whole = ops.broadcast_tensors([value, scale])[0].shape
         trace = ops.cholesky_solve(value.expand(whole), scale.expand(whole)).diagonal(0, -2, -1).sum(-1)
         norm = self.df * (size * math.log(2) / 2 + half_log_det(scale)) + ops.mvlgamma(self.df / 2, size)
-        return (self.df - size - 1) / 2 * ops.linalg_slogdet(value)[1] - trace / 2 - norm
+        log_det: Tensor = ops.linalg_slogdet(value)[1]
+        return (self.df - size - 1) / 2 * log_det - trace / 2 - norm
 
     def entropy(self) -> Tensor:
         size = self._event_shape[0]
@@ -130,4 +131,5 @@ class Wishart(ExponentialFamily):
         x, y = natural_params
         size = self._event_shape[0]
         power = y + (size + 1) / 2
-        return power * (size * math.log(2) - ops.linalg_slogdet(-2 * x)[1]) + ops.mvlgamma(power, size)
+        log_det: Tensor = ops.linalg_slogdet(-2 * x)[1]
+        return power * (size * math.log(2) - log_det) + ops.mvlgamma(power, size)

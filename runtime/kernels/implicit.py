@@ -1,11 +1,11 @@
 """Random numbers of gamma and Dirichlet distributions, and how they move with their parameters.
 
-A number that is drawn by rejection is no function of its parameter. It moves with it all the same, if its rank `F(x; a)`
-is held: `dx/da = -(dF/da) / p` with the density `p = dF/dx` (Figurnov, Mohamed and Mnih, "Implicit reparameterization
-gradients", 2018). Both derivatives of the rank here are integrals of the density times the derivative of its logarithm.
-Taken from the nearer tail, at logarithmic distances `s` from the number, they are integrals over [0, inf) of functions
-that fall from the start, for which the substitution `s = exp(v - exp(-v))` and the trapezoidal rule are made (Takahasi and
-Mori, "Double exponential formulas for numerical integration", 1974).
+A number that is drawn by rejection is no function of its parameter. It moves with it all the same, if its rank
+`F(x; a)` is held: `dx/da = -(dF/da) / p` with the density `p = dF/dx` (Figurnov, Mohamed and Mnih, "Implicit
+reparameterization gradients", 2018). Both derivatives of the rank here are integrals of the density times the
+derivative of its logarithm. Taken from the nearer tail, at logarithmic distances `s` from the number, they are
+integrals over [0, inf) of functions that fall from the start, for which the substitution `s = exp(v - exp(-v))` and the
+trapezoidal rule are made (Takahasi and Mori, "Double exponential formulas for numerical integration", 1974).
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ from typing import Any
 
 from runtime import functional
 from runtime.base.tensor import Tensor
-from runtime.methods import conversion, gradients, indexing, queries
+from runtime.methods import conversion, gradients, indexing, queries, storage
 
 
 def written_by_hand() -> dict[str, Any]:
@@ -18,6 +18,14 @@ def written_by_hand() -> dict[str, Any]:
         "__delitem__": indexing.delitem,
         "__repr__": _text,
         "__rdiv__": _divides,
+        "__dlpack__": _dlpack,
+        "__dlpack_device__": _dlpack_device,
+        "untyped_storage": storage.untyped_storage,
+        "storage": storage.storage,
+        "set_": storage.set_,
+        "is_set_to": storage.is_set_to,
+        "resize_": storage.resize_,
+        "resize_as_": storage.resize_as_,
         "to": conversion.to,
         "cpu": conversion.cpu,
         "new_tensor": conversion.new_tensor,
@@ -26,8 +34,6 @@ def written_by_hand() -> dict[str, Any]:
         "norm": functional.norm,
         "unique": functional.unique,
         "unique_consecutive": functional.unique_consecutive,
-        "resize_": functional.resize_,
-        "resize_as_": functional.resize_as_,
         "stft": functional.stft,
         "backward": gradients.backward,
         "requires_grad_": gradients.requires_grad_,
@@ -45,6 +51,34 @@ def written_by_hand() -> dict[str, Any]:
 def _divides(self: Tensor, other: Any) -> Any:
     """`other / self`, under the name that Python 2 had for it."""
     return other / self
+
+
+def _dlpack(
+    self: Tensor,
+    *,
+    stream: Any = -1,
+    max_version: tuple[int, int] | None = None,
+    dl_device: tuple[int, int] | None = None,
+    copy: bool | None = None,
+) -> Any:
+    """The data as a DLPack capsule, for other array libraries.
+
+    Args:
+        stream: accepted; main memory has none.
+        max_version: the newest version of DLPack that is understood.
+        dl_device: where the data is wanted.
+        copy: True for a copy, False for none at all.
+    """
+    from runtime.methods.dlpack import capsule_of
+
+    return capsule_of(self, stream, max_version, dl_device, copy)
+
+
+def _dlpack_device(self: Tensor) -> tuple[int, int]:
+    """The kind and the number of the device, as DLPack numbers them."""
+    from runtime.methods.dlpack import device_of
+
+    return device_of(self)
 
 
 def _text(self: Tensor) -> str:

@@ -90,10 +90,14 @@ CASES = {
     "MultivariateNormal-precision": _two(
         "d.MultivariateNormal(a, precision_matrix=b)", [[0.5, -1.0, 0.2]] * 2, _MATRIX, [0.3, 2.0, 1.0]
     ),
-    "MultivariateNormal-tril": _two("d.MultivariateNormal(a, scale_tril=b.tril())", [0.5, -1.0, 0.2], _TRIL, [0.3, 2.0, 1.0]),
+    "MultivariateNormal-tril": _two(
+        "d.MultivariateNormal(a, scale_tril=b.tril())", [0.5, -1.0, 0.2], _TRIL, [0.3, 2.0, 1.0]
+    ),
     "NegativeBinomial": _two("d.NegativeBinomial(a, b)", [1.0, 2.5, 4.0], [0.2, 0.5, 0.9], [0.0, 3.0, 5.0]),
     "Normal": _two("d.Normal(a, b)", [0.5, -1.0], [1.2, 0.7], [0.3, 2.0]),
-    "OneHotCategorical": Case("d.OneHotCategorical(a)", {"a": [[0.2, 0.5, 0.3], [1.0, 3.0, 2.0]]}, [[0.0, 0, 1], [1, 0, 0]]),
+    "OneHotCategorical": Case(
+        "d.OneHotCategorical(a)", {"a": [[0.2, 0.5, 0.3], [1.0, 3.0, 2.0]]}, [[0.0, 0, 1], [1, 0, 0]]
+    ),
     "OneHotCategoricalStraightThrough": Case(
         "d.OneHotCategoricalStraightThrough(logits=a)", {"a": [0.2, 0.5, 0.3]}, [0.0, 0, 1]
     ),
@@ -104,7 +108,9 @@ CASES = {
     "RelaxedOneHotCategorical": _two(
         "d.RelaxedOneHotCategorical(a, b)", 0.7, [[0.2, 0.5, 0.3]], [[0.3, 0.5, 0.2]]
     ),
-    "StudentT": Case("d.StudentT(a, b, c)", {"a": [0.5, 1.5, 4.0], "b": [0.5, -1, 0], "c": [1.2, 0.7, 2]}, [0.3, 2.0, 1]),
+    "StudentT": Case(
+        "d.StudentT(a, b, c)", {"a": [0.5, 1.5, 4.0], "b": [0.5, -1, 0], "c": [1.2, 0.7, 2]}, [0.3, 2.0, 1]
+    ),
     "TransformedDistribution": _two(
         "d.TransformedDistribution(d.Normal(a, b), [d.ExpTransform(), d.AffineTransform(1, -2)])",
         [0.5, -1.0], [1.2, 0.7], [0.3, -2.0],

@@ -313,7 +313,8 @@ def test_shapes_and_texts(name: str) -> None:
             warnings.simplefilter("ignore")
             sample = wider.sample((3,))
         found: list[Any] = [
-            list(made.batch_shape), list(made.event_shape), made.has_rsample, made.has_enumerate_support, None if "Mixture" in name else repr(made),
+            list(made.batch_shape), list(made.event_shape), made.has_rsample, made.has_enumerate_support,
+            None if "Mixture" in name else repr(made),
             list(wider.batch_shape), list(wider.event_shape), type(wider).__name__, list(sample.shape), sample.dtype,
             bool(made.support.check(sample.double() if name.startswith("General") else sample).all()),
             [type(made).__name__, sorted(made.arg_constraints)], repr(made.support),

@@ -1,0 +1,129 @@
+"""Methods of Tensor about its memory."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from runtime import ops
+from runtime.base.state import LEAF_EDGES
+from runtime.base.storage import TypedStorage, UntypedStorage, array_over, bytes_of, dense_strides
+from runtime.base.tensor import Tensor
+from runtime.base.types import MemoryFormat, Size
+from runtime.kernels.shape import memory_of
+
+
+def untyped_storage(self: Tensor) -> UntypedStorage:
+    """The memory that this Tensor lies in, as bytes; that of its views is the same.
+
+    Raises:
+        NotImplementedError: it does not lie in main memory.
+    """
+    if self._opaque:
+        raise NotImplementedError(f"a Tensor on {self.device} has no storage in main memory")
+    return UntypedStorage._over(bytes_of(self._array))
+
+
+def storage(self: Tensor) -> TypedStorage:
+    """The memory as elements of this Tensor's dtype."""
+    return TypedStorage(wrap_storage=untyped_storage(self), dtype=self.dtype)
+
+
+def set_(
+    self: Tensor,
+    source: Tensor | UntypedStorage | TypedStorage | None = None,
+    storage_offset: int = 0,
+    size: Any = None,
+    stride: Any = None,
+) -> Tensor:
+    """Let this Tensor lie in other memory, that of `source`; without it, it is empty.
+
+    Raises:
+        RuntimeError: the Tensor requires a gradient, `source` is of another dtype, or the memory is too small.
+    """
+    _check_free(self, "set_")
+    if isinstance(source, Tensor):
+        if source.dtype is not self.dtype:
+            raise RuntimeError(f"Could not set tensor of type {source.dtype} to a tensor of type {self.dtype}")
+        if size is None:
+            self._array = source._array
+            return self
+    if source is None:
+        self._array = np.empty(0, self._array.dtype)
+        return self
+    memory = _bytes_from(source)
+    if size is None:
+        size = (memory.nbytes // self.dtype.itemsize,)
+    size = _sizes(size)
+    stride = dense_strides(size) if stride is None or (not _sizes(stride) and size) else _sizes(stride)
+    self._array = array_over(memory, self.dtype, storage_offset, size, stride)
+    return self
+
+
+def _bytes_from(source: Tensor | UntypedStorage | TypedStorage) -> np.ndarray[Any, Any]:
+    if isinstance(source, Tensor):
+        return untyped_storage(source)._bytes
+    if isinstance(source, TypedStorage):
+        return source.untyped()._bytes
+    if isinstance(source, UntypedStorage):
+        return source._bytes
+    raise TypeError(f"set_(): argument 'source' must be a Tensor or a storage, not {type(source).__name__}")
+
+
+def is_set_to(self: Tensor, tensor: Tensor) -> bool:
+    """Whether two Tensors lie at the same place of the same memory, with the same sizes and strides."""
+    same_memory = untyped_storage(self) == untyped_storage(tensor)
+    return same_memory and all(
+        one == other
+        for one, other in (
+            (self.shape, tensor.shape),
+            (self.stride(), tensor.stride()),
+            (self.storage_offset(), tensor.storage_offset()),
+        )
+    )
+
+
+def resize_(self: Tensor, *size: Any, memory_format: MemoryFormat | None = None) -> Tensor:
+    """The Tensor with other sizes over its memory, or over new memory that begins with its elements.
+
+    New memory is made where there is too little, and is no longer shared with other Tensors. What lies in it behind the
+    old elements is anything.
+
+    Raises:
+        RuntimeError: the Tensor requires grad.
+    """
+    if self.requires_grad:
+        raise RuntimeError("cannot resize variables that require grad")
+    sizes = list(size[0]) if len(size) == 1 and not isinstance(size[0], int) else list(size)
+    wanted = ops.empty(sizes, dtype=self.dtype, device="meta", memory_format=memory_format)
+    first, old = self.storage_offset(), self.detach()
+    available = memory_of(self._array)[0].size - first
+    if wanted.numel() > available:
+        grown = ops.empty([wanted.numel()], dtype=self.dtype, device=self.device)
+        grown.narrow(0, 0, available).copy_(old.as_strided([available], [1], first))
+        first, old = 0, grown
+    self.data = old.as_strided(sizes, wanted.stride(), first)
+    return self
+
+
+def resize_as_(self: Tensor, the_template: Tensor, *, memory_format: MemoryFormat | None = None) -> Tensor:
+    """`resize_` to the sizes of another Tensor."""
+    return resize_(self, the_template.shape, memory_format=memory_format)
+
+
+_COMPUTE_MODES = {
+    "use_mm_for_euclid_dist_if_necessary": None, "use_mm_for_euclid_dist": 1, "donot_use_mm_for_euclid_dist": 2,
+}  # fmt: skip
+
+
+def _sizes(sizes: Any) -> tuple[int, ...]:
+    return tuple(Size(sizes))
+
+
+def _check_free(self: Tensor, name: str) -> None:
+    """Refuse what has a history, which would no longer be that of its values."""
+    if self._edge is not None:
+        if type(self._edge) in LEAF_EDGES:
+            raise RuntimeError(f"a leaf Variable that requires grad is being used in an in-place operation: {name}")
+        raise RuntimeError(f"{name} is not allowed on a Tensor that an operator made and that requires a gradient")
