@@ -216,6 +216,11 @@ def cartesian_prod(*tensors: Any) -> Tensor:
     return ops.cartesian_prod(list(_unpacked(tensors)))
 
 
+_COMPUTE_MODES = {
+    "use_mm_for_euclid_dist_if_necessary": None, "use_mm_for_euclid_dist": 1, "donot_use_mm_for_euclid_dist": 2,
+}  # fmt: skip
+
+
 def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str = "use_mm_for_euclid_dist_if_necessary") -> Tensor:
     """The distances of each vector of `x1` and each of `x2`; `compute_mode` says whether by products of matrices.
 

@@ -112,11 +112,6 @@ def resize_as_(self: Tensor, the_template: Tensor, *, memory_format: MemoryForma
     return resize_(self, the_template.shape, memory_format=memory_format)
 
 
-_COMPUTE_MODES = {
-    "use_mm_for_euclid_dist_if_necessary": None, "use_mm_for_euclid_dist": 1, "donot_use_mm_for_euclid_dist": 2,
-}  # fmt: skip
-
-
 def _sizes(sizes: Any) -> tuple[int, ...]:
     return tuple(Size(sizes))
 
