@@ -103,7 +103,10 @@ Ref run_joint(const Loop& loop, const Formula& formula, Result result, PyObject*
 
 }  // namespace
 
-Ref run_formula(const Step* steps, int count, JointLoop joint, int spent, PyObject* const* given, int tensors,
+namespace {
+
+// The loop over plain Tensors, of which none is to be recorded.
+Ref run_loop_of(const Step* steps, int count, JointLoop joint, int spent, PyObject* const* given, int tensors,
                 int numbers) {
   Formula formula;
   Operand operands[kMostSlots];
@@ -111,7 +114,6 @@ Ref run_formula(const Step* steps, int count, JointLoop joint, int spent, PyObje
   PyArrayObject* first = nullptr;
   int type = -1;  // that of numbers
   for (int slot = 0; slot < tensors; ++slot) {
-    if (!is_plain(given[slot]) || (grad_enabled && requires_grad(given[slot]))) return Ref();
     PyArrayObject* array = array_of(given[slot]);
     types[slot] = type_of(array);
     if (types[slot] != NPY_BOOL) type = types[slot];
@@ -181,6 +183,17 @@ Ref run_formula(const Step* steps, int count, JointLoop joint, int spent, PyObje
     parallel_for(size, kGrain, [&](npy_intp begin, npy_intp end) { formula.run(begin, end); });
   }
   return out;
+}
+
+}  // namespace
+
+// Apart from the loop, whose frame is large: what is recorded should lose no time.
+Ref run_formula(const Step* steps, int count, JointLoop joint, int spent, PyObject* const* given, int tensors,
+                int numbers) {
+  for (int slot = 0; slot < tensors; ++slot) {
+    if (!is_plain(given[slot]) || (grad_enabled && requires_grad(given[slot]))) return Ref();
+  }
+  return run_loop_of(steps, count, joint, spent, given, tensors, numbers);
 }
 
 }  // namespace detail
