@@ -27,22 +27,6 @@ def _resized(name: str, input: Tensor, output_size: Sizes, align_corners: list[b
     return result
 
 
-def upsample_linear1d_vec(input: Tensor, output_size: Sizes, align_corners: bool, scale_factors: Scales) -> Tensor:
-    return _resized("upsample_linear1d", input, output_size, [align_corners], scale_factors)
-
-
-def upsample_bilinear2d_vec(input: Tensor, output_size: Sizes, align_corners: bool, scale_factors: Scales) -> Tensor:
-    return _resized("upsample_bilinear2d", input, output_size, [align_corners], scale_factors)
-
-
-def upsample_trilinear3d_vec(input: Tensor, output_size: Sizes, align_corners: bool, scale_factors: Scales) -> Tensor:
-    return _resized("upsample_trilinear3d", input, output_size, [align_corners], scale_factors)
-
-
-def upsample_bicubic2d_vec(input: Tensor, output_size: Sizes, align_corners: bool, scale_factors: Scales) -> Tensor:
-    return _resized("upsample_bicubic2d", input, output_size, [align_corners], scale_factors)
-
-
 def _upsample_bilinear2d_aa_vec(
     input: Tensor, output_size: Sizes, align_corners: bool, scale_factors: Scales
 ) -> Tensor:
@@ -51,27 +35,3 @@ def _upsample_bilinear2d_aa_vec(
 
 def _upsample_bicubic2d_aa_vec(input: Tensor, output_size: Sizes, align_corners: bool, scale_factors: Scales) -> Tensor:
     return _resized("_upsample_bicubic2d_aa", input, output_size, [align_corners], scale_factors)
-
-
-def upsample_nearest1d_vec(input: Tensor, output_size: Sizes, scale_factors: Scales) -> Tensor:
-    return _resized("upsample_nearest1d", input, output_size, [], scale_factors)
-
-
-def upsample_nearest2d_vec(input: Tensor, output_size: Sizes, scale_factors: Scales) -> Tensor:
-    return _resized("upsample_nearest2d", input, output_size, [], scale_factors)
-
-
-def upsample_nearest3d_vec(input: Tensor, output_size: Sizes, scale_factors: Scales) -> Tensor:
-    return _resized("upsample_nearest3d", input, output_size, [], scale_factors)
-
-
-def _upsample_nearest_exact1d_vec(input: Tensor, output_size: Sizes, scale_factors: Scales) -> Tensor:
-    return _resized("_upsample_nearest_exact1d", input, output_size, [], scale_factors)
-
-
-def _upsample_nearest_exact2d_vec(input: Tensor, output_size: Sizes, scale_factors: Scales) -> Tensor:
-    return _resized("_upsample_nearest_exact2d", input, output_size, [], scale_factors)
-
-
-def _upsample_nearest_exact3d_vec(input: Tensor, output_size: Sizes, scale_factors: Scales) -> Tensor:
-    return _resized("_upsample_nearest_exact3d", input, output_size, [], scale_factors)

@@ -56,6 +56,10 @@ LESS = frozenset((
     "affine_grid_generator-int64", "affine_grid_generator_backward-uint8", "affine_grid_generator_backward-int64",
     "affine_grid_generator-complex64", "affine_grid_generator_backward-complex64", "upsample_bilinear2d-uint8",
     "upsample_bicubic2d-uint8",
+    *(f"_upsample_{name}2d_aa{end}-uint8" for name in ("bilinear", "bicubic", "lanczos") for end in ("", ".vec")),
+    *(f"histogram.{name}-float16" for name in ("bin_ct", "bins_tensor")),
+    *(f"_histogramdd_{name}-{kind}" for name in ("bin_edges", "from_bin_cts", "from_bin_tensors")
+      for kind in ("uint8", "int64", "float16")),
     "rrelu_with_noise_backward-bool", "rrelu_with_noise_backward-uint8", "rrelu_with_noise_backward-int64",
     "rrelu_with_noise_backward-complex64", "soft_margin_loss-complex64", "soft_margin_loss_backward-complex64",
 ))  # fmt: skip

@@ -120,6 +120,10 @@ BOTH: Deviations = {
     ),
 }
 ON_OWN_FORMULAS: Deviations = {
+    "as_strided_scatter": (
+        _LOGIC - {"forward", "forward complex128"},
+        "PyTorch keeps the gradient of what was overwritten",
+    ),
     **{
         f"_foreach_{name}.{kind}": ({"requires_grad", "forward"}, f"{_OF_ELEMENTS}; {_OF_NUMBERS}")
         for name in ("maximum", "minimum")
@@ -233,6 +237,10 @@ _REFUSALS = (
     ("no forward mode in place", {"forward"}, "rrelu_ rrelu_with_noise_"),
     ("no derivative of mean and deviation", {"gradient"}, "native_group_norm"),
     ("no derivative", _NO_DERIVATIVE, "_aminmax _aminmax.dim"),
+    ("no derivative", _NO_DERIVATIVES, "scatter.reduce scatter_.reduce scatter.value_reduce scatter_.value_reduce"),
+    ("no second derivative and no forward mode", {"second", "forward"}, "segment_reduce"),
+    ("no forward mode", {"forward"}, "grid_sampler_2d grid_sampler_3d"),
+    ("no derivative without a weight", {"gradient"}, "_batch_norm_with_update"),
     ("no derivative", _NO_DERIVATIVES, "_logcumsumexp _stack _chunk_cat"),
     ("no forward mode", {"forward", "forward complex128"}, "nonzero_static"),
     ("no derivative", _NO_DERIVATIVES, "_foreach_addcmul.Tensor _foreach_addcdiv.Tensor _foreach_copy"),
