@@ -20,11 +20,35 @@ from runtime.load.collector import paused as _collector_paused  # noqa: E402
 
 # Modules that not every program uses are loaded on first access.
 if TYPE_CHECKING:
-    from runtime import autograd, distributions, func, library, nn, optim, profiler, serialization, signal, utils
+    from runtime import (
+        autograd,
+        distributions,
+        func,
+        library,
+        nn,
+        optim,
+        profiler,
+        serialization,
+        signal,
+        storage,
+        utils,
+    )
 else:
     _load_later(
         __name__,
-        ("autograd", "distributions", "func", "library", "nn", "optim", "profiler", "serialization", "signal", "utils"),
+        (
+            "autograd",
+            "distributions",
+            "func",
+            "library",
+            "nn",
+            "optim",
+            "profiler",
+            "serialization",
+            "signal",
+            "storage",
+            "utils",
+        ),
     )
 
 with _collector_paused():
