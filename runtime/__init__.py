@@ -41,6 +41,7 @@ if TYPE_CHECKING:
         profiler,
         serialization,
         signal,
+        storage,
         testing,
         types,
         utils,
@@ -50,7 +51,7 @@ if TYPE_CHECKING:
 else:
     _LATER = (
         "_C accelerator autograd compiler cpu cuda distributed distributions func jit library masked mps mtia nn "
-        "optim overrides profiler serialization signal testing types utils version xpu"
+        "optim overrides profiler serialization signal storage testing types utils version xpu"
     )
     _load_later(__name__, _LATER.split())
 

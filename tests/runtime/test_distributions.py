@@ -118,6 +118,27 @@ def test_densities_and_samples_are_those_of_scipy(ours: Any, known: Any) -> None
     np.testing.assert_allclose(ours.log_prob(drawn).numpy(), known.logpdf(drawn.double().numpy()), rtol=2e-3, atol=2e-3)
 
 
+def test_densities_are_largest_at_the_mode_of_kumaraswamy() -> None:
+    one = d.Kumaraswamy(torch.tensor([2.0, 5.0]), torch.tensor([3.0, 1.5]))
+    near = one.log_prob(one.mode + torch.tensor([[-1e-2], [0.0], [1e-2]]))
+    assert near.argmax(0).tolist() == [1, 1]
+
+
+def test_generalized_pareto_is_of_the_dtype_of_its_parameters() -> None:
+    one = d.GeneralizedPareto(*torch.tensor([0.3, 1.2, 0.2], dtype=torch.float64))
+    np.testing.assert_allclose(
+        one.log_prob(torch.tensor(2.0, dtype=torch.float64)).item(), stats.genpareto(0.2, 0.3, 1.2).logpdf(2.0)
+    )
+
+
+def test_the_chances_of_a_mixture_may_be_those_of_all_of_a_batch() -> None:
+    torch.manual_seed(0)
+    mixture = d.MixtureSameFamily(
+        d.Categorical(torch.tensor([0.3, 0.7])), d.Normal(torch.tensor([[0.0, 5.0], [1.0, 2.0]]), 0.1)
+    )
+    assert mixture.sample((1000,)).mean(0).sub(torch.tensor([3.5, 1.7])).abs().max() < 0.3
+
+
 def test_what_is_listed_wrongly_is_refused() -> None:
     with pytest.raises(ValueError, match="cannot be expressed as the lower triangular part"):
         d.utils.vec_to_tril_matrix(torch.ones(4))

@@ -103,6 +103,11 @@ def test_tensors_lie_inside_of_their_storages(offset: int, size: Any, stride: An
         torch.load(archive(broken, **{"0": struct.pack("<4f", 0, 1, 2, 3)}))
 
 
+def test_storages_are_where_programs_look_for_them() -> None:
+    assert torch.storage.UntypedStorage is torch.UntypedStorage
+    assert type(torch.ones(2).untyped_storage()) is torch.UntypedStorage
+
+
 def test_a_storage_that_is_too_short_is_refused() -> None:
     file = io.BytesIO()
     torch.save(torch.arange(4.0), file)
