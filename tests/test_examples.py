@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import runpy
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from documents import ROOT, run
 
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
+PORTS = sorted((ROOT / "examples" / "ports").glob("*.py"))
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
@@ -19,6 +21,12 @@ def test_example(example: Path) -> None:
     assert finished.stdout
 
 
+@pytest.mark.parametrize("port", PORTS, ids=lambda path: path.stem)
+def test_a_port_learns(port: Path) -> None:
+    losses = runpy.run_path(str(port))["train"]()
+    assert min(losses[-5:-1]) < losses[0]
+
+
 def test_the_list_names_every_example() -> None:
     page = (ROOT / "examples" / "README.md").read_text(encoding="utf-8")
-    assert [path.name for path in EXAMPLES if f"`{path.name}`" not in page] == []
+    assert [path.name for path in (*EXAMPLES, *PORTS) if f"`{path.name}`" not in page] == []
