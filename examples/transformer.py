@@ -17,7 +17,7 @@ text = " ".join("".join(topics.values()).split())[:200_000]
 letters = sorted(set(text))
 numbers = {letter: number for number, letter in enumerate(letters)}
 codes = np.array([numbers[letter] for letter in text])
-LENGTH, WIDTH, HEADS, BATCH, STEPS = 32, 64, 4, 32, 200
+LENGTH, WIDTH, HEADS, BATCH, STEPS = 32, 64, 4, 32, 120
 
 
 class Block(nn.Module):
