@@ -59,7 +59,7 @@ LESS = frozenset((
     *(f"_upsample_{name}2d_aa{end}-uint8" for name in ("bilinear", "bicubic", "lanczos") for end in ("", ".vec")),
     *(f"histogram.{name}-float16" for name in ("bin_ct", "bins_tensor")),
     *(f"_histogramdd_{name}-{kind}" for name in ("bin_edges", "from_bin_cts", "from_bin_tensors")
-      for kind in ("uint8", "int64", "float16")),
+      for kind in ("bool", "uint8", "int64", "float16", "complex64")),
     "rrelu_with_noise_backward-bool", "rrelu_with_noise_backward-uint8", "rrelu_with_noise_backward-int64",
     "rrelu_with_noise_backward-complex64", "soft_margin_loss-complex64", "soft_margin_loss_backward-complex64",
 ))  # fmt: skip

@@ -57,10 +57,3 @@ def test_wrong_gradients_are_red() -> None:
     assert not found["float64/forward"]
     assert found["float64/backward"]
     assert found["float64/gradgrad"]
-
-
-def test_missing_names_are_red() -> None:
-    members = dict(vars(runtime))
-    del members["fmod"]
-    found = entries.cells("fmod", SimpleNamespace(**members, fmod_is_gone=True))
-    assert all(found[f"{dtype}/forward"] for dtype in ("float64", "int64")) or not found["float64/method"]
