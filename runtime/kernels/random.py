@@ -87,10 +87,11 @@ def _normal(
         drawn = one_by_one(source, count, dtype == np.float64)
         return (drawn if (mean, std) == (0, 1) else scaled(drawn, std, mean)).astype(dtype, copy=False)
     whole = count - count % 16
-    drawn = np.empty(count, real)
     # The last 16 are drawn anew where the last group is not whole; in half precision that group is not drawn before.
     first = whole if is_half(dtype) else count
-    drawn[:first] = _unit(source, first, real)
+    drawn = _unit(source, first, real)
+    if first < count:
+        drawn = np.concatenate([drawn, np.empty(count - first, real)])
     turn_to_normal(drawn[:whole], mean, std)
     if whole < count:
         drawn[-16:] = _unit(source, 16, real)
