@@ -42,6 +42,7 @@ LAYERS: Mapping[str, Sequence[Sequence[str]]] = {
         ("runtime.call",),
         ("runtime.composite", "runtime.helpers", "runtime.upstream", "runtime.functional", "runtime.lowrank"),
         ("runtime.autograd", "runtime.func", "runtime.library", "runtime.batches", "runtime.files"),
+        ("runtime.upstream.gradients",),
         # Names of PyTorch that stand on little, and what is not there.
         ("runtime.settings", "runtime.symbols", "runtime.legacy"),
         ("runtime.amp", "runtime.compiler", "runtime.cpu", "runtime.distributed", "runtime.jit", "runtime._C"),

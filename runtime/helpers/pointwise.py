@@ -137,6 +137,11 @@ def polar_forward(abs_t: Tensor, angle_t: Tensor, angle: Tensor, result: Tensor)
 
 def clamp_tensor_backward(grad: Tensor, self: Tensor, min: Tensor | None, max: Tensor | None) -> Tensor:
     """The gradient passes between the bounds, and at them."""
+    return between(grad, self, min, max)
+
+
+def between(grad: Tensor, self: Tensor, min: Tensor | Scalar | None, max: Tensor | Scalar | None) -> Tensor:
+    """`grad` where `self` lies between two bounds, or at one of them, and zeros elsewhere."""
     if min is None:
         return grad if max is None else ops.where(self <= max, grad, 0)
     inside = self >= min

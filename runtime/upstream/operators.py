@@ -274,3 +274,23 @@ def _unique(self: Tensor, sorted: bool = True, return_inverse: bool = False) -> 
     values, inverse = np.unique(self._array, return_inverse=True)
     places = inverse.reshape(self._array.shape) if return_inverse else np.zeros(0, np.int64)
     return wrap(values), wrap(places)
+
+
+def batch_norm_backward(
+    grad_out: Tensor,
+    input: Tensor,
+    weight: Tensor,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    save_mean: Tensor | None,
+    save_var: Tensor | None,
+    update: bool,
+    eps: float,
+    output_mask: Sequence[bool],
+    reserve: Tensor,
+) -> tuple[Tensor | None, Tensor | None, Tensor | None]:
+    """As `native_batch_norm_backward`: `save_var` is what that has saved, and `reserve` is memory of other devices."""
+    made: tuple[Tensor | None, Tensor | None, Tensor | None] = ops.native_batch_norm_backward(
+        grad_out, input, weight, running_mean, running_var, save_mean, save_var, update, eps, output_mask
+    )
+    return made

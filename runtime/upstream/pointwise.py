@@ -131,6 +131,11 @@ def copysign_tensor_self_backward(grad: Tensor, self: Tensor, result: Tensor) ->
     return grad * (result.sgn() * self.sgn())
 
 
+def clamp_backward(grad: Tensor, self: Tensor, min: Scalar | None, max: Scalar | None) -> Tensor:
+    """The gradient passes between the bounds, and at them."""
+    return pointwise.between(grad, self, min, max)
+
+
 def clamp_backward_Tensor(grad: Tensor, self: Tensor, min: Tensor | None, max: Tensor | None) -> Tensor:
     """The gradient passes between the bounds, and at them."""
     return pointwise.clamp_tensor_backward(grad, self, min, max)

@@ -1,0 +1,128 @@
+"""Gradients that PyTorch has kernels of their own for, and that follow here from operators: the engine computes them.
+
+They go through the composite functions themselves, since the operators of these names have PyTorch's formulas here.
+
+Names and parameters are those of PyTorch's native_functions.yaml.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from runtime.autograd.backward import grad as gradients
+from runtime.autograd.grad_mode import enable_grad, is_grad_enabled
+from runtime.base.tensor import Tensor
+from runtime.base.types import Scalar
+from runtime.composite.grid import grid_sampler
+from runtime.composite.indexing import segment_reduce
+
+
+def _through(
+    function: Callable[..., Tensor | list[Tensor]],
+    inputs: Sequence[Tensor],
+    cotangent: Tensor | list[Tensor],
+    wanted: Sequence[bool],
+) -> tuple[Tensor | None, ...]:
+    """The vjp of a function of operators, differentiable again where gradients are recorded."""
+    create_graph = is_grad_enabled()
+    with enable_grad():
+        given = [tensor if tensor.requires_grad else tensor.detach().requires_grad_() for tensor in inputs]
+        result = function(*given)
+    asked = [tensor for tensor, needed in zip(given, wanted, strict=True) if needed]
+    found = iter(gradients(result, asked, cotangent, create_graph=create_graph, allow_unused=True))
+    return tuple(next(found) if needed else None for needed in wanted)
+
+
+def grid_sampler_2d_backward(
+    grad_output: Tensor,
+    input: Tensor,
+    grid: Tensor,
+    interpolation_mode: int,
+    padding_mode: int,
+    align_corners: bool,
+    output_mask: Sequence[bool],
+) -> tuple[Tensor | None, Tensor | None]:
+    """The gradients of the image and of the grid."""
+
+    def sampled(image: Tensor, places: Tensor) -> Tensor:
+        return grid_sampler(image, places, interpolation_mode, padding_mode, align_corners)
+
+    of_input, of_grid = _through(sampled, (input, grid), grad_output, output_mask)
+    return of_input, of_grid
+
+
+def grid_sampler_3d_backward(
+    grad_output: Tensor,
+    input: Tensor,
+    grid: Tensor,
+    interpolation_mode: int,
+    padding_mode: int,
+    align_corners: bool,
+    output_mask: Sequence[bool],
+) -> tuple[Tensor | None, Tensor | None]:
+    """As of two dimensions."""
+    return grid_sampler_2d_backward(
+        grad_output, input, grid, interpolation_mode, padding_mode, align_corners, output_mask
+    )
+
+
+def grid_sampler_2d_double_backward(
+    ggI: Tensor | None,
+    ggGrid: Tensor | None,
+    grad_output: Tensor,
+    input: Tensor,
+    grid: Tensor,
+    interpolation_mode: int,
+    padding_mode: int,
+    align_corners: bool,
+    output_mask: Sequence[bool],
+) -> tuple[Tensor | None, Tensor | None, Tensor | None]:
+    """The gradients of the incoming gradient, of the image and of the grid, of what the first backward gives."""
+    known = [(place, value) for place, value in enumerate((ggI, ggGrid)) if value is not None]
+
+    def first(cotangent: Tensor, image: Tensor, places: Tensor) -> list[Tensor]:
+        made = grid_sampler_2d_backward(
+            cotangent, image, places, interpolation_mode, padding_mode, align_corners, (True, True)
+        )
+        return [value for value in (made[place] for place, _ in known) if value is not None]
+
+    of_output, of_input, of_grid = _through(
+        first, (grad_output, input, grid), [value for _, value in known], output_mask
+    )
+    return of_output, of_input, of_grid
+
+
+def grid_sampler_3d_double_backward(
+    ggI: Tensor | None,
+    ggGrid: Tensor | None,
+    grad_output: Tensor,
+    input: Tensor,
+    grid: Tensor,
+    interpolation_mode: int,
+    padding_mode: int,
+    align_corners: bool,
+    output_mask: Sequence[bool],
+) -> tuple[Tensor | None, Tensor | None, Tensor | None]:
+    """As of two dimensions."""
+    return grid_sampler_2d_double_backward(
+        ggI, ggGrid, grad_output, input, grid, interpolation_mode, padding_mode, align_corners, output_mask
+    )
+
+
+def _segment_reduce_backward(
+    grad: Tensor,
+    output: Tensor,
+    data: Tensor,
+    reduce: str,
+    *,
+    lengths: Tensor | None = None,
+    offsets: Tensor | None = None,
+    axis: int = 0,
+    initial: Scalar | None = None,
+) -> Tensor | None:
+    """The gradient of what was reduced."""
+
+    def reduced(given: Tensor) -> Tensor:
+        return segment_reduce(given, reduce, lengths=lengths, offsets=offsets, axis=axis, unsafe=True, initial=initial)
+
+    return _through(reduced, (data,), grad, (True,))[0]
