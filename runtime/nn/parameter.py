@@ -125,6 +125,7 @@ class UninitializedTensorMixin:
     """What a Tensor without a shape can do: be converted to another dtype or device, and be made."""
 
     cls_to_become: ClassVar[type[Tensor]]
+    __torch_function__ = disabled  # its methods refuse for themselves
 
     def materialize(self, shape: Sequence[int], device: Device | str | None = None, dtype: DType | None = None) -> None:
         """Become a Tensor of this shape, of values that are not set, and of the class `cls_to_become`.
