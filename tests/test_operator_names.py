@@ -38,6 +38,7 @@ EXCEPTIONS = {
     "DTYPE_GROUPS": "a group of dtypes",
     "DTYPE_KINDS": "a kind of dtypes",
     "EQUALITIES": "methods of Python",
+    "Holomorphy": "intrinsics of formulas",
     "KEYS": "keys of the YAML",
     "Linearity": "intrinsics of formulas",
     "MADE_INTRINSICS": "intrinsics of formulas",

@@ -263,12 +263,14 @@ class YamlFile:
 
     def _syntax_error(self, error: yaml.MarkedYAMLError | _TooDeep, base: int, stop: int) -> None:
         """Report what the YAML parser found in the part of the file from `base` to `stop`."""
-        if isinstance(error, _TooDeep):
-            place = error.index + base
+        deep = _depth_exceeded(error)
+        if deep is not None:
+            place = deep + base
             self.diagnostics.error(
                 Code.YAML_SYNTAX, Span(self.file, place, place + 1), f"nested more than {MAX_DEPTH} levels deep"
             )
             return
+        assert isinstance(error, yaml.MarkedYAMLError)
         context = error.context_mark.index + base if error.context_mark is not None else None
         place = error.problem_mark.index + base if error.problem_mark is not None else base
         message, hint = _explain(error, self.file.text, place)
@@ -284,6 +286,15 @@ class YamlFile:
         self.diagnostics.error(
             Code.YAML_SYNTAX, Span(self.file, place, place + 1), f"invalid YAML: {message}", hint, notes
         )
+
+
+def _depth_exceeded(error: yaml.MarkedYAMLError | _TooDeep) -> int | None:
+    """Where a text is nested too deeply; None for another error. PyYAML, which reads ahead, has a limit of its own."""
+    if isinstance(error, _TooDeep):
+        return error.index
+    if "nesting depth" not in (error.problem or ""):
+        return None
+    return error.problem_mark.index if error.problem_mark is not None else 0
 
 
 def compose(text: str) -> yaml.Node | None:

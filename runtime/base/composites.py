@@ -23,6 +23,8 @@ class Composite(Protocol):
 
 
 _known: weakref.WeakSet[Any] = weakref.WeakSet()
+# What asks the arguments of an operator's calls: one for each, so that it is the same again after handlers and kernels.
+_guards: weakref.WeakKeyDictionary[Any, tuple[Any, Callable[..., Any]]] = weakref.WeakKeyDictionary()
 _watchers = 0
 _taken: Callable[[Iterable[Any]], Any] | None = None
 _lock = threading.Lock()
@@ -40,7 +42,10 @@ def _set(operator: Any) -> None:
     elif _taken is None or operator.traced is None:
         operator.composite = operator.traced
     else:
-        operator.composite = _unless_taken(operator, operator.traced, _taken)
+        made = _guards.get(operator)
+        if made is None or made[0] is not operator.traced:
+            made = _guards[operator] = operator.traced, _unless_taken(weakref.proxy(operator), operator.traced, _taken)
+        operator.composite = made[1]
 
 
 def _unless_taken(

@@ -18,7 +18,8 @@ def _follow(running: Tensor | None, new: Tensor, momentum: float) -> None:
     if running is not None and not running.is_meta:
         kept = running._array
         wide = np.result_type(np.float32, new._array.dtype)
-        kept[...] = (kept.astype(wide) * (1 - momentum) + new._array.astype(wide) * momentum).astype(kept.dtype)
+        with np.errstate(all="ignore"):
+            kept[...] = (kept.astype(wide) * (1 - momentum) + new._array.astype(wide) * momentum).astype(kept.dtype)
 
 
 def _unbiased(invstd: Tensor, count: int, eps: float) -> Tensor:

@@ -395,7 +395,7 @@ def _adaptive_avg_pool_backward(grad_output: Array, self: Array, dims: int) -> A
         places = np.arange(size)
         first = np.searchsorted(ends, places, side="right")
         out = sums_of_ranges(share, dim, first, np.searchsorted(starts, places, side="right"))
-    return np.ascontiguousarray(out)
+    return np.require(out, requirements=["C_CONTIGUOUS", "WRITEABLE"])
 
 
 def adaptive_avg_pool2d_backward(grad_output: Array, self: Array) -> Array:

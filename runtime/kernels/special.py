@@ -38,7 +38,7 @@ def erfc(self: Array) -> Array:
 def erfinv(self: Array) -> Array:
     from scipy import special
 
-    return _in_scipy(special.erfinv, self)
+    return np.copysign(_in_scipy(special.erfinv, self), self)  # SciPy drops the sign of zeros
 
 
 def lgamma(self: Array) -> Array:

@@ -175,7 +175,7 @@ def test_paths_and_the_names_in_an_archive(tmp_path: Path) -> None:
         lambda storage, place: None,
         "meta",
     ],
-    ids=str,
+    ids=["nothing", "cpu", "cpu to cpu", "cuda to cpu", "a function", "a function of none", "meta"],
 )
 def test_map_location(where: Any) -> None:
     for writer, reader in ((torch, runtime), (runtime, torch)):
