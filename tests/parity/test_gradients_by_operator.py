@@ -44,6 +44,7 @@ _SIXTH = "PyTorch's kernel has 1/6 in single precision"
 _ROUNDED = "PyTorch rounds each step in single precision, so that the ends are not 0"
 _PROBABILITIES = "PyTorch's gradient is larger by the probabilities, which a softmax before it takes away again"
 _HALF_OF_THE_DIGITS = "PyTorch's kernel has 6 to 9 digits"
+_APPROXIMATE = "PyTorch's kernel has 2 to 5 digits"
 _OF_ELEMENTS = "each element of a list has a history of its own here; PyTorch gives one to all that a call makes"
 _OF_NUMBERS = "PyTorch's tangent has the number itself in it"
 BOTH: Deviations = {
@@ -61,6 +62,8 @@ BOTH: Deviations = {
     "special_bessel_j1": ({"result"}, _HALF_OF_THE_DIGITS),
     "special_bessel_y0": ({"result"}, _HALF_OF_THE_DIGITS),
     "special_bessel_y1": ({"result"}, _HALF_OF_THE_DIGITS),
+    "_standard_gamma_grad": ({"result"}, _APPROXIMATE),
+    "_dirichlet_grad": ({"result"}, _APPROXIMATE),
     "hardsigmoid": ({"gradient", "forward"}, _SIXTH),
     "hardsigmoid_": ({"gradient", "forward"}, _SIXTH),
     "hardsigmoid_backward": ({"result"}, _SIXTH),
@@ -141,6 +144,7 @@ ON_OWN_FORMULAS: Deviations = {
     ),
 }
 ON_THEIR_FORMULAS: Deviations = {
+    "_segment_reduce_backward": ({"requires_grad"}, _CONSTANT_SLOPE),
     "_linalg_svd": (
         {"forward", "forward complex128"},
         "of columns beyond the singular values there is no tangent there",
@@ -239,7 +243,16 @@ _REFUSALS = (
     ("no derivative", _NO_DERIVATIVE, "_aminmax _aminmax.dim"),
     ("no derivative", _NO_DERIVATIVES, "scatter.reduce scatter_.reduce scatter.value_reduce scatter_.value_reduce"),
     ("no second derivative and no forward mode", {"second", "forward"}, "segment_reduce"),
+    ("no second derivative and no forward mode", {"second", "forward"}, "_standard_gamma"),
+    ("no derivative", _NO_DERIVATIVE, "_sample_dirichlet"),
     ("no forward mode", {"forward"}, "grid_sampler_2d grid_sampler_3d"),
+    (
+        "no forward mode and no complex numbers",
+        {"forward", "call complex128"},
+        "grid_sampler_2d_backward grid_sampler_3d_backward",
+    ),
+    ("no derivative and no complex numbers", _NO_DERIVATIVE | {"call complex128"}, "_segment_reduce_backward"),
+    ("no complex numbers", {"call complex128"}, "batch_norm_backward"),
     ("no derivative without a weight", {"gradient"}, "_batch_norm_with_update"),
     ("no derivative", _NO_DERIVATIVES, "_logcumsumexp _stack _chunk_cat"),
     ("no forward mode", {"forward", "forward complex128"}, "nonzero_static"),
@@ -312,6 +325,22 @@ SAMPLES: dict[str, tuple[str, ...]] = {
     "hardtanh_backward": ("T(3, 4, complex=False), T(3, 4, complex=False), -1, 1",),
     "leaky_relu_backward": ("T(3, 4, complex=False), T(3, 4, complex=False), 0.1, False",),
     "softplus_backward": ("T(3, 4, complex=False), T(3, 4, complex=False), 2.0, 1.0",),
+    "grid_sampler_2d_backward": (
+        "T(1, 2, 3, 2), T(1, 2, 3, 4), T(1, 3, 2, 2, low=-1.3, high=1.3), 0, 0, False, [True, True]",
+        "T(1, 2, 3, 2), T(1, 2, 3, 4), T(1, 3, 2, 2, low=-1.3, high=1.3), 0, 1, True, [True, True]",
+    ),
+    "grid_sampler_3d_backward": (
+        "T(1, 1, 1, 2, 2), T(1, 1, 3, 4, 2), T(1, 1, 2, 2, 3, low=-1.3, high=1.3), 0, 0, False, [True, True]",
+    ),
+    "_segment_reduce_backward": (
+        'T(4, 2), D(4, 2), T(8, 2), "sum", lengths=I(4, high=3)',
+        'T(2, 3, 2), D(2, 3, 2), T(2, 6, 2), "mean", lengths=I(2, 3, high=3), axis=1, initial=0.5',
+        'T(3), D(3), T(6), "max", lengths=I(3, high=3), initial=0.5',
+        'T(4), D(4), T(8), "prod", lengths=I(4, high=3)',
+    ),
+    "batch_norm_backward": (
+        "T(3, 2, 2), T(3, 2, 2), T(2), D(2), D(2, low=0.5, high=2), None, None, False, 0.1, [True, True, True], D(0)",
+    ),
     "_unique": ("D(6, complex=False)",),
 }
 
@@ -521,7 +550,14 @@ def consistent(name: str, function: Any, ops: Any) -> Any:
     def glu_backward_jvp(grad_x: Any, grad_glu: Any, x: Any, dgrad_glu: Any, dx: Any, dim: int) -> Any:
         return function(ops.glu_backward(grad_glu, x, dim), grad_glu, x, dgrad_glu, dx, dim)
 
-    made = {"native_layer_norm_backward": native_layer_norm_backward, "glu_backward_jvp": glu_backward_jvp}
+    def _segment_reduce_backward(grad: Any, output: Any, data: Any, reduce: str, **options: Any) -> Any:
+        return function(grad, ops.segment_reduce(data, reduce, unsafe=True, **options), data, reduce, **options)
+
+    made = {
+        "native_layer_norm_backward": native_layer_norm_backward,
+        "glu_backward_jvp": glu_backward_jvp,
+        "_segment_reduce_backward": _segment_reduce_backward,
+    }
     return made.get(name, function)
 
 

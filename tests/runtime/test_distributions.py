@@ -58,6 +58,14 @@ def test_small_shapes_give_numbers_that_are_not_zero() -> None:
     np.testing.assert_allclose(parts.sum(-1).numpy(), 1, rtol=1e-6)
 
 
+def test_parts_are_repeated_as_their_concentrations_are() -> None:
+    part = torch.tensor([0.2, 0.6], dtype=torch.float64)
+    own = torch.tensor([[0.5, 1.0, 2.0], [3.0, 0.7, 1.5]], dtype=torch.float64).T
+    slope = torch._dirichlet_grad(part, own, own + 1)
+    assert slope.is_contiguous()
+    assert torch.equal(slope, torch._dirichlet_grad(part.expand(3, 2), own, own + 1))
+
+
 def test_gamma_numbers_have_their_distribution() -> None:
     torch.manual_seed(0)
     for shape in (0.3, 1.0, 20.0):
