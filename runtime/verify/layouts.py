@@ -16,8 +16,8 @@ Form = Callable[[Array], Array]
 def layouts(point: Point) -> None:
     """Results and gradients are the same for transposed, strided and expanded inputs and output gradients.
 
-    Random numbers go to elements in the order in which these lie in memory, as PyTorch's do: they are the same for inputs
-    that keep it.
+    Random numbers go to elements in the order in which these lie in memory, as PyTorch's do: they are the same for
+    inputs that keep it.
     """
     outs = point.results()
     cotangents = point.like(outs)

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 import runtime
-import runtime.nn  # its classes of Tensors are known from here on
+import runtime.nn.parameter  # its classes of Tensors are known from here on
 from generated import operators
 from runtime.autograd import profiler
 from runtime.autograd.profiler import EventList, FunctionEvent, profile, record_function
