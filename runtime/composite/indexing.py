@@ -54,10 +54,11 @@ def unsafe_masked_index_put_accumulate(
 
 
 def _clamped(self: Tensor, indices: list[Tensor | None]) -> list[Tensor | None]:
-    return [
+    inside = [
         None if index is None else index.clamp(-int(size), int(size) - 1)
         for index, size in zip(indices, self.shape, strict=False)
     ]
+    return inside + indices[self.dim() :]  # too many, which the index refuses
 
 
 def as_strided_scatter(

@@ -114,7 +114,7 @@ def rms_norm(
 def fused_rms_norm(
     input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None, eps: float | None
 ) -> tuple[Tensor, Tensor]:
-    """`rms_norm`, and 1 / the root."""
+    """`rms_norm`, and 1 / the root, which half precision does not round."""
     count = len(normalized_shape)
     if count == 0:
         raise RuntimeError(
@@ -126,11 +126,12 @@ def fused_rms_norm(
             f"Given normalized_shape={list(normalized_shape)}, expected input with shape "
             f"[*, {', '.join(map(str, normalized_shape))}], but got input of size{list(input.shape)}"
         )
-    added = dtypes.finfo(input.dtype).eps if eps is None else eps
-    square = (input * input).mean(list(range(-count, 0)), True)
+    wide = input.float() if input.dtype in (dtypes.float16, dtypes.bfloat16) else input
+    added = dtypes.finfo(wide.dtype).eps if eps is None else eps
+    square = (wide * wide).mean(list(range(-count, 0)), True)
     factor = (square + added).rsqrt()
-    out = input * factor
-    return (out if weight is None else out * weight).contiguous(), factor
+    out = wide * factor
+    return (out if weight is None else out * weight).to(input.dtype).contiguous(), factor
 
 
 def _check_groups(input: Tensor, weight: Tensor | None, bias: Tensor | None, channels: int, num_groups: int) -> None:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 
 from runtime.autograd.backward import grad as gradients
 from runtime.autograd.grad_mode import enable_grad, is_grad_enabled
+from runtime.base import dtypes
 from runtime.base.tensor import Tensor
 from runtime.base.types import Scalar
 from runtime.composite.grid import grid_sampler
@@ -27,10 +28,16 @@ def _through(
     create_graph = is_grad_enabled()
     with enable_grad():
         given = [tensor if tensor.requires_grad else tensor.detach().requires_grad_() for tensor in inputs]
-        result = function(*given)
+        result = function(*map(_wide, given))
     asked = [tensor for tensor, needed in zip(given, wanted, strict=True) if needed]
-    found = iter(gradients(result, asked, cotangent, create_graph=create_graph, allow_unused=True))
+    seeds = [_wide(each) for each in cotangent] if isinstance(cotangent, list) else _wide(cotangent)
+    found = iter(gradients(result, asked, seeds, create_graph=create_graph, allow_unused=True))
     return tuple(next(found) if needed else None for needed in wanted)
+
+
+def _wide(tensor: Tensor) -> Tensor:
+    """Half precision in single precision, in which it is computed and rounded once."""
+    return tensor.float() if tensor.dtype in (dtypes.float16, dtypes.bfloat16) else tensor
 
 
 def grid_sampler_2d_backward(

@@ -163,6 +163,7 @@ DEVIATIONS = {
     "embedding_bag": "PyTorch leaves out the bag of each index in sums",
     "native_layer_norm": "mean and deviation are differentiable here",
     "native_group_norm": "the same",
+    "as_strided_scatter": "PyTorch keeps the gradient of what was overwritten",
     "_softmax_backward_data": "the samples ask for float64, which PyTorch does not look at",
     "_log_softmax_backward_data": "the samples ask for float64, which PyTorch does not look at",
 }

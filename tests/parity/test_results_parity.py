@@ -33,7 +33,9 @@ UNSAFE = frozenset((
     "_ctc_loss_backward.Tensor", "ctc_loss.IntList", "ctc_loss.Tensor",
 ))  # fmt: skip
 # They are about the memory of the argument, or PyTorch reads behind arrays that lie otherwise.
-CONTIGUOUS = frozenset(("as_strided", "_ctc_loss", "_ctc_loss.Tensor", "ctc_loss.IntList", "ctc_loss.Tensor"))
+CONTIGUOUS = frozenset((
+    "as_strided", "as_strided_scatter", "_ctc_loss", "_ctc_loss.Tensor", "ctc_loss.IntList", "ctc_loss.Tensor",
+))  # fmt: skip
 # Conjugation is lazy there, and made at once here.
 LAZY = frozenset(("conj", "adjoint", "matrix_H"))
 # There in the order of an argument, or of what its program works with; here in the order of the indices. With batch
