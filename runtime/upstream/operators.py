@@ -13,6 +13,7 @@ import numpy as np
 from runtime import ops
 from runtime.base.tensor import Tensor, wrap
 from runtime.helpers import indexing, linalg, nn, reduction
+from runtime.upstream.nn import infinitely_differentiable_native_rms_norm_backward
 
 # -- reductions and scans
 
@@ -294,3 +295,17 @@ def batch_norm_backward(
         grad_out, input, weight, running_mean, running_var, save_mean, save_var, update, eps, output_mask
     )
     return made
+
+
+def _fused_rms_norm_backward(
+    grad_out: Tensor,
+    input: Tensor,
+    normalized_shape: Sequence[int],
+    rstd: Tensor,
+    weight: Tensor | None,
+    output_mask: Sequence[bool],
+) -> tuple[Tensor | None, Tensor | None]:
+    """The gradients of input and weight where nothing comes in at 1 / the root."""
+    return infinitely_differentiable_native_rms_norm_backward(
+        grad_out, None, input, normalized_shape, rstd, weight, output_mask
+    )

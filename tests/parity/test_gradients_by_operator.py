@@ -253,6 +253,7 @@ _REFUSALS = (
     ),
     ("no derivative and no complex numbers", _NO_DERIVATIVE | {"call complex128"}, "_segment_reduce_backward"),
     ("no complex numbers", {"call complex128"}, "batch_norm_backward"),
+    ("no kernel for the CPU", {"call", "call complex128"}, "_fused_rms_norm_backward"),
     ("no derivative without a weight", {"gradient"}, "_batch_norm_with_update"),
     ("no derivative", _NO_DERIVATIVES, "_logcumsumexp _stack _chunk_cat"),
     ("no forward mode", {"forward", "forward complex128"}, "nonzero_static"),
@@ -341,6 +342,7 @@ SAMPLES: dict[str, tuple[str, ...]] = {
     "batch_norm_backward": (
         "T(3, 2, 2), T(3, 2, 2), T(2), D(2), D(2, low=0.5, high=2), None, None, False, 0.1, [True, True, True], D(0)",
     ),
+    "_fused_rms_norm_backward": ("T(3, 4), T(3, 4), [4], D(3, 1, low=0.5, high=2), T(4), [True, True]",),
     "_unique": ("D(6, complex=False)",),
 }
 

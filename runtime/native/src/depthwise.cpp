@@ -3,6 +3,7 @@
 // kernel in runtime/kernels/convolution.py makes.
 
 #include <algorithm>
+#include <cmath>
 #include <vector>
 
 #include "contiguous.hpp"
@@ -214,6 +215,16 @@ Ref convolution(PyObject* input, PyObject* weight, PyObject* bias, PyObject* str
     if (kind_of(terms) != kind || !is_dense(terms) || PyArray_NDIM(terms) != 1 || PyArray_SIZE(terms) != made) {
       return declined(kOtherConvolution);
     }
+  }
+  if (planes.rows.padding != 0 || planes.columns.padding != 0) {
+    // The zeros of the padding are passed over here, and are NaN times an infinity.
+    bool finite = true;
+    const bool seen = run_for(kind, PyArray_SIZE(factors), [&]<class T>(T) {
+      const T* by = elements<const T>(factors);
+      finite = std::all_of(by, by + PyArray_SIZE(factors), [](T value) { return std::isfinite(value); });
+    });
+    if (!seen) return Ref();
+    if (!finite) return declined(kOtherConvolution);
   }
   npy_intp sizes[4];
   result_sizes(images, planes, sizes);
