@@ -300,6 +300,10 @@ def assert_rounded(found: Tensor, wanted: Tensor, half: runtime.dtype, ulps: flo
     np.testing.assert_allclose(one, other, rtol=close, atol=close if ulps > 1 else 0.0, err_msg=str(what))
 
 
+# One of the results is what was computed in float32 on the way, as in PyTorch.
+UNROUNDED = frozenset(("_fused_rms_norm",))
+
+
 @pytest.mark.parametrize(("info", "dtype"), cases([i for i in EVERY if i.name not in ABOUT_DTYPES], HALVES))
 def test_half_precision_is_float32_rounded(info: OperatorInfo, dtype: str) -> None:
     """Once, where an operator is one kernel; what is made of several operators may round after each."""
@@ -319,9 +323,11 @@ def test_half_precision_is_float32_rounded(info: OperatorInfo, dtype: str) -> No
             if values == "special" and info.composite and any(t.isinf().any() or t.isnan().any() for t in wanted):
                 continue  # at which step an infinity comes in depends on the steps
             for one, other in zip(found, wanted, strict=True):
-                assert one.dtype is half or other.dtype is not runtime.float32 or not tensors_of(list(sample.args)), (
-                    what
-                )
+                rounded = one.dtype is half or other.dtype is not runtime.float32 or not tensors_of(list(sample.args))
+                assert rounded or info.name in UNROUNDED, what
+                if one.dtype is not half and info.name in UNROUNDED:
+                    np.testing.assert_allclose(one.detach().numpy(), other.detach().numpy(), rtol=1e-5)
+                    continue
                 assert_rounded(one, other, half, ulps, what)
 
 
