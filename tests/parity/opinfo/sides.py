@@ -113,7 +113,7 @@ class Side:
             return self.library.Generator()
         if isinstance(value, torch.nn.Module):  # samples have those that are made without arguments
             return dotted(self.library, f"nn.{type(value).__name__}")()
-        if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        if dataclasses.is_dataclass(value) and type(value).__module__.startswith("torch.nn."):
             made = dotted(self.library, f"nn.{type(value).__name__}")
             return made(**{field.name: self.value(getattr(value, field.name)) for field in dataclasses.fields(value)})
         if callable(value) and not isinstance(value, type) and hasattr(value, "__name__"):
