@@ -96,8 +96,7 @@ parity: $(STAMP)parity
 	$(CORE)
 	$(PYTEST) -m parity
 
-# `make parity` takes a tenth of it, another one for each commit. `make UPDATE=1 parity-full` adds to the ledger what is
-# green now.
+# `make parity` holds the ledger; this says what is red and why. `make UPDATE=1 parity-full` adds what is green now.
 parity-full: $(STAMP)parity
 	$(CORE)
 	PYTHONPATH=tests/parity $(PY) -m opinfo --jobs $(WORKERS) $(if $(UPDATE),--update)

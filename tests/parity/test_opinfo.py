@@ -1,12 +1,10 @@
 """Operators on the samples of PyTorch's own tests: what was green stays green.
 
-A run takes one of ten parts of the entries; `GRADWRIGHT_PART` says which, and `.ci/run` names another one for each
-commit. `make parity-full` takes all of them.
+`make parity-full` shows what is red, and why, and adds to the ledger.
 """
 
 from __future__ import annotations
 
-import os
 from types import SimpleNamespace
 
 import pytest
@@ -16,12 +14,10 @@ import runtime
 
 pytestmark = pytest.mark.parity
 
-PARTS = 10
 LEDGER = entries.read()
-PART = int(os.environ.get("GRADWRIGHT_PART", "1").partition("/")[0])
 
 
-@pytest.mark.parametrize("name", [name for name in LEDGER if entries.is_in(name, PART, PARTS)])
+@pytest.mark.parametrize("name", LEDGER)
 def test_green_cells_stay_green(name: str) -> None:
     found = entries.cells(name, runtime)
     assert {cell: found.get(cell, ["is gone"]) for cell in LEDGER[name] if found.get(cell, True)} == {}
@@ -30,11 +26,6 @@ def test_green_cells_stay_green(name: str) -> None:
 def test_the_ledger_is_of_entries_that_there_are() -> None:
     assert set(LEDGER) <= set(entries.entries())
     assert len(LEDGER) > 600
-
-
-def test_every_entry_is_in_one_part() -> None:
-    for name in LEDGER:
-        assert sum(entries.is_in(name, part, PARTS) for part in range(1, PARTS + 1)) == 1
 
 
 def library(**members: object) -> SimpleNamespace:

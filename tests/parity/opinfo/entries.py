@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import zlib
 from collections import Counter
 from functools import cache
 from pathlib import Path
@@ -72,8 +71,3 @@ def write(ledger: Ledger) -> None:
         if rows:
             lines.append(f"  {json.dumps(name)}: {json.dumps(rows)}")
     LEDGER.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
-
-
-def is_in(name: str, part: int, parts: int) -> bool:
-    """Whether an entry is of one of equal parts."""
-    return zlib.crc32(name.encode()) % parts == part % parts
