@@ -32,7 +32,7 @@ def boundary(point: Point) -> None:
     """At special values a gradient lies between the derivatives to both sides, and is the one where they agree."""
     point.results()
     checked = 0
-    for inputs in _special(point):
+    for inputs in special(point):
         try:
             outs = point.function(*inputs)
         except RuntimeError:
@@ -43,7 +43,7 @@ def boundary(point: Point) -> None:
         raise Undecided("no special value has a derivative to a side")
 
 
-def _special(point: Point) -> Iterator[list[Tensor]]:
+def special(point: Point) -> Iterator[list[Tensor]]:
     """The inputs with special values: from a fixed few, and all of them alike."""
     own = [abs(number) for number in _numbers(point.sample.text)]
     values = np.array(sorted({*_USUAL, *(sign * n for n in own if _LEAST <= n <= 4 for sign in (1, -1))}))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -10,6 +11,7 @@ import numpy as np
 
 from runtime.autograd.graph import saved_tensors_hooks
 from runtime.base.tensor import Tensor, wrap
+from runtime.verify.boundary import special
 from runtime.verify.points import Point, all_tensors, array, gradients
 from runtime.verify.results import Refuted
 
@@ -18,13 +20,13 @@ def saved(points: Sequence[Point]) -> int:
     """No Tensor is kept that the gradients which are asked for do not depend on, for each input alone.
 
     Inputs that have one formula together are asked for together: what one of them needs is kept for all. Whether one is
-    needed may depend on the values of other arguments: it is, where one sample needs it.
+    needed may depend on the values of other arguments: it is, where one sample needs it, be it one with special values.
 
     Returns:
         How many samples were looked at.
     """
     used: dict[tuple[str, int, int], bool] = {}
-    shown: dict[tuple[str, int, int], tuple[Point, Tensor]] = {}
+    shown: dict[tuple[str, int, int], tuple[Point, Tensor, list[int]]] = {}
     looked = 0
     for point in points:
         if point.info.determined is not None:
@@ -42,12 +44,14 @@ def saved(points: Sequence[Point]) -> int:
             looked += len(kept) > 0
             for number, tensor in enumerate(kept):
                 slot = (name, number, len(kept))
-                shown.setdefault(slot, (point, tensor))
+                shown.setdefault(slot, (point, tensor, places))
                 if not used.get(slot):
-                    used[slot] = any(_matters(point, inputs, places, number, change) for change in _CHANGES)
+                    used[slot] = _matters(point, inputs, places, number)
     for slot, needed in used.items():
-        if not needed:
-            point, tensor = shown[slot]
+        if needed:
+            continue
+        point, tensor, places = shown[slot]
+        if not _matters_where_special(point, places, slot[1], slot[2]):
             said = f"of what is saved for the gradient of '{slot[0]}' alone, Tensor {slot[1]} of shape "
             raise Refuted(f"{said}{tuple(tensor.shape)} is not used", slot[0].partition(",")[0], point=point)
     return looked
@@ -78,8 +82,23 @@ def _kept(point: Point, inputs: list[Tensor]) -> list[Tensor]:
     return kept
 
 
-def _matters(point: Point, inputs: list[Tensor], places: list[int], number: int, change: Any) -> bool:
+def _matters_where_special(point: Point, places: list[int], number: int, count: int) -> bool:
+    """Whether it does at zeros, ties and the ends of the domain, for as many saved Tensors as in the sample."""
+    for values in special(point):
+        inputs = [x.detach().requires_grad_(i in places) for i, x in enumerate(values)]
+        with contextlib.suppress(RuntimeError):  # such values are refused
+            if len(_kept(point, inputs)) == count and _matters(point, inputs, places, number):
+                return True
+    return False
+
+
+def _matters(point: Point, inputs: list[Tensor], places: list[int], number: int) -> bool:
     """Whether a gradient is another one when one of the saved Tensors is."""
+    return any(_changes(point, inputs, places, number, change) for change in _CHANGES)
+
+
+def _changes(point: Point, inputs: list[Tensor], places: list[int], number: int, change: Any) -> bool:
+    """Whether a gradient is another one when one of the saved Tensors is altered in a certain way."""
     rows: list[list[Any]] = []
     for altered in (False, True):
         order: list[int] = []
