@@ -141,9 +141,10 @@ def clamp_tensor_backward(grad: Tensor, self: Tensor, min: Tensor | None, max: T
 
 
 def between(grad: Tensor, self: Tensor, min: Tensor | Scalar | None, max: Tensor | Scalar | None) -> Tensor:
-    """`grad` where `self` lies between two bounds, or at one of them, and zeros elsewhere."""
+    """`grad` where `self` lies between two bounds, or at one of them, and zeros elsewhere.  One bound at least is given."""
     if min is None:
-        return grad if max is None else ops.where(self <= max, grad, 0)
+        assert max is not None
+        return ops.where(self <= max, grad, 0)
     inside = self >= min
     return ops.where(inside if max is None else inside.logical_and(self <= max), grad, 0)
 

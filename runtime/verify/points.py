@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import importlib
+import re
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -155,11 +156,24 @@ def giving(info: OperatorInfo) -> Any:
 
 
 def functional_of(info: OperatorInfo) -> OperatorInfo | None:
-    """The operator that gives what another one writes, by its name: `_foreach_add.List` for `_foreach_add_.List`."""
-    base, dot, overload = info.name.partition(".")
-    operators = importlib.import_module(f"{info.package}.registry").OPERATORS
-    found = operators.get(f"{base.removesuffix('_')}{dot}{overload}")
-    return found if isinstance(found, OperatorInfo) and found is not info else None
+    """The operator that gives what another one writes: `_foreach_add.List` for `_foreach_add_.List`.
+
+    It has the same name but for the underscore, and arguments of the same names and types, in any order.
+    """
+    base = info.name.partition(".")[0]
+    if not base.endswith("_") or base.endswith("__"):
+        return None
+    for name, found in importlib.import_module(f"{info.package}.registry").OPERATORS.items():
+        if name.partition(".")[0] == base[:-1] and isinstance(found, OperatorInfo) and _takes(found) == _takes(info):
+            return found
+    return None
+
+
+def _takes(info: OperatorInfo) -> dict[str, str]:
+    return {each.name: _WRITTEN.sub("", each.type) for each in operator_of(info).signature.parameters}
+
+
+_WRITTEN = re.compile(r"\(\w+!\)")
 
 
 def named_tensors(info: OperatorInfo, sample: Sample) -> list[tuple[str, Tensor]]:

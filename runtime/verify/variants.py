@@ -62,14 +62,15 @@ def plain(point: Point) -> Point:
 
 def inplace(point: Point) -> None:
     """In place the same numbers are written, with the same gradients and tangents."""
-    info, sample = point.info, point.sample
+    info = point.info
     if gives_nothing(info):
         _written(point)
         return
-    if info.inplace is None:
-        raise Inapplicable("there is no such variant")
-    write = variant_of(info, info.inplace)
-    wanted, first = point.called(), sample.args[0]
+    point, write, give = _in_place_and_not(point)
+    sample = point.sample
+    first = sample.args[0]
+    manual_seed(0)
+    wanted = give(*sample.args, **sample.kwargs)
     becomes_view = info.schema.endswith("Tensor(a)")  # such as `t_`: the Tensor takes the shape of the result
     if not becomes_view and (wanted.shape != first.shape or not dtypes.can_cast(wanted.dtype, first.dtype)):
         try:
@@ -91,7 +92,33 @@ def inplace(point: Point) -> None:
         for name, one, other in zip(point.names(), found, expected, strict=True):
             assert_close(array(one), array(other), f"gradient of '{name}' in place", 1e-12, name)
         if wanted.shape == first.shape:
-            _tangents_in_place(point, write, becomes_view)
+            _tangents_in_place(point, write, give, becomes_view)
+
+
+def _in_place_and_not(point: Point) -> tuple[Point, Any, Any]:
+    """Where to look, the callable that writes, and the one that gives, for operators that give what they write.
+
+    Raises:
+        Inapplicable: nothing writes.
+    """
+    info = point.info
+    if info.inplace is not None:
+        return point, variant_of(info, info.inplace), operator_function(info)
+    functional = functional_of(info)
+    if functional is None:
+        raise Inapplicable("there is no such variant")
+    # A variant in place that has an entry of its own: its samples want no gradient, and copies of others can be written to.
+    made = make_sample(info, _DETACHED.sub("T(", point.sample.text), getattr(dtypes, point.dtype))
+    return Point(info, made, point.number, point.dtype), operator_function(info), _by_names(info, functional)
+
+
+def _by_names(info: OperatorInfo, other: OperatorInfo) -> Any:
+    """An operator as a function that takes the arguments of another one in their order; both have the same names."""
+    function = operator_function(other)
+    parameters = operator_of(info).signature.parameters
+    defaults = {each.name: each.default for each in parameters if not each.required}
+    names = [each.name for each in parameters]
+    return lambda *args, **kwargs: function(**{**defaults, **dict(zip(names, args, strict=False)), **kwargs})
 
 
 _DETACHED = re.compile(r"\bD\(")
@@ -160,7 +187,7 @@ def _duals(value: Any, ways: np.random.Generator) -> Any:
     return value
 
 
-def _tangents_in_place(point: Point, write: Any, becomes_view: bool) -> None:
+def _tangents_in_place(point: Point, write: Any, give: Any, becomes_view: bool) -> None:
     sample = point.sample
     for recorded in (False, True):
         with forward_ad.dual_level():
@@ -173,7 +200,7 @@ def _tangents_in_place(point: Point, write: Any, becomes_view: bool) -> None:
                 for place, arg in enumerate(sample.args)
             ]
             manual_seed(0)
-            wanted = forward_ad.unpack_dual(operator_function(point.info)(*args, **sample.kwargs))
+            wanted = forward_ad.unpack_dual(give(*args, **sample.kwargs))
             expected = np.zeros(wanted.primal.shape) if wanted.tangent is None else array(wanted.tangent)
             room = ops.stack([args[0], args[0]])  # so that a view is written, too
             for target, whole in ((args[0].clone(), None), *(() if becomes_view else ((room[1], room),))):

@@ -1,4 +1,4 @@
-"""Operators that only write to the elements of lists: what is proven of them, and what refutes it."""
+"""Operators that write and have an entry of their own, to lists too: what is proven of them, and what refutes it."""
 
 from __future__ import annotations
 
@@ -91,3 +91,32 @@ def test_batches_of_writes_are_compared_with_a_loop(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(batching, "giving", lambda info: only_at_first)
     with pytest.raises(Refuted):
         batching.batching(point)
+
+
+ALONE = ["float_power_.Tensor", "float_power_.Scalar", "polygamma_", "bernoulli_.float"]
+
+
+@pytest.mark.parametrize("name", ALONE)
+def test_one_with_an_entry_of_its_own_is_proven_by_what_gives_the_same(name: str) -> None:
+    assert OPERATORS[name].inplace is None
+    variants.inplace(point_of(name))
+
+
+def without_history(self: Tensor, n: int) -> Tensor:
+    return self.copy_(ops.polygamma(n, self.detach()))
+
+
+def of_the_next_order(self: Tensor, n: int) -> Tensor:
+    return self.copy_(ops.polygamma(n + 1, self))
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"), [(without_history, "gradient of 'self' in place"), (of_the_next_order, "^in place")]
+)
+def test_one_that_writes_something_else_is_refuted(
+    wrong: Callable[..., Any], message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    info, right = OPERATORS["polygamma_"], variants.operator_function
+    monkeypatch.setattr(variants, "operator_function", lambda each: wrong if each is info else right(each))
+    with pytest.raises(Refuted, match=message):
+        variants.inplace(point_of("polygamma_"))
