@@ -141,7 +141,7 @@ def clamp_tensor_backward(grad: Tensor, self: Tensor, min: Tensor | None, max: T
 
 
 def between(grad: Tensor, self: Tensor, min: Tensor | Scalar | None, max: Tensor | Scalar | None) -> Tensor:
-    """`grad` where `self` lies between two bounds, or at one of them, and zeros elsewhere.  One bound at least is given."""
+    """`grad` where `self` lies between two bounds, or at one of them, and zeros elsewhere; one at least is given."""
     if min is None:
         assert max is not None
         return ops.where(self <= max, grad, 0)

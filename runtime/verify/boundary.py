@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import ast
-import contextlib
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import nullcontext, suppress
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from runtime.autograd.grad_mode import no_grad
 from runtime.base.errors import LinAlgError
 from runtime.base.tensor import Tensor, wrap
 from runtime.verify import numerical
@@ -25,7 +27,27 @@ _DRAWS = 12
 _ELEMENTS = 8
 _FEW = 3
 _LEAST = 1e-3  # of numbers of a sample that are values: smaller ones are tolerances
+_CLOSE = 1e-5  # slopes that differ by less are the same
 _SEED = -1.25  # of gradients, which are divided by it: 1 could be lost, and its sign
+
+
+@dataclass(frozen=True, slots=True)
+class _Result:
+    """One result at special values.
+
+    Attributes:
+        point: the call.
+        inputs: the special values.
+        place: which result it is.
+        values: the result as a function of values of the inputs.
+        rows: some elements, each with a unit that what comes back is a multiple of, and the gradients of the inputs.
+    """
+
+    point: Point
+    inputs: list[Tensor]
+    place: int
+    values: Callable[[list[Array]], Array]
+    rows: list[tuple[tuple[int, ...], complex, list[Array]]]
 
 
 def boundary(point: Point) -> None:
@@ -58,7 +80,7 @@ def special(point: Point) -> Iterator[list[Tensor]]:
         order = point.random.permutation(np.unique(np.concatenate(chosen))).tolist() if chosen else []
         few = [np.array(sorted(some.tolist(), key=order.index)[:_FEW]) for some in chosen]
         other = [_drawn(point, tensor, some) for tensor, some in zip(point.inputs, few, strict=True)]
-        with contextlib.suppress(RuntimeError):
+        with suppress(RuntimeError):
             if all(np.isfinite(array(out)).all() for out in point.function(*other)):
                 yield other
                 break
@@ -112,6 +134,7 @@ def _result(point: Point, inputs: list[Tensor], place: int) -> int:
     except LinAlgError:  # of the inverse of a singular matrix
         return 0
     clean = bool(np.isfinite(values).all())
+    result = _Result(point, inputs, place, _values_of(point, inputs, place), rows)
     checked = 0
     for number, name in enumerate(point.names()):
         for element, part in _parts(point, inputs[number]):
@@ -119,24 +142,32 @@ def _result(point: Point, inputs: list[Tensor], place: int) -> int:
             way[number][element] = part
             beside = not clean or bool(whole[number][element])  # a pole: zero times infinity
             at = f"at {name}{list(element) or ''} = {inputs[number]._array[element]:.6g}"
-            checked += _along_way(point, inputs, place, rows, way, f"gradient of '{name}' {at}", name, beside)
+            checked += _along_way(result, way, f"gradient of '{name}' {at}", name, beside)
     together = [np.ones_like(each._array) for each in inputs]  # what is alike stays so
     broken = not clean or any(each.any() for each in whole)
-    checked += _along_way(point, inputs, place, rows, together, "gradient along (1, 1, ...)", None, broken)
+    checked += _along_way(result, together, "gradient along (1, 1, ...)", None, broken)
     _compare_tangent(point, inputs, place, rows)
     return checked
 
 
-def _along_way(
-    point: Point, inputs: list[Tensor], place: int, rows: Any, way: list[Array], what: str, name: Any, broken: bool
-) -> int:
+def _along_way(result: _Result, way: list[Array], what: str, name: str | None, broken: bool) -> int:
     """The slopes of some elements of a result along a direction; how many were compared."""
+    point, inputs, place = result.point, result.inputs, result.place
     inside = [side for side in (-1, 1) if _stays(point, inputs, way, side)]
-    sides = [numerical.one_sided(_moving(point, inputs, place, way), side) for side in inside]
-    checked = 0
-    jumps = _jumps(_moving(point, inputs, place, way)) if name is None else None
-    for index, unit, found in rows:
-        slope = _slope(found, way)
+    slopes = [(index, unit, _slope(found, way)) for index, unit, found in result.rows]
+
+    def along(step: float) -> Array:
+        return result.values([np.asarray(x._array + step * w) for x, w in zip(inputs, way, strict=True)])
+
+    if len(inside) == 2:  # the mean of both sides lies between them, and takes fewer values
+        mean = numerical.mean_of_sides(along)
+        slopes = [(index, unit, slope) for index, unit, slope in slopes if not _is(slope, _part(mean, index, unit))]
+    checked = len(result.rows) - len(slopes)
+    if not slopes:
+        return checked
+    sides = [numerical.one_sided(along, side) for side in inside]
+    jumps = _jumps(along) if name is None else None
+    for index, unit, slope in slopes:
         if (math.isnan(slope) and broken) or (jumps is not None and jumps[index]):
             continue
         one = [_part(side, index, unit) for side in sides]
@@ -209,15 +240,20 @@ def _gradients(point: Point, inputs: list[Tensor], place: int, index: tuple[int,
     return [np.asarray(array(each)) / _SEED for each in gradients([out], inputs, [wrap(seed)])]
 
 
-def _moving(point: Point, inputs: list[Tensor], place: int, way: list[Array]) -> numerical.Along:
-    def along(step: float) -> Array:
-        moved = [np.asarray(each._array + step * w) for each, w in zip(inputs, way, strict=True)]
-        try:
-            return np.asarray(array(point.function(*[wrap(each).requires_grad_() for each in moved])[place]))
-        except RuntimeError:  # such values are refused
-            return np.asarray(np.nan)
+def _values_of(point: Point, inputs: list[Tensor], place: int) -> Callable[[list[Array]], Array]:
+    """The values of a result for values of the inputs; recorded only where that says which results there are."""
+    recorded = len(point.function(*inputs))
+    with no_grad():
+        every = len(point.function(*inputs))
 
-    return along
+    def values(given: list[Array]) -> Array:
+        with nullcontext() if every != recorded else no_grad():
+            try:
+                return np.asarray(array(point.function(*[wrap(each).requires_grad_() for each in given])[place]))
+            except RuntimeError:  # such values are refused
+                return np.asarray(np.nan)
+
+    return values
 
 
 def _part(side: numerical.Estimate, index: tuple[int, ...], unit: complex) -> tuple[float, float]:
@@ -226,9 +262,14 @@ def _part(side: numerical.Estimate, index: tuple[int, ...], unit: complex) -> tu
     return float(value.imag if unit == 1j else value.real), error if side.settled[index] else math.inf
 
 
+def _is(slope: float, known: tuple[float, float]) -> bool:
+    value, error = known
+    return math.isfinite(error) and abs(slope - value) <= _CLOSE * (1 + abs(value))
+
+
 def _between(slope: float, sides: list[tuple[float, float]]) -> bool:
     low, high = min(value for value, _ in sides), max(value for value, _ in sides)
-    slack = 20 * max(error for _, error in sides) + 1e-5 * (1 + max(abs(low), abs(high)))
+    slack = 20 * max(error for _, error in sides) + _CLOSE * (1 + max(abs(low), abs(high)))
     return low - slack <= slope <= high + slack
 
 
@@ -240,7 +281,7 @@ def _nearby(point: Point, inputs: list[Tensor], result: Any, way: list[Array], s
     found = []
     for _ in range(_NEARBY):
         moved = [x._array + 1e-4 * point.random.standard_normal(x.shape).astype(x._array.dtype) for x in inputs]
-        with contextlib.suppress(RuntimeError):
+        with suppress(RuntimeError):
             points = [wrap(np.asarray(each)).requires_grad_() for each in moved]
             found.append(_slope(_gradients(point, points, *result), way))
     return bool(found) and min(found) - 1e-2 <= slope <= max(found) + 1e-2

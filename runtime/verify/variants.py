@@ -15,6 +15,7 @@ from runtime.autograd import grad as autograd_grad
 from runtime.base import dtypes
 from runtime.base.errors import MissingDerivativeError
 from runtime.base.tensor import Tensor, wrap
+from runtime.load.operator_info import OperatorInfo
 from runtime.random import manual_seed
 from runtime.testing import determined, make_sample, operator_function
 from runtime.verify.points import (
@@ -107,7 +108,7 @@ def _in_place_and_not(point: Point) -> tuple[Point, Any, Any]:
     functional = functional_of(info)
     if functional is None:
         raise Inapplicable("there is no such variant")
-    # A variant in place that has an entry of its own: its samples want no gradient, and copies of others can be written to.
+    # A variant in place that has an entry of its own: its samples want no gradient; copies of others can be written to.
     made = make_sample(info, _DETACHED.sub("T(", point.sample.text), getattr(dtypes, point.dtype))
     return Point(info, made, point.number, point.dtype), operator_function(info), _by_names(info, functional)
 
