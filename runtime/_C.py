@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from runtime import ops as _nn
 from runtime.base.dtypes import dtype
 from runtime.base.overriding import DisableTorchFunction, DisableTorchFunctionSubclass
 from runtime.base.overriding import disabled as _disabled_torch_function_impl
@@ -14,6 +15,7 @@ __all__ = [
     "Generator",
     "Size",
     "_disabled_torch_function_impl",
+    "_nn",
     "device",
     "dtype",
     "layout",
