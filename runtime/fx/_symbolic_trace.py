@@ -8,7 +8,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from types import CodeType, FunctionType, ModuleType
-from typing import Any
+from typing import Any, get_type_hints
 
 from runtime.base.tensor import Tensor
 from runtime.functional import _assert
@@ -194,7 +194,7 @@ class Tracer(TracerBase):
         with _lock, self._exchanged(function):
             called, args = self.create_args_for_root(function, isinstance(root, Module), concrete_args)
             result = self.create_arg(called(*args))
-            self.create_node("output", "output", (result,), {}, None, function.__annotations__.get("return"))
+            self.create_node("output", "output", (result,), {}, None, _annotations(function).get("return"))
         self.submodule_paths = None
         return self.graph
 
@@ -224,9 +224,9 @@ class Tracer(TracerBase):
             return self.getattr(name, value, known_parameters) if is_fx_tracing() else value
 
         with ExitStack() as stack:
-            namespaces = [function.__globals__, *map(vars, self._autowrap_search)]
+            namespaces = [function.__globals__, *map(vars, self._autowrap_search), *functions.namespaces()]
             self._searched = {id(names) for names in namespaces}
-            stack.enter_context(in_place(self._recorded, namespaces, self._autowrap_function_ids))
+            stack.enter_context(in_place(self._recorded, namespaces, self._recorded_ids()))
             type.__setattr__(Module, "__call__", called)
             type.__setattr__(Module, "__getattr__", attribute)
             _tracing.depth = getattr(_tracing, "depth", 0) + 1
@@ -244,7 +244,10 @@ class Tracer(TracerBase):
         """Look for functions that are wrapped in the module of a forward that is called."""
         if id(names) not in self._searched:
             self._searched.add(id(names))
-            stack.enter_context(in_place(self._recorded, [names], self._autowrap_function_ids, wrapped=False))
+            stack.enter_context(in_place(self._recorded, [names], self._recorded_ids(), wrapped=False))
+
+    def _recorded_ids(self) -> frozenset[int]:
+        return self._autowrap_function_ids | frozenset(map(id, functions.operators().values()))
 
     def _recorded(self, original: Callable[..., Any]) -> Callable[..., Any]:
         def record(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -283,7 +286,7 @@ class Tracer(TracerBase):
         first = len(args)
         concrete = dict(concrete_args or {})
         signature = inspect.signature(inner)
-        hints = getattr(inner, "__annotations__", {})
+        hints = _annotations(inner)
         taken = [0]
 
         def placeholder(name: str) -> Any:
@@ -342,6 +345,15 @@ class Tracer(TracerBase):
 
         self.graph.set_codegen(_PyTreeCodeGen(_PyTreeInfo(names, spec, None)))
         return function, leaves
+
+
+def _annotations(function: Callable[..., Any]) -> dict[str, Any]:
+    """The annotations of a function; those of the runtime, which are strings, as what they mean, and not Any."""
+    inner = inspect.unwrap(function)
+    found: dict[str, Any] = getattr(inner, "__annotations__", {})
+    if not (getattr(inner, "__module__", None) or "").startswith("runtime."):
+        return found
+    return {name: hint for name, hint in get_type_hints(inner).items() if hint is not Any}
 
 
 def _with_all(

@@ -3,58 +3,75 @@
 They are exchanged from the first Proxy on: each gets the code of a function that looks for Proxies among its arguments
 before it does what it did. It stays the same object, so whoever holds it, as a default argument or as an attribute,
 calls the other code from then on, and a program without Proxies pays nothing.
+
+Operators that are native callables have Python functions behind them, which get the calls that the native ones decline,
+some with their defaults filled in. While a trace goes on, their names in modules stand for functions that see the call
+as it is (`runtime.fx.wrapping`).
 """
 
 from __future__ import annotations
 
+import functools
 import inspect
 import sys
 import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, MutableMapping
 from types import FunctionType
 from typing import Any
 
 from runtime import ops
 from runtime.base import overriding
 from runtime.base.tensor import Tensor
+from runtime.call import packets
+from runtime.fx.names import IN_PYTHON, OPERATORS
+from runtime.methods import indexing
 
 _lock = threading.Lock()
 _done: list[type] = []
-# Methods of Tensor that were exchanged, and what Proxies call them.
-_methods: dict[Any, str] = {}
 
-# Functions of `nn.functional` that are operators in PyTorch: their arguments are recorded as they are given.
-OPERATORS = frozenset((
-    "avg_pool1d", "avg_pool2d", "avg_pool3d", "bilinear", "channel_shuffle", "conv1d", "conv2d", "conv3d", "conv_tbc",
-    "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "cosine_similarity", "gelu", "hardshrink", "linear",
-    "logsigmoid", "native_channel_shuffle", "one_hot", "pairwise_distance", "pdist", "pixel_shuffle",
-    "pixel_unshuffle", "prelu", "scaled_dot_product_attention", "softplus", "softshrink",
-))  # fmt: skip
-# Those that are methods of their argument there.
+# Functions of `nn.functional` that are methods of their argument in PyTorch.
 _AS_METHODS = frozenset(("sigmoid", "tanh"))
+_CONTAINERS = frozenset((list, tuple, dict, slice))
+
+Arguments = tuple[tuple[Any, ...], dict[str, Any]]
+Record = Callable[[Any, tuple[Any, ...], dict[str, Any]], Any]
 
 
 def find(kind: type, values: Iterable[Any]) -> Any:
-    """The first Proxy among values and in their lists, tuples and dictionaries; None if there is none."""
+    """The first Proxy among values and in their lists, tuples, dictionaries and slices; None if there is none."""
     for value in values:
         if isinstance(value, kind):
             return value
-        if type(value) in (list, tuple, dict, slice):
-            inside = (
-                value.values()
-                if type(value) is dict
-                else (value.start, value.stop, value.step)
-                if type(value) is slice
-                else value
-            )
-            if (found := find(kind, inside)) is not None:
-                return found
+        if type(value) in _CONTAINERS and (found := find(kind, _parts(value))) is not None:
+            return found
     return None
 
 
-def method_name(function: Any) -> str | None:
-    """The name of a method of Tensor that a Proxy is given as a function; None for others."""
-    return _methods.get(function)
+def _parts(container: Any) -> Iterable[Any]:
+    if type(container) is dict:
+        return container.values()
+    if type(container) is slice:
+        return container.start, container.stop, container.step
+    return container  # type: ignore[no-any-return]
+
+
+def is_method(function: Any) -> bool:
+    """Whether a function is a method of Tensor, and none of a module."""
+    name = getattr(function, "__name__", "")
+    places = vars(ops), vars(sys.modules["runtime"])
+    return getattr(Tensor, name, None) is function and all(names.get(name) is not function for names in places)
+
+
+@functools.cache
+def operators() -> Mapping[str, Any]:
+    """The operators' functions by their names."""
+    return {name: value for name, value in vars(ops).items() if "overloads" in getattr(value, "__dict__", ())}
+
+
+def namespaces() -> list[MutableMapping[str, Any]]:
+    """The modules that have the operators' functions."""
+    runtime = sys.modules["runtime"]
+    return [vars(each) for each in (runtime, runtime.nn.functional, runtime.linalg, runtime.fft, runtime.special)]
 
 
 def take_over(proxy: Any) -> None:
@@ -69,17 +86,22 @@ def take_over(proxy: Any) -> None:
         if _done:
             return
         runtime = sys.modules["runtime"]
-        _exchange_module(proxy, runtime.nn.functional, "runtime.nn.functional")
-        _exchange_module(proxy, runtime, "runtime.functional")
-        _exchange_module(proxy, runtime, "runtime.lowrank")
-        _exchange(proxy, runtime._assert, _recording(runtime._assert, _as_given))
-        for name, public in list(vars(ops).items()):
-            if not name.startswith("__") and (function := _python(public)) is not None:
-                _exchange(proxy, function, _recording(public, _as_given))
-                for overload in vars(public).values():  # a native packet calls its only one at once
-                    if (function := _python(overload)) is not None:
-                        _exchange(proxy, function, _recording(public, _as_given))
-        _exchange_members(proxy)  # last: a method may be the function itself
+        for home, place in (
+            ("runtime.nn.functional", runtime.nn.functional),
+            ("runtime.functional", runtime),
+            ("runtime.lowrank", runtime),
+        ):
+            for name, function in list(vars(place).items()):
+                if isinstance(function, FunctionType) and function.__module__.startswith(home):
+                    _exchange_function(proxy, name, function)
+        for name, public in operators().items():
+            # A native packet whose arguments fit calls its overload at once.
+            for function in filter(None, map(_python, (public, *vars(public).values()))):
+                _exchange(proxy, function, _recording_operator(public, name, function))
+        for function in (packets.foreign_operand, packets.foreign_equality):
+            _exchange(proxy, function, _record_sign)
+        _exchange(proxy, indexing.getitem, _recording_method("__getitem__"))
+        _exchange_methods(proxy)
         _done.append(proxy)
 
 
@@ -91,14 +113,37 @@ def _python(public: Any) -> FunctionType | None:
     return behind if isinstance(behind, FunctionType) else None
 
 
-Arguments = tuple[tuple[Any, ...], dict[str, Any]]
+def _exchange_function(proxy: Any, name: str, function: FunctionType) -> None:
+    """A Python function of a module: most are recorded with all arguments that have defaults by keyword."""
+    if name == "_assert":
+        _exchange(proxy, function, _recording(function, _as_given))
+    elif name.startswith("_"):
+        return
+    elif function.__module__.startswith("runtime.nn"):
+        if name in _AS_METHODS:
+            _exchange(proxy, function, _recording_method(name))
+        else:
+            arranged = _as_given if name in OPERATORS else _arranger(function)
+            _exchange(proxy, function, _recording(function, arranged))
+    else:
+        _exchange(proxy, function, _recording(function, _arranger(function) if name in IN_PYTHON else _as_given))
 
 
-def _as_given(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
-    return args, kwargs
+def _exchange_methods(proxy: Any) -> None:
+    """Methods of Tensor that are no operators, which are called with a Proxy as another argument than their first."""
+    for base in Tensor.__mro__[:-1]:
+        for name, member in list(vars(base).items()):
+            hidden = name.startswith("_") and name not in overriding.SIGNS
+            if not hidden and not isinstance(member, (staticmethod, classmethod)):
+                function = _python(member)
+                if function is not None:
+                    _exchange(proxy, function, _recording_method(overriding.CALLED.get(name, name)))
 
 
-def _recording(public: Any, arranged: Callable[..., Arguments]) -> Callable[..., Any]:
+# -- what is recorded
+
+
+def _recording(public: Any, arranged: Callable[..., Arguments]) -> Record:
     def record(proxy: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         args, kwargs = arranged(args, kwargs)
         return proxy.__torch_function__(public, (proxy,), args, kwargs)
@@ -106,40 +151,7 @@ def _recording(public: Any, arranged: Callable[..., Arguments]) -> Callable[...,
     return record
 
 
-def _exchange_members(proxy: Any) -> None:
-    """Methods of Tensor, which are called with a Proxy as another argument than their first."""
-    for base in Tensor.__mro__[:-1]:
-        for name, member in list(vars(base).items()):
-            hidden = name.startswith("_") and name not in overriding.SIGNS
-            if hidden or isinstance(member, (staticmethod, classmethod)) or (function := _python(member)) is None:
-                continue
-            called = overriding.CALLED.get(name, name)
-            _exchange(proxy, function, _recording_method(function, called))
-
-
-def _recording_method(function: Any, name: str) -> Callable[..., Any]:
-    _methods[function] = name
-
-    def record(proxy: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        return proxy.__torch_function__(function, (proxy,), args, kwargs)
-
-    return record
-
-
-def _exchange_module(proxy: Any, place: Any, home: str) -> None:
-    """The Python functions of a module: they are recorded with all arguments that have defaults by keyword."""
-    for name, function in list(vars(place).items()):
-        ours = isinstance(function, FunctionType) and function.__module__.startswith(home)
-        if not ours or name.startswith("_"):
-            continue
-        if name in _AS_METHODS and place is not sys.modules["runtime"]:
-            _exchange(proxy, function, _recording_call(name))
-        else:
-            arranged = _as_given if name in OPERATORS else _arranger(inspect.signature(function))
-            _exchange(proxy, function, _recording(function, arranged))
-
-
-def _recording_call(name: str) -> Callable[..., Any]:
+def _recording_method(name: str) -> Record:
     def record(proxy: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         found = find(proxy, (*args, *kwargs.values()))
         return found.tracer.create_proxy("call_method", name, args, kwargs)
@@ -147,7 +159,43 @@ def _recording_call(name: str) -> Callable[..., Any]:
     return record
 
 
-def _arranger(signature: inspect.Signature) -> Callable[..., Arguments]:
+def _recording_operator(public: Any, name: str, function: FunctionType) -> Record:
+    """Records a call that has not come by a name of a module: of the method, if the first argument is a Tensor."""
+    defaults, by_keyword = function.__defaults__ or (), function.__kwdefaults__ or {}
+    required = function.__code__.co_argcount - len(defaults)
+    as_method = _recording_method(name) if hasattr(Tensor, name) else None
+
+    def record(proxy: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        count = len(args)
+        while required < count <= required + len(defaults) and _same(args[count - 1], defaults[count - 1 - required]):
+            count -= 1
+        args = args[:count]
+        kwargs = {
+            key: value for key, value in kwargs.items() if key not in by_keyword or not _same(value, by_keyword[key])
+        }
+        if as_method is not None and args and isinstance(args[0], Tensor):
+            return as_method(proxy, args, kwargs)
+        return proxy.__torch_function__(public, (proxy,), args, kwargs)
+
+    return record
+
+
+def _same(value: Any, default: Any) -> bool:
+    return value is default or (type(value) is type(default) and isinstance(value, (int, float, str)) and value == default)
+
+
+def _record_sign(proxy: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    name, *operands = args
+    return _recording_method(name)(proxy, tuple(operands), kwargs)
+
+
+def _as_given(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
+    return args, kwargs
+
+
+def _arranger(function: Callable[..., Any]) -> Callable[..., Arguments]:
+    """Gives arguments that have no default by position, and all others by keyword."""
+    signature = inspect.signature(function)
     parameters = signature.parameters.values()
     by_keyword = [each.name for each in parameters if each.default is not inspect.Parameter.empty]
 
@@ -159,18 +207,21 @@ def _arranger(signature: inspect.Signature) -> Callable[..., Arguments]:
         for each in parameters:
             if each.kind is inspect.Parameter.VAR_POSITIONAL:
                 first.extend(values[each.name])
-            elif each.name not in by_keyword and each.kind is not inspect.Parameter.VAR_KEYWORD:
+            elif each.name not in by_keyword:
                 first.append(values[each.name])
         return tuple(first), {name: values[name] for name in by_keyword}
 
     return arranged
 
 
+# -- the exchange
+
+
 def _seeing(*args: Any, _call: Any, **kwargs: Any) -> Any:
     return _call(args, kwargs)
 
 
-def _exchange(proxy: Any, function: FunctionType, record: Callable[..., Any]) -> None:
+def _exchange(proxy: Any, function: Any, record: Record) -> None:
     """Let a function ask `record` where there is a Proxy among its arguments."""
     if "_call" in (function.__kwdefaults__ or ()):
         return
@@ -185,7 +236,7 @@ def _exchange(proxy: Any, function: FunctionType, record: Callable[..., Any]) ->
         return record(proxy, args, kwargs)
 
     if not hasattr(function, "__wrapped__"):
-        function.__wrapped__ = original  # type: ignore[attr-defined]
+        function.__wrapped__ = original  # the signature is read from it
     # The defaults come first: the code that is there does not look at them.
     function.__kwdefaults__ = {**(function.__kwdefaults__ or {}), "_call": call}
     function.__code__ = _seeing.__code__.replace(co_freevars=code.co_freevars, co_name=code.co_name)

@@ -185,13 +185,13 @@ class Graph:
         kwargs: dict[str, Argument] | None = None,
         type_expr: Any = None,
     ) -> Node:
-        """Add a call of the Module at a path."""
-        owner = self._owning_module
-        if owner is not None and not _has(owner, module_name):
-            warnings.warn(
-                f"a call_module Node of '{module_name}', which the GraphModule does not have: add it by add_submodule",
-                stacklevel=2,
-            )
+        """Add a call of the Module at a path.
+
+        Raises:
+            AttributeError: the owning Module has none there.
+        """
+        if self._owning_module is not None:
+            self._owning_module.get_submodule(module_name)  # raises where there is none
         return self.create_node("call_module", module_name, args, kwargs, type_expr=type_expr)
 
     def call_method(

@@ -13,6 +13,7 @@ from typing import Any
 from runtime import ops
 from runtime.base import identity
 from runtime.base.types import device
+from runtime.call.overloads import OpOverload, OpOverloadPacket
 
 # What generated code has under names of its own, besides Python's builtins.
 GLOBALS: dict[str, Any] = {
@@ -84,14 +85,29 @@ def snake_case(text: str) -> str:
     return "".join(parts)
 
 
+# Functions of `nn.functional` that are operators in PyTorch, where they have other names as well.
+OPERATORS = frozenset((
+    "avg_pool1d", "avg_pool2d", "avg_pool3d", "bilinear", "channel_shuffle", "conv1d", "conv2d", "conv3d", "conv_tbc",
+    "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "cosine_similarity", "gelu", "hardshrink", "linear",
+    "native_channel_shuffle", "one_hot", "pairwise_distance", "pdist", "pixel_shuffle", "pixel_unshuffle", "prelu",
+    "scaled_dot_product_attention", "softplus", "softshrink",
+))  # fmt: skip
+# Functions that are Python's in PyTorch as well, in a module of their own.
+IN_PYTHON = frozenset((
+    "atleast_1d", "atleast_2d", "atleast_3d", "block_diag", "broadcast_shapes", "broadcast_tensors", "cartesian_prod",
+    "cdist", "einsum", "lu", "meshgrid", "norm", "stft", "tensordot", "unique", "unique_consecutive", "unravel_index",
+))  # fmt: skip
+
 # Where the functions of the runtime are looked for, first those that have the names.
 _PLACES = ("", "nn.functional", "linalg", "fft", "special")
 
 
 def public_name(function: Any) -> str | None:
     """What a function or class of the runtime is called in a program: `torch.nn.functional.relu`; None for others."""
+    if isinstance(function, (OpOverload, OpOverloadPacket)):
+        return f"{identity.name}.ops.{function}"
     name = getattr(function, "__name__", None)
-    if name is None:
+    if not isinstance(name, str):
         return None
     runtime = sys.modules["runtime"]
     for place in _PLACES:
@@ -100,6 +116,10 @@ def public_name(function: Any) -> str | None:
             names = vars(names[part])
         for short in (name, name.partition("_")[2]):
             if names.get(short) is function:
+                if place == "nn.functional" and short in OPERATORS:
+                    return f"{identity.name}.{'' if short in vars(runtime) else '_C._nn.'}{short}"
+                if short in IN_PYTHON and function.__module__ == "runtime.functional":
+                    return f"{identity.name}.functional.{short}"
                 return ".".join(filter(None, (identity.name, place, short)))
     if vars(ops).get(name) is function:
         return f"{identity.name}._C._nn.{name}"

@@ -280,11 +280,10 @@ class Proxy:
     ) -> Any:
         """The Node of a call of a function of the runtime."""
         kwargs = dict(kwargs or {})
-        method = functions.method_name(func)
         found = functions.find(Proxy, (*args, *kwargs.values()))
         assert found is not None
-        if method is not None:
-            return found.tracer.create_proxy("call_method", method, tuple(args), kwargs)
+        if functions.is_method(func):
+            return found.tracer.create_proxy("call_method", func.__name__, tuple(args), kwargs)
         return found.tracer.create_proxy("call_function", func, tuple(args), kwargs)
 
 
