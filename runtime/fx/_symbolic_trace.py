@@ -101,9 +101,7 @@ class Tracer(TracerBase):
             raise NameError("module is not installed as a submodule")
         return path
 
-    def call_module(
-        self, m: Module, forward: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
-    ) -> Any:
+    def call_module(self, m: Module, forward: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """What a call of a Module is: a Node, or what `forward` gives."""
         path = self.path_of_module(m)
         with self.in_scope(Scope(path, type(m))):
@@ -374,9 +372,7 @@ def _with_all(
     return lambda *args: flat(*args, *others)
 
 
-def symbolic_trace(
-    root: Module | Callable[..., Any], concrete_args: Mapping[str, Any] | None = None
-) -> GraphModule:
+def symbolic_trace(root: Module | Callable[..., Any], concrete_args: Mapping[str, Any] | None = None) -> GraphModule:
     """The GraphModule of what a function or Module does.
 
     Args:

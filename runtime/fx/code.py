@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from runtime.base import identity
-from runtime.base.dtypes import dtype as DType  # noqa: N812
+from runtime.base.dtypes import dtype as DType
 from runtime.base.types import Size
 from runtime.fx import _pytree as fx_pytree
 from runtime.fx.names import GLOBALS, Namespace, public_name, qualified_name
@@ -114,10 +114,7 @@ class _PyTreeCodeGen(CodeGen):
         if not free_vars:
             return head
         leaves = [re.sub(r"\s*[:=].*", "", name) for name in free_vars]
-        return (
-            f"{head}\n    {', '.join(leaves)}, = "
-            f"fx_pytree.tree_flatten_spec([{', '.join(given)}], self._in_spec)"
-        )
+        return f"{head}\n    {', '.join(leaves)}, = fx_pytree.tree_flatten_spec([{', '.join(given)}], self._in_spec)"
 
     def generate_output(self, output_args: Any) -> str:
         """The line that puts the result together."""
@@ -361,4 +358,3 @@ def _place_text(trace: str) -> str:
             code = lines[i + 1] if i + 1 < len(lines) else ""
             return f"# File: {found[1]}:{found[2]} in {found[3]}, code: {code}"
     return f"# {lines[-1]}" if lines else "#"
-

@@ -181,7 +181,7 @@ def _recording_operator(public: Any, name: str, function: FunctionType) -> Recor
 
 
 def _same(value: Any, default: Any) -> bool:
-    return value is default or (type(value) is type(default) and isinstance(value, (int, float, str)) and value == default)
+    return value is default or (type(value) is type(default) and type(value) in (int, float, str) and value == default)
 
 
 def _record_sign(proxy: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

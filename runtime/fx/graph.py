@@ -455,4 +455,3 @@ def _has(module: Any, path: str) -> bool:
             return False
         module = getattr(module, part)
     return True
-

@@ -82,7 +82,9 @@ class GraphModule(Module):
         self._take_members(root, graph)
         self._create_node_hooks: list[Callable[[Any], object]] = []
         self._erase_node_hooks: list[Callable[[Any], object]] = []
-        self.meta = dict(root.meta) if isinstance(root, Module) and isinstance(getattr(root, "meta", None), dict) else {}
+        self.meta = (
+            dict(root.meta) if isinstance(root, Module) and isinstance(getattr(root, "meta", None), dict) else {}
+        )
         self._tracer_cls = graph._tracer_cls
         self.graph = graph
 
@@ -133,8 +135,6 @@ class GraphModule(Module):
     @property
     def code(self) -> str:
         """The Python code of its forward."""
-        if not hasattr(self, "_code"):
-            raise RuntimeError("Code has not been generated! Please report a bug to PyTorch")
         return self._code
 
     # -- its Modules
@@ -253,10 +253,13 @@ def _restored(base: type[GraphModule], class_name: str, state: dict[str, Any]) -
 
 
 def _readable(module: GraphModule, name: str, stride: bool, device: bool) -> str:
-    code = module.graph.python_code("self", verbose=True, include_stride=stride, include_device=device).src.lstrip("\n")
-    text = f"class {name}({identity.name}.nn.Module):\n" + "\n".join(f"    {line}" if line else line for line in code.split("\n"))
-    inner = [_readable(child, child_name, stride, device) for child_name, child in module.named_children() if isinstance(child, GraphModule)]
-    text = text.rstrip() + "\n"
-    for each in inner:
-        text += "\n" + "\n".join(f"    {line}" if line else line for line in each.split("\n"))
-    return text
+    made = module.graph.python_code("self", verbose=True, include_stride=stride, include_device=device)
+    parts = [f"class {name}({identity.name}.nn.Module):\n{_indented(made.src.strip())}\n"]
+    for child_name, child in module.named_children():
+        if isinstance(child, GraphModule):
+            parts.append(_indented(_readable(child, child_name, stride, device)))
+    return "\n".join(parts)
+
+
+def _indented(text: str) -> str:
+    return "\n".join(f"    {line}" if line else line for line in text.split("\n"))

@@ -16,7 +16,7 @@ def _refuse(self: Any, *args: Any, **kwargs: Any) -> NoReturn:
     )
 
 
-class immutable_list(list[Any]):  # noqa: N801
+class immutable_list(list[Any]):
     """A list that is hashable and refuses to be changed."""
 
     append = clear = extend = insert = pop = remove = reverse = sort = _refuse
@@ -29,7 +29,7 @@ class immutable_list(list[Any]):  # noqa: N801
         return type(self), (tuple(self),)
 
 
-class immutable_dict(dict[Any, Any]):  # noqa: N801
+class immutable_dict(dict[Any, Any]):
     """A dictionary that is hashable and refuses to be changed."""
 
     clear = pop = popitem = setdefault = update = _refuse

@@ -215,5 +215,3 @@ class Transformer(Interpreter):
             output = self.new_graph.output(map_aggregate(result, node_of), old.type)
             output.meta.update(old.meta)
         return GraphModule(self.module, self.new_graph, type(self.module).__name__)
-
-

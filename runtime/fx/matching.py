@@ -24,7 +24,6 @@ class InternalMatch:
     nodes_map: dict[Node, Node] = field(default_factory=dict)
     placeholder_nodes: list[Node] = field(default_factory=list)
     returning_nodes: list[Node] = field(default_factory=list)
-    name_node_map: dict[str, Node] = field(default_factory=dict)
 
     def copy(self) -> InternalMatch:
         """Another one to go on with."""
@@ -65,15 +64,13 @@ class SubgraphMatcher:
         if match_output:
             self.pattern_anchors = [output]
         else:
-            self.pattern_anchors = [
-                node for node in self.pattern_returning_nodes if set(node.users) == {output}
-            ]
+            self.pattern_anchors = [node for node in self.pattern_returning_nodes if set(node.users) == {output}]
 
     def match(self, graph: Graph) -> list[InternalMatch]:
         """The places in a graph, in its order."""
         found = []
         for match in self._by_anchors(graph, 0, InternalMatch(self.pattern_anchors)):
-            if len(set(match.nodes_map)) and self._is_whole(match):
+            if self._is_whole(match):
                 match.placeholder_nodes = [
                     match.nodes_map[node] for node in self.pattern_placeholder_nodes if node in match.nodes_map
                 ]
@@ -94,27 +91,29 @@ class SubgraphMatcher:
     def _same(self, pattern: Any, node: Any, match: InternalMatch) -> bool:
         """Whether a Node or argument looks like one of the pattern, together with all that it depends on."""
         if isinstance(pattern, Node) != isinstance(node, Node):
-            is_input = isinstance(pattern, Node) and pattern.op == "placeholder" and not self.match_placeholder
-            return is_input and self._literal(pattern, node, match)
+            return isinstance(pattern, Node) and self._stands_for_value(pattern, node, match)
         if not isinstance(pattern, Node):
             return self._same_values(pattern, node, match)
         if pattern in match.nodes_map:
             return match.nodes_map[pattern] is node
-        if node in match.nodes_map.values() and pattern.op != "placeholder":
+        if pattern.op != "placeholder" and any(node is known for known in match.nodes_map.values()):
             return False
         if not self._alike(pattern, node):
             return False
         match.nodes_map[pattern] = node
         if pattern.op == "placeholder":
             return True
-        ours, theirs = self._arguments(pattern), self._arguments(node)
-        if ours is None or theirs is None or len(ours) != len(theirs):
-            return False
-        return all(self._same(a, b, match) for a, b in zip(ours, theirs, strict=True))
+        return self._same(pattern.args, node.args, match) and self._same(dict(pattern.kwargs), dict(node.kwargs), match)
 
-    def _literal(self, pattern: Node, value: Any, match: InternalMatch) -> bool:
-        """Whether a number may stand for an argument of the pattern: not, as nothing could take its place."""
-        return False
+    def _stands_for_value(self, pattern: Node, value: Any, match: InternalMatch) -> bool:
+        """Whether an argument of the pattern may stand for a number or the like."""
+        if pattern.op != "placeholder" or self.match_placeholder:
+            return False
+        if pattern in match.nodes_map:
+            known = match.nodes_map[pattern]
+            return type(known) is type(value) and bool(known == value)
+        match.nodes_map[pattern] = value
+        return True
 
     def _same_values(self, pattern: Any, value: Any, match: InternalMatch) -> bool:
         if isinstance(pattern, (list, tuple)) and isinstance(value, (list, tuple)):
@@ -122,11 +121,11 @@ class SubgraphMatcher:
                 self._same(a, b, match) for a, b in zip(pattern, value, strict=True)
             )
         if isinstance(pattern, dict) and isinstance(value, dict):
-            return pattern.keys() == value.keys() and all(self._same(pattern[key], value[key], match) for key in pattern)
-        if isinstance(pattern, slice) and isinstance(value, slice):
-            parts = zip(
-                (pattern.start, pattern.stop, pattern.step), (value.start, value.stop, value.step), strict=True
+            return pattern.keys() == value.keys() and all(
+                self._same(pattern[key], value[key], match) for key in pattern
             )
+        if isinstance(pattern, slice) and isinstance(value, slice):
+            parts = zip((pattern.start, pattern.stop, pattern.step), (value.start, value.stop, value.step), strict=True)
             return all(self._same(a, b, match) for a, b in parts)
         return self.ignore_literals or (type(pattern) is type(value) and bool(pattern == value))
 
@@ -153,10 +152,6 @@ class SubgraphMatcher:
             found = getattr(found, part, None)
         return type(found)
 
-    @staticmethod
-    def _arguments(node: Node) -> list[Any] | None:
-        return [node.args, dict(node.kwargs)]
-
     def _is_whole(self, match: InternalMatch) -> bool:
         """Whether nobody outside takes a value that the pattern does not give."""
         inside = {
@@ -164,7 +159,7 @@ class SubgraphMatcher:
         }
         returned = set(self.pattern_returning_nodes)
         return all(
-            pattern in returned or all(user in inside or user in match.nodes_map.values() for user in node.users)
+            pattern in returned or all(user in inside or user.op == "output" for user in node.users)
             for node, pattern in inside.items()
         )
 
@@ -173,9 +168,7 @@ class SubgraphMatcher:
         """Those that share no Node with one before them."""
         kept, taken = [], set[Node]()
         for match in matches:
-            nodes = {
-                node for pattern, node in match.nodes_map.items() if pattern.op not in ("placeholder", "output")
-            }
+            nodes = {node for pattern, node in match.nodes_map.items() if pattern.op not in ("placeholder", "output")}
             if nodes.isdisjoint(taken):
                 kept.append(match)
                 taken |= nodes

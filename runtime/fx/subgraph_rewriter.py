@@ -89,9 +89,7 @@ def _replaced(
 ) -> list[ReplacedPatterns]:
     graph, looked_for = gm.graph, _graph_of(pattern)
     matcher = SubgraphMatcher(looked_for, ignore_literals=ignore_literals)
-    matches = [
-        match for match in matcher.match(graph) if all(accepts(match, graph, looked_for) for accepts in filters)
-    ]
+    matches = [match for match in matcher.match(graph) if all(accepts(match, graph, looked_for) for accepts in filters)]
     if replacement is None and callback is None:
         raise AssertionError("Must provide either a replacement GraphModule or a replacement callback")
     common = None if replacement is None else _graph_of(replacement)
@@ -104,7 +102,11 @@ def _replaced(
     gm.recompile()
     if isinstance(replacement, Module):
         for node in graph.nodes:
-            if node.op in ("call_module", "get_attr") and not _is_at(gm, node.target) and _is_at(replacement, node.target):
+            if (
+                node.op in ("call_module", "get_attr")
+                and not _is_at(gm, node.target)
+                and _is_at(replacement, node.target)
+            ):
                 _copy_attribute(replacement, gm, node.target)
         gm.recompile()
     return done
@@ -119,10 +121,10 @@ def _is_at(module: Any, path: str) -> bool:
 
 
 def _replace(graph: Graph, pattern: Graph, new: Graph, match: InternalMatch, now: dict[Node, Node]) -> ReplacedPatterns:
-    def current(node: Node) -> Node:
-        while node in now:
-            node = now[node]
-        return node
+    def current(value: Any) -> Any:
+        while isinstance(value, Node) and value in now:
+            value = now[value]
+        return value
 
     inputs = [node for node in new.nodes if node.op == "placeholder"]
     given = [node for node in pattern.nodes if node.op == "placeholder"]
@@ -134,8 +136,8 @@ def _replace(graph: Graph, pattern: Graph, new: Graph, match: InternalMatch, now
         if theirs in match.nodes_map
     }
     old = {node for theirs, node in match.nodes_map.items() if theirs.op not in ("placeholder", "output")}
-    before = set(mapped.values())
-    first = _place(graph, old, set(mapped.values()))
+    before = {value for value in mapped.values() if isinstance(value, Node)}
+    first = _place(graph, old, before)
     with graph.inserting_before(first):
         value = graph.graph_copy(new, mapped)
     replacements = [node for node in mapped.values() if node not in before]

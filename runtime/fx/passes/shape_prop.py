@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from runtime.base import types
+from runtime.base.dtypes import dtype as DType
 from runtime.base.tensor import Tensor
-from runtime.base.dtypes import dtype as DType  # noqa: N812
 from runtime.base.types import Size, memory_format
 from runtime.fx.interpreter import Interpreter
 from runtime.fx.node import Node, map_aggregate
