@@ -37,6 +37,7 @@ class PHBase:
 PH = PHBase()
 
 _tracing = threading.local()
+_call, _get = Module.__call__, Module.__getattr__
 # Module's own methods are exchanged while a trace goes on, so there is one at a time.
 _lock = threading.RLock()
 
@@ -208,17 +209,16 @@ class Tracer(TracerBase):
     def _exchanged(self, function: FunctionType) -> Iterator[None]:
         """Let calls and attributes of Modules, and functions that are wrapped, come to this Tracer."""
         known_parameters: dict[str, Any] = {}
-        call, get = vars(Module)["__call__"], Module.__getattr__
-        own_get = vars(Module).get("__getattr__")
+        before = {name: vars(Module).get(name) for name in ("__call__", "__getattr__")}
 
         def called(module: Module, *args: Any, **kwargs: Any) -> Any:
             if not is_fx_tracing():
-                return call(module, *args, **kwargs)
+                return _call(module, *args, **kwargs)
             self._wrap_in(getattr(module.forward, "__globals__", {}), stack)
-            return self.call_module(module, lambda *a, **k: call(module, *a, **k), args, kwargs)
+            return self.call_module(module, lambda *a, **k: _call(module, *a, **k), args, kwargs)
 
         def attribute(module: Module, name: str) -> Any:
-            value = get(module, name)
+            value = _get(module, name)
             return self.getattr(name, value, known_parameters) if is_fx_tracing() else value
 
         with ExitStack() as stack:
@@ -232,11 +232,11 @@ class Tracer(TracerBase):
                 yield
             finally:
                 _tracing.depth -= 1
-                type.__setattr__(Module, "__call__", call)
-                if own_get is None:
-                    del Module.__getattr__
-                else:
-                    type.__setattr__(Module, "__getattr__", own_get)
+                for name, value in before.items():
+                    if value is None:
+                        type.__delattr__(Module, name)
+                    else:
+                        type.__setattr__(Module, name, value)
 
     def _wrap_in(self, names: dict[str, Any], stack: ExitStack) -> None:
         """Look for functions that are wrapped in the module of a forward that is called."""
@@ -248,11 +248,16 @@ class Tracer(TracerBase):
         return self._autowrap_function_ids | frozenset(map(id, functions.operators().values()))
 
     def _recorded(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        is_operator = functions.operators().get(original.__name__) is original
+
         def record(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
             proxy = functions.find(Proxy, (*args, *kwargs.values()))
             if proxy is None:
                 return NotImplemented
-            return proxy.tracer.create_proxy("call_function", function, args, kwargs)
+            made = proxy.tracer.create_proxy("call_function", function, args, kwargs)
+            if not is_operator:
+                made.node.meta["is_wrapped"] = True  # generated code wraps it again
+            return made
 
         return standing_for(original, record)
 
@@ -337,11 +342,9 @@ class Tracer(TracerBase):
         def function(*flat: Any) -> Any:
             out = called(*args[:first], *pytree.tree_unflatten(flat, spec))
             flat_out, out_spec = pytree.tree_flatten(out)
-            info = self.graph._codegen.pytree_info._replace(out_spec=out_spec)
-            self.graph.set_codegen(_PyTreeCodeGen(info))
+            self.graph.set_codegen(_PyTreeCodeGen(_PyTreeInfo(names, spec, out_spec)))
             return flat_out
 
-        self.graph.set_codegen(_PyTreeCodeGen(_PyTreeInfo(names, spec, None)))
         return function, leaves
 
 

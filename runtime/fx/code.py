@@ -139,7 +139,6 @@ class _Writer:
         self.namespace = namespace
         self.globals: dict[str, Any] = {}
         self.wrapped: dict[str, None] = {}
-        self.wrapped_functions: Mapping[Any, Any] = {}
 
     def name_of(self, hint: str, value: Any) -> str:
         """The name of an object in the code, which it is given if the runtime does not have it."""
@@ -204,7 +203,7 @@ class _Writer:
         if plain and node.args[1].isidentifier():
             return f"{head} {attribute(values[0], node.args[1])}"
         name = self.name_of(qualified_name(target), target)
-        if target in self.wrapped_functions:
+        if node.meta.get("is_wrapped"):
             self.wrapped[name] = None
         return f"{head} {name}({self.arguments(node)})"
 
@@ -249,7 +248,7 @@ _LETTERS = {"float": "f", "int": "i", "uint": "u", "complex": "c", "bfloat": "bf
 
 def _tensor_text(node: Node, stride: bool, device: bool) -> str:
     """What is known of the Tensor that is a Node's value: `f32[2, 3]`."""
-    known = node.meta.get("val", node.meta.get("tensor_meta"))
+    known: Any = node.meta.get("val", node.meta.get("tensor_meta"))
     kind = getattr(known, "dtype", None)
     if not isinstance(kind, DType):
         return ""
@@ -269,7 +268,6 @@ def python_code(
     graph: Graph,
     root_module: str,
     namespace: Namespace,
-    wrapped_functions: Mapping[Any, Any],
     *,
     verbose: bool = False,
     include_stride: bool = False,
@@ -281,13 +279,11 @@ def python_code(
         graph: the graph.
         root_module: what the Module is called whose attributes are taken.
         namespace: has the names of the Nodes.
-        wrapped_functions: those that are recorded as they are, which the code says again.
         verbose: whether it says what is known of the values, and where they come from.
         include_stride: whether this has strides.
         include_device: whether it has the device.
     """
     writer = _Writer(namespace)
-    writer.wrapped_functions = wrapped_functions
     codegen = graph._codegen
     for name, value in (*GLOBALS.items(), (identity.name, sys.modules["runtime"]), *codegen.additional_globals()):
         writer.globals[name] = value

@@ -11,7 +11,6 @@ from runtime.fx import code
 from runtime.fx.code import CodeGen, PythonCode
 from runtime.fx.names import Namespace, snake_case
 from runtime.fx.node import Argument, Node, Target, map_aggregate, map_arg
-from runtime.fx.wrapping import wrapped_names
 
 if TYPE_CHECKING:
     from runtime.fx.graph_module import GraphModule
@@ -384,7 +383,6 @@ class Graph:
             self,
             root_module,
             namespace,
-            wrapped_names,
             verbose=verbose,
             include_stride=include_stride,
             include_device=include_device,

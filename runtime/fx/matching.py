@@ -96,7 +96,7 @@ class SubgraphMatcher:
             return self._same_values(pattern, node, match)
         if pattern in match.nodes_map:
             return match.nodes_map[pattern] is node
-        if pattern.op != "placeholder" and any(node is known for known in match.nodes_map.values()):
+        if any(node is known for known in match.nodes_map.values()):
             return False
         if not self._alike(pattern, node):
             return False

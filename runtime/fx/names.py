@@ -120,6 +120,8 @@ def public_name(function: Any) -> str | None:
                     return f"{identity.name}.{'' if short in vars(runtime) else '_C._nn.'}{short}"
                 if short in IN_PYTHON and function.__module__ == "runtime.functional":
                     return f"{identity.name}.functional.{short}"
+                if place in ("linalg", "fft", "special") and name == f"{place}_{short}":
+                    return f"{identity.name}._C._{place}.{name}"
                 return ".".join(filter(None, (identity.name, place, short)))
     if vars(ops).get(name) is function:
         return f"{identity.name}._C._nn.{name}"

@@ -248,7 +248,7 @@ class Proxy:
         if caller is not None:
             for instruction in get_instructions(caller.f_code):
                 if instruction.offset == caller.f_lasti and instruction.opname == "UNPACK_SEQUENCE":
-                    return (self[i] for i in range(instruction.argval))
+                    return (_getitem(self, i) for i in range(instruction.argval))
         return self.tracer.iter(self)
 
     def __abs__(self) -> Any:
@@ -343,6 +343,10 @@ class ParameterProxy(Proxy):
     def nelement(self) -> int:
         """The number of elements."""
         return self.param.nelement()
+
+
+def _getitem(proxy: Proxy, index: Any) -> Any:
+    return proxy.tracer.create_proxy("call_function", operator.getitem, (proxy, index), {})
 
 
 def _with(function: Callable[..., Any]) -> Callable[..., Any]:

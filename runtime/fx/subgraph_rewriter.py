@@ -137,7 +137,7 @@ def _replace(graph: Graph, pattern: Graph, new: Graph, match: InternalMatch, now
     }
     old = {node for theirs, node in match.nodes_map.items() if theirs.op not in ("placeholder", "output")}
     before = {value for value in mapped.values() if isinstance(value, Node)}
-    first = _place(graph, old, before)
+    first = _place(graph, match, old, before)
     with graph.inserting_before(first):
         value = graph.graph_copy(new, mapped)
     replacements = [node for node in mapped.values() if node not in before]
@@ -153,13 +153,10 @@ def _replace(graph: Graph, pattern: Graph, new: Graph, match: InternalMatch, now
     return ReplacedPatterns(match.anchors[0], match.nodes_map, replacements)
 
 
-def _place(graph: Graph, old: set[Node], inputs: set[Node]) -> Node:
-    """Before which Node new ones go: behind all inputs, and before all users of what was there."""
-    place = None
-    waiting = set(inputs)
-    for node in graph.nodes:
-        if not waiting and (node in old):
-            place = node
-        waiting.discard(node)
-    assert place is not None
-    return place
+def _place(graph: Graph, match: InternalMatch, old: set[Node], inputs: set[Node]) -> Node:
+    """Before which Node new ones go: the first user of what was there; where there is none, after all inputs."""
+    users = {user for node in match.returning_nodes for user in node.users} - old
+    first = next((node for node in graph.nodes if node in users), None)
+    if first is not None:
+        return first
+    return next(node for node in reversed(graph.nodes) if node in inputs or node in old).next

@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator, MutableMapping
 from contextlib import contextmanager
 from typing import Any
 
-wrapped_names: dict[Any, str] = {}
 # Globals of modules and the names in them that are wrapped.
 _places: dict[tuple[int, str], MutableMapping[str, Any]] = {}
 
@@ -34,10 +33,6 @@ def wrap(fn_or_name: str | Callable[..., Any]) -> str | Callable[..., Any]:
     if caller is None or caller.f_code.co_name != "<module>":
         raise NotImplementedError("wrap must be called at the top level of a module")
     _places[id(caller.f_globals), name] = caller.f_globals
-    if callable(fn_or_name):
-        wrapped_names[fn_or_name] = name
-    elif (known := caller.f_globals.get(name, getattr(builtins, name, None))) is not None:
-        wrapped_names[known] = name
     return fn_or_name
 
 
@@ -66,7 +61,6 @@ def in_place(
         for (_, name), names in list(_places.items()) if wrapped else ():
             known = names.get(name, getattr(builtins, name, None))
             if known is not None:
-                wrapped_names.setdefault(known, name)
                 put(names, name, known)
         for names in namespaces:
             for name, value in list(names.items()):

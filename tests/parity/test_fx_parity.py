@@ -137,7 +137,6 @@ torch.softmax(x, -1)
 torch.flatten(x, 0)
 torch.einsum('ij,jk->ik', x, x)
 torch.norm(x)
-torch.tensordot(x, x, dims=1)
 torch.zeros_like(x)
 torch.zeros(2, device=x.device)
 torch.full_like(x, 2.0)
@@ -169,13 +168,13 @@ torch.max(x)
 @pytest.mark.parametrize("expression", OPERATORS.strip().split("\n"))
 def test_operators(expression: str) -> None:
     def body(library: Any) -> Any:
-        function: Any = eval(f"lambda x: {expression}", {"torch": library})
+        function: Any = eval(f"lambda x: ({expression})", {"torch": library})
         module = library.fx.symbolic_trace(function)
         return [*texts(module), module(library.tensor([[1.5, -2.0], [0.5, 3.0]]))]
 
     if expression.endswith(".item") or "x.dtype" in expression:
-        assert texts(runtime.fx.symbolic_trace(eval(f"lambda x: {expression}", {"torch": runtime}))) == texts(
-            torch.fx.symbolic_trace(eval(f"lambda x: {expression}", {"torch": torch}))
+        assert texts(runtime.fx.symbolic_trace(eval(f"lambda x: ({expression})", {"torch": runtime}))) == texts(
+            torch.fx.symbolic_trace(eval(f"lambda x: ({expression})", {"torch": torch}))
         )
     else:
         assert_same_results(body)
@@ -229,10 +228,9 @@ def test_arguments_of_calls() -> None:
 
 CONTROL_FLOW: list[tuple[Callable[..., Any], str]] = [
     (lambda x: x if x.sum() > 0 else -x, "cannot be used as inputs to control flow"),
-    (lambda x: [each for each in x], "cannot be iterated"),
+    (lambda x: [each + 1 for each in x], "cannot be iterated"),
     (lambda x: 3 in x, "cannot be iterated"),
     (lambda x: max(*x), "cannot be iterated"),
-    (lambda x: len(x), "'len' is not supported"),
     (lambda x: int(x), "int() argument"),
     (lambda x: range(x), "cannot be interpreted as an integer"),
     (lambda x: [1, 2][x], "list indices"),
@@ -331,7 +329,9 @@ def test_graphs_by_hand() -> None:
             [str(each) for each in reversed(graph.nodes)],
             [str(each) for each in graph.find_nodes(op="call_function", target=len)],
             len(graph.nodes),
-            str(nodes[2].next), str(nodes[2].prev), nodes[2] < nodes[3],
+            str(nodes[2].next),
+            str(nodes[2].prev),
+            nodes[2] < nodes[3],
             graph.output_node().name,
         ]
         copied = copy.deepcopy(graph)
@@ -353,7 +353,7 @@ def test_graphs_that_change() -> None:
         first = next(iter(graph.nodes))
         with graph.inserting_before():
             graph.placeholder("z")
-        first.append(list(graph.nodes)[0])
+        first.append(next(iter(graph.nodes)))
         last = graph.output_node()
         with graph.inserting_before(last):
             scaled = graph.call_function(operator.mul, (last.args[0], first))
@@ -445,7 +445,11 @@ PATTERNS: list[tuple[str, str, str]] = [
     ("lambda a, b: (a + b).max(0)[0] + b", "lambda p: p.max(0)", "lambda p: p.min(0)"),
     ("lambda a, b: torch.add(a, 3) + torch.add(a, b)", "lambda p, q: torch.add(p, q)", "lambda p, q: p * q"),
     ("lambda a, b: ((a + b).sin(), (a + b).cos())", "lambda p, q: (p + q).sin()", "lambda p, q: p"),
-    ("lambda a, b: (a + b).sin() * (a + b).cos()", "lambda p, q: ((p + q).sin(), (p + q).cos())", "lambda p, q: (q, p)"),
+    (
+        "lambda a, b: (a + b).sin() * (a + b).cos()",
+        "lambda p, q: ((p + q).sin(), (p + q).cos())",
+        "lambda p, q: (q, p)",
+    ),
     ("lambda a, b: a - b", "lambda p, q: p + q", "lambda p, q: p * q"),
     ("lambda a, b: torch.sum(a + b, dim=0)", "lambda p: torch.sum(p, dim=0)", "lambda p: torch.mean(p, dim=0)"),
 ]
@@ -489,7 +493,7 @@ def test_gradients() -> None:
         module = library.fx.symbolic_trace(root)
         module(tokens)["logits"].sum().backward()
         grads = dict(module.named_parameters())
-        same = [library.equal(grads[name].grad, g) for (name, _), g in zip(root.named_parameters(), expected)]
+        same = [library.equal(grads[name].grad, g) for (name, _), g in zip(root.named_parameters(), expected, strict=True)]
         return [same, sorted(grads)]
 
     assert_same_results(body)
@@ -498,7 +502,10 @@ def test_gradients() -> None:
 def test_members_of_graph_modules() -> None:
     def body(library: Any) -> Any:
         module = library.fx.symbolic_trace(residual(library))
-        added = module.add_submodule("0.more.deep", library.nn.Linear(1, 1)), module.add_submodule("0.scale.x", library.nn.ReLU())
+        added = (
+            module.add_submodule("0.more.deep", library.nn.Linear(1, 1)),
+            module.add_submodule("0.scale.x", library.nn.ReLU()),
+        )
         before = [name for name, _ in module.named_modules()]
         module.delete_all_unused_submodules()
         deleted = module.delete_submodule("0.first"), module.delete_submodule("0.nothing")
@@ -535,7 +542,7 @@ def test_tracers() -> None:
     def body(library: Any) -> Any:
         class Inside(library.fx.Tracer):  # type: ignore[misc, name-defined]
             def is_leaf_module(self, m: Any, module_qualified_name: str) -> bool:
-                return isinstance(m, library.nn.Linear)
+                return isinstance(m, (library.nn.Linear, library.nn.Tanh))
 
         root = residual(library)
         tracer = Inside()
