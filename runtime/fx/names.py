@@ -45,7 +45,6 @@ class Namespace:
             candidate = f"_{candidate}"
         numbered = _NUMBERED.fullmatch(candidate)
         base, number = (numbered[1], int(numbered[2])) if numbered else (candidate, 0)
-        candidate = f"{base}_{number}" if numbered else base
         number = number or self._counts[base]
         while candidate in self._used or not _is_free(candidate, obj):
             number += 1

@@ -35,7 +35,7 @@ def map_aggregate(a: Argument, fn: Callable[[Argument], Argument]) -> Argument:
     """An argument with `fn` of each of its leaves in their place; what comes out can not be changed."""
     if isinstance(a, tuple):
         parts = tuple(map_aggregate(each, fn) for each in a)
-        return type(a)(*parts) if hasattr(a, "_fields") else parts
+        return getattr(type(a), "_make", type(a))(parts) if hasattr(a, "_fields") else parts
     if isinstance(a, list):
         return immutable_list([map_aggregate(each, fn) for each in a])
     if isinstance(a, dict):

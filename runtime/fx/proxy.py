@@ -118,7 +118,7 @@ class TracerBase:
             return a.__fx_create_arg__(self)
         if isinstance(a, tuple):
             parts = [self.create_arg(each) for each in a]
-            return type(a)(*parts) if hasattr(a, "_fields") else type(a)(parts)
+            return getattr(type(a), "_make", type(a))(parts)
         if isinstance(a, list):
             return [self.create_arg(each) for each in a]
         if isinstance(a, dict):

@@ -341,6 +341,37 @@ def test_graphs_by_hand() -> None:
     assert_same_results(body)
 
 
+def test_names_are_new_ones() -> None:
+    def body(library: Any) -> Any:
+        graph = library.fx.Graph()
+        words = (
+            "a",
+            "a",
+            "a_1",
+            "a_5",
+            "a",
+            "class",
+            "sum",
+            "torch",
+            "0x",
+            "b.c",
+            "self",
+            "inf",
+            "a_05",
+            "_1",
+            "x__",
+            "1.2",
+        )
+        return [graph.placeholder(word).name for word in words] + [
+            graph.call_function(library.nn.LSTM.forward).name,
+            graph.call_method("__getitem__").name,
+            graph.call_function(library.nn.LayerNorm).name,
+            graph.call_function(library.nn.BatchNorm1d).name,
+        ]
+
+    assert_same_results(body)
+
+
 def test_graphs_that_change() -> None:
     def body(library: Any) -> Any:
         module = library.fx.symbolic_trace(lambda x, y: library.relu(x + y) * library.relu(y))
@@ -493,7 +524,9 @@ def test_gradients() -> None:
         module = library.fx.symbolic_trace(root)
         module(tokens)["logits"].sum().backward()
         grads = dict(module.named_parameters())
-        same = [library.equal(grads[name].grad, g) for (name, _), g in zip(root.named_parameters(), expected, strict=True)]
+        same = [
+            library.equal(grads[name].grad, g) for (name, _), g in zip(root.named_parameters(), expected, strict=True)
+        ]
         return [same, sorted(grads)]
 
     assert_same_results(body)
