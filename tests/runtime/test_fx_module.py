@@ -81,7 +81,7 @@ def test_roots_that_are_dictionaries() -> None:
     module = fx.GraphModule({"a.b": nn.ReLU(), "a.w": torch.ones(2)}, graph, "Made")
     assert torch.equal(module(X), torch.tensor([[2.0, 0.0]]))
     assert repr(module).startswith("Made(\n  (a): Module(\n    (b): ReLU()")
-    with pytest.raises(RuntimeError, match="a.w but that target was not provided"):
+    with pytest.raises(RuntimeError, match=r"a\.w but that target was not provided"):
         fx.GraphModule({"a.b": nn.ReLU()}, graph)
 
 
@@ -187,7 +187,7 @@ def test_interpreters() -> None:
     assert torch.equal(Noted(module).run(X), module(X))
     assert seen == [torch.relu, operator.mul, operator.add, operator.sub]
     relu = module.graph.find_nodes(op="call_function", target=torch.relu)[0]
-    known = {relu: torch.zeros(1, 2), relu.args[0]: None, list(module.graph.nodes)[0]: None}
+    known = {relu: torch.zeros(1, 2), relu.args[0]: None, next(iter(module.graph.nodes)): None}
     assert torch.equal(fx.Interpreter(module).run(initial_env=known), torch.full((1, 2), -2.0))
     kept = fx.Interpreter(module, garbage_collect_values=False)
     given = [X]
