@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import math
 import threading
@@ -224,7 +225,7 @@ class Tracer(TracerBase):
         with ExitStack() as stack:
             namespaces = [function.__globals__, *map(vars, self._autowrap_search), *functions.namespaces()]
             self._searched = {id(names) for names in namespaces}
-            stack.enter_context(in_place(self._recorded, namespaces, self._recorded_ids()))
+            stack.enter_context(in_place(_recorded, namespaces, self._recorded_ids()))
             type.__setattr__(Module, "__call__", called)
             type.__setattr__(Module, "__getattr__", attribute)
             _tracing.depth = getattr(_tracing, "depth", 0) + 1
@@ -232,6 +233,7 @@ class Tracer(TracerBase):
                 yield
             finally:
                 _tracing.depth -= 1
+                functions.let_go(self)
                 for name, value in before.items():
                     if value is None:
                         type.__delattr__(Module, name)
@@ -242,24 +244,10 @@ class Tracer(TracerBase):
         """Look for functions that are wrapped in the module of a forward that is called."""
         if id(names) not in self._searched:
             self._searched.add(id(names))
-            stack.enter_context(in_place(self._recorded, [names], self._recorded_ids(), wrapped=False))
+            stack.enter_context(in_place(_recorded, [names], self._recorded_ids(), wrapped=False))
 
     def _recorded_ids(self) -> frozenset[int]:
         return self._autowrap_function_ids | frozenset(map(id, functions.operators().values()))
-
-    def _recorded(self, original: Callable[..., Any]) -> Callable[..., Any]:
-        is_operator = functions.operators().get(original.__name__) is original
-
-        def record(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-            proxy = functions.find(Proxy, (*args, *kwargs.values()))
-            if proxy is None:
-                return NotImplemented
-            made = proxy.tracer.create_proxy("call_function", function, args, kwargs)
-            if not is_operator:
-                made.node.meta["is_wrapped"] = True  # generated code wraps it again
-            return made
-
-        return standing_for(original, record)
 
     def create_args_for_root(
         self, root_fn: Callable[..., Any], is_module: bool, concrete_args: Mapping[str, Any] | None = None
@@ -346,6 +334,23 @@ class Tracer(TracerBase):
             return flat_out
 
         return function, leaves
+
+
+@functools.cache
+def _recorded(original: Callable[..., Any]) -> Callable[..., Any]:
+    """What stands for a function while a trace goes on."""
+    is_operator = functions.operators().get(getattr(original, "__name__", "")) is original
+
+    def record(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        proxy = functions.find(Proxy, (*args, *kwargs.values()))
+        if proxy is None:
+            return NotImplemented
+        made = proxy.tracer.create_proxy("call_function", function, args, kwargs)
+        if not is_operator:
+            made.node.meta["is_wrapped"] = True  # generated code wraps it again
+        return made
+
+    return standing_for(original, record)
 
 
 def _annotations(function: Callable[..., Any]) -> dict[str, Any]:

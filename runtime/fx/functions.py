@@ -1,8 +1,8 @@
 """Functions and methods of the runtime that see Proxies.
 
-They are exchanged from the first Proxy on: each gets the code of a function that looks for Proxies among its arguments
-before it does what it did. It stays the same object, so whoever holds it, as a default argument or as an attribute,
-calls the other code from then on, and a program without Proxies pays nothing.
+They are exchanged while there are Tracers with Proxies: each gets the code of a function that looks for Proxies among
+its arguments before it does what it did. It stays the same object, so whoever holds it, as a default argument or as an
+attribute, calls the other code meanwhile, and a program without Proxies pays nothing.
 
 Operators that are native callables have Python functions behind them, which get the calls that the native ones decline,
 some with their defaults filled in. While a trace goes on, their names in modules stand for functions that see the call
@@ -16,8 +16,9 @@ import inspect
 import sys
 import threading
 from collections.abc import Callable, Iterable, Mapping, MutableMapping
-from types import FunctionType
-from typing import Any
+from types import CodeType, FunctionType
+from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary, finalize
 
 from runtime import ops
 from runtime.base import overriding
@@ -26,8 +27,26 @@ from runtime.call import packets
 from runtime.fx.names import IN_PYTHON, OPERATORS
 from runtime.methods import indexing
 
-_lock = threading.Lock()
-_done: list[type] = []
+_lock = threading.RLock()  # a Tracer may go while this thread has it
+
+
+class _Exchanged:
+    """The functions, and of how many Tracers there are Proxies."""
+
+    tracers = 0
+    functions: tuple[_Code, ...] = ()
+
+
+class _Code(NamedTuple):
+    """A function, and what it is made of by itself and while it sees Proxies."""
+
+    function: FunctionType
+    own: tuple[CodeType, dict[str, Any] | None]
+    seeing: tuple[CodeType, dict[str, Any]]
+
+
+_exchanged = _Exchanged()
+_finalizers: WeakKeyDictionary[Any, finalize[..., Any]] = WeakKeyDictionary()
 
 # Functions of `nn.functional` that are methods of their argument in PyTorch.
 _AS_METHODS = frozenset(("sigmoid", "tanh"))
@@ -74,35 +93,71 @@ def namespaces() -> list[MutableMapping[str, Any]]:
     return [vars(each) for each in (runtime, runtime.nn.functional, runtime.linalg, runtime.fft, runtime.special)]
 
 
-def take_over(proxy: Any) -> None:
-    """Exchange all functions, once.
+def attend(tracer: Any, proxy: Any) -> None:
+    """Let functions see Proxies for as long as there is this Tracer, or until it is let go.
 
     Args:
+        tracer: the Tracer of a Proxy.
         proxy: the class of Proxies.
     """
-    if _done:
-        return
     with _lock:
-        if _done:
+        if tracer in _finalizers:
             return
-        runtime = sys.modules["runtime"]
-        for home, place in (
-            ("runtime.nn.functional", runtime.nn.functional),
-            ("runtime.functional", runtime),
-            ("runtime.lowrank", runtime),
-        ):
-            for name, function in list(vars(place).items()):
-                if isinstance(function, FunctionType) and function.__module__.startswith(home):
-                    _exchange_function(proxy, name, function)
-        for name, public in operators().items():
-            # A native packet whose arguments fit calls its overload at once.
-            for function in filter(None, map(_python, (public, *vars(public).values()))):
-                _exchange(proxy, function, _recording_operator(public, name, function))
-        for function in (packets.foreign_operand, packets.foreign_equality):
-            _exchange(proxy, function, _record_sign)
-        _exchange(proxy, indexing.getitem, _recording_method("__getitem__"))
-        _exchange_methods(proxy)
-        _done.append(proxy)
+        if not _exchanged.functions:
+            _exchanged.functions = tuple(_found(proxy))
+        _finalizers[tracer] = finalize(tracer, _leave)
+        _exchanged.tracers += 1
+        if _exchanged.tracers == 1:
+            for function, _, (code, defaults) in _exchanged.functions:
+                # The defaults come first: the code that is there does not look at them.
+                function.__kwdefaults__ = defaults
+                function.__code__ = code
+
+
+def let_go(tracer: Any) -> None:
+    """A trace is over: its Proxies are seen no more."""
+    with _lock:
+        if (finalizer := _finalizers.pop(tracer, None)) is not None:
+            finalizer()
+
+
+def _leave() -> None:
+    with _lock:
+        _exchanged.tracers -= 1
+        if _exchanged.tracers == 0:
+            for function, (code, defaults), _ in _exchanged.functions:
+                function.__code__ = code
+                function.__kwdefaults__ = defaults
+
+
+def _found(proxy: Any) -> Iterable[_Code]:
+    """All functions that see Proxies."""
+    runtime = sys.modules["runtime"]
+    known: dict[int, _Code] = {}
+
+    def exchange(function: Any, record: Record) -> None:
+        if id(function) not in known:
+            known[id(function)] = _exchange(proxy, function, record)
+
+    for home, place in (
+        ("runtime.nn.functional", runtime.nn.functional),
+        ("runtime.functional", runtime),
+        ("runtime.lowrank", runtime),
+    ):
+        for name, function in list(vars(place).items()):
+            ours = isinstance(function, FunctionType) and function.__module__.startswith(home)
+            if ours and (not name.startswith("_") or name == "_assert"):
+                exchange(function, _recording_function(name, function))
+    for name, public in operators().items():
+        # A native packet whose arguments fit calls its overload at once.
+        for function in filter(None, map(_python, (public, *vars(public).values()))):
+            exchange(function, _recording_operator(public, name, function))
+    exchange(packets.foreign_operand, _record_sign)
+    exchange(packets.foreign_equality, _record_sign)
+    exchange(indexing.getitem, _recording_method("__getitem__"))
+    for name, function in _methods():  # last: a method may be the function itself
+        exchange(function, _recording_method(overriding.CALLED.get(name, name)))
+    return known.values()
 
 
 def _python(public: Any) -> FunctionType | None:
@@ -113,23 +168,7 @@ def _python(public: Any) -> FunctionType | None:
     return behind if isinstance(behind, FunctionType) else None
 
 
-def _exchange_function(proxy: Any, name: str, function: FunctionType) -> None:
-    """A Python function of a module: most are recorded with all arguments that have defaults by keyword."""
-    if name == "_assert":
-        _exchange(proxy, function, _recording(function, _as_given))
-    elif name.startswith("_"):
-        return
-    elif function.__module__.startswith("runtime.nn"):
-        if name in _AS_METHODS:
-            _exchange(proxy, function, _recording_method(name))
-        else:
-            arranged = _as_given if name in OPERATORS else _arranger(function)
-            _exchange(proxy, function, _recording(function, arranged))
-    else:
-        _exchange(proxy, function, _recording(function, _arranger(function) if name in IN_PYTHON else _as_given))
-
-
-def _exchange_methods(proxy: Any) -> None:
+def _methods() -> Iterable[tuple[str, FunctionType]]:
     """Methods of Tensor that are no operators, which are called with a Proxy as another argument than their first."""
     for base in Tensor.__mro__[:-1]:
         for name, member in list(vars(base).items()):
@@ -137,10 +176,19 @@ def _exchange_methods(proxy: Any) -> None:
             if not hidden and not isinstance(member, (staticmethod, classmethod)):
                 function = _python(member)
                 if function is not None:
-                    _exchange(proxy, function, _recording_method(overriding.CALLED.get(name, name)))
+                    yield name, function
 
 
 # -- what is recorded
+
+
+def _recording_function(name: str, function: FunctionType) -> Record:
+    """Of Python functions of a module: most are recorded with all arguments that have defaults by keyword."""
+    if not function.__module__.startswith("runtime.nn"):
+        return _recording(function, _arranger(function) if name in IN_PYTHON else _as_given)
+    if name in _AS_METHODS:
+        return _recording_method(name)
+    return _recording(function, _as_given if name in OPERATORS else _arranger(function))
 
 
 def _recording(public: Any, arranged: Callable[..., Arguments]) -> Record:
@@ -221,13 +269,11 @@ def _seeing(*args: Any, _call: Any, **kwargs: Any) -> Any:
     return _call(args, kwargs)
 
 
-def _exchange(proxy: Any, function: Any, record: Record) -> None:
-    """Let a function ask `record` where there is a Proxy among its arguments."""
-    if "_call" in (function.__kwdefaults__ or ()):
-        return
-    code = function.__code__
+def _exchange(proxy: Any, function: FunctionType, record: Record) -> _Code:
+    """What lets a function ask `record` where there is a Proxy among its arguments."""
+    code, defaults = function.__code__, function.__kwdefaults__
     original = FunctionType(code, function.__globals__, function.__name__, function.__defaults__, function.__closure__)
-    original.__kwdefaults__ = function.__kwdefaults__
+    original.__kwdefaults__ = defaults
     original.__annotations__ = function.__annotations__
 
     def call(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -236,7 +282,6 @@ def _exchange(proxy: Any, function: Any, record: Record) -> None:
         return record(proxy, args, kwargs)
 
     if not hasattr(function, "__wrapped__"):
-        function.__wrapped__ = original  # the signature is read from it
-    # The defaults come first: the code that is there does not look at them.
-    function.__kwdefaults__ = {**(function.__kwdefaults__ or {}), "_call": call}
-    function.__code__ = _seeing.__code__.replace(co_freevars=code.co_freevars, co_name=code.co_name)
+        function.__wrapped__ = original  # type: ignore[attr-defined]  # the signature is read from it
+    seeing = _seeing.__code__.replace(co_freevars=code.co_freevars, co_name=code.co_name)
+    return _Code(function, (code, defaults), (seeing, {**(defaults or {}), "_call": call}))

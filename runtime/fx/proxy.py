@@ -221,8 +221,8 @@ class Proxy:
     node: Node
 
     def __init__(self, node: Node, tracer: TracerBase | None = None) -> None:
-        functions.take_over(Proxy)
         self.tracer = GraphAppendingTracer(node.graph) if tracer is None else tracer
+        functions.attend(self.tracer, Proxy)
         self.node = node
 
     def __repr__(self) -> str:

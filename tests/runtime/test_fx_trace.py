@@ -104,6 +104,29 @@ def test_everything_else_is_as_before() -> None:
     assert not fx._symbolic_trace.is_fx_tracing()
 
 
+def test_functions_see_proxies_for_as_long_as_there_are_some() -> None:
+    code = F.relu.__code__
+    fx.symbolic_trace(Net())
+    assert F.relu.__code__ is code
+    graph = fx.Graph()
+    proxy = fx.Proxy(graph.placeholder("x"))
+    other = fx.Proxy(graph.placeholder("y"))
+    assert F.relu.__code__ is not code
+    assert list(inspect.signature(F.relu).parameters) == ["input", "inplace"]
+    made = F.relu(proxy + 1)
+    assert made.node.target is F.relu
+    del other, proxy
+    assert F.relu.__code__ is not code
+    del made
+    assert F.relu.__code__ is code
+    with pytest.warns(UserWarning, match="Implicit dimension") as found:
+        F.softmax(torch.ones(2))
+    assert found[0].filename == __file__
+    held = fx.Tracer()
+    held.trace(Net())
+    assert F.relu.__code__ is code
+
+
 def test_other_threads_are_not_traced() -> None:
     net, seen = Net(), []
 
