@@ -135,8 +135,9 @@ def argument(value: Any) -> str:
 class _Writer:
     """Writes the lines of one function."""
 
-    def __init__(self, namespace: Namespace) -> None:
+    def __init__(self, namespace: Namespace, root: str = "self") -> None:
         self.namespace = namespace
+        self.root = root
         self.globals: dict[str, Any] = {}
         self.wrapped: dict[str, None] = {}
 
@@ -191,9 +192,9 @@ class _Writer:
         if node.op == "call_method":
             return f"{head} {attribute(self.argument(node.args[0]), target)}({self.arguments(node, 1)})"
         if node.op == "call_module":
-            return f"{head} {attribute('self', target)}({self.arguments(node)})"
+            return f"{head} {attribute(self.root, target)}({self.arguments(node)})"
         if node.op == "get_attr":
-            return f"{head} {attribute('self', target)}"
+            return f"{head} {attribute(self.root, target)}"
         values = [self.argument(each) for each in node.args]
         if not node.kwargs and len(values) in (1, 2) and target in SIGNS and SIGNS[target].count("{}") == len(values):
             return f"{head} {SIGNS[target].format(*values)}"
@@ -283,7 +284,7 @@ def python_code(
         include_stride: whether this has strides.
         include_device: whether it has the device.
     """
-    writer = _Writer(namespace)
+    writer = _Writer(namespace, root_module)
     codegen = graph._codegen
     for name, value in (*GLOBALS.items(), (identity.name, sys.modules["runtime"]), *codegen.additional_globals()):
         writer.globals[name] = value
@@ -319,7 +320,6 @@ def python_code(
     head = codegen.gen_fn_def(free, returned)
     lines = "".join(body).lstrip("\n").split("\n")
     code = "\n".join(f"    {line}" if line or i == len(lines) - 1 else line for i, line in enumerate(lines))
-    code = code.replace("self.", f"{root_module}.") if root_module != "self" else code
     return PythonCode(f"\n{wraps}\n\n{head}\n{code}", writer.globals)
 
 

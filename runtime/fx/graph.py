@@ -138,9 +138,6 @@ class Graph:
             raise AssertionError(f"kwargs must be a dict, got {type(kwargs)}")
         chosen = self._graph_namespace.create_name(name if name is not None else self._target_to_str(target), None)
         node = Node(self, chosen, op, target, args, kwargs, type_expr)
-        if self._owning_module is not None:
-            for hook in self._owning_module._create_node_hooks:
-                hook(node)
         self._graph_namespace.associate_name_with_obj(chosen, node)
         self._insert(node)
         self._len += 1
@@ -285,9 +282,6 @@ class Graph:
         if to_erase._erased:
             warnings.warn(f"erase_node({to_erase}) on an already erased node", stacklevel=2)
             return
-        if self._owning_module is not None:
-            for hook in self._owning_module._erase_node_hooks:
-                hook(to_erase)
         # It keeps its neighbours, so that a loop which is at it goes on.
         before, after = to_erase._prev, to_erase._next
         before._next, after._prev = after, before

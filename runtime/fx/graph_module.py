@@ -80,8 +80,6 @@ class GraphModule(Module):
         super().__init__()
         type(self).__name__ = class_name
         self._take_members(root, graph)
-        self._create_node_hooks: list[Callable[[Any], object]] = []
-        self._erase_node_hooks: list[Callable[[Any], object]] = []
         self.meta = (
             dict(root.meta) if isinstance(root, Module) and isinstance(getattr(root, "meta", None), dict) else {}
         )
@@ -221,9 +219,8 @@ class GraphModule(Module):
     def __deepcopy__(self, memo: dict[int, Any]) -> GraphModule:
         made: GraphModule = GraphModule.__new__(type(self))
         memo[id(self)] = made
-        state = {name: value for name, value in vars(self).items() if name not in ("_graph", *_HOOKS)}
+        state = {name: value for name, value in vars(self).items() if name != "_graph"}
         vars(made).update(copy.deepcopy(state, memo))
-        vars(made).update({name: [] for name in _HOOKS})
         type(made).__name__ = type(self).__name__
         made.graph = copy.deepcopy(self._graph, memo)
         return made
@@ -238,9 +235,6 @@ class GraphModule(Module):
     def __reduce__(self) -> tuple[Any, ...]:
         base = next(each for each in type(self).__mro__ if "_of_one_object" not in vars(each))
         return _restored, (base, type(self).__name__, vars(self))
-
-
-_HOOKS = ("_create_node_hooks", "_erase_node_hooks")
 
 
 def _restored(base: type[GraphModule], class_name: str, state: dict[str, Any]) -> GraphModule:

@@ -48,8 +48,6 @@ class TracerBase:
 
     graph: Graph
     record_stack_traces = False
-    check_mutable_operations = False
-    trace_asserts = False
     proxy_buffer_attributes = False
     traced_func_name = "forward"
 

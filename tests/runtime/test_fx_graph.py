@@ -261,6 +261,7 @@ def test_code_of_signs_and_attributes() -> None:
     for function, args in calls:
         graph.call_function(function, args)
     graph.get_attr("a.0.b")
+    assert 'a_0_b = getattr(root.a, "0").b' in graph.python_code("root").src
     lines = graph.python_code("self").src.strip().split("\n")
     assert [line.strip().partition(";  ")[0] for line in lines] == [
         "def forward(self, *args):",
