@@ -50,6 +50,11 @@ _finalizers: WeakKeyDictionary[Any, finalize[..., Any]] = WeakKeyDictionary()
 
 # Functions of `nn.functional` that are methods of their argument in PyTorch.
 _AS_METHODS = frozenset(("sigmoid", "tanh"))
+# Functions of values and dtypes that are no operators, and are recorded as they are called.
+_QUERIES = frozenset((
+    "can_cast", "is_complex", "is_floating_point", "is_inference", "numel", "promote_types", "resize_as_",
+    "result_type", "sym_float", "sym_int", "sym_ite", "sym_max", "sym_min", "sym_not", "sym_sqrt", "sym_sum",
+))  # fmt: skip
 _CONTAINERS = frozenset((list, tuple, dict, slice))
 
 Arguments = tuple[tuple[Any, ...], dict[str, Any]]
@@ -105,7 +110,8 @@ def attend(tracer: Any, proxy: Any) -> None:
             return
         if not _exchanged.functions:
             _exchanged.functions = tuple(_found(proxy))
-        _finalizers[tracer] = finalize(tracer, _leave)
+        _finalizers[tracer] = finalizer = finalize(tracer, _leave)
+        finalizer.atexit = False
         _exchanged.tracers += 1
         if _exchanged.tracers == 1:
             for function, _, (code, defaults) in _exchanged.functions:
@@ -148,6 +154,9 @@ def _found(proxy: Any) -> Iterable[_Code]:
             ours = isinstance(function, FunctionType) and function.__module__.startswith(home)
             if ours and (not name.startswith("_") or name == "_assert"):
                 exchange(function, _recording_function(name, function))
+    for name in _QUERIES:
+        function = getattr(runtime, name)
+        exchange(function, _recording(function, _as_given))
     for name, public in operators().items():
         # A native packet whose arguments fit calls its overload at once.
         for function in filter(None, map(_python, (public, *vars(public).values()))):

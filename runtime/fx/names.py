@@ -86,6 +86,7 @@ def snake_case(text: str) -> str:
 
 # Functions of `nn.functional` that are operators in PyTorch, where they have other names as well.
 OPERATORS = frozenset((
+    "adaptive_avg_pool1d",
     "avg_pool1d", "avg_pool2d", "avg_pool3d", "bilinear", "channel_shuffle", "conv1d", "conv2d", "conv3d", "conv_tbc",
     "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "cosine_similarity", "gelu", "hardshrink", "linear",
     "native_channel_shuffle", "one_hot", "pairwise_distance", "pdist", "pixel_shuffle", "pixel_unshuffle", "prelu",

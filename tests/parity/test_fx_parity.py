@@ -180,6 +180,49 @@ def test_operators(expression: str) -> None:
         assert_same_results(body)
 
 
+# Functions of nn.functional that call another function of PyTorch, or have other arguments.
+OTHERWISE = {"elu_", "hardtanh_", "l1_loss", "leaky_relu_", "logsigmoid", "threshold"}
+
+
+def test_all_functions_of_nn_and_linalg() -> None:
+    """Each that is one call of PyTorch's with one to three Tensors is the same one here."""
+    seen, different = 0, set()
+    for module in ("nn.functional", "linalg"):
+        for name in sorted(dir(operator.attrgetter(module)(torch))):
+            ours = getattr(operator.attrgetter(module)(runtime), name, None)
+            if name.startswith("_") or not callable(ours) or isinstance(ours, type):
+                continue
+            for count in (1, 2, 3):
+                theirs = one_call(torch, f"{module}.{name}", count)
+                if theirs is not None:
+                    seen += 1
+                    if one_call(runtime, f"{module}.{name}", count) != theirs:
+                        different.add(name)
+                    break
+    assert different == OTHERWISE
+    assert seen > 150
+
+
+QUESTIONS = ("can_cast", "is_floating_point", "numel", "promote_types", "result_type", "sym_max", "sym_not")
+
+
+@pytest.mark.parametrize("name", QUESTIONS)
+def test_questions(name: str) -> None:
+    count = 1 if name in ("is_floating_point", "numel", "sym_not") else 2
+    assert one_call(runtime, name, count) == one_call(torch, name, count) is not None
+
+
+def one_call(library: Any, path: str, count: int) -> str | None:
+    """The only Node of a call with `count` Proxies; None where there are others, or it can not be traced."""
+    function = operator.attrgetter(path)(library)
+    try:
+        graph = library.fx.symbolic_trace(eval(f"lambda x: f({', '.join(['x'] * count)})", {"f": function})).graph
+    except Exception:
+        return None
+    calls = [node for node in graph.nodes if node.op.startswith("call")]
+    return said(calls[0].format_node()) if len(calls) == 1 else None
+
+
 def in_place(x):  # type: ignore[no-untyped-def]
     x += 1
     x *= 2
