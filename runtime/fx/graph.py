@@ -417,7 +417,9 @@ class Graph:
             return map_aggregate(argument, lambda a: _Place(numbers[a]) if isinstance(a, Node) else a)
 
         rows = [(n.op, n.target, numbered(n.args), numbered(n.kwargs), n.name, n.type, n.meta) for n in self.nodes]
-        return {"rows": rows, "codegen": self._codegen, "tracer_cls": self._tracer_cls}
+        tracer = self._tracer_cls
+        found = tracer is not None and "<locals>" not in tracer.__qualname__  # others have no name in a file
+        return {"rows": rows, "codegen": self._codegen, "tracer_cls": tracer if found else None}
 
     def __setstate__(self, state: Mapping[str, Any]) -> None:
         Graph.__init__(self, tracer_cls=state["tracer_cls"])

@@ -83,7 +83,6 @@ class GraphModule(Module):
         self.meta = (
             dict(root.meta) if isinstance(root, Module) and isinstance(getattr(root, "meta", None), dict) else {}
         )
-        self._tracer_cls = graph._tracer_cls
         self.graph = graph
 
     def _take_members(self, root: Module | Mapping[str, Any], graph: Graph) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import math
 import operator
+import pickle
 import threading
 from typing import Any
 
@@ -214,7 +215,9 @@ def test_leaves_are_what_a_tracer_says() -> None:
     graph = tracer.trace(net)
     assert [n.target for n in graph.nodes][1:5] == ["first.weight", "first.bias", F.linear, "rest"]
     assert tracer.node_name_to_scope["linear"] == ("first", nn.Linear)
-    assert torch.equal(fx.GraphModule(net, graph)(torch.ones(1, 2)), net(torch.ones(1, 2)))
+    module = fx.GraphModule(net, graph)
+    assert torch.equal(module(torch.ones(1, 2)), net(torch.ones(1, 2)))
+    assert pickle.loads(pickle.dumps(module)).code == module.code
 
 
 def test_functions_of_modules_that_a_tracer_is_given() -> None:
