@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from runtime import ops
 from runtime.base.dtypes import dtype
 from runtime.base.overriding import DisableTorchFunction, DisableTorchFunctionSubclass
 from runtime.base.overriding import disabled as _disabled_torch_function_impl
 from runtime.base.types import Size, device, layout, memory_format
 from runtime.random import Generator
+
+# Modules of the core that have operators, which are all in one place here.
+_fft = _linalg = _nn = _special = ops
 
 __all__ = [
     "DisableTorchFunction",
@@ -14,6 +18,10 @@ __all__ = [
     "Generator",
     "Size",
     "_disabled_torch_function_impl",
+    "_fft",
+    "_linalg",
+    "_nn",
+    "_special",
     "device",
     "dtype",
     "layout",

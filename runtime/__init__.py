@@ -30,6 +30,7 @@ if TYPE_CHECKING:
         distributed,
         distributions,
         func,
+        fx,
         jit,
         library,
         masked,
@@ -50,7 +51,7 @@ if TYPE_CHECKING:
     )
 else:
     _LATER = (
-        "_C accelerator autograd compiler cpu cuda distributed distributions func jit library masked mps mtia nn "
+        "_C accelerator autograd compiler cpu cuda distributed distributions func fx jit library masked mps mtia nn "
         "optim overrides profiler serialization signal storage testing types utils version xpu"
     )
     _load_later(__name__, _LATER.split())
@@ -90,6 +91,7 @@ with _collector_paused():
     from runtime.batches import vmap
     from runtime.files import from_dlpack, load, save
     from runtime.functional import (
+        _assert,
         _segment_reduce,
         atleast_1d,
         atleast_2d,

@@ -18,6 +18,11 @@ def _unpacked(tensors: tuple[Any, ...]) -> Sequence[Tensor]:
     return tensors[0] if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)) else tensors
 
 
+def _assert(condition: Any, message: str) -> None:
+    """An `assert` statement as a function, so that a trace can record it."""
+    assert condition, message
+
+
 def einsum(*args: Any) -> Tensor:
     """Sums of products by Einstein's convention; see `numpy.einsum` for the notation.
 

@@ -62,7 +62,7 @@ LAYERS: Mapping[str, Sequence[Sequence[str]]] = {
             "runtime.serialization",
             "runtime.storage",
         ),
-        ("runtime.optim", "runtime.overrides"),
+        ("runtime.optim", "runtime.overrides", "runtime.fx"),
         ("runtime.load", "runtime.native.explaining", "runtime.native.guards"),
         ("runtime.comparing", "runtime.testing", "runtime.examples"),
         ("runtime.verify",),

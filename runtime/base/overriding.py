@@ -175,7 +175,7 @@ _as_they_are: set[Any] = set()
 
 # Python's own methods that are taken over; others, and those that begin with one underscore, are not. Those of a sign
 # with the object on its right are no others than Tensor's: Python would ask them before the Tensor on the left.
-_SIGNS = frozenset(f"__{name}__" for name in (
+SIGNS = frozenset(f"__{name}__" for name in (
     "abs", "add", "and", "array", "bool", "complex", "contains", "delitem", "eq", "float", "floordiv", "format",
     "ge", "getitem", "gt", "iadd", "iand", "ifloordiv", "ilshift", "imod", "imul", "index", "int", "invert", "ior",
     "ipow", "irshift", "isub", "itruediv", "ixor", "le", "len", "lshift", "lt", "matmul", "mod", "mul", "ne", "neg",
@@ -183,7 +183,7 @@ _SIGNS = frozenset(f"__{name}__" for name in (
 ))  # fmt: skip
 
 # The method that is named to a class for one of Python's own.
-_CALLED = {
+CALLED = {
     **{f"__{name}__": name for name in ("abs", "add", "ge", "gt", "le", "lt", "matmul", "mul", "ne")},
     **{f"__{name}__": name for name in ("neg", "pow", "sub")},
     **{f"__i{name}__": f"{name}_" for name in ("add", "mul", "pow", "sub")},
@@ -217,10 +217,10 @@ def members(tensor: type) -> Mapping[str, Any]:
     found: dict[str, Any] = {}
     for base in reversed(tensor.__mro__[:-1]):
         for name, known in vars(base).items():
-            if (name.startswith("_") and name not in _SIGNS) or name in _KEPT:
+            if (name.startswith("_") and name not in SIGNS) or name in _KEPT:
                 continue
             if callable(known) and not isinstance(known, type):
-                called = _CALLED.get(name, name)
+                called = CALLED.get(name, name)
                 found[name] = _method(getattr(tensor, name), _public(called, getattr(tensor, called)))
             elif hasattr(known, "__get__") and not isinstance(known, (staticmethod, classmethod)):
                 found[name] = Attribute(known)
