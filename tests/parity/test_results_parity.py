@@ -75,8 +75,15 @@ def of_pytorch(info: OperatorInfo) -> Any:
     return getattr(getattr(torch.ops.aten, base), overload or "default")
 
 
+# Whether a matrix of repeated rows is singular to the last bit depends on LAPACK, and that on the machine.
+SINGULAR = re.compile(r"matrix is singular|U\[\d,\d\] is zero")
+
+
 def both(info: OperatorInfo, sample: Sample, lay: Callable[[], Lay]) -> tuple[Any, ...] | None:
-    """The Tensors given and returned, of PyTorch and of this project; None where PyTorch refuses the call."""
+    """The Tensors given and returned, of PyTorch and of this project.
+
+    None where PyTorch refuses the call, or a matrix is singular.
+    """
     calls = []
     for convert, function in ((theirs, of_pytorch(info)), (ours, operator_function(info))):
         one = lay()
@@ -86,8 +93,8 @@ def both(info: OperatorInfo, sample: Sample, lay: Callable[[], Lay]) -> tuple[An
             warnings.simplefilter("ignore")
             try:
                 out = function(*args, **kwargs)
-            except (RuntimeError, IndexError, ValueError, TypeError):
-                if convert is theirs:
+            except (RuntimeError, IndexError, ValueError, TypeError) as error:
+                if convert is theirs or SINGULAR.search(str(error)):
                     return None
                 raise
         kind = torch.Tensor if convert is theirs else Tensor
