@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from runtime import fft, linalg, ops, special
 from runtime.base import overriding
-from runtime.base.modes import Variant
+from runtime.base.modes import Variant, around
 from runtime.base.overriding import DisableTorchFunction, DisableTorchFunctionSubclass, state, takers
 from runtime.base.tensor import Tensor
 from runtime.call.mode_blocks import ModeBlock
@@ -66,6 +66,9 @@ class TorchFunctionMode(ModeBlock):
         state.modes = (*state.modes, self)
         return self
 
+    def _handling(self) -> AbstractContextManager[None]:
+        return around(self._handle)
+
     def _handle(
         self,
         operator: Operator,
@@ -84,11 +87,6 @@ class TorchFunctionMode(ModeBlock):
     ) -> Any:
         """What the mode makes of a call, which goes on outside of the mode and of all that was entered in it."""
         return self._outside(self.__torch_function__, func, types, args, kwargs)
-
-    @classmethod
-    def push(cls, *args: Any, **kwargs: Any) -> Self:
-        """A new one, to be entered."""
-        return cls(*args, **kwargs)
 
 
 class BaseTorchFunctionMode(TorchFunctionMode):
