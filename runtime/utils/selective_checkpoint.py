@@ -163,20 +163,23 @@ def create_selective_checkpoint_contexts(
         TypeError: it is neither a list nor a function.
     """
     if isinstance(policy_fn_or_list, list):
-        saved = policy_fn_or_list
-        for item in saved:
-            if not isinstance(item, OpOverload):
-                hint = (
-                    f". Name one of its overloads, as in {item}.default" if isinstance(item, OpOverloadPacket) else ""
-                )
-                raise ValueError(f"Expected op in `op_list` to be an OpOverload but got: {item} of {type(item)}{hint}")
-
-        def policy(context: SelectiveCheckpointContext, func: OpOverload, *args: Any, **kwargs: Any) -> bool:
-            return func in saved
-
+        policy = _keeping(policy_fn_or_list)
     elif callable(policy_fn_or_list):
         policy = policy_fn_or_list
     else:
         raise TypeError("policy_fn_or_list must be either a function or a list of ops.")
     entries: dict[Key, _Entry] = {}
     return _FirstRun(policy, entries), _SecondRun(entries, allow_cache_entry_mutation)
+
+
+def _keeping(overloads: list[OpOverload]) -> Policy:
+    """The policy that keeps the results of some operators."""
+    for item in overloads:
+        if not isinstance(item, OpOverload):
+            hint = f". Name one of its overloads, as in {item}.default" if isinstance(item, OpOverloadPacket) else ""
+            raise ValueError(f"Expected op in `op_list` to be an OpOverload but got: {item} of {type(item)}{hint}")
+
+    def policy(context: SelectiveCheckpointContext, func: OpOverload, *args: Any, **kwargs: Any) -> bool:
+        return func in overloads
+
+    return policy
