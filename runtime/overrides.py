@@ -16,7 +16,15 @@ from typing import TYPE_CHECKING, Any, Self
 from runtime import fft, linalg, ops, special
 from runtime.base import overriding
 from runtime.base.modes import Variant, around
-from runtime.base.overriding import DisableTorchFunction, DisableTorchFunctionSubclass, state, takers
+from runtime.base.overriding import (
+    DisableTorchFunction,
+    DisableTorchFunctionSubclass,
+    has_torch_function,
+    has_torch_function_unary,
+    has_torch_function_variadic,
+    state,
+    takers,
+)
 from runtime.base.tensor import Tensor
 from runtime.call.mode_blocks import ModeBlock
 from runtime.call.public import as_called
@@ -100,21 +108,6 @@ class BaseTorchFunctionMode(TorchFunctionMode):
         kwargs: Mapping[str, Any] | None = None,
     ) -> Any:
         return func(*args, **kwargs or {})
-
-
-def has_torch_function(relevant_args: Iterable[Any]) -> bool:
-    """Whether a class of one of the arguments, or a mode, takes a call over."""
-    return bool((state.modes and not state.all_off) or takers(relevant_args))
-
-
-def has_torch_function_unary(arg: Any) -> bool:
-    """The same for one argument."""
-    return has_torch_function((arg,))
-
-
-def has_torch_function_variadic(*args: Any) -> bool:
-    """The same for arguments that are not in a tuple."""
-    return has_torch_function(args)
 
 
 def handle_torch_function(
