@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
-from runtime import ops
 from runtime.base.modes import Variant, computing
 from runtime.call.mode_blocks import ModeBlock
+from runtime.call.overloads import overload_of
 from runtime.call.public import as_called
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ class TorchDispatchMode(ModeBlock):
 
     def _handle(self, operator: Operator, variant: Variant, values: list[Any]) -> Any:
         _, args, kwargs = as_called(operator, variant, values)
-        func = _overload(operator, variant)
+        func = overload_of(operator, variant)
         out = self.__torch_dispatch__(func, (), args, kwargs)
         if out is NotImplemented:
             raise TypeError(
@@ -47,20 +47,6 @@ class TorchDispatchMode(ModeBlock):
                 f"  - mode object {self!r}"
             )
         return out
-
-
-def _overload(operator: Operator, variant: Variant) -> Any:
-    """The overload under `ops` that a variant of an operator is."""
-    base = operator.signature.name.rpartition("::")[2]
-    overload = operator.name.partition(".")[2]
-    if variant == "inplace" and not base.endswith("_"):
-        base = f"{base}_"
-    elif variant == "out":
-        overload = f"{overload}_out" if overload else "out"
-    packet = getattr(getattr(ops, operator.namespace), base)
-    if overload not in packet.overloads():  # the variant is alone with its name
-        overload = "out" if variant == "out" else "default"
-    return getattr(packet, overload or "default")
 
 
 def is_traceable_wrapper_subclass(t: object) -> bool:

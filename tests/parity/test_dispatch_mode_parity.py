@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from tests.parity.both import assert_same
+import runtime
+from tests.parity.both import assert_same, outcome
 
 pytestmark = pytest.mark.parity
 
@@ -90,6 +91,18 @@ SAME_FORWARD = [
     "x.clone().copy_(y)",
     "x.clone()[0].mul_(y)",
     "torch.mul(x.detach(), y.detach(), out=torch.empty(2, 2))",
+    "torch.max(x.detach(), 0, out=(torch.empty(2), torch.empty(2, dtype=torch.int64)))",
+    "torch.sort(x.detach(), 0, out=(torch.empty(2, 2), torch.empty(2, 2, dtype=torch.int64)))",
+    "torch.sum(x.detach(), 0, out=torch.empty(2))",
+    "torch.pow(x.detach(), 2, out=torch.empty(2, 2))",
+    "x.detach().clone().pow_(2)",
+    "x.detach().clone().clamp_(0, 1)",
+    "x.detach().clone().masked_fill_(x > 1, 2.0)",
+    "x.detach().clone().squeeze_(0)",
+    "x.detach().clone().eq_(y)",
+    "torch.ones(2, 3, device='meta').t().exp().shape",
+    "torch.linalg.svd(x)",
+    "x.unbind(0)",
     "x.max(0)",
     "x.split(1)",
     "x.sum(0) + y[0]",
@@ -297,25 +310,52 @@ def test_without_recording() -> None:
     assert_same(body)
 
 
+def test_views_without_recording() -> None:
+    def body(torch: Any) -> Any:
+        x, _ = leaves(torch)
+        with giving(torch, lambda func, args, kwargs: func(*args, **kwargs)):
+            with torch.inference_mode():
+                a = x.detach().t()
+            with torch.no_grad():
+                b = x.t()
+        return a, a.is_inference(), b, b.requires_grad, b._base is x
+
+    assert_same(body)
+
+
+def test_operators_that_write() -> None:
+    def body(torch: Any) -> Any:
+        @torch.library.custom_op("noted::add_one", mutates_args={"x"}, schema="(Tensor(a!) x) -> ()")
+        def add_one(x: Any) -> None:
+            x.add_(1)
+
+        x, _ = leaves(torch)
+        z = x.detach().clone()
+        seen: list[Any] = []
+        with noting(torch, seen):
+            out = add_one(z)
+        return seen[0], out, z
+
+    assert outcome(body, runtime)[0] == "noted.add_one.default"
+    assert_same(body)
+
+
 def test_operators_of_a_program() -> None:
     def body(torch: Any) -> Any:
-        @torch.library.custom_op("noted::twice", mutates_args=())
-        def twice(x: torch.Tensor) -> torch.Tensor:
+        @torch.library.custom_op("noted::twice", mutates_args=(), schema="(Tensor x) -> Tensor")
+        def twice(x: Any) -> Any:
             return x * 2
 
-        @twice.register_fake
-        def _(x: torch.Tensor) -> torch.Tensor:
-            return torch.empty_like(x)
-
+        twice.register_fake(torch.empty_like)
         twice.register_autograd(lambda ctx, grad: grad + grad)
         x, _ = leaves(torch)
         seen: list[Any] = []
         with noting(torch, seen):
             out = twice(x)
             out.backward(torch.ones(2, 2))
-        return seen[0], out, x.grad
+        return seen[0], out, out.grad_fn is not None, x.grad
 
-    body.__annotations__.clear()
+    assert outcome(body, runtime)[0] == "noted.twice.default"
     assert_same(body)
 
 
