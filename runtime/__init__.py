@@ -61,7 +61,7 @@ with _collector_paused():
     from runtime.amp.autocast_mode import autocast
     from runtime.amp.grad_scaler import GradScaler
     from runtime.amp.state import *  # noqa: F403
-    from runtime.autograd.anomaly_mode import is_anomaly_check_nan_enabled, is_anomaly_enabled
+    from runtime.autograd.anomaly_mode import is_anomaly_check_nan_enabled, is_anomaly_enabled, set_anomaly_enabled
     from runtime.autograd.grad_mode import (
         enable_grad,
         inference_mode,
@@ -83,10 +83,12 @@ with _collector_paused():
         tensor,
     )
     from runtime.base.dtypes import *  # noqa: F403
+    from runtime.base.errors import AcceleratorError, OutOfMemoryError
     from runtime.base.overriding import DisableTorchFunction, DisableTorchFunctionSubclass
     from runtime.base.storage import TypedStorage, UntypedStorage
     from runtime.base.tags import Tag
     from runtime.base.tensor import Tensor
+    from runtime.base.typed_storages import *  # noqa: F403
     from runtime.base.types import *  # noqa: F403
     from runtime.batches import vmap
     from runtime.files import from_dlpack, load, save
@@ -124,6 +126,7 @@ with _collector_paused():
     from runtime.load.loading import public_names as _public_names
     from runtime.lowrank import pca_lowrank, svd_lowrank
     from runtime.methods.print_options import get_printoptions, printoptions, set_printoptions
+    from runtime.methods.removed import eig, lstsq, solve, symeig
     from runtime.methods.storage import resize_as_
     from runtime.native.reserve import get_memory_reserve, reserved_memory, set_memory_reserve
     from runtime.native.threads import get_num_threads, set_num_threads

@@ -15,8 +15,16 @@ from typing import TYPE_CHECKING, Any, Self
 
 from runtime import fft, linalg, ops, special
 from runtime.base import overriding
-from runtime.base.modes import Variant
-from runtime.base.overriding import DisableTorchFunction, DisableTorchFunctionSubclass, state, takers
+from runtime.base.modes import Variant, around
+from runtime.base.overriding import (
+    DisableTorchFunction,
+    DisableTorchFunctionSubclass,
+    has_torch_function,
+    has_torch_function_unary,
+    has_torch_function_variadic,
+    state,
+    takers,
+)
 from runtime.base.tensor import Tensor
 from runtime.call.mode_blocks import ModeBlock
 from runtime.call.public import as_called
@@ -66,6 +74,9 @@ class TorchFunctionMode(ModeBlock):
         state.modes = (*state.modes, self)
         return self
 
+    def _handling(self) -> AbstractContextManager[None]:
+        return around(self._handle)
+
     def _handle(
         self,
         operator: Operator,
@@ -85,11 +96,6 @@ class TorchFunctionMode(ModeBlock):
         """What the mode makes of a call, which goes on outside of the mode and of all that was entered in it."""
         return self._outside(self.__torch_function__, func, types, args, kwargs)
 
-    @classmethod
-    def push(cls, *args: Any, **kwargs: Any) -> Self:
-        """A new one, to be entered."""
-        return cls(*args, **kwargs)
-
 
 class BaseTorchFunctionMode(TorchFunctionMode):
     """A mode that changes nothing."""
@@ -102,21 +108,6 @@ class BaseTorchFunctionMode(TorchFunctionMode):
         kwargs: Mapping[str, Any] | None = None,
     ) -> Any:
         return func(*args, **kwargs or {})
-
-
-def has_torch_function(relevant_args: Iterable[Any]) -> bool:
-    """Whether a class of one of the arguments, or a mode, takes a call over."""
-    return bool((state.modes and not state.all_off) or takers(relevant_args))
-
-
-def has_torch_function_unary(arg: Any) -> bool:
-    """The same for one argument."""
-    return has_torch_function((arg,))
-
-
-def has_torch_function_variadic(*args: Any) -> bool:
-    """The same for arguments that are not in a tuple."""
-    return has_torch_function(args)
 
 
 def handle_torch_function(

@@ -5,6 +5,7 @@ What is proven of derivatives and variants is in tests/verify.
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Iterable
 from typing import Any
@@ -20,6 +21,7 @@ from runtime.base.tensor import Tensor, wrap
 from runtime.call.dispatch import Operator
 from runtime.load.operator_info import OperatorInfo
 from runtime.testing import Sample, as_function, make_sample, operator_function, sample_inputs
+from runtime.utils._python_dispatch import TorchDispatchMode
 from tests.results import MAY_ALIAS, edge_samples, share_memory
 
 DIFFERENTIABLE = [info for info in OPERATORS.values() if info.differentiable or info.composite]
@@ -455,3 +457,47 @@ def test_samples_have_the_rank_and_the_zeros_that_they_say() -> None:
         assert np.linalg.matrix_rank(matrices.detach().numpy()).tolist() == [1, 3, 0]
         (numbers,) = make_sample(info, "T(3, 4, zeros=5)", getattr(runtime, dtype)).args
         assert np.count_nonzero(numbers.detach().numpy() == 0) == 5
+
+
+class PassingOn(TorchDispatchMode):
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        return func(*args, **(kwargs or {}))
+
+
+def seen_of(function: Any, sample: Sample, mode: Any) -> Any:
+    """What a call gives, in all that can be seen of it, and its gradients; the class of an error."""
+    runtime.manual_seed(0)
+    try:
+        with mode:
+            outputs = tensors_of(function(*sample.args, **sample.kwargs))
+            inputs = [tensor for tensor in tensors_of(list(sample.args)) if tensor.requires_grad]
+            roots = [out for out in outputs if out.requires_grad and out.dtype.is_floating_point]
+            starts = [runtime.ones_like(out) for out in roots]
+            grads = runtime.autograd.grad(roots, inputs, starts, allow_unused=True) if roots and inputs else ()
+    except (RuntimeError, NotImplementedError) as error:
+        return type(error)
+    looks = [
+        (out.dtype, out.shape, out.stride(), out._version, out._base is None, out.grad_fn and out.grad_fn.name())
+        for out in outputs
+    ]
+    return looks, [None if grad is None else grad.numpy() for grad in grads], [out.detach().numpy() for out in outputs]
+
+
+@pytest.mark.parametrize("info", OPERATORS.values(), ids=lambda info: info.name)
+def test_a_dispatch_mode_that_passes_calls_on_changes_nothing(info: OperatorInfo) -> None:
+    functions = [getattr(operators, info.function)]
+    if info.inplace is not None:
+        written = getattr(runtime.ops.aten, info.inplace.partition(".")[0])
+        functions.append(lambda self, *args, **kwargs: written(self * 1, *args, **kwargs))
+    for function in functions:
+        pairs = zip(sample_inputs(info, "float64")[:1], sample_inputs(info, "float64")[:1], strict=True)
+        for one, other in pairs:
+            expected, found = seen_of(function, one, contextlib.nullcontext()), seen_of(function, other, PassingOn())
+            if not isinstance(expected, tuple):
+                assert found is expected
+                continue
+            assert found[0] == expected[0]
+            assert [grad is None for grad in found[1]] == [grad is None for grad in expected[1]]
+            for actual, wanted in zip((*found[1], *found[2]), (*expected[1], *expected[2]), strict=True):
+                if wanted is not None and info.name.partition(".")[0] not in UNINITIALIZED:
+                    np.testing.assert_allclose(actual, wanted, rtol=1e-9, atol=1e-12)

@@ -50,6 +50,18 @@ def is_anomaly_check_nan_enabled() -> bool:
     return _state.check_nan
 
 
+def set_anomaly_enabled(enabled: bool, check_nan: bool = True) -> None:
+    """Switch anomaly mode on or off.
+
+    Raises:
+        TypeError: `enabled` or `check_nan` is no bool.
+    """
+    for name, value in (("enabled", enabled), ("check_nan", check_nan)):
+        if not isinstance(value, bool):
+            raise TypeError(f"set_anomaly_enabled(): argument '{name}' must be bool, not {type(value).__name__}")
+    _set(enabled, check_nan)
+
+
 def _set(enabled: bool, check_nan: bool) -> None:
     with _changing:
         if enabled != _state.enabled:

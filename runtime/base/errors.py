@@ -16,6 +16,14 @@ class MissingDerivativeError(NotImplementedError):
     """A derivative that derivatives.yaml says is `not_implemented`."""
 
 
+class AcceleratorError(RuntimeError):
+    """An error of a device, which can not happen here."""
+
+
+class OutOfMemoryError(RuntimeError):
+    """The memory of a device is used up, which can not happen here."""
+
+
 _LIBRARIES = ("numpy", "scipy", "ml_dtypes")
 _RAISE: Final = dis.opmap["RAISE_VARARGS"]
 # What libraries say about sizes, values and memory; the same classes from our own `raise` stay as they are.

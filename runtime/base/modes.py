@@ -97,6 +97,15 @@ class Handler(Protocol):
     ) -> Any: ...
 
 
+class Computing(Protocol):
+    """Stands for kernels, below the recording of gradients: what it gives is the result, and gets the history.
+
+    The arguments are those of a `Handler`. While it runs, calls go to the handlers that were added earlier.
+    """
+
+    def __call__(self, operator: Operator, variant: Variant, values: list[Any]) -> Any: ...
+
+
 class NodeHandler(Protocol):
     """Stands around the running of Nodes in a backward, their hooks included.
 
@@ -109,12 +118,13 @@ class NodeHandler(Protocol):
 
 
 class Interest(threading.local):
-    """Who wants to see the operator calls of this thread, the Nodes that they record and those that run.
+    """Who wants to see the operator calls of this thread, computes them, sees the Nodes recorded and those that run.
 
     The newest is the last.
     """
 
     around: tuple[Handler, ...] = ()
+    computing: tuple[Computing, ...] = ()
     nodes: tuple[NodeHandler, ...] = ()
     recorded: tuple[Callable[[Node], None], ...] = ()
 
@@ -140,6 +150,18 @@ def around(handler: Handler) -> Iterator[None]:
             yield
         finally:
             interest.around = before
+
+
+@contextmanager
+def computing(handler: Computing) -> Iterator[None]:
+    """Let `handler` stand for the kernels that this thread calls; the newest handler is called first."""
+    before = interest.computing
+    with unusual():
+        interest.computing = (*before, handler)
+        try:
+            yield
+        finally:
+            interest.computing = before
 
 
 @contextmanager

@@ -128,6 +128,21 @@ def know(tensor: type) -> None:
     _plain[0] = tensor
 
 
+def has_torch_function(relevant_args: Iterable[Any]) -> bool:
+    """Whether a class of one of the arguments, or a mode, takes a call over."""
+    return bool((state.modes and not state.all_off) or takers(relevant_args))
+
+
+def has_torch_function_unary(arg: Any) -> bool:
+    """The same for one argument."""
+    return has_torch_function((arg,))
+
+
+def has_torch_function_variadic(*args: Any) -> bool:
+    """The same for arguments that are not in a tuple."""
+    return has_torch_function(args)
+
+
 def hand_over(func: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any], found: Sequence[Any]) -> Any:
     """What the newest mode makes of a call, or the first of the takers that does not decline it.
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -76,7 +77,13 @@ def performed(
 
 def only_inference_is_unusual(operator: Operator) -> bool:
     """Whether calls are on the general path only because this thread is in inference mode."""
-    return operator.table is None and operator.traced is None and not interest.around and not forward.active()
+    return (
+        operator.table is None
+        and operator.traced is None
+        and not interest.around
+        and not interest.computing
+        and not forward.active()
+    )
 
 
 def handled(operator: Operator, variant: Variant, values: list[Any], perform: Callable[[list[Any]], Any]) -> Any:
@@ -120,16 +127,24 @@ def call_below_autograd(operator: Operator, values: list[Any], backend: str) -> 
     if key == COMPOSITE_IMPLICIT:
         return kernel.run(operator, values)
     if not operator.has_derivative:
-        out = kernel.run(operator, values)
+        if interest.computing:
+            out = kernel_table.check_results(operator, handed_over(operator, "call", values))
+        else:
+            out = kernel.run(operator, values)
         if grad_mode.enabled:
             kernel_table.mark_underived(operator, out, values)
         return out
     out = compute(operator, kernel, values)
+    give_history(operator, out, values)
+    return out
+
+
+def give_history(operator: Operator, out: Any, values: Sequence[Any]) -> None:
+    """Record a call that has computed `out`, and carry tangents to it."""
     if grad_mode.enabled:
         _record(operator, out, values)
     if forward.active():
         jvp.apply(operator, out, values)  # after recording: formulas use the results with their history
-    return out
 
 
 def choose(operator: Operator, backend: str) -> tuple[str, Kernel]:
@@ -146,6 +161,11 @@ def choose(operator: Operator, backend: str) -> tuple[str, Kernel]:
 
 def compute(operator: Operator, kernel: Kernel, values: list[Any]) -> Any:
     """The results of a kernel, without history and tangents, in the form in which they can be given both."""
+    if interest.computing:
+        with forward.suspended():
+            with unrecorded():
+                out = kernel_table.check_results(operator, handed_over(operator, "call", values))
+            return as_results(operator, out, values)
     if type(kernel) is ArrayKernel:
         out = kernel.run(operator, values)
         if operator.view is not None:
@@ -156,12 +176,29 @@ def compute(operator: Operator, kernel: Kernel, values: list[Any]) -> Any:
     if isinstance(kernel, (DeviceKernel, MetaKernel)):
         return kernel.compute(operator, values)
     with forward.suspended():
-        enabled, grad_mode.enabled = grad_mode.enabled, False
-        try:
+        with unrecorded():
             out = kernel.run(operator, values)
-        finally:
-            grad_mode.enabled = enabled
         return as_results(operator, out, values)
+
+
+@contextmanager
+def unrecorded() -> Iterator[None]:
+    """A block in which nothing is recorded."""
+    enabled, grad_mode.enabled = grad_mode.enabled, False
+    try:
+        yield
+    finally:
+        grad_mode.enabled = enabled
+
+
+def handed_over(operator: Operator, variant: Variant, values: list[Any]) -> Any:
+    """What the newest handler of `modes.computing` gives; what it calls itself goes to those that are older."""
+    handlers = interest.computing
+    interest.computing = handlers[:-1]
+    try:
+        return handlers[-1](operator, variant, values)
+    finally:
+        interest.computing = handlers
 
 
 def _record(operator: Operator, out: Any, values: Sequence[Any]) -> None:

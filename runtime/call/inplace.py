@@ -12,9 +12,9 @@ from runtime.backends.tensor import check_views
 from runtime.base import modes
 from runtime.base.dtypes import from_numpy
 from runtime.base.half import is_half
-from runtime.base.keys import CPU
+from runtime.base.keys import COMPOSITE_IMPLICIT, CPU
 from runtime.base.modes import everywhere, grad_mode, interest, plain_types
-from runtime.base.sharing import shares
+from runtime.base.sharing import counter, shares
 from runtime.base.stand_in import overwrite, tensor_over
 from runtime.base.state import UNTRACKED
 from runtime.base.tensor import Tensor
@@ -25,9 +25,12 @@ from runtime.call.general import (
     call_values,
     choose,
     compute,
+    give_history,
+    handed_over,
     only_inference_is_unusual,
     performed,
     show_recorded,
+    unrecorded,
 )
 from runtime.call.guards import real_numbers
 from runtime.call.kernel_table import call_composite
@@ -80,8 +83,7 @@ def _write(operator: Operator, values: list[Any]) -> Tensor:
             views.rebase_history(target, Constant(written, [before, *tensors_at(values, range(1, len(values)))]))
         return written
     backend, values = placed(operator, values)
-    result = compute(operator, choose(operator, backend)[1], values)._array
-    check_fits(operator, result, target)
+    result = None if interest.computing else _result(operator, backend, values)
     carried = forward.active() and (jvp.carried(operator, values) or forward.any_tangent([target]))
     others = values[1:]
     before = written = target
@@ -92,8 +94,11 @@ def _write(operator: Operator, values: list[Any]) -> Tensor:
             forward.copy_tangents(target, before)
         others = [_unshared(value, target) for value in others]
     check_views(target, needs_grad)
-    overwrite(target._array, result)
-    views.bump_version(target)
+    if result is None:
+        _hand_over(operator, values)
+    else:
+        overwrite(target._array, result)
+        views.bump_version(target)
     if needs_grad or carried:
         written = _alias(target)
         written._edge = None
@@ -105,6 +110,26 @@ def _write(operator: Operator, values: list[Any]) -> Tensor:
     return target
 
 
+def _result(operator: Operator, backend: str, values: list[Any]) -> np.ndarray[Any, Any]:
+    """What the kernel gives, which fits into the first argument."""
+    result: np.ndarray[Any, Any] = compute(operator, choose(operator, backend)[1], values)._array
+    check_fits(operator, result, values[0])
+    return result
+
+
+def _hand_over(operator: Operator, values: list[Any]) -> None:
+    """Let the newest handler of `modes.computing` do the write, which counts even if it does not.
+
+    What it gives is of no interest, as in PyTorch.
+    """
+    writes = counter(values[0])
+    before = None if writes is UNTRACKED else writes[0]
+    with forward.suspended(), unrecorded():
+        handed_over(operator, "inplace", values)
+    if before is not None and writes[0] == before:
+        views.bump_version(values[0])
+
+
 def _become_view(operator: Operator, values: list[Any]) -> Tensor:
     """Let `self` be the view of itself, over the same memory; that counts as a write."""
     target: Tensor = values[0]
@@ -112,8 +137,16 @@ def _become_view(operator: Operator, values: list[Any]) -> Tensor:
     views.check_inplace(target, needs_grad, one_value=True)
     before = _alias(target)
     forward.share_tangents(target, before)
-    out = call_values(operator, [before, *values[1:]])
-    views.become(target, out, needs_grad)
+    if interest.computing and choose(operator, placed(operator, values)[0])[0] != COMPOSITE_IMPLICIT:
+        _hand_over(operator, values)
+        if target._array is before._array:
+            return target  # the handler left it as it was
+        out = views.view_of(target._array, before)
+        give_history(operator, out, [before, *values[1:]])
+        views.take_history(target, out, needs_grad)
+    else:
+        out = call_values(operator, [before, *values[1:]])
+        views.become(target, out, needs_grad)
     forward.share_tangents(out, target)
     return target
 

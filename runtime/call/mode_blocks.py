@@ -1,20 +1,17 @@
-"""What `with` blocks of modes share: an object that handles operator calls, and calls of its own outside of it."""
+"""What `with` blocks of modes share: an object that handles operator calls, in blocks that may lie in each other."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
-from runtime.base.modes import Variant, around, interest
+from runtime.base.modes import interest
 from runtime.base.overriding import state
-
-if TYPE_CHECKING:
-    from runtime.call.dispatch import Operator
 
 
 class ModeBlock:
-    """An object whose `_handle` stands around operator calls in its `with` blocks, which may lie in each other."""
+    """An object that handles operator calls in its `with` blocks, which may lie in each other."""
 
     # Of each block that is open what ends it, and the handlers and the modes around it. Made by the first one, since a
     # class may not call our __init__.
@@ -22,7 +19,7 @@ class ModeBlock:
 
     def __enter__(self) -> Self:
         outer = interest.around
-        block = around(self._handle)
+        block = self._handling()
         block.__enter__()
         self.__dict__.setdefault("_blocks", []).append((block, outer, state.modes))
         return self
@@ -31,10 +28,14 @@ class ModeBlock:
         block, _, state.modes = self._blocks.pop()
         block.__exit__(None, None, None)
 
-    def _handle(
-        self, operator: Operator, variant: Variant, values: list[Any], proceed: Callable[[list[Any]], Any]
-    ) -> Any:
+    def _handling(self) -> AbstractContextManager[None]:
+        """The block in which it does."""
         raise NotImplementedError
+
+    @classmethod
+    def push(cls, *args: Any, **kwargs: Any) -> Self:
+        """A new one, to be entered."""
+        return cls(*args, **kwargs)
 
     def _outside(self, call: Callable[..., Any], *args: Any) -> Any:
         """What a call gives outside of the mode, and of all that was entered in it."""

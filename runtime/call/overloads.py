@@ -217,9 +217,9 @@ def namespace(name: str) -> OpNamespace:
     return _namespaces.setdefault(name, OpNamespace(name))
 
 
-def overload_of(operator: Operator) -> OpOverload:
-    """The overload object of an operator."""
-    base, _, overload = operator.qualified_name.partition("::")[2].partition(".")
+def overload_of(operator: Operator, variant: Variant = "call") -> OpOverload:
+    """The overload object of an operator, or of a variant of it."""
+    base, _, overload = registered.name_of(operator, variant).partition(".")
     packet = getattr(namespace(operator.namespace), base)
     overloaded: OpOverload = getattr(packet, overload or "default")
     return overloaded

@@ -86,6 +86,18 @@ def _generated(package: str) -> dict[str, Generated]:
     return generated
 
 
+def name_of(operator: Operator, variant: Variant) -> str:
+    """The name of an operator, or of a variant of a generated one, without namespace."""
+    if variant == "call":
+        return operator.qualified_name.partition("::")[2]
+    return _names_of_variants(packages[operator.namespace])[operator, variant]
+
+
+@cache
+def _names_of_variants(package: str) -> dict[tuple[Operator, Variant], str]:
+    return {(known.operator, known.variant): name for name, known in _generated(package).items()}
+
+
 def packet(namespace: str, base: str) -> Any:
     """The generated packet of a base name; None where there is none."""
     package = packages.get(namespace)

@@ -88,10 +88,14 @@ def as_results(operator: Operator, out: Any, values: Sequence[Any]) -> Any:
 
 
 def _freed(operator: Operator, out: Any, written: set[int], read: set[int]) -> Any:
-    """Results with new Tensors in place of arguments that were only read, and of views of what the kernel made."""
+    """Results with new Tensors in place of those that are not the kernel's own.
+
+    These are arguments that were only read, views of what it made, and what has a history.
+    """
     if isinstance(out, Tensor):
         view = out._base is not None and type(out) is class_over(out._array)
-        return out.detach() if id(out) not in written and (view or id(out) in read) else out
+        known = view or id(out) in read or out._edge is not None
+        return out.detach() if id(out) not in written and known else out
     if not isinstance(out, (list, tuple)):
         return out
     items = [_freed(operator, item, written, read) for item in out]

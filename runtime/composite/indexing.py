@@ -197,3 +197,26 @@ def one_hot(self: Tensor, num_classes: int = -1) -> Tensor:
     elif num_classes <= most:
         raise RuntimeError("Class values must be smaller than num_classes.")
     return self.new_zeros([*self.shape, num_classes]).scatter(-1, self.unsqueeze(-1), 1)
+
+
+def fill_diagonal_inplace(self: Tensor, fill_value: Scalar, wrap: bool = False) -> Tensor:
+    """One value written to the elements of which all indices are equal.
+
+    Args:
+        wrap: begin anew below the diagonal of a matrix that has more rows than columns, after a row that is left out.
+
+    Raises:
+        RuntimeError: there are less than two dimensions, or more that are not of equal length.
+    """
+    if self.dim() < 2:
+        raise RuntimeError("dimensions must larger than 1")
+    if self.dim() > 2 and any(size != self.size(0) for size in self.shape):
+        raise RuntimeError("all dimensions of input must be of equal length")
+    step = self.size(1) + 1
+    starts = range(0, self.size(0), step) if wrap and self.dim() == 2 else range(1)
+    for start in starts:
+        diagonal = self[start:]
+        while diagonal.dim() > 1:
+            diagonal = diagonal.diagonal(0, 0, -1)
+        diagonal.fill_(fill_value)
+    return self

@@ -8,6 +8,8 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Never
 
 from runtime.base.absent import refusing
+from runtime.base.errors import AcceleratorError as AcceleratorError
+from runtime.base.errors import OutOfMemoryError as OutOfMemoryError
 from runtime.cuda import amp as amp
 
 NOT_BUILT = "Gradwright has no CUDA: Torch not compiled with CUDA enabled"
@@ -18,10 +20,6 @@ has_magma = False
 
 class CudaError(RuntimeError):
     """An error of a CUDA device."""
-
-
-class OutOfMemoryError(RuntimeError):
-    """The memory of a device is used up, which can not happen here."""
 
 
 def is_available() -> bool:

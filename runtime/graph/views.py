@@ -220,6 +220,11 @@ def become(tensor: Tensor, view: Tensor, recorded: bool) -> None:
     if extra is not None and extra.accumulate_node is not None:
         extra.accumulate_node = None  # made for the old shape
     bump_version(tensor)
+    take_history(tensor, view, recorded)
+
+
+def take_history(tensor: Tensor, view: Tensor, recorded: bool) -> None:
+    """Give `tensor`, which has become `view`, the history of that if it is recorded."""
     if recorded:
         tensor._edge = view._edge  # what is retained stays what it was, of the old shape
         _renew_views(tensor)

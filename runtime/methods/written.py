@@ -6,13 +6,14 @@ from typing import Any
 
 from runtime import functional
 from runtime.base.tensor import Tensor
-from runtime.methods import conversion, gradients, indexing, queries, storage
+from runtime.methods import conversion, gradients, indexing, queries, removed, storage
 
 
 def written_by_hand() -> dict[str, Any]:
     """Each under its name."""
     methods: dict[str, Any] = {
         **queries.methods(),
+        **removed.methods(),
         "__getitem__": indexing.getitem,
         "__setitem__": indexing.setitem,
         "__delitem__": indexing.delitem,
@@ -22,6 +23,7 @@ def written_by_hand() -> dict[str, Any]:
         "__dlpack_device__": _dlpack_device,
         "untyped_storage": storage.untyped_storage,
         "storage": storage.storage,
+        "storage_type": storage.storage_type,
         "set_": storage.set_,
         "is_set_to": storage.is_set_to,
         "resize_": storage.resize_,

@@ -112,6 +112,7 @@ from runtime.nn.loss import (
 )
 from runtime.nn.module import Module
 from runtime.nn.normalization import CosineSimilarity, GroupNorm, LayerNorm, RMSNorm
+from runtime.nn.options import factory_kwargs
 from runtime.nn.padding import (
     CircularPad1d,
     CircularPad2d,
@@ -329,6 +330,7 @@ __all__ = [
     "ZeroPad1d",
     "ZeroPad2d",
     "ZeroPad3d",
+    "factory_kwargs",
     "functional",
     "init",
     "utils",

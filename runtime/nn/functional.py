@@ -10,6 +10,9 @@ from collections.abc import Sequence
 from types import FunctionType
 
 from runtime import ops
+from runtime.base.overriding import has_torch_function as has_torch_function
+from runtime.base.overriding import has_torch_function_unary as has_torch_function_unary
+from runtime.base.overriding import has_torch_function_variadic as has_torch_function_variadic
 from runtime.base.tensor import Tensor
 from runtime.base.types import DType, Scalar
 from runtime.nn.functional_attention import *  # noqa: F403
@@ -21,6 +24,13 @@ from runtime.nn.functional_images import *  # noqa: F403
 from runtime.nn.functional_losses import *  # noqa: F403
 from runtime.nn.functional_normalization import *  # noqa: F403
 from runtime.nn.functional_pooling import *  # noqa: F403
+
+
+def assert_int_or_pair(arg: int | Sequence[int], arg_name: str, message: str) -> None:
+    """Raise an AssertionError of `message`, with `arg_name` for `{}`, unless there are one or two numbers."""
+    if not isinstance(arg, int) and len(arg) != 2:
+        raise AssertionError(message.format(arg_name))
+
 
 # Activation functions.
 

@@ -1,8 +1,8 @@
-"""The base of Modules that do nothing but call a function with options that are stored in attributes."""
+"""Options of Modules: those of functions, stored in attributes, and those of the functions that make Parameters."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar, TypeVar, dataclass_transform
 
@@ -41,3 +41,23 @@ def options(cls: Class) -> Class:
     made: Any = dataclass(eq=False, repr=False, match_args=False)(cls)
     made._options = tuple(field.name for field in fields(made))
     return made  # type: ignore[no-any-return]
+
+
+def factory_kwargs(kwargs: Mapping[str, Any] | None) -> dict[str, Any]:
+    """The keywords of a Module's constructor that are meant for the functions which make its Parameters.
+
+    Args:
+        kwargs: `device`, `dtype` and `memory_format`, as such or in a dictionary `factory_kwargs`.
+
+    Raises:
+        TypeError: there is another keyword, or one is given twice.
+    """
+    given = dict(kwargs or {})
+    found = dict(given.pop("factory_kwargs", {}))
+    for name, value in given.items():
+        if name not in ("device", "dtype", "memory_format"):
+            raise TypeError(f"unexpected kwargs {name}")
+        if name in found:
+            raise TypeError(f"{name} specified twice, in **kwargs and in factory_kwargs")
+        found[name] = value
+    return found

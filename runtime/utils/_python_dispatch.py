@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
-from runtime import ops
-from runtime.base.keys import COMPOSITE_IMPLICIT
-from runtime.base.modes import Variant
-from runtime.call.kernel_table import backend_of
+from runtime.base.modes import Variant, computing
 from runtime.call.mode_blocks import ModeBlock
+from runtime.call.overloads import overload_of
 from runtime.call.public import as_called
 
 if TYPE_CHECKING:
@@ -21,9 +20,9 @@ __all__ = ["TorchDispatchMode", "is_traceable_wrapper_subclass"]
 class TorchDispatchMode(ModeBlock):
     """A `with` block in which `__torch_dispatch__` of this object stands for every operator that has a kernel.
 
-    Operators that are made of others are seen as these, and so are the formulas of a backward. What it calls itself is
-    seen by the modes around it, not by this one. It stands above the recording of gradients: what it gives in the place
-    of a result has the history that it was made with.
+    Operators that are made of others are seen as these, and so are the formulas of a backward. It stands below the
+    recording of gradients: what it calls itself is not recorded, and what it gives in the place of a result gets the
+    history of the call that it was asked for. What it calls is seen by the modes around it, not by this one.
     """
 
     def __torch_dispatch__(
@@ -35,28 +34,19 @@ class TorchDispatchMode(ModeBlock):
     ) -> Any:
         raise NotImplementedError
 
-    def _handle(
-        self, operator: Operator, variant: Variant, values: list[Any], proceed: Callable[[list[Any]], Any]
-    ) -> Any:
-        tensors = [*values[0], *values[1:]] if variant == "out" else values
-        if variant == "call" and operator.choose(backend_of(tensors))[0] == COMPOSITE_IMPLICIT:
-            return proceed(values)
+    def _handling(self) -> AbstractContextManager[None]:
+        return computing(self._handle)
+
+    def _handle(self, operator: Operator, variant: Variant, values: list[Any]) -> Any:
         _, args, kwargs = as_called(operator, variant, values)
-        return self._outside(self.__torch_dispatch__, _overload(operator, variant), (), args, kwargs)
-
-
-def _overload(operator: Operator, variant: Variant) -> Any:
-    """The overload under `ops` that a variant of an operator is."""
-    base = operator.signature.name.rpartition("::")[2]
-    overload = operator.name.partition(".")[2]
-    if variant == "inplace" and not base.endswith("_"):
-        base = f"{base}_"
-    elif variant == "out":
-        overload = f"{overload}_out" if overload else "out"
-    packet = getattr(getattr(ops, operator.namespace), base)
-    if variant == "out" and overload not in packet.overloads():
-        overload = "out"
-    return getattr(packet, overload or "default")
+        func = overload_of(operator, variant)
+        out = self.__torch_dispatch__(func, (), args, kwargs)
+        if out is NotImplemented:
+            raise TypeError(
+                f"Multiple dispatch failed for '{func}'; all __torch_dispatch__ handlers returned NotImplemented:\n\n"
+                f"  - mode object {self!r}"
+            )
+        return out
 
 
 def is_traceable_wrapper_subclass(t: object) -> bool:

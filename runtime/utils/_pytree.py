@@ -10,6 +10,8 @@ from collections import OrderedDict, defaultdict, deque, namedtuple
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
+from runtime.base.types import NamedResult
+
 __all__ = [
     "LeafSpec",
     "TreeSpec",
@@ -112,15 +114,27 @@ def is_namedtuple_instance(obj: Any) -> bool:
 
 def is_namedtuple_class(cls: Any) -> bool:
     """Whether this is a class of named tuples."""
-    if not (isinstance(cls, type) and issubclass(cls, tuple)):
+    if not (isinstance(cls, type) and issubclass(cls, tuple)) or issubclass(cls, NamedResult):
         return False
     fields = getattr(cls, "_fields", None)
     return isinstance(fields, tuple) and all(isinstance(field, str) for field in fields)
 
 
+def is_structseq(obj: Any) -> bool:
+    """Whether these are the results of an operator, by position and by name, or a class of them."""
+    return issubclass(obj if isinstance(obj, type) else type(obj), NamedResult)
+
+
 def _node_of(tree: Any) -> NodeDef | None:
-    found = SUPPORTED_NODES.get(type(tree))
-    return _named_tuple if found is None and is_namedtuple_instance(tree) else found
+    kind = type(tree)
+    found = SUPPORTED_NODES.get(kind)
+    if found is not None:
+        return found
+    if is_structseq(kind):  # each operator has a class of its own, which is made when it is asked for
+        return SUPPORTED_NODES.setdefault(
+            kind, NodeDef(kind, lambda value: (list(value), None), lambda children, _: kind(children))
+        )
+    return _named_tuple if is_namedtuple_class(kind) else None
 
 
 class TreeSpec:

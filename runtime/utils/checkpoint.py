@@ -14,27 +14,41 @@ import threading
 import warnings
 import weakref
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, Self
 
 from runtime import random
 from runtime.autograd.backward import backward
 from runtime.autograd.function import Function
 from runtime.autograd.grad_mode import enable_grad, no_grad
 from runtime.autograd.graph import saved_tensors_hooks
+from runtime.base.modes import grad_mode
 from runtime.base.tensor import Tensor
 from runtime.graph import engine
 from runtime.graph.saved import hook_stack
+from runtime.utils.device_states import DefaultDeviceType, get_device_states, set_device_states
+from runtime.utils.selective_checkpoint import (
+    CheckpointPolicy,
+    SelectiveCheckpointContext,
+    create_selective_checkpoint_contexts,
+)
 
 __all__ = [
     "CheckpointError",
     "CheckpointFunction",
+    "CheckpointPolicy",
+    "DefaultDeviceType",
+    "GraphExecGroup",
+    "SelectiveCheckpointContext",
     "check_backward_validity",
     "checkpoint",
     "checkpoint_sequential",
+    "create_selective_checkpoint_contexts",
     "detach_variable",
+    "get_device_states",
     "noop_context_fn",
     "set_checkpoint_debug_enabled",
     "set_checkpoint_early_stop",
+    "set_device_states",
 ]
 
 Contexts = tuple[contextlib.AbstractContextManager[Any], contextlib.AbstractContextManager[Any]]
@@ -47,6 +61,7 @@ class CheckpointError(RuntimeError):
 class _Settings(threading.local):
     early_stop: bool | None = None
     debug: bool | None = None
+    group: GraphExecGroup | None = None
 
 
 _settings = _Settings()
@@ -70,6 +85,22 @@ def set_checkpoint_debug_enabled(enabled: bool | None) -> Iterator[None]:
         yield
     finally:
         _settings.debug = before
+
+
+class GraphExecGroup:
+    """A `with` block around backwards that share what checkpoints compute: each runs its function once for all of them.
+
+    They must not need the same saved Tensor.
+    """
+
+    def __enter__(self) -> Self:
+        if _settings.group is not None:
+            raise RuntimeError(f"GraphExecGroup contexts cannot be nested. Already inside group {_settings.group}")
+        _settings.group = self
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        _settings.group = None
 
 
 def noop_context_fn() -> Contexts:
@@ -123,6 +154,7 @@ def checkpoint(
 
     Raises:
         ValueError: an option that the way does not have.
+        RuntimeError: the first context suppressed an error of the function.
         CheckpointError: in backward, when the second run saved something else.
     """
     if use_reentrant is None:
@@ -140,7 +172,12 @@ def checkpoint(
         return CheckpointFunction.apply(function, preserve_rng_state, *args)
     if determinism_check not in ("default", "none"):
         raise ValueError(f"determinism_check should be one of ['default', 'none'], but got {determinism_check}")
+    debug = debug if _settings.debug is None else _settings.debug
+    if debug and context_fn is not noop_context_fn:
+        raise ValueError("debug=True is incompatible with non-default context_fn")
     first, second = context_fn()
+    if not grad_mode.enabled:
+        return function(*args, **kwargs)
     frame = _Frame(
         function,
         args,
@@ -149,11 +186,16 @@ def checkpoint(
         random.get_rng_state() if preserve_rng_state else None,
         compare=determinism_check == "default",
         early_stop=early_stop if _settings.early_stop is None else _settings.early_stop,
-        debug=debug if _settings.debug is None else _settings.debug,
+        debug=debug,
     )
     with saved_tensors_hooks(_FirstRun(frame), frame.unpack), first:
         out = function(*args, **kwargs)
-    frame.complete = True
+        frame.complete = True
+    if not frame.complete:
+        raise RuntimeError(
+            "checkpoint: the first context of context_fn suppressed an error of the function, for which there is then "
+            "no result"
+        )
     return out
 
 
@@ -328,7 +370,7 @@ class _Frame:
 
     def unpack(self, holder: _Holder) -> Tensor:
         """The Tensor that the second run saved in this place; it runs when the first one is asked for."""
-        run = engine.current_run()
+        run = _settings.group or engine.current_run()
         if run is None:
             return self._recompute()[holder.number]
         tensors = self.recomputed.get(run)
@@ -337,7 +379,8 @@ class _Frame:
         if holder.number not in tensors:
             raise CheckpointError(
                 "checkpoint: Unpack is being triggered for a tensor that was already unpacked once. If you are calling "
-                "ctx.saved_tensors in backward, make sure to do so only once."
+                "ctx.saved_tensors in backward, make sure to do so only once; backwards inside of one GraphExecGroup "
+                "must not need the same one."
             )
         return tensors.pop(holder.number)
 

@@ -118,3 +118,20 @@ def test_gradients_at_the_borders():
         out.sum().backward()
         outcomes.append((seen, x.grad.tolist()))
     assert outcomes[0] == outcomes[1]
+
+
+def test_results_of_operators():
+    outcomes = []
+    for m in (runtime, torch):
+        p = m.utils._pytree
+        results = m.tensor([[1.0, 3.0], [2.0, 0.0]]).max(0)
+        mapped = p.tree_map(lambda value: value + 1, [results])[0]
+        leaves, spec = p.tree_flatten(results)
+        outcomes.append(
+            [
+                type(mapped) is type(results), mapped.values.tolist(), mapped.indices.tolist(), repr(spec), len(leaves),
+                p.is_namedtuple(results), p.is_structseq(results), p.is_structseq((1, 2)),
+                p.is_structseq(type(results)),
+            ]
+        )  # fmt: skip
+    assert outcomes[0] == outcomes[1]

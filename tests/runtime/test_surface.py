@@ -352,3 +352,93 @@ def test_integers_beyond_what_there_is() -> None:
         ):
             with pytest.raises(RuntimeError):
                 call()
+
+
+# -- names of old programs
+
+
+@pytest.mark.filterwarnings("ignore:TypedStorage is deprecated")
+def test_typed_storages() -> None:
+    storage = runtime.FloatStorage([1, 2.5])
+    assert storage.tolist() == [1.0, 2.5]
+    assert isinstance(storage, runtime.FloatStorage)
+    assert not isinstance(storage, runtime.DoubleStorage)
+    assert isinstance(storage, runtime.TypedStorage)
+    assert runtime.is_storage(storage)
+    assert not runtime.is_storage(tensor([1.0]))
+    assert runtime.LongStorage(3).nbytes() == 24
+    assert runtime.ByteStorage().size() == 0
+    x = tensor([1, 2])
+    assert x.storage_type() is runtime.LongStorage
+    again = runtime.LongStorage(wrap_storage=x.untyped_storage())
+    again[0] = 5
+    assert x.tolist() == [5, 2]
+    for wrong in (2.5, "text", x):
+        with pytest.raises(TypeError, match="FloatStorage"):
+            runtime.FloatStorage(wrong)
+    with pytest.raises(RuntimeError, match="wrap_storage"):
+        runtime.FloatStorage(1, 2)
+
+
+def test_what_is_removed_says_what_to_use() -> None:
+    x = runtime.eye(2)
+    for name, instead in (("eig", "linalg.eig"), ("symeig", "linalg.eigh")):
+        with pytest.raises(RuntimeError, match=instead):
+            getattr(runtime, name)(x)
+        with pytest.raises(RuntimeError, match=instead):
+            getattr(x, name)()
+    for name in ("lstsq", "solve"):
+        with pytest.raises(RuntimeError, match=f"linalg.{name}"):
+            getattr(runtime, name)(x, x)
+        with pytest.raises(RuntimeError, match=f"linalg.{name}"):
+            getattr(x, name)(x)
+    with pytest.raises(RuntimeError, match="distributions"):
+        x.reinforce(1)
+    with pytest.warns(UserWarning, match="deprecated"):
+        assert x.resize(4).tolist() == [1.0, 0.0, 0.0, 1.0]
+    with pytest.warns(UserWarning, match="deprecated"):
+        assert x.resize_as(runtime.ones(1, 4)).shape == (1, 4)
+    with pytest.warns(UserWarning, match="deprecated"), pytest.raises(RuntimeError, match="requested resize"):
+        x.resize(3)
+
+
+def test_errors_of_devices_are_the_same_everywhere() -> None:
+    assert runtime.cuda.OutOfMemoryError is runtime.OutOfMemoryError
+    assert runtime.cuda.AcceleratorError is runtime.AcceleratorError
+    assert issubclass(runtime.OutOfMemoryError, RuntimeError)
+
+
+def test_anomaly_mode_as_a_call() -> None:
+    try:
+        runtime.set_anomaly_enabled(True, False)
+        assert runtime.is_anomaly_enabled()
+        assert not runtime.is_anomaly_check_nan_enabled()
+    finally:
+        runtime.set_anomaly_enabled(False)
+    assert not runtime.is_anomaly_enabled()
+    with pytest.raises(TypeError, match="must be bool"):
+        runtime.set_anomaly_enabled(1)  # type: ignore[arg-type]
+
+
+def test_fill_diagonal() -> None:
+    x = runtime.zeros(5, 2, requires_grad=True)
+    y = x + 1
+    assert y.fill_diagonal_(3.0, wrap=True) is y
+    assert y.tolist() == [[3.0, 1.0], [1.0, 3.0], [1.0, 1.0], [3.0, 1.0], [1.0, 3.0]]
+    y.sum().backward()
+    assert x.grad is not None
+    assert x.grad.tolist() == [[0.0, 1.0], [1.0, 0.0], [1.0, 1.0], [0.0, 1.0], [1.0, 0.0]]
+    assert runtime.zeros(2, 2, 2).fill_diagonal_(1.0).nonzero().tolist() == [[0, 0, 0], [1, 1, 1]]
+    with pytest.raises(RuntimeError, match="larger than 1"):
+        runtime.zeros(2).fill_diagonal_(1.0)
+    with pytest.raises(RuntimeError, match="equal length"):
+        runtime.zeros(2, 2, 3).fill_diagonal_(1.0)
+
+
+def test_options_of_factories() -> None:
+    assert runtime.nn.factory_kwargs(None) == {}
+    given = {"device": "cpu", "factory_kwargs": {"dtype": runtime.float64}}
+    assert runtime.nn.factory_kwargs(given) == {"device": "cpu", "dtype": runtime.float64}
+    for wrong in ({"size": 1}, {"dtype": 1, "factory_kwargs": {"dtype": 2}}):
+        with pytest.raises(TypeError):
+            runtime.nn.factory_kwargs(wrong)

@@ -114,7 +114,9 @@ def _chosen(packet: PacketPlan, *given: str) -> str:
 
 def _write_respelled(packet: PacketPlan, out: Lines) -> list[str]:
     parameters = packet.candidates[0].parameters
-    absent = frozenset(p.name for p in parameters if p.name in ALIASED and p.default != "None")
+    # Those that may come by keyword under another name than that of the parameter.
+    renamed = (p for p in parameters if p.name in ALIASED or argument(p.name) != p.name)
+    absent = frozenset(p.name for p in renamed if p.default != "None")
     known = dictionary((display(p.name), argument(p.name)) for p in parameters)
     with out.when(["kwargs"]):
         out.add(_chosen(packet, "()", call("given", (display(packet.qualified), known, "kwargs"))))
