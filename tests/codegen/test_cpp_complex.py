@@ -80,7 +80,9 @@ def test_steps_of_real_numbers_are_known_by_the_tree() -> None:
 def test_arithmetic_is_one_functor_for_all_numbers() -> None:
     (functor,) = functors_of(EXPRESSIONS["sigmoid_backward"])
     assert functor.of_complex is None
-    assert text(functor) == """\
+    assert (
+        text(functor)
+        == """\
 // elementwise: grad_output * _conj_physical(output * (1 - output))
 struct sigmoid_backward_default_ {
   static constexpr bool for_complex = true;
@@ -92,12 +94,15 @@ struct sigmoid_backward_default_ {
     return mul::apply(grad_output_, step_2);
   }
 };"""
+    )
 
 
 def test_a_function_of_numpy_gets_blocks_of_complex_numbers() -> None:
     (functor,) = functors_of(EXPRESSIONS["sigmoid"])
     assert not functor.lines  # by hand, of real numbers
-    assert text(functor.of_complex) == """\
+    assert (
+        text(functor.of_complex)
+        == """\
 // elementwise: 1 / (exp(-self) + 1)
 struct sigmoid_default_complex_ {
   static constexpr bool only_complex = true;
@@ -114,6 +119,7 @@ struct sigmoid_default_complex_ {
     }
   }
 };"""
+    )
 
 
 def test_real_steps_are_of_the_real_parts() -> None:
