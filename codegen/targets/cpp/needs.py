@@ -10,7 +10,7 @@ from codegen.paths import BASE
 from codegen.plan.names import module_alias
 from codegen.targets.cpp.headers import KERNELS, NativeKernels, NumpyFunction, WrittenFunctor
 from codegen.targets.cpp.names import cpp
-from codegen.targets.cpp.statements import wrapped
+from codegen.targets.cpp.statements import COLUMNS
 from codegen.targets.literals import literal
 
 
@@ -92,7 +92,9 @@ class Needs:
         self.written_functor(kernels, real)
         self.written_functor(kernels, other)
         name = other.name.removesuffix("complex_") + "with_complex_"
-        self.written[name] = wrapped(f"using {name} = WithComplex<", [real.name, other.name], ">;")
+        head, both = f"using {name} =", f"WithComplex<{real.name}, {other.name}>;"
+        one = f"{head} {both}"
+        self.written[name] = [one] if len(one) <= COLUMNS else [head, f"    {both}"]
         return f"{KERNELS}::{name}"
 
     def update(self, other: Needs) -> None:
