@@ -14,6 +14,7 @@ from codegen.python_source import FunctionIndex, Parameter, PythonFunction
 from codegen.read.model import NativeFunction
 from codegen.schema.names import python
 from codegen.source import Text
+from codegen.words import COMPLEX, PromotionKind
 
 KEY = "CPU"
 MODULE = "kernels"  # of the generated package
@@ -33,13 +34,16 @@ Operand = Made | TypedExpr  # an expression is an argument, or a number
 class ElementStep:
     """A kernel on arrays and numbers; None: the first operand, a number, chooses between the other two.
 
-    The last operands may be left to the defaults of the kernel: there are `given` of them.
+    The last operands may be left to the defaults of the kernel: there are `given` of them. Of complex Tensors a step
+    has real operands where `of_reals` says so, and a real result, or a bool, where `gives_real` does.
     """
 
     call: OperatorCall | Conditional
     kernel: PythonFunction | None
     operands: tuple[Operand, ...]
     given: int
+    of_reals: bool = False
+    gives_real: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,13 +60,15 @@ class ElementwisePlan:
     """The steps of a kernel, of which the last one makes the result.
 
     `sides` has for each step that is computed on one side of a choice alone the number of that choice, and whether the
-    condition holds there. `requirements` are met before the first step.
+    condition holds there. `requirements` are met before the first step. `of_complex`: Tensors may be complex, and what
+    is for real numbers alone gets such.
     """
 
     steps: tuple[ElementStep, ...]
     sides: Mapping[int, tuple[int, bool]]
     requirements: tuple[RequirementPlan, ...]
     text: Text
+    of_complex: bool
 
     @property
     def way(self) -> Way:
@@ -105,6 +111,10 @@ def plan_elementwise(
     """
     steps: list[ElementStep] = []
     made: dict[Hashable, Made] = {}
+    of_complex = _takes_complex(known.function)
+
+    def is_real(part: Operand) -> bool:
+        return steps[part.step].gives_real if isinstance(part, Made) else part.type != TENSOR
 
     def operand(expr: TypedExpr) -> Operand:
         if expr.type != TENSOR or isinstance(expr, Variable):
@@ -117,9 +127,13 @@ def plan_elementwise(
 
     def step(expr: TypedExpr) -> ElementStep:
         if isinstance(expr, Conditional):
-            return ElementStep(expr, None, (expr.test, operand(expr.then), operand(expr.orelse)), 3)
+            sides = (operand(expr.then), operand(expr.orelse))
+            reals = all(map(is_real, sides))
+            return ElementStep(expr, None, (expr.test, *sides), 3, reals, reals)
         assert isinstance(expr, OperatorCall), "expressions over elements are calls and arguments"
-        line = next(line for line in functions[str(expr.schema.name)].dispatch if line.key == KEY)
+        nonlocal of_complex
+        function = functions[str(expr.schema.name)]
+        line = next(line for line in function.dispatch if line.key == KEY)
         kernel = kernels.get(str(line.kernel))
         assert kernel is not None, "the kernels of all operators are there"
         values = arguments(expr)
@@ -131,12 +145,26 @@ def plan_elementwise(
             if expr.schema.arguments[count - 1].name in given:
                 break
             count -= 1
-        return ElementStep(expr, kernel, operands, count)
+        reals = all(map(is_real, operands))
+        of_complex = of_complex and (reals or _takes_complex(function))
+        return ElementStep(expr, kernel, operands, count, reals, reals or _gives_real(function))
 
     result = operand(known.steps)
     assert isinstance(result, Made), "an argument alone is no kernel"
     requirements = tuple(RequirementPlan(each.condition, each.words, each.values) for each in known.requirements)
-    return ElementwisePlan(tuple(steps), _sides(steps), requirements, known.text)
+    return ElementwisePlan(tuple(steps), _sides(steps), requirements, known.text, of_complex)
+
+
+def _takes_complex(function: NativeFunction) -> bool:
+    return function.dtypes is None or COMPLEX in function.dtypes.kinds
+
+
+def _gives_real(function: NativeFunction) -> bool:
+    """Whether the result of complex numbers is real, or a bool."""
+    return function.promotion is not None and function.promotion.kind in (
+        PromotionKind.COMPLEX_TO_FLOAT,
+        PromotionKind.ALWAYS_BOOL,
+    )
 
 
 def _way(steps: Sequence[ElementStep], known: Mapping[Hashable, bool]) -> Way:

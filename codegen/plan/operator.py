@@ -212,7 +212,10 @@ def plan_operator(
     if kind is OperatorKind.KERNEL and schema.kind is SchemaKind.FUNCTIONAL and _returns_tensors(schema):
         edges = None if node is None else [edge.name for edge in node.edges]
         results = _results(schema, view, layout)
-        straight = plan_straight(function, implementations[0], in_float32, results, edges, not never_differentiable)
+        of_complex = elementwise is not None and elementwise[0] is not None and elementwise[0].of_complex
+        straight = plan_straight(
+            function, implementations[0], in_float32, results, edges, not never_differentiable, of_complex
+        )
     inplace_function = None if inplace is None else names[inplace]
     if straight is not None and inplace_function is not None:
         written = plan_inplace(

@@ -81,7 +81,8 @@ class GuardKind(Enum):
     NOBODY_AROUND = "nobody_around"  # a handler may replace a call that draws random numbers
     # Of the dtypes of Tensors:
     FLOAT_DTYPE = "float_dtype"  # float32 or float64
-    NUMBER_DTYPE = "number_dtype"  # these, or int64
+    INEXACT_DTYPE = "inexact_dtype"  # these, or complex numbers of these
+    NUMBER_DTYPE = "number_dtype"  # float32, float64 or int64
     NOT_HALF = "not_half"  # half precision is computed in float32, by the general path
     SAME_DTYPE = "same_dtype"
     SAME_DTYPE_OR_NONE = "same_dtype_or_none"
@@ -93,7 +94,9 @@ _ORDER = {kind: index for index, kind in enumerate(GuardKind)}
 _OF_STATE = frozenset((GuardKind.NO_MODE, GuardKind.NOBODY_AROUND))
 _OF_TWO = frozenset((GuardKind.SAME_DTYPE, GuardKind.SAME_DTYPE_OR_NONE))
 _OF_KINDS = frozenset((GuardKind.TAKEN, GuardKind.TAKEN_OR_NONE))
-_OF_DTYPES = _OF_TWO | _OF_KINDS | {GuardKind.FLOAT_DTYPE, GuardKind.NUMBER_DTYPE, GuardKind.NOT_HALF}
+_OF_DTYPES = (
+    _OF_TWO | _OF_KINDS | {GuardKind.FLOAT_DTYPE, GuardKind.INEXACT_DTYPE, GuardKind.NUMBER_DTYPE, GuardKind.NOT_HALF}
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -56,6 +56,7 @@ def plan_straight(
     results: ResultPlan,
     edges: Sequence[str] | None,
     undifferentiable: bool,
+    of_complex: bool = False,
 ) -> StraightPlan | None:
     """The fast path of an operator on arrays; None where only the general path takes its arguments.
 
@@ -66,6 +67,7 @@ def plan_straight(
         results: what becomes of what the kernel gives.
         edges: the differentiable arguments; None where no Node is recorded.
         undifferentiable: whether results have to say that there is no derivative.
+        of_complex: whether its kernel computes complex numbers as it does floats.
     """
     schema = function.schema
     asked = [_asked(argument) for argument in schema.arguments]
@@ -95,7 +97,7 @@ def plan_straight(
             dtypes = (Guard(GuardKind.NOT_HALF, (first,)),)
         at_default = None
     else:
-        known = _plan_promoted(schema, promotion, arguments, limited, takes, not_half)
+        known = _plan_promoted(schema, promotion, arguments, limited, takes, not_half, of_complex)
         if known is None:
             return None
         dtypes, at_default = known
@@ -148,6 +150,7 @@ def _plan_promoted(
     limited: Sequence[str],
     takes: tuple[str, ...],
     not_half: bool,
+    of_complex: bool,
 ) -> tuple[tuple[Guard, ...], DefaultNumber | None] | None:
     """The guards of dtypes where arguments are promoted: they have one dtype already, and the result has it as well."""
     operands = [a.name for kind in (Asked.TENSOR, Asked.OPTIONAL_TENSOR) for a in arguments if a.asked is kind]
@@ -160,6 +163,8 @@ def _plan_promoted(
     known = GuardKind.FLOAT_DTYPE if numbers else _PROMOTED_DTYPES[promotion.kind]
     if limited and known is GuardKind.FLOAT_DTYPE and "float" not in takes:
         return None
+    if of_complex and known is GuardKind.FLOAT_DTYPE:
+        known = GuardKind.INEXACT_DTYPE
     same = []
     for other in rest:
         optional = asked[other] is Asked.OPTIONAL_TENSOR

@@ -91,6 +91,7 @@ WORDS: Mapping[str, Callable[..., str]] = {
     "number_or_none": _not_a_number,
     "nobody_around": lambda: "somebody stands around the calls of this thread",
     "float_dtype": _no_loops,
+    "inexact_dtype": _no_loops,
     "number_dtype": _no_loops,
     "not_half": lambda given: f"{given[0]} is {_dtype_name(given[1])}, which is computed in float32",
     "same_dtype": _other_dtype,

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from complex_parts import check_parts
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
@@ -157,7 +158,10 @@ def check_equal(name: str, got: Array, wanted: Array, arguments: list[Any]) -> N
     single, double = ROUGH.get(name, (2, 2))
     assert (got.dtype, got.shape) == (wanted.dtype, wanted.shape)
     assert telling_strides(got) == telling_strides(wanted)
-    if ("gelu" in name and wanted.dtype == np.float32) or name in CROSSING:
+    if wanted.dtype.kind == "c":
+        tensors = [argument._array for argument in arguments if isinstance(argument, runtime.Tensor)]
+        check_parts(name, got, wanted, tensors, [each for each in arguments if isinstance(each, int | float)])
+    elif ("gelu" in name and wanted.dtype == np.float32) or name in CROSSING:
         # Behind 1 + erf(x) a difference in the last place of erf counts, which is SciPy's in Python.
         info = np.finfo(wanted.dtype)
         nearly = 8 * float(info.eps)
@@ -214,7 +218,7 @@ def call(operator: OperatorPlan, arrays: Iterator[Array], random: np.random.Gene
         nearer_array = np.empty_like(result)
         nearer_array[...] = nearer
         result = nearer_array
-    check_equal(operator.function, got._array, result, arguments)
+    check_equal(operator.function, got._array, result, [*arguments, *named.values()])
 
 
 def combinations(count: int) -> Iterator[tuple[str, ...]]:

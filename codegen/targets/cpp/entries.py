@@ -32,6 +32,7 @@ _GUARDS: Mapping[GuardKind, str] = {
     GuardKind.NUMBER_OR_NONE: "is_real_number_or_none({0})",
     GuardKind.NOBODY_AROUND: "nobody_around({needed})",
     GuardKind.FLOAT_DTYPE: "has_float_dtype({0})",
+    GuardKind.INEXACT_DTYPE: "has_inexact_dtype({0})",
     GuardKind.NUMBER_DTYPE: "has_number_dtype({0})",
     GuardKind.NOT_HALF: "is_not_half({0})",
     GuardKind.SAME_DTYPE: "same_dtype({0}, {1})",

@@ -2,12 +2,16 @@
 
 A function of NumPy that has no form for single elements gets its operand in a block that stays in the cache; what lies
 between two of them is one loop.
+
+Where Tensors may be complex, and C++ can do every step of such numbers, the functor is for these, too; or there is
+another one, where the steps are to be written in another way: more of them are functions of NumPy.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from codegen.formula.typed import TENSOR, Arithmetic, Literal, TypedExpr, Variable, walk
 from codegen.plan.elementwise import ChoicePlan, ElementStep, Made, Operand, Way
@@ -44,20 +48,33 @@ def with_expressions(native: Native, operators: Iterable[OperatorPlan]) -> Nativ
         kernels = native.of(kernel.module)
         if len(operator.parameters) in kernels.functions.get(operator.name.base, ()):
             continue  # a function that is written by hand chooses between loops
-        written = _by_hand(operator, kernels) or _written(operator, operator.elementwise.way, kernel.name, native)
+        way = operator.elementwise.way
+        written: Written | None = _by_hand(operator, kernels, native)
+        if written is None:
+            written = _written(operator, way, kernel.name, native)
         if written is not None:
             known = core if kernels is native.core else own
             known[kernel.name] = written
     return Native(native.core.with_written(core), native.own.with_written(own))
 
 
-def _by_hand(operator: OperatorPlan, kernels: NativeKernels) -> WrittenFunctor | None:
-    """The functor of the operator's own name that computes the expression in a faster way."""
+def _by_hand(operator: OperatorPlan, kernels: NativeKernels, native: Native) -> WrittenFunctor | None:
+    """The functor of the operator's own name that computes the expression in a faster way; of complex numbers it may be
+    the expression that is computed.
+    """
     name, parameters = operator.name.base, operator.parameters
     if kernels.functors.get(name) != len(parameters) or kernels.kinds.get(name) is not FunctorKind.APPLY:
         return None
     tensors = sum(parameter.type == TENSOR for parameter in parameters)
-    return WrittenFunctor(name, (), (name,), tuple(parameter.name for parameter in parameters), tensors)
+    written = WrittenFunctor(name, (), (name,), tuple(parameter.name for parameter in parameters), tensors)
+    assert operator.elementwise is not None
+    way = operator.elementwise.way
+    if isinstance(way, ChoicePlan) or name in kernels.for_complex:
+        return written
+    other = _of_complex(operator, way, operator.implementation.name, native)
+    if other is None or other.used != written.parameters:
+        return written
+    return replace(written, of_complex=other.written())
 
 
 def _written(operator: OperatorPlan, way: Way, name: str, native: Native) -> Written | None:
@@ -67,12 +84,37 @@ def _written(operator: OperatorPlan, way: Way, name: str, native: Native) -> Wri
         orelse = _written(operator, way.orelse, f"{name}_2", native)
         return None if then is None and orelse is None else WrittenChoice(way.test, then, orelse)
     try:
-        return _Functor(operator, way, name, native).written()
+        functor = _Functor(operator, way, name, native)
+    except _NoFunctorError:
+        return None
+    other = _of_complex(operator, way, name, native)
+    if other is None:
+        return functor.written()
+    if other.body == functor.body:
+        return functor.written("for_complex")
+    return replace(functor.written(), of_complex=other.written())
+
+
+def _of_complex(operator: OperatorPlan, way: Sequence[ElementStep], name: str, native: Native) -> _Functor | None:
+    """The functor for complex numbers; None where there are none, or C++ has no function of them for a step."""
+    assert operator.elementwise is not None
+    if not operator.elementwise.of_complex:
+        return None
+    try:
+        return _ComplexFunctor(operator, way, f"{name}_complex", native)
     except _NoFunctorError:
         return None
 
 
 class _Functor:
+    """The functor of some steps.
+
+    Raises:
+        _NoFunctorError: there is none.
+    """
+
+    mark = ""  # what it says of the numbers that it is for
+
     def __init__(self, operator: OperatorPlan, steps: Sequence[ElementStep], name: str, native: Native) -> None:
         assert operator.elementwise is not None
         self.name = cpp(name)
@@ -84,22 +126,20 @@ class _Functor:
         self.uses: dict[str, None] = {}
         self.kinds = [self._kind(step) for step in steps]
         self.named = [step.kernel.name for step in steps if step.kernel is not None]
+        self.body = self._apply() if FunctorKind.LOOP not in self.kinds else self._block()
 
-    def written(self) -> WrittenFunctor:
-        """The functor.
-
-        Raises:
-            _NoFunctorError: there is none.
-        """
-        body = self._apply() if FunctorKind.LOOP not in self.kinds else self._block()
+    def written(self, mark: str = "") -> WrittenFunctor:
+        """The functor, with a mark for the numbers that it is for."""
         lines = [*commented(self.text, COLUMNS), f"struct {self.name} {{"]
         if not self.native.core.for_float.isdisjoint(self.named):
             lines.append(f"{_STEP}static constexpr bool only_float = true;")
+        if mark or self.mark:
+            lines.append(f"{_STEP}static constexpr bool {mark or self.mark} = true;")
         if 1 < self.tensors < len(self.parameters):
             lines.append(f"{_STEP}static constexpr int kLeading = {self.tensors};")
         vectors = "" if self.native.core.vectors.isdisjoint(self.uses) else ", class A = Baseline"
         lines.append(f"{_STEP}template <class T{vectors}>")
-        return WrittenFunctor(self.name, (*lines, *body, "};"), tuple(self.uses), self.used, self.tensors)
+        return WrittenFunctor(self.name, (*lines, *self.body, "};"), tuple(self.uses), self.used, self.tensors)
 
     def _kind(self, step: ElementStep) -> FunctorKind:
         assert step.kernel is not None, "numbers have chosen before"
@@ -139,11 +179,18 @@ class _Functor:
         values = [self._operand(operand, names, arguments) for operand in step.operands]
         assert step.kernel is not None
         kernels = self.native.of(step.kernel.module)
-        self.uses[step.kernel.name] = None
-        handed = "<T, A>" if step.kernel.name in kernels.vectors else ""
-        function = f"{step.kernel.name}::{self.kinds[number].value}{handed}"
         kept = values[: kernels.functors[step.kernel.name]]
-        return wrapped(f"{indent}{head}{function}(", kept, ");")
+        self.uses[step.kernel.name] = None
+        return self._called(f"{indent}{head}", number, kept, step.kernel.name in kernels.vectors)
+
+    def _called(self, head: str, number: int, values: Sequence[str], hands_on: bool) -> list[str]:
+        """The call of the function of a step."""
+        return wrapped(f"{head}{self._function(number, 'T', hands_on)}(", values, ");")
+
+    def _function(self, number: int, numbers: str, hands_on: bool) -> str:
+        kernel = self.steps[number].kernel
+        assert kernel is not None
+        return f"{kernel.name}::{self.kinds[number].value}{f'<{numbers}, A>' if hands_on else ''}"
 
     def _operand(self, operand: Operand, names: Mapping[int, str], arguments: Mapping[str, str]) -> str:
         return names[operand.step] if isinstance(operand, Made) else _number(operand, arguments)
@@ -209,6 +256,46 @@ class _Functor:
         return sorted(needed)
 
 
+class _ComplexFunctor(_Functor):
+    """The same for complex numbers. Steps of real numbers are computed of the real parts."""
+
+    mark = "only_complex"
+
+    def _kind(self, step: ElementStep) -> FunctorKind:
+        assert step.kernel is not None
+        name, kernels = step.kernel.name, self.native.of(step.kernel.module)
+        count = kernels.functors.get(name)
+        if step.of_reals:
+            kind = super()._kind(step)
+            if kind is FunctorKind.LOOP:
+                raise _NoFunctorError
+            return kind
+        if count is None or step.given > count or (step.gives_real and step is self.steps[-1]):
+            raise _NoFunctorError
+        if name in kernels.for_complex:
+            return kernels.kinds[name]
+        if name in kernels.numpy_complex and count == 1 and not step.gives_real:
+            return FunctorKind.LOOP
+        raise _NoFunctorError
+
+    def _called(self, head: str, number: int, values: Sequence[str], hands_on: bool) -> list[str]:
+        if not self.steps[number].of_reals:
+            return super()._called(head, number, values, hands_on)
+        parts = [f"real_part({value})" for value in values]
+        return wrapped(f"{head}T({self._function(number, 'Real<T>', hands_on)}(", parts, "));")
+
+    def _operand(self, operand: Operand, names: Mapping[int, str], arguments: Mapping[str, str]) -> str:
+        if isinstance(operand, Made | Variable) or (isinstance(operand, Literal) and _is_plain(operand)):
+            return super()._operand(operand, names, arguments)
+        parts = {name: f"real_part({arguments.get(name, name)})" for name in self.parameters}
+        return f"T({_number(operand, parts, 'Real<T>')})"
+
+
+def _is_plain(number: Literal) -> bool:
+    """Whether it is a finite number."""
+    return not isinstance(number.value, float) or math.isfinite(number.value)
+
+
 def _operands(operator: OperatorPlan, steps: Sequence[ElementStep]) -> tuple[tuple[str, ...], int]:
     """The parameters that steps read: Tensors, whose number is the second result, and numbers behind them."""
     numbers = [operand for step in steps for operand in step.operands if not isinstance(operand, Made)]
@@ -221,8 +308,8 @@ def _operands(operator: OperatorPlan, steps: Sequence[ElementStep]) -> tuple[tup
     return (*tensors, *others), len(tensors)
 
 
-def _number(expr: TypedExpr, arguments: Mapping[str, str]) -> str:
-    """An argument, or a number that is computed from some."""
+def _number(expr: TypedExpr, arguments: Mapping[str, str], numbers: str = "T") -> str:
+    """An argument, or a number that is computed from some; of a type."""
     match expr:
         case Variable():
             name = cpp(expr.name)
@@ -230,13 +317,13 @@ def _number(expr: TypedExpr, arguments: Mapping[str, str]) -> str:
         case Literal(value=bool()):
             return str(expr.value).lower()
         case Literal(value=float() as value) if value == math.inf:
-            return "std::numeric_limits<T>::infinity()"
+            return f"std::numeric_limits<{numbers}>::infinity()"
         case Literal(value=float() as value) if math.isnan(value):
-            return "std::numeric_limits<T>::quiet_NaN()"
+            return f"std::numeric_limits<{numbers}>::quiet_NaN()"
         case Literal(value=int() | float()):
-            return f"T({expr.value!r})"
+            return f"{numbers}({expr.value!r})"
         case Arithmetic(op="-", operands=(only,)):
-            return f"-{_number(only, arguments)}"
+            return f"-{_number(only, arguments, numbers)}"
         case Arithmetic(operands=(left, right)) if expr.op in _SAME_IN_CPP:
-            return f"({_number(left, arguments)} {expr.op} {_number(right, arguments)})"
+            return f"({_number(left, arguments, numbers)} {expr.op} {_number(right, arguments, numbers)})"
     raise _NoFunctorError

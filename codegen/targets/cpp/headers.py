@@ -69,7 +69,8 @@ class WrittenFunctor:
     """A functor that the generator writes: its name, its lines, and the functors of others that it uses.
 
     One without lines is the functor of that name, which is written by hand. Its operands are `parameters` of the
-    operator, of which the first `tensors` are Tensors, and the others numbers.
+    operator, of which the first `tensors` are Tensors, and the others numbers. For complex numbers `of_complex` has
+    another one of the same operands, where that is needed and C++ has it.
     """
 
     name: str
@@ -77,6 +78,7 @@ class WrittenFunctor:
     uses: tuple[str, ...]
     parameters: tuple[str, ...]
     tensors: int
+    of_complex: WrittenFunctor | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +113,8 @@ class NativeKernels:
     vectors: frozenset[str] = frozenset()  # those that hand on how vectors.hpp computes
     for_float: frozenset[str] = frozenset()  # those that are exact enough for float alone
     for_bools: frozenset[str] = frozenset()  # those that give bools
+    for_complex: frozenset[str] = frozenset()  # those that are right for complex numbers, too
+    numpy_complex: frozenset[str] = frozenset()  # those for which NumPy has loops of complex numbers
     written: Mapping[str, Written] = field(default_factory=dict)  # those of expressions over elements
 
     def with_numpy(self, uses: Iterable[tuple[OperatorPlan, PythonFunction]], suffix: str = "") -> NativeKernels:
@@ -145,7 +149,7 @@ class NativeKernels:
         found: dict[str, dict[str, frozenset[int]]] = {name: {} for name in (KERNELS, WRITERS, COMPOSITES, HELPERS)}
         functors: dict[str, int] = {}
         kinds: dict[str, FunctorKind] = {}
-        marks: dict[str, set[str]] = {mark: set() for mark in (_UFUNC, _VECTORS, _FOR_FLOAT, _FOR_BOOLS)}
+        marks: dict[str, set[str]] = {mark: set() for mark in _MARKS}
         headers: dict[tuple[str, str], str] = {}
         for path in sorted(paths, key=lambda path: path.suffix == ".cpp"):
             text = _text(path)
@@ -169,6 +173,7 @@ class NativeKernels:
             functors, found[KERNELS], found[WRITERS], found[COMPOSITES], found[HELPERS], headers,
             kinds=kinds, ufuncs=frozenset(marks[_UFUNC]), vectors=frozenset(marks[_VECTORS]),
             for_float=frozenset(marks[_FOR_FLOAT]), for_bools=frozenset(marks[_FOR_BOOLS]),
+            for_complex=frozenset(marks[_FOR_COMPLEX]), numpy_complex=frozenset(marks[_NUMPY_COMPLEX]),
         )  # fmt: skip
 
 
@@ -215,6 +220,8 @@ _FUNCTOR = re.compile(r"^struct (\w+)(?: : (\w+))? \{(?:\};|\n(.*?)^\};)", re.MU
 
 _UFUNC, _VECTORS = "Ufunc ufunc{", "class A = Baseline"
 _FOR_FLOAT, _FOR_BOOLS = "only_float = true", "kGivesBool = true"
+_FOR_COMPLEX, _NUMPY_COMPLEX = "for_complex = true", "takes::kFloatsAndComplex"
+_MARKS = (_UFUNC, _VECTORS, _FOR_FLOAT, _FOR_BOOLS, _FOR_COMPLEX, _NUMPY_COMPLEX)
 
 
 def _kind(body: str) -> FunctorKind:

@@ -10,6 +10,7 @@ from codegen.paths import BASE
 from codegen.plan.names import module_alias
 from codegen.targets.cpp.headers import KERNELS, NativeKernels, NumpyFunction, WrittenFunctor
 from codegen.targets.cpp.names import cpp
+from codegen.targets.cpp.statements import COLUMNS
 from codegen.targets.literals import literal
 
 
@@ -85,6 +86,16 @@ class Needs:
         if functor.lines:
             self.written.setdefault(functor.name, functor.lines)
         return f"{KERNELS}::{functor.name}"
+
+    def with_complex(self, kernels: NativeKernels, real: WrittenFunctor, other: WrittenFunctor) -> str:
+        """One name for a functor that the generator writes and for that of complex numbers. It sorts behind theirs."""
+        self.written_functor(kernels, real)
+        self.written_functor(kernels, other)
+        name = other.name.removesuffix("complex_") + "with_complex_"
+        head, both = f"using {name} =", f"WithComplex<{real.name}, {other.name}>;"
+        one = f"{head} {both}"
+        self.written[name] = [one] if len(one) <= COLUMNS else [head, f"    {both}"]
+        return f"{KERNELS}::{name}"
 
     def update(self, other: Needs) -> None:
         """Take over what another one needs."""

@@ -259,6 +259,8 @@ class KernelEntry(Entry):
     def _loop_of(self, written: Written, start: str) -> Loop | None:
         if isinstance(written, WrittenFunctor):
             functor = self.needs.written_functor(self.kernels, written)
+            if written.of_complex is not None and not start:  # what is in blocks does not write in place
+                functor = self.needs.with_complex(self.kernels, written, written.of_complex)
             return _loop(start, functor, written.tensors, written.parameters)
         then, orelse = (None if side is None else self._loop_of(side, start) for side in (written.then, written.orelse))
         return LoopChoice(written.test, then, orelse)

@@ -59,6 +59,7 @@ _GUARDS: Mapping[GuardKind, str] = {
 # What is asked of NumPy's dtype of a Tensor: one of these holds. {0} is the dtype.
 _DTYPES: Mapping[GuardKind, tuple[str, ...]] = {
     GuardKind.FLOAT_DTYPE: ("{0} is float32", "{0} is float64"),
+    GuardKind.INEXACT_DTYPE: ("{0} is float32", "{0} is float64", '{0}.kind == "c"'),
     GuardKind.NUMBER_DTYPE: ("{0} is float32", "{0} is float64", "{0} is int64"),
     # With half precision int16 is declined, whose elements have the same size: quick to ask in every call.
     GuardKind.NOT_HALF: ("{0} is float32", "{0} is float64", "{0}.itemsize != 2"),

@@ -20,41 +20,49 @@ namespace gradwright {
 namespace kernels {
 
 struct add {
+  static constexpr bool for_complex = true;
   template <class T>
   static T apply(T a, T b) { return a + b; }
   static inline Ufunc ufunc{"add", 2};
 };
 using plus = add;
 struct sub {
+  static constexpr bool for_complex = true;
   template <class T>
   static T apply(T a, T b) { return a - b; }
   static inline Ufunc ufunc{"subtract", 2};
 };
 struct rsub {
+  static constexpr bool for_complex = true;
   template <class T>
   static T apply(T a, T b) { return b - a; }
 };
 struct mul {
+  static constexpr bool for_complex = true;
   template <class T>
   static T apply(T a, T b) { return a * b; }
   static inline Ufunc ufunc{"multiply", 2};
 };
 struct div {
+  static constexpr bool for_complex = true;
   template <class T>
   static T apply(T a, T b) { return a / b; }
   static inline Ufunc ufunc{"true_divide", 2, takes::kFloatsAndComplex};
 };
 struct neg {
+  static constexpr bool for_complex = true;
   template <class T>
   static T apply(T a) { return -a; }
   static inline Ufunc ufunc{"negative", 1};
 };
 struct reciprocal {
+  static constexpr bool for_complex = true;
   template <class T>
-  static T apply(T a) { return T(1) / a; }
+  static T apply(T a) { return reciprocal_of(a); }
   static inline Ufunc ufunc{"reciprocal", 1, takes::kFloatsAndComplex};
 };
 struct square {
+  static constexpr bool for_complex = true;
   template <class T>
   static T apply(T a) { return a * a; }
   static inline Ufunc ufunc{"square", 1, takes::kNumbers};
@@ -135,13 +143,15 @@ struct power {
 };
 
 struct conjugate {
+  static constexpr bool for_complex = true;
   template <class T>
-  static T apply(T a) { return a; }
+  static T apply(T a) { return conjugate_of(a); }
   static inline Ufunc ufunc{"conjugate", 1, takes::kNumbers};
 };
 struct magnitude {
+  static constexpr bool for_complex = true;
   template <class T>
-  static T apply(T a) { return std::fabs(a); }
+  static T apply(T a) { return magnitude_of(a); }
   static inline Ufunc ufunc{"absolute", 1};
 };
 struct sgn {
@@ -177,18 +187,21 @@ struct ge {
 };
 
 struct eq {
+  static constexpr bool for_complex = true;
   static constexpr bool kGivesBool = true;
   template <class T>
   static GRADWRIGHT_INLINE T choose(T a, T b) { return a == b ? T(1) : T(0); }
   static inline Ufunc ufunc{"equal", 2};
 };
 struct ne {
+  static constexpr bool for_complex = true;
   static constexpr bool kGivesBool = true;
   template <class T>
   static GRADWRIGHT_INLINE T choose(T a, T b) { return a != b ? T(1) : T(0); }
   static inline Ufunc ufunc{"not_equal", 2};
 };
 struct isnan {
+  static constexpr bool for_complex = true;
   static constexpr bool kGivesBool = true;
   template <class T>
   static GRADWRIGHT_INLINE T choose(T a) { return a != a ? T(1) : T(0); }
@@ -215,6 +228,7 @@ struct logical_not {
 
 // Operands: a bool, and two of one element type.
 struct where {
+  static constexpr bool for_complex = true;
   static constexpr int operands = 3;
   template <class T>
   static GRADWRIGHT_INLINE T choose(T condition, T a, T b) { return condition != T(0) ? a : b; }

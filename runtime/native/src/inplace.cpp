@@ -53,8 +53,8 @@ bool sub(PyObject* self, PyObject* other, PyObject* alpha) {
 bool lerp(PyObject* self, PyObject* end, PyObject* weight) {
   Operand part;
   if (!part.set(weight)) return false;
-  if (std::abs(part.number) < 0.5) return write_elementwise<lerp_from_start, 2>(self, end, weight);
-  Ref rest(PyFloat_FromDouble(1 - part.number));
+  if (std::abs(part.number.re) < 0.5) return write_elementwise<lerp_from_start, 2>(self, end, weight);
+  Ref rest(PyFloat_FromDouble(1 - part.number.re));
   if (rest) return write_elementwise<lerp_from_end, 2>(self, end, rest.get());
   PyErr_Clear();
   return false;

@@ -136,7 +136,7 @@ bool write_elementwise(PyObject* self, Args... others) {
     const int type = detail::type_of(target);
     const Loop* loop = loop_of<F>(type);
     if (loop == nullptr || loop->result != type || !is_dense(target)) return false;
-    if (count > tensors && type != NPY_FLOAT && type != NPY_DOUBLE) return false;
+    if (count > tensors && !takes_numbers(type)) return false;
     Operand numbers[count];
     char* args[count + 1];
     npy_intp steps[count + 1];
@@ -182,12 +182,14 @@ bool write_binary_scalar(PyObject* self, PyObject* number) {
 namespace kernels {
 
 struct addcmul {
+  static constexpr bool for_complex = true;
   template <class T>
   static T apply(T a, T b, T c, T value) { return a + b * c * value; }
 };
 struct addcdiv {
+  static constexpr bool for_complex = true;
   template <class T>
-  static T apply(T a, T b, T c, T value) { return a + b / c * value; }
+  static T apply(T a, T b, T c, T value) { return a + multiple_of(b / c, value); }
 };
 
 }  // namespace kernels

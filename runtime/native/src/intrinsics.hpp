@@ -135,6 +135,12 @@ inline bool same_dtype_or_none(PyObject* tensor, PyObject* other) {
   return other == Py_None || same_dtype(tensor, other);
 }
 inline bool has_float_dtype(PyObject* tensor) { return kind_of(array_of(tensor)) != Kind::kNone; }
+// The same, or complex numbers of these.
+inline bool has_inexact_dtype(PyObject* tensor) {
+  const int type = PyArray_DESCR(array_of(tensor))->type_num;
+  return has_float_dtype(tensor) ||
+         ((type == NPY_CFLOAT || type == NPY_CDOUBLE) && PyArray_ISNOTSWAPPED(array_of(tensor)));
+}
 // Neither float16 nor a type that NumPy does not know, as bfloat16: those are computed in float32, which Python does.
 inline bool is_not_half(PyObject* tensor) {
   const int type = PyArray_DESCR(array_of(tensor))->type_num;

@@ -85,16 +85,16 @@ int cpu_generation() {
 
 bool Operand::set(PyObject* object) {
   if (PyFloat_CheckExact(object)) {
-    number = PyFloat_AS_DOUBLE(object);
+    number.re = PyFloat_AS_DOUBLE(object);
   } else if (PyLong_CheckExact(object)) {
     int overflow;
     const long long whole = PyLong_AsLongLongAndOverflow(object, &overflow);
     if (overflow != 0 || whole > (1ll << 53) || whole < -(1ll << 53)) return false;
-    number = static_cast<double>(whole);
+    number.re = static_cast<double>(whole);
   } else {
     return false;
   }
-  single = static_cast<float>(number);
+  single.re = static_cast<float>(number.re);
   return true;
 }
 
@@ -438,7 +438,7 @@ Ref gelu_backward(PyObject* grad_output, PyObject* self, PyObject* approximate) 
 Ref pow_tensor_scalar(PyObject* self, PyObject* exponent) {
   Operand power_of;
   if (!power_of.set(exponent)) return Ref();
-  const double value = power_of.number;
+  const double value = power_of.number.re;
   if (value == 2) return unary<square>(self);
   const int type = detail::type_of(array_of(self));
   if (type != NPY_FLOAT && type != NPY_DOUBLE) return Ref();

@@ -26,16 +26,22 @@ extern int kernels_replaced;
 // fit or elements are not aligned: then NumPy decides.
 struct Operand {
   PyArrayObject* array = nullptr;  // null: a number
-  double number = 0;
-  float single = 0;
+  Complex<double> number = 0;      // real: its first part is one of double
+  Complex<float> single = 0;
 
   bool set(PyObject* object);  // a Python float or int; false, without an exception: another, or an int too large
   char* data(int type) {
     if (array != nullptr) return PyArray_BYTES(array);
-    return type == NPY_FLOAT ? reinterpret_cast<char*>(&single) : reinterpret_cast<char*>(&number);
+    const bool is_single = type == NPY_FLOAT || type == NPY_CFLOAT;
+    return is_single ? reinterpret_cast<char*>(&single) : reinterpret_cast<char*>(&number);
   }
 };
 Ref run_loop(const Loop& loop, Operand* operands, int count, int type);
+
+// Whether a number may stand beside Tensors of an element type, as one of that type.
+inline bool takes_numbers(int type) {
+  return type == NPY_FLOAT || type == NPY_DOUBLE || type == NPY_CFLOAT || type == NPY_CDOUBLE;
+}
 
 // Whether a loop over dense operands, of which `bytes` are read and written, goes around the caches.
 inline bool goes_around(const Loop& loop, npy_intp bytes) {
@@ -153,7 +159,7 @@ Ref binary_scalar(PyObject* tensor, PyObject* number) {
   PyArrayObject* array = array_of(tensor);
   if (!is_dense(array)) return elementwise<F, 1>(tensor, number);
   const int type = PyArray_DESCR(array)->type_num;
-  const Loop* loop = type == NPY_FLOAT || type == NPY_DOUBLE ? loop_of<F>(type) : nullptr;
+  const Loop* loop = takes_numbers(type) ? loop_of<F>(type) : nullptr;
   Operand operand;
   if (loop == nullptr) return declined(kNoLoop);
   if (!operand.set(number)) return declined(kOddNumber);

@@ -7,6 +7,7 @@
 
 #pragma once
 
+#include "complex.hpp"
 #include "core.hpp"
 #include "streaming.hpp"
 
@@ -56,6 +57,10 @@ struct Wide {
 
 template <class T>
 constexpr int kTypeNumber = std::is_same_v<T, float> ? NPY_FLOAT : NPY_DOUBLE;
+template <>
+inline constexpr int kTypeNumber<Complex<float>> = NPY_CFLOAT;
+template <>
+inline constexpr int kTypeNumber<Complex<double>> = NPY_CDOUBLE;
 
 struct Loop {
   LoopFunction function = nullptr;
@@ -148,7 +153,7 @@ using Baseline = Separate;
 
 // A function of elements, `static T apply(T a, T b)`, or of blocks, `static void block(const T* a, T* out, npy_intp size)`,
 // whose result is no operand; both for float and double. One that calls functions of vectors.hpp has a second parameter,
-// `template <class T, class A = Baseline>`, and hands it on.
+// `template <class T, class A = Baseline>`, and hands it on. One that is right for Complex, too, says `for_complex`.
 template <class F>
 concept IsPointwise = requires { &F::template apply<float>; };
 template <class F>
@@ -419,7 +424,7 @@ constexpr bool is_quick() {
 
 template <class F, class T>
 LoopFunction streaming_loop() {
-  if constexpr (kCanStream && IsPointwise<F> && is_quick<F>())
+  if constexpr (kCanStream && IsPointwise<F> && is_quick<F>() && !kIsComplex<T>)
     return Generations<StreamingBody<F, T>, StreamingBody<F, T, Joined>>::best();
   return nullptr;
 }
@@ -428,9 +433,18 @@ template <class F, class T>
 inline const Loop own_loop = {Generations<detail::Body<F, T, Baseline>, detail::Body<F, T, Joined>>::best(), nullptr,
                               kTypeNumber<T>, !IsBlock<F>, streaming_loop<F, T>()};
 
-// Functions that are exact enough for float alone say so, and those whose loop for float is NumPy's.
+// A function of which there is another one for complex numbers.
+template <class F, class C>
+struct WithComplex : F {
+  using ForComplex = C;
+};
+
+// Functions that are exact enough for float alone say so, those whose loop for float is NumPy's, and those that are for
+// complex numbers, too, or for nothing else. Where NumPy has a loop for complex numbers, that is taken.
 template <class F, class T>
 constexpr bool takes_type() {
+  if constexpr (kIsComplex<T>) return !IsUfunc<F> && (requires { F::for_complex; } || requires { F::only_complex; });
+  if constexpr (requires { F::only_complex; }) return false;
   if constexpr (requires { F::only_float; }) return !F::only_float || std::is_same_v<T, float>;
   if constexpr (requires { F::only_double; }) return !F::only_double || std::is_same_v<T, double>;
   return true;
@@ -439,6 +453,9 @@ constexpr bool takes_type() {
 // The loop of a kernel for operands of one element type; null where there is none.
 template <class F>
 const Loop* loop_of(int type) {
+  if constexpr (requires { typename F::ForComplex; }) {
+    if (type == NPY_CFLOAT || type == NPY_CDOUBLE) return loop_of<typename F::ForComplex>(type);
+  }
   if constexpr (IsBlock<F>) Ufunc::find_once();
   if constexpr (IsPointwise<F> || IsBlock<F>) {
     if constexpr (takes_type<F, float>()) {
@@ -446,6 +463,10 @@ const Loop* loop_of(int type) {
     }
     if constexpr (takes_type<F, double>()) {
       if (type == NPY_DOUBLE) return &own_loop<F, double>;
+    }
+    if constexpr (takes_type<F, Complex<float>>()) {
+      if (type == NPY_CFLOAT) return &own_loop<F, Complex<float>>;
+      if (type == NPY_CDOUBLE) return &own_loop<F, Complex<double>>;
     }
   }
   if constexpr (IsUfunc<F>) {
