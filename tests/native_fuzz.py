@@ -347,8 +347,9 @@ class _Running:
                 else:
                     result = function()
         except Exception as error:
-            # A note under the message names the Node; places in memory differ.
-            notes = getattr(error, "__notes__", [])
+            # A note under the message names the Node; places in memory differ. Below it stand formulas: that which
+            # raised, or all of a Node in the core, which has no frames to tell them apart.
+            notes = [note for note in getattr(error, "__notes__", []) if not note.startswith("  ")]
             message = re.sub(r"0x[0-9a-f]+", "0x", str(error))
             self.outcome.append(("raises", type(error).__name__, message, len(notes)))
             self.lines.append(f"{text}  # {type(error).__name__}")

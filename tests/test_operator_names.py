@@ -18,7 +18,6 @@ CORE = ("codegen", "runtime/base", "runtime/call", "runtime/func", "runtime/grap
 # are there.
 EXCEPTIONS = {
     "_AUGMENTED": "a method of Python 2",
-    "_CALLED": "methods of Python, as classes are told of them",
     "_CONSTANT_FUNCTIONS": "functions of Python",
     "_CONTAINERS": "functions of Python",
     "_CONTAINER_METHODS": "methods of Python's containers",

@@ -86,7 +86,8 @@ def make_plan(
         formula = composite_formulas.get(str(function.name))
         expression: tuple[ElementwisePlan | None, PythonFunction] | None = None
         if str(function.name) in elementwise:
-            resolved = elementwise[str(function.name)]
+            # With what follows from its expression, such as that it takes real numbers alone.
+            resolved = replace(elementwise[str(function.name)], function=function)
             steps = plan_elementwise(resolved, table.functions, kernels)
             direct = direct_kernel(resolved, steps)
             own = (steps, kernel_of(resolved, names[function.name], package))

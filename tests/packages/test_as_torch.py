@@ -100,12 +100,12 @@ print(torch.backends.cudnn.benchmark, torch.cuda.is_available())
 def test_what_is_missing_raises_when_it_is_used() -> None:
     program = """
 import torch, torch._inductor.config as config, torch.onnx
-from torch import fx, nothing
-from torch.fx import Tracer
+from torch import nothing, package
+from torch.package import PackageImporter
 from torch.nn import NoSuchModule
 from torch.fft import no_such_function
 class Derived(NoSuchModule, torch.nn.Module):
-    def part(self, other: NoSuchModule | None) -> "Tracer[int]": ...
+    def part(self, other: NoSuchModule | None) -> "PackageImporter[int]": ...
 def used(call):
     try:
         call()
@@ -114,7 +114,7 @@ def used(call):
 used(NoSuchModule)
 used(Derived)
 used(lambda: no_such_function(torch.ones(1)))
-used(lambda: fx.symbolic_trace)
+used(lambda: package.PackageExporter)
 used(lambda: config.debug)
 used(lambda: torch.onnx.export(1))
 used(lambda: torch.nn.Missing)
@@ -122,7 +122,7 @@ used(lambda: torch.linalg.missing)
 print(hasattr(torch, "nothing"), hasattr(torch.nn, "NoSuchModule"), isinstance(1, NoSuchModule), NoSuchModule)
 """
     message = "MissingNameError True Gradwright has no '{}': docs/pytorch.md lists what there is\n"
-    names = ["torch.nn.NoSuchModule", "torch.nn.NoSuchModule", "torch.fft.no_such_function", "torch.fx.symbolic_trace"]
+    names = [*["torch.nn.NoSuchModule"] * 2, "torch.fft.no_such_function", "torch.package.PackageExporter"]
     names += ["torch._inductor.config.debug", "torch.onnx.export", "torch.nn.Missing", "torch.linalg.missing"]
     last = "False False False <'torch.nn.NoSuchModule', which Gradwright does not have>\n"
     assert programs.run(INSTALL + program) == "".join(message.format(name) for name in names) + last
