@@ -454,6 +454,8 @@ class Comparison:
         if theirs is None:
             return
         ours = self.ours.call(self.ours.inputs)
+        if self.name in OF_ROUNDING and "rank=" in self.where:
+            ours, theirs = ours[: OF_ROUNDING[self.name]], theirs[: OF_ROUNDING[self.name]]
         self.compare("result", ours, theirs)
         self.backward(ours, theirs)
         if self.theirs.inputs:
@@ -578,6 +580,8 @@ def with_samples() -> dict[str, OperatorInfo]:
 
 
 TESTED = with_samples()
+# Of singular matrices the last rows of LU factors are what rounding leaves: only so many results are compared.
+OF_ROUNDING = {"_linalg_det": 1}
 
 
 def compare(name: str, info: OperatorInfo, pair: Pair, keep: Callable[[Sample], bool] = lambda sample: True) -> None:
