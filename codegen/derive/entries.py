@@ -35,7 +35,7 @@ from codegen.read.model import DerivativeEntry, ElementTypes, Formula, FormulaKi
 from codegen.schema.types import OptionalType
 from codegen.signs import ADDITION, CHOICE, CONJUGATION, MULTIPLICATION, binary_sign
 from codegen.source import Diagnostics
-from codegen.words import COMPLEX, DTYPE_ERRORS, DTYPE_GROUPS, PromotionKind
+from codegen.words import DTYPE_ERRORS, DTYPE_GROUPS, PromotionKind
 
 _RESULT = "result"
 _GRAD = Variable(TENSOR, 0, 0, VariableKind.GRAD, "grad", 0)
@@ -212,15 +212,13 @@ class Derivation:
 
     def is_complex(self, known: ResolvedElementwise) -> bool:
         """Whether the operator takes complex numbers: its entry says so, or its expression is holomorphic."""
-        dtypes = known.function.dtypes
-        if dtypes is not None:
-            return COMPLEX in dtypes.kinds
+        if known.function.dtypes is not None:
+            return known.function.takes_complex
         return all(self._is_holomorphic(part) for part in walk(known.tree) if isinstance(part, OperatorCall))
 
     def _is_holomorphic(self, call: OperatorCall) -> bool:
         """Whether the formulas of an operator say so: they multiply a gradient by the conjugate of something."""
-        dtypes = self.table.functions[str(call.schema.name)].dtypes
-        if dtypes is not None and COMPLEX not in dtypes.kinds:
+        if not self.table.functions[str(call.schema.name)].takes_complex:
             return False
         entry = self.entries(str(call.schema.name))
         if entry is None:

@@ -14,7 +14,6 @@ from codegen.python_source import FunctionIndex, Parameter, PythonFunction
 from codegen.read.model import NativeFunction
 from codegen.schema.names import python
 from codegen.source import Text
-from codegen.words import COMPLEX, PromotionKind
 
 KEY = "CPU"
 MODULE = "kernels"  # of the generated package
@@ -111,7 +110,6 @@ def plan_elementwise(
     """
     steps: list[ElementStep] = []
     made: dict[Hashable, Made] = {}
-    of_complex = _takes_complex(known.function)
 
     def is_real(part: Operand) -> bool:
         return steps[part.step].gives_real if isinstance(part, Made) else part.type != TENSOR
@@ -131,7 +129,6 @@ def plan_elementwise(
             reals = all(map(is_real, sides))
             return ElementStep(expr, None, (expr.test, *sides), 3, reals, reals)
         assert isinstance(expr, OperatorCall), "expressions over elements are calls and arguments"
-        nonlocal of_complex
         function = functions[str(expr.schema.name)]
         line = next(line for line in function.dispatch if line.key == KEY)
         kernel = kernels.get(str(line.kernel))
@@ -146,25 +143,17 @@ def plan_elementwise(
                 break
             count -= 1
         reals = all(map(is_real, operands))
-        of_complex = of_complex and (reals or _takes_complex(function))
-        return ElementStep(expr, kernel, operands, count, reals, reals or _gives_real(function))
+        return ElementStep(expr, kernel, operands, count, reals, reals or function.gives_real)
 
     result = operand(known.steps)
     assert isinstance(result, Made), "an argument alone is no kernel"
     requirements = tuple(RequirementPlan(each.condition, each.words, each.values) for each in known.requirements)
-    return ElementwisePlan(tuple(steps), _sides(steps), requirements, known.text, of_complex)
-
-
-def _takes_complex(function: NativeFunction) -> bool:
-    return function.dtypes is None or COMPLEX in function.dtypes.kinds
-
-
-def _gives_real(function: NativeFunction) -> bool:
-    """Whether the result of complex numbers is real, or a bool."""
-    return function.promotion is not None and function.promotion.kind in (
-        PromotionKind.COMPLEX_TO_FLOAT,
-        PromotionKind.ALWAYS_BOOL,
+    of_complex = known.function.takes_complex and all(
+        each.of_reals or functions[str(each.call.schema.name)].takes_complex
+        for each in steps
+        if isinstance(each.call, OperatorCall)
     )
+    return ElementwisePlan(tuple(steps), _sides(steps), requirements, known.text, of_complex)
 
 
 def _way(steps: Sequence[ElementStep], known: Mapping[Hashable, bool]) -> Way:

@@ -10,7 +10,7 @@ from codegen.formula.syntax import Expr
 from codegen.schema.types import FunctionSchema, OperatorName
 from codegen.signs import CONJUGATION, SignUse
 from codegen.source import Span, Text
-from codegen.words import HalfKind, LayoutKind, NumberKind, OutDtype, PromotionKind
+from codegen.words import COMPLEX, HalfKind, LayoutKind, NumberKind, OutDtype, PromotionKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,6 +169,19 @@ class NativeFunction:
     @property
     def name(self) -> OperatorName:
         return self.schema.name
+
+    @property
+    def takes_complex(self) -> bool:
+        """Whether all Tensors may be complex, as far as its YAML says."""
+        return self.dtypes is None or COMPLEX in self.dtypes.kinds
+
+    @property
+    def gives_real(self) -> bool:
+        """Whether the result of complex numbers is real, or a bool."""
+        return self.promotion is not None and self.promotion.kind in (
+            PromotionKind.COMPLEX_TO_FLOAT,
+            PromotionKind.ALWAYS_BOOL,
+        )
 
     @property
     def meaning(self) -> Meaning | None:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -181,14 +180,17 @@ def compute(operator: Operator, kernel: Kernel, values: list[Any]) -> Any:
         return as_results(operator, out, values)
 
 
-@contextmanager
-def unrecorded() -> Iterator[None]:
-    """A block in which nothing is recorded."""
-    enabled, grad_mode.enabled = grad_mode.enabled, False
-    try:
-        yield
-    finally:
-        grad_mode.enabled = enabled
+class unrecorded:
+    """A `with` block in which nothing is recorded. Kernels run in it: a generator would take three times as long."""
+
+    __slots__ = ("_before",)
+
+    def __enter__(self) -> None:
+        self._before = grad_mode.enabled
+        grad_mode.enabled = False
+
+    def __exit__(self, *error: object) -> None:
+        grad_mode.enabled = self._before
 
 
 def handed_over(operator: Operator, variant: Variant, values: list[Any]) -> Any:

@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from runtime.base import identity
 from runtime.base.dtypes import dtype as DType
-from runtime.base.types import Size
 from runtime.fx import _pytree as fx_pytree
 from runtime.fx.names import GLOBALS, Namespace, public_name, qualified_name
-from runtime.fx.node import Node, map_arg
+from runtime.fx.node import Node
 from runtime.utils import _pytree as pytree
 
 if TYPE_CHECKING:
@@ -168,7 +167,7 @@ class _Writer:
         if isinstance(value, tuple) and hasattr(value, "_fields"):
             name = self.name_of(_type_name(type(value)), type(value))
             return f"{name}({', '.join(map(self.argument, value))})"
-        if isinstance(value, (tuple, Size)):
+        if isinstance(value, tuple):
             return f"({', '.join(map(self.argument, value))}{',' if len(value) == 1 else ''})"
         if isinstance(value, list):
             return f"[{', '.join(map(self.argument, value))}]"
@@ -226,21 +225,15 @@ def _type_name(value: Any) -> str:
     return str(name) if module == "builtins" else f"{module}.{name}"
 
 
-def _last_uses(nodes: Iterable[Node]) -> dict[Node, list[Node]]:
+def last_uses(nodes: Iterable[Node]) -> dict[Node, list[Node]]:
     """For each Node those whose values nobody takes after it."""
     seen: set[Node] = set()
     last: dict[Node, list[Node]] = {}
-
     for user in reversed(list(nodes)):
-
-        def note(node: Node, user: Node = user) -> Node:
+        for node in user.all_input_nodes:
             if node not in seen:
                 seen.add(node)
                 last.setdefault(user, []).append(node)
-            return node
-
-        map_arg(user.args, note)
-        map_arg(user.kwargs, note)
     return last
 
 
@@ -291,7 +284,7 @@ def python_code(
     free: list[str] = []
     body: list[str] = []
     returned = ""
-    last_uses = _last_uses(graph.nodes)
+    done_after = last_uses(graph.nodes)
     where: str | None = None
 
     for node in graph.nodes:
@@ -311,7 +304,7 @@ def python_code(
             text = writer.call(node)
             if shown and node.type is None:
                 text = text.replace(f"{node!r} =", f'{node!r}: "{shown}" =', 1)
-            unused = [*last_uses.get(node, ()), *(() if node.users else (node,))]
+            unused = [*done_after.get(node, ()), *(() if node.users else (node,))]
             released = f";  {' = '.join(map(repr, unused))} = None" if unused else ""
             body.append(f"{text}{released}\n")
     if not body:

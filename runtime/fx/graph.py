@@ -166,7 +166,7 @@ class Graph:
     def get_attr(self, qualified_name: str, type_expr: Any = None) -> Node:
         """Add a Node for what the Module has at a path, such as `layer.weight`."""
         owner = self._owning_module
-        if owner is not None and not _has(owner, qualified_name):
+        if owner is not None and not has_path(owner, qualified_name):
             warnings.warn(
                 f"a get_attr Node of '{qualified_name}', which the GraphModule does not have: add it by "
                 "add_submodule, register_parameter or register_buffer",
@@ -334,7 +334,7 @@ class Graph:
                 raise RuntimeError(f"Node redefined name {node.name}!")
             names.add(node.name)
             wrong = node.op in ("get_attr", "call_module") and self._owning_module is not None
-            if wrong and not _has(self._owning_module, node.target):
+            if wrong and not has_path(self._owning_module, node.target):
                 raise RuntimeError(f"Node {node} target {node.target} references nothing in the owning module")
 
     # -- text
@@ -442,7 +442,7 @@ class _Place:
         self.number = number
 
 
-def _has(module: Any, path: str) -> bool:
+def has_path(module: Any, path: str) -> bool:
     """Whether there is something at a path below a Module."""
     for part in path.split("."):
         if not hasattr(module, part):

@@ -32,30 +32,22 @@ def _compiled(code: PythonCode) -> Callable[..., Any]:
 
 
 def _copy_attribute(source: Module, target: Module, path: str) -> None:
-    """Let `target` have at a path what `source` has there; Modules on the way are new."""
+    """Let `target` have at a path what `source` has there."""
     *above, last = path.split(".")
     for name in above:
-        found = getattr(source, name)
-        if not hasattr(target, name):
-            setattr(target, name, Module())
-        source, target = found, getattr(target, name)
-    value = getattr(source, last)
-    if isinstance(value, Tensor) and not isinstance(value, Parameter):
-        persistent = last not in source._non_persistent_buffers_set
-        target.register_buffer(last, value, persistent)
-    else:
-        setattr(target, last, value)
+        source = getattr(source, name)
+    _put(target, path, getattr(source, last), last not in getattr(source, "_non_persistent_buffers_set", ()))
 
 
-def _put(target: Module, path: str, value: Any) -> None:
-    """Put a value at a path, with new Modules on the way."""
+def _put(target: Module, path: str, value: Any, persistent: bool = True) -> None:
+    """Put a value at a path, with new Modules on the way; a Tensor that is no Parameter is a buffer."""
     *above, last = path.split(".")
     for name in above:
         if not hasattr(target, name):
             setattr(target, name, Module())
         target = getattr(target, name)
     if isinstance(value, Tensor) and not isinstance(value, Parameter):
-        target.register_buffer(last, value)
+        target.register_buffer(last, value, persistent)
     else:
         setattr(target, last, value)
 

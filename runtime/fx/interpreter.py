@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from runtime.fx.code import last_uses
 from runtime.fx.graph import Graph
 from runtime.fx.graph_module import GraphModule
 from runtime.fx.node import Argument, Node, Target, map_aggregate, map_arg
-from runtime.fx.proxy import Proxy, TracerBase
+from runtime.fx.proxy import GraphAppendingTracer, Proxy
 from runtime.nn.module import Module
 
 __all__ = ["Interpreter", "Transformer"]
@@ -32,14 +33,7 @@ class Interpreter:
         self.garbage_collect_values = garbage_collect_values
         self.extra_traceback = True
         self.args_iter: Iterator[Any] = iter(())
-        self.user_to_last_uses: dict[Node, list[Node]] = {}
-        if garbage_collect_values:
-            seen: set[Node] = set()
-            for user in reversed(self.graph.nodes):
-                for node in user.all_input_nodes:
-                    if node not in seen:
-                        seen.add(node)
-                        self.user_to_last_uses.setdefault(user, []).append(node)
+        self.user_to_last_uses = last_uses(self.graph.nodes) if garbage_collect_values else {}
 
     def run(self, *args: Any, initial_env: dict[Node, Any] | None = None, enable_io_processing: bool = True) -> Any:
         """What the graph gives for these arguments.
@@ -162,10 +156,10 @@ class Interpreter:
         return map_arg(args, value)
 
 
-class _TransformerTracer(TracerBase):
-    def __init__(self, graph: Graph) -> None:
-        super().__init__()
-        self.graph = graph
+class _TransformerTracer(GraphAppendingTracer):
+    def __init__(self, graph: Graph, root: Module) -> None:
+        super().__init__(graph)
+        self.root = root
         self.tensor_attrs: dict[Any, str] = {}
 
     def is_leaf_module(self, m: Module, module_qualified_name: str) -> bool:
@@ -183,8 +177,7 @@ class Transformer(Interpreter):
         super().__init__(module)
         self.new_graph = Graph()
         self.new_graph.set_codegen(module.graph._codegen)
-        self.tracer = _TransformerTracer(self.new_graph)
-        self.tracer.root = module  # type: ignore[attr-defined]
+        self.tracer = _TransformerTracer(self.new_graph, module)
 
     def placeholder(self, target: Target, args: tuple[Argument, ...], kwargs: Mapping[str, Any]) -> Any:
         """A placeholder of the new graph."""

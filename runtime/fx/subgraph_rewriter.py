@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from runtime.fx._symbolic_trace import symbolic_trace
-from runtime.fx.graph import Graph
+from runtime.fx.graph import Graph, has_path
 from runtime.fx.graph_module import GraphModule, _copy_attribute
 from runtime.fx.matching import InternalMatch, SubgraphMatcher
 from runtime.fx.node import Node
@@ -104,20 +104,12 @@ def _replaced(
         for node in graph.nodes:
             if (
                 node.op in ("call_module", "get_attr")
-                and not _is_at(gm, node.target)
-                and _is_at(replacement, node.target)
+                and not has_path(gm, node.target)
+                and has_path(replacement, node.target)
             ):
                 _copy_attribute(replacement, gm, node.target)
         gm.recompile()
     return done
-
-
-def _is_at(module: Any, path: str) -> bool:
-    for part in path.split("."):
-        if not hasattr(module, part):
-            return False
-        module = getattr(module, part)
-    return True
 
 
 def _replace(graph: Graph, pattern: Graph, new: Graph, match: InternalMatch, now: dict[Node, Node]) -> ReplacedPatterns:

@@ -19,7 +19,7 @@ from codegen.formula.typed import SCALAR, Arithmetic, Conditional, Intrinsic, Ma
 from codegen.read.model import NativeFunction
 from codegen.rules.linear.degree import Degree, Value, conjugated, either, flat, varies
 from codegen.rules.linear.formulas import Degrees, Linearity, by_parameter, composite_of
-from codegen.words import COMPLEX, PromotionKind
+from codegen.words import PromotionKind
 
 _COMPARISONS = frozenset(("==", "!=", "<", ">", "<=", ">=", "&&", "||", "!"))
 _SETTLED = (Degree.HOLOMORPHIC, Degree.ANTIHOLOMORPHIC)
@@ -148,15 +148,14 @@ def _of_results(entry: ResolvedEntry, degree: Degree) -> tuple[Degree, ...]:
 
 def takes_complex(function: NativeFunction, argument: str | None = None) -> bool:
     """Whether an operator takes complex numbers; for an argument, as far as its YAML says."""
-    kinds = function.dtypes
-    if kinds is None or COMPLEX in kinds.kinds:
+    if function.takes_complex:
         return True
-    return kinds.arguments is not None and argument not in kinds.arguments
+    limited = function.dtypes.arguments if function.dtypes is not None else None
+    return limited is not None and argument not in limited
 
 
 def _gives_complex(function: NativeFunction) -> bool:
-    real = function.promotion is not None and function.promotion.kind is PromotionKind.COMPLEX_TO_FLOAT
-    return takes_complex(function) and not real and not _gives_bools(function)
+    return takes_complex(function) and not function.gives_real
 
 
 def _gives_bools(function: NativeFunction) -> bool:
