@@ -29,8 +29,10 @@ def main() -> int:
     names = [name for name in entries.entries() if not options.names or any(re.search(x, name) for x in options.names)]
     # The entries are loaded: a process that is forked has them.
     with ProcessPoolExecutor(options.jobs, multiprocessing.get_context("fork")) as pool:
-        found = dict(zip(names, pool.map(cells, names), strict=True))
+        measured = dict(zip(names, pool.map(cells_and_nodes, names), strict=True))
+    found = {name: each for name, (each, _) in measured.items()}
     print_tables(found)
+    print_nodes({name: nodes for name, (_, nodes) in measured.items()})
     ledger = entries.read() if entries.LEDGER.exists() else {}
     lost = {name: [cell for cell in ledger.get(name, ()) if found[name].get(cell, True)] for name in names}
     for name, gone in lost.items():
@@ -43,9 +45,9 @@ def main() -> int:
     return 1 if any(lost.values()) else 0
 
 
-def cells(name: str) -> dict[str, list[str]]:
+def cells_and_nodes(name: str) -> tuple[dict[str, list[str]], entries.Nodes]:
     """Those of an entry."""
-    return entries.cells(name, runtime)
+    return entries.cells_and_nodes(name, runtime)
 
 
 def print_tables(found: Found) -> None:
@@ -66,6 +68,22 @@ def print_tables(found: Found) -> None:
     with_cells = [each for each in found.values() if each]
     whole = sum(not any(each.values()) for each in with_cells)
     print(f"{len(found)} entries, {len(with_cells)} with samples, {whole} green in every mode")
+
+
+def print_nodes(reached: Mapping[str, entries.Nodes]) -> None:
+    """How many of the Nodes that PyTorch records pass on all samples that reach them, and which entries miss the rest."""
+    by_node: dict[str, dict[str, tuple[int, int]]] = {}
+    for name, nodes in reached.items():
+        for node, counts in nodes.items():
+            by_node.setdefault(node, {})[name] = counts
+    missed = {
+        node: [f"{name} ({failed} of {count})" for name, (count, failed) in each.items() if failed]
+        for node, each in sorted(by_node.items())
+    }
+    for node, names in missed.items():
+        if names:
+            print(f"{node}: not on all samples of {', '.join(names)}")
+    print(f"{len(by_node)} Nodes of PyTorch, {sum(not names for names in missed.values())} pass on all samples")
 
 
 if __name__ == "__main__":

@@ -10,11 +10,13 @@ from typing import Any
 
 import torch
 
-from opinfo.measuring import DTYPES, MODES, Measured, measure
+from opinfo.measuring import DTYPES, MODES, WITH_SECOND, Measured, measure
 
 LEDGER = Path(__file__).parents[1] / "opinfo.json"
 
 Ledger = dict[str, list[str]]
+# Of the Nodes of an entry in PyTorch: how many samples reach each, and how many of these do not pass.
+Nodes = dict[str, tuple[int, int]]
 
 
 @cache
@@ -34,8 +36,15 @@ def entries() -> dict[str, Any]:
 
 def cells(name: str, library: Any) -> dict[str, list[str]]:
     """For each cell of an entry that PyTorch has, why it is not green: nothing where it is."""
+    return cells_and_nodes(name, library)[0]
+
+
+def cells_and_nodes(name: str, library: Any) -> tuple[dict[str, list[str]], Nodes]:
+    """The cells of an entry, and the Nodes that its samples reach in the dtypes with second derivatives."""
     op = entries()[name]
     found = {}
+    reached: Counter[str] = Counter()
+    failed: Counter[str] = Counter()
     for dtype in DTYPES:
         if getattr(torch, dtype) not in op.supported_dtypes("cpu"):
             continue
@@ -47,7 +56,10 @@ def cells(name: str, library: Any) -> dict[str, list[str]]:
         for mode in MODES:
             if measured.passed[mode] or measured.reasons[mode]:
                 found[f"{dtype}/{mode}"] = measured.reasons[mode]
-    return found
+        if dtype in WITH_SECOND:
+            reached += measured.reached
+            failed += measured.failed
+    return found, {node: (count, failed[node]) for node, count in reached.items()}
 
 
 def read() -> Ledger:

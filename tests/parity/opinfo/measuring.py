@@ -6,7 +6,8 @@ import contextlib
 import itertools
 import warnings
 import zlib
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -92,12 +93,36 @@ def random_like(x: Any, random: np.random.Generator) -> np.ndarray:
     return np.asarray(numbers).astype(array.dtype)
 
 
+def nodes_of(results: Iterable[Any]) -> set[str]:
+    """The classes of the Nodes that results of PyTorch were recorded with, but for those of `autograd.Function`."""
+    waiting = [x.grad_fn for x in results if is_tensor(x) and x.grad_fn is not None]
+    found, seen = set(), set(waiting)
+    while waiting:
+        node = waiting.pop()
+        if type(node).__module__ != "torch.autograd.function" and not hasattr(node, "variable"):
+            found.add(type(node).__name__)
+        following = {each for each, _ in node.next_functions if each is not None} - seen
+        seen |= following
+        waiting += following
+    return found
+
+
 class Measured:
-    """What came of the samples of an entry in one dtype: for each mode how many passed, and what was said of others."""
+    """What came of the samples of an entry in one dtype.
+
+    For each mode how many passed, and what was said of others; for each Node that PyTorch records how many samples
+    reached it, and how many of these did not pass in every mode.
+    """
 
     def __init__(self) -> None:
         self.passed = dict.fromkeys(MODES, 0)
         self.reasons: dict[str, list[str]] = {mode: [] for mode in MODES}
+        self.reached: Counter[str] = Counter()
+        self.failed: Counter[str] = Counter()
+
+    def red(self) -> int:
+        """How often something did not pass."""
+        return sum(map(len, self.reasons.values()))
 
     def record(self, mode: str, check: Callable[[], None]) -> None:
         try:
@@ -115,8 +140,16 @@ class _Sample:
 
     def __init__(self, op: Any, sample: Any, dtype: str, sides: tuple[Side, Side], out: Measured) -> None:
         self.op, self.sample, self.dtype, self.sides, self.out = op, sample, dtype, sides, out
+        self.nodes: set[str] = set()  # that PyTorch records, for results and for gradients
 
     def measure(self, random: np.random.Generator) -> None:
+        before = self.out.red()
+        self._modes(random)
+        self.out.reached.update(self.nodes)
+        if self.out.red() > before:
+            self.out.failed.update(self.nodes)
+
+    def _modes(self, random: np.random.Generator) -> None:
         call = Call(self.sides[0], self.op, self.sample)
         try:
             inputs, results = call.run()
@@ -137,6 +170,7 @@ class _Sample:
             self._variants(drawn)
         if drawn or self.dtype not in WITH_GRADIENT or not inputs:
             return
+        self.nodes |= nodes_of(results)
         if self.op.supports_autograd:
             self._gradients(inputs, results, random)
         if self.op.supports_forward_ad and self.dtype in WITH_SECOND:
@@ -170,6 +204,7 @@ class _Sample:
             given, gradients = first(self.sides[0], inputs, results)
         except Exception:
             return
+        self.nodes |= nodes_of(gradients)
         kept: list[tuple[list[Any], list[Any]]] = []
 
         def backward() -> None:
