@@ -24,7 +24,7 @@ def mm_mat1_backward(
     alpha: Scalar,
 ) -> Tensor:
     """C = alpha A B: dA = conj(alpha) dC B^H.  Strides and layout choose an order of memory only; there is one here."""
-    return pointwise.scaled(ops.mm(grad, mat2.mH), alpha.conjugate())
+    return pointwise.scaled(ops.mm(grad, mat2.t().conj()), alpha.conjugate())
 
 
 def mm_mat2_backward(
@@ -36,7 +36,7 @@ def mm_mat2_backward(
     alpha: Scalar,
 ) -> Tensor:
     """C = alpha A B: dB = conj(alpha) A^H dC."""
-    return pointwise.scaled(ops.mm(mat1.mH, grad), alpha.conjugate())
+    return pointwise.scaled(ops.mm(mat1.t().conj(), grad), alpha.conjugate())
 
 
 def _grouped(left: Tensor, right: Tensor, offs: Tensor | None) -> Tensor:
