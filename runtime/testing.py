@@ -10,6 +10,8 @@ import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import cache
+from types import CodeType
 from typing import Any
 
 import numpy as np
@@ -218,7 +220,12 @@ def determined(info: OperatorInfo, out: Any) -> Any:
         return out
     names, expressions = info.determined
     values = dict(zip(names, out, strict=True))
-    return eval(f"({expressions},)", {}, values)
+    return eval(_compiled(f"({expressions},)"), {}, values)
+
+
+@cache
+def _compiled(expression: str) -> CodeType:
+    return compile(expression, "<determined>", "eval")
 
 
 def differentiable_outputs(out: Any) -> tuple[Tensor, ...]:

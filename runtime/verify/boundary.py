@@ -7,6 +7,7 @@ import math
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -31,6 +32,12 @@ _CLOSE = 1e-5  # slopes that differ by less are the same
 _SEED = -1.25  # of gradients, which are divided by it: 1 could be lost, and its sign
 
 
+Limits = tuple[float, float]
+# Of an element of a result, as a multiple of a unit.
+Slope = tuple[tuple[int, ...], complex, float]
+Forward = Callable[[], tuple[list[Array], list[Any]]]
+
+
 @dataclass(frozen=True, slots=True)
 class _Result:
     """One result at special values.
@@ -38,6 +45,7 @@ class _Result:
     Attributes:
         point: the call.
         inputs: the special values.
+        limits: the domain of each.
         place: which result it is.
         values: the result as a function of values of the inputs.
         rows: some elements, each with a unit that what comes back is a multiple of, and the gradients of the inputs.
@@ -45,6 +53,7 @@ class _Result:
 
     point: Point
     inputs: list[Tensor]
+    limits: list[Limits]
     place: int
     values: Callable[[list[Array]], Array]
     rows: list[tuple[tuple[int, ...], complex, list[Array]]]
@@ -59,8 +68,9 @@ def boundary(point: Point) -> None:
             outs = point.function(*inputs)
         except RuntimeError:
             continue  # such values are refused
+        forward = _forward(point, inputs)
         for place in range(len(outs)):
-            checked += _result(point, inputs, place)
+            checked += _result(point, inputs, place, forward)
     if not checked:
         raise Undecided("no special value has a derivative to a side")
 
@@ -69,9 +79,8 @@ def special(point: Point) -> Iterator[list[Tensor]]:
     """The inputs with special values: from a fixed few, and all of them alike."""
     own = [abs(number) for number in _numbers(point.sample.text)]
     values = np.array(sorted({*_USUAL, *(sign * n for n in own if _LEAST <= n <= 4 for sign in (1, -1))}))
-    made, chosen = [], []
-    for tensor in point.inputs:
-        low, high = _limits(point, tensor)
+    made, chosen, limits = [], [], _all_limits(point)
+    for tensor, (low, high) in zip(point.inputs, limits, strict=True):
         some = np.unique([*values[(values >= low) & (values <= high)], *(n for n in (low, high) if abs(n) <= 1e3)])
         made.append(_drawn(point, tensor, some)._array)
         chosen.append(some)
@@ -87,11 +96,7 @@ def special(point: Point) -> Iterator[list[Tensor]]:
     if point.dtype == "float64":  # what leaves NaN out has a derivative beside it
         holes = [np.where(point.random.random(each.shape) < 0.3, np.nan, each) for each in made]
         yield [wrap(np.asarray(each)).requires_grad_() for each in holes]
-    alike = [
-        np.full_like(each, max(_limits(point, x)[0], 0))
-        for each, x in zip(made, point.inputs, strict=True)
-        if each.size
-    ]
+    alike = [np.full_like(each, max(low, 0)) for each, (low, _) in zip(made, limits, strict=True) if each.size]
     if len(alike) == len(made):
         yield [wrap(each).requires_grad_() for each in alike]
 
@@ -115,14 +120,26 @@ def _numbers(text: str) -> list[float]:
     return [float(v) for v in values if isinstance(v, int | float) and not isinstance(v, bool)]
 
 
-def _limits(point: Point, tensor: Tensor) -> tuple[float, float]:
+def _all_limits(point: Point) -> list[Limits]:
     """The whole numbers around the values of a sample that has a domain: that, more or less, with its ends."""
-    values = tensor.detach().numpy().real
-    bounded = values.size and ("low=" in point.sample.text or "high=" in point.sample.text)
-    return (math.floor(values.min()), math.ceil(values.max())) if bounded else (-math.inf, math.inf)
+    if "low=" not in point.sample.text and "high=" not in point.sample.text:
+        return [(-math.inf, math.inf)] * len(point.inputs)
+    values = [tensor.detach().numpy().real for tensor in point.inputs]
+    return [(math.floor(v.min()), math.ceil(v.max())) if v.size else (-math.inf, math.inf) for v in values]
 
 
-def _result(point: Point, inputs: list[Tensor], place: int) -> int:
+def _forward(point: Point, inputs: list[Tensor]) -> Forward:
+    """Tangents of the inputs and those that the results have then; computed when the first result asks for them."""
+
+    @cache
+    def found() -> tuple[list[Array], list[Any]]:
+        ways = point.like(inputs)
+        return [way._array for way in ways], [array(each) for each in tangents_of(point, ways, inputs)]
+
+    return found
+
+
+def _result(point: Point, inputs: list[Tensor], place: int, forward: Forward) -> int:
     """The gradients of one result against differences to both sides; how many were compared."""
     values = array(point.function(*inputs)[place])
     chosen = [index for index in np.ndindex(values.shape) if np.isfinite(values[index])]
@@ -130,11 +147,12 @@ def _result(point: Point, inputs: list[Tensor], place: int) -> int:
     units = (1.0, 1j) if values.dtype.kind == "c" else (1.0,)
     try:
         whole = _infinite(point, inputs, place)
-        rows = [(index, unit, _gradients(point, inputs, place, index, unit)) for index in chosen for unit in units]
+        wanted = [(index, unit) for index in chosen for unit in units]
+        rows = [(*each, found) for each, found in zip(wanted, _gradients(point, inputs, place, wanted), strict=True)]
     except LinAlgError:  # of the inverse of a singular matrix
         return 0
     clean = bool(np.isfinite(values).all())
-    result = _Result(point, inputs, place, _values_of(point, inputs, place), rows)
+    result = _Result(point, inputs, _all_limits(point), place, _values_of(point, inputs, place), rows)
     checked = 0
     for number, name in enumerate(point.names()):
         for element, part in _parts(point, inputs[number]):
@@ -142,26 +160,32 @@ def _result(point: Point, inputs: list[Tensor], place: int) -> int:
             way[number][element] = part
             beside = not clean or bool(whole[number][element])  # a pole: zero times infinity
             at = f"at {name}{list(element) or ''} = {inputs[number]._array[element]:.6g}"
-            checked += _along_way(result, way, f"gradient of '{name}' {at}", name, beside)
+            slopes = [(index, unit, _real(found[number][element], part)) for index, unit, found in rows]
+            checked += _along_way(result, way, slopes, f"gradient of '{name}' {at}", name, beside)
     together = [np.ones_like(each._array) for each in inputs]  # what is alike stays so
     broken = not clean or any(each.any() for each in whole)
-    checked += _along_way(result, together, "gradient along (1, 1, ...)", None, broken)
-    _compare_tangent(point, inputs, place, rows)
+    slopes = [(index, unit, _slope(found, together)) for index, unit, found in rows]
+    checked += _along_way(result, together, slopes, "gradient along (1, 1, ...)", None, broken)
+    ways, tangents = forward()
+    _compare_tangent(np.asarray(tangents[place]), ways, rows)
     return checked
 
 
-def _along_way(result: _Result, way: list[Array], what: str, name: str | None, broken: bool) -> int:
+def _along_way(
+    result: _Result, way: list[Array], slopes: list[Slope], what: str, name: str | None, broken: bool
+) -> int:
     """The slopes of some elements of a result along a direction; how many were compared."""
-    point, inputs, place = result.point, result.inputs, result.place
-    inside = [side for side in (-1, 1) if _stays(point, inputs, way, side)]
-    slopes = [(index, unit, _slope(found, way)) for index, unit, found in result.rows]
+    inputs = result.inputs
+    inside = [side for side in (-1, 1) if _stays(result, way, side)]
 
     def along(step: float) -> Array:
         return result.values([np.asarray(x._array + step * w) for x, w in zip(inputs, way, strict=True)])
 
-    if len(inside) == 2:  # the mean of both sides lies between them, and takes fewer values
-        mean = numerical.mean_of_sides(along)
-        slopes = [(index, unit, slope) for index, unit, slope in slopes if not _is(slope, _part(mean, index, unit))]
+    if len(inside) == 2:  # the mean of both sides lies between them, and takes fewer values: two, or four
+        for mean in numerical.means_of_sides(along):
+            slopes = [each for each in slopes if not _is(each[2], _part(mean, *each[:2]))]
+            if not slopes:
+                break
     checked = len(result.rows) - len(slopes)
     if not slopes:
         return checked
@@ -173,7 +197,7 @@ def _along_way(result: _Result, way: list[Array], what: str, name: str | None, b
         one = [_part(side, index, unit) for side in sides]
         known = [side for side in one if math.isfinite(side[1])]
         checked += len(known) > 0
-        if known and not _between(slope, known) and not _nearby(point, inputs, (place, index, unit), way, slope):
+        if known and not _between(slope, known) and not _nearby(result, index, unit, way, slope):
             values = " and ".join(f"{value:.6g}" for value, _ in known)
             to = "the derivative to one side is" if len(known) == 1 else "the derivatives to both sides are"
             raise Refuted(f"{what} is {slope:.6g}, {to} {values}", name)
@@ -188,10 +212,12 @@ def _jumps(along: numerical.Along) -> Array:
     return np.asarray(sum(np.where(np.isfinite(each), each, 0) for each in steps) > _JUMP)
 
 
-def _stays(point: Point, inputs: list[Tensor], way: list[Array], side: int) -> bool:
+def _stays(result: _Result, way: list[Array], side: int) -> bool:
     """Whether a small step leaves no domain."""
-    for tensor, moved, given in zip(inputs, way, point.inputs, strict=True):
-        end = _limits(point, given)[0 if side < 0 else 1]
+    for tensor, moved, limits in zip(result.inputs, way, result.limits, strict=True):
+        end = limits[0 if side < 0 else 1]
+        if math.isinf(end):
+            continue
         for part in (np.real, np.imag):
             if np.any((part(moved) != 0) & (part(tensor._array) == end)):
                 return False
@@ -204,14 +230,17 @@ def _slope(found: list[Array], way: list[Array]) -> float:
     return float(sum(parts))
 
 
-def _compare_tangent(point: Point, inputs: list[Tensor], place: int, rows: Any) -> None:
+def _real(found: complex, part: complex) -> float:
+    """The slope along a part of one element."""
+    return float((np.conj(found) * part).real)
+
+
+def _compare_tangent(tangent: Array, ways: list[Array], rows: Any) -> None:
     """Forward mode takes the same side as backward mode."""
-    ways = point.like(inputs)
-    tangent = np.asarray(array(tangents_of(point, ways, inputs)[place]))
     for index, unit, found in rows:
         given = tangent[index] if tangent.shape else tangent[()]
         have = float(np.imag(given) if unit == 1j else np.real(given))
-        wanted = _slope(found, [way._array for way in ways])
+        wanted = _slope(found, ways)
         if math.isfinite(have) and math.isfinite(wanted) and abs(have - wanted) > 1e-7 * (1 + abs(wanted)):
             raise Refuted(f"tangent at {list(index)} is {have:.6g}, the gradient there gives {wanted:.6g}", "result")
 
@@ -233,11 +262,18 @@ def _parts(point: Point, tensor: Tensor) -> list[tuple[tuple[int, ...], complex]
     return [(index, part) for index in _some(point, list(np.ndindex(tensor.shape)), _ELEMENTS) for part in parts]
 
 
-def _gradients(point: Point, inputs: list[Tensor], place: int, index: tuple[int, ...], unit: complex) -> list[Array]:
+def _gradients(
+    point: Point, inputs: list[Tensor], place: int, wanted: list[tuple[tuple[int, ...], complex]]
+) -> list[list[Array]]:
+    """The gradients of the inputs for some elements of a result, each with its unit."""
     out = point.function(*inputs)[place]
-    seed = np.zeros(out.shape, out._array.dtype)
-    seed[index] = _SEED * unit
-    return [np.asarray(array(each)) / _SEED for each in gradients([out], inputs, [wrap(seed)])]
+    every = []
+    for index, unit in wanted:
+        seed = np.zeros(out.shape, out._array.dtype)
+        seed[index] = _SEED * unit
+        found = gradients([out], inputs, [wrap(seed)], retain_graph=True)
+        every.append([np.asarray(array(each)) / _SEED for each in found])
+    return every
 
 
 def _values_of(point: Point, inputs: list[Tensor], place: int) -> Callable[[list[Array]], Array]:
@@ -273,15 +309,19 @@ def _between(slope: float, sides: list[tuple[float, float]]) -> bool:
     return low - slack <= slope <= high + slack
 
 
-def _nearby(point: Point, inputs: list[Tensor], result: Any, way: list[Array], slope: float) -> bool:
+def _nearby(result: _Result, index: tuple[int, ...], unit: complex, way: list[Array], slope: float) -> bool:
     """Whether a slope lies between those of points around, where there is no tie.
 
     So does one that is of no side: the middle one of three numbers that are alike changes with none of them alone.
     """
-    found = []
+    point, least, most = result.point, math.inf, -math.inf
     for _ in range(_NEARBY):
-        moved = [x._array + 1e-4 * point.random.standard_normal(x.shape).astype(x._array.dtype) for x in inputs]
+        moved = [x._array + 1e-4 * point.random.standard_normal(x.shape).astype(x._array.dtype) for x in result.inputs]
         with suppress(RuntimeError):
             points = [wrap(np.asarray(each)).requires_grad_() for each in moved]
-            found.append(_slope(_gradients(point, points, *result), way))
-    return bool(found) and min(found) - 1e-2 <= slope <= max(found) + 1e-2
+            (gradient,) = _gradients(point, points, result.place, [(index, unit)])
+            found = _slope(gradient, way)
+            least, most = min(least, found), max(most, found)
+            if least - 1e-2 <= slope <= most + 1e-2:
+                return True
+    return False

@@ -54,13 +54,27 @@ def one_sided(function: Along, side: int) -> Estimate:
         return _best((_forward(function, side * step) for step in _STEPS[:2]), _ROUGH)
 
 
-def mean_of_sides(function: Along) -> Estimate:
-    """The mean of the derivatives to both sides, from four values alone; infinite bounds where they do not settle."""
+def means_of_sides(function: Along) -> Iterator[Estimate]:
+    """The mean of the derivatives to both sides: from two values, then from two more.
+
+    The bound of the first is of rounding alone: what differs from it may still be right. That of the second is
+    infinite where the values do not settle.
+    """
     with np.errstate(all="ignore"):
-        (wide, _), (narrow, size) = (_difference(function, _QUICK / 2**k, -_QUICK / 2**k) for k in range(2))
+        narrow, size = _difference(function, _QUICK / 2, -_QUICK / 2)
+        rounding = 32 * _EPS * (size + 1) / _QUICK
+        first = Estimate(narrow, _bounded(rounding, narrow))
+    yield first
+    with np.errstate(all="ignore"):
+        wide, _ = _difference(function, _QUICK, -_QUICK)
         value = (4 * narrow - wide) / 3
-        error = np.abs(value - narrow) + 32 * _EPS * (size + 1) / _QUICK
-        return Estimate(value, np.where(error <= _ROUGH * (1 + np.abs(value)), error, np.inf))
+        second = Estimate(value, _bounded(np.abs(value - narrow) + rounding, value))
+    yield second
+
+
+def _bounded(error: Array, value: Array) -> Array:
+    """A bound; infinite where it is too large to be of use."""
+    return np.where(error <= _ROUGH * (1 + np.abs(value)), error, np.inf)
 
 
 def _best(estimates: Iterator[Estimate], enough: float) -> Estimate:

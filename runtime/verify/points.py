@@ -207,10 +207,14 @@ def random_like(random: np.random.Generator, tensor: Tensor) -> Array:
 
 
 def gradients(
-    outs: Sequence[Tensor], inputs: Sequence[Tensor], cotangents: Sequence[Tensor], create_graph: bool = False
+    outs: Sequence[Tensor],
+    inputs: Sequence[Tensor],
+    cotangents: Sequence[Tensor],
+    create_graph: bool = False,
+    retain_graph: bool | None = None,
 ) -> list[Tensor]:
     """The gradient of each input; zeros where nothing depends on it."""
-    found = autograd_grad(outs, inputs, cotangents, allow_unused=True, create_graph=create_graph)
+    found = autograd_grad(outs, inputs, cotangents, retain_graph, create_graph, allow_unused=True)
     return [wrap(np.zeros_like(x._array)) if g is None else g for g, x in zip(found, inputs, strict=True)]
 
 
