@@ -15,7 +15,9 @@ STAMP := $(VENV)/.installed-
 WORKERS ?= 2
 # `make PART=K/N test`: only the tests of part K of N (tests/conftest.py), for parity and upstream too.
 PART ?=
-PYTEST = $(PY) -m pytest -n $(WORKERS) $(if $(PART),--part $(PART))
+# `make ROTATE=K/N test`: only such a part of the tests that are marked with `rotates`, which are many and slow.
+ROTATE ?=
+PYTEST = $(PY) -m pytest -n $(WORKERS) --dist loadgroup $(if $(PART),--part $(PART)) $(if $(ROTATE),--rotate $(ROTATE))
 # One thread a process: the arrays in tests are small, and several workers share the cores.
 export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1

@@ -29,6 +29,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="K/N",
         help="only the tests of part K of N equal parts, K modulo N: every test is in one of them, by its name",
     )
+    parser.addoption(
+        "--rotate",
+        type=_part,
+        metavar="K/N",
+        help="of the tests that are marked with `rotates` only such a part",
+    )
 
 
 def _part(text: str) -> tuple[int, int]:
@@ -37,14 +43,20 @@ def _part(text: str) -> tuple[int, int]:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    part: tuple[int, int] | None = config.getoption("--part")
-    if part is None:
-        return
-    number, count = part
-    chosen = [item for item in items if zlib.crc32(item.nodeid.encode()) % count == number]
-    taken = set(chosen)
-    config.hook.pytest_deselected(items=[item for item in items if item not in taken])
-    items[:] = chosen
+    every, rotating = config.getoption("--part"), config.getoption("--rotate")
+    left_out = [
+        item
+        for item in items
+        if not _is_of(item, every) or (item.get_closest_marker("rotates") and not _is_of(item, rotating))
+    ]
+    if left_out:
+        config.hook.pytest_deselected(items=left_out)
+        without = set(left_out)
+        items[:] = [item for item in items if item not in without]
+
+
+def _is_of(item: pytest.Item, part: tuple[int, int] | None) -> bool:
+    return part is None or zlib.crc32(item.nodeid.encode()) % part[1] == part[0]
 
 
 @pytest.fixture(autouse=True, scope="module")

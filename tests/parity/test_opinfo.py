@@ -17,6 +17,7 @@ pytestmark = pytest.mark.parity
 LEDGER = entries.read()
 
 
+@pytest.mark.rotates
 @pytest.mark.parametrize("name", LEDGER)
 def test_green_cells_stay_green(name: str) -> None:
     found = entries.cells(name, runtime)

@@ -8,6 +8,9 @@ import pytest
 from wrong_rules import RULES, Rule, package_of
 
 
+pytestmark = pytest.mark.xdist_group("known wrong rules")  # one process makes and proves them
+
+
 @pytest.fixture(scope="module")
 def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[str]]:
     """The properties that are refuted, by the rule."""

@@ -16,6 +16,7 @@ LEDGER = Ledger.read(ROOT / "docs" / "coverage.json")
 MOST_SKIPS = 76
 
 
+@pytest.mark.rotates
 @pytest.mark.parametrize("name", OPERATORS)
 def test_operator(name: str) -> None:
     cells = verify.prove(OPERATORS[name])
