@@ -59,6 +59,8 @@ else:
 with _collector_paused():
     from runtime import fft, linalg, ops, random, special
     from runtime.amp.autocast_mode import autocast
+    from runtime.amp.casting import *  # noqa: F403
+    from runtime.amp.deprecated import *  # noqa: F403
     from runtime.amp.grad_scaler import GradScaler
     from runtime.amp.state import *  # noqa: F403
     from runtime.autograd.anomaly_mode import is_anomaly_check_nan_enabled, is_anomaly_enabled, set_anomaly_enabled
