@@ -93,7 +93,7 @@ with _collector_paused():
     from runtime.base.typed_storages import *  # noqa: F403
     from runtime.base.types import *  # noqa: F403
     from runtime.batches import vmap
-    from runtime.files import from_dlpack, load, save
+    from runtime.files import from_dlpack, from_file, load, save
     from runtime.functional import (
         _assert,
         _segment_reduce,
@@ -105,12 +105,14 @@ with _collector_paused():
         broadcast_tensors,
         cartesian_prod,
         cdist,
+        dequantize,
         detach,
         detach_,
         einsum,
         get_device,
         histogramdd,
         is_conj,
+        is_distributed,
         is_neg,
         is_signed,
         lu,
@@ -141,6 +143,7 @@ with _collector_paused():
         manual_seed,
         seed,
         set_rng_state,
+        thread_safe_generator,
     )
     from runtime.settings import *  # noqa: F403
     from runtime.symbols import *  # noqa: F403

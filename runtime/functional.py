@@ -156,6 +156,16 @@ def is_neg(input: Tensor) -> bool:
     return False
 
 
+def is_distributed(input: Tensor) -> bool:
+    """Whether the Tensor is a part of one that lies on many machines: never."""
+    return input.is_distributed()
+
+
+def dequantize(tensor: Tensor) -> Tensor:
+    """The numbers that are stood for, in float32: the elements themselves."""
+    return tensor.dequantize()
+
+
 def unravel_index(indices: Tensor, shape: int | Sequence[int]) -> tuple[Tensor, ...]:
     """For places in flat memory of a tensor of `shape` the index along each dimension.
 

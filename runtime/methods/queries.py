@@ -75,6 +75,22 @@ def is_set_to(self: Tensor, tensor: Tensor) -> bool:
     return mine.ctypes.data == theirs.ctypes.data and mine.shape == theirs.shape and mine.strides == theirs.strides
 
 
+def const_data_ptr(self: Tensor) -> int:
+    """The address of the first element, for one who only reads."""
+    address: int = self.data_ptr()
+    return address
+
+
+def module_load(self: Tensor, other: Any, assign: bool = False) -> Tensor:
+    """What stands in the place of this Tensor when a Module loads another: without history.
+
+    Args:
+        other: the Tensor that is loaded.
+        assign: whether it is taken itself; else its values are copied into this one.
+    """
+    return (other if assign else self.copy_(other)).detach()  # type: ignore[no-any-return]
+
+
 def dim_order(self: Tensor) -> tuple[int, ...]:
     """The dimensions, from the one with the longest steps through memory to that with the shortest."""
     strides = self.stride()
@@ -156,6 +172,8 @@ def methods() -> dict[str, Any]:
         "is_pinned": is_pinned,
         "pin_memory": pin_memory,
         "is_set_to": is_set_to,
+        "const_data_ptr": const_data_ptr,
+        "module_load": module_load,
         "dim_order": dim_order,
         "as_subclass": as_subclass,
         "apply_": apply_,
