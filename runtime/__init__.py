@@ -30,6 +30,7 @@ if TYPE_CHECKING:
         distributed,
         distributions,
         func,
+        futures,
         fx,
         jit,
         library,
@@ -51,8 +52,8 @@ if TYPE_CHECKING:
     )
 else:
     _LATER = (
-        "_C accelerator autograd compiler cpu cuda distributed distributions func fx jit library masked mps mtia nn "
-        "optim overrides profiler serialization signal storage testing types utils version xpu"
+        "_C accelerator autograd compiler cpu cuda distributed distributions func futures fx jit library masked mps mtia "
+        "nn optim overrides profiler serialization signal storage testing types utils version xpu"
     )
     _load_later(__name__, _LATER.split())
 
@@ -93,6 +94,7 @@ with _collector_paused():
     from runtime.base.typed_storages import *  # noqa: F403
     from runtime.base.types import *  # noqa: F403
     from runtime.batches import vmap
+    from runtime.conditional import cond
     from runtime.files import from_dlpack, from_file, load, save
     from runtime.functional import (
         _assert,
@@ -125,6 +127,7 @@ with _collector_paused():
         unique_consecutive,
         unravel_index,
     )
+    from runtime.futures import Future, fork, wait
     from runtime.legacy import *  # noqa: F403
     from runtime.load.loading import load as _load
     from runtime.load.loading import public_names as _public_names

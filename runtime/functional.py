@@ -158,7 +158,7 @@ def is_neg(input: Tensor) -> bool:
 
 def is_distributed(input: Tensor) -> bool:
     """Whether the Tensor is a part of one that lies on many machines: never."""
-    return input.is_distributed()
+    return False
 
 
 def dequantize(tensor: Tensor) -> Tensor:

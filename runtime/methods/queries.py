@@ -88,7 +88,7 @@ def module_load(self: Tensor, other: Any, assign: bool = False) -> Tensor:
         other: the Tensor that is loaded.
         assign: whether it is taken itself; else its values are copied into this one.
     """
-    return (other if assign else self.copy_(other)).detach()  # type: ignore[no-any-return]
+    return (other if assign else self.copy_(other)).detach()
 
 
 def dim_order(self: Tensor) -> tuple[int, ...]:
