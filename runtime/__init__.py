@@ -52,8 +52,8 @@ if TYPE_CHECKING:
     )
 else:
     _LATER = (
-        "_C accelerator autograd compiler cpu cuda distributed distributions func futures fx jit library masked mps mtia "
-        "nn optim overrides profiler serialization signal storage testing types utils version xpu"
+        "_C accelerator autograd compiler cpu cuda distributed distributions func futures fx jit library masked mps "
+        "mtia nn optim overrides profiler serialization signal storage testing types utils version xpu"
     )
     _load_later(__name__, _LATER.split())
 
