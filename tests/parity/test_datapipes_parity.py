@@ -264,7 +264,8 @@ def test_validation_of_elements(elements: Any, good: Any, bad: Any) -> None:
 
 @pytest.mark.parametrize(("hint", "elements", "fits"), [
     (int, int, True), (int, str, False), (int | str, int, True), (int, int | str, False), (Any, int, True),
-    (int, Any, False), (list, list[int], True), (list[int], list, False), (T_co, int, True), (list[Any], list[int], True),
+    (int, Any, False), (list, list[int], True), (list[int], list, False), (T_co, int, True),
+    (list[Any], list[int], True),
 ])  # fmt: skip
 def test_validation_of_arguments(hint: Any, elements: Any, fits: bool) -> None:
     data = runtime.utils.data
