@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import threading
 from collections.abc import Callable, Sequence
 from typing import Any, Generic, Never, TypeVar
@@ -13,7 +12,6 @@ __all__ = ["Future", "collect_all", "wait_all"]
 
 T = TypeVar("T")
 S = TypeVar("S")
-_log = logging.getLogger(__name__)
 
 
 class Future(Generic[T]):
@@ -136,7 +134,9 @@ class Future(Generic[T]):
             try:
                 callback(self)
             except Exception:
-                _log.exception("Got the following error when running the callback:")
+                import logging  # few programs come by here, and it takes long to import
+
+                logging.getLogger(__name__).exception("Got the following error when running the callback:")
 
         self._when_done(call)
 
