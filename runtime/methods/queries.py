@@ -55,6 +55,24 @@ def xpu(self: Tensor, device: Any = None, non_blocking: bool = False, memory_for
     raise RuntimeError("Gradwright has no XPU: there is no device of this kind")
 
 
+def ipu(self: Tensor, device: Any = None, non_blocking: bool = False, memory_format: Any = None) -> Never:
+    """Move to an IPU.
+
+    Raises:
+        RuntimeError: always; there is none.
+    """
+    raise RuntimeError("Gradwright has no IPU: there is no device of this kind")
+
+
+def mtia(self: Tensor, device: Any = None, non_blocking: bool = False, memory_format: Any = None) -> Never:
+    """Move to an MTIA.
+
+    Raises:
+        AssertionError: always; there is none.
+    """
+    raise AssertionError("Gradwright has no MTIA: there is no device of this kind")
+
+
 def is_pinned(self: Tensor, device: Any = None) -> bool:
     """Whether a device can read the memory itself: there is none that could."""
     return False
@@ -169,6 +187,8 @@ def methods() -> dict[str, Any]:
         "new": new,
         "cuda": cuda,
         "xpu": xpu,
+        "ipu": ipu,
+        "mtia": mtia,
         "is_pinned": is_pinned,
         "pin_memory": pin_memory,
         "is_set_to": is_set_to,
