@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from runtime.base import identity
 from runtime.files import save
 from runtime.fx.code import PythonCode, _PyTreeCodeGen
+from runtime.fx.names import public_name
 from runtime.nn.module import Module
 
 if TYPE_CHECKING:
@@ -129,6 +130,8 @@ def _import(name: str, value: Any) -> str:
         return f"from math import {name}"
     if isinstance(value, ModuleType):
         return f"import {_public(value.__name__)} as {name}"
+    if (known := public_name(value)) is not None:
+        return f"{name} = {known}"
     place, path = getattr(value, "__module__", None) or "builtins", getattr(value, "__qualname__", "")
     found: Any = sys.modules.get(place)
     for part in path.split("."):

@@ -88,6 +88,7 @@ def test_a_folder_can_be_moved_and_keeps_modes(tmp_path: Path) -> None:
     tree = (torch.fx.PH, torch.fx.PH)
     traced = torch.fx.symbolic_trace(Model().eval(), concrete_args={"x": tree})
     traced.to_folder(tmp_path / "first")
+    assert "device = runtime.device\n" in (tmp_path / "first" / "module.py").read_text(encoding="utf-8")
     (tmp_path / "first").rename(tmp_path / "second")
     module = _load(tmp_path / "second", "moved_folder").FxModule()
     x = torch.arange(4.0, dtype=torch.float64).reshape(2, 2), torch.ones(1)
