@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from runtime import ops
+from runtime.base.dtypes import bool as bool_
 from runtime.base.tensor import Tensor
 from runtime.func.pytree import flatten
 
@@ -14,7 +16,8 @@ __all__ = ["cond"]
 def cond(pred: Any, true_fn: Callable[..., Any], false_fn: Callable[..., Any], operands: Sequence[Any] = ()) -> Any:
     """What one of two functions makes of the operands.
 
-    Only the function that is chosen runs, so nothing is asked of the other. Gradients flow through it as always.
+    Only the function that is chosen runs, so nothing is asked of the other. Gradients flow through it as always. Under
+    `vmap`, where each element of a batch may choose another one, both run, and each takes the values of its own.
 
     Args:
         pred: a bool, a number, or a Tensor with one element.
@@ -23,7 +26,8 @@ def cond(pred: Any, true_fn: Callable[..., Any], false_fn: Callable[..., Any], o
         operands: the arguments; where `pred` is a Tensor, Tensors or collections of them.
 
     Raises:
-        RuntimeError: `pred` is none of these, or an operand is no Tensor where it is one.
+        RuntimeError: `pred` is none of these, or an operand is no Tensor where it is one; or both functions run and
+            give results of different structures.
     """
     if not isinstance(pred, Tensor):
         if not isinstance(pred, (bool, int, float)):
@@ -38,7 +42,18 @@ def cond(pred: Any, true_fn: Callable[..., Any], false_fn: Callable[..., Any], o
             "Expect operands to be a tuple of possibly nested dict/list/tuple that only consists of tensor leaves, "
             f"but got {operands}."
         )
+    if pred._batched:
+        return _each_its_own(pred, true_fn(*operands), false_fn(*operands))
     return true_fn(*operands) if pred.item() else false_fn(*operands)
+
+
+def _each_its_own(pred: Tensor, true: Any, false: Any) -> Any:
+    """For each element of a batch one of two results."""
+    (left, tree), (right, other) = flatten(true), flatten(false)
+    if tree != other or not all(isinstance(leaf, Tensor) for leaf in (*left, *right)):
+        raise RuntimeError(f"Expect the branches to give Tensors in the same structure, but got {tree} and {other}.")
+    chosen = pred.reshape([]).to(bool_)
+    return tree.join([ops.where(chosen, one, two) for one, two in zip(left, right, strict=True)])
 
 
 def _is_operand(leaf: Any) -> bool:

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+import runtime
 from tests.parity.both import assert_same, assert_same_results
 
 pytestmark = pytest.mark.parity
@@ -82,8 +83,6 @@ def test_waiting_for_another_thread() -> None:
 
 
 def test_errors_of_callbacks_are_told(caplog: pytest.LogCaptureFixture) -> None:
-    import runtime
-
     future = runtime.futures.Future[int]()
     future.add_done_callback(_fail)
     future.set_result(1)
@@ -120,6 +119,36 @@ def test_cond(predicate: str) -> None:
         return out["out"].detach(), out["other"].detach(), grads
 
     assert_same_results(body)
+
+
+@pytest.mark.parametrize("in_dims", [(0, 0), (None, 0), (0, None)])
+@pytest.mark.parametrize("shape", [(), (1,)])
+def test_cond_for_each_element_of_a_batch(in_dims: Any, shape: Any) -> None:
+    def body(torch: Any) -> Any:
+        signs = torch.tensor([1.0, -1.0, 2.0]).reshape(3, *shape)
+        x = torch.arange(6.0).reshape(3, 2)
+        p, x = signs if in_dims[0] == 0 else signs[1], x if in_dims[1] == 0 else x[0]
+
+        def choose(p: Any, x: Any) -> Any:
+            return torch.cond(p > 0, lambda x: x.sin(), lambda x: x.cos(), (x,))
+
+        return torch.func.vmap(choose, in_dims=in_dims)(p, x)
+
+    assert_same_results(body)
+
+
+def test_gradients_of_cond_for_each_element() -> None:
+    def choose(p: Any, x: Any) -> Any:
+        return runtime.cond(p > 0, lambda x: (x * 3, {"a": x}), lambda x: (x * x, {"a": x + 1}), (x,))
+
+    x = runtime.tensor([2.0, 5.0], requires_grad=True)
+    out, more = runtime.func.vmap(choose)(runtime.tensor([1.0, -1.0]), x)
+    assert more["a"].tolist() == [2.0, 6.0]
+    out.sum().backward()
+    assert x.grad is not None
+    assert x.grad.tolist() == [3.0, 10.0]
+    with pytest.raises(RuntimeError, match="same structure"):
+        runtime.func.vmap(lambda p: runtime.cond(p > 0, lambda: p, lambda: [p]))(runtime.ones(2))
 
 
 WRONG = [
