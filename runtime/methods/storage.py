@@ -97,8 +97,10 @@ def share_memory_(self: T) -> T:
     Other Tensors over the memory, such as detached ones, stay where they are.
 
     Raises:
-        NotImplementedError: it does not lie in main memory.
+        RuntimeError: it does not lie in main memory.
     """
+    if self._opaque:
+        raise RuntimeError(f"only main memory is shared, and the Tensor is on {self.device}")
     if is_shared(self):
         return self
     old = untyped_storage(self)._bytes

@@ -87,6 +87,18 @@ def test_gradients_of_a_shared_leaf() -> None:
     assert_same_results(body)
 
 
+def test_what_is_not_in_main_memory() -> None:
+    assert_same(lambda torch: torch.ones(2, device="meta").share_memory_())
+
+
+def test_copies_are_not_shared() -> None:
+    def body(torch: Any) -> Any:
+        x = torch.ones(2).share_memory_()
+        return [each.is_shared() for each in (x.clone(), x + 1, x.detach(), torch.empty_like(x))]
+
+    assert_same_results(body)
+
+
 # -- files
 
 FILES = [
