@@ -30,6 +30,7 @@ if TYPE_CHECKING:
         distributed,
         distributions,
         func,
+        futures,
         fx,
         jit,
         library,
@@ -51,14 +52,16 @@ if TYPE_CHECKING:
     )
 else:
     _LATER = (
-        "_C accelerator autograd compiler cpu cuda distributed distributions func fx jit library masked mps mtia nn "
-        "optim overrides profiler serialization signal storage testing types utils version xpu"
+        "_C accelerator autograd compiler cpu cuda distributed distributions func futures fx jit library masked mps "
+        "mtia nn optim overrides profiler serialization signal storage testing types utils version xpu"
     )
     _load_later(__name__, _LATER.split())
 
 with _collector_paused():
     from runtime import fft, linalg, ops, random, special
     from runtime.amp.autocast_mode import autocast
+    from runtime.amp.casting import *  # noqa: F403
+    from runtime.amp.deprecated import *  # noqa: F403
     from runtime.amp.grad_scaler import GradScaler
     from runtime.amp.state import *  # noqa: F403
     from runtime.autograd.anomaly_mode import is_anomaly_check_nan_enabled, is_anomaly_enabled, set_anomaly_enabled
@@ -91,7 +94,8 @@ with _collector_paused():
     from runtime.base.typed_storages import *  # noqa: F403
     from runtime.base.types import *  # noqa: F403
     from runtime.batches import vmap
-    from runtime.files import from_dlpack, load, save
+    from runtime.conditional import cond
+    from runtime.files import from_dlpack, from_file, load, save
     from runtime.functional import (
         _assert,
         _segment_reduce,
@@ -103,24 +107,29 @@ with _collector_paused():
         broadcast_tensors,
         cartesian_prod,
         cdist,
+        dequantize,
         detach,
         detach_,
+        dsmm,
         einsum,
         get_device,
         histogramdd,
         is_conj,
+        is_distributed,
         is_neg,
         is_signed,
         lu,
         meshgrid,
         nonzero,
         norm,
+        spmm,
         stft,
         tensordot,
         unique,
         unique_consecutive,
         unravel_index,
     )
+    from runtime.futures import Future, fork, wait
     from runtime.legacy import *  # noqa: F403
     from runtime.load.loading import load as _load
     from runtime.load.loading import public_names as _public_names
@@ -139,6 +148,7 @@ with _collector_paused():
         manual_seed,
         seed,
         set_rng_state,
+        thread_safe_generator,
     )
     from runtime.settings import *  # noqa: F403
     from runtime.symbols import *  # noqa: F403

@@ -156,6 +156,24 @@ def is_neg(input: Tensor) -> bool:
     return False
 
 
+def spmm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The product of two matrices: that of dense ones, since there are no others."""
+    return ops.mm(input, mat2) if out is None else ops.mm(input, mat2, out=out)
+
+
+dsmm = spmm
+
+
+def is_distributed(input: Tensor) -> bool:
+    """Whether the Tensor is a part of one that lies on many machines: never."""
+    return False
+
+
+def dequantize(tensor: Tensor) -> Tensor:
+    """The numbers that are stood for, in float32: the elements themselves."""
+    return tensor.dequantize()
+
+
 def unravel_index(indices: Tensor, shape: int | Sequence[int]) -> tuple[Tensor, ...]:
     """For places in flat memory of a tensor of `shape` the index along each dimension.
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import builtins
+import warnings
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Final, TypeVar
 
+from runtime import futures
 from runtime.base.absent import refusing, say_once
 
 __all__ = [
@@ -14,6 +16,7 @@ __all__ = [
     "Final",
     "annotate",
     "export",
+    "fork",
     "freeze",
     "ignore",
     "interface",
@@ -28,6 +31,7 @@ __all__ = [
     "trace",
     "trace_module",
     "unused",
+    "wait",
 ]
 
 T = TypeVar("T")
@@ -64,6 +68,24 @@ def freeze(mod: T, preserved_attrs: list[str] | None = None, optimize_numerics: 
 def optimize_for_inference(mod: T, other_methods: list[str] | None = None) -> T:
     """A Module, as it is."""
     return mod
+
+
+def fork(func: Callable[..., T], *args: Any, **kwargs: Any) -> futures.Future[T]:
+    """A Future of what a function gives: it runs at once. Deprecated."""
+    _warn("fork")
+    return futures.fork(func, *args, **kwargs)
+
+
+def wait(future: futures.Future[T]) -> T:
+    """The value of a Future, once it is there. Deprecated."""
+    _warn("wait")
+    return futures.wait(future)
+
+
+def _warn(name: str) -> None:
+    warnings.warn(
+        f"`torch.jit.{name}` is deprecated. Please use `torch.compile` instead.", DeprecationWarning, stacklevel=3
+    )
 
 
 def ignore(drop: Any = False, **kwargs: Any) -> Any:
@@ -152,7 +174,7 @@ def set_fusion_strategy(strategy: list[tuple[str, int]]) -> list[tuple[str, int]
 
 globals().update(
     refusing(
-        ("load", "save", "fork", "wait"),
+        ("load", "save"),
         __name__,
         NotImplementedError,
         "Gradwright has no TorchScript: docs/pytorch.md",

@@ -131,6 +131,11 @@ def set_rng_state(new_state: Tensor) -> None:
     default_generator.set_state(new_state)
 
 
+def thread_safe_generator() -> Generator | None:
+    """The generator of the thread that makes batches for a DataLoader: None, since only processes do."""
+    return None
+
+
 @contextmanager
 def fork_rng(devices: Iterable[Any] = (), enabled: bool = True) -> Iterator[None]:
     """A block after which the default generator goes on as if the block had not drawn any numbers."""

@@ -11,11 +11,13 @@ from math import e, inf, nan, pi
 from typing import Any
 
 from runtime.base.absent import say_once
+from runtime.base.tensor import Tensor
 
 __all__ = [
     "are_deterministic_algorithms_enabled",
     "compile",
     "compiled_with_cxx11_abi",
+    "cudnn_is_acceptable",
     "e",
     "get_deterministic_debug_mode",
     "get_device_module",
@@ -28,6 +30,7 @@ __all__ = [
     "inf",
     "init_num_threads",
     "is_deterministic_algorithms_warn_only_enabled",
+    "is_vulkan_available",
     "is_warn_always_enabled",
     "nan",
     "newaxis",
@@ -188,3 +191,19 @@ def get_device_module(device: Any = None) -> Any:
 def compiled_with_cxx11_abi() -> bool:
     """Whether C++ was compiled for the current interface of its library: yes."""
     return True
+
+
+def is_vulkan_available() -> bool:
+    """Whether there are Vulkan devices: none."""
+    return False
+
+
+def cudnn_is_acceptable(input: Tensor) -> bool:
+    """Whether cuDNN takes a Tensor, which it does on CUDA devices alone.
+
+    Raises:
+        TypeError: it is no Tensor.
+    """
+    if not isinstance(input, Tensor):
+        raise TypeError(f"cudnn_is_acceptable(): argument 'input' must be Tensor, not {type(input).__name__}")
+    return False

@@ -44,7 +44,7 @@ LAYERS: Mapping[str, Sequence[Sequence[str]]] = {
         ("runtime.autograd", "runtime.func", "runtime.library", "runtime.batches", "runtime.files"),
         ("runtime.upstream.gradients",),
         # Names of PyTorch that stand on little, and what is not there.
-        ("runtime.settings", "runtime.symbols", "runtime.legacy"),
+        ("runtime.settings", "runtime.symbols", "runtime.legacy", "runtime.futures", "runtime.conditional"),
         ("runtime.amp", "runtime.compiler", "runtime.cpu", "runtime.distributed", "runtime.jit", "runtime._C"),
         ("runtime.types", "runtime.cuda"),
         ("runtime.accelerator", "runtime.mps", "runtime.mtia", "runtime.xpu"),

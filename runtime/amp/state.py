@@ -6,22 +6,22 @@ import threading
 
 from runtime.base import dtypes
 from runtime.base.dtypes import dtype as DType
+from runtime.base.types import Device
 
 __all__ = [
     "autocast_decrement_nesting",
     "autocast_increment_nesting",
     "clear_autocast_cache",
-    "get_autocast_cpu_dtype",
     "get_autocast_dtype",
-    "get_autocast_gpu_dtype",
     "is_autocast_cache_enabled",
-    "is_autocast_cpu_enabled",
     "is_autocast_enabled",
     "set_autocast_cache_enabled",
-    "set_autocast_cpu_dtype",
     "set_autocast_dtype",
-    "set_autocast_gpu_dtype",
 ]
+
+
+ACCELERATORS = ("cuda", "hpu", "ipu", "maia", "mps", "mtia", "privateuseone", "xla", "xpu")
+_BFLOAT16 = ("cpu", "hpu", "maia", "xla")
 
 
 class _State(threading.local):
@@ -35,44 +35,39 @@ class _State(threading.local):
 state = _State()
 
 
+def known_device(device_type: str) -> str:
+    """The kind of device, which may be one that is not there.
+
+    Raises:
+        RuntimeError: there is none of that name, or nothing is cast for it.
+        TypeError: it is no string.
+    """
+    if not isinstance(device_type, str):
+        raise TypeError(f"argument 'device_type' must be str, not {type(device_type).__name__}")
+    name = device_type.partition(":")[0]
+    if name in ACCELERATORS:
+        return name
+    if (name := Device(device_type).type) == "meta":
+        raise RuntimeError("there is no autocast for the device type 'meta'")
+    return name
+
+
 def is_autocast_enabled(device_type: str = "cuda") -> bool:
     """Whether operators on a kind of device are cast."""
-    return state.enabled.get(device_type, False)
-
-
-def is_autocast_cpu_enabled() -> bool:
-    """Whether operators on the CPU are cast."""
-    return is_autocast_enabled("cpu")
+    return state.enabled.get(known_device(device_type), False)
 
 
 def get_autocast_dtype(device_type: str) -> DType:
     """The dtype that they are cast to."""
-    return state.dtypes.get(device_type, dtypes.bfloat16 if device_type in ("cpu", "xla") else dtypes.float16)
+    name = known_device(device_type)
+    return state.dtypes.get(name, dtypes.bfloat16 if name in _BFLOAT16 else dtypes.float16)
 
 
 def set_autocast_dtype(device_type: str, dtype: DType) -> None:
     """Choose it for blocks that name none."""
-    state.dtypes[device_type] = dtype
-
-
-def get_autocast_cpu_dtype() -> DType:
-    """The dtype that operators on the CPU are cast to."""
-    return get_autocast_dtype("cpu")
-
-
-def get_autocast_gpu_dtype() -> DType:
-    """The dtype that operators on CUDA devices would be cast to."""
-    return get_autocast_dtype("cuda")
-
-
-def set_autocast_cpu_dtype(dtype: DType) -> None:
-    """Choose it for the CPU."""
-    set_autocast_dtype("cpu", dtype)
-
-
-def set_autocast_gpu_dtype(dtype: DType) -> None:
-    """Choose it for CUDA devices."""
-    set_autocast_dtype("cuda", dtype)
+    if not isinstance(dtype, DType):
+        raise TypeError(f"set_autocast_dtype(): argument 'dtype' must be a dtype, not {type(dtype).__name__}")
+    state.dtypes[known_device(device_type)] = dtype
 
 
 def is_autocast_cache_enabled() -> bool:
@@ -82,6 +77,8 @@ def is_autocast_cache_enabled() -> bool:
 
 def set_autocast_cache_enabled(enabled: bool) -> None:
     """Allow it."""
+    if not isinstance(enabled, bool):
+        raise TypeError(f"enabled must be a bool (got {type(enabled).__name__})")
     state.cache = enabled
 
 

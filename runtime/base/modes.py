@@ -8,8 +8,9 @@ that the path itself never has to look at modes.
 from __future__ import annotations
 
 import threading
+import weakref
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 from runtime.base import composites
@@ -106,6 +107,21 @@ class Computing(Protocol):
     def __call__(self, operator: Operator, variant: Variant, values: list[Any]) -> Any: ...
 
 
+class Casting:
+    """A handler that stands next to the operators, inside of all others and of classes that take calls over.
+
+    It is no block: it sees the calls from when it is made until it is closed, or its thread ends.
+    """
+
+    def __init__(self, handler: Handler) -> None:
+        self.handler = handler
+        stack = ExitStack()
+        stack.enter_context(unusual())
+        stack.enter_context(composites.called())
+        self.close = weakref.finalize(self, stack.close)
+        self.close.atexit = False
+
+
 class NodeHandler(Protocol):
     """Stands around the running of Nodes in a backward, their hooks included.
 
@@ -124,6 +140,7 @@ class Interest(threading.local):
     """
 
     around: tuple[Handler, ...] = ()
+    casting: Casting | None = None
     computing: tuple[Computing, ...] = ()
     nodes: tuple[NodeHandler, ...] = ()
     recorded: tuple[Callable[[Node], None], ...] = ()
@@ -150,6 +167,27 @@ def around(handler: Handler) -> Iterator[None]:
             yield
         finally:
             interest.around = before
+
+
+def cast_by(handler: Handler | None) -> None:
+    """Let `handler` stand next to the operators that this thread calls, in the place of the one before; or none."""
+    known = interest.casting
+    if (known and known.handler) is handler:
+        return
+    interest.casting = None if handler is None else Casting(handler)
+    if known is not None:
+        known.close()
+
+
+@contextmanager
+def uncast() -> Iterator[None]:
+    """A block in which the handler of `cast_by` does not see what this thread calls."""
+    known = interest.casting
+    interest.casting = None
+    try:
+        yield
+    finally:
+        interest.casting = known
 
 
 @contextmanager

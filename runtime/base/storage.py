@@ -13,6 +13,7 @@ import numpy as np
 
 from runtime.base.dtypes import uint8
 from runtime.base.memory import bounds, owner_of
+from runtime.base.shared_memory import is_shared
 from runtime.base.types import Device, DType
 
 
@@ -74,6 +75,10 @@ class UntypedStorage:
     def is_cuda(self) -> bool:
         """Whether the memory is that of a GPU."""
         return False
+
+    def is_shared(self) -> bool:
+        """Whether forked processes share the memory."""
+        return is_shared(self._bytes)
 
     def nbytes(self) -> int:
         """How many bytes there are."""
@@ -184,6 +189,10 @@ class TypedStorage:
     def device(self) -> Device:
         """Where the memory lies."""
         return self._untyped_storage.device
+
+    def is_shared(self) -> bool:
+        """Whether forked processes share the memory."""
+        return self._untyped_storage.is_shared()
 
     def data_ptr(self) -> int:
         """The address of the first element."""

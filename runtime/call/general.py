@@ -61,7 +61,16 @@ def call_bound(operator: Operator, values: list[Any]) -> Any:
 def performed(
     operator: Operator, variant: Variant, values: list[Any], perform: Callable[[Operator, list[Any]], Any]
 ) -> Any:
-    """`perform(operator, values)` with the handlers of this thread around it; inside of them a class may take over."""
+    """`perform(operator, values)` with the handlers of this thread around it; inside of them a class may take over.
+
+    What casts arguments stands inside of both.
+    """
+    if interest.casting is not None:
+        uncast, cast = perform, interest.casting.handler
+
+        def perform(operator: Operator, values: list[Any]) -> Any:
+            return cast(operator, variant, values, partial(uncast, operator))
+
     if watch.classes:
         inner = perform
 
@@ -80,6 +89,7 @@ def only_inference_is_unusual(operator: Operator) -> bool:
         operator.table is None
         and operator.traced is None
         and not interest.around
+        and interest.casting is None
         and not interest.computing
         and not forward.active()
     )

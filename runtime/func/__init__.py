@@ -5,7 +5,9 @@ from __future__ import annotations
 from runtime.base.tensor import Tensor
 from runtime.batches import vmap
 from runtime.func.batched import BatchedTensor
-from runtime.func.modules import functional_call, stack_module_state
+from runtime.func.functionalizing import functionalize
+from runtime.func.modules import functional_call, replace_all_batch_norm_modules_, stack_module_state
+from runtime.func.rearranging import rearrange
 from runtime.func.reverse import grad, grad_and_value, jacrev, vjp
 from runtime.func.rules.families import fallback_warnings
 from runtime.func.tangents import hessian, jacfwd, jvp, linearize
@@ -13,6 +15,7 @@ from runtime.func.tangents import hessian, jacfwd, jvp, linearize
 __all__ = [
     "debug_unwrap",
     "functional_call",
+    "functionalize",
     "grad",
     "grad_and_value",
     "hessian",
@@ -20,6 +23,8 @@ __all__ = [
     "jacrev",
     "jvp",
     "linearize",
+    "rearrange",
+    "replace_all_batch_norm_modules_",
     "set_fallback_warnings",
     "stack_module_state",
     "vjp",

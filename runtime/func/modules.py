@@ -183,3 +183,15 @@ def _stacked(members: Sequence[Mapping[str, Tensor]]) -> dict[str, Tensor]:
         stacked = ops.stack([tensor.detach() for tensor in tensors])
         stacks[name] = stacked.requires_grad_() if flags.pop() else stacked
     return stacks
+
+
+def replace_all_batch_norm_modules_(root: Any) -> Any:
+    """Let all BatchNorms in a Module, itself included, use the statistics of their batch alone, as `vmap` needs it.
+
+    Their running statistics are gone. Returns the Module.
+    """
+    for module in root.modules():
+        forget = getattr(module, "_forget_running_stats", None)  # of BatchNorms, which stand above this
+        if forget is not None:
+            forget()
+    return root

@@ -8,7 +8,7 @@ import sys
 import typing
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from runtime.base import identity
 from runtime.base.dtypes import dtype as DType
@@ -61,8 +61,18 @@ class _PyTreeInfo(NamedTuple):
     out_spec: Any
 
 
+# Makes the lines of a function's body of those that were there.
+TransformCode: TypeAlias = Callable[[list[str]], list[str]]
+
+
 class CodeGen:
-    """How the function of a graph begins and ends."""
+    """How the function of a graph begins and ends.
+
+    Attributes:
+        transform: what changes its body, if something does: see `Graph.on_generate_code`.
+    """
+
+    transform: TransformCode | None = None
 
     def gen_fn_def(self, free_vars: list[str], maybe_return_annotation: str) -> str:
         """The first line of the function, and what its arguments need."""
@@ -309,6 +319,8 @@ def python_code(
             body.append(f"{text}{released}\n")
     if not body:
         body.append("pass\n")
+    if codegen.transform is not None:
+        body = codegen.transform(body)
     wraps = "\n".join(f'{identity.name}.fx._symbolic_trace.wrap("{name}")' for name in writer.wrapped)
     head = codegen.gen_fn_def(free, returned)
     lines = "".join(body).lstrip("\n").split("\n")

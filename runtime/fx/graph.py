@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Self
 
 from runtime.fx import code
-from runtime.fx.code import CodeGen, PythonCode
+from runtime.fx.code import CodeGen, PythonCode, TransformCode
 from runtime.fx.names import Namespace, snake_case
 from runtime.fx.node import Argument, Node, Target, map_aggregate, map_arg
 
@@ -53,6 +53,19 @@ class _InsertPoint:
 
     def __exit__(self, *error: object) -> None:
         self._graph._insert = self._before
+
+
+class _Transforming:
+    """What ends a change of the code of graphs, as a `with` block, at its end."""
+
+    def __init__(self, codegen: CodeGen, before: TransformCode | None) -> None:
+        self._codegen, self._before = codegen, before
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *error: object) -> None:
+        self._codegen.transform = self._before
 
 
 class Graph:
@@ -336,6 +349,17 @@ class Graph:
             wrong = node.op in ("get_attr", "call_module") and self._owning_module is not None
             if wrong and not has_path(self._owning_module, node.target):
                 raise RuntimeError(f"Node {node} target {node.target} references nothing in the owning module")
+
+    def on_generate_code(self, make_transformer: Callable[[TransformCode | None], TransformCode]) -> _Transforming:
+        """Change the body of the code from now on; a `with` block has it so until its end.
+
+        Args:
+            make_transformer: gets the function that changes it now, or None, and gives the one that is to do it: from
+                the lines of a body to those that stand in its place.
+        """
+        known = self._codegen.transform
+        self._codegen.transform = make_transformer(known)
+        return _Transforming(self._codegen, known)
 
     # -- text
 

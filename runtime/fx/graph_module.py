@@ -5,12 +5,15 @@ from __future__ import annotations
 import copy
 import itertools
 import linecache
+import os
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any, Self
 
 from runtime.base import identity
 from runtime.base.tensor import Tensor
 from runtime.fx.code import _PyTreeCodeGen
+from runtime.fx.folder import write
 from runtime.fx.graph import Graph, PythonCode
 from runtime.nn.module import Module
 from runtime.nn.parameter import Parameter
@@ -125,6 +128,21 @@ class GraphModule(Module):
     def code(self) -> str:
         """The Python code of its forward."""
         return self._code
+
+    def to_folder(self, folder: str | os.PathLike[str], module_name: str = "FxModule") -> None:
+        """Write a package of Python whose class does what this Module does, with its values.
+
+        Modules that have no text which makes them are pickled, and a warning says which. Files are found beside the
+        code, so the folder can be moved.
+
+        Args:
+            folder: of the package, which is made if there is none.
+            module_name: what the class is called.
+
+        Raises:
+            RuntimeError: the code names something that cannot be imported.
+        """
+        write(self, Path(folder), module_name)
 
     # -- its Modules
 

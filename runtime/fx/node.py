@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from runtime.fx.immutable_collections import immutable_dict, immutable_list
 from runtime.fx.names import shown_name
+from runtime.fx.operator_schemas import ArgsKwargsPair, normalize_function, normalize_module
 from runtime.nn.module import Module
 
 if TYPE_CHECKING:
@@ -266,6 +267,35 @@ class Node:
         for user in changed:
             user.replace_input_with(self, replace_with)
         return changed
+
+    def normalized_arguments(
+        self,
+        root: Module,
+        arg_types: tuple[Any, ...] | None = None,
+        kwarg_types: dict[str, Any] | None = None,
+        normalize_to_only_use_kwargs: bool = False,
+    ) -> ArgsKwargsPair | None:
+        """The arguments in the form that the signature of what is called gives them, with its defaults.
+
+        Args:
+            root: the Module in which Modules are found.
+            arg_types: the types of positional arguments, which choose among overloads.
+            kwarg_types: those of arguments by keyword.
+            normalize_to_only_use_kwargs: whether all are given by keyword.
+
+        Returns:
+            None, where nothing is known of what is called, or nothing is.
+
+        Raises:
+            RuntimeError: several overloads take these arguments, and no types are given.
+        """
+        if self.op == "call_function":
+            return normalize_function(
+                self.target, self._args, self._kwargs, arg_types, kwarg_types, normalize_to_only_use_kwargs
+            )
+        if self.op == "call_module":
+            return normalize_module(root, self.target, self._args, self._kwargs, normalize_to_only_use_kwargs)
+        return None
 
     def is_impure(self) -> bool:
         """Whether it does something besides giving a value, so that it stays where nobody takes that."""

@@ -6,11 +6,12 @@ import dataclasses
 import enum
 import inspect
 import operator
+import sys
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dis import get_instructions
-from types import EllipsisType, NoneType
+from types import EllipsisType, FrameType, NoneType
 from typing import Any
 
 from runtime.base.dtypes import dtype
@@ -18,7 +19,7 @@ from runtime.base.tensor import Tensor
 from runtime.base.types import device, layout, memory_format
 from runtime.fx import functions
 from runtime.fx.graph import Graph
-from runtime.fx.node import Argument, Node, Target, map_aggregate
+from runtime.fx.node import Argument, Node, Target, has_side_effect, map_aggregate
 
 __all__ = ["Attribute", "GraphAppendingTracer", "ParameterProxy", "Proxy", "Scope", "TraceError", "TracerBase"]
 
@@ -43,11 +44,42 @@ class Scope:
     module_type: Any
 
 
+@has_side_effect
+def assert_fn(x: Any) -> None:
+    """What stands in a graph for the `assert` of a value.
+
+    Raises:
+        AssertionError: it is not true.
+    """
+    assert x
+
+
+def _is_asserted(frame: FrameType) -> bool:
+    """Whether the instruction that a frame is at asks for the truth of what an `assert` is of."""
+    steps = get_instructions(frame.f_code)
+    for step in steps:
+        if step.offset == frame.f_lasti:
+            if step.opname == "TO_BOOL":
+                step = next(steps)
+            after = next((each for each in steps if each.opname not in ("CACHE", "NOT_TAKEN")), None)
+            raised = after is not None and (
+                after.opname == "LOAD_ASSERTION_ERROR"
+                or (after.opname == "LOAD_COMMON_CONSTANT" and after.argrepr == "AssertionError")
+            )
+            return raised and step.opname.startswith("POP_JUMP") and step.opname.endswith("IF_TRUE")
+    return False
+
+
 class TracerBase:
-    """Makes Nodes of what Proxies meet."""
+    """Makes Nodes of what Proxies meet.
+
+    Attributes:
+        trace_asserts: whether `assert` of a Proxy is recorded as a call of `assert_fn`.
+    """
 
     graph: Graph
     record_stack_traces = False
+    trace_asserts = False
     proxy_buffer_attributes = False
     traced_func_name = "forward"
 
@@ -253,6 +285,9 @@ class Proxy:
         return self.tracer.create_proxy("call_function", operator.abs, (self,), {})
 
     def __bool__(self) -> bool:
+        if self.tracer.trace_asserts and _is_asserted(sys._getframe(1)):
+            self.tracer.create_proxy("call_function", assert_fn, (self,), {})
+            return True
         return self.tracer.to_bool(self)
 
     def keys(self) -> Any:

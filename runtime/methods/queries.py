@@ -55,6 +55,24 @@ def xpu(self: Tensor, device: Any = None, non_blocking: bool = False, memory_for
     raise RuntimeError("Gradwright has no XPU: there is no device of this kind")
 
 
+def ipu(self: Tensor, device: Any = None, non_blocking: bool = False, memory_format: Any = None) -> Never:
+    """Move to an IPU.
+
+    Raises:
+        RuntimeError: always; there is none.
+    """
+    raise RuntimeError("Gradwright has no IPU: there is no device of this kind")
+
+
+def mtia(self: Tensor, device: Any = None, non_blocking: bool = False, memory_format: Any = None) -> Never:
+    """Move to an MTIA.
+
+    Raises:
+        AssertionError: always; there is none.
+    """
+    raise AssertionError("Gradwright has no MTIA: there is no device of this kind")
+
+
 def is_pinned(self: Tensor, device: Any = None) -> bool:
     """Whether a device can read the memory itself: there is none that could."""
     return False
@@ -73,6 +91,22 @@ def is_set_to(self: Tensor, tensor: Tensor) -> bool:
     """Whether two Tensors are the same elements in the same memory."""
     mine, theirs = self._array, tensor._array
     return mine.ctypes.data == theirs.ctypes.data and mine.shape == theirs.shape and mine.strides == theirs.strides
+
+
+def const_data_ptr(self: Tensor) -> int:
+    """The address of the first element, for one who only reads."""
+    address: int = self.data_ptr()
+    return address
+
+
+def module_load(self: Tensor, other: Any, assign: bool = False) -> Tensor:
+    """What stands in the place of this Tensor when a Module loads another: without history.
+
+    Args:
+        other: the Tensor that is loaded.
+        assign: whether it is taken itself; else its values are copied into this one.
+    """
+    return (other if assign else self.copy_(other)).detach()
 
 
 def dim_order(self: Tensor) -> tuple[int, ...]:
@@ -153,9 +187,13 @@ def methods() -> dict[str, Any]:
         "new": new,
         "cuda": cuda,
         "xpu": xpu,
+        "ipu": ipu,
+        "mtia": mtia,
         "is_pinned": is_pinned,
         "pin_memory": pin_memory,
         "is_set_to": is_set_to,
+        "const_data_ptr": const_data_ptr,
+        "module_load": module_load,
         "dim_order": dim_order,
         "as_subclass": as_subclass,
         "apply_": apply_,

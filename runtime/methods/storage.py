@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from runtime import ops
+from runtime.base.shared_memory import is_shared as in_shared_memory
+from runtime.base.shared_memory import shared_bytes
+from runtime.base.sharing import views_over
 from runtime.base.state import LEAF_EDGES
 from runtime.base.storage import TypedStorage, UntypedStorage, array_over, bytes_of, dense_strides
 from runtime.base.tensor import Tensor
 from runtime.base.typed_storages import StorageType, type_of
 from runtime.base.types import MemoryFormat, Size
 from runtime.kernels.shape import memory_of
+
+T = TypeVar("T", bound=Tensor)
 
 
 def untyped_storage(self: Tensor) -> UntypedStorage:
@@ -79,6 +84,37 @@ def _bytes_from(source: Tensor | UntypedStorage | TypedStorage) -> np.ndarray[An
     if isinstance(source, UntypedStorage):
         return source._bytes
     raise TypeError(f"set_(): argument 'source' must be a Tensor or a storage, not {type(source).__name__}")
+
+
+def is_shared(self: Tensor) -> bool:
+    """Whether the Tensor lies in memory that forked processes share."""
+    return not self._opaque and in_shared_memory(self._array)
+
+
+def share_memory_(self: T) -> T:
+    """Move the Tensor to memory that forked processes share, with its views and what it is a view of.
+
+    Other Tensors over the memory, such as detached ones, stay where they are.
+
+    Raises:
+        RuntimeError: it does not lie in main memory.
+    """
+    if self._opaque:
+        raise RuntimeError(f"only main memory is shared, and the Tensor is on {self.device}")
+    if is_shared(self):
+        return self
+    old = untyped_storage(self)._bytes
+    new = shared_bytes(old.nbytes)
+    new[:] = old
+    start = old.__array_interface__["data"][0]
+    for each in (self, *(() if self._base is None else (self._base,)), *views_over(self)):
+        array = each._array
+        if not array.size:
+            continue
+        offset = array.__array_interface__["data"][0] - start
+        if 0 <= offset < old.nbytes:
+            each._array = np.ndarray(array.shape, array.dtype, new, offset, array.strides)
+    return self
 
 
 def is_set_to(self: Tensor, tensor: Tensor) -> bool:

@@ -6,7 +6,7 @@ from typing import Any
 
 from runtime import functional
 from runtime.base.tensor import Tensor
-from runtime.methods import conversion, gradients, indexing, queries, removed, storage
+from runtime.methods import conversion, dense, gradients, indexing, queries, removed, storage
 
 
 def written_by_hand() -> dict[str, Any]:
@@ -14,6 +14,7 @@ def written_by_hand() -> dict[str, Any]:
     methods: dict[str, Any] = {
         **queries.methods(),
         **removed.methods(),
+        **dense.methods(),
         "__getitem__": indexing.getitem,
         "__setitem__": indexing.setitem,
         "__delitem__": indexing.delitem,
@@ -26,6 +27,8 @@ def written_by_hand() -> dict[str, Any]:
         "storage_type": storage.storage_type,
         "set_": storage.set_,
         "is_set_to": storage.is_set_to,
+        "is_shared": storage.is_shared,
+        "share_memory_": storage.share_memory_,
         "resize_": storage.resize_,
         "resize_as_": storage.resize_as_,
         "to": conversion.to,

@@ -130,6 +130,7 @@ from runtime.nn.padding import (
     ZeroPad2d,
     ZeroPad3d,
 )
+from runtime.nn.parallel import DataParallel
 from runtime.nn.parameter import Buffer, Parameter, UninitializedBuffer, UninitializedParameter
 from runtime.nn.pooling import (
     AdaptiveAvgPool1d,
@@ -208,6 +209,7 @@ __all__ = [
     "CosineSimilarity",
     "CrossEntropyLoss",
     "CrossMapLRN2d",
+    "DataParallel",
     "Dropout",
     "Dropout1d",
     "Dropout2d",

@@ -111,6 +111,12 @@ class _BatchNorm(_Running):
     ) -> None:
         super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype, bias)
 
+    def _forget_running_stats(self) -> None:
+        """Have no running statistics any more."""
+        if self.track_running_stats:
+            self.running_mean = self.running_var = self.num_batches_tracked = None
+            self.track_running_stats = False
+
     def forward(self, input: Tensor) -> Tensor:
         """The input normalized; while `training`, the running statistics move."""
         self._check(input)

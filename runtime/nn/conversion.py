@@ -46,6 +46,10 @@ class Conversions(Members[Child]):
                 self._buffers[name] = fn(buffer)
         return self
 
+    def share_memory(self) -> Self:
+        """Move all Tensors to memory that forked processes share: see `Tensor.share_memory_`."""
+        return self._apply(lambda tensor: tensor.share_memory_())
+
     def to(self, *args: Any, **kwargs: Any) -> Self:
         """Convert floating-point and complex Tensors to a dtype, and bring all Tensors to a device.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar, TypeVar, dataclass_transform
@@ -25,9 +26,18 @@ class FunctionModule(Module):
     def __post_init__(self) -> None:
         super().__init__()
 
-    def forward(self, *inputs: Tensor) -> Tensor:
+    def forward(self, *inputs: Tensor, **named: Tensor) -> Tensor:
         """The function, applied to the inputs."""
+        if named:
+            inputs = self.signature_of_inputs().bind(*inputs, **named).args
         return self.function(*inputs, *[getattr(self, name) for name in self._options])
+
+    @classmethod
+    def signature_of_inputs(cls) -> inspect.Signature:
+        """How the inputs are called: they are the arguments of the function that have no default and are no options."""
+        parameters = inspect.signature(cls.function).parameters.values()
+        inputs = [each for each in parameters if each.default is each.empty and each.name not in cls._options]
+        return inspect.Signature(inputs)
 
     def extra_repr(self) -> str:
         """The options by name; `inplace` only where it is chosen."""

@@ -17,6 +17,7 @@ from runtime.optim.radam import RAdam
 from runtime.optim.rmsprop import RMSprop
 from runtime.optim.rprop import Rprop
 from runtime.optim.sgd import SGD
+from runtime.optim.swapping import swap_in_optimizer_params_and_state
 
 __all__ = [
     "ASGD",
@@ -36,4 +37,5 @@ __all__ = [
     "Rprop",
     "lr_scheduler",
     "swa_utils",
+    "swap_in_optimizer_params_and_state",
 ]

@@ -27,12 +27,14 @@ from runtime.graph import engine
 from runtime.graph.saved import hook_stack
 from runtime.utils.device_states import DefaultDeviceType, get_device_states, set_device_states
 from runtime.utils.selective_checkpoint import (
+    SAC_IGNORED_OPS,
     CheckpointPolicy,
     SelectiveCheckpointContext,
     create_selective_checkpoint_contexts,
 )
 
 __all__ = [
+    "SAC_IGNORED_OPS",
     "CheckpointError",
     "CheckpointFunction",
     "CheckpointPolicy",

@@ -50,6 +50,9 @@ class SelectiveCheckpointContext:
 Policy = Callable[..., CheckpointPolicy | bool]
 Key = tuple[OpOverload, int]  # an operator, and which of its calls it is
 
+# Operators whose calls are let pass: nobody asks a policy about them, and they are not counted. A program may add some.
+SAC_IGNORED_OPS: set[OpOverload] = set()
+
 _SAVED = frozenset((CheckpointPolicy.MUST_SAVE, CheckpointPolicy.PREFER_SAVE))
 _MISMATCH = (
     "The function did not call the same operators when it was run again: it may be nondeterministic, or depend on "
@@ -104,6 +107,8 @@ class _FirstRun(TorchDispatchMode):
     ) -> Any:
         kwargs = kwargs or {}
         out = func(*args, **kwargs)
+        if func in SAC_IGNORED_OPS:
+            return out
         key = func, self.calls[func]
         self.calls[func] += 1
         policy = self.policy(SelectiveCheckpointContext(is_recompute=False, op_output=out), func, *args, **kwargs)
@@ -132,6 +137,8 @@ class _SecondRun(TorchDispatchMode):
         args: Sequence[Any] = (),
         kwargs: Mapping[str, Any] | None = None,
     ) -> Any:
+        if func in SAC_IGNORED_OPS:
+            return func(*args, **kwargs or {})
         key = func, self.calls[func]
         self.calls[func] += 1
         entry = self.entries.get(key)

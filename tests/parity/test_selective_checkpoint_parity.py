@@ -412,3 +412,28 @@ def test_policies_by_number() -> None:
         return [(kind.name, kind.value) for kind in torch.utils.checkpoint.CheckpointPolicy]
 
     assert_same(body)
+
+
+def test_operators_that_are_let_pass() -> None:
+    def body(torch: Any) -> Any:
+        checkpoints, sin, seen, again = torch.utils.checkpoint, torch.ops.aten.sin.default, [], []
+
+        def policy(ctx: Any, func: Any, *args: Any, **kwargs: Any) -> Any:
+            seen.append(str(func))
+            return checkpoints.CheckpointPolicy.MUST_SAVE
+
+        def function(x: Any, y: Any) -> Any:
+            return (x.sin() * y).exp().sin()
+
+        x, y = leaves(torch)
+        before = set(checkpoints.SAC_IGNORED_OPS)
+        checkpoints.SAC_IGNORED_OPS.add(sin)
+        try:
+            made = contexts(torch, policy, again)
+            out = checkpoints.checkpoint(function, x, y, use_reentrant=False, context_fn=made, early_stop=False)
+            out.sum().backward()
+        finally:
+            checkpoints.SAC_IGNORED_OPS.discard(sin)
+        return sorted(seen), sorted(again), x.grad, y.grad, before == checkpoints.SAC_IGNORED_OPS
+
+    assert_same(body)

@@ -225,3 +225,37 @@ def test_fill_diagonal_of_views_and_integers() -> None:
 
     assert_same(body)
     assert_same(leaf)
+
+
+# -- what is for devices and layouts that are not there
+
+
+def test_data_parallel_without_devices() -> None:
+    def body(torch: Any) -> Any:
+        module = torch.nn.Linear(2, 1)
+        with torch.no_grad():
+            module.weight.fill_(0.5), module.bias.zero_()
+        parallel = torch.nn.DataParallel(module, device_ids=[0, 1], output_device=0, dim=0)
+        out = parallel(torch.ones(3, 2))
+        out.sum().backward()
+        same = parallel.module is module, torch.nn.parallel.DataParallel is torch.nn.DataParallel
+        named = parallel(input=torch.ones(1, 2))
+        return out, named, module.weight.grad, list(parallel.state_dict()), parallel.device_ids, same
+
+    assert_same(body)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("spmm(x, x.T)", "dsmm(x, mat2=x.T)", "spmm(x, x)", "spmm(x, 3)", "spmm(x, torch.ones(3))"),
+        *("spmm(x.half(), x.T)", "spmm(x, x.T, out=torch.empty(2, 2))"),
+    ],
+)
+def test_products_of_dense_matrices_under_other_names(text: str) -> None:
+    assert_same(lambda torch: eval(f"torch.{text}", {"torch": torch, "x": torch.arange(6.0).reshape(2, 3)}))
+
+
+@pytest.mark.parametrize("name", ["ipu", "mtia"])
+def test_devices_that_are_not_there(name: str) -> None:
+    assert_same(lambda torch: getattr(torch.ones(2), name)())

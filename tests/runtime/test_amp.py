@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import threading
 from typing import Any
 
 import pytest
 
 import runtime as torch
+from runtime.base import modes
 from runtime.nn import Linear
 from runtime.nn.functional import mse_loss
 
@@ -28,7 +30,7 @@ def test_products_are_in_half_precision() -> None:
             assert (x @ x).dtype is torch.float16
         assert (x @ x).dtype is torch.bfloat16
     assert (x @ x).dtype is torch.float32
-    assert not torch.is_autocast_cpu_enabled()
+    assert not torch.is_autocast_enabled("cpu")
 
 
 def test_gradients_are_in_the_dtype_of_parameters() -> None:
@@ -111,3 +113,26 @@ def test_gradients_are_scaled_and_steps_left_out() -> None:
     assert other.state_dict() == scaler.state_dict()
     with pytest.raises(AssertionError, match="No inf checks"):
         scaler.update()
+
+
+def test_casting_that_a_thread_leaves_on_ends_with_it() -> None:
+    before = modes._unusual
+
+    def run() -> None:
+        torch.set_autocast_enabled("cpu", True)
+        assert modes._unusual == before + 1
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    thread.join()
+    assert modes._unusual == before
+    assert (torch.ones(1, 1) @ torch.ones(1, 1)).dtype is torch.float32
+
+
+def test_nothing_is_unusual_while_casting_is_off() -> None:
+    before = modes._unusual
+    torch.set_autocast_enabled("cpu", True)
+    with torch.autocast("cpu", enabled=False):
+        assert modes._unusual == before
+    torch.set_autocast_enabled("cpu", False)
+    assert modes._unusual == before

@@ -91,6 +91,8 @@ class RandomSampler(Sampler[int]):
                 found = ops.randperm(size, generator=generator).tolist()[:left]
             yield from found
             left -= len(found)
+        if not self.replacement and size and self.num_samples % size == 0:
+            ops.randperm(size, generator=generator)  # PyTorch draws an order for what is left, also where nothing is
 
     def __len__(self) -> int:
         return self.num_samples
