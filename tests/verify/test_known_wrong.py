@@ -7,7 +7,6 @@ import json
 import pytest
 from wrong_rules import RULES, Rule, package_of
 
-
 pytestmark = pytest.mark.xdist_group("known wrong rules")  # one process makes and proves them
 
 

@@ -71,7 +71,7 @@ def print_tables(found: Found) -> None:
 
 
 def print_nodes(reached: Mapping[str, entries.Nodes]) -> None:
-    """How many of the Nodes that PyTorch records pass on all samples that reach them, and which entries miss the rest."""
+    """How many of the Nodes that PyTorch records pass on all samples that reach them, and which entries miss some."""
     by_node: dict[str, dict[str, tuple[int, int]]] = {}
     for name, nodes in reached.items():
         for node, counts in nodes.items():
