@@ -179,7 +179,7 @@ LENIENT = frozenset((
     "pixel_unshuffle-empty", "rms_norm-0-dim", "unfold_backward-0-dim", "upsample_linear1d_backward-0-dim",
     "upsample_nearest1d_backward-0-dim", "view_as_complex-empty", "view_as_complex_copy-empty",
     "_native_batch_norm_legit-0-dim", "_native_batch_norm_legit-empty", "_batch_norm_with_update-0-dim",
-    "_fused_rms_norm-0-dim", "grid_sampler_2d-0-dim", "grid_sampler_3d-0-dim", "_unsafe_masked_index-empty",
+    "_fused_rms_norm-0-dim", "grid_sampler_2d-0-dim", "grid_sampler_3d-0-dim",
 ))  # fmt: skip
 
 
