@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from runtime import ops
 from runtime.base.tensor import Tensor
-from runtime.helpers.convolution import conv_tbc_gradients, shifted_in_time
+from runtime.helpers.convolution import conv_tbc_gradients, seen_steps
 
 
 def _with_batch(input: Tensor, dims: int, name: str) -> tuple[Tensor, bool]:
@@ -232,13 +232,12 @@ def _steps(self: Tensor, weight: Tensor, bias: Tensor, pad: int) -> int:
 def conv_tbc(self: Tensor, weight: Tensor, bias: Tensor, pad: int = 0) -> Tensor:
     """A convolution over (time, batch, channels), with weights that are (kernel, channels, channels of the result)."""
     steps = _steps(self, weight, bias, pad)
-    if steps == 0:
-        return self.new_zeros([0, self.shape[1], weight.shape[2]])
-    if pad < 0:
-        self, pad = shifted_in_time(self, pad), 0
-    rows, kernel = self.permute([1, 2, 0]), weight.permute([2, 1, 0])
-    out = ops.convolution(rows, kernel, bias.to(self.dtype), [1], [pad], [1], False, [0], 1)
-    return out.permute([2, 0, 1])
+    out = bias.to(self.dtype).expand([steps, self.shape[1], weight.shape[2]])
+    for place in range(weight.shape[0]):
+        low, high, before, after = seen_steps(place, self.shape[0], steps, pad)
+        part = ops.matmul(self[low:high], weight[place])
+        out = out + ops.constant_pad_nd(part, [0, 0, 0, 0, before, after])
+    return out.contiguous()
 
 
 def conv_tbc_backward(
