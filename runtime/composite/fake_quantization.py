@@ -35,9 +35,9 @@ def fake_quantize_learnable_per_tensor_affine(
     _check_range(quant_min, quant_max)
     points = _whole(zero_point.select(0, 0), quant_min, quant_max)
     enabled = ops.ones([1], device=self.device)
-    out, _ = ops._fake_quantize_per_tensor_affine_cachemask_tensor_qparams(
+    out: Tensor = ops._fake_quantize_per_tensor_affine_cachemask_tensor_qparams(
         self, scale.select(0, 0), points, enabled, quant_min, quant_max
-    )
+    )[0]
     return out
 
 
@@ -61,7 +61,7 @@ def fake_quantize_learnable_per_channel_affine(
 ) -> Tensor:
     _check_range(quant_min, quant_max)
     points = _whole(zero_point, quant_min, quant_max)
-    out, _ = ops.fake_quantize_per_channel_affine_cachemask(self, scale, points, axis, quant_min, quant_max)
+    out: Tensor = ops.fake_quantize_per_channel_affine_cachemask(self, scale, points, axis, quant_min, quant_max)[0]
     return out
 
 

@@ -115,8 +115,8 @@ class _Arguments:
         if name == "dtype":
             return f"{MODULE}.{ast.literal_eval(maker.args[0]) if maker.args else 'float32'}"
         if name == "C":
-            ending = [f"dtype={MODULE}.{options['dtype']}"] if "dtype" in options else []
-            return call(f"{MODULE}.tensor", [ast.unparse(maker.args[0]), *ending])
+            said = [f"dtype={MODULE}.{options['dtype']}"] if "dtype" in options else []
+            return call(f"{MODULE}.tensor", [ast.unparse(maker.args[0]), *said])
         shape = _shape(maker)
         dtype = options.get("dtype")
         if name == "I" or (dtype is not None and "int" in dtype):
