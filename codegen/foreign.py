@@ -186,6 +186,7 @@ def _implemented(function: NativeFunction, mine: NativeFunction, differentiated:
         elementwise=mine.elementwise,
         kinks=mine.kinks,
         unproven=mine.unproven,
+        convention=mine.convention,
         overload_of=mine.overload_of,
     )
 

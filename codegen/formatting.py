@@ -31,7 +31,7 @@ ORDER = (
     "category_override", "cpp_no_default_args", "device_check", "device_guard", "manual_cpp_binding",
     "manual_kernel_registration", "use_const_ref_for_mutable_tensors", "promotion", "half", "dtypes", "out_dtype",
     "layout", "tags", "batching", "sign", "numbers", "old_orders", "numbers_as_tensors", "fills", "exclusive", "linear",
-    "kinks", "overload_of", "samples", "domain", "determined", "unproven",
+    "kinks", "overload_of", "samples", "domain", "determined", "unproven", "convention",
 )  # fmt: skip
 _DERIVATIVES_ORDER = ("name", "output_differentiability")
 _IN_LINES = frozenset(("samples", "old_orders"))  # lists that are never written in brackets

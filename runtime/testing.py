@@ -163,6 +163,10 @@ class _Maker:
     def make_B(self, *shape: int) -> Tensor:
         return wrap(np.asarray(self.places.random(self._shape(shape)) < 0.5))
 
+    def make_C(self, elements: Any, dtype: str | None = None) -> Tensor:
+        """The very elements that are given, of the dtype that they have by themselves unless one is named."""
+        return wrap(np.asarray(elements, None if dtype is None else getattr(dtypes, dtype).numpy))
+
     def make_float(self, text: str) -> float:
         return float(text)
 

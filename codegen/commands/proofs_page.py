@@ -13,7 +13,8 @@ from codegen.targets.environment import environment
 
 _TEMPLATE = "proofs.html.j2"
 _COUNTED = ("proven", "refuted", "skipped")
-_SIGNS = {"proven": "+", "refuted": "\N{BALLOT X}", "skipped": "?", "none": ""}
+_SIGNS = {"proven": "+", "refuted": "\N{BALLOT X}", "convention": "c", "skipped": "?", "none": ""}
+_EXPLAINED = ("skipped", "convention")
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +60,7 @@ class RefutedCell:
 
 @dataclass(frozen=True, slots=True)
 class SkippedCell:
-    """A cell that nothing is known of, and why."""
+    """A cell that nothing is known of, or that is a convention, and why."""
 
     anchor: str
     operator: str
@@ -105,7 +106,7 @@ def page_of(found: Mapping[str, Any], package: str) -> Page:
         f"Proofs of the derivative rules of {'Gradwright' if package == BASE else package.partition('.')[0]}",
         found["summary"],
         tuple(_refuted(cell) for cell in cells if cell["status"] == "refuted"),
-        tuple(_skipped(cell) for cell in cells if cell["status"] == "skipped"),
+        tuple(_skipped(cell) for cell in cells if cell["status"] in _EXPLAINED),
         columns,
         tuple(_rows(cells, columns)),
     )
@@ -121,7 +122,7 @@ def _rows(cells: Sequence[Mapping[str, Any]], columns: Sequence[Column]) -> Iter
 
 def _mark(cell: Mapping[str, Any]) -> Mark:
     status = cell["status"]
-    if status in ("refuted", "skipped"):
+    if status == "refuted" or status in _EXPLAINED:
         return Mark(_SIGNS[status], status, "", _anchor(cell))
     # Proven where it could be looked at; there may be samples where it could not.
     left_out = "; ".join(cell.get("reasons", ()))
@@ -147,7 +148,11 @@ def _refuted(cell: Mapping[str, Any]) -> RefutedCell:
 
 
 def _skipped(cell: Mapping[str, Any]) -> SkippedCell:
-    return SkippedCell(_anchor(cell), cell["operator"], cell["property"], "; ".join(cell["reasons"]))
+    return SkippedCell(_anchor(cell), cell["operator"], cell["property"], _reason(cell))
+
+
+def _reason(cell: Mapping[str, Any]) -> str:
+    return f"{'a convention: ' * (cell['status'] == 'convention')}{'; '.join(cell['reasons'])}"
 
 
 def _anchor(cell: Mapping[str, Any]) -> str:

@@ -13,7 +13,8 @@ from codegen.words import PROPERTIES
 
 OK, NO_LEDGER = 0, 1
 LEDGER = "docs/coverage.json"
-_PROVEN, _SKIPPED, _NONE = "+", "?", "-"
+_SIGNS = {"proven": "+", "skipped": "?", "conventions": "c"}
+_NONE = "-"
 
 
 def ledger_file(paths: Paths) -> Path:
@@ -22,7 +23,9 @@ def ledger_file(paths: Paths) -> Path:
 
 
 def proven(paths: Paths, missing: bool, as_json: bool) -> int:
-    """Print a line for each operator, with a mark for each property: + is proven, ? skipped, - not of this operator.
+    """Print a line for each operator, with a mark for each property.
+
+    + is proven, ? skipped, c a convention, - not of this operator.
 
     Args:
         paths: of the project.
@@ -36,7 +39,8 @@ def proven(paths: Paths, missing: bool, as_json: bool) -> int:
         print(f"error: there is no {file.name}\nhint: 'verify --update-ledger' writes it", file=sys.stderr)
         return NO_LEDGER
     rows = [
-        {"name": name, "proven": row["proven"].split(), "skipped": row.get("skipped", {})}
+        {"name": name, "proven": row["proven"].split()}
+        | {kind: row.get(kind, {}) for kind in ("skipped", "conventions")}
         for name, row in known.items()
     ]
     shown = [row for row in rows if row["skipped"] or not missing]
@@ -45,8 +49,9 @@ def proven(paths: Paths, missing: bool, as_json: bool) -> int:
         return OK
     print("\t".join(("operator", *PROPERTIES)))
     for row in shown:
-        marks = (_PROVEN if p in row["proven"] else _SKIPPED if p in row["skipped"] else _NONE for p in PROPERTIES)
+        marks = (next((sign for kind, sign in _SIGNS.items() if p in row[kind]), _NONE) for p in PROPERTIES)
         print("\t".join((row["name"], *marks)))
-    done, skips = (sum(len(row[kind]) for row in rows) for kind in ("proven", "skipped"))
-    print(f"{len(rows)} operators: {done} cells are proven, {skips} skipped", file=sys.stderr)
+    done, skips, conventions = (sum(len(row[kind]) for row in rows) for kind in _SIGNS)
+    besides = f", {conventions} conventions" if conventions else ""
+    print(f"{len(rows)} operators: {done} cells are proven, {skips} skipped{besides}", file=sys.stderr)
     return OK

@@ -27,9 +27,9 @@ KEYS = frozenset((
     "func", "variants", "dispatch", "structured", "structured_delegate", "structured_inherits", "precomputed",
     "autogen", "tags", "python_module", "category_override", "cpp_no_default_args", "device_check",
     "device_guard", "manual_cpp_binding", "manual_kernel_registration", "ufunc_inner_loop",
-    "use_const_ref_for_mutable_tensors", "promotion", "dtypes", "samples", "domain", "unproven", "batching", "linear",
-    "half", "numbers", "layout", "out_dtype", "sign", "fills", "exclusive", "old_orders", "numbers_as_tensors",
-    "composite", "foreach", "determined",
+    "use_const_ref_for_mutable_tensors", "promotion", "dtypes", "samples", "domain", "unproven", "batching",
+    "linear", "convention", "half", "numbers", "layout", "out_dtype", "sign", "fills", "exclusive", "old_orders",
+    "numbers_as_tensors", "composite", "foreach", "determined",
     "elementwise", "at", "requires", "kinks", "overload_of",
 ))  # fmt: skip
 
@@ -104,6 +104,7 @@ class FunctionReader:
             domain=self.own.domain(fields),
             determined=self.own.determined(fields, schema),
             unproven=self.own.unproven(fields),
+            convention=self.own.convention(fields),
             manual_cpp_binding=self.values.boolean(fields, "manual_cpp_binding"),
             batching=self.own.batching(fields),
             layout=self.own.layout(fields, schema),

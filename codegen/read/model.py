@@ -160,6 +160,7 @@ class NativeFunction:
     composite: CompositeFormula | None = None  # Gradwright: the formula that it is
     determined: str | None = None  # Gradwright: what of the results is determined, as Python expressions in them
     unproven: tuple[tuple[str, str], ...] = ()  # Gradwright: properties that can not be proven, and why
+    convention: str | None = None  # Gradwright: why its formulas are not the derivatives of what it computes
     elementwise: ElementwiseFormula | None = None  # Gradwright: the expression that an element of its result is
     kinks: tuple[WrittenFormula, ...] = ()  # Gradwright: expressions where whose zeros are it has no derivative
     overload_of: str | None = None  # Gradwright: another base name that formulas may call it by

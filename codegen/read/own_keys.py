@@ -431,6 +431,16 @@ class OwnKeys:
                 found.append((name, " ".join(text.value.split())))
         return tuple(found)
 
+    def convention(self, fields: Fields) -> str | None:
+        if "convention" not in fields:
+            return None
+        hint = "write why its formulas are not its derivatives, as in 'rounding counts as the identity'"
+        text = self.yaml.scalar(fields["convention"][1], "'convention'", hint)
+        if text is not None and not text.value.strip():
+            self.yaml.error(Code.MALFORMED, fields["convention"][1], "'convention' has no reason", hint)
+            return None
+        return None if text is None else " ".join(text.value.split())
+
     def domain(self, fields: Fields) -> tuple[float, float] | None:
         if "domain" not in fields:
             return None

@@ -11,7 +11,7 @@ from codegen.schema.names import python
 from codegen.source import Diagnostics, ParseError
 from codegen.words import did_you_mean
 
-_MAKERS = frozenset(("T", "D", "I", "B", "P", "V", "dtype", "float"))
+_MAKERS = frozenset(("T", "D", "I", "B", "P", "V", "C", "dtype", "float"))
 
 
 def check_samples(checked: Checked, diagnostics: Diagnostics) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from runtime import ops
 from runtime.base.tensor import Tensor
+from runtime.helpers.convolution import conv_tbc_gradients, seen_steps
 
 
 def _with_batch(input: Tensor, dims: int, name: str) -> tuple[Tensor, bool]:
@@ -203,6 +204,51 @@ def conv_transpose3d_input(
     dilation: Sequence[int] = (1, 1, 1),
 ) -> Tensor:
     return _transpose("conv_transpose3d", 3, input, weight, bias, stride, padding, output_padding, groups, dilation)
+
+
+# -- with time first, and channels last
+
+
+def _steps(self: Tensor, weight: Tensor, bias: Tensor, pad: int) -> int:
+    """How many places of the result there are, of a convolution over time whose arguments fit."""
+    if self.dim() != 3:
+        raise RuntimeError("Input must have 3 dims: time, batch, in_channel")
+    if weight.dim() != 3:
+        raise RuntimeError("Weight tensor must have 3 dims: kernel_width, in_channels, out_channels.")
+    if bias.dim() != 1:
+        raise RuntimeError("Bias must be 1-D")
+    if self.shape[2] != weight.shape[1]:
+        raise RuntimeError("Input dim 2 (input channels) is not == dim 1 in the weight tensor (input channels)")
+    if weight.shape[2] != bias.shape[0]:
+        raise RuntimeError("Bias size must equal dim 2 in the weight tensor (output channels).")
+    steps = self.shape[0] + 2 * pad - weight.shape[0] + 1
+    if steps < 0:
+        raise RuntimeError(
+            f"conv_tbc: a kernel of {weight.shape[0]} steps is too long for {self.shape[0]} steps, padded by {pad}"
+        )
+    return steps
+
+
+def conv_tbc(self: Tensor, weight: Tensor, bias: Tensor, pad: int = 0) -> Tensor:
+    """A convolution over (time, batch, channels), with weights that are (kernel, channels, channels of the result)."""
+    steps = _steps(self, weight, bias, pad)
+    out = bias.to(self.dtype).expand([steps, self.shape[1], weight.shape[2]])
+    for place in range(weight.shape[0]):
+        low, high, before, after = seen_steps(place, self.shape[0], steps, pad)
+        part = ops.matmul(self[low:high], weight[place])
+        out = out + ops.constant_pad_nd(part, [0, 0, 0, 0, before, after])
+    return out.contiguous()
+
+
+def conv_tbc_backward(
+    self: Tensor, input: Tensor, weight: Tensor, bias: Tensor, pad: int
+) -> tuple[Tensor, Tensor, Tensor]:
+    """The gradients of input, weight and bias, from `self`, the one of the result."""
+    _steps(input, weight, bias, pad)
+    return conv_tbc_gradients(self, input, weight, pad, [True, True, True])  # type: ignore[return-value]
+
+
+# -- second derivatives
 
 
 def _plus(left: Tensor | None, right: Tensor | None) -> Tensor | None:

@@ -43,6 +43,11 @@ def take_along_dim(self: Tensor, indices: Tensor, dim: int | None = None) -> Ten
 
 def unsafe_masked_index(self: Tensor, mask: Tensor, indices: list[Tensor | None], fill: Scalar) -> Tensor:
     """`self[indices]` where the mask is true, and `fill` elsewhere, where indices may be of places that are none."""
+    if self.numel() == 0:  # there is nothing that indices could be clamped to, and none of it shows
+        named = [dim < len(indices) and indices[dim] is not None for dim in range(self.dim())]
+        longer = [int(size == 0 and is_named) for size, is_named in zip(self.shape, named, strict=True)]
+        self = ops.constant_pad_nd(self, [count for after in reversed(longer) for count in (0, after)], 0)
+        mask = ops.zeros([], dtype=dtypes.bool, device=self.device)
     return ops.index(self, _clamped(self, indices)).masked_fill(mask.logical_not(), fill)
 
 
@@ -50,6 +55,8 @@ def unsafe_masked_index_put_accumulate(
     self: Tensor, mask: Tensor, indices: list[Tensor | None], values: Tensor
 ) -> Tensor:
     """The values of which the mask is true added to `self[indices]`."""
+    if self.numel() == 0:
+        return self.clone()
     return ops.index_put(self, _clamped(self, indices), values.masked_fill(mask.logical_not(), 0), True)
 
 
@@ -64,21 +71,21 @@ def _clamped(self: Tensor, indices: list[Tensor | None]) -> list[Tensor | None]:
 def as_strided_scatter(
     self: Tensor, src: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None
 ) -> Tensor:
-    """A copy of the memory from the first element of `self` to its last, with `src` at the places that are described.
+    """A copy of the memory up to the last element of `self`, with `src` at the places that are described.
 
-    Its strides are those of `self`.
+    It lies there as `self` does, so that places before the first element, or between others, are none of the result.
     """
     first = self.storage_offset()
-    length = (1 + sum((n - 1) * step for n, step in zip(self.shape, self.stride(), strict=True))) if self.numel() else 0
-    start = 0 if storage_offset is None else storage_offset - first
+    span = (1 + sum((n - 1) * step for n, step in zip(self.shape, self.stride(), strict=True))) if self.numel() else 0
+    length, start = first + span, first if storage_offset is None else storage_offset
     places = ops.arange(length, device=self.device).as_strided(size, stride, start)
     if list(places.shape) != list(src.shape):
         raise RuntimeError(
             f"as_strided_scatter(): expected src to have a size equal to the slice of self. src size = "
             f"{list(src.shape)}, slice size = {list(places.shape)}"
         )
-    memory = self.as_strided([length], [1], first).scatter(0, places.reshape([-1]), src.reshape([-1]))
-    return memory.as_strided(self.shape, self.stride(), 0)
+    memory = self.as_strided([length], [1], 0).scatter(0, places.reshape([-1]), src.reshape([-1]))
+    return memory.as_strided(self.shape, self.stride(), first)
 
 
 _REDUCTIONS = {"add": "sum", "multiply": "prod"}

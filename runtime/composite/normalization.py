@@ -7,6 +7,7 @@ import numpy as np
 from runtime import ops
 from runtime.base import dtypes
 from runtime.base.tensor import Tensor
+from runtime.kernels._common import is_half
 
 
 def _follow(running: Tensor | None, new: Tensor, momentum: float) -> None:
@@ -51,6 +52,31 @@ def native_batch_norm(
     if running_var is not None:
         _follow(running_var, _unbiased(invstd, count, eps), momentum)
     return out, mean, invstd
+
+
+def batch_norm_update_stats(
+    input: Tensor, running_mean: Tensor | None, running_var: Tensor | None, momentum: float
+) -> tuple[Tensor, Tensor]:
+    """The mean and the variance of each channel; running ones follow, the variance as that of a sample."""
+    channels, count = input.size(1), input.numel() // max(input.size(1), 1)
+    if not input.numel():
+        raise RuntimeError(f"input tensor must have at least one element, but got input_sizes = {list(input.shape)}")
+    kept = input.dtype
+    for name, running in (("running_mean", running_mean), ("running_var", running_var)):
+        if running is None:
+            continue
+        if running.numel() != channels:
+            raise RuntimeError(f"{name} should contain {channels} elements not {running.numel()}")
+        if running.dtype != input.dtype and not (is_half(input._array.dtype) and running.dtype == dtypes.float32):
+            raise RuntimeError(f"mixed dtype (CPU): expect parameter to have scalar type of {input.dtype}")
+        kept = running.dtype
+    wide = input.float() if is_half(input._array.dtype) else input
+    var, mean = ops.var_mean(wide, [0, *range(2, input.dim())], correction=0)
+    _follow(running_mean, mean, momentum)
+    if running_var is not None:
+        unbiased = var.detach() * (count / (count - 1)) if count > 1 else ops.full_like(var, float("nan"))
+        _follow(running_var, unbiased, momentum)
+    return mean.to(kept), var.to(kept)
 
 
 def batch_norm_with_update(

@@ -187,9 +187,9 @@ def _results(
             raise
         results = [computed] if isinstance(out, Tensor) else list(computed)
         depends = [not zero_tensors.is_zeros(result) for result in results]
-    elif operator.view is not None:
+    elif operator.view is not None and len(operator.tangent_positions) == 1:
         position = operator.base_position  # a view is linear in what it is a view of
-        tangent = tangents[operator.tangent_positions.index(position)]
+        tangent = tangents[0]
         computed = operator.call_composite(operator.function, [*values[:position], tangent, *values[position + 1 :]])
         results = [computed] if isinstance(out, Tensor) else list(computed)
     missing = [

@@ -301,6 +301,14 @@ def as_strided(self: Array, size: Sequence[int], stride: Sequence[int], storage_
     return _strided(start, tuple(size), tuple(step * self.itemsize for step in stride))
 
 
+def slice_inverse(
+    self: Array, src: Array, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1
+) -> Array:
+    """What `self` is a slice of: its memory, with the sizes, the strides and the first place of `src`."""
+    strides = [step // src.itemsize for step in src.strides]
+    return as_strided(self, src.shape, strides, memory_of(src)[1])
+
+
 def memory_of(self: Array) -> tuple[Array, int]:
     """All the memory that `self` is a part of, as a 1-dim array of its dtype, and the place of its first element."""
     root = owner_of(self)

@@ -16,10 +16,21 @@ Sizes = Sequence[int]
 
 @dataclass(frozen=True)
 class _Taps:
-    """Along a dimension: the places that an element is made of, a row for each of these, and their weights."""
+    """Along a dimension: the places that an element is made of, a row for each of these, and their weights.
+
+    Where there are fewer places than rows, `absent` is true: what is there counts for nothing, even if it is infinite.
+    """
 
     places: tuple[Array, ...]
     weights: tuple[Array, ...] | None  # None: each is 1
+    absent: tuple[Array, ...] | None = None  # None: none is
+
+    def weigh(self, part: Array, number: int, axis: int) -> None:
+        """Multiply, in place, what stands for a row of places."""
+        if self.weights is not None:
+            part *= _row(self.weights[number], axis, part.ndim)
+        if self.absent is not None and self.absent[number].any():
+            np.copyto(part, 0, where=_row(self.absent[number], axis, part.ndim))
 
 
 def _ratio(size: int, count: int, scale: float | None, kind: Any) -> Any:
@@ -96,8 +107,11 @@ def _smoothed(
 ) -> _Taps:
     """All that lies within `reach` elements, of the result where these are the larger ones, by its distance.
 
-    So that nothing of the input is left out where it becomes smaller (antialiasing); the weights sum to 1.
+    So that nothing of the input is left out where it becomes smaller (antialiasing); the weights sum to 1.  A dimension
+    that keeps its size is left as it is, whatever the factor, as PyTorch does: no zero weighs what is infinite.
     """
+    if size == count:
+        return _Taps((np.arange(size),), None)
     if align_corners:
         ratio = (size - 1) / (count - 1) if count > 1 else 0.0
     else:
@@ -107,11 +121,14 @@ def _smoothed(
     first = np.maximum((middles - reach * wide + 0.5).astype(np.int64), 0)
     last = np.minimum((middles + reach * wide + 0.5).astype(np.int64), size)
     steps = range(int((last - first).max()))
-    weights = [np.where(first + step < last, weight((first + step - middles + 0.5) / wide), 0) for step in steps]
+    absent = tuple(first + step >= last for step in steps)
+    weights = [np.where(absent[step], 0, weight((first + step - middles + 0.5) / wide)) for step in steps]
     total = np.sum(weights, axis=0)
     total[total == 0] = 1
     return _Taps(
-        tuple(np.minimum(first + step, size - 1) for step in steps), tuple((w / total).astype(kind) for w in weights)
+        tuple(np.minimum(first + step, size - 1) for step in steps),
+        tuple((w / total).astype(kind) for w in weights),
+        absent,
     )
 
 
@@ -124,9 +141,9 @@ def _made(array: Array, axis: int, taps: _Taps) -> Array:
     if taps.weights is None:
         return np.take(array, taps.places[0], axis)
     out: Any = None
-    for places, weights in zip(taps.places, taps.weights, strict=True):
+    for number, places in enumerate(taps.places):
         part = np.take(array, places, axis)
-        part *= _row(weights, axis, array.ndim)
+        taps.weigh(part, number, axis)
         out = part if out is None else np.add(out, part, out=out)
     return np.asarray(out)
 
@@ -162,7 +179,10 @@ def _returned(gradient: Array, axis: int, taps: _Taps, size: int) -> Array:
     shape = [size if i == axis else length for i, length in enumerate(gradient.shape)]
     out: Any = np.zeros(shape, gradient.dtype)
     for number, places in enumerate(taps.places):
-        part = gradient if taps.weights is None else gradient * _row(taps.weights[number], axis, gradient.ndim)
+        part = gradient
+        if taps.weights is not None:
+            part = gradient.copy()
+            taps.weigh(part, number, axis)
         _add_grown(out, axis, places, part)
     return np.asarray(out)
 

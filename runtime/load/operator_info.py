@@ -11,7 +11,8 @@ class OperatorInfo:
 
     `dtypes` are the kinds of element types that it takes, `samples` calls to test it with, in the notation of
     `docs/yaml.md`. `package` is the generated package that it is in; `unproven` are
-    properties that can not be proven of it, with the reasons; `determined` names the results, and says in them what
+    properties that can not be proven of it, with the reasons; `convention` says why its formulas are not its
+    derivatives, where they are meant to be others; `determined` names the results, and says in them what
     the arguments determine, where they are not the results themselves. `joint` are the arguments that have a backward
     formula together.
     """
@@ -32,5 +33,6 @@ class OperatorInfo:
     samples: tuple[str, ...]
     package: str = "generated"
     unproven: tuple[tuple[str, str], ...] = ()
+    convention: str | None = None
     determined: tuple[tuple[str, ...], str] | None = None
     joint: tuple[tuple[str, ...], ...] = ()

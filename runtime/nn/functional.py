@@ -198,6 +198,17 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     return ops.linear(input, weight, bias)
 
 
+def grouped_mm(
+    mat_a: Tensor,
+    mat_b: Tensor,
+    *,
+    offs: Tensor | None = None,
+    bias: Tensor | None = None,
+    out_dtype: DType | None = None,
+) -> Tensor:
+    return ops._grouped_mm(mat_a, mat_b, offs, bias, out_dtype)
+
+
 def layer_norm(
     input: Tensor,
     normalized_shape: Sequence[int],

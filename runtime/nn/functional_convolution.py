@@ -11,6 +11,7 @@ __all__ = [
     "conv1d",
     "conv2d",
     "conv3d",
+    "conv_tbc",
     "conv_transpose1d",
     "conv_transpose2d",
     "conv_transpose3d",
@@ -55,6 +56,10 @@ def conv3d(
     groups: int = 1,
 ) -> Tensor:
     return ops.conv3d(input, weight, bias, stride, padding, dilation, groups)
+
+
+def conv_tbc(input: Tensor, weight: Tensor, bias: Tensor, pad: int = 0) -> Tensor:
+    return ops.conv_tbc(input, weight, bias, pad)
 
 
 def conv_transpose1d(

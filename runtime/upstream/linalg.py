@@ -39,27 +39,6 @@ def mm_mat2_backward(
     return pointwise.scaled(ops.mm(mat1.t().conj(), grad), alpha.conjugate())
 
 
-def _grouped(left: Tensor, right: Tensor, offs: Tensor | None) -> Tensor:
-    """The product of each group: a batch has one matrix for each, in a matrix they end where `offs` says.
-
-    Two batches have no ends.  In two matrices the inner dimension is divided, and the products are a batch; else the
-    outer dimension of the one that is a matrix, and so is that of the result.  What no group has is 0.
-    """
-    if offs is None:
-        return ops.bmm(left, right)
-    ends = [int(end) for end in offs.tolist()]
-    parts = list(zip([0, *ends[:-1]], ends, strict=True))
-    if left.dim() == right.dim():
-        return ops.stack([ops.mm(left[:, start:end], right[start:end]) for start, end in parts])
-    if left.dim() == 2:
-        made = [ops.mm(left[start:end], right[number]) for number, (start, end) in enumerate(parts)]
-        rest = left.shape[0] - ends[-1]
-        return ops.cat([*made, left.new_zeros([rest, right.shape[-1]])], 0)
-    made = [ops.mm(left[number], right[:, start:end]) for number, (start, end) in enumerate(parts)]
-    rest = right.shape[1] - ends[-1]
-    return ops.cat([*made, right.new_zeros([left.shape[1], rest])], 1)
-
-
 def _grouped_mm_mat1_backward(
     grad: Tensor,
     mat2: Tensor,
@@ -70,7 +49,7 @@ def _grouped_mm_mat1_backward(
     alpha: Scalar,
 ) -> Tensor:
     """For each group C = alpha A B: dA = conj(alpha) dC B^H."""
-    return pointwise.scaled(_grouped(grad, mat2.mH, offs), alpha.conjugate())
+    return pointwise.scaled(ops._grouped_mm(grad, mat2.mH, offs), alpha.conjugate())
 
 
 def _grouped_mm_mat2_backward(
@@ -83,7 +62,7 @@ def _grouped_mm_mat2_backward(
     alpha: Scalar,
 ) -> Tensor:
     """For each group C = alpha A B: dB = conj(alpha) A^H dC."""
-    return pointwise.scaled(_grouped(mat1.mH, grad, offs), alpha.conjugate())
+    return pointwise.scaled(ops._grouped_mm(mat1.mH, grad, offs), alpha.conjugate())
 
 
 def linear_double_backward(

@@ -18,10 +18,11 @@ _NATIVE = "native"
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One operator: the properties that are proven, and those that are not, with the reasons."""
+    """One operator: the properties that are proven, and with the reasons those that are not, or by convention."""
 
     proven: tuple[str, ...]
     skipped: Mapping[str, str]
+    conventions: Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +37,12 @@ class Ledger:
         if not file.exists():
             return cls({})
         known = json.loads(file.read_text(encoding="utf-8"))["operators"]
-        return cls({name: Row(tuple(row["proven"].split()), row.get("skipped", {})) for name, row in known.items()})
+        return cls(
+            {
+                name: Row(tuple(row["proven"].split()), row.get("skipped", {}), row.get("conventions", {}))
+                for name, row in known.items()
+            }
+        )
 
     @classmethod
     def of(cls, cells: Sequence[Cell], known: Collection[str] | None, file: Path) -> Ledger:
@@ -49,12 +55,17 @@ class Ledger:
         """
         rows = {name: row for name, row in cls.read(file).rows.items() if known is None or name in known}
         for name, own in _by_operator(cells).items():
-            before = rows.get(name, Row((), {}))
+            before = rows.get(name, Row((), {}, {}))
             seen = {cell.name for cell in own} - ({_NATIVE} if not native.is_available() else set())
             proven = {c.name for c in own if c.status is Status.PROVEN} | (set(before.proven) - seen)
-            kept = {prop: reason for prop, reason in before.skipped.items() if prop not in seen}
-            new = {c.name: "; ".join(c.reasons) for c in own if c.status is Status.SKIPPED and c.name in seen}
-            rows[name] = Row(tuple(p.name for p in PROPERTIES if p.name in proven), kept | new)
+            reasons = [
+                {prop: reason for prop, reason in known_before.items() if prop not in seen}
+                | {c.name: "; ".join(c.reasons) for c in own if c.status is status and c.name in seen}
+                for status, known_before in (
+                    (Status.SKIPPED, before.skipped), (Status.CONVENTION, before.conventions),
+                )
+            ]  # fmt: skip
+            rows[name] = Row(tuple(p.name for p in PROPERTIES if p.name in proven), *reasons)
         return cls(dict(sorted(rows.items())))
 
     def write(self, file: Path) -> None:
@@ -64,6 +75,8 @@ class Ledger:
             fields: dict[str, object] = {"proven": " ".join(row.proven)}
             if row.skipped:
                 fields["skipped"] = dict(row.skipped)
+            if row.conventions:
+                fields["conventions"] = dict(row.conventions)
             entries.append(f"  {json.dumps(name)}: {json.dumps(fields)}")
         text = '{\n "operators": {\n' + ",\n".join(entries) + "\n }\n}\n"
         file.write_text(text, encoding="utf-8", newline="\n")
@@ -83,6 +96,8 @@ class Ledger:
                     yield f"{name}: {cell.name} was proven, and is {cell.status.value} now{reason}"
                 elif cell.status is Status.SKIPPED and cell.name not in row.skipped:
                     yield f"{name}: {cell.name} is skipped, which the ledger does not say: {'; '.join(cell.reasons)}"
+                elif cell.status is Status.CONVENTION and cell.name not in row.conventions:
+                    yield f"{name}: {cell.name} is a convention, which the ledger does not say: {cell.reasons[0]}"
 
     @property
     def skips(self) -> int:
@@ -95,7 +110,6 @@ class Ledger:
 
 
 COMMAND = "run python -m codegen verify --update-ledger"
-_MARKS = {Status.PROVEN: "+", Status.SKIPPED: "?", Status.NONE: ""}
 
 
 def _by_operator(cells: Sequence[Cell]) -> Mapping[str, list[Cell]]:
@@ -115,19 +129,39 @@ def _document(ledger: Ledger) -> Iterator[str]:
     yield from ("", "## What is skipped, and why", "", "| operator | property | reason |", "|---|---|---|")
     for name, row in ledger.rows.items():
         yield from (f"| `{name}` | `{prop}` | {reason} |" for prop, reason in row.skipped.items())
+    conventions = [(name, row.conventions) for name, row in ledger.rows.items() if row.conventions]
+    if conventions:
+        yield from (
+            "",
+            "## What is a convention, and why",
+            "",
+            "Formulas that are meant to be others than the derivatives of",
+        )
+        yield from (
+            "what is computed: no numbers can prove them.",
+            "",
+            "| operator | properties | reason |",
+            "|---|---|---|",
+        )
+        for name, reasons in conventions:
+            yield f"| `{name}` | {', '.join(f'`{prop}`' for prop in reasons)} | {next(iter(reasons.values()))} |"
     yield from (
         "",
         "## Operators",
         "",
-        "`+` is proven, `?` skipped; the operator has not what an empty cell is about.",
+        f"`+` is proven, `?` skipped{', `c` a convention' if conventions else ''}; the operator has not what an empty "
+        "cell is about.",
         "",
     )
     yield f"| operator | {' | '.join(str(number) for number in range(1, len(PROPERTIES) + 1))} |"
     yield f"|---|{'---|' * len(PROPERTIES)}"
     for name, row in ledger.rows.items():
-        marks = ["+" if p.name in row.proven else "?" if p.name in row.skipped else "" for p in PROPERTIES]
-        yield f"| `{name}` | {' | '.join(marks)} |"
+        yield f"| `{name}` | {' | '.join(_mark(row, each.name) for each in PROPERTIES)} |"
     yield ""
+
+
+def _mark(row: Row, name: str) -> str:
+    return "+" if name in row.proven else "?" if name in row.skipped else "c" if name in row.conventions else ""
 
 
 _ABOUT = """\

@@ -38,21 +38,23 @@ def print_table(cells: Sequence[Cell], seconds: float) -> None:
     from rich.table import Table
 
     counts = Counter((cell.name, cell.status) for cell in cells)
+    # Hardly any operator has one, so that it is a column of its own only then.
+    shown = [s for s in Status if s is not Status.CONVENTION or any(cell.status is s for cell in cells)]
     console = Console()
-    table = Table("property", "what is proven", *(status.value for status in Status), box=None)
+    table = Table("property", "what is proven", *(status.value for status in shown), box=None)
     for column in table.columns[2:]:
         column.justify = "right"
     for each in PROPERTIES:
-        numbers = [counts[each.name, status] for status in Status]
+        numbers = [counts[each.name, status] for status in shown]
         if any(numbers):
             table.add_row(each.name, each.title, *(str(number) if number else "" for number in numbers))
     if console.is_terminal:
         console.print(table)
     else:
         for each in PROPERTIES:
-            numbers = [counts[each.name, status] for status in Status]
+            numbers = [counts[each.name, status] for status in shown]
             if any(numbers):
-                print("\t".join([each.name, *(f"{n} {s.value}" for n, s in zip(numbers, Status, strict=True))]))
+                print("\t".join([each.name, *(f"{n} {s.value}" for n, s in zip(numbers, shown, strict=True))]))
     print(summary(cells, seconds))
 
 
@@ -61,9 +63,10 @@ def summary(cells: Sequence[Cell], seconds: float) -> str:
     counts = Counter(cell.status for cell in cells)
     operators = len({cell.operator for cell in cells})
     samples = sum(cell.checked for cell in cells)
+    conventions = f", {counts[Status.CONVENTION]} conventions" if counts[Status.CONVENTION] else ""
     return (
         f"{operators} operators: {counts[Status.PROVEN]} properties proven on {samples} samples, "
-        f"{counts[Status.REFUTED]} refuted, {counts[Status.SKIPPED]} skipped in {seconds:.1f} s"
+        f"{counts[Status.REFUTED]} refuted, {counts[Status.SKIPPED]} skipped{conventions} in {seconds:.1f} s"
     )
 
 
@@ -80,7 +83,7 @@ def print_failures(cells: Sequence[Cell]) -> None:
 
 
 def print_skipped(cells: Sequence[Cell]) -> None:
-    """What could not be looked at, and why."""
+    """What could not be looked at, and what is a convention, and why."""
     for cell in cells:
-        if cell.status is Status.SKIPPED:
-            print(f"skipped: {cell.operator}: {cell.name}: {'; '.join(cell.reasons)}")
+        if cell.status in (Status.SKIPPED, Status.CONVENTION):
+            print(f"{cell.status.value}: {cell.operator}: {cell.name}: {'; '.join(cell.reasons)}")

@@ -49,6 +49,7 @@ class Status(Enum):
 
     PROVEN = "proven"
     REFUTED = "refuted"
+    CONVENTION = "convention"  # the formulas are meant to be others than the derivatives
     SKIPPED = "skipped"
     NONE = "none"  # the operator has not what the property is about
 
@@ -76,12 +77,15 @@ class Cell:
     checked: int = 0
     failures: list[Failure] = field(default_factory=list)
     reasons: list[str] = field(default_factory=list)
+    by_convention: bool = False
     seconds: float = 0.0
 
     @property
     def status(self) -> Status:
         if self.failures:
             return Status.REFUTED
+        if self.by_convention:
+            return Status.CONVENTION
         if self.reasons and not self.checked:
             return Status.SKIPPED
         return Status.PROVEN if self.checked else Status.NONE

@@ -19,7 +19,8 @@ class Property:
     """What is proven of an operator.
 
     `check` takes a sample and raises where the property does not hold, or can not be looked at; `check_all` takes all
-    of them at once. `dtypes` are those that samples are made in.
+    of them at once. `dtypes` are those that samples are made in. With `of_values` it compares formulas with what the
+    operator computes, or with second derivatives as functions have them: the same in either order.
     """
 
     name: str
@@ -28,6 +29,7 @@ class Property:
     dtypes: tuple[str, ...]
     of_derivatives: bool = True
     check_all: Callable[[Sequence[Point]], int] | None = None
+    of_values: bool = False
 
     def applies_to(self, info: OperatorInfo) -> bool:
         """Whether an operator could have it."""
@@ -35,17 +37,17 @@ class Property:
 
 
 PROPERTIES = (
-    Property("gradient", "gradients against finite differences", first_order.gradient, (_REAL,)),
-    Property("gradient_complex", "the same of complex numbers", first_order.gradient, (_COMPLEX,)),
-    Property("complex_step", "gradients against complex steps", first_order.complex_step, (_REAL,)),
-    Property("boundary", "gradients at zeros, ties and kinks", boundary.boundary, BOTH),
+    Property("gradient", "gradients against finite differences", first_order.gradient, (_REAL,), of_values=True),
+    Property("gradient_complex", "the same of complex numbers", first_order.gradient, (_COMPLEX,), of_values=True),
+    Property("complex_step", "gradients against complex steps", first_order.complex_step, (_REAL,), of_values=True),
+    Property("boundary", "gradients at zeros, ties and kinks", boundary.boundary, BOTH, of_values=True),
     Property("linear", "linear in what comes back", first_order.linear, BOTH),
     Property("forward", "tangents against gradients", first_order.forward, (_REAL,)),
     Property("forward_complex", "the same of complex numbers", first_order.forward, (_COMPLEX,)),
     Property("transposed", "tangents from the backward formula", first_order.transposed, BOTH),
-    Property("second", "second derivatives against finite differences", second_order.second, (_REAL,)),
-    Property("second_complex", "the same of complex numbers", second_order.second, (_COMPLEX,)),
-    Property("modes", "second derivatives by every pair of modes", second_order.modes, BOTH),
+    Property("second", "second derivatives against finite differences", second_order.second, (_REAL,), of_values=True),
+    Property("second_complex", "the same of complex numbers", second_order.second, (_COMPLEX,), of_values=True),
+    Property("modes", "second derivatives by every pair of modes", second_order.modes, BOTH, of_values=True),
     Property("undefined", "output gradients that are left out", first_order.undefined, BOTH),
     Property("needed", "every subset of needed gradients", first_order.needed, BOTH),
     Property("saved", "what is saved is needed", None, BOTH, check_all=saved.saved),

@@ -127,3 +127,48 @@ def test_third_order() -> None:
 
     x = runtime.tensor(ARRAYS["v"], requires_grad=True)
     assert runtime.autograd.gradcheck(lambda x: second(runtime, x), (x,))
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "x, m, v, 0.1",
+        "x, None, None, 0.1",
+        "x, m, None, 0.3",
+        "x.double(), m.double(), v.double(), 0.1",
+        "x.bfloat16(), m, v, 0.1",
+        "x.half(), m.half(), v.half(), 0.1",
+        "x.bfloat16(), None, None, 0.1",
+        "x[:1, :, :1, :1], m, v, 0.1",
+        "x.double(), m, v, 0.1",
+        "x, m.double(), v, 0.1",
+        "x.long(), m, v, 0.1",
+        "x * 1j, None, None, 0.1",
+        "x[:0], None, None, 0.1",
+        "x[:, :0], None, None, 0.1",
+        "x[0, 0, 0], m, v, 0.1",
+    ],
+)
+def test_statistics_of_a_batch(call: str) -> None:
+    def body(torch: Any) -> Any:
+        names = {name: torch.tensor(ARRAYS[key].astype(np.float32)) for name, key in zip("xmv", "xMV", strict=True)}
+        mean, var = eval(f"torch.batch_norm_update_stats({call})", {"torch": torch, **names})
+        return mean.dtype, var.dtype, [each.float().numpy() for each in (mean, var, names["m"], names["v"])]
+
+    found = []
+    for library in (runtime, torch):
+        try:
+            *kinds, numbers = body(library)
+        except Exception as error:
+            found.append((type(error), []))
+        else:
+            found.append(([str(kind).rpartition(".")[2] for kind in kinds], numbers))
+    (kinds, mine), (wanted, other) = found
+    assert kinds == wanted
+    for one, another in zip(mine, other, strict=True):
+        np.testing.assert_allclose(one, another, rtol=1e-2 if "16" in call else 1e-5)
+
+
+def test_statistics_of_a_batch_have_gradients() -> None:
+    x = runtime.tensor(ARRAYS["x"], requires_grad=True)
+    assert runtime.autograd.gradcheck(lambda x: runtime.batch_norm_update_stats(x, None, None, 0.1), (x,))

@@ -26,6 +26,7 @@ ARRAYS: dict[str, np.ndarray] = {
     "wt": _RANDOM.standard_normal((4, 3, 2, 3)),
     "wp": _RANDOM.standard_normal((3, 4, 1, 1)),
     "far": _RANDOM.standard_normal((3, 4, 9, 9)),
+    "tw": _RANDOM.standard_normal((2, 7, 3)),
     "b": _RANDOM.standard_normal(6),
     "c": _RANDOM.standard_normal(3),
     "cols": _RANDOM.standard_normal((2, 24, 16)),
@@ -62,6 +63,14 @@ T.convolution(x, w, None, [1], [0], [1], False, [0], 1)
 T.convolution(x[0], w, None, [1, 1], [0, 0], [1, 1], False, [0, 0], 1)
 T.convolution(x.detach(), w.detach(), None, [1, 1], [0, 0], [1, 1], False, [3, 3], 1)
 T.conv2d(x, w, b, padding='same') | T.conv_transpose2d(x, wt, c, stride=2) | T.conv2d(x, w, padding=[1, 2])
+T.conv_tbc(a, tw, c) | T.conv_tbc(a, tw, c, 1) | T.conv_tbc(v[0, :, 0], tw[:, :3, :2], c[:2], 2)
+F.conv_tbc(a, tw, c, pad=1) | T.conv_tbc(a, tw, None)
+T.conv_tbc(a[:1], tw, c) | T.conv_tbc(v[0, 0], tw[:, :5], c, -1)
+T.conv_tbc(a, tw, b) | T.conv_tbc(a, tw, c[None]) | T.conv_tbc(a[0], tw, c) | T.conv_tbc(a, tw[0], c)
+T.conv_tbc(a, tw[:, :5], c) | T.conv_tbc(a.double(), tw, c)
+T.conv_tbc(a.double(), tw.double(), c) | T.conv_tbc(a[:0], tw, c)
+T.conv_tbc(a[:, :0], tw, c) | T.conv_tbc(a.half(), tw.half(), c.half()) | T.conv_tbc(a > 0, tw > 0, c > 0)
+T.conv_tbc(a.detach() * 1j, tw.detach() * (1 + 1j), c.detach() * 1j) | T.conv_tbc(a.long(), tw.long(), c.long(), 1)
 F.unfold(x, (2, 3)) | F.unfold(x, 2, 2, 1, 2) | F.unfold(x[0], 3, (1, 2), (0, 1), (2, 1)) | F.unfold(N, 2)
 F.unfold(N > 7, 2) | F.unfold(x, 9) | F.unfold(x, 2, stride=0) | F.unfold(x, 2, padding=-1) | F.unfold(x[:0], 2)
 F.unfold(x[:, :0], 2) | F.unfold(x.half(), 2) | F.unfold(x * 1j, 2) | F.unfold(x, 2, dilation=0)

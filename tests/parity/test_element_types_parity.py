@@ -40,6 +40,10 @@ MORE = frozenset((
     # In one group and without dilation, there as well; complex numbers under the names of nn.functional.
     *(f"{name}-{kind}" for name in CONVOLUTIONS for kind in ("uint8", "int64", "complex64")),
     *(f"max_pool2d_backward-{kind}" for kind in ("uint8", "int64", "float16", "float32")),
+    # PyTorch's rows are of multiples of 16 bytes; its gradients of fake quantization are of float32 alone.
+    "_grouped_mm-float16", "_grouped_mm-float32",
+    "_fake_quantize_learnable_per_tensor_affine_backward-float16",
+    *(f"_fake_quantize_learnable_per_channel_affine{end}-float16" for end in ("", "_backward")),
     "affine_grid_generator-float16", "binomial-float16", "rrelu_with_noise-float16",
     *(f"{name}{dims}d-int64" for name in ("upsample_nearest", "_upsample_nearest_exact") for dims in (1, 2, 3)),
     *(f"{name}-{kind}" for name in POOLING for kind in ("uint8", "int64", "float16")),

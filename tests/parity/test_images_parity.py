@@ -23,6 +23,7 @@ ARRAYS: dict[str, np.ndarray] = {
     "h": _RANDOM.uniform(-1.6, 1.6, (1, 2, 3, 2, 3)),
     "m": _RANDOM.standard_normal((2, 2, 3)),
     "n": _RANDOM.standard_normal((1, 3, 4)),
+    "INF": np.where(np.arange(20).reshape(1, 1, 4, 5) == 7, np.inf, 1.0),
     "N": np.arange(180).reshape(2, 3, 5, 6),
 }
 
@@ -67,6 +68,10 @@ F.interpolate(x, (3, 2), mode='lanczos', align_corners=True, antialias=True) | F
 F.interpolate(x, 3, antialias=True) | F.interpolate(x.half(), 3, mode='bilinear', antialias=True)
 aten._upsample_bilinear2d_aa.vec(x, None, False, [1.5, 0.6]) | aten._upsample_bicubic2d_aa.vec(x, [3, 3], False, None)
 aten._upsample_bilinear2d_aa.vec(x, [3, 3], True, [1.5, 0.6]) | aten._upsample_bicubic2d_aa.vec(x, None, True, None)
+aten._upsample_bilinear2d_aa(INF, [2, 3], True) | aten._upsample_bilinear2d_aa(INF, [4, 5], False)
+aten._upsample_bilinear2d_aa(INF, [6, 5], False) | aten._upsample_bicubic2d_aa(INF, [7, 5], False)
+aten._upsample_bicubic2d_aa(INF, [4, 9], True) | aten._upsample_lanczos2d_aa(INF, [9, 5], False)
+aten._upsample_bilinear2d_aa(x.detach(), [4, 9], False, 3.0, 2.0)
 aten.grid_sampler_2d(x, g, 0, 0, False) | aten.grid_sampler_3d(v, h, 0, 1, True)
 F.pixel_shuffle(s, 2) | F.pixel_unshuffle(s, 2) | F.channel_shuffle(s, 4) | F.pixel_shuffle(x, 2)
 F.pixel_unshuffle(x, 2) | F.channel_shuffle(x, 2)

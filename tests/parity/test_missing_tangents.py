@@ -31,7 +31,7 @@ SPECIAL = (0.0, float("inf"), -float("inf"), 1e300, -0.0, 1.0)
 OTHERWISE = frozenset(("polar", "binary_cross_entropy_with_logits"))
 # Its mean and deviation are those of its input, and here they are not; sums over windows, in which each of the ways to
 # compute them multiplies other zeros with infinities.
-INCONSISTENT = frozenset(("native_layer_norm_backward", "convolution_backward"))
+INCONSISTENT = frozenset(("native_layer_norm_backward", "convolution_backward", "conv_tbc"))
 # Infinite numbers in products of matrices are added up in another order, or the matrix is split otherwise.
 ORDER = frozenset(("triangular_solve", "linalg_lu_solve", "linalg_householder_product"))
 # The order in which slopes are multiplied decides what overflows.

@@ -45,7 +45,9 @@ FORMATS = frozenset((
     "affine_grid_generator_backward", "conv_transpose1d", "max_pool1d_with_indices", "avg_pool1d",
     "adaptive_avg_pool1d", "adaptive_max_pool1d", "linalg_eig", "_linalg_eigh", "linalg_eigh", "linalg_eigvalsh",
     "_linalg_solve_ex", "rnn_tanh.data", "rnn_relu.data", "lstm.data", "gru.data", "rrelu_with_noise",
-    "_ctc_loss_backward", "unsafe_chunk", "unsafe_split.Tensor", "unsafe_split_with_sizes",
+    "_ctc_loss_backward", "_grouped_mm", "conv_tbc_backward", "unsafe_chunk", "unsafe_split.Tensor",
+    "unsafe_split_with_sizes", "_fake_quantize_learnable_per_tensor_affine_backward",
+    "_fake_quantize_learnable_per_channel_affine_backward",
 ))  # fmt: skip
 
 # Parts share memory there and are no views all the same; here they are copies.

@@ -33,7 +33,9 @@ UNSPECIFIC = frozenset((
 # In sums of a Fourier transform, which infinities meet follows from the algorithm. The exponential in the gradient of
 # soft_margin_loss may be infinite; which labels multilabel_margin_loss found, its backward looks at there.
 # PyTorch's maxima of bags pass over NaN, but for the first.
-# An antialiased image of infinities has NaN where the weight is 0 here, and PyTorch does not read what has none.
+# Which of the weights of an antialiased image are 0, rounding decides.
+# A variance of infinities is NaN; what PyTorch casts to integers that do not hold it, such as infinities that are
+# quantized, is any of them; it takes no float64 in groups of matrices, nor for scales that are learned.
 # What comes through a shrinkage at NaN depends in PyTorch on the place in the array.
 OTHERWISE = frozenset((
     "pow.Tensor_Tensor-complex128", "float_power.Tensor_Tensor-complex128", "sgn-complex128", "polygamma-float64",
@@ -52,9 +54,14 @@ OTHERWISE = frozenset((
     "multilabel_margin_loss_backward-float64", "_embedding_bag_forward_only-float64", "_embedding_bag-float64",
     "embedding_bag.padding_idx-float64",
     "hardshrink_backward-float64", "softshrink_backward-float64", "_native_batch_norm_legit-float64",
-    "grid_sampler_3d-float64", "_upsample_bilinear2d_aa-float64", "_upsample_bicubic2d_aa-float64",
-    "_upsample_bilinear2d_aa.vec-float64", "_upsample_bicubic2d_aa.vec-float64",
-    "_upsample_bicubic2d_aa_backward-float64",
+    "grid_sampler_3d-float64", "_upsample_bicubic2d_aa-float64", "_upsample_bicubic2d_aa.vec-float64",
+    "_upsample_bicubic2d_aa_backward-float64", "_grouped_mm-float64", "batch_norm_update_stats-float64",
+    "fake_quantize_per_channel_affine_cachemask-float64", "fake_quantize_per_channel_affine-float64",
+    *(
+        f"_fake_quantize_learnable_per_{of}_affine{end}-float64"
+        for of in ("tensor", "channel")
+        for end in ("", "_backward")
+    ),
 ))  # fmt: skip
 # The incomplete gamma functions of PyTorch know of NaN in one argument only, its zeta(x, q) has no limit as q grows,
 # and polygamma has no poles.
@@ -179,7 +186,11 @@ LENIENT = frozenset((
     "pixel_unshuffle-empty", "rms_norm-0-dim", "unfold_backward-0-dim", "upsample_linear1d_backward-0-dim",
     "upsample_nearest1d_backward-0-dim", "view_as_complex-empty", "view_as_complex_copy-empty",
     "_native_batch_norm_legit-0-dim", "_native_batch_norm_legit-empty", "_batch_norm_with_update-0-dim",
-    "_fused_rms_norm-0-dim", "grid_sampler_2d-0-dim", "grid_sampler_3d-0-dim", "_unsafe_masked_index-empty",
+    "_fused_rms_norm-0-dim", "grid_sampler_2d-0-dim", "grid_sampler_3d-0-dim",
+    "_grouped_mm-empty", "_fake_quantize_learnable_per_channel_affine-empty",
+    *(f"_fake_quantize_learnable_per_{of}_affine_backward-{kind}" for of in ("tensor", "channel")
+      for kind in ("empty", "0-dim")),
+    "_fake_quantize_learnable_per_channel_affine-0-dim", "conv_tbc_backward-0-dim",
 ))  # fmt: skip
 
 

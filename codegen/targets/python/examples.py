@@ -13,7 +13,7 @@ from codegen.words import BUILT_IN_NAMESPACE, DTYPE_KINDS
 MODULE = "runtime"  # that examples import
 # Modules in which operators lie under shorter names: `linalg_det` is `linalg.det`.
 _SHORTENING = ("fft", "linalg", "special")
-_MAKERS = ("T", "D", "I", "B", "P", "V")  # of Tensors
+_MAKERS = ("T", "D", "I", "B", "P", "V", "C")  # of Tensors
 _MOST_ELEMENTS = 20  # of arguments that are all written down, and of which results are shown, not just their shape
 _MOST_OF_ONE = 8  # of one argument, where there are more than these
 # Multiples of the first, after the decimal point, are spread evenly and without ties.
@@ -80,7 +80,7 @@ class _Arguments:
     def flatten(self) -> None:
         """Vectors in the place of all Tensors but those without dimensions."""
         for maker in self._makers:
-            if maker.args:
+            if maker.args and _name(maker) != "C":
                 maker.args = [ast.Constant(3)]
 
     @property
@@ -114,6 +114,9 @@ class _Arguments:
             return f'float("{ast.literal_eval(maker.args[0])}")'
         if name == "dtype":
             return f"{MODULE}.{ast.literal_eval(maker.args[0]) if maker.args else 'float32'}"
+        if name == "C":
+            said = [f"dtype={MODULE}.{options['dtype']}"] if "dtype" in options else []
+            return call(f"{MODULE}.tensor", [ast.unparse(maker.args[0]), *said])
         shape = _shape(maker)
         dtype = options.get("dtype")
         if name == "I" or (dtype is not None and "int" in dtype):
@@ -165,7 +168,15 @@ def _name(call: ast.Call) -> str:
 
 
 def _shape(maker: ast.Call) -> tuple[int, ...]:
-    return tuple(ast.literal_eval(argument) for argument in maker.args)
+    arguments = tuple(ast.literal_eval(argument) for argument in maker.args)
+    return _shape_of(arguments[0]) if _name(maker) == "C" else arguments
+
+
+def _shape_of(elements: object) -> tuple[int, ...]:
+    """The shape of nested lists; a number has no dimensions."""
+    if not isinstance(elements, list):
+        return ()
+    return (len(elements), *(_shape_of(elements[0]) if elements else ()))
 
 
 def _inside(shape: tuple[int, ...]) -> str:

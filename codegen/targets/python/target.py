@@ -138,6 +138,7 @@ def _registry_entry(operator: OperatorPlan, package: str | None) -> SimpleNamesp
         "samples": operator.samples,
         **({} if source.determined is None else {"determined": (_result_names(operator), source.determined)}),
         **({"unproven": source.unproven} if source.unproven else {}),
+        **({} if source.convention is None else {"convention": source.convention}),
         **({"joint": joint} if (joint := _joint_arguments(operator)) else {}),
         **({} if package is None else {"package": package}),
     }

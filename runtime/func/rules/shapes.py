@@ -51,6 +51,15 @@ def as_strided(level: VmapLevel, operator: Operator, values: list[Any]) -> Any:
     return batch(call(operator, [value, (level.size, *sizes), (step, *strides), offset]), level)
 
 
+def slice_inverse(level: VmapLevel, operator: Operator, values: list[Any]) -> Any:
+    """By the memory of all elements, where the slices lie in it as what they are slices of; else as a copy."""
+    part, src, dim, *ends = values
+    part, src = whole_batch(part, level), whole_batch(src, level)
+    dim = shifted(dim, src.dim() - 1)
+    same = part.stride(0) == src.stride(0)
+    return batch(call(operator, [part, src, dim, *ends]) if same else ops.slice_scatter(src, part, dim, *ends), level)
+
+
 def new_of_size(level: VmapLevel, operator: Operator, values: list[Any]) -> Any:
     """A new Tensor for each element, so that it can be written in place."""
     x, sizes, *rest = values
