@@ -138,6 +138,8 @@ class _Drawing:
             if maker in ("T", "D", "I", "B"):
                 shape = tuple(given) if shapes is None else self.random.choice(shapes)
                 return self.tensor(shape, options, maker)
+            if maker == "C":
+                return {"elements": given[0], "dtype": options.get("dtype", self.dtype)}
             if maker == "dtype":
                 return {"dtype": given[0] if given else self.dtype}
             return {"float": given[0]}
@@ -299,6 +301,9 @@ class _Running:
         if "tuple" in given:
             items = [self.argument(item) for item in given["tuple"]]
             return tuple(value for value, _ in items), f"({''.join(text + ', ' for _, text in items)})"
+        if "elements" in given:
+            made = self.runtime.tensor(given["elements"], dtype=getattr(self.runtime, given["dtype"]))
+            return made, f"runtime.tensor({given['elements']!r}, dtype=runtime.{given['dtype']})"
         if "dtype" in given and "shape" not in given:
             return getattr(self.runtime, given["dtype"]), f"runtime.{given['dtype']}"
         if "float" in given:
@@ -609,19 +614,19 @@ class Worker:
     def receive(self) -> list[tuple[Outcome, str]]:
         assert self.process.stdout is not None
         try:
-            found: list[tuple[Outcome, str]] = pickle.load(self.process.stdout)
+            found = pickle.load(self.process.stdout)
         except (EOFError, pickle.UnpicklingError) as error:
             code = self.process.wait()
             self.start()
             raise Crash(f"the worker died with code {code}") from error
-        return found
+        return [(Broken(text), "") if outcome is None else (outcome, text) for outcome, text in found]
 
     def close(self) -> None:
         assert self.process.stdin is not None
         assert self.process.stdout is not None
         self.process.stdin.close()
+        self.process.stdout.close()  # it may be about to write what nobody reads any more
         self.process.wait()
-        self.process.stdout.close()
 
 
 def serve() -> None:
@@ -637,10 +642,13 @@ def serve() -> None:
         for program in programs:
             try:
                 answers.append(run(program))
-            except Exception:
-                answers.append((Broken(traceback.format_exc()), ""))
-        pickle.dump(answers, out)
-        out.flush()
+            except Exception:  # of the fuzzer itself
+                answers.append((None, traceback.format_exc()))
+        try:
+            pickle.dump(answers, out)
+            out.flush()
+        except BrokenPipeError:
+            os._exit(0)  # the rest of it can not be written at the end either
 
 
 @dataclass

@@ -5,15 +5,18 @@
 
 from __future__ import annotations
 
+import ast
 import os
+import random
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import pytest
-from native_fuzz import Fuzzer, Program, difference, draw, make, run, smaller_ones
+from native_fuzz import Broken, Fuzzer, Program, Worker, _Drawing, _Running, difference, draw, make, run, smaller_ones
 
 import runtime
+from generated.registry import OPERATORS
 from runtime import native
 
 COUNT = int(os.environ.get("GRADWRIGHT_FUZZ", "300"))
@@ -25,6 +28,36 @@ def test_random_programs_with_the_core_on_and_off() -> None:
     with Fuzzer(SEED) as fuzzer:
         failures = list(fuzzer.check(0, COUNT))
     assert not failures, "\n\n".join(map(str, failures))
+
+
+def test_a_mistake_of_the_fuzzer_comes_back_from_a_worker() -> None:
+    worker = Worker(native=False)
+    worker.send([{"steps": [{"kind": "nonsense"}], "end": {"which": 0, "how": "backward"}}])
+    ((outcome, _),) = worker.receive()
+    worker.close()
+    assert isinstance(outcome, Broken)
+    assert "_nonsense" in outcome
+    assert difference(outcome, outcome) is not None
+
+
+def test_a_worker_whose_answer_nobody_reads_can_be_closed() -> None:
+    worker = Worker(native=False)
+    worker.send([{**PROGRAM, "steps": [STEP] * 60}])
+    assert worker.process.stdout is not None
+    worker.process.stdout.peek(1)  # it has begun to write more than a pipe holds
+    worker.close()
+    assert worker.process.returncode == 0
+
+
+def test_samples_of_every_maker_are_drawn() -> None:
+    drawing = _Drawing(random.Random(0))
+    calls = [ast.parse(f"f({sample})", mode="eval").body for info in OPERATORS.values() for sample in info.samples]
+    nodes = [node for call in calls for node in ast.walk(call) if isinstance(node, ast.Call)]
+    given = {ast.unparse(node.func): drawing.value(node, None) for node in nodes if ast.unparse(node.func) != "f"}
+    running = _Running()
+    assert {"T", "C", "P", "V"} <= set(given)
+    for maker, argument in given.items():
+        assert running.argument(argument), maker
 
 
 def test_programs_do_not_depend_on_the_run() -> None:
