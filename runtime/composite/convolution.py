@@ -232,6 +232,8 @@ def _steps(self: Tensor, weight: Tensor, bias: Tensor, pad: int) -> int:
 def conv_tbc(self: Tensor, weight: Tensor, bias: Tensor, pad: int = 0) -> Tensor:
     """A convolution over (time, batch, channels), with weights that are (kernel, channels, channels of the result)."""
     steps = _steps(self, weight, bias, pad)
+    if bias.is_floating_point() and not (self.is_floating_point() or self.is_complex()):
+        raise RuntimeError(f"conv_tbc: the bias is {bias.dtype}, and would be cut off to {self.dtype}")
     out = bias.to(self.dtype).expand([steps, self.shape[1], weight.shape[2]])
     for place in range(weight.shape[0]):
         low, high, before, after = seen_steps(place, self.shape[0], steps, pad)

@@ -61,6 +61,7 @@ class EntryView:
     unpack: tuple[str, ...]  # of `failing`: the parameters that tests look at
     tests: tuple[str, ...]  # what has to hold, in the order of the plan's guards
     parameters: tuple[str, ...]  # the array of their names
+    vectorcall: tuple[str, ...]
     count: int
     positional: int
 
@@ -104,6 +105,7 @@ class Entry(ABC):
             tuple(unpack),
             tuple(self.tests),
             tuple(wrapped(f"const char* const {function}_parameters[] = {{", names, "};")),
+            tuple(wrapped("    vectorcall<", [f"ops::{cpp(function)}", cpp(function)], ">,")),
             len(parameters),
             sum(not parameter.keyword_only for parameter in parameters),
         )

@@ -18,6 +18,7 @@ from codegen.targets.environment import quoted
 
 # How many inputs a Node of the core has room for; the build checks that it is the same there.
 MOST_EDGES = 16
+_VISITED = ("Node* base", "visitproc visit", "void* arg")
 
 # The types of the slots of what is saved.
 _SLOTS = {
@@ -43,6 +44,7 @@ class NodeView:
     leads_back: frozenset[int]  # the lines of it before which the compiler is led back from a formula
     uses_node: bool  # whether apply looks at the Node at all
     release: tuple[str, ...]
+    traverse_head: tuple[str, ...]
     traverse: tuple[str, ...]
     properties: tuple[str, ...]
     table: tuple[str, ...]  # the NodeClass
@@ -95,6 +97,7 @@ def node_view(operator: OperatorPlan, node: NodePlan, library: Library, needs: N
         frozenset(backward.out.leads_back),
         backward.uses_node,
         tuple(wrapped("  release_all(", ["all", *slots], ");")) if slots else (),
+        tuple(wrapped(f"int {node.class_name}::traverse(", _VISITED, ") {")),
         tuple(wrapped("  return visit_all(", ["visit", "arg", *slots], ");")) if slots else (),
         tuple(line for variable in node.saved for line in _property_lines(variable, node)),
         tuple(_table(node)),
@@ -152,7 +155,7 @@ def _record_lines(operator: OperatorPlan, node: NodePlan, library: Library, need
     result = f"outs[{node.outputs[0]}]" if _several(node) else "out"
     if operator.may_lack_gradient(node):
         out.add(f"if (!is_differentiable({result})) return true;")
-    out.add(f"Node* base = new_node(&{node.class_name}::table, {result});")
+    out.assign("Node* base", "new_node", [f"&{node.class_name}::table", result])
     out.add("if (base == nullptr) return false;")
     if node.saved:
         out.add(f"auto* node = static_cast<{node.class_name}*>(base);")

@@ -331,7 +331,7 @@ class KernelEntry(Entry):
                 several = self.needs.operators(f"{self.operator.function}_op", "results")
                 out.add("Ref tensors = tensor_list(result.get());")
                 out.add("if (!tensors) return Ref();")
-                out.add(f"Ref out = invoke({several}, tensors.get());")
+                out.assign("Ref out", "invoke", [several, "tensors.get()"])
         out.add("if (!out) return Ref();")
 
     # -- the history

@@ -17,12 +17,21 @@ def wrapped(head: str, parts: Sequence[str], tail: str, separator: str = ",") ->
     whole = f"{head}{f'{separator} '.join(parts)}{tail}"
     if len(whole) <= COLUMNS or not parts:
         return [whole]
-    lines = []
-    current = head
-    pad = " " * len(head)
+    behind = _filled(head, " " * len(head), parts, tail, separator)
+    if max(map(len, behind)) <= COLUMNS or not head.endswith(("(", "{")):
+        return behind
+    open_ = sum(head.count(sign) for sign in "({") - sum(head.count(sign) for sign in ")}")
+    pad = " " * (len(head) - len(head.lstrip()) + 4 * open_)
+    below = [head, *_filled(pad, pad, parts, tail, separator)]
+    return below if max(map(len, below)) <= COLUMNS else behind
+
+
+def _filled(start: str, pad: str, parts: Sequence[str], tail: str, separator: str) -> list[str]:
+    """The parts behind `start`, as many on a line as there is room for, below each other from `pad` on."""
+    lines, current = [], start
     for index, part in enumerate(parts):
         end = tail if index == len(parts) - 1 else separator
-        glue = "" if current in (head, pad) else " "
+        glue = "" if current in (start, pad) else " "
         if glue and len(current) + len(glue) + len(part) + len(end) > COLUMNS:
             lines.append(current)
             current, glue = pad, ""

@@ -147,7 +147,7 @@ class Joined(Document):
 
 
 class Assignment(Document):
-    """`a, b = value`: where the value can not be broken enough, the targets get brackets."""
+    """`a, b = value`: where the value can not be broken enough, the targets get brackets, or the value of one."""
 
     __slots__ = ("targets", "value")
 
@@ -164,6 +164,8 @@ class Assignment(Document):
         if len(first) > COLUMNS and len(self.targets) > 1:
             first, *rest = lines(Joined(") = ", self.value), indent, "", after)
             yield from Brackets("(", self.targets, first.removeprefix(indent)).broken(indent, before, "")
+        elif len(first) > COLUMNS and not rest:
+            yield from (f"{indent}{before}{self.targets[0]} = (", f"{indent}{STEP}{self.value}", f"{indent}){after}")
         else:
             yield first
         yield from rest

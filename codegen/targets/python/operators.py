@@ -48,7 +48,7 @@ class OperatorView:
     function: str
     functions: tuple[FunctionView, ...]
     object: str  # the Operator
-    kernel: str | None
+    kernel: str | None  # what gives it a name
     jvp: FunctionView | None
     composite: FunctionView | None  # the formula that it is
     variants: tuple[FunctionView, ...]
@@ -63,7 +63,8 @@ def operator_view(
     kernel = None
     if operator.straight is not None:
         function = operator.implementation
-        kernel = f"{module_alias(function.module)}.{function.name}"
+        name = f"{module_alias(function.module)}.{function.name}"
+        kernel = laid_out(Assignment([f"{operator.function}_kernel"], name))
     return OperatorView(
         operator.function,
         _functions(operator.function, operator.parameters, out, _body(operator), docstring(schema, STEP)),
