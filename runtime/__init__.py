@@ -30,7 +30,6 @@ if TYPE_CHECKING:
         distributed,
         distributions,
         func,
-        futures,
         fx,
         jit,
         library,
@@ -52,7 +51,7 @@ if TYPE_CHECKING:
     )
 else:
     _LATER = (
-        "_C accelerator autograd compiler cpu cuda distributed distributions func futures fx jit library masked mps "
+        "_C accelerator autograd compiler cpu cuda distributed distributions func fx jit library masked mps "
         "mtia nn optim overrides profiler serialization signal storage testing types utils version xpu"
     )
     _load_later(__name__, _LATER.split())

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import copy
-import random
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence, Sized
-from typing import Any, Self, TypeVar
+from typing import Any, TypeVar
 
-from runtime.utils.data.datapipes.datapipe import DataChunk, IterDataPipe, MapDataPipe, length_of
+from runtime.utils.data.datapipes.datapipe import DataChunk, MapDataPipe
 from runtime.utils.data.datapipes.decorators import functional_datapipe
 from runtime.utils.data.datapipes.functions import check_function
-from runtime.utils.data.datapipes.iter.grouping import batch_count
-from runtime.utils.data.sampler import random_seed
+from runtime.utils.data.datapipes.iter.grouping import Batching
+from runtime.utils.data.datapipes.iter.ordering import Shuffling
 
 __all__ = ["Batcher", "Concater", "Mapper", "SequenceWrapper", "Shuffler", "Zipper"]
 
@@ -62,26 +61,8 @@ class MapperMapDataPipe(MapDataPipe[T_co]):
 
 
 @functional_datapipe("batch")
-class BatcherMapDataPipe(MapDataPipe[DataChunk]):  # type: ignore[type-arg]
-    """Batches of a size.
-
-    Raises:
-        AssertionError: the size is not positive.
-    """
-
-    def __init__(
-        self,
-        datapipe: MapDataPipe[Any],
-        batch_size: int,
-        drop_last: bool = False,
-        wrapper_class: Callable[[list[Any]], Any] = DataChunk,
-    ) -> None:
-        if batch_size <= 0:
-            raise AssertionError("Batch size is required to be larger than 0!")
-        self.datapipe = datapipe
-        self.batch_size = batch_size
-        self.drop_last = drop_last
-        self.wrapper_class = wrapper_class
+class BatcherMapDataPipe(Batching, MapDataPipe[DataChunk]):  # type: ignore[type-arg]
+    """Batches of a size; see `Batching`."""
 
     def __getitem__(self, index: Any) -> Any:
         batch: list[Any] = []
@@ -92,9 +73,6 @@ class BatcherMapDataPipe(MapDataPipe[DataChunk]):  # type: ignore[type-arg]
             if self.drop_last or not batch:
                 raise IndexError(f"Index {index} is out of bound.") from None
         return self.wrapper_class(batch)
-
-    def __len__(self) -> int:
-        return batch_count(length_of(self.datapipe, self), self.batch_size, self.drop_last)
 
 
 def _checked(datapipes: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -153,7 +131,7 @@ class ZipperMapDataPipe(MapDataPipe[tuple[Any, ...]]):
         return min(map(len, self.datapipes))
 
 
-class ShufflerIterDataPipe(IterDataPipe[T_co]):
+class ShufflerIterDataPipe(Shuffling[T_co]):
     """The elements of a sequence in an order by chance, as a stream.
 
     Args:
@@ -162,28 +140,15 @@ class ShufflerIterDataPipe(IterDataPipe[T_co]):
     """
 
     def __init__(self, datapipe: MapDataPipe[T_co], *, indices: list[Any] | None = None) -> None:
+        super().__init__()
         self.datapipe = datapipe
         self.indices = list(range(len(datapipe))) if indices is None else indices
-        self._enabled = True
-        self._seed: int | None = None
-        self._random = random.Random()
         self._order: list[Any] = self.indices
-
-    def set_shuffle(self, shuffle: bool = True) -> Self:
-        """Whether the order is another one."""
-        self._enabled = shuffle
-        return self
-
-    def set_seed(self, seed: int) -> Self:
-        """Start the next order from a seed; else from one of the default generator."""
-        self._seed = seed
-        return self
 
     def reset(self) -> None:
         """Begin a new order."""
+        super().reset()
         if self._enabled:
-            self._random.seed(random_seed(None) if self._seed is None else self._seed)
-            self._seed = None
             self._order = self._random.sample(self.indices, len(self.indices))[::-1]
 
     def __iter__(self) -> Iterator[T_co]:

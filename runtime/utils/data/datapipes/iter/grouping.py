@@ -11,9 +11,8 @@ from runtime.utils.data.datapipes.decorators import functional_datapipe
 from runtime.utils.data.datapipes.functions import check_function
 
 
-@functional_datapipe("batch")
-class BatcherIterDataPipe(IterDataPipe[DataChunk]):  # type: ignore[type-arg]
-    """Batches of a size.
+class Batching:
+    """What makes batches of a size, of a stream or of a sequence.
 
     Args:
         datapipe: the elements.
@@ -27,7 +26,7 @@ class BatcherIterDataPipe(IterDataPipe[DataChunk]):  # type: ignore[type-arg]
 
     def __init__(
         self,
-        datapipe: IterDataPipe[Any],
+        datapipe: Any,
         batch_size: int,
         drop_last: bool = False,
         wrapper_class: Callable[[list[Any]], Any] = DataChunk,
@@ -39,19 +38,20 @@ class BatcherIterDataPipe(IterDataPipe[DataChunk]):  # type: ignore[type-arg]
         self.drop_last = drop_last
         self.wrapper_class = wrapper_class
 
+    def __len__(self) -> int:
+        length, size = length_of(self.datapipe, self), self.batch_size
+        return length // size if self.drop_last else -(-length // size)
+
+
+@functional_datapipe("batch")
+class BatcherIterDataPipe(Batching, IterDataPipe[DataChunk]):  # type: ignore[type-arg]
+    """Batches of a size; see `Batching`."""
+
     def __iter__(self) -> Iterator[DataChunk]:  # type: ignore[type-arg]
         elements = iter(self.datapipe)
         while batch := list(islice(elements, self.batch_size)):
             if len(batch) == self.batch_size or not self.drop_last:
                 yield self.wrapper_class(batch)
-
-    def __len__(self) -> int:
-        return batch_count(length_of(self.datapipe, self), self.batch_size, self.drop_last)
-
-
-def batch_count(length: int, size: int, drop_last: bool) -> int:
-    """How many batches elements fill."""
-    return length // size if drop_last else -(-length // size)
 
 
 @functional_datapipe("unbatch")

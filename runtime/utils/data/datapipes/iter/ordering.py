@@ -41,24 +41,10 @@ class SamplerIterDataPipe(IterDataPipe[T_co]):
         return length_of(self.sampler, self)
 
 
-@functional_datapipe("shuffle")
-class ShufflerIterDataPipe(IterDataPipe[T_co]):
-    """The elements in an order by chance: each is drawn from the next ones, as many as a buffer holds.
+class Shuffling(IterDataPipe[T_co]):
+    """A stream in an order by chance, which can be turned off, and seeded."""
 
-    Args:
-        datapipe: the elements.
-        buffer_size: how many.
-        unbatch_level: take them out of that many batches first.
-
-    Raises:
-        AssertionError: the buffer holds none.
-    """
-
-    def __init__(self, datapipe: IterDataPipe[T_co], *, buffer_size: int = 10000, unbatch_level: int = 0) -> None:
-        if buffer_size <= 0:
-            raise AssertionError("buffer_size should be larger than 0")
-        self.datapipe = datapipe.unbatch(unbatch_level=unbatch_level) if unbatch_level else datapipe
-        self.buffer_size = buffer_size
+    def __init__(self) -> None:
         self._enabled = True
         self._seed: int | None = None
         self._random = random.Random()
@@ -78,6 +64,27 @@ class ShufflerIterDataPipe(IterDataPipe[T_co]):
         if self._enabled:
             self._random.seed(random_seed(None) if self._seed is None else self._seed)
             self._seed = None
+
+
+@functional_datapipe("shuffle")
+class ShufflerIterDataPipe(Shuffling[T_co]):
+    """The elements in an order by chance: each is drawn from the next ones, as many as a buffer holds.
+
+    Args:
+        datapipe: the elements.
+        buffer_size: how many.
+        unbatch_level: take them out of that many batches first.
+
+    Raises:
+        AssertionError: the buffer holds none.
+    """
+
+    def __init__(self, datapipe: IterDataPipe[T_co], *, buffer_size: int = 10000, unbatch_level: int = 0) -> None:
+        if buffer_size <= 0:
+            raise AssertionError("buffer_size should be larger than 0")
+        super().__init__()
+        self.datapipe = datapipe.unbatch(unbatch_level=unbatch_level) if unbatch_level else datapipe
+        self.buffer_size = buffer_size
 
     def __iter__(self) -> Iterator[T_co]:
         if not self._enabled:
