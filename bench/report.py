@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from rich.console import Console
 from rich.table import Table
 
+from bench.known import by_reason, reason_of
 from bench.measure import Measurement
 
 
@@ -27,6 +28,11 @@ class Row:
         if self.measurement.ratio is None or self.budget is None:
             return None
         return self.measurement.ratio - self.budget
+
+    @property
+    def over(self) -> bool:
+        """Whether the ratio exceeds its budget."""
+        return self.distance is not None and self.distance > 0
 
 
 @dataclass(frozen=True)
@@ -73,6 +79,13 @@ def cells(row: Row) -> tuple[str, str, str, str, str, str]:
     )
 
 
+def over_budget(rows: Sequence[Row]) -> Iterator[str]:
+    """The rows over budget, by the reason that is known for them."""
+    ratios = {row.measurement.row: row.measurement.ratio for row in rows if row.over}
+    for reason, names in by_reason(ratios).items():
+        yield f"over budget: {reason}: {'; '.join(f'{name} {ratios[name]:.2f}x' for name in names)}"
+
+
 def print_report(
     rows: Sequence[Row], failures: Sequence[Failure], names: tuple[str, str | None], about: Mapping[str, Any]
 ) -> None:
@@ -85,8 +98,7 @@ def print_report(
         for column in table.columns[1:]:
             column.justify = "right"
         for row in rows:
-            over = row.distance is not None and row.distance > 0
-            table.add_row(*cells(row), style="red" if over else None)
+            table.add_row(*cells(row), style="red" if row.over else None)
         console.print(table)
     else:
         lines = [heading, *(cells(row) for row in rows)]
@@ -97,6 +109,8 @@ def print_report(
                 for column, (text, width) in enumerate(zip(line, widths, strict=True))
             )
             print("  ".join([first, *others]).rstrip())
+    for line in over_budget(rows):
+        console.print(line, markup=False, highlight=False, soft_wrap=True)
     for failure in failures:
         console.print(f"failed: {failure.group}: {failure.message}", markup=False, highlight=False)
 
@@ -106,7 +120,13 @@ def print_json(rows: Sequence[Row], failures: Sequence[Failure], about: Mapping[
     report = {
         "about": dict(about),
         "rows": [
-            {"group": row.group, **asdict(row.measurement), "budget": row.budget, "distance": row.distance}
+            {
+                "group": row.group,
+                **asdict(row.measurement),
+                "budget": row.budget,
+                "distance": row.distance,
+                "reason": reason_of(row.measurement.row) if row.over else None,
+            }
             for row in rows
         ],
         "failures": [asdict(failure) for failure in failures],

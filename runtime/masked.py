@@ -263,7 +263,8 @@ def var(
     away = input - sum(input, dims, keepdim=True, dtype=dtype, mask=mask) / count
     total = sum(away * away.conj(), dims, keepdim=True, dtype=dtype, mask=mask)
     freedom = (count - (1 if correction is None else correction)).clamp_min(0)
-    return _squeezed(total / freedom, dims, keepdim)
+    # A number that is no integer makes float32 of the count, which must not be the dtype of the result.
+    return _squeezed((total / freedom).to(total.dtype), dims, keepdim)
 
 
 def std(

@@ -17,11 +17,15 @@ import pytest
 import runtime
 from bench.__main__ import mean_row
 from bench.budget import NATIVE_TARGET, PYTHON_TARGET, budget_of
+from bench.functions import FUNCTIONS
 from bench.inputs import below, normal
+from bench.known import KNOWN, UNKNOWN, by_reason, reason_of
 from bench.measure import Bytes, Measurement, compare, interleave
 from bench.operators import CASES, FAMILIES, Case, operator
-from bench.report import Failure, Row, cells, distance_text, print_json, print_report, seconds_text
+from bench.report import Failure, Row, cells, distance_text, over_budget, print_json, print_report, seconds_text
 from bench.workloads import SMOKE, WHOLE, process, workloads
+
+WAYS = ("forward", "backward")
 
 
 def side(name: str, times: list[float], log: list[str]) -> Callable[[], dict[str, float]]:
@@ -155,3 +159,27 @@ def test_an_operator_is_measured_forward_and_backward_where_it_has_a_gradient() 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_representatives_of_operators_run(case: Case) -> None:
     assert f"{case.name}, small: forward" in operator(case, runtime, "small", 0)()
+
+
+def test_reasons_are_of_rows_that_there_are() -> None:
+    rows = [f"{case.name}, {size}: {way}" for case in CASES for size in ("small", "large") for way in WAYS]
+    rows += [f"{name}, 4,000,000 elements: {way}" for name in FUNCTIONS for way in WAYS]
+    for known in KNOWN:
+        for beginning in known.rows:
+            assert any(row.startswith(beginning) for row in rows), beginning
+
+
+def test_a_row_has_the_first_reason_that_holds() -> None:
+    assert reason_of("det, small: backward") == "the gradient is composed of operators, and each is a call of its own"
+    assert reason_of("det, small: forward") != reason_of("det, small: backward")
+    assert reason_of("add, small: forward") is None
+
+
+def test_rows_over_budget_are_listed_by_their_reasons() -> None:
+    rows = ["add, small: forward", "rfft, large: forward", "fft2, large: backward"]
+    assert by_reason(rows) == {"SciPy's pocketfft; PyTorch's is MKL": rows[1:], UNKNOWN: rows[:1]}
+    over = Row("operators", Measurement("rfft, large: forward", 2.0, 1.0, 2.0, 1), 1.5)
+    inside = Row("operators", Measurement("fft2, large: forward", 1.0, 1.0, 1.0, 1), 1.5)
+    assert list(over_budget([over, inside])) == [
+        "over budget: SciPy's pocketfft; PyTorch's is MKL: rfft, large: forward 2.00x"
+    ]

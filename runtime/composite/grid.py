@@ -42,9 +42,9 @@ def _inside(places: Tensor, size: int, padding_mode: int, align_corners: bool) -
             turns = (away / span).floor().detach()
             rest = away - turns * span
             places = ops.where(turns.remainder(2) == 0, rest + low, span - rest + low)
-    # At the border itself the gradient is zero, as beyond it.
-    beyond = (places <= 0).logical_or(places >= size - 1)
-    return ops.where(beyond, places.detach().clamp(0, size - 1), places)
+    # At the border itself the gradient is zero, as beyond it.  NaN counts as the first place.
+    between = (places > 0).logical_and(places < size - 1)
+    return ops.where(between, places, places.detach().clamp(0, size - 1).nan_to_num(0))
 
 
 def _taps(coordinates: Tensor, size: int, mode: int, padding_mode: int, align_corners: bool) -> list[Tap]:
@@ -53,8 +53,8 @@ def _taps(coordinates: Tensor, size: int, mode: int, padding_mode: int, align_co
     if mode != _BICUBIC:
         places = _inside(places, size, padding_mode, align_corners)
     if mode == _NEAREST:
-        # 1, with a gradient of zeros: the result belongs to the graph of the grid.
-        return [(places.detach().round(), places.clamp(-1, 1).round() * 0 + 1)]
+        # 1, with a gradient of zeros that has a graph: the result and its gradient belong to the graph of the grid.
+        return [(places.detach().round(), places.masked_fill(places.isnan().logical_or(places == places), 1))]
     low = places.detach().floor()
     part = places - low
     if mode == _BILINEAR:

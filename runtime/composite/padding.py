@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
 
 from runtime import ops
+from runtime.base.stand_in import tensor_over
 from runtime.base.tensor import Tensor
 
 
@@ -44,9 +48,9 @@ def _padded_places(self: Tensor, mode: str, before: int, after: int, dim: int) -
         raise RuntimeError(
             f"padding ({before}, {after}) of dimension {dim} of size {size} leaves a size of {size + before + after}"
         )
-    places = ops.arange(-before, size + after, device=self.device)
+    places = np.arange(-before, size + after)
     if mode == "replicate":
-        return places.clamp(0, size - 1)
+        return _on(self, places.clip(0, size - 1))
     limit = size if mode == "circular" else size - 1
     if max(before, after) > limit:
         raise RuntimeError(
@@ -55,8 +59,14 @@ def _padded_places(self: Tensor, mode: str, before: int, after: int, dim: int) -
         )
     if mode == "circular":  # what negative numbers cut off is not repeated at the other end
         first, end = max(-before, 0), size - max(-after, 0)
-        return (places - first).remainder(max(end - first, 1)) + first
-    return (size - 1) - ((size - 1) - places.abs()).abs()
+        return _on(self, np.remainder(places - first, max(end - first, 1)) + first)
+    return _on(self, (size - 1) - np.abs((size - 1) - np.abs(places)))
+
+
+def _on(like: Tensor, places: np.ndarray[Any, Any]) -> Tensor:
+    """A Tensor of places on the device of another one."""
+    out = tensor_over(places)
+    return out if like.device == out.device else out.to(like.device)
 
 
 # One operator for each mode and number of padded dimensions, as PyTorch has them.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -110,6 +111,32 @@ F.pixel_unshuffle(N, 1)
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_case(text: str, dtype: str) -> None:
     compare(text, ARRAYS, dtype)
+
+
+@pytest.mark.parametrize("align_corners", [True, False])
+@pytest.mark.parametrize("padding", ["zeros", "border", "reflection"])
+@pytest.mark.parametrize("mode", ["nearest", "bilinear", "bicubic"])
+def test_what_is_no_place_is_where_pytorch_looks(mode: str, padding: str, align_corners: bool) -> None:
+    image = np.arange(16.0).reshape(1, 1, 4, 4) + 1
+    places = [[math.nan, 0], [0, math.nan], [math.inf, 0], [-math.inf, 0.3], [0.2, math.inf], [0.2, 0.2]]
+    mine, other = (
+        library.nn.functional.grid_sample(
+            library.tensor(image), library.tensor([[places]], dtype=library.float64), mode, padding, align_corners
+        ).numpy()
+        for library in (runtime, torch)
+    )
+    np.testing.assert_allclose(mine, other, rtol=1e-12)
+
+
+@pytest.mark.parametrize("shape", [(2, 3, 4, 2), (2, 2, 3, 4, 3)])
+def test_the_gradient_of_the_nearest_place_has_a_graph(shape: tuple[int, ...]) -> None:
+    for library in (runtime, torch):
+        grid = library.zeros(shape).requires_grad_()
+        image = library.ones((2, 1, *shape[2:])).requires_grad_()
+        out = library.nn.functional.grid_sample(image, grid, "nearest", align_corners=False)
+        (gradient,) = library.autograd.grad(out.sum(), grid, create_graph=True)
+        assert gradient.requires_grad
+        assert not gradient.any()
 
 
 MODULES = """

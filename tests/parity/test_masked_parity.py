@@ -19,6 +19,7 @@ MASK = RANDOM.uniform(size=(3, 4, 2)) < 0.6
 MASK[1] = False
 
 REDUCTIONS = ("sum", "prod", "amax", "amin", "mean", "norm", "var", "std", "logsumexp")
+TOLERANCES = {2: (1e-2, 1e-2), 4: (1e-5, 1e-6), 8: (1e-7, 1e-9)}  # relative and absolute, by bytes of an element
 ALONG = ("softmax", "log_softmax", "softmin", "cumsum", "cumprod", "median")
 
 
@@ -50,7 +51,7 @@ def same(name: str, array: np.ndarray, mask: np.ndarray | None, *args: Any, **op
     assert not isinstance(mine, type), mine
     assert mine[0] == other[0]
     assert len(mine[1]) == len(other[1])
-    relative, absolute = (1e-5, 1e-6) if array.dtype == np.float32 else (1e-7, 1e-9)
+    relative, absolute = TOLERANCES[array.dtype.itemsize] if array.dtype.kind == "f" else (1e-7, 1e-9)
     for one, another in zip(mine[1], other[1], strict=True):
         np.testing.assert_allclose(one, another, rtol=relative, atol=absolute)
 
@@ -106,6 +107,7 @@ def test_medians_of_integers() -> None:
 def test_corrections_and_orders() -> None:
     for correction in (0, 1, 2, 1.5):
         same("var", X, MASK, 1, correction=correction)
+        same("std", X.astype(np.float16), None, 1, correction=correction, keepdim=True)
     same("var", X, MASK, 1, True, correction=1)
     for order in (0, 1, 2, -1, float("inf"), -float("inf"), 3.5):
         same("norm", X, MASK, order, 1)

@@ -13,11 +13,12 @@ from typing import Any
 import numpy as np
 import torch
 
-from opinfo.comparing import Differs, array_of, compare_gradients, compare_results, flatten, is_tensor, name_of
-from opinfo.sides import Missing, NotApplicable, Side, dotted
+from opinfo.arrays import NotApplicable, array_of, flatten, is_tensor, name_of
+from opinfo.comparing import Differs, compare_gradients, compare_results
+from opinfo.sides import Missing, Side, dotted
 
-DTYPES = ("float64", "float32", "complex128", "int64", "bool")
-WITH_GRADIENT = ("float64", "float32", "complex128")
+DTYPES = ("float64", "float32", "bfloat16", "complex128", "int64", "bool")
+WITH_GRADIENT = ("float64", "float32", "bfloat16", "complex128")
 WITH_SECOND = ("float64", "complex128")
 MODES = ("forward", "backward", "gradgrad", "jvp", "method", "inplace")
 # Their results are whatever lay in memory.
@@ -65,7 +66,7 @@ class Call:
             if is_tensor(value):
                 if not value.requires_grad:
                     return value
-                return forward_ad.make_dual(value.detach(), self.side.library.tensor(next(left)))
+                return forward_ad.make_dual(value.detach(), self.side.of_array(next(left)))
             if isinstance(value, dict):
                 return {key: dual(item) for key, item in value.items()}
             if isinstance(value, list | tuple):
@@ -192,7 +193,7 @@ class _Sample:
         second = self.dtype in WITH_SECOND and self.op.supports_gradgrad
 
         def first(side: Side, inputs: list[Any], results: list[Any]) -> tuple[list[Any], list[Any]]:
-            given = [side.library.tensor(array).requires_grad_(second) for array in cotangents]
+            given = [side.of_array(array).requires_grad_(second) for array in cotangents]
             for place in places:
                 if not results[place].requires_grad:
                     raise Differs(f"result {place} does not require grad")
@@ -226,7 +227,7 @@ class _Sample:
                 if gradients[place] is None or not gradients[place].requires_grad:
                     raise Differs(f"gradient {place} does not require grad")
             grad = dotted(side.library, "autograd.grad")
-            along = [side.library.tensor(array) for array in directions]
+            along = [side.of_array(array) for array in directions]
             return list(grad([gradients[place] for place in chosen], [*inputs, *given], along, allow_unused=True))
 
         try:

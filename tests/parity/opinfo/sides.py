@@ -9,15 +9,15 @@ import importlib
 import types
 from typing import Any
 
+import ml_dtypes
+import numpy as np
 import torch
+
+from opinfo.arrays import NotApplicable, array_of
 
 
 class Missing(Exception):
     """The library lacks this name."""
-
-
-class NotApplicable(Exception):
-    """A sample is not about dense Tensors in main memory that NumPy has a dtype for."""
 
 
 def dotted(root: Any, path: str) -> Any:
@@ -83,11 +83,16 @@ class Side:
         """The same numbers as a new Tensor of this library."""
         if x.layout is not torch.strided or x.is_nested or x.is_quantized or x.device.type != "cpu":
             raise NotApplicable("not a dense Tensor in main memory")
-        array = x.detach().resolve_conj().resolve_neg()
-        if array.dtype in (torch.bfloat16, torch.complex32):
-            raise NotApplicable(f"{array.dtype} has no counterpart in NumPy")
-        made = self.library.tensor(array.numpy().copy())
+        if x.dtype is torch.complex32:
+            raise NotApplicable("complex32 has no counterpart in NumPy")
+        made = self.of_array(array_of(x).copy())
         return made.requires_grad_(True) if x.requires_grad else made
+
+    def of_array(self, array: np.ndarray) -> Any:
+        """The elements of an array as a new Tensor of this library."""
+        if array.dtype == ml_dtypes.bfloat16:  # which neither library takes from NumPy
+            return self.library.tensor(array.astype(np.float32)).to(self.library.bfloat16)
+        return self.library.tensor(array)
 
     def value(self, value: Any) -> Any:
         """An argument of a sample as this library has it."""
