@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from runtime import ops
+from runtime.base.class_dispatch import DisableTorchDispatch as _DisableTorchDispatch
 from runtime.base.dtypes import dtype
 from runtime.base.overriding import DisableTorchFunction, DisableTorchFunctionSubclass
 from runtime.base.overriding import disabled as _disabled_torch_function_impl
@@ -17,6 +18,7 @@ __all__ = [
     "DisableTorchFunctionSubclass",
     "Generator",
     "Size",
+    "_DisableTorchDispatch",
     "_disabled_torch_function_impl",
     "_fft",
     "_linalg",

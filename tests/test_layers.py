@@ -77,8 +77,8 @@ LAZY: Mapping[str, tuple[frozenset[str], str]] = {
     "runtime.call.facts": (frozenset(("runtime.call.binding",)), "the parser of schemas, with the first general call"),
     "runtime.call.kernel_table": (frozenset(("codegen.schema.types",)), "the types of results of users' kernels"),
     "runtime.methods.written": (
-        frozenset(("runtime.methods.dlpack", "runtime.methods.printing")),
-        "the text of Tensors, and other libraries",
+        frozenset(("runtime.methods.dlpack", "runtime.methods.printing", "runtime.backends.wrapper")),
+        "the text of Tensors, other libraries, and Tensors around others",
     ),
     "runtime.load.loading": (frozenset(("runtime.load.debugging",)), "GRADWRIGHT_DEBUG"),
     "runtime.load.packages": (frozenset(("runtime.load.debugging",)), "GRADWRIGHT_DEBUG"),

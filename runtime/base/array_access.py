@@ -57,7 +57,8 @@ class ArrayAccess:
     @property
     def device(self) -> Device:
         """Where the data lies."""
-        return CPU
+        place = self._array.device  # of a Tensor around others the one that it says; "cpu" of NumPy's arrays
+        return CPU if place == "cpu" else place  # type: ignore[return-value]
 
     @property
     def layout(self) -> Layout:

@@ -20,6 +20,8 @@ class ArrayExchange:
 
     def numpy(self, *, force: bool = False) -> np.ndarray[Any, Any]:
         """The data as an array over the same memory; `force` also takes it from a Tensor that requires a gradient."""
+        if self._opaque:
+            raise RuntimeError(".numpy() is not supported for tensor subclasses.")
         if self._edge is not None and grad_mode.enabled and not force:
             raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
         if self._array.dtype.kind == "V":

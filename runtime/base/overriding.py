@@ -102,13 +102,16 @@ def of_the_program() -> Iterator[None]:
 
 def takers(values: Iterable[Any]) -> list[Any]:
     """The values, those in lists as well, that take a call over: one of each class, subclasses before their bases."""
-    if state.off:
-        return []
+    return [] if state.off else one_of_each_class(values, takes_over)
+
+
+def one_of_each_class(values: Iterable[Any], chosen: Callable[[type], bool]) -> list[Any]:
+    """The first value of each chosen class, those in lists as well, subclasses before their bases."""
     found: list[Any] = []
     for value in values:
         for each in value if type(value) in (list, tuple) else (value,):
             kind = type(each)
-            if takes_over(kind) and all(type(other) is not kind for other in found):
+            if chosen(kind) and all(type(other) is not kind for other in found):
                 place = next((i for i, other in enumerate(found) if issubclass(kind, type(other))), len(found))
                 found.insert(place, each)
     return found

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, SupportsIndex, TypeVar
 import numpy as np
 
 from runtime import ops
-from runtime.base import dtypes, identity, overriding
+from runtime.base import class_dispatch, dtypes, identity, overriding
 from runtime.base.array_access import ArrayAccess
 from runtime.base.array_exchange import ArrayExchange
 from runtime.base.casts import Casts
@@ -75,6 +75,7 @@ class Tensor(TensorBase, ArrayAccess, ArrayExchange, Casts, Transposes):
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         overriding.admit(cls)
+        class_dispatch.admit(cls)
 
     @classmethod
     def __torch_function__(
@@ -168,6 +169,8 @@ class Tensor(TensorBase, ArrayAccess, ArrayExchange, Casts, Transposes):
 
     def _copied(self, memo: dict[Any, Any]) -> Tensor:
         """A leaf over a copy of the memory, which Tensors that share it go on sharing."""
+        if class_dispatch.watch.classes and class_dispatch.takers((self,)):
+            return class_dispatch.copied(self)
         return _rebuild(type(self), copy_with_memory(self._array, memo), self._edge is not None)
 
     # Gradients.
@@ -282,6 +285,8 @@ class Tensor(TensorBase, ArrayAccess, ArrayExchange, Casts, Transposes):
 
     def detach(self) -> Tensor:
         """A Tensor over the same memory that requires no gradient; writing to either is seen, and counted, by both."""
+        if class_dispatch.watch.classes and class_dispatch.takers((self,)):
+            return class_dispatch.detached(self)
         out = _new(Tensor)
         out._array = self._array
         out._base = out._edge = out._writes = out._extra = None
@@ -291,6 +296,8 @@ class Tensor(TensorBase, ArrayAccess, ArrayExchange, Casts, Transposes):
     @property
     def data(self) -> Tensor:
         """A Tensor over the same memory whose writes autograd does not notice."""
+        if class_dispatch.watch.classes and class_dispatch.takers((self,)):
+            return class_dispatch.detached(self)
         return wrap(self._array)
 
     @data.setter

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from runtime.base import class_dispatch
 from runtime.base.keys import COMPOSITE_IMPLICIT, ZERO
 from runtime.base.modes import Variant, everywhere, grad_mode, interest, tell_recorded
 from runtime.base.overriding import hand_over, takers, watch
 from runtime.base.tensor import Tensor, wrap
-from runtime.call import kernel_table
+from runtime.call import kernel_table, wrapper_views
 from runtime.call.device_kernels import DeviceKernel
 from runtime.call.facts import tensors_at
 from runtime.call.inference import untrack
@@ -20,7 +21,7 @@ from runtime.call.kernel_stacks import Kernel
 from runtime.call.kernel_table import ArrayKernel, backend_of
 from runtime.call.meta_kernels import MetaKernel
 from runtime.call.placing import placed
-from runtime.call.public import as_called, named
+from runtime.call.public import as_called, named, overload_of
 from runtime.call.results import as_results
 from runtime.graph import forward, jvp, views, zero_tensors
 from runtime.graph.linear import edge_of
@@ -136,7 +137,7 @@ def call_below_autograd(operator: Operator, values: list[Any], backend: str) -> 
     if key == COMPOSITE_IMPLICIT:
         return kernel.run(operator, values)
     if not operator.has_derivative:
-        if interest.computing:
+        if stood_in(values):
             out = kernel_table.check_results(operator, handed_over(operator, "call", values))
         else:
             out = kernel.run(operator, values)
@@ -170,10 +171,12 @@ def choose(operator: Operator, backend: str) -> tuple[str, Kernel]:
 
 def compute(operator: Operator, kernel: Kernel, values: list[Any]) -> Any:
     """The results of a kernel, without history and tangents, in the form in which they can be given both."""
-    if interest.computing:
+    if stood_in(values):
         with forward.suspended():
             with unrecorded():
                 out = kernel_table.check_results(operator, handed_over(operator, "call", values))
+            if wrapper_views.is_wrapped(operator, values):
+                return wrapper_views.as_views(operator, out, values)
             return as_results(operator, out, values)
     if type(kernel) is ArrayKernel:
         out = kernel.run(operator, values)
@@ -203,9 +206,20 @@ class unrecorded:
         grad_mode.enabled = self._before
 
 
+def stood_in(values: Sequence[Any]) -> bool:
+    """Whether a handler of `modes.computing`, or the class of an argument, stands for the kernel of a call."""
+    return bool(interest.computing) or (class_dispatch.watch.classes and bool(class_dispatch.takers(values)))
+
+
 def handed_over(operator: Operator, variant: Variant, values: list[Any]) -> Any:
-    """What the newest handler of `modes.computing` gives; what it calls itself goes to those that are older."""
+    """What the newest handler of `modes.computing` gives, or without one the class of an argument.
+
+    What a handler calls itself goes to those that are older, and then to classes.
+    """
     handlers = interest.computing
+    if not handlers:
+        _, args, kwargs = as_called(operator, variant, values)
+        return class_dispatch.hand_over(overload_of(operator, variant), args, kwargs, class_dispatch.takers(values))
     interest.computing = handlers[:-1]
     try:
         return handlers[-1](operator, variant, values)

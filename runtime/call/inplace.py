@@ -9,7 +9,7 @@ import numpy as np
 
 from runtime import ops
 from runtime.backends.tensor import check_views
-from runtime.base import modes
+from runtime.base import class_dispatch, modes
 from runtime.base.dtypes import from_numpy
 from runtime.base.half import is_half
 from runtime.base.keys import COMPOSITE_IMPLICIT, CPU
@@ -30,6 +30,7 @@ from runtime.call.general import (
     only_inference_is_unusual,
     performed,
     show_recorded,
+    stood_in,
     unrecorded,
 )
 from runtime.call.guards import real_numbers
@@ -83,7 +84,7 @@ def _write(operator: Operator, values: list[Any]) -> Tensor:
             views.rebase_history(target, Constant(written, [before, *tensors_at(values, range(1, len(values)))]))
         return written
     backend, values = placed(operator, values)
-    result = None if interest.computing else _result(operator, backend, values)
+    result = None if stood_in(values) else _result(operator, backend, values)
     carried = forward.active() and (jvp.carried(operator, values) or forward.any_tangent([target]))
     others = values[1:]
     before = written = target
@@ -137,7 +138,7 @@ def _become_view(operator: Operator, values: list[Any]) -> Tensor:
     views.check_inplace(target, needs_grad, one_value=True)
     before = _alias(target)
     forward.share_tangents(target, before)
-    if interest.computing and choose(operator, placed(operator, values)[0])[0] != COMPOSITE_IMPLICIT:
+    if stood_in(values) and choose(operator, placed(operator, values)[0])[0] != COMPOSITE_IMPLICIT:
         _hand_over(operator, values)
         if target._array is before._array:
             return target  # the handler left it as it was
@@ -215,7 +216,11 @@ def _took_fast_path(operator: Operator, args: Sequence[Any]) -> bool:
 
 def _snapshot(tensor: Tensor) -> Tensor:
     """`tensor` as it is now, for a derivative that needs the value that is about to be overwritten."""
-    copy = tensor_over(tensor._array.copy())
+    if class_dispatch.takers((tensor,)):
+        with unrecorded():
+            copy = tensor.clone()
+    else:
+        copy = tensor_over(tensor._array.copy())
     copy._edge = tensor._edge
     if forward.active():
         forward.copy_tangents(tensor, copy)

@@ -82,12 +82,15 @@ class MetaKernel:
                 source.go_to(place)
 
     def _views(self, operator: Operator, values: list[Any]) -> Any:
-        """A view operator's kernel reads no elements: it is given the addresses."""
-        result = run_kernel(operator, lambda *arrays: self.function(*map(_without_type, arrays)), values)
         base: Tensor = values[operator.base_position]
-        if isinstance(result, list):
-            return tuple([views.view_anywhere(over(each), base, "multi") for each in result])
-        return views.view_anywhere(over(result), base)
+        if operator.view != "single":
+            return tuple([views.view_anywhere(place, base, "multi") for place in self.places(operator, values)])
+        return views.view_anywhere(self.places(operator, values)[0], base)
+
+    def places(self, operator: Operator, values: list[Any]) -> list[MetaArray]:
+        """Where the results of a view operator lie; its kernel reads no elements, and is given the addresses."""
+        result = run_kernel(operator, lambda *arrays: self.function(*map(_without_type, arrays)), values)
+        return [over(each) for each in (result if isinstance(result, list) else [result])]
 
     def _wrapped(self, operator: Operator, result: Any) -> Any:
         counted(operator, result)

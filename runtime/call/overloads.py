@@ -18,6 +18,7 @@ from runtime.base.modes import Variant
 from runtime.call import registered
 from runtime.call.dispatch import Operator
 from runtime.call.kernel_table import TensorKernel, autograd_kernel, available_keys, call_arguments, check_results
+from runtime.call.public import overload_of
 
 
 class OpNamespace:
@@ -215,14 +216,6 @@ _namespaces: dict[str, OpNamespace] = {}
 def namespace(name: str) -> OpNamespace:
     """The namespace of a name; there is one for any name, perhaps with nothing in it."""
     return _namespaces.setdefault(name, OpNamespace(name))
-
-
-def overload_of(operator: Operator, variant: Variant = "call") -> OpOverload:
-    """The overload object of an operator, or of a variant of it."""
-    base, _, overload = registered.name_of(operator, variant).partition(".")
-    packet = getattr(namespace(operator.namespace), base)
-    overloaded: OpOverload = getattr(packet, overload or "default")
-    return overloaded
 
 
 class FallbackKernel(TensorKernel):

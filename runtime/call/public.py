@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Any
 from runtime import ops
 from runtime.base.modes import Variant
 from runtime.base.tensor import Tensor
+from runtime.call import registered
 from runtime.call.facts import BUILT_IN
 
 if TYPE_CHECKING:
     from runtime.call.dispatch import Operator
+    from runtime.call.overloads import OpOverload
 
 _COMPARED = frozenset((bool, complex, float, int, list, str, tuple, type(None)))
 
@@ -56,3 +58,11 @@ def named(operator: Operator, variant: Variant = "call") -> Callable[..., Any]:
     if found is None or operator.namespace != BUILT_IN:
         found = getattr(getattr(ops, operator.namespace), name)
     return found  # type: ignore[no-any-return]
+
+
+def overload_of(operator: Operator, variant: Variant = "call") -> OpOverload:
+    """The overload object of an operator, or of a variant of it."""
+    base, _, overload = registered.name_of(operator, variant).partition(".")
+    packet = getattr(getattr(ops, operator.namespace), base)
+    overloaded: OpOverload = getattr(packet, overload or "default")
+    return overloaded

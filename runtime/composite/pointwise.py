@@ -128,6 +128,11 @@ def is_same_size(self: Tensor, other: Tensor) -> bool:
     return list(self.shape) == list(other.shape)
 
 
+def local_scalar_dense(self: Tensor) -> bool | int | float | complex:
+    """`item` as an operator, which classes and modes see that stand for kernels."""
+    return self.item()
+
+
 def is_nonzero(self: Tensor) -> bool:
     """Whether the only element is not 0."""
     return bool(self)

@@ -11,6 +11,12 @@ from runtime.base.types import MemoryFormat, contiguous_format, lies_in, preserv
 from runtime.kernels._common import normalize_dim, normalize_dims
 from runtime.kernels.shape import broadcast_sizes, inferred_size
 
+
+def detach(self: Tensor) -> Tensor:
+    """The method as an operator, which classes and modes see that stand for kernels."""
+    return Tensor.detach(self)
+
+
 # -- sizes
 
 

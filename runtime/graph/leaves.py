@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from runtime.base import class_dispatch
 from runtime.base.modes import grad_mode, plain
 from runtime.base.stand_in import on_device, tensor_over
 from runtime.base.state import UNTRACKED
@@ -96,6 +97,8 @@ def accumulate(leaf: Tensor, grad: Tensor, create_graph: bool, unshared: bool = 
         if known is None:
             if create_graph and grad._edge is not None:
                 extra.grad = grad if unshared else grad.clone()
+            elif class_dispatch.watch.classes and class_dispatch.takers((grad,)):
+                extra.grad = grad.detach()
             elif unshared and _same_layout(grad._array, leaf._array):
                 extra.grad = grad
             elif on_device(leaf):

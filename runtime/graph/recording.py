@@ -13,7 +13,7 @@ import numpy as np
 
 from runtime.base.errors import MissingDerivativeError
 from runtime.base.modes import plain
-from runtime.base.stand_in import Elsewhere, class_over
+from runtime.base.stand_in import Elsewhere, tensor_over
 from runtime.base.tensor import Tensor, wrap
 from runtime.graph import forward
 from runtime.graph.node import Node, OutputEdge
@@ -92,10 +92,13 @@ def unpack_result(
     node: Node, name: str, array: np.ndarray, version: list[int], saved_at: int, output_nr: int | None
 ) -> Tensor:
     """A saved output: a Tensor over the same memory whose history is `node` again (None: it has no gradient)."""
-    tensor = new(Tensor if type(array) is ndarray else class_over(array))
-    tensor._array = array
+    if type(array) is ndarray:
+        tensor = new(Tensor)
+        tensor._array = array
+        tensor._base = tensor._extra = None
+    else:
+        tensor = tensor_over(array)
     tensor._writes = version
-    tensor._base = tensor._extra = None
     tensor._edge = node if output_nr == 0 else None if output_nr is None else OutputEdge(node, output_nr)
     if version[0] != saved_at:
         raise modified_error(node, name, tensor, saved_at)

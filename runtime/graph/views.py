@@ -16,9 +16,10 @@ from typing import Any
 
 import numpy as np
 
+from runtime.base import class_dispatch
 from runtime.base.modes import grad_mode, plain
 from runtime.base.sharing import counter, guard, share, views_over
-from runtime.base.stand_in import Elsewhere, class_over
+from runtime.base.stand_in import Elsewhere, tensor_over
 from runtime.base.state import LEAF, MARKS, UNTRACKED, Leaf, ViewKind
 from runtime.base.tensor import Tensor, wrap
 from runtime.graph.fit import fit
@@ -56,8 +57,13 @@ def _view_of(array: np.ndarray[Any, Any], base: Tensor, kind: ViewKind = "single
         kind: "single", or "multi" for one of several results: those are not to be written, nor are views made while
             grad mode is off.
     """
-    out = _new(Tensor if type(array) is np.ndarray else class_over(array))
-    out._array = array
+    out = tensor_over(array)
+    make_view(out, base, kind)
+    return out
+
+
+def make_view(out: Tensor, base: Tensor, kind: ViewKind = "single") -> None:
+    """Let a Tensor without a history, which lies in the memory of `base`, be a view of that; see `_view_of`."""
     out._edge = out._extra = out._writes = None
     root = base._base
     if root is None:
@@ -73,11 +79,10 @@ def _view_of(array: np.ndarray[Any, Any], base: Tensor, kind: ViewKind = "single
     out._base = root
     share(out, base)
     if kind != "single" and out._writes is not UNTRACKED:
-        if root._edge is not None and array.dtype.kind not in "biu":
+        if root._edge is not None and out._array.dtype.kind not in "biu":
             out._edge = NOWHERE  # until it is recorded, which a view of no_grad mode never is
         out._extra = MARKS[kind]
         guard(out)
-    return out
 
 
 view_of: Callable[..., Tensor] = _view_of if core is None else core.view_of
@@ -151,6 +156,7 @@ def check_inplace(tensor: Tensor, needs_grad: bool, one_value: bool = False) -> 
     Raises:
         RuntimeError: a leaf that requires grad, a view of one, a view that must not be written, or memory where several
             elements of `tensor` are one.
+        NotImplementedError: a view of a Tensor whose class stands for kernels.
     """
     check_tracked(tensor)
     if not one_value:
@@ -167,6 +173,11 @@ def check_inplace(tensor: Tensor, needs_grad: bool, one_value: bool = False) -> 
             raise RuntimeError(_stale_message(tensor, kind, "is being modified inplace"))
         if root._edge is LEAF:
             raise RuntimeError("a view of a leaf Variable that requires grad is being used in an in-place operation.")
+        if class_dispatch.watch.classes and class_dispatch.stands_in(type(root)):
+            raise NotImplementedError(
+                f"a view of a {type(root).__name__}, which has a __torch_dispatch__, is being modified inplace while "
+                "this is recorded: write to a clone() of the view, or under no_grad()"
+            )
     if tensor._edge is LEAF:
         raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
 

@@ -17,7 +17,8 @@ from runtime.call import registered
 from runtime.call.dispatch import Operator
 from runtime.call.facts import flat_tensors
 from runtime.call.kernel_table import TensorKernel
-from runtime.call.overloads import OpOverload, overload_of
+from runtime.call.overloads import OpOverload
+from runtime.call.public import overload_of
 from runtime.graph import views
 from runtime.library.autograd import AutogradFormula
 from runtime.library.libraries import Library, read_schema

@@ -12,7 +12,8 @@ from runtime.call import registered
 from runtime.call.dispatch import Operator
 from runtime.call.kernel_stacks import Kernel
 from runtime.call.kernel_table import autograd_kernel, backend_of, is_fallthrough, resolve
-from runtime.call.overloads import OpOverload, overload_of
+from runtime.call.overloads import OpOverload
+from runtime.call.public import overload_of
 from runtime.library.autograd import AutogradFormula
 from runtime.library.custom import CustomOpDef, DeviceTypes, check_differentiable, find_definition
 from runtime.library.libraries import Library, lasting_library

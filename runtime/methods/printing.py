@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from runtime.base import dtypes
+from runtime.base.class_dispatch import stands_in
 from runtime.base.meta_array import MetaArray
 from runtime.base.overriding import takes_over
 from runtime.graph import forward
@@ -31,7 +32,7 @@ def tensor_text(tensor: Tensor) -> str:
     """The `repr` of a Tensor: values, then size, dtype and gradient where they are not evident."""
     options = print_options()
     kind = type(tensor)
-    prefix = f"{kind.__name__}(" if takes_over(kind) else _PREFIX
+    prefix = f"{kind.__name__}(" if takes_over(kind) or stands_in(kind) else _PREFIX
     without_data = isinstance(tensor._array, MetaArray)
     array = tensor.numpy(force=True) if tensor._opaque and not without_data else tensor._array
     dtype = tensor.dtype

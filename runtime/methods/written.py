@@ -34,6 +34,7 @@ def written_by_hand() -> dict[str, Any]:
         "to": conversion.to,
         "cpu": conversion.cpu,
         "new_tensor": conversion.new_tensor,
+        "_make_wrapper_subclass": staticmethod(_make_wrapper_subclass),
         "lu": functional.lu,
         "nonzero": functional.nonzero,
         "norm": functional.norm,
@@ -51,6 +52,13 @@ def written_by_hand() -> dict[str, Any]:
         if name.startswith("__"):
             function.__name__ = name  # as classes are told that take calls over
     return methods
+
+
+def _make_wrapper_subclass(cls: type[Tensor], size: Any, *args: Any, **kwargs: Any) -> Tensor:
+    """A Tensor around others; see `runtime.backends.wrapper`."""
+    from runtime.backends.wrapper import make_wrapper_subclass
+
+    return make_wrapper_subclass(cls, size, *args, **kwargs)
 
 
 def _divides(self: Tensor, other: Any) -> Any:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, NoReturn, cast
 
 from runtime import ops
+from runtime.base import class_dispatch
 from runtime.base.modes import register_plain
 from runtime.base.overriding import disabled
 from runtime.base.sharing import share
@@ -22,6 +23,24 @@ def _over(cls: type[Tensor], data: Tensor, requires_grad: bool) -> Tensor:
     out = Tensor._make_subclass(cls, data)
     share(out, data)
     return out.requires_grad_() if requires_grad else out
+
+
+def _of_own_class(data: Tensor, requires_grad: bool) -> Tensor:
+    """A Tensor over the memory of `data`, of its class.
+
+    Raises:
+        RuntimeError: its class gives another one for `detach`.
+    """
+    known = data.detach()
+    if not class_dispatch.takers((data,)):
+        return _over(type(data), known, requires_grad)
+    if type(known) is not type(data):
+        raise RuntimeError(
+            f"Creating a Parameter from an instance of type {type(data).__name__} requires that detach() returns an "
+            f"instance of the same type, but return type {type(known).__name__} was found instead. To use the type as "
+            "a Parameter, please correct the detach() semantics defined by its __torch_dispatch__() implementation."
+        )
+    return known.requires_grad_(requires_grad)
 
 
 class _Marked(type):
@@ -53,7 +72,7 @@ class Parameter(Tensor, metaclass=_Marked):
             data = Tensor(0)
         if type(data) in (Tensor, Parameter, Buffer):
             return cast("Parameter", _over(cls, data, requires_grad))
-        parameter: Any = _over(type(data), data.detach(), requires_grad)
+        parameter: Any = _of_own_class(data, requires_grad)
         parameter._is_param = True
         return cast("Parameter", parameter)
 
@@ -84,7 +103,7 @@ class Buffer(Tensor, metaclass=_Marked):
         if data is None:
             data = Tensor(0)
         if on_device(data):  # on a device, whose Tensors have a class of their own
-            out: Any = _over(type(data), data.detach(), data.requires_grad)
+            out: Any = _of_own_class(data, data.requires_grad)
             out._is_buffer = True
         else:
             out = _over(cls, data, data.requires_grad)

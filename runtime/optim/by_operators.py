@@ -1,4 +1,4 @@
-"""Update rules made of operators: for parameters that lie on a device, and for steps that are differentiated."""
+"""Update rules made of operators: for parameters that are no plain Tensors, and for steps that are differentiated."""
 
 from __future__ import annotations
 
@@ -6,9 +6,7 @@ from typing import Any
 
 from runtime import ops
 from runtime.autograd import no_grad
-from runtime.base.stand_in import overwrite
 from runtime.base.tensor import Tensor
-from runtime.graph.views import bump_version
 from runtime.optim.rules import Rule, complete
 
 
@@ -17,8 +15,7 @@ def step(rule: Rule, options: dict[str, Any], grad: Tensor, *written: Tensor | N
     """A step of `rule`, as `arrays.step`: what is `written` is changed."""
     for tensor, value in zip(written, values_of(rule, options, grad, *written), strict=True):
         if tensor is not None and value is not None:
-            overwrite(tensor._array, value._array)
-            bump_version(tensor)
+            tensor.copy_(value)
 
 
 def values_of(rule: Rule, options: dict[str, Any], grad: Tensor, *before: Tensor | None) -> list[Any]:

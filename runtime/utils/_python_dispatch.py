@@ -6,15 +6,17 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
+from runtime.base import class_dispatch
 from runtime.base.modes import Variant, computing
+from runtime.base.tensor import Tensor
 from runtime.call.mode_blocks import ModeBlock
-from runtime.call.overloads import overload_of
-from runtime.call.public import as_called
+from runtime.call.public import as_called, overload_of
 
 if TYPE_CHECKING:
     from runtime.call.dispatch import Operator
+    from runtime.call.overloads import OpOverload
 
-__all__ = ["TorchDispatchMode", "is_traceable_wrapper_subclass"]
+__all__ = ["TorchDispatchMode", "is_traceable_wrapper_subclass", "return_and_correct_aliasing"]
 
 
 class TorchDispatchMode(ModeBlock):
@@ -40,15 +42,37 @@ class TorchDispatchMode(ModeBlock):
     def _handle(self, operator: Operator, variant: Variant, values: list[Any]) -> Any:
         _, args, kwargs = as_called(operator, variant, values)
         func = overload_of(operator, variant)
-        out = self.__torch_dispatch__(func, (), args, kwargs)
+        found = class_dispatch.takers(values)
+        out = self.__torch_dispatch__(func, tuple(map(type, found)), args, kwargs)
+        if out is NotImplemented and found:
+            out = class_dispatch.hand_over(func, args, kwargs, found)
         if out is NotImplemented:
-            raise TypeError(
-                f"Multiple dispatch failed for '{func}'; all __torch_dispatch__ handlers returned NotImplemented:\n\n"
-                f"  - mode object {self!r}"
-            )
+            raise class_dispatch.declined(func, [f"mode object {self!r}"])
         return out
 
 
 def is_traceable_wrapper_subclass(t: object) -> bool:
-    """Whether an object is a Tensor around others that a compiler could see through: there are none."""
-    return False
+    """Whether an object is a Tensor around others that it names, and can be made of others again."""
+    return isinstance(t, Tensor) and hasattr(t, "__tensor_flatten__") and hasattr(t, "__tensor_unflatten__")
+
+
+def return_and_correct_aliasing(func: OpOverload, args: Sequence[Any], kwargs: Mapping[str, Any], out: Any) -> Any:
+    """What a `__torch_dispatch__` of a Tensor around others is to return for a call.
+
+    Args:
+        func: the operator that it was asked for.
+        args, kwargs: what the operator was called with.
+        out: the new Tensors that the class has made.
+
+    Returns:
+        The argument that was written to, of operators that write, or a tuple of them; else `out`. Results of view
+        operators are made views of the argument wherever a class is asked, so nothing is to be done about them.
+    """
+    written = [
+        kwargs[argument.name] if argument.name in kwargs else args[place]
+        for place, argument in enumerate(func._schema.arguments)
+        if argument.is_write and (argument.name in kwargs or place < len(args))
+    ]
+    if not written or not func._schema.returns:
+        return out
+    return written[0] if len(func._schema.returns) == 1 else tuple(written)

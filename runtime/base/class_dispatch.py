@@ -1,0 +1,113 @@
+"""`__torch_dispatch__`: classes of Tensors that stand for the kernels of calls in which their objects are arguments.
+
+They stand where modes of `modes.computing` do, below the recording of gradients and below operators that are made of
+others. Their Tensors are not plain, so that their calls come to the general path; only that asks here, and it does so
+from the first class on (`watch.classes`).
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Any
+
+from runtime import ops
+from runtime.base.modes import grad_mode
+from runtime.base.overriding import one_of_each_class
+
+if TYPE_CHECKING:
+    from runtime.base.tensor import Tensor
+
+
+class Watch:
+    """Whether there are classes with a `__torch_dispatch__`."""
+
+    classes = False
+
+
+class State(threading.local):
+    """Whether classes are asked in this thread."""
+
+    off = 0  # within how many blocks that let calls pass by classes
+
+
+watch = Watch()
+state = State()
+
+
+class DisableTorchDispatch(AbstractContextManager[None]):
+    """A `with` block in which no class stands for kernels."""
+
+    def __enter__(self) -> None:
+        state.off += 1
+
+    def __exit__(self, *error: object) -> None:
+        state.off -= 1
+
+
+def stands_in(kind: type) -> bool:
+    """Whether a class stands for kernels."""
+    return getattr(kind, "__torch_dispatch__", None) is not None
+
+
+def admit(cls: type) -> None:
+    """A class of Tensors was made."""
+    if stands_in(cls):
+        watch.classes = True
+
+
+def takers(values: Iterable[Any]) -> list[Any]:
+    """The values, those in lists as well, whose classes stand for kernels: one of each class, subclasses first."""
+    return [] if state.off else one_of_each_class(values, stands_in)
+
+
+def hand_over(func: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any], found: Sequence[Any]) -> Any:
+    """What the first of the takers that does not decline a call makes of it.
+
+    Raises:
+        TypeError: all do.
+    """
+    types = tuple(map(type, found))
+    for kind in types:
+        out = kind.__torch_dispatch__(func, types, args, kwargs)
+        if out is not NotImplemented:
+            return out
+    raise declined(func, [f"tensor subclass {kind!r}" for kind in types])
+
+
+def declined(func: Callable[..., Any], handlers: Iterable[str]) -> TypeError:
+    """The error of a call that all handlers declined."""
+    listed = "".join(f"\n  - {handler}" for handler in handlers)
+    return TypeError(
+        f"Multiple dispatch failed for '{func}'; all __torch_dispatch__ handlers returned NotImplemented:\n{listed}"
+    )
+
+
+def detached(tensor: Tensor) -> Tensor:
+    """What the class of a Tensor gives in the place of the Tensor without its history."""
+    return _unrecorded(ops.detach, tensor)
+
+
+def copied(tensor: Tensor) -> Tensor:
+    """What the class of a leaf gives in the place of its copy, which is a leaf as well.
+
+    Raises:
+        RuntimeError: it is of another class.
+    """
+    out = _unrecorded(ops.clone, tensor)
+    if type(out) is not type(tensor):
+        raise RuntimeError(
+            f"The default implementation of __deepcopy__() for wrapper subclasses only works for subclass types that "
+            f"properly implement clone() to return a {type(tensor).__name__}; it gave a {type(out).__name__}"
+        )
+    return out.requires_grad_(tensor.requires_grad)
+
+
+def _unrecorded(function: Callable[[Tensor], Tensor], tensor: Tensor) -> Tensor:
+    before = grad_mode.enabled
+    grad_mode.enabled = False
+    try:
+        return function(tensor)
+    finally:
+        grad_mode.enabled = before
