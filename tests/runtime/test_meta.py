@@ -27,7 +27,8 @@ DTYPES = ("float32", "complex128", "int64", "float16")
 VALUES = frozenset((
     "_ctc_loss.Tensor", "_ctc_loss_backward.Tensor", "_foreach_addcdiv.Tensor", "_foreach_addcdiv_.Tensor",
     "_foreach_addcmul.Tensor", "_foreach_addcmul_.Tensor", "_pack_padded_sequence", "_pack_padded_sequence_backward",
-    "_local_scalar_dense", "_pad_packed_sequence", "_reshape_from_tensor", "_unique", "_unique2", "allclose", "argwhere", "bincount",
+    "_local_scalar_dense", "_pad_packed_sequence", "_reshape_from_tensor", "_unique", "_unique2", "allclose",
+    "argwhere", "bincount",
     "combinations", "ctc_loss.Tensor", "equal", "gru.data", "index.Tensor", "is_nonzero", "linalg_lstsq",
     "linspace.Scalar_Tensor", "linspace.Tensor_Scalar", "linspace.Tensor_Tensor", "logspace.Scalar_Tensor",
     "logspace.Tensor_Scalar", "logspace.Tensor_Tensor", "lstm.data", "masked_select", "narrow.Tensor", "nonzero",
