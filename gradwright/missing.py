@@ -18,7 +18,6 @@ _IMPORT_FROM = opmap["IMPORT_FROM"]
 
 # Where PyTorch divides a package into modules whose names the package has all: by the path of the modules, the package.
 _DIVIDED = {
-    "torch.nn.modules": "torch.nn",
     "torch.optim": "torch.optim",
     "torch.distributions": "torch.distributions",
     "torch.utils.data": "torch.utils.data",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from runtime.nn import functional, init, utils
+from runtime.nn import functional, init, modules, utils
 from runtime.nn.activation import (
     CELU,
     ELU,
@@ -335,5 +335,6 @@ __all__ = [
     "factory_kwargs",
     "functional",
     "init",
+    "modules",
     "utils",
 ]

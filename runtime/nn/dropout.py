@@ -11,7 +11,7 @@ from runtime.nn.functional_dropout import check_probability
 from runtime.nn.module import Module
 
 
-class _Dropout(Module):
+class _DropoutNd(Module):
     """Calls `function` on its input, in training.
 
     Args:
@@ -39,31 +39,31 @@ class _Dropout(Module):
         return f"p={self.p}, inplace={self.inplace}"
 
 
-class Dropout(_Dropout):
+class Dropout(_DropoutNd):
     """Zeros in the place of a part `p` of the elements, chosen at random; the others divided by 1 - p."""
 
     function = staticmethod(F.dropout)
 
 
-class Dropout1d(_Dropout):
+class Dropout1d(_DropoutNd):
     """As Dropout, of whole channels of (N, C, L) or (C, L)."""
 
     function = staticmethod(F.dropout1d)
 
 
-class Dropout2d(_Dropout):
+class Dropout2d(_DropoutNd):
     """As Dropout, of whole channels of (N, C, H, W) or (N, C, L)."""
 
     function = staticmethod(F.dropout2d)
 
 
-class Dropout3d(_Dropout):
+class Dropout3d(_DropoutNd):
     """As Dropout, of whole channels of (N, C, D, H, W) or (C, D, H, W)."""
 
     function = staticmethod(F.dropout3d)
 
 
-class AlphaDropout(_Dropout):
+class AlphaDropout(_DropoutNd):
     """Elements at the limit of SELU with probability `p`; all are scaled, so that mean and variance stay."""
 
     function = staticmethod(F.alpha_dropout)
@@ -73,7 +73,7 @@ class AlphaDropout(_Dropout):
         return F.alpha_dropout(input, self.p, self.training)
 
 
-class FeatureAlphaDropout(_Dropout):
+class FeatureAlphaDropout(_DropoutNd):
     """As AlphaDropout, of whole channels."""
 
     function = staticmethod(F.feature_alpha_dropout)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from runtime import ops
 from runtime.base.tensor import Tensor
+from runtime.nn.repeated import _pair
 
 __all__ = [
     "conv1d",
@@ -99,10 +100,6 @@ def conv_transpose3d(
     dilation: Sizes = 1,
 ) -> Tensor:
     return ops.conv_transpose3d(input, weight, bias, stride, padding, output_padding, groups, dilation)
-
-
-def _pair(sizes: Sizes) -> Sequence[int]:
-    return (sizes, sizes) if isinstance(sizes, int) else sizes
 
 
 def unfold(input: Tensor, kernel_size: Sizes, dilation: Sizes = 1, padding: Sizes = 0, stride: Sizes = 1) -> Tensor:

@@ -33,7 +33,7 @@ class _Pad(Module):
         return f"{self.padding}"
 
 
-class _ConstantPad(_Pad):
+class _ConstantPadNd(_Pad):
     """Pads with `value`."""
 
     mode = "constant"
@@ -51,25 +51,25 @@ class _ConstantPad(_Pad):
         return f"padding={self.padding}, value={self.value}"
 
 
-class ConstantPad1d(_ConstantPad):
+class ConstantPad1d(_ConstantPadNd):
     """Pads one dimension with a constant."""
 
     dims = 1
 
 
-class ConstantPad2d(_ConstantPad):
+class ConstantPad2d(_ConstantPadNd):
     """Pads two dimensions with a constant."""
 
     dims = 2
 
 
-class ConstantPad3d(_ConstantPad):
+class ConstantPad3d(_ConstantPadNd):
     """Pads three dimensions with a constant."""
 
     dims = 3
 
 
-class _ZeroPad(_ConstantPad):
+class _ZeroPad(_ConstantPadNd):
     def __init__(self, padding: int | Sequence[int]) -> None:
         super().__init__(padding, 0.0)
 

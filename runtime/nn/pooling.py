@@ -17,7 +17,7 @@ def _each(sizes: Sizes, dims: int) -> tuple[int, ...]:
     return (sizes,) * dims if isinstance(sizes, int) else tuple(sizes)
 
 
-class _MaxPool(Module):
+class _MaxPoolNd(Module):
     """The largest element of each window.
 
     Args:
@@ -61,22 +61,22 @@ class _MaxPool(Module):
         return ", ".join(f"{name}={getattr(self, name)}" for name in names)
 
 
-class MaxPool1d(_MaxPool):
-    __doc__ = _MaxPool.__doc__
+class MaxPool1d(_MaxPoolNd):
+    __doc__ = _MaxPoolNd.__doc__
     dims = 1
 
 
-class MaxPool2d(_MaxPool):
-    __doc__ = _MaxPool.__doc__
+class MaxPool2d(_MaxPoolNd):
+    __doc__ = _MaxPoolNd.__doc__
     dims = 2
 
 
-class MaxPool3d(_MaxPool):
-    __doc__ = _MaxPool.__doc__
+class MaxPool3d(_MaxPoolNd):
+    __doc__ = _MaxPoolNd.__doc__
     dims = 3
 
 
-class _MaxUnpool(Module):
+class _MaxUnpoolNd(Module):
     """Maxima at the places they were found, with zeros elsewhere.
 
     Args:
@@ -103,22 +103,22 @@ class _MaxUnpool(Module):
         return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
 
 
-class MaxUnpool1d(_MaxUnpool):
-    __doc__ = _MaxUnpool.__doc__
+class MaxUnpool1d(_MaxUnpoolNd):
+    __doc__ = _MaxUnpoolNd.__doc__
     dims = 1
 
 
-class MaxUnpool2d(_MaxUnpool):
-    __doc__ = _MaxUnpool.__doc__
+class MaxUnpool2d(_MaxUnpoolNd):
+    __doc__ = _MaxUnpoolNd.__doc__
     dims = 2
 
 
-class MaxUnpool3d(_MaxUnpool):
-    __doc__ = _MaxUnpool.__doc__
+class MaxUnpool3d(_MaxUnpoolNd):
+    __doc__ = _MaxUnpoolNd.__doc__
     dims = 3
 
 
-class _AvgPool(Module):
+class _AvgPoolNd(Module):
     """The mean of each window.
 
     Args:
@@ -138,8 +138,8 @@ class _AvgPool(Module):
         return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
 
 
-class AvgPool1d(_AvgPool):
-    __doc__ = _AvgPool.__doc__
+class AvgPool1d(_AvgPoolNd):
+    __doc__ = _AvgPoolNd.__doc__
 
     def __init__(
         self,
@@ -161,7 +161,7 @@ class AvgPool1d(_AvgPool):
         return F.avg_pool1d(input, self.kernel_size, self.stride, self.padding, self.ceil_mode, self.count_include_pad)
 
 
-class _AvgPoolOfImages(_AvgPool):
+class _AvgPoolOfImages(_AvgPoolNd):
     dims: ClassVar[int]
 
     def __init__(
@@ -196,12 +196,12 @@ class _AvgPoolOfImages(_AvgPool):
 
 
 class AvgPool2d(_AvgPoolOfImages):
-    __doc__ = _AvgPool.__doc__
+    __doc__ = _AvgPoolNd.__doc__
     dims = 2
 
 
 class AvgPool3d(_AvgPoolOfImages):
-    __doc__ = _AvgPool.__doc__
+    __doc__ = _AvgPoolNd.__doc__
     dims = 3
 
 
@@ -223,14 +223,14 @@ class _Adaptive(Module):
         return f"output_size={self.output_size}"
 
 
-class _AdaptiveAvgPool(_Adaptive):
+class _AdaptiveAvgPoolNd(_Adaptive):
     def forward(self, input: Tensor) -> Tensor:
         """The means, of an input with or without a batch."""
         function = (F.adaptive_avg_pool1d, F.adaptive_avg_pool2d, F.adaptive_avg_pool3d)[self.dims - 1]
         return function(input, self.output_size)
 
 
-class _AdaptiveMaxPool(_Adaptive):
+class _AdaptiveMaxPoolNd(_Adaptive):
     def __init__(self, output_size: Any, return_indices: bool = False) -> None:
         super().__init__(output_size)
         self.return_indices = return_indices
@@ -241,37 +241,37 @@ class _AdaptiveMaxPool(_Adaptive):
         return function(input, self.output_size, self.return_indices)
 
 
-class AdaptiveAvgPool1d(_AdaptiveAvgPool):
+class AdaptiveAvgPool1d(_AdaptiveAvgPoolNd):
     """The means of parts of a signal."""
 
     dims = 1
 
 
-class AdaptiveAvgPool2d(_AdaptiveAvgPool):
+class AdaptiveAvgPool2d(_AdaptiveAvgPoolNd):
     """The means of parts of images."""
 
     dims = 2
 
 
-class AdaptiveAvgPool3d(_AdaptiveAvgPool):
+class AdaptiveAvgPool3d(_AdaptiveAvgPoolNd):
     """The means of parts of volumes."""
 
     dims = 3
 
 
-class AdaptiveMaxPool1d(_AdaptiveMaxPool):
+class AdaptiveMaxPool1d(_AdaptiveMaxPoolNd):
     """The largest elements of parts of a signal."""
 
     dims = 1
 
 
-class AdaptiveMaxPool2d(_AdaptiveMaxPool):
+class AdaptiveMaxPool2d(_AdaptiveMaxPoolNd):
     """The largest elements of parts of images."""
 
     dims = 2
 
 
-class AdaptiveMaxPool3d(_AdaptiveMaxPool):
+class AdaptiveMaxPool3d(_AdaptiveMaxPoolNd):
     """The largest elements of parts of volumes."""
 
     dims = 3
