@@ -42,7 +42,7 @@ def tensor_text(tensor: Tensor) -> str:
     suffixes: list[str] = []
     if tensor.is_sparse:
         body = _sparse_text(tensor, len(prefix), options)
-        suffixes += [f"size={tuple(tensor.shape)}", f"nnz={tensor._nnz()}"]
+        suffixes += [f"size={tuple(tensor.shape)}", f"nnz={tensor._nnz()}"]  # type: ignore[attr-defined]
         evident = dtype in (default, default.to_complex(), dtypes.int64, dtypes.bool)
     elif without_data:
         body = "..."

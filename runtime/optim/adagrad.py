@@ -9,7 +9,7 @@ from runtime import ops
 from runtime.base.tensor import Tensor
 from runtime.optim import rules
 from runtime.optim.elementwise import ElementwiseOptimizer
-from runtime.optim.gradient_parts import PartsOfGradient
+from runtime.optim.gradient_parts import PartsOfGradient, add_parts
 from runtime.optim.optimizer import Group, Parameters, check_lr, check_range
 
 
@@ -97,6 +97,6 @@ class Adagrad(ElementwiseOptimizer):
 
     def _sparse_step(self, options: dict[str, Any], grad: Tensor, param: Tensor, state: dict[str, Any]) -> None:
         parts = PartsOfGradient(grad)
-        state["sum"].add_(parts.at_same_places(parts.values.pow(2)))
+        add_parts(state["sum"], parts.at_same_places(parts.values.pow(2)))
         divisor = parts.of(state["sum"]).sqrt() + options["eps"]
-        param.add_(parts.at_same_places(parts.values / divisor), alpha=-options["lr"])
+        add_parts(param, parts.at_same_places(parts.values / divisor), -options["lr"])

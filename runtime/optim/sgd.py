@@ -8,6 +8,7 @@ from typing import Any
 from runtime.base.tensor import Tensor
 from runtime.optim import rules
 from runtime.optim.elementwise import ElementwiseOptimizer
+from runtime.optim.gradient_parts import add_parts
 from runtime.optim.optimizer import Group, Parameters, check_lr, check_range
 
 
@@ -89,4 +90,4 @@ class SGD(ElementwiseOptimizer):
             else:
                 buffer.mul_(momentum).add_(grad, alpha=1 - options["dampening"])
             grad = grad.add(buffer, alpha=momentum) if options["nesterov"] else buffer
-        param.add_(grad, alpha=-options["lr"])
+        add_parts(param, grad, -options["lr"])

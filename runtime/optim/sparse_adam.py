@@ -7,7 +7,7 @@ from typing import Any
 
 from runtime import ops
 from runtime.base.tensor import Tensor
-from runtime.optim.gradient_parts import PartsOfGradient
+from runtime.optim.gradient_parts import PartsOfGradient, add_parts
 from runtime.optim.optimizer import Group, GroupOptimizer, Parameters, check_betas, check_one_element
 
 
@@ -75,9 +75,9 @@ class SparseAdam(GroupOptimizer):
         ):
             old = parts.of(state[name])
             change = (value - old) * (1 - beta)
-            state[name].add_(parts.at_same_places(change))
+            add_parts(state[name], parts.at_same_places(change))
             means.append(change + old)
         step = int(state["step"])
         scale = math.sqrt(1 - beta2**step) / (1 - beta1**step)
         size = float(group["lr"]) * scale
-        param.add_(parts.at_same_places(-size * (means[0] / (means[1].sqrt() + group["eps"]))))
+        add_parts(param, parts.at_same_places(-size * (means[0] / (means[1].sqrt() + group["eps"]))))

@@ -31,7 +31,8 @@ class Coordinates:
     @property
     def dtype(self) -> np.dtype[Any]:
         """Of the values."""
-        return self.values.dtype
+        dtype: np.dtype[Any] = self.values.dtype
+        return dtype
 
     @property
     def sparse_dim(self) -> int:

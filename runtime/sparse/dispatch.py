@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from runtime.base.keys import CPU
 from runtime.base.modes import grad_mode
 from runtime.base.tensor import Tensor, wrap
 from runtime.call import registered
@@ -71,13 +72,16 @@ def _on_parts(kernel: Callable[..., Any], summed: bool) -> Callable[..., Any]:
 def install() -> None:
     """Give the operators their kernels."""
     for name, function in KERNELS.items():
-        _give(name, lambda operator, function=function: function)
+        operator = registered.find(f"aten::{name}")
+        if operator is not None:
+            _give(operator, function)
     for names, summed in ((ON_SUMS, True), (ON_PARTS, False)):
         for name in names:
-            _give(name, lambda operator, summed=summed: _on_parts(operator.built_in["CPU"], summed))
+            operator = registered.find(f"aten::{name}")
+            if operator is not None and CPU in operator.built_in:
+                _give(operator, _on_parts(operator.built_in[CPU], summed))
 
 
-def _give(name: str, make: Callable[[Operator], Callable[..., Any]]) -> None:
-    operator = registered.find(f"aten::{name}")
-    if operator is not None and ("CPU" in operator.built_in or name in KERNELS):
-        operator.add_backend(KEY, SparseKernel(make(operator)))
+def _give(operator: Operator, function: Callable[..., Any]) -> None:
+    kernel: Any = SparseKernel(function)
+    operator.add_backend(KEY, kernel)

@@ -45,13 +45,14 @@ def add(self: Value, other: Any, alpha: Any = 1) -> Value:
 
 
 def _scaled(values: Array, alpha: Any) -> Array:
-    return values * values.dtype.type(alpha)
+    scaled: Array = values * values.dtype.type(alpha)
+    return scaled
 
 
 def _added_to_dense(array: Array, parts: Coordinates) -> Array:
     out = array.copy()
     if not parts.sparse_dim:
-        return out + parts.values.sum(axis=0, dtype=out.dtype)
+        return np.asarray(out + parts.values.sum(axis=0, dtype=out.dtype))
     if parts.count:
         rows = out.reshape((math.prod(parts.shape[: parts.sparse_dim]), *parts.values.shape[1:]))
         add_in_order(rows, parts.places(), parts.values)
@@ -147,6 +148,7 @@ def mm(self: Value, mat2: Value) -> Value:
         return _of_scipy(_scipy(self) @ _scipy(mat2), self.dtype)
     if isinstance(self, Coordinates):
         return np.ascontiguousarray(_scipy(self) @ mat2)
+    assert isinstance(mat2, Coordinates)
     return np.ascontiguousarray((_scipy(transposed(mat2, (1, 0))) @ self.T).T)
 
 
@@ -314,7 +316,7 @@ def select(self: Coordinates, dim: int, index: int) -> Value:
         return Coordinates(self.indices, values, shape, self.coalesced)
     there = self.indices[place] == index
     if self.sparse_dim == 1:
-        return self.values[there].sum(axis=0, dtype=self.dtype)
+        return np.asarray(self.values[there].sum(axis=0, dtype=self.dtype))
     indices = np.delete(self.indices[:, there], place, axis=0)
     return Coordinates(indices, self.values[there], shape, self.coalesced)
 
@@ -364,7 +366,7 @@ def cat(tensors: Sequence[Value], dim: int = 0) -> Coordinates:
                 f"{each.sparse_dim} sparse dimensions"
             )
     lengths = [each.shape[place] for each in parts]
-    shape = (*first.shape[:place], sum(lengths), *first.shape[place + 1 :])
+    whole = (*first.shape[:place], sum(lengths), *first.shape[place + 1 :])
     offsets = np.concatenate([[0], np.cumsum(lengths)[:-1]]).astype(np.int64)
     moved, values = [], []
     for each, offset in zip(parts, offsets, strict=True):
@@ -373,14 +375,14 @@ def cat(tensors: Sequence[Value], dim: int = 0) -> Coordinates:
             indices = indices.copy()
             indices[place] += offset
         else:
-            wide = np.zeros((each.count, *shape[first.sparse_dim :]), each.dtype)
+            wide = np.zeros((each.count, *whole[first.sparse_dim :]), each.dtype)
             at: list[Any] = [slice(None)] * wide.ndim
             at[place - first.sparse_dim + 1] = slice(offset, offset + each.shape[place])
             wide[tuple(at)] = own
             own = wide
         moved.append(indices)
         values.append(own)
-    return Coordinates(np.concatenate(moved, axis=1), np.concatenate(values), shape)
+    return Coordinates(np.concatenate(moved, axis=1), np.concatenate(values), whole)
 
 
 def stack(tensors: Sequence[Value], dim: int = 0) -> Coordinates:
@@ -416,13 +418,8 @@ def bmm(self: Value, mat2: Value) -> Array:
         raise RuntimeError(
             f"bmm: the sizes of the batches do not fit together: {list(self.shape)} and {list(mat2.shape)}"
         )
-    products = [mm(_matrix(select(self, 0, number)), each) for number, each in enumerate(mat2)]
+    products: list[Any] = [mm(select(self, 0, number), each) for number, each in enumerate(mat2)]
     return np.stack(products) if products else np.zeros((0, self.shape[1], mat2.shape[2]), self.dtype)
-
-
-def _matrix(value: Value) -> Coordinates:
-    assert isinstance(value, Coordinates)
-    return value
 
 
 # -- copies

@@ -179,4 +179,4 @@ def indices_copy(input: Tensor) -> Tensor:
 
 def values_copy(input: Tensor) -> Tensor:
     """The parts of a coalesced Tensor, in memory of their own."""
-    return input.values().clone()  # type: ignore[operator, no-any-return]
+    return input.values().clone()  # type: ignore[attr-defined, no-any-return]

@@ -11,12 +11,13 @@ from runtime.base.types import DType
 from runtime.graph import forward
 from runtime.graph.linear import edge_of
 from runtime.graph.node import Node
+from runtime.graph.saved import freed_error
 from runtime.sparse import kernels
+from runtime.sparse.coordinates import Coordinates
 from runtime.sparse.differentiable import (
     SparseNode,
     at_places,
     coalesce,
-    freed_error,
     from_parts,
     recorded,
     sparse_mask,
@@ -190,7 +191,7 @@ def sum(input: Tensor, dim: int | list[int] | tuple[int, ...] | None = None, dty
     if not sparse_left:
         return ops.sum(values(whole), [0, *[each - parts.sparse_dim + 1 for each in taken if each >= parts.sparse_dim]])
     made = kernels.sum_dims(parts, taken)
-    assert isinstance(made, kernels.Coordinates)
+    assert isinstance(made, Coordinates)
     wide = [1 if each in taken else size for each, size in enumerate(parts.shape)][parts.sparse_dim :]
 
     def way_back(grad: Tensor) -> Tensor:
