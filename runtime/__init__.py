@@ -42,6 +42,7 @@ if TYPE_CHECKING:
         profiler,
         serialization,
         signal,
+        sparse,
         storage,
         testing,
         types,
@@ -52,7 +53,7 @@ if TYPE_CHECKING:
 else:
     _LATER = (
         "_C accelerator autograd compiler cpu cuda distributed distributions func fx jit library masked mps "
-        "mtia nn optim overrides profiler serialization signal storage testing types utils version xpu"
+        "mtia nn optim overrides profiler serialization signal sparse storage testing types utils version xpu"
     )
     _load_later(__name__, _LATER.split())
 
@@ -150,6 +151,7 @@ with _collector_paused():
         thread_safe_generator,
     )
     from runtime.settings import *  # noqa: F403
+    from runtime.sparse_functions import *  # noqa: F403
     from runtime.symbols import *  # noqa: F403
 
     _load("generated", sys.modules[__name__])

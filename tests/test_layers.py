@@ -40,6 +40,8 @@ LAYERS: Mapping[str, Sequence[Sequence[str]]] = {
         ("runtime.graph",),
         ("runtime.backends",),
         ("runtime.call",),
+        ("runtime.sparse",),
+        ("runtime.sparse_functions",),
         ("runtime.composite", "runtime.helpers", "runtime.upstream", "runtime.functional", "runtime.lowrank"),
         ("runtime.autograd", "runtime.func", "runtime.library", "runtime.batches", "runtime.files"),
         ("runtime.upstream.gradients",),
@@ -75,6 +77,7 @@ LAZY: Mapping[str, tuple[frozenset[str], str]] = {
     "runtime.random": (frozenset(("runtime.base.mersenne",)), "NumPy's random numbers, with the first draw"),
     "runtime.ops": (frozenset(("runtime.call.overloads",)), "namespaces, when somebody looks for one"),
     "runtime.call.facts": (frozenset(("runtime.call.binding",)), "the parser of schemas, with the first general call"),
+    "runtime.call.placing": (frozenset(("runtime.sparse",)), "the layout sparse_coo"),
     "runtime.call.kernel_table": (frozenset(("codegen.schema.types",)), "the types of results of users' kernels"),
     "runtime.methods.written": (
         frozenset(("runtime.methods.dlpack", "runtime.methods.printing", "runtime.backends.wrapper")),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from runtime.base import devices
-from runtime.base.keys import CPU
+from runtime.base.keys import CPU, key_of_device
 from runtime.base.modes import grad_mode
 from runtime.base.stand_in import Elsewhere, tensor_over
 from runtime.base.tensor import Tensor
@@ -14,7 +14,7 @@ from runtime.graph.node import Node
 def key_of(tensor: Tensor) -> str:
     """The dispatch key of the device that a Tensor lies on."""
     array = tensor._array
-    return array.backend.key if isinstance(array, Elsewhere) else CPU
+    return key_of_device(array.backend.device) if isinstance(array, Elsewhere) else CPU
 
 
 def name_of(key: str) -> str:
@@ -26,7 +26,7 @@ def moved(tensor: Tensor, key: str) -> Tensor:
     """The Tensor on the device with this dispatch key; itself where it lies there.
 
     Raises:
-        NotImplementedError: it is more than one Tensor: a batch.
+        NotImplementedError: it is more than one Tensor: a batch; or it is sparse.
     """
     source = key_of(tensor)
     if source == key:
@@ -34,6 +34,8 @@ def moved(tensor: Tensor, key: str) -> Tensor:
     if tensor._batched:
         raise NotImplementedError(f"a Tensor inside of vmap can not go from {name_of(source)} to {name_of(key)}")
     array = tensor._array
+    if source == CPU and isinstance(array, Elsewhere):
+        raise NotImplementedError(f"a sparse Tensor can not go to {name_of(key)}")
     host = array.backend.to_host(array) if isinstance(array, Elsewhere) else array
     out = tensor_over(host if key == CPU else devices.by_key[key].from_host(host))
     if tensor._edge is not None and grad_mode.enabled:

@@ -114,7 +114,11 @@ class StandIn(Elsewhere):
         self._refuse()
 
     def _refuse(self, *args: Any, **kwargs: Any) -> NoReturn:
-        raise RuntimeError(
+        raise self._refusal()
+
+    def _refusal(self) -> Exception:
+        """What is raised where NumPy would use the memory."""
+        return RuntimeError(
             f"the values of a Tensor lie on {self.backend.device}, and were to be used in main memory: there is no "
             f"operator of {self.backend.key} on this way. Use Tensor.cpu() first."
         )

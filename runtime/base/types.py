@@ -27,6 +27,7 @@ __all__ = [
     "memory_format",
     "preserve_format",
     "set_default_device",
+    "sparse_coo",
     "strided",
 ]
 
@@ -221,7 +222,7 @@ class _Named:
 
 
 class layout(_Named):
-    """How the elements lie in memory; tensors here are always strided."""
+    """How the elements lie in memory."""
 
     __slots__ = ()
 
@@ -236,6 +237,7 @@ Layout: TypeAlias = layout
 MemoryFormat: TypeAlias = memory_format
 
 strided = layout("strided")
+sparse_coo = layout("sparse_coo")
 contiguous_format = memory_format("contiguous_format")
 preserve_format = memory_format("preserve_format")
 channels_last = memory_format("channels_last")

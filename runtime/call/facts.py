@@ -252,6 +252,11 @@ class OperatorFacts:
         return next((i for i, type in enumerate(types) if type.startswith("Device")), None)
 
     @cached_property
+    def layout_position(self) -> int | None:
+        """The position of the argument that says which layout results are to have."""
+        return self.names.index("layout") if "layout" in self.names else None
+
+    @cached_property
     def memory_format_position(self) -> int | None:
         """The position of the argument that says how a result lies in memory."""
         return self.names.index("memory_format") if "memory_format" in self.names else None

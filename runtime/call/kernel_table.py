@@ -125,8 +125,8 @@ def _built_in(operator: Operator, key: str) -> Kernel | None:
     function = operator.built_in.get(key)
     if key == META:
         return _without_data(operator, function)
-    if function is None:
-        return None
+    if function is None or isinstance(function, DeviceKernel):
+        return function
     if key in COMPOSITES:
         return CompositeKernel(function)
     backend: Any = by_key.get(key)

@@ -10,7 +10,7 @@ from runtime.base.devices import backends, named
 from runtime.base.keys import CPU
 from runtime.base.meta_array import MetaArray, plain
 from runtime.base.tensor import Tensor, wrap
-from runtime.base.types import get_default_device
+from runtime.base.types import get_default_device, sparse_coo
 from runtime.call.facts import flat_tensors
 from runtime.call.kernel_table import backend_of
 from runtime.graph import forward
@@ -26,6 +26,11 @@ def placed(operator: Operator, values: list[Any]) -> tuple[str, list[Any]]:
         RuntimeError: Tensors lie on several devices.
         NotImplementedError: the call is made in a mode that devices do not have.
     """
+    at = operator.layout_position
+    if at is not None and values[at] is sparse_coo:
+        from runtime import sparse
+
+        return sparse.KEY, values
     backend = backend_of(values)
     if not named:
         return backend, values

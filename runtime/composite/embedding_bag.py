@@ -5,6 +5,7 @@ from __future__ import annotations
 from runtime import ops
 from runtime.base import dtypes
 from runtime.base.tensor import Tensor
+from runtime.helpers.indexing import embedding_sparse_backward
 
 _MEAN, _MAX = 1, 2
 
@@ -61,9 +62,10 @@ def _embedding_bag_backward(
     per_sample_weights: Tensor | None,
     padding_idx: int = -1,
 ) -> Tensor:
-    """The gradient of the table, which is dense."""
+    """The gradient of the table: sparse where that is asked for."""
     if sparse:
-        raise RuntimeError("embedding_bag: sparse gradients are not supported; use sparse=False")
+        each = _gradients_of_rows(grad, offset2bag, bag_size, mode, per_sample_weights)
+        return embedding_sparse_backward(each, indices, num_weights, padding_idx, scale_grad_by_freq)
     return ops._embedding_bag_dense_backward(
         grad,
         indices,
@@ -94,12 +96,18 @@ def _embedding_bag_dense_backward(
     if mode == _MAX:
         counted = grad.masked_fill((bag_size == 0).unsqueeze(1), 0)
         return grad.new_zeros([num_weights, grad.size(1)]).scatter_add(0, maximum_indices.long(), counted)
+    each = _gradients_of_rows(grad, offset2bag, bag_size, mode, per_sample_weights)
+    return ops.embedding_dense_backward(each, indices, num_weights, padding_idx, scale_grad_by_freq)
+
+
+def _gradients_of_rows(
+    grad: Tensor, offset2bag: Tensor, bag_size: Tensor, mode: int, per_sample_weights: Tensor | None
+) -> Tensor:
+    """For each index, what arrives at its row from its bag."""
     if mode == _MEAN:
         grad = grad / bag_size.clamp_min(1).unsqueeze(1)
     each = grad.index_select(0, offset2bag)
-    if per_sample_weights is not None:
-        each = each * per_sample_weights.unsqueeze(1)
-    return ops.embedding_dense_backward(each, indices, num_weights, padding_idx, scale_grad_by_freq)
+    return each if per_sample_weights is None else each * per_sample_weights.unsqueeze(1)
 
 
 def _embedding_bag_per_sample_weights_backward(

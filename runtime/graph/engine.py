@@ -6,7 +6,6 @@ their formulas. Where the native core is built, its files of the same names do t
 
 from __future__ import annotations
 
-import operator
 import threading
 from collections.abc import Sequence
 from copy import copy
@@ -22,7 +21,7 @@ from runtime.base.types import Size
 from runtime.graph.fit import fit
 from runtime.graph.hooks import accumulating, apply_with_hooks, explain, run_tensor_hooks
 from runtime.graph.leaves import finish_with_hooks
-from runtime.graph.loop import HandledRun, Run
+from runtime.graph.loop import HandledRun, Run, sum_of
 from runtime.graph.node import NOWHERE, AccumulateGrad, Node, OutputEdge
 from runtime.graph.saved import detached_error, freed_error, modified_error
 from runtime.graph.search import Search
@@ -231,7 +230,7 @@ if core is not None:
         detached_error=detached_error,
         fit=_fit,
         fit_output=_fit_output,
-        sum=operator.add,
+        sum=sum_of,
         run_tensor_hooks=run_tensor_hooks,
         apply_with_hooks=apply_with_hooks,
         finish_with_hooks=finish_with_hooks,

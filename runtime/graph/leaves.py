@@ -101,7 +101,7 @@ def accumulate(leaf: Tensor, grad: Tensor, create_graph: bool, unshared: bool = 
                 extra.grad = grad.detach()
             elif unshared and _same_layout(grad._array, leaf._array):
                 extra.grad = grad
-            elif on_device(leaf):
+            elif on_device(leaf) or on_device(grad):
                 extra.grad = tensor_over(grad._array.copy())
             else:
                 own = np.empty_like(leaf._array)  # laid out as the leaf is
@@ -110,6 +110,8 @@ def accumulate(leaf: Tensor, grad: Tensor, create_graph: bool, unshared: bool = 
                 if grad_mode.inference:
                     first._writes = UNTRACKED
                 extra.grad = first
+        elif known.is_sparse and not grad.is_sparse:
+            extra.grad = grad + known  # dense, which `known` can not become
         elif create_graph or not (on_device(known) or _may_be_written(known._array)):
             extra.grad = known + grad
         elif type(known) not in plain or type(grad) not in plain or known._writes is UNTRACKED:

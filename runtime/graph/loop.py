@@ -106,7 +106,7 @@ class Run:
     def add(self, first: Tensor, second: Tensor, key: Any) -> Tensor:
         """The sum of two gradients for `key`, in place where the first is already a sum made here."""
         if not self.only_arrays or type(first) not in plain or type(second) not in plain:
-            return first + second  # type: ignore[no-any-return, operator, unused-ignore]
+            return sum_of(first, second)
         if key in self.owned:
             np.add(first._array, second._array, out=first._array)
             return first
@@ -188,7 +188,7 @@ class Run:
                         grad = fit(grad, leaf_array.shape, leaf_array.dtype, node._name)
                     if edge not in leaf_grads:
                         leaf_grads[edge] = grad
-                    elif edge in owned:
+                    elif edge in owned and type(grad) in plain:
                         buffer = leaf_grads[edge]._array
                         add(buffer, grad._array, out=buffer)
                     else:
@@ -245,6 +245,13 @@ class Run:
         if not self.accumulate:
             for position in self.wanted_leaves[leaf]:
                 self.results[position] = grad
+
+
+def sum_of(first: Tensor, second: Tensor) -> Tensor:
+    """The sum of two gradients, which is dense where one of them is."""
+    if first.is_sparse and not second.is_sparse:
+        first, second = second, first
+    return first + second  # type: ignore[no-any-return, operator, unused-ignore]
 
 
 class HandledRun(Run):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from runtime import ops
+from runtime import ops, sparse
 from runtime.base.tensor import Tensor
 
 
@@ -62,6 +62,15 @@ def masked_source(grad: Tensor, mask: Tensor, sizes: Sequence[int]) -> Tensor:
     for size in sizes:
         count *= size
     return ops.constant_pad_nd(used, [0, count - used.numel()]).reshape(sizes)
+
+
+def embedding_sparse_backward(
+    grad: Tensor, indices: Tensor, num_weights: int, padding_idx: int, scale_grad_by_freq: bool
+) -> Tensor:
+    """The gradient of a table as a sparse Tensor: what arrives at its rows, not added up."""
+    if scale_grad_by_freq:
+        raise RuntimeError("embedding_backward: scale_grad_by_freq not supported with sparse gradients")
+    return sparse.of_rows(grad, indices, num_weights, padding_idx)
 
 
 def embedding_double_backward(grad: Tensor, indices: Tensor, padding_idx: int, scale_grad_by_freq: bool) -> Tensor:

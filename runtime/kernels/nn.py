@@ -210,8 +210,6 @@ def embedding(
     """The rows of `weight` that `indices` name.  The flags only speak of the gradient."""
     if weight.ndim != 2:
         raise RuntimeError("'weight' must be 2-D")
-    if sparse:
-        raise RuntimeError("embedding(): sparse gradients are not supported, use sparse=False")
     _check_table_index(indices)
     check_range(indices, weight.shape[0], "index out of range in self", IndexError)
     return weight.take(indices, axis=0)

@@ -34,11 +34,18 @@ def tensor_text(tensor: Tensor) -> str:
     kind = type(tensor)
     prefix = f"{kind.__name__}(" if takes_over(kind) or stands_in(kind) else _PREFIX
     without_data = isinstance(tensor._array, MetaArray)
-    array = tensor.numpy(force=True) if tensor._opaque and not without_data else tensor._array
+    if tensor.is_sparse:
+        array = np.empty(0)
+    else:
+        array = tensor.numpy(force=True) if tensor._opaque and not without_data else tensor._array
     dtype = tensor.dtype
     default = dtypes.get_default_dtype()
     suffixes: list[str] = []
-    if without_data:
+    if tensor.is_sparse:
+        body = _sparse_text(tensor, len(prefix), options)
+        suffixes += [f"size={tuple(tensor.shape)}", f"nnz={tensor._nnz()}"]  # type: ignore[attr-defined]
+        evident = dtype in (default, default.to_complex(), dtypes.int64, dtypes.bool)
+    elif without_data:
         body = "..."
         suffixes.append(f"size={array.shape}")
         evident = dtype is default
@@ -52,10 +59,12 @@ def tensor_text(tensor: Tensor) -> str:
         if options.edgeitems == 0:
             suffixes.append(f"size={array.shape}")
         evident = dtype in (default, default.to_complex(), dtypes.int64, dtypes.bool)
-    if tensor._opaque:
+    if tensor._opaque and not tensor.is_sparse:
         suffixes.insert(0, f"device='{tensor.device}'")
     if not evident:
         suffixes.append(f"dtype={dtype}")
+    if tensor.is_sparse:
+        suffixes.append(f"layout={tensor.layout}")
     try:
         node = tensor.grad_fn
         name = None if node is None else node.name()
@@ -68,7 +77,19 @@ def tensor_text(tensor: Tensor) -> str:
     tangent = forward.tangent_of(tensor)
     if tangent is not None:
         suffixes.append(f"tangent={tangent}")
-    return _with_suffixes(prefix + body, suffixes, options.linewidth)
+    return _with_suffixes(prefix + body, suffixes, options.linewidth, tensor.is_sparse)
+
+
+def _sparse_text(tensor: Any, indent: int, options: PrintOptions) -> str:
+    """The parts of a sparse Tensor, as Tensors."""
+    texts = []
+    for name in ("indices", "values"):
+        array = getattr(tensor, f"_{name}")()._array
+        before = f"{name}=tensor("
+        size = f", size={array.shape}" if not array.size else ""
+        text = array_text(array, indent + len(before), options) if array.size else "[]"
+        texts.append(f"{before}{text}{size})")
+    return (",\n" + " " * indent).join(texts)
 
 
 def array_text(array: np.ndarray[Any, Any], indent: int, options: PrintOptions) -> str:
@@ -180,9 +201,16 @@ def _nested(
     return "[" + (",\n" + " " * (indent + 1)).join(lines) + "]"
 
 
-def _with_suffixes(text: str, suffixes: list[str], linewidth: int) -> str:
-    """Add `, suffix` for each, on a new line where the last one is full, and the closing bracket."""
-    last_line = len(text) - text.rfind("\n") + 1
+def _with_suffixes(text: str, suffixes: list[str], linewidth: int, apart: bool = False) -> str:
+    """Add `, suffix` for each, on a new line where the last one is full, and the closing bracket.
+
+    Args:
+        text: what they follow.
+        suffixes: in order.
+        linewidth: how long a line may be.
+        apart: begin on a new line.
+    """
+    last_line = linewidth if apart else len(text) - text.rfind("\n") + 1
     for suffix in suffixes:
         if last_line + len(suffix) + 2 > linewidth:
             text += ",\n" + " " * len(_PREFIX) + suffix

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from runtime import functional
+from runtime import functional, sparse_functions
 from runtime.base.tensor import Tensor
 from runtime.methods import conversion, dense, gradients, indexing, queries, removed, storage
 
@@ -15,6 +15,7 @@ def written_by_hand() -> dict[str, Any]:
         **queries.methods(),
         **removed.methods(),
         **dense.methods(),
+        **sparse_functions.methods(),
         "__getitem__": indexing.getitem,
         "__setitem__": indexing.setitem,
         "__delitem__": indexing.delitem,

@@ -72,7 +72,7 @@ class Embedding(_Table):
         max_norm: rows that are looked up are shortened to this norm first.
         norm_type: the p of that norm.
         scale_grad_by_freq: divide a row's gradient by how often it was looked up.
-        sparse: accepted; gradients are dense all the same.
+        sparse: the gradient of the table is a sparse Tensor.
         device: where the table lives.
         dtype: of the table.
 
@@ -156,7 +156,7 @@ class EmbeddingBag(_Table):
         norm_type: the p of that norm.
         scale_grad_by_freq: divide a row's gradient by how often it was looked up.
         mode: `sum`, `mean` or `max`.
-        sparse: kept; asking for a gradient with it is a RuntimeError.
+        sparse: the gradient of the table is a sparse Tensor; not with `mode` "max".
         include_last_offset: whether the last offset is where the last bag ends.
         padding_idx: a row that starts as zeros, does not count and gets no gradient.
         device: where the table lives.

@@ -52,7 +52,7 @@ def embedding_bag(
 ) -> Tensor:
     """Sums, means or maxima of bags of rows of `weight`: a bag is a row of `input`, or begins at its offset.
 
-    Gradients are dense: with `sparse`, asking for one is a RuntimeError.
+    With `sparse` the gradient of `weight` is a sparse Tensor.
 
     Raises:
         ValueError: the dimensions do not fit, or the mode is none or does not take an option.

@@ -17,6 +17,7 @@ from runtime.optim.radam import RAdam
 from runtime.optim.rmsprop import RMSprop
 from runtime.optim.rprop import Rprop
 from runtime.optim.sgd import SGD
+from runtime.optim.sparse_adam import SparseAdam
 from runtime.optim.swapping import swap_in_optimizer_params_and_state
 
 __all__ = [
@@ -35,6 +36,7 @@ __all__ = [
     "RAdam",
     "RMSprop",
     "Rprop",
+    "SparseAdam",
     "lr_scheduler",
     "swa_utils",
     "swap_in_optimizer_params_and_state",

@@ -9,6 +9,7 @@ from runtime import ops
 from runtime.base.tensor import Tensor
 from runtime.optim import rules
 from runtime.optim.elementwise import ElementwiseOptimizer
+from runtime.optim.gradient_parts import PartsOfGradient, add_parts
 from runtime.optim.optimizer import Group, Parameters, check_lr, check_range
 
 
@@ -89,3 +90,13 @@ class Adagrad(ElementwiseOptimizer):
 
     def _advance(self, options: dict[str, Any], state: dict[str, Any], group: Group, step: float) -> None:
         options["lr"] = self._number(group["lr"]) / (1 + (step - 1) * group["lr_decay"])
+
+    def _check_sparse(self, group: Group) -> None:
+        if group["weight_decay"] != 0:
+            raise RuntimeError("weight_decay option is not compatible with sparse gradients")
+
+    def _sparse_step(self, options: dict[str, Any], grad: Tensor, param: Tensor, state: dict[str, Any]) -> None:
+        parts = PartsOfGradient(grad)
+        add_parts(state["sum"], parts.at_same_places(parts.values.pow(2)))
+        divisor = parts.of(state["sum"]).sqrt() + options["eps"]
+        add_parts(param, parts.at_same_places(parts.values / divisor), -options["lr"])

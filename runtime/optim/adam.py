@@ -82,6 +82,9 @@ class Adam(ElementwiseOptimizer):
     def _advance(self, options: dict[str, Any], state: dict[str, Any], group: Group, step: float) -> None:
         options["step"] = step
 
+    def _check_sparse(self, group: Group) -> None:
+        raise RuntimeError("Adam does not support sparse gradients, please consider SparseAdam instead")
+
 
 class AdamW(Adam):
     """Adam that reduces parameters by `weight_decay` directly, not through the gradient; arguments as of Adam."""

@@ -71,6 +71,8 @@ class ElementwiseOptimizer(GroupOptimizer):
             grad = param.grad
             if grad is None:
                 continue
+            if grad._opaque and grad.is_sparse:
+                self._check_sparse(group)
             state = self.state[param] if kept_at_all else {}
             if not state:
                 self._enter(state, param, group)
@@ -80,6 +82,9 @@ class ElementwiseOptimizer(GroupOptimizer):
                 count += 1
                 step = float(count)
             self._advance(options, state, group, step)
+            if grad._opaque and grad.is_sparse:
+                self._sparse_step(options, -grad if options["maximize"] else grad, param, state)
+                continue
             kept = [None if slot is None else state.get(slot) for slot in slots]
             for number, slot in enumerate(slots):
                 if slot is not None and kept[number] is None:
@@ -94,6 +99,18 @@ class ElementwiseOptimizer(GroupOptimizer):
             written = [None if tensor is None else tensor._array for tensor in kept]
             arrays.step(rule, compiled, options, grad._array, param._array, *written)
             bump_version(param)
+
+    def _check_sparse(self, group: Group) -> None:
+        """Refuse sparse gradients, unless there is a `_sparse_step`.
+
+        Raises:
+            RuntimeError: the optimizer, or one of its options, is for dense gradients.
+        """
+        raise RuntimeError(f"{type(self).__name__} does not support sparse gradients")
+
+    def _sparse_step(self, options: dict[str, Any], grad: Tensor, param: Tensor, state: dict[str, Any]) -> None:
+        """Go down along a sparse gradient."""
+        raise NotImplementedError(f"{type(self).__name__} does not define _sparse_step")
 
     def _enter(self, state: dict[str, Any], param: Tensor, group: Group) -> None:
         """Fill a new state, with its parts in the order in which state dicts show them."""

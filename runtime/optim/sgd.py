@@ -8,6 +8,7 @@ from typing import Any
 from runtime.base.tensor import Tensor
 from runtime.optim import rules
 from runtime.optim.elementwise import ElementwiseOptimizer
+from runtime.optim.gradient_parts import add_parts
 from runtime.optim.optimizer import Group, Parameters, check_lr, check_range
 
 
@@ -75,3 +76,18 @@ class SGD(ElementwiseOptimizer):
 
     def _advance(self, options: dict[str, Any], state: dict[str, Any], group: Group, step: float) -> None:
         options["first"] = state.get("momentum_buffer") is None
+
+    def _check_sparse(self, group: Group) -> None:
+        if group["weight_decay"] != 0:  # with which each step would change all elements
+            raise RuntimeError("add(sparse, dense) is not supported. Use add(dense, sparse) instead.")
+
+    def _sparse_step(self, options: dict[str, Any], grad: Tensor, param: Tensor, state: dict[str, Any]) -> None:
+        momentum = options["momentum"]
+        if momentum != 0:
+            buffer = state.get("momentum_buffer")
+            if buffer is None:
+                buffer = state["momentum_buffer"] = grad.detach().clone()
+            else:
+                buffer.mul_(momentum).add_(grad, alpha=1 - options["dampening"])
+            grad = grad.add(buffer, alpha=momentum) if options["nesterov"] else buffer
+        add_parts(param, grad, -options["lr"])

@@ -50,6 +50,7 @@ REBUILDING: dict[str, Callable[..., Any]] = {
     "torch._utils._rebuild_parameter": rebuilding.parameter,
     "torch._utils._rebuild_parameter_with_state": rebuilding.parameter_with_state,
     "torch._utils._rebuild_meta_tensor_no_storage": rebuilding.meta_tensor,
+    "torch._utils._rebuild_sparse_tensor": rebuilding.sparse_tensor,
     "torch._tensor._rebuild_from_type_v2": rebuilding.from_type,
 }
 

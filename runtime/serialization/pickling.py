@@ -13,7 +13,7 @@ from runtime.base import dtypes
 from runtime.base.memory import bounds, owner_of
 from runtime.base.storage import UntypedStorage, bytes_of
 from runtime.base.tensor import Tensor
-from runtime.base.types import Device, DType, Size
+from runtime.base.types import Device, DType, Layout, Size
 from runtime.nn.parameter import Parameter
 from runtime.serialization.names import CLASSES, STORAGE_OF_DTYPE
 
@@ -134,11 +134,15 @@ class TensorPickler(_Pickler):  # type: ignore[misc]
         if isinstance(obj, Device):
             index = () if obj.index is None else (obj.index,)
             return self._named("torch", "device"), (obj.type, *index)
+        if isinstance(obj, Layout):
+            return self._named("torch.serialization", "_get_layout"), (f"torch.{obj.name}",)
         return NotImplemented
 
     def _reduced(self, tensor: Tensor) -> tuple[Any, tuple[Any, ...]]:
         kind, state = type(tensor), tensor.__dict__
-        if kind is Parameter:
+        if tensor.is_sparse:
+            state = {name: value for name, value in state.items() if name != "_is_param"}
+        if kind is Parameter or (tensor.is_sparse and isinstance(tensor, Parameter)):
             args: tuple[Any, ...] = (tensor.data, tensor.requires_grad, OrderedDict())
             if state:
                 return self._named("torch._utils", "_rebuild_parameter_with_state"), (*args, state)
@@ -147,10 +151,14 @@ class TensorPickler(_Pickler):  # type: ignore[misc]
             size, stride = tuple(tensor.shape), tuple(tensor.stride())
             name = self._named("torch._utils", "_rebuild_meta_tensor_no_storage")
             return name, (tensor.dtype, size, stride, tensor.requires_grad)
-        function, args = self._over_storage(tensor)
+        function, args = self._sparse(tensor) if tensor.is_sparse else self._over_storage(tensor)
         if (kind is Tensor or tensor._opaque) and not state:
             return function, args
         return self._named("torch._tensor", "_rebuild_from_type_v2"), (function, kind, args, state or None)
+
+    def _sparse(self, tensor: Any) -> tuple[Named, tuple[Any, ...]]:
+        parts = (tensor._indices(), tensor._values(), tensor.size(), tensor.is_coalesced())
+        return self._named("torch._utils", "_rebuild_sparse_tensor"), (tensor.layout, parts)
 
     def _over_storage(self, tensor: Tensor) -> tuple[Named, tuple[Any, ...]]:
         location = str(tensor.device)

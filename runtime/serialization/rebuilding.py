@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from runtime import ops
+from runtime import ops, sparse
 from runtime.base.state import LEAF
 from runtime.base.storage import UntypedStorage, array_over
 from runtime.base.tensor import Tensor, wrap
-from runtime.base.types import DType, Layout, strided
+from runtime.base.types import DType, Layout, sparse_coo, strided
 from runtime.nn.parameter import Parameter
 
 
@@ -96,8 +96,18 @@ def meta_tensor(dtype: DType, size: Any, stride: Any, requires_grad: bool) -> Te
     return made.requires_grad_() if requires_grad else made
 
 
+def sparse_tensor(layout: Layout, data: Any) -> Tensor:
+    """A sparse Tensor, of its places, parts and size."""
+    if layout is not sparse_coo:
+        raise NotImplementedError(f"Tensors of the layout {layout} can not be read")
+    indices, values, size, *coalesced = data
+    is_coalesced = bool(coalesced[0]) if coalesced else None
+    return sparse.construct.sparse_coo_tensor(indices, values, size, is_coalesced=is_coalesced)
+
+
 def layout(name: str) -> Layout:
     """The layout of a name."""
-    if name != "torch.strided":
+    found = {f"torch.{each.name}": each for each in (strided, sparse_coo)}.get(name)
+    if found is None:
         raise NotImplementedError(f"Tensors of the layout {name} can not be read")
-    return strided
+    return found

@@ -25,7 +25,7 @@ REASONS = Path(__file__).with_name("surface.yaml")
 MODULES = (
     "torch", "torch.Tensor", "torch.nn", "torch.nn.functional", "torch.nn.init", "torch.nn.utils", "torch.optim",
     "torch.autograd", "torch.func", "torch.linalg", "torch.fft", "torch.special", "torch.distributions",
-    "torch.utils.data", "torch.utils.checkpoint", "torch.fx",
+    "torch.utils.data", "torch.utils.checkpoint", "torch.fx", "torch.sparse",
 )  # fmt: skip
 NOT_WRITTEN = "not written"
 

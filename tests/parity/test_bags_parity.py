@@ -166,13 +166,6 @@ def test_gradients_by_frequency(mode: str) -> None:
     assert abs(np.subtract(*gradients(torch))).max() > 0.1
 
 
-def test_sparse_gradients_are_refused() -> None:
-    found = names(runtime)
-    out = runtime.nn.functional.embedding_bag(found["i"], found["w"], found["o"], sparse=True)
-    with pytest.raises(RuntimeError, match="sparse gradients are not supported"):
-        out.sum().backward()
-
-
 @pytest.mark.parametrize("name", ["Dropout1d", "Dropout2d", "Dropout3d", "FeatureAlphaDropout"])
 def test_channels_are_left_out_as_a_whole(name: str) -> None:
     runtime.manual_seed(0)
