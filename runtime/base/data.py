@@ -62,7 +62,7 @@ def _array_of_numbers(data: Any, wanted: DType | None) -> np.ndarray[Any, Any] |
     if not kinds or not kinds <= {float, int}:
         return None
     dtype = (wanted or (dtypes.get_default_dtype() if float in kinds else dtypes.int64)).numpy
-    if dtype.kind != "f" and (dtype != np.int64 or float in kinds):
+    if (dtype.kind != "f" or dtype.itemsize == 1) and (dtype != np.int64 or float in kinds):
         return None
     try:
         with np.errstate(all="ignore"):

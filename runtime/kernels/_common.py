@@ -7,7 +7,7 @@ import math
 import operator
 from collections.abc import Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import numpy as np
 
@@ -212,7 +212,7 @@ def element(value: Number, dtype: np.dtype[Any], wraps: bool = False) -> Any:
     if dtype.names is not None:
         raise NotImplementedError(f"\"fill_cpu\" not implemented for '{type_name(dtype)}'")
     if is_float8(dtype):
-        number = np.float32(value)
+        number = np.float32(cast("float", value))
         result = converted(np.asarray(number), dtype)[()]
         limit = _float8_limit(dtype)
         if not wraps and not np.isnan(number) and not (limit[0] <= number <= limit[1]):
@@ -243,7 +243,8 @@ def _float8_limit(dtype: np.dtype[Any]) -> tuple[float, float]:
 
     if dtype.name == "float8_e5m2":
         return -math.inf, math.inf
-    info = ml_dtypes.finfo(dtype)
+    limits: Any = ml_dtypes.finfo
+    info = limits(dtype)
     return float(info.min), float(info.max)
 
 
