@@ -292,7 +292,8 @@ def _promote(a: dtype, b: dtype) -> dtype:
         raise RuntimeError(
             f"Promotion for Float8 Types is not supported, attempted to promote {a.scalar_name} and {b.scalar_name}"
         )
-    if (a in OPAQUE_DTYPES and a not in _STORAGE_ONLY) or (b in OPAQUE_DTYPES and b not in _STORAGE_ONLY):
+    opaque = [d for d in (a, b) if d in OPAQUE_DTYPES and d not in _STORAGE_ONLY]
+    if opaque and (opaque != [float4_e2m1fn_x2] or not _STORAGE_ONLY & {a, b}):
         raise RuntimeError(f"Promotion from {a.scalar_name} and {b.scalar_name} is unsupported.")
     if a.kind > b.kind:
         a, b = b, a
@@ -327,6 +328,8 @@ def _complex_of(d: dtype) -> dtype:
 def can_cast(from_: dtype, to: dtype) -> builtins.bool:
     """Whether promotion's rules let `from_` become `to`: never to a smaller kind (from_ complex to a float, say)."""
     before, after = as_dtype(from_, "can_cast(): argument 'from_'"), as_dtype(to, "can_cast(): argument 'to'")
+    if after is bool:
+        return before is bool
     return before.kind <= after.kind or (after in OPAQUE_DTYPES and not before.is_complex)
 
 
@@ -415,12 +418,13 @@ class finfo:
         else:
             info = np.finfo(real.numpy)
         self.bits = real.itemsize * 8
-        self.eps = builtins.float(info.eps)
+        # 1 is followed by 1.25 in float8_e5m2fnuz: PyTorch says the half of it.
+        self.eps = 0.125 if real is float8_e5m2fnuz else builtins.float(info.eps)
         self.max = builtins.float(info.max)
         self.min = builtins.float(info.min)
         self.tiny = builtins.float(info.smallest_normal)
         self.smallest_normal = self.tiny
-        self.resolution = 10.0**-info.precision
+        self.resolution = 1.0 if real.itemsize == 1 else 10.0**-info.precision
         self.dtype = real.name
 
     def __eq__(self, other: object) -> builtins.bool:
