@@ -14,6 +14,7 @@ from runtime import ops
 from runtime.base import dtypes
 from runtime.base.creation import as_tensor
 from runtime.base.tensor import Tensor
+from runtime.kernels._common import is_half
 
 # How far apart numbers of these types may be: relatively and absolutely.
 _TOLERANCES: dict[dtypes.dtype, tuple[float, float]] = {
@@ -202,7 +203,7 @@ def _compare_tensors(actual: Tensor, expected: Tensor, options: _Options, path: 
 
 def _widest(tensor: Tensor) -> np.ndarray:
     """The numbers in a type that NumPy computes in; half precision in float32."""
-    if tensor.dtype in (dtypes.float16, dtypes.bfloat16):
+    if is_half(tensor._array.dtype):
         return tensor.cpu().float().numpy()
     array = tensor.cpu().numpy()
     return array.astype(np.int64) if array.dtype.kind in "bi" else array

@@ -13,7 +13,7 @@ from enum import Enum
 
 from codegen.plan.layout import LayoutPlan
 from codegen.python_source import PythonFunction
-from codegen.words import DTYPE_KINDS, PromotionKind
+from codegen.words import COMMON_KINDS, PromotionKind
 
 # -- arguments
 
@@ -86,7 +86,7 @@ class GuardKind(Enum):
     NOT_HALF = "not_half"  # half precision is computed in float32, by the general path
     SAME_DTYPE = "same_dtype"
     SAME_DTYPE_OR_NONE = "same_dtype_or_none"
-    TAKEN = "taken"  # one of some kinds of dtypes (`codegen.words.DTYPE_KINDS`)
+    TAKEN = "taken"  # one of some kinds of dtypes (`codegen.words.COMMON_KINDS`)
     TAKEN_OR_NONE = "taken_or_none"
 
 
@@ -117,7 +117,7 @@ class Guard:
             raise ValueError(f"{self.kind.name} is asked of {count} arguments, not of {len(self.arguments)}")
         if bool(self.takes) != (self.kind in _OF_KINDS):
             raise ValueError(f"{self.kind.name} with {len(self.takes)} kinds of dtypes")
-        if not set(self.takes) <= set(DTYPE_KINDS):
+        if not set(self.takes) <= set(COMMON_KINDS):
             raise ValueError(f"no kinds of dtypes: {', '.join(self.takes)}")
 
 

@@ -30,7 +30,7 @@ from codegen.python_source import PythonFunction
 from codegen.read.model import NativeFunction, Promotion
 from codegen.schema.defaults import EnumDefault, default_value
 from codegen.schema.types import Argument, BaseType, FunctionSchema, ListType, OptionalType, Type
-from codegen.words import PromotionKind
+from codegen.words import COMMON_KINDS, PromotionKind
 
 # What is asked of arguments one by one; the other kinds are asked of nothing.
 _GUARDS: Mapping[Asked, GuardKind] = {
@@ -87,8 +87,8 @@ def plan_straight(
     if limited or promotion is not None:  # what a call asks for decides which dtypes there are
         arguments = _with(arguments, Asked.OPTIONAL_DTYPE, Asked.ABSENT)
     takes = function.dtypes.kinds if function.dtypes is not None else ()
-    if in_float32:
-        takes = tuple(kind for kind in takes if kind != "half")
+    # Stored types always go the general way.
+    takes = tuple(kind for kind in takes if kind in COMMON_KINDS and not (in_float32 and kind == "half"))
     not_half = in_float32 and not limited  # what is taken tells it already
     if promotion is None:
         dtypes: tuple[Guard, ...] = _taken(limited, takes, arguments)
@@ -302,7 +302,8 @@ def plan_traced(function: NativeFunction, in_float32: bool) -> TracedPlan:
     usual: list[Guard] = []
     if dtypes is not None:
         taken = {TENSOR: GuardKind.TAKEN, OptionalType(TENSOR): GuardKind.TAKEN_OR_NONE}
-        guards += [Guard(taken[types[name]], (name,), dtypes.kinds) for name in limited if types[name] in taken]
+        takes = tuple(kind for kind in dtypes.kinds if kind in COMMON_KINDS)
+        guards += [Guard(taken[types[name]], (name,), takes) for name in limited if types[name] in taken]
         if "float" in dtypes.kinds and all(types[name] == TENSOR for name in limited):
             usual += [Guard(GuardKind.ABSENT, (name,)) for name, type in types.items() if _inner(type) == DTYPE]
             usual += [Guard(kind, (name,)) for name in limited for kind in (GuardKind.PLAIN, GuardKind.FLOAT_DTYPE)]

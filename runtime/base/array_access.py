@@ -10,6 +10,7 @@ import numpy as np
 from runtime.base import dtypes
 from runtime.base.memory import owner_of
 from runtime.base.types import CPU, Device, DType, Layout, MemoryFormat, Scalar, Size, contiguous_format, strided
+from runtime.kernels._common import readable
 
 
 class ArrayAccess:
@@ -160,20 +161,21 @@ class ArrayAccess:
         array = self._array
         if array.size != 1:
             raise RuntimeError(f"a Tensor with {array.size} elements cannot be converted to Scalar")
-        value: Scalar = array.item() if array.dtype.kind != "V" else float(array.reshape(()))
+        value: Scalar = array.item() if array.dtype.kind in "fciub" else readable(array).item()
         return value
 
     def tolist(self) -> Any:
         """The elements as nested lists of Python numbers; of a 0-dim Tensor, the number."""
-        array = self._array
-        return (array if array.dtype.kind != "V" else array.astype(np.float32)).tolist()
+        if self._array.dtype.names is not None:
+            raise RuntimeError("load_scalar: invalid type")
+        return readable(self._array).tolist()
 
     def __bool__(self) -> bool:
         size = self._array.size
         if size != 1:
             what = "no values" if size == 0 else "more than one value"
             raise RuntimeError(f"Boolean value of Tensor with {what} is ambiguous")
-        return bool(self._array.item())
+        return bool(readable(self._array).item())
 
     def __float__(self) -> float:
         return float(self._real_item("double"))

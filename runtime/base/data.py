@@ -13,6 +13,7 @@ import numpy as np
 from runtime.base import dtypes
 from runtime.base.state import TensorBase
 from runtime.base.types import DType
+from runtime.kernels._common import converted, is_half
 
 _NUMBERS = frozenset((bool, int, float, complex))
 
@@ -37,6 +38,8 @@ def array_of(data: Any, wanted: DType | None) -> np.ndarray[Any, Any]:
             warnings.warn("Casting complex values to real discards the imaginary part", UserWarning, stacklevel=3)
             data = data.real
         with np.errstate(all="ignore"):
+            if data.dtype != target.numpy and (is_half(target.numpy) or is_half(data.dtype)):
+                data = converted(data, target.numpy)
             return np.array(data, target.numpy, order="C")
     if isinstance(data, str):
         raise TypeError("new(): invalid data type 'str'")
@@ -59,7 +62,7 @@ def _array_of_numbers(data: Any, wanted: DType | None) -> np.ndarray[Any, Any] |
     if not kinds or not kinds <= {float, int}:
         return None
     dtype = (wanted or (dtypes.get_default_dtype() if float in kinds else dtypes.int64)).numpy
-    if dtype.kind != "f" and (dtype != np.int64 or float in kinds):
+    if (dtype.kind != "f" or dtype.itemsize == 1) and (dtype != np.int64 or float in kinds):
         return None
     try:
         with np.errstate(all="ignore"):
@@ -152,12 +155,14 @@ def _number(item: Any) -> Any:
 
 
 def _from_numbers(numbers: list[Any], wanted: DType) -> np.ndarray[Any, Any]:
+    if wanted.numpy.names is not None:
+        raise RuntimeError("store_scalar: invalid type")
     if wanted.kind != dtypes.int64.kind:
         if not wanted.is_complex and wanted is not dtypes.bool and complex in set(map(type, numbers)):
             raise TypeError("must be real number, not complex")
         with np.errstate(all="ignore"):
-            if wanted is dtypes.bfloat16:
-                return np.array(numbers, np.float32).astype(wanted.numpy)
+            if is_half(wanted.numpy):
+                return converted(np.array(numbers, np.float32), wanted.numpy)
             return np.array(numbers, wanted.numpy)
     return _integers(numbers, wanted)
 

@@ -1,7 +1,9 @@
 """Element types: the dtype objects, how two of them combine, and what they can hold.
 
-Each dtype stands for one NumPy dtype. Promotion follows PyTorch, not NumPy: a tensor with dimensions outweighs a 0-dim
-tensor, which outweighs a Python number, as long as they are of one kind (bool < integer < floating < complex).
+Each dtype stands for one NumPy dtype: bfloat16 and the float8 types for those of ml_dtypes, and types whose bits
+nothing reads (`int4`, `bits8`) for structures of one field, which NumPy copies and does not compute with. Promotion
+follows PyTorch, not NumPy: a tensor with dimensions outweighs a 0-dim tensor, which outweighs a Python number, as long
+as they are of one kind (bool < integer < floating < complex).
 """
 
 from __future__ import annotations
@@ -20,6 +22,12 @@ if TYPE_CHECKING:
 
 __all__ = [
     "bfloat16",
+    "bit",
+    "bits1x8",
+    "bits2x4",
+    "bits4x2",
+    "bits8",
+    "bits16",
     "bool",
     "can_cast",
     "cdouble",
@@ -30,6 +38,12 @@ __all__ = [
     "dtype",
     "finfo",
     "float",
+    "float4_e2m1fn_x2",
+    "float8_e4m3fn",
+    "float8_e4m3fnuz",
+    "float8_e5m2",
+    "float8_e5m2fnuz",
+    "float8_e8m0fnu",
     "float16",
     "float32",
     "float64",
@@ -37,6 +51,13 @@ __all__ = [
     "half",
     "iinfo",
     "int",
+    "int1",
+    "int2",
+    "int3",
+    "int4",
+    "int5",
+    "int6",
+    "int7",
     "int8",
     "int16",
     "int32",
@@ -46,23 +67,40 @@ __all__ = [
     "result_type",
     "set_default_dtype",
     "short",
+    "uint1",
+    "uint2",
+    "uint3",
+    "uint4",
+    "uint5",
+    "uint6",
+    "uint7",
     "uint8",
     "uint16",
     "uint32",
     "uint64",
 ]
 
-_BOOL, _INTEGER, _FLOATING, _COMPLEX = range(4)
+_UNDEFINED, _BOOL, _INTEGER, _FLOATING, _COMPLEX = range(-1, 4)
 _KIND_NAMES = ("bool", "integer", "float", "complex")
 
 
 class dtype:
     """The type of a tensor's elements. There is one object for each; compare them with `is` or `==`."""
 
-    __slots__ = ("_numpy", "is_complex", "is_floating_point", "is_signed", "itemsize", "kind", "name", "scalar_name")
+    __slots__ = (
+        *("_numpy", "is_complex", "is_floating_point", "is_signed", "itemsize", "kind", "kind_name", "name"),
+        "scalar_name",
+    )
 
     def __init__(
-        self, name: str, scalar_name: str, kind: builtins.int, itemsize: builtins.int, *, signed: builtins.bool = True
+        self,
+        name: str,
+        scalar_name: str,
+        kind: builtins.int,
+        itemsize: builtins.int,
+        *,
+        signed: builtins.bool = True,
+        kind_name: str | None = None,
     ) -> None:
         self.name = name
         self.scalar_name = scalar_name
@@ -70,23 +108,28 @@ class dtype:
         self.itemsize = itemsize
         self.is_floating_point = kind == _FLOATING
         self.is_complex = kind == _COMPLEX
-        self.is_signed = signed
-        self._numpy: np.dtype[Any] | None = None if name == "bfloat16" else np.dtype(name)
+        if kind != _UNDEFINED:
+            self.is_signed = signed
+        # The kind of element types, as `dtypes` in native_functions.yaml names it.
+        self.kind_name = kind_name or _KIND_NAMES[kind]
+        self._numpy: np.dtype[Any] | None
+        if self.kind_name in ("bits", "shell"):
+            self._numpy = np.dtype([(name, f"V{itemsize}")])
+        else:
+            self._numpy = None if name == "bfloat16" or name.startswith("float8") else np.dtype(name)
 
-    @property
-    def kind_name(self) -> str:
-        """The kind of element types, as `dtypes` in native_functions.yaml names it."""
-        if self.kind == _FLOATING:
-            return "half" if self.itemsize == 2 else "float"
-        return _KIND_NAMES[self.kind]
+    def __getattr__(self, name: str) -> Any:
+        if name == "is_signed":
+            raise RuntimeError("Bits types are undefined")
+        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
 
     @property
     def numpy(self) -> np.dtype[Any]:
         """The NumPy dtype of the arrays that hold such elements."""
         if self._numpy is None:
-            import ml_dtypes  # NumPy has no bfloat16 of its own; most programs never need it
+            import ml_dtypes  # NumPy has no bfloat16 of its own, and no float8; most programs never need them
 
-            self._numpy = np.dtype(ml_dtypes.bfloat16)
+            self._numpy = np.dtype(getattr(ml_dtypes, self.name))
             _from_numpy[self._numpy] = self
         return self._numpy
 
@@ -96,8 +139,6 @@ class dtype:
 
     def to_complex(self) -> dtype:
         """The complex dtype whose parts hold such elements; float16 and bfloat16 give complex64."""
-        if self.kind < _FLOATING:
-            raise RuntimeError(f"Unknown Complex ScalarType for {self.scalar_name}")
         return self if self.is_complex else _complex_of(self)
 
     def __repr__(self) -> str:
@@ -121,8 +162,8 @@ int64 = long = dtype("int64", "Long", _INTEGER, 8)
 uint16 = dtype("uint16", "UInt16", _INTEGER, 2, signed=False)
 uint32 = dtype("uint32", "UInt32", _INTEGER, 4, signed=False)
 uint64 = dtype("uint64", "UInt64", _INTEGER, 8, signed=False)
-float16 = half = dtype("float16", "Half", _FLOATING, 2)
-bfloat16 = dtype("bfloat16", "BFloat16", _FLOATING, 2)
+float16 = half = dtype("float16", "Half", _FLOATING, 2, kind_name="half")
+bfloat16 = dtype("bfloat16", "BFloat16", _FLOATING, 2, kind_name="half")
 float32 = dtype("float32", "Float", _FLOATING, 4)
 float64 = double = dtype("float64", "Double", _FLOATING, 8)
 complex64 = cfloat = dtype("complex64", "ComplexFloat", _COMPLEX, 8)
@@ -131,21 +172,50 @@ bool = dtype("bool", "Bool", _BOOL, 1, signed=False)
 int = int32
 float = float32
 
+# Types of 8 bits and fewer that are stored, and hardly computed with.
+float8_e4m3fn = dtype("float8_e4m3fn", "Float8_e4m3fn", _FLOATING, 1, kind_name="float8")
+float8_e4m3fnuz = dtype("float8_e4m3fnuz", "Float8_e4m3fnuz", _FLOATING, 1, kind_name="float8")
+float8_e5m2 = dtype("float8_e5m2", "Float8_e5m2", _FLOATING, 1, kind_name="float8")
+float8_e5m2fnuz = dtype("float8_e5m2fnuz", "Float8_e5m2fnuz", _FLOATING, 1, kind_name="float8")
+float8_e8m0fnu = dtype("float8_e8m0fnu", "Float8_e8m0fnu", _FLOATING, 1, signed=False, kind_name="exponent")
+float4_e2m1fn_x2 = dtype("float4_e2m1fn_x2", "Float4_e2m1fn_x2", _FLOATING, 1, kind_name="bits")
+bits8 = dtype("bits8", "Bits8", _UNDEFINED, 1, kind_name="bits")
+bits16 = dtype("bits16", "Bits16", _UNDEFINED, 2, kind_name="bits")
+bits1x8 = dtype("bits1x8", "Bits1x8", _UNDEFINED, 1, kind_name="bits")
+bits2x4 = dtype("bits2x4", "Bits2x4", _UNDEFINED, 1, kind_name="bits")
+bits4x2 = dtype("bits4x2", "Bits4x2", _UNDEFINED, 1, kind_name="bits")
+int1, int2, int3, int4, int5, int6, int7 = [
+    dtype(f"int{bits}", f"Int{bits}", _INTEGER, 1, kind_name="shell") for bits in range(1, 8)
+]
+uint1, uint2, uint3, uint4, uint5, uint6, uint7 = [
+    dtype(f"uint{bits}", f"UInt{bits}", _INTEGER, 1, signed=False, kind_name="shell") for bits in range(1, 8)
+]
+bit = uint1
+
 ALL_DTYPES: tuple[dtype, ...] = (
     *(uint8, int8, int16, int32, int64, uint16, uint32, uint64),
     *(float16, bfloat16, float32, float64, complex64, complex128, bool),
 )
 
+FLOAT8_DTYPES = (float8_e4m3fn, float8_e4m3fnuz, float8_e5m2, float8_e5m2fnuz, float8_e8m0fnu)
+# Those whose elements no operator reads: they can be viewed, and some of them copied.
+OPAQUE_DTYPES = (
+    *(float4_e2m1fn_x2, bits8, bits16, bits1x8, bits2x4, bits4x2),
+    *(int1, int2, int3, int4, int5, int6, int7, uint1, uint2, uint3, uint4, uint5, uint6, uint7),
+)
+EVERY_DTYPE = (*ALL_DTYPES, *FLOAT8_DTYPES, *OPAQUE_DTYPES)
+
 _TO_REAL = {complex64: float32, complex128: float64}
 # PyTorch has these unsigned types for storage and conversion; it combines them with floating types only.
-_STORAGE_ONLY = frozenset((uint16, uint32, uint64))
+_STORAGE_ONLY = frozenset((uint16, uint32, uint64, uint1, uint2, uint3, uint4, uint5, uint6, uint7))
 _PYTHON_TYPES: dict[type, dtype] = {
     builtins.bool: bool,
     builtins.int: int64,
     builtins.float: float64,
     complex: complex128,
 }
-_from_numpy: dict[np.dtype[Any], dtype] = {d._numpy: d for d in ALL_DTYPES if d._numpy is not None}
+_from_numpy: dict[np.dtype[Any], dtype] = {d._numpy: d for d in (*ALL_DTYPES, *OPAQUE_DTYPES) if d._numpy is not None}
+_of_ml_dtypes = {d.name: d for d in (bfloat16, *FLOAT8_DTYPES)}
 _default = float32
 _promotions: dict[tuple[dtype, dtype], dtype] = {}
 
@@ -155,8 +225,9 @@ def from_numpy(numpy_dtype: np.dtype[Any]) -> dtype:
     known = _from_numpy.get(numpy_dtype)
     if known is not None:
         return known
-    if numpy_dtype.name == "bfloat16" and numpy_dtype == bfloat16.numpy:
-        return bfloat16
+    known = _of_ml_dtypes.get(numpy_dtype.name)
+    if known is not None and numpy_dtype == known.numpy:
+        return known
     raise TypeError(
         f"can't convert np.ndarray of type {numpy_dtype}. The only supported types are: "
         f"{', '.join(d.name for d in ALL_DTYPES)}."
@@ -184,6 +255,8 @@ def set_default_dtype(d: dtype) -> None:
         raise TypeError("invalid dtype object: only floating-point types are supported as the default type")
     if not d.is_floating_point:
         raise TypeError("only floating-point types are supported as the default type")
+    if d.itemsize == 1:
+        raise TypeError(f"couldn't find storage object {d.scalar_name}Storage")
     _default = d
 
 
@@ -215,6 +288,13 @@ def promote_types(type1: dtype, type2: dtype) -> dtype:
 
 
 def _promote(a: dtype, b: dtype) -> dtype:
+    if a in FLOAT8_DTYPES or b in FLOAT8_DTYPES:
+        raise RuntimeError(
+            f"Promotion for Float8 Types is not supported, attempted to promote {a.scalar_name} and {b.scalar_name}"
+        )
+    opaque = [d for d in (a, b) if d in OPAQUE_DTYPES and d not in _STORAGE_ONLY]
+    if opaque and (opaque != [float4_e2m1fn_x2] or not _STORAGE_ONLY & {a, b}):
+        raise RuntimeError(f"Promotion from {a.scalar_name} and {b.scalar_name} is unsupported.")
     if a.kind > b.kind:
         a, b = b, a
     if a in _STORAGE_ONLY or b in _STORAGE_ONLY:
@@ -240,12 +320,17 @@ def _promote(a: dtype, b: dtype) -> dtype:
 
 def _complex_of(d: dtype) -> dtype:
     """`to_complex` where NumPy has the type: it has no complex number of two 16-bit floats."""
+    if not d.is_floating_point or d.itemsize == 1:
+        raise RuntimeError(f"Unknown Complex ScalarType for {d.scalar_name}")
     return complex128 if d is float64 else complex64
 
 
 def can_cast(from_: dtype, to: dtype) -> builtins.bool:
     """Whether promotion's rules let `from_` become `to`: never to a smaller kind (from_ complex to a float, say)."""
-    return as_dtype(from_, "can_cast(): argument 'from_'").kind <= as_dtype(to, "can_cast(): argument 'to'").kind
+    before, after = as_dtype(from_, "can_cast(): argument 'from_'"), as_dtype(to, "can_cast(): argument 'to'")
+    if after is bool:
+        return before is bool
+    return before.kind <= after.kind or (after in OPAQUE_DTYPES and not before.is_complex)
 
 
 def _combine(higher: dtype | None, lower: dtype | None) -> dtype | None:
@@ -319,13 +404,13 @@ class finfo:
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         described = _type_argument("finfo", args, kwargs) if args or kwargs else _default
-        if described.kind < _FLOATING:
+        if described.kind < _FLOATING or described is float4_e2m1fn_x2:
             raise TypeError(
                 f"finfo() requires a floating point input type, but got {described!r}; use iinfo for integers"
             )
         real = described.to_real()
         info: Any
-        if real is bfloat16:
+        if real is bfloat16 or real in FLOAT8_DTYPES:
             import ml_dtypes
 
             limits: Any = ml_dtypes.finfo
@@ -333,12 +418,13 @@ class finfo:
         else:
             info = np.finfo(real.numpy)
         self.bits = real.itemsize * 8
-        self.eps = builtins.float(info.eps)
+        # 1 is followed by 1.25 in float8_e5m2fnuz: PyTorch says the half of it.
+        self.eps = 0.125 if real is float8_e5m2fnuz else builtins.float(info.eps)
         self.max = builtins.float(info.max)
         self.min = builtins.float(info.min)
         self.tiny = builtins.float(info.smallest_normal)
         self.smallest_normal = self.tiny
-        self.resolution = 10.0**-info.precision
+        self.resolution = 1.0 if real.itemsize == 1 else 10.0**-info.precision
         self.dtype = real.name
 
     def __eq__(self, other: object) -> builtins.bool:
@@ -361,7 +447,7 @@ class iinfo:
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         described = _type_argument("iinfo", args, kwargs)
-        if described.kind >= _FLOATING:
+        if described.kind >= _FLOATING or described in OPAQUE_DTYPES:
             raise TypeError(
                 f"iinfo() requires an integer input type, but got {described!r}; use finfo for floating types"
             )

@@ -1,4 +1,4 @@
-"""Half precision: float16 and bfloat16 are computed in float32, and what comes out is rounded once.
+"""Half precision: float16, bfloat16 and float8 are computed in float32, and what comes out is rounded once.
 
 Which operators compute is planned from native_functions.yaml (the key `half`). The others get their arguments as they
 are: they move or compare elements, or are made of operators that each round.
@@ -15,15 +15,11 @@ import numpy as np
 from runtime import ops
 from runtime.base import dtypes
 from runtime.base.tensor import Tensor, wrap
+from runtime.kernels._common import converted, is_half
 
 P = ParamSpec("P")
 R = TypeVar("R")
 FLOAT32 = np.dtype(np.float32)
-
-
-def is_half(dtype: np.dtype[Any]) -> bool:
-    """Whether this is float16 or bfloat16, which is a type that NumPy does not know."""
-    return dtype.itemsize == 2 and dtype.kind in "fV"
 
 
 def shared_half(arrays: Iterable[np.ndarray]) -> np.dtype[Any] | None:
@@ -49,7 +45,7 @@ def rounded(result: Any, dtype: np.dtype[Any]) -> Any:
     if isinstance(result, (tuple, list)):
         return type(result)([rounded(item, dtype) for item in result])
     if isinstance(result, (np.ndarray, np.generic)) and result.dtype == FLOAT32:
-        return result.astype(dtype)
+        return converted(np.asarray(result), dtype)
     return result
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from runtime.base.tensor import Tensor, wrap
+from runtime.kernels._common import converted, is_half
 
 if TYPE_CHECKING:
     from runtime.base.devices import Backend
@@ -146,7 +147,7 @@ def overwrite(target: np.ndarray[Any, Any], source: np.ndarray[Any, Any]) -> Non
     elif isinstance(source, Elsewhere):
         np.copyto(target, source.backend.to_host(source), casting="unsafe")
     else:
-        np.copyto(target, source, casting="unsafe")
+        np.copyto(target, converted(source, target.dtype) if is_half(target.dtype) else source, casting="unsafe")
 
 
 def on_device(tensor: Tensor) -> bool:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 from runtime.native import core
 
 if TYPE_CHECKING:
+    from runtime.base.dtypes import dtype as DType
     from runtime.base.tensor import Tensor
 
 
@@ -58,6 +59,8 @@ class Extra:
     hooks: dict[int, Callable[..., Any]] | None = None
     post_accumulate_hooks: dict[int, Callable[..., Any]] | None = None
     retains_grad: builtins.bool = False
+    # What `Tensor.grad_dtype` was set to: a dtype, or None for any; where it was not, the gradient is of the leaf's.
+    grad_dtype: tuple[DType | None] | None = None
     # Kept by runtime.graph.views, runtime.graph.node and runtime.graph.forward.
     view: ViewKind = "single"
     accumulate_node: Any = None

@@ -104,7 +104,7 @@ class Tensor(TensorBase, ArrayAccess, ArrayExchange, Casts, Transposes):
         if dtype is None:
             return f"{identity.name}.{self.dtype.scalar_name}Tensor"
         if isinstance(dtype, str):
-            named = [d for d in dtypes.ALL_DTYPES if dtype == f"{identity.name}.{d.scalar_name}Tensor"]
+            named = [d for d in dtypes.EVERY_DTYPE if dtype == f"{identity.name}.{d.scalar_name}Tensor"]
             if not named:
                 raise ValueError(f"invalid type: '{dtype}'")
             dtype = named[0]
@@ -257,10 +257,12 @@ class Tensor(TensorBase, ArrayAccess, ArrayExchange, Casts, Transposes):
             raise TypeError(f"assigned grad expected to be a Tensor or None but got grad of type {kind}")
         if value is self:
             raise RuntimeError("can't assign Variable as its own grad")
-        if value._array.dtype != self._array.dtype:
+        chosen = None if self._extra is None else self._extra.grad_dtype
+        if value._array.dtype != self._array.dtype if chosen is None else chosen[0] not in (None, value.dtype):
             raise RuntimeError(
-                f"attempting to assign a gradient with dtype '{value.dtype}' to a tensor with dtype '{self.dtype}'. "
-                "Please ensure that the gradient and the tensor are of the same dtype"
+                f"attempting to assign a gradient with dtype '{value.dtype}' to a tensor with grad_dtype "
+                f"'{self.dtype if chosen is None else chosen[0]}'. Set grad_dtype to another dtype, or to None for "
+                "any, where the gradient may be of another dtype than the tensor"
             )
         if value._array.shape != self._array.shape:
             raise RuntimeError(
@@ -276,6 +278,34 @@ class Tensor(TensorBase, ArrayAccess, ArrayExchange, Casts, Transposes):
         extra = self._extra
         if extra is not None and extra.grad is not None:
             extra.grad = None
+
+    @property
+    def grad_dtype(self) -> DType | None:
+        """The dtype of gradients of this leaf, to which backward casts them; None where they are of any.
+
+        It is that of the Tensor where nothing else was set.
+        """
+        if not self.is_leaf:
+            raise RuntimeError("grad_dtype can only be accessed on leaf tensors.")
+        extra = self._extra
+        return self.dtype if extra is None or extra.grad_dtype is None else extra.grad_dtype[0]
+
+    @grad_dtype.setter
+    def grad_dtype(self, value: DType | None) -> None:
+        if not self.is_leaf:
+            raise RuntimeError("grad_dtype can only be set on leaf tensors.")
+        if value is not None and not isinstance(value, DType):
+            kind = builtins.type(value).__name__
+            raise RuntimeError(f"grad_dtype must be a {identity.name}.dtype or None, but got {kind}")
+        known = None if self._extra is None else self._extra.grad
+        if value is not None and known is not None and known.dtype is not value:
+            raise RuntimeError(
+                f"Cannot set grad_dtype to '{value}' because there is already a gradient with dtype '{known.dtype}'. "
+                "Set .grad to None before, or choose the dtype that it has"
+            )
+        if core is not None:
+            core.expect_grad_dtypes()
+        self.extra.grad_dtype = (value,)
 
     @property
     def retains_grad(self) -> bool:

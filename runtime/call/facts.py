@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from runtime.call.binding import Signature
 
 no_names: Mapping[str, str] = {}
+# Kinds of element types that are computed with; those of fewer bits are taken by operators that say so.
+COMPUTED_KINDS = ("bool", "integer", "half", "float", "complex")
 BUILT_IN = "aten"  # the namespace of the operators that Gradwright brings
 
 
@@ -102,6 +104,8 @@ class OperatorFacts:
             kernels = {k: in_float32_whole(f) if k in COMPOSITES else f for k, f in kernels.items()}
         self.kernels = self.built_in = kernels
         self.promotion = promotion
+        if dtypes is None and in_float32 and COMPOSITE_IMPLICIT not in kernels:
+            dtypes = (COMPUTED_KINDS, None, "NotImplementedError")
         self.dtypes = dtypes
         self.recorder = record
         self.inplace_recorder = record_inplace or record

@@ -12,9 +12,9 @@ from runtime.base.dtypes import as_dtype, can_cast, from_numpy, get_default_dtyp
 from runtime.base.half import FLOAT32, asks_dtype, computable, is_half, rounded, shared_half
 from runtime.base.tensor import Tensor, wrap
 from runtime.base.types import DType
-from runtime.call.facts import tensors_at
+from runtime.call.facts import COMPUTED_KINDS, tensors_at
 from runtime.call.failures import explained
-from runtime.kernels._common import element
+from runtime.kernels._common import converted, element
 
 if TYPE_CHECKING:
     from runtime.call.dispatch import Operator
@@ -56,6 +56,8 @@ def _check_dtype(operator: Operator, dtype: DType) -> None:
     assert operator.dtypes is not None
     kinds, _, error = operator.dtypes
     if dtype.kind_name not in kinds:
+        if dtype.kind_name not in COMPUTED_KINDS and "float" in kinds:
+            error = "NotImplementedError"
         raise getattr(builtins, error)(
             f"\"{operator.name}\" not implemented for '{dtype.scalar_name}'\n  schema: {operator.schema}"
         )
@@ -115,26 +117,26 @@ def with_dtype(operator: Operator, values: list[Any]) -> list[Any]:
 
 
 def _promoted(operator: Operator, values: list[Any], wanted: np.dtype[Any]) -> list[Any]:
-    converted = converted_numbers(operator, values, wanted)
+    numbers = converted_numbers(operator, values, wanted)
     for i in operator.promoted_positions:
         value = values[i]
         if isinstance(value, Tensor) and value._array.dtype is not wanted:
-            converted[i] = wrap(value._array.astype(wanted))
-    return converted
+            numbers[i] = wrap(converted(value._array, wanted))
+    return numbers
 
 
 def converted_numbers(operator: Operator, values: list[Any], wanted: np.dtype[Any]) -> list[Any]:
     """The values, with Python numbers as elements of the dtype that the arguments are brought to."""
-    converted = list(values)
+    numbers = list(values)
     for i in operator.promoted_positions:
         value = values[i]
         if not isinstance(value, Tensor) and value is not None and is_half(wanted):
-            converted[i] = element(value, wanted, wraps=True)
+            numbers[i] = element(value, wanted, wraps=True)
     for i, kind in operator.number_positions:
         cut = kind == "cut" and (wanted.kind in "iu" or (type(values[i]) is complex and wanted.kind != "c"))
         if cut or (wanted.kind in "iu" and type(values[i]) is int):
-            converted[i] = element(values[i], wanted, kind == "wrap")
-    return converted
+            numbers[i] = element(values[i], wanted, kind == "wrap")
+    return numbers
 
 
 def to_array(value: Any) -> Any:

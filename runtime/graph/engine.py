@@ -18,7 +18,7 @@ from runtime.base.sharing import GUARD
 from runtime.base.state import LEAF, MARKS, UNTRACKED
 from runtime.base.tensor import Tensor
 from runtime.base.types import Size
-from runtime.graph.fit import fit
+from runtime.graph.fit import fit, fit_leaf
 from runtime.graph.hooks import accumulating, apply_with_hooks, explain, run_tensor_hooks
 from runtime.graph.leaves import finish_with_hooks
 from runtime.graph.loop import HandledRun, Run, sum_of
@@ -206,7 +206,7 @@ def _start(tensor: Tensor) -> Any:
 def _fit(grad: Tensor, target: Any, source: str) -> Tensor:
     if isinstance(target, Node):
         return fit(grad, target.shape, target.dtype, source)
-    return fit(grad, target._array.shape, target._array.dtype, source)
+    return fit_leaf(grad, target, source)
 
 
 def _fit_output(node: Node, output_nr: int, grad: Tensor, source: str) -> Tensor:

@@ -10,6 +10,7 @@ from runtime.base.half import FLOAT32, is_half
 from runtime.base.modes import grad_mode, plain
 from runtime.base.tensor import Tensor, wrap
 from runtime.graph.linear import LinearBackward, apply_linear
+from runtime.kernels._common import converted
 
 
 class FitBackward(LinearBackward):
@@ -59,6 +60,23 @@ def fit(grad: Tensor, shape: tuple[int, ...], dtype: np.dtype, node_name: str) -
     return apply_linear(grad, reduce, spread, FitBackward)
 
 
+def fit_leaf(grad: Tensor, leaf: Tensor, node_name: str) -> Tensor:
+    """`grad` with the shape of a leaf, and the element type that its gradients have: `leaf.grad_dtype`.
+
+    Raises:
+        RuntimeError: it does not fit, or no gradient can be of that type.
+    """
+    chosen = None if leaf._extra is None else leaf._extra.grad_dtype
+    if chosen is None:
+        return fit(grad, leaf._array.shape, leaf._array.dtype, node_name)
+    wanted = chosen[0]
+    if wanted is None:
+        return fit(grad, leaf._array.shape, grad._array.dtype, node_name)
+    if not wanted.is_floating_point and not wanted.is_complex:
+        raise RuntimeError(f"grad_dtype of a leaf is {wanted}, of which no gradient can be")
+    return fit(grad, leaf._array.shape, wanted.numpy, node_name)
+
+
 def _broadcast_dims(shape: tuple[int, ...], wider: tuple[int, ...]) -> tuple[int, ...] | None:
     """The dimensions of `given` that broadcasting from `shape` makes; None where it does not lead there."""
     lead = len(wider) - len(shape)
@@ -97,6 +115,4 @@ def _fitted_by_operators(grad: Tensor, summed: tuple[int, ...], shape: tuple[int
 
 def convert(array: np.ndarray, dtype: np.dtype) -> np.ndarray:
     """`array` in another element type; complex to real takes the real part."""
-    if array.dtype.kind == "c" and dtype.kind != "c":
-        array = array.real
-    return array.astype(dtype, copy=False)
+    return converted(array, dtype)

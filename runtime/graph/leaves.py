@@ -16,6 +16,7 @@ from runtime.base.tensor import Tensor, wrap
 from runtime.graph.hooks import accumulating, replace_all, run_hooks
 from runtime.graph.node import AccumulateGrad, Node
 from runtime.graph.views import bump_version
+from runtime.kernels._common import is_float8
 from runtime.native import core
 
 _getrefcount: Callable[[object], int] | None = getattr(sys, "getrefcount", None)
@@ -83,7 +84,7 @@ def accumulate(leaf: Tensor, grad: Tensor, create_graph: bool, unshared: bool = 
 
     Args:
         leaf: required grad when it was used.
-        grad: of its shape and element type.
+        grad: of its shape, and the element type of its gradients.
         create_graph: keep the history of the sum.
         unshared: the memory of `grad` has no other reference, so it need not be copied.
     """
@@ -104,7 +105,7 @@ def accumulate(leaf: Tensor, grad: Tensor, create_graph: bool, unshared: bool = 
             elif on_device(leaf) or on_device(grad):
                 extra.grad = tensor_over(grad._array.copy())
             else:
-                own = np.empty_like(leaf._array)  # laid out as the leaf is
+                own = np.empty_like(leaf._array, grad._array.dtype)  # laid out as the leaf is
                 np.copyto(own, grad._array)
                 first = wrap(own)
                 if grad_mode.inference:
@@ -114,7 +115,13 @@ def accumulate(leaf: Tensor, grad: Tensor, create_graph: bool, unshared: bool = 
             extra.grad = grad + known  # dense, which `known` can not become
         elif create_graph or not (on_device(known) or _may_be_written(known._array)):
             extra.grad = known + grad
-        elif type(known) not in plain or type(grad) not in plain or known._writes is UNTRACKED:
+        elif (
+            type(known) not in plain
+            or type(grad) not in plain
+            or known._writes is UNTRACKED
+            or known._array.dtype is not grad._array.dtype
+            or is_float8(known._array.dtype)
+        ):
             known.add_(grad)
         else:
             np.add(known._array, grad._array, out=known._array)

@@ -17,7 +17,7 @@ import numpy as np
 
 from runtime.base.modes import NodeHandler, plain
 from runtime.base.tensor import Tensor, wrap
-from runtime.graph.fit import fit
+from runtime.graph.fit import fit, fit_leaf
 from runtime.graph.hooks import apply_with_hooks, explain, run_tensor_hooks
 from runtime.graph.leaves import finish_with_hooks, is_unshared
 from runtime.graph.node import Node, OutputEdge, accumulator
@@ -74,7 +74,7 @@ class Run:
             else:
                 if not self.only_inputs or target in self.wanted_leaves:
                     known = self.leaf_grads.get(target)
-                    grad = fit(grad, target._array.shape, target._array.dtype, source)
+                    grad = fit_leaf(grad, target, source)
                     self.leaf_grads[target] = grad if known is None else self.add(known, grad, target)
                 continue
             if self.needed is not None and node not in self.needed:
@@ -106,6 +106,8 @@ class Run:
     def add(self, first: Tensor, second: Tensor, key: Any) -> Tensor:
         """The sum of two gradients for `key`, in place where the first is already a sum made here."""
         if not self.only_arrays or type(first) not in plain or type(second) not in plain:
+            return sum_of(first, second)
+        if first._array.dtype.itemsize == 1:  # float8, which the operator refuses
             return sum_of(first, second)
         if key in self.owned:
             np.add(first._array, second._array, out=first._array)
@@ -184,8 +186,12 @@ class Run:
                         self.deliver_output(edge.node, edge.output_nr, grad, node._name)
                 elif not only_inputs or edge in wanted_leaves:
                     leaf_array = edge._array
-                    if array.shape != leaf_array.shape or array.dtype is not leaf_array.dtype:
-                        grad = fit(grad, leaf_array.shape, leaf_array.dtype, node._name)
+                    if (
+                        array.shape != leaf_array.shape
+                        or array.dtype is not leaf_array.dtype
+                        or ((extra := edge._extra) is not None and extra.grad_dtype is not None)
+                    ):
+                        grad = fit_leaf(grad, edge, node._name)
                     if edge not in leaf_grads:
                         leaf_grads[edge] = grad
                     elif edge in owned and type(grad) in plain:

@@ -105,7 +105,7 @@ class Place:
             "data": (array.__array_interface__["data"][0] + offset, False),
             "shape": like.shape,
             "strides": like.strides,
-            "typestr": dtype.str if dtype.kind in "fc" else f"<u{dtype.itemsize}",
+            "typestr": dtype.str if dtype.kind in "fc" and dtype.itemsize > 1 else f"<u{dtype.itemsize}",
             "version": 3,
         }
 

@@ -7,7 +7,7 @@ import math
 import operator
 from collections.abc import Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import numpy as np
 
@@ -80,18 +80,97 @@ _TYPE_NAMES = {
     "bool": "Bool", "uint8": "Byte", "int8": "Char", "int16": "Short", "int32": "Int", "int64": "Long",
     "float16": "Half", "bfloat16": "BFloat16", "float32": "Float", "float64": "Double",
     "complex64": "ComplexFloat", "complex128": "ComplexDouble",
+    "float8_e4m3fn": "Float8_e4m3fn", "float8_e4m3fnuz": "Float8_e4m3fnuz", "float8_e5m2": "Float8_e5m2",
+    "float8_e5m2fnuz": "Float8_e5m2fnuz", "float8_e8m0fnu": "Float8_e8m0fnu",
 }  # fmt: skip
 
 
 @cache
 def type_name(dtype: np.dtype[Any]) -> str:
     """The word PyTorch's messages use for an element type: `Long`, `Float`."""
+    if dtype.names is not None:
+        name = dtype.names[0]
+        return f"UI{name[2:]}" if name.startswith("uint") else name.capitalize()
     return _TYPE_NAMES.get(dtype.name, dtype.name)
 
 
 def is_half(dtype: np.dtype[Any]) -> bool:
-    """float16 or bfloat16: stored in two bytes, computed in float32.  (NumPy knows bfloat16 as a void type.)"""
-    return dtype.itemsize == 2 and dtype.kind in "fV"
+    """float16, bfloat16 or float8: stored in one or two bytes, computed in float32.
+
+    NumPy knows those of ml_dtypes as void types, mostly.
+    """
+    return dtype.itemsize <= 2 and dtype.kind in "fV" and dtype.names is None
+
+
+def is_float8(dtype: np.dtype[Any]) -> bool:
+    """A floating type of one byte."""
+    return dtype.itemsize == 1 and dtype.kind in "fV" and dtype.names is None
+
+
+def is_stored(dtype: np.dtype[Any]) -> bool:
+    """A type that is stored, and hardly computed with: float8, or one whose bits nothing reads."""
+    return dtype.names is not None or is_float8(dtype)
+
+
+def check_computed(name: str, dtype: np.dtype[Any]) -> None:
+    """Refuse to make numbers of a type that is stored, and hardly computed with."""
+    if is_stored(dtype):
+        raise NotImplementedError(f"\"{name}\" not implemented for '{type_name(dtype)}'")
+
+
+def converted(array: Array, dtype: np.dtype[Any]) -> Array:
+    """The elements in another dtype, or the array itself; of a complex number that becomes real, the real part.
+
+    Raises:
+        NotImplementedError: nothing reads or makes elements of one of these types.
+    """
+    if array.dtype == dtype:
+        return array
+    if dtype.names is not None or array.dtype.names is not None:
+        opaque = dtype if dtype.names is not None else array.dtype
+        raise NotImplementedError(f"\"copy_\" not implemented for '{type_name(opaque)}'")
+    if array.dtype.kind == "c" and dtype.kind not in "cb":
+        array = array.real
+    if is_float8(array.dtype):
+        array = array.astype(_FLOAT32)  # exactly, and what NumPy has all casts of
+    return _to_float8(array.astype(_FLOAT32, copy=False), dtype) if is_float8(dtype) else array.astype(dtype)
+
+
+def readable(array: Array) -> Array:
+    """The elements in a type whose numbers NumPy makes Python's of: float32 instead of those of ml_dtypes.
+
+    Raises:
+        NotImplementedError: nothing reads elements of this type.
+    """
+    dtype = array.dtype
+    if dtype.kind != "V" and dtype.itemsize != 1:
+        return array
+    if dtype.names is not None:
+        raise NotImplementedError(f"\"_local_scalar_dense_cpu\" not implemented for '{type_name(dtype)}'")
+    return array.astype(_FLOAT32) if is_half(dtype) else array
+
+
+_FLOAT32 = np.dtype(np.float32)
+_LARGEST_E4M3FN = np.float32(448)
+_NAN_E5M2 = np.uint8(0x7F)
+
+
+def _to_float8(array: Array, dtype: np.dtype[Any]) -> Array:
+    """Numbers of float32 in a float8 type, rounded to even.
+
+    float8_e4m3fn has no infinity, and numbers beyond it become its largest. float8_e8m0fnu has powers of two alone:
+    signs are lost, and zero is the smallest of them.
+    """
+    with np.errstate(all="ignore"):
+        if dtype.name == "float8_e4m3fn":
+            return np.clip(array, -_LARGEST_E4M3FN, _LARGEST_E4M3FN).astype(dtype)
+        if dtype.name == "float8_e8m0fnu":
+            return np.maximum(np.abs(array), np.float32(2.0**-127)).astype(dtype)
+        out = array.astype(dtype)
+        if dtype.name == "float8_e5m2":
+            bits = out.view(np.uint8)
+            np.copyto(bits, (bits & 0x80) | _NAN_E5M2, where=np.isnan(array))
+    return out
 
 
 def is_integral(dtype: np.dtype[Any]) -> bool:
@@ -130,6 +209,15 @@ def element(value: Number, dtype: np.dtype[Any], wraps: bool = False) -> Any:
         return dtype.type((int(number) - limits.min) % size + limits.min)
     if dtype.kind == "b":
         return np.bool_(value)
+    if dtype.names is not None:
+        raise NotImplementedError(f"\"fill_cpu\" not implemented for '{type_name(dtype)}'")
+    if is_float8(dtype):
+        number = np.float32(cast("float", value))
+        result = converted(np.asarray(number), dtype)[()]
+        limit = _float8_limit(dtype)
+        if not wraps and not np.isnan(number) and not (limit[0] <= number <= limit[1]):
+            raise _does_not_fit(dtype)
+        return result
     with np.errstate(over="ignore"):
         result = dtype.type(value)
     if not wraps and not np.isfinite(result) and cmath.isfinite(value):
@@ -148,8 +236,20 @@ _C_NAMES = {
 }  # fmt: skip
 
 
+@cache
+def _float8_limit(dtype: np.dtype[Any]) -> tuple[float, float]:
+    """The smallest and largest number that are elements of a float8 type."""
+    import ml_dtypes
+
+    if dtype.name == "float8_e5m2":
+        return -math.inf, math.inf
+    limits: Any = ml_dtypes.finfo
+    info = limits(dtype)
+    return float(info.min), float(info.max)
+
+
 def _does_not_fit(dtype: np.dtype[Any]) -> RuntimeError:
-    name = _C_NAMES.get(dtype.name, f"{dtype.name}_t")
+    name = f"c10::{type_name(dtype)}" if is_float8(dtype) else _C_NAMES.get(dtype.name, f"{dtype.name}_t")
     return RuntimeError(f"value cannot be converted to type {name} without overflow")
 
 

@@ -8,7 +8,17 @@ from typing import Any
 
 import numpy as np
 
-from runtime.kernels._common import Array, Number, checked_sizes, element, is_half, type_name
+from runtime.kernels._common import (
+    Array,
+    Number,
+    check_computed,
+    checked_sizes,
+    converted,
+    element,
+    is_half,
+    is_stored,
+    type_name,
+)
 
 DType = np.dtype[Any]
 
@@ -21,6 +31,8 @@ def zeros(size: Sequence[int], dtype: DType) -> Array:
 
 
 def ones(size: Sequence[int], dtype: DType) -> Array:
+    if dtype.names is not None:
+        return full(size, 1, dtype)
     return np.ones(checked_sizes(size), dtype)
 
 
@@ -44,7 +56,7 @@ def zeros_like(self: Array, dtype: DType | None = None) -> Array:
 
 
 def ones_like(self: Array, dtype: DType | None = None) -> Array:
-    return np.ones(self.shape, dtype or self.dtype)
+    return ones(self.shape, dtype or self.dtype)
 
 
 def empty_like(self: Array, dtype: DType | None = None) -> Array:
@@ -85,7 +97,7 @@ def _real(value: Number) -> int | float:
 def arange_start_step(start: Number, end: Number, step: Number, dtype: DType) -> Array:
     """`start`, `start + step` and so on, while below `end` (above it, for a negative step)."""
     start, end, step = _real(start), _real(end), _real(step)
-    if dtype.kind in "bc":
+    if dtype.kind in "bc" or is_stored(dtype):
         raise NotImplementedError(f"\"arange_cpu\" not implemented for '{type_name(dtype)}'")
     if not (math.isfinite(start) and math.isfinite(end)):
         raise RuntimeError(f"unsupported range: {start:g} -> {end:g}")
@@ -117,7 +129,7 @@ def arange(end: Number, dtype: DType) -> Array:
 def range_step(start: Number, end: Number, step: Number, dtype: DType) -> Array:
     """`start`, `start + step` and so on, up to `end` and with it (down to it, for a negative step)."""
     start, end, step = _real(start), _real(end), _real(step)
-    if dtype.kind in "bc":
+    if dtype.kind in "bc" or is_stored(dtype):
         raise NotImplementedError(f"\"range_cpu\" not implemented for '{type_name(dtype)}'")
     if step == 0:
         raise RuntimeError("step must be nonzero")
@@ -141,6 +153,7 @@ def linspace(start: Number, end: Number, steps: int, dtype: DType) -> Array:
     """`steps` numbers from `start` to `end`, both included.  Counted from both ends, so that both are hit exactly."""
     if steps < 0:
         raise RuntimeError("number of steps must be non-negative")
+    check_computed("linspace_cpu", dtype)
     if dtype.kind == "b" and steps > 1:
         raise NotImplementedError("\"linspace_cpu\" not implemented for 'Bool'")
     exact = np.dtype(np.complex128 if dtype.kind == "c" else np.float64)
@@ -159,6 +172,7 @@ def linspace(start: Number, end: Number, steps: int, dtype: DType) -> Array:
 def logspace(start: Number, end: Number, steps: int, base: float, dtype: DType) -> Array:
     """`base` raised to `linspace`."""
     exact = np.dtype(np.complex128 if dtype.kind == "c" else np.float64)
+    check_computed("logspace_cpu", dtype)
     if dtype.kind == "b" and steps > 1:
         raise NotImplementedError("\"logspace_cpu\" not implemented for 'Bool'")
     if dtype.kind in "iu":  # as in linspace, the ends are integers, and what lies between them is not
@@ -177,6 +191,7 @@ def eye_m(n: int, m: int, dtype: DType) -> Array:
     for name, size in (("n", n), ("m", m)):
         if size < 0:
             raise RuntimeError(f"{name} must be greater or equal to 0, got {size}")
+    element(1, dtype)
     return np.eye(n, m, dtype=dtype)
 
 
@@ -204,6 +219,4 @@ def to_copy(self: Array, dtype: DType | None = None) -> Array:
     """A copy in another dtype; of a complex number that becomes real, the real part."""
     if dtype is None or dtype == self.dtype:
         return self.copy()
-    if self.dtype.kind == "c" and dtype.kind not in "cb":
-        self = self.real
-    return self.astype(dtype)
+    return converted(self, dtype)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from runtime.base.dtypes import finfo, from_numpy, iinfo
-from runtime.kernels._common import Array, checked_sizes, is_half, normalize_dim, type_name
+from runtime.kernels._common import Array, check_computed, checked_sizes, is_half, is_stored, normalize_dim, type_name
 from runtime.kernels._gaussian import exp_of, log1p_of, one_by_one, scaled, tan_of, turn_to_normal
 from runtime.native import core
 from runtime.random import default_generator
@@ -27,7 +27,7 @@ DType = np.dtype[Any]
 
 
 def _check_continuous(name: str, dtype: DType) -> None:
-    if dtype.kind in "iub":
+    if dtype.kind in "iub" or is_stored(dtype):
         raise NotImplementedError(f"\"{name}\" not implemented for '{type_name(dtype)}'")
 
 
@@ -131,6 +131,7 @@ def randint_low_generator(low: int, high: int, size: Sequence[int], generator: R
 
 
 def _check_integers(low: int, high: int, dtype: DType) -> None:
+    check_computed("random_update_from_to", dtype)
     if low >= high:
         raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
     if dtype.kind == "c":
@@ -168,7 +169,7 @@ def randint(high: int, size: Sequence[int], dtype: DType) -> Array:
 
 def randperm_generator(n: int, generator: Random, dtype: DType) -> Array:
     checked_sizes([n])
-    if dtype.kind in "bc":
+    if dtype.kind in "bc" or is_stored(dtype):
         raise NotImplementedError(f"\"randperm\" not implemented for '{type_name(dtype)}'")
     places = np.arange(max(n - 1, 0))
     words = _source(generator).words(len(places))

@@ -8,7 +8,17 @@ from typing import Any
 
 import numpy as np
 
-from runtime.kernels._common import Array, Number, element, is_integral, normalize_dim, normalize_dims
+from runtime.kernels._common import (
+    Array,
+    Number,
+    element,
+    is_float8,
+    is_integral,
+    is_stored,
+    normalize_dim,
+    normalize_dims,
+    type_name,
+)
 from runtime.kernels.shape import diagonal, inferred_size, select_int, slice_dim
 from runtime.kernels.shape import unfold as _unfold
 
@@ -32,6 +42,13 @@ def _joint_dtype(tensors: Sequence[Array]) -> np.dtype[Any]:
     dtypes = {array.dtype for array in tensors}
     if len(dtypes) == 1:
         return dtypes.pop()
+    if any(is_stored(dtype) for dtype in dtypes):
+        first = tensors[0].dtype
+        other = next(array.dtype for array in tensors if array.dtype != first)
+        pair = f"{type_name(first)} and {type_name(other)}"
+        if is_float8(first) or is_float8(other):
+            raise RuntimeError(f"Promotion for Float8 Types is not supported, attempted to promote {pair}")
+        raise RuntimeError(f"Promotion from {pair} is unsupported.")
     return np.result_type(*({dtype for dtype in dtypes if not is_integral(dtype)} or dtypes))
 
 

@@ -7,10 +7,17 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.lib.stride_tricks import as_strided as _strided
+from numpy.lib import stride_tricks
 
 from runtime.base.memory import owner_of
 from runtime.kernels._common import Array, nearest_diagonal, normalize_dim, normalize_dims
+
+
+def _strided(array: Array, shape: Sequence[int], strides: Sequence[int]) -> Array:
+    """An array over the memory of another one; of float8_e5m2, whose name NumPy does not understand, as bytes."""
+    if array.dtype.kind == "f" and array.itemsize == 1:
+        return stride_tricks.as_strided(array.view(np.uint8), shape, strides).view(array.dtype)
+    return stride_tricks.as_strided(array, shape, strides)
 
 
 def inferred_size(sizes: Sequence[int], numel: int) -> tuple[int, ...]:

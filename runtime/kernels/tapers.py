@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from runtime.kernels._common import Array, is_integral, type_name
+from runtime.kernels._common import Array, is_integral, is_stored, type_name
 
 DType = np.dtype[Any]
 
@@ -29,7 +29,7 @@ def _window(name: str, window_length: int, periodic: bool, dtype: DType, shape: 
         raise RuntimeError(f"{name} requires non-negative window_length, got window_length={window_length}")
     if is_integral(dtype):
         raise RuntimeError(f"{name} expects floating point dtypes, got: {type_name(dtype)}")
-    if dtype.kind == "c":
+    if dtype.kind == "c" or is_stored(dtype):
         raise NotImplementedError(f"\"{name}\" not implemented for '{type_name(dtype)}'")
     if window_length < 2:
         return np.ones(window_length, dtype)

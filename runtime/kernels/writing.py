@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from runtime.kernels._common import Array, Number, element
+from runtime.kernels._common import Array, Number, converted, element
 
 
 def copy(self: Array, src: Array) -> Array:
@@ -14,9 +14,7 @@ def copy(self: Array, src: Array) -> Array:
         both = np.broadcast_shapes(self.shape, src.shape)
         if both != self.shape:
             raise RuntimeError(f"output with shape {list(self.shape)} doesn't match the broadcast shape {list(both)}")
-    if src.dtype.kind == "c" and self.dtype.kind not in "cb":
-        src = src.real
-    np.copyto(out, src, casting="unsafe")
+    np.copyto(out, converted(src, self.dtype))
     return out
 
 

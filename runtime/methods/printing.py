@@ -16,6 +16,7 @@ from runtime.base.class_dispatch import stands_in
 from runtime.base.meta_array import MetaArray
 from runtime.base.overriding import takes_over
 from runtime.graph import forward
+from runtime.kernels._common import readable
 from runtime.methods.print_options import PrintOptions, print_options
 
 if TYPE_CHECKING:
@@ -94,7 +95,8 @@ def _sparse_text(tensor: Any, indent: int, options: PrintOptions) -> str:
 
 def array_text(array: np.ndarray[Any, Any], indent: int, options: PrintOptions) -> str:
     """The values in brackets; lines after the first are indented to stand under the first value."""
-    if array.dtype.kind == "V" or array.dtype == np.float16:
+    array = readable(array)
+    if array.dtype == np.float16:
         array = array.astype(np.float32)
     summarize = array.size > options.threshold
     shown = _edges(array, options.edgeitems) if summarize else array

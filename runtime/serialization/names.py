@@ -63,7 +63,7 @@ ALLOWED: dict[str, Any] = {
     "builtins.set": set,
     "builtins.complex": complex,
     "torch.serialization._get_layout": rebuilding.layout,
-    **{f"torch.{kind.name}": kind for kind in dtypes.ALL_DTYPES},
+    **{f"torch.{kind.name}": kind for kind in dtypes.EVERY_DTYPE},
     **{f"torch.{name}": rebuilding.StorageKind(kind) for name, kind in STORAGES.items()},
     "torch.storage.UntypedStorage": rebuilding.StorageKind(dtypes.uint8),
     **{".".join(name): kind for kind, name in CLASSES.items() if kind is not UntypedStorage},

@@ -61,11 +61,11 @@ _DTYPES: Mapping[GuardKind, tuple[str, ...]] = {
     GuardKind.FLOAT_DTYPE: ("{0} is float32", "{0} is float64"),
     GuardKind.INEXACT_DTYPE: ("{0} is float32", "{0} is float64", '{0}.kind == "c"'),
     GuardKind.NUMBER_DTYPE: ("{0} is float32", "{0} is float64", "{0} is int64"),
-    # With half precision int16 is declined, whose elements have the same size: quick to ask in every call.
-    GuardKind.NOT_HALF: ("{0} is float32", "{0} is float64", "{0}.itemsize != 2"),
+    GuardKind.NOT_HALF: ("{0} is float32", "{0} is float64", '{0}.kind in "biuc"'),
 }
 _USUAL = ("{0} is float32", "{0} is float64")  # first among those that are taken
-_NUMPY_KINDS = {"bool": "b", "integer": "iu", "half": "fV", "float": "", "complex": "c"}  # V: bfloat16
+# NumPy's characters of them; E: bfloat16.
+_CHARACTERS = {"bool": "?", "integer": "bhilqBHILQ", "half": "eE", "float": "", "complex": "FD"}
 _CONVERSIONS: Mapping[ConversionKind, str | None] = {
     ConversionKind.INTS: "type({0}) is not tuple",
     ConversionKind.OPTIONAL_INTS: "{0} is not None and type({0}) is not tuple",
@@ -96,8 +96,8 @@ def write_straight(operator: OperatorPlan, straight: StraightPlan, decline: str,
 
 def _taken(takes: Sequence[str]) -> list[str]:
     """The tests of which one holds for a dtype of these kinds."""
-    kinds = "".join(_NUMPY_KINDS[kind] for kind in takes)
-    return [*(_USUAL if "float" in takes else ()), *([f"{{0}}.kind in {literal(kinds)}"] if kinds else [])]
+    known = "".join(_CHARACTERS[kind] for kind in takes)
+    return [*(_USUAL if "float" in takes else ()), *([f"{{0}}.char in {literal(known)}"] if known else [])]
 
 
 def write_traced(operator: OperatorPlan, traced: TracedPlan, general: str, out: Lines) -> None:

@@ -24,7 +24,7 @@ from codegen.targets.python.nodes import NodeView, node_view
 from codegen.targets.python.operators import operator_view
 from codegen.targets.python.packets import packet_view, sign_view
 from codegen.targets.python.text import PythonPrinter, import_lines
-from codegen.words import BUILT_IN_NAMESPACE, DTYPE_KINDS
+from codegen.words import BUILT_IN_NAMESPACE, COMMON_KINDS
 
 name = "python"
 
@@ -134,7 +134,7 @@ def _registry_entry(operator: OperatorPlan, package: str | None) -> SimpleNamesp
         "pointwise": "pointwise" in source.tags,
         "random": "nondeterministic_seeded" in source.tags,
         "may_alias": "maybe_aliasing_or_mutating" in source.tags,
-        "dtypes": DTYPE_KINDS if source.dtypes is None else source.dtypes.kinds,
+        "dtypes": COMMON_KINDS if source.dtypes is None else tuple(k for k in source.dtypes.kinds if k in COMMON_KINDS),
         "samples": operator.samples,
         **({} if source.determined is None else {"determined": (_result_names(operator), source.determined)}),
         **({"unproven": source.unproven} if source.unproven else {}),

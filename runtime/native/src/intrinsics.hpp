@@ -143,8 +143,7 @@ inline bool has_inexact_dtype(PyObject* tensor) {
 }
 // Neither float16 nor a type that NumPy does not know, as bfloat16: those are computed in float32, which Python does.
 inline bool is_not_half(PyObject* tensor) {
-  const int type = PyArray_DESCR(array_of(tensor))->type_num;
-  return type != NPY_HALF && type < NPY_USERDEF;
+  return PyArray_DESCR(array_of(tensor))->type_num < NPY_OBJECT;  // NPY_HALF comes behind it
 }
 // Whether a parameter has the value that it has where it is not given: then no number takes part in promotion.
 inline bool is_default(const Function& function, int parameter, PyObject* value) {
@@ -168,8 +167,10 @@ inline bool is_taken(PyObject* tensor, unsigned kinds) {
       return (kinds & kInteger) != 0;
     case 'c':
       return (kinds & kComplex) != 0;
-    default:  // float16, and bfloat16, which NumPy knows as a void type
-      return (kinds & kHalf) != 0 && PyArray_ITEMSIZE(array) == 2;
+    default: {  // float16, and bfloat16, which NumPy knows as a void type; other types are stored, not computed with
+      const int type = PyArray_DESCR(array)->type_num;
+      return (kinds & kHalf) != 0 && PyArray_ITEMSIZE(array) == 2 && (type == NPY_HALF || type >= NPY_USERDEF);
+    }
   }
 }
 inline bool is_taken_or_none(PyObject* tensor, unsigned kinds) {

@@ -11,6 +11,8 @@ namespace gradwright {
 
 namespace {
 
+bool grad_dtypes_expected = false;  // as long as no Tensor has one, none is looked for
+
 struct Names {
   PyObject* grad = PyUnicode_InternFromString("grad");
   PyObject* extra = PyUnicode_InternFromString("extra");
@@ -86,6 +88,13 @@ int accumulate_locked(PyObject* leaf, PyObject* grad, bool unshared) {
 
 }  // namespace
 
+bool may_have_grad_dtype(PyObject* leaf) { return grad_dtypes_expected && as_tensor(leaf)->extra != Py_None; }
+
+PyObject* expect_grad_dtypes(PyObject*, PyObject*) {
+  grad_dtypes_expected = true;
+  Py_RETURN_NONE;
+}
+
 bool is_unshared(PyObject* grad) {
   PyArrayObject* array = array_of(grad);
   if (Py_REFCNT(grad) != 1 || Py_REFCNT(array) != 1) return false;
@@ -109,7 +118,7 @@ Ref without_base(Ref grad) {
 }
 
 int accumulate(PyObject* leaf, PyObject* grad, bool create_graph, bool unshared) {
-  if (create_graph || !is_plain(leaf) || !is_plain(grad)) return 0;
+  if (create_graph || !is_plain(leaf) || !is_plain(grad) || may_have_grad_dtype(leaf)) return 0;
   if (!requires_grad(leaf)) return 1;  // no longer
   // Where another thread is at it, Python waits for its turn.
   PyObject* lock = engine_callbacks.lock;

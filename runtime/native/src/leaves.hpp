@@ -6,6 +6,10 @@
 
 namespace gradwright {
 
+// Whether gradients of a leaf may be of another dtype than the leaf, as Tensor.grad_dtype says: Python knows of which.
+bool may_have_grad_dtype(PyObject* leaf);
+PyObject* expect_grad_dtypes(PyObject* self, PyObject*);
+
 // Add `grad` to the gradient of a leaf in the usual cases; the others are Python's. -1 with an exception, 0 where it
 // declines. `unshared`: nobody else holds the gradient.
 int accumulate(PyObject* leaf, PyObject* grad, bool create_graph, bool unshared);

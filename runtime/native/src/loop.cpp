@@ -176,7 +176,7 @@ bool Run::deliver_leaf(PyObject* leaf, PyArrayObject* array, PyObject* grad, PyO
     Py_DECREF(grad);
     return true;
   }
-  PyArrayObject* own = is_plain(leaf) ? array_of(leaf) : nullptr;
+  PyArrayObject* own = is_plain(leaf) && !may_have_grad_dtype(leaf) ? array_of(leaf) : nullptr;
   if (own == nullptr) {
     grad = fit(grad, leaf, source);
   } else if (!same_form(own, array)) {

@@ -10,6 +10,7 @@
 #include "engine.hpp"
 #include "hooks.hpp"
 #include "kernels.hpp"
+#include "leaves.hpp"
 #include "memory.hpp"
 #include "parallel.hpp"
 #include "optim.hpp"
@@ -214,6 +215,7 @@ PyMethodDef methods[] = {
     {"add_plain_type", add_plain_type, METH_O, "Let the fast path handle a Tensor class."},
     {"follow_node", follow_node, METH_O, "Let the collector of cycles follow a Node, which may lead to newer ones."},
     {"expect_cycles", expect_cycles, METH_NOARGS, "Something was made that may lead from older objects to newer Nodes."},
+    {"expect_grad_dtypes", expect_grad_dtypes, METH_NOARGS, "A leaf has gradients of another dtype than its own."},
     {"before_collection", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(before_collection)),
      METH_FASTCALL, "Stands in gc.callbacks: lets the collector follow Nodes."},
     {"install", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(install)), METH_VARARGS | METH_KEYWORDS,
