@@ -107,7 +107,7 @@ class Run:
         """The sum of two gradients for `key`, in place where the first is already a sum made here."""
         if not self.only_arrays or type(first) not in plain or type(second) not in plain:
             return sum_of(first, second)
-        if first._array.dtype.itemsize == 1:  # float8, which the operator refuses
+        if first._array.dtype.itemsize == 1:  # float8, which `sum_of` refuses as the operator does
             return sum_of(first, second)
         if key in self.owned:
             np.add(first._array, second._array, out=first._array)
