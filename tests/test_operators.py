@@ -24,6 +24,8 @@ from runtime.testing import Sample, as_function, make_sample, operator_function,
 from runtime.utils._python_dispatch import TorchDispatchMode
 from tests.results import MAY_ALIAS, edge_samples, share_memory
 
+pytestmark = pytest.mark.rotates
+
 DIFFERENTIABLE = [info for info in OPERATORS.values() if info.differentiable or info.composite]
 HALVES = ("float16", "bfloat16")
 

@@ -15,7 +15,7 @@ from runtime.base import dtypes
 from runtime.load.operator_info import OperatorInfo
 from runtime.testing import make_sample, operator_function
 
-pytestmark = pytest.mark.parity
+pytestmark = [pytest.mark.parity, pytest.mark.rotates]
 
 DTYPES = (dtypes.bool, dtypes.uint8, dtypes.int64, dtypes.float16, dtypes.float32, dtypes.complex64)
 CONVOLUTIONS = (

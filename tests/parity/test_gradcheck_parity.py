@@ -12,7 +12,7 @@ import torch
 
 import runtime
 
-pytestmark = pytest.mark.parity
+pytestmark = [pytest.mark.parity, pytest.mark.rotates]
 
 Functions = dict[str, tuple[Callable[..., Any], tuple[Any, ...]]]
 

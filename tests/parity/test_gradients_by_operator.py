@@ -27,7 +27,11 @@ from runtime.load.operator_info import OperatorInfo
 from runtime.testing import Sample, determined, sample_inputs
 
 # PyTorch's own out= kernels, in second derivatives of losses.
-pytestmark = [pytest.mark.parity, pytest.mark.filterwarnings("ignore:An output with one or more elements was resized")]
+pytestmark = [
+    pytest.mark.parity,
+    pytest.mark.rotates,
+    pytest.mark.filterwarnings("ignore:An output with one or more elements was resized"),
+]
 
 DTYPES = ("float64", "complex128")
 ON_PYTORCHS_FORMULAS = bool(os.environ.get("GRADWRIGHT_GENERATED"))

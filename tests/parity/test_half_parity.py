@@ -17,7 +17,7 @@ from runtime.base.tensor import Tensor
 from runtime.load.operator_info import OperatorInfo
 from runtime.testing import sample_inputs
 
-pytestmark = pytest.mark.parity
+pytestmark = [pytest.mark.parity, pytest.mark.rotates]
 
 HALVES = ("float16", "bfloat16")
 EPS = {"float16": 2.0**-10, "bfloat16": 2.0**-7}

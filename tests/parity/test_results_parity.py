@@ -19,7 +19,7 @@ from runtime.load.operator_info import OperatorInfo
 from runtime.testing import Sample, operator_function, sample_inputs
 from tests.results import edge_samples, share_memory, tensors_in
 
-pytestmark = [pytest.mark.parity, pytest.mark.filterwarnings("ignore")]
+pytestmark = [pytest.mark.parity, pytest.mark.rotates, pytest.mark.filterwarnings("ignore")]
 
 # PyTorch's kernels write behind their arrays when sizes or places do not fit, or a dimension is named twice.
 UNSAFE = frozenset((

@@ -22,6 +22,7 @@ from tests.parity.test_gradients_by_operator import (
 
 pytestmark = [
     pytest.mark.parity,
+    pytest.mark.rotates,
     pytest.mark.filterwarnings("ignore:An output with one or more elements was resized"),
     pytest.mark.skipif(ON_PYTORCHS_FORMULAS, reason="about the Nodes of this project's formulas"),
 ]

@@ -14,7 +14,7 @@ from generated.registry import OPERATORS
 from runtime.load.operator_info import OperatorInfo
 from runtime.testing import Sample, operator_function, sample_inputs
 
-pytestmark = pytest.mark.parity
+pytestmark = [pytest.mark.parity, pytest.mark.rotates]
 
 # Which of equal elements comes first, memory that nobody wrote, and matrices that are inverted by other programs.
 UNSPECIFIC = frozenset((

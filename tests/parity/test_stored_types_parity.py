@@ -15,7 +15,7 @@ from runtime.base import dtypes
 from runtime.load.operator_info import OperatorInfo
 from runtime.testing import make_sample, operator_function
 
-pytestmark = pytest.mark.parity
+pytestmark = [pytest.mark.parity, pytest.mark.rotates]
 
 FLOAT8 = [kind.name for kind in dtypes.FLOAT8_DTYPES]
 OPAQUE = [kind.name for kind in dtypes.OPAQUE_DTYPES]

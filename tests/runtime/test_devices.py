@@ -17,6 +17,8 @@ from runtime.load.operator_info import OperatorInfo
 from runtime.testing import operator_function, sample_inputs
 from tests.devices import array_api_kernels, device, strict_arrays, toy_arrays
 
+pytestmark = pytest.mark.rotates
+
 pytest.importorskip("array_api_strict")
 
 

@@ -21,6 +21,8 @@ from runtime.load.operator_info import OperatorInfo
 from runtime.nn import functional as F
 from runtime.testing import operator_function, sample_inputs
 
+pytestmark = pytest.mark.rotates
+
 DTYPES = ("float32", "complex128", "int64", "float16")
 
 # Operators whose results, or the errors of whose arguments, are in the values.
