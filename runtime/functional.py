@@ -332,6 +332,8 @@ def norm(
     Raises:
         RuntimeError: `p` is another name, or one of a matrix norm and `dim` does not name two dims.
     """
+    if input.is_sparse and out is None:
+        return input.norm(p, dim, keepdim, dtype=dtype)
     order: Scalar = 2.0 if p is None or isinstance(p, str) else p
     dims = [dim] if isinstance(dim, int) else dim
     if isinstance(p, str) and (p != "fro" or (dims is not None and len(dims) > 2)):
