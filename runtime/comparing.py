@@ -181,7 +181,8 @@ def _compare_parts(actual: Any, expected: Any, options: _Options, path: tuple[An
     """Sparse Tensors, by their parts as they are, which need not be in order."""
     if actual._nnz() != expected._nnz():
         raise options.fail(
-            f"The number of specified values in sparse COO tensors does not match: {actual._nnz()} != {expected._nnz()}",
+            "The number of specified values in sparse COO tensors does not match: "
+            f"{actual._nnz()} != {expected._nnz()}",
             path,
         )
     if not np.array_equal(actual._indices()._array, expected._indices()._array):
