@@ -178,6 +178,19 @@ def _kind(value: Any) -> dtypes.dtype:
     return dtypes.float64 if isinstance(value, (float, np.floating)) else dtypes.int64
 
 
+def _compare_parts(actual: Any, expected: Any, options: _Options, path: tuple[Any, ...]) -> None:
+    """Sparse Tensors, by their parts as they are, which need not be in order."""
+    if actual._nnz() != expected._nnz():
+        raise options.fail(
+            "The number of specified values in sparse COO tensors does not match: "
+            f"{actual._nnz()} != {expected._nnz()}",
+            path,
+        )
+    if not np.array_equal(actual._indices()._array, expected._indices()._array):
+        raise options.fail("Sparse COO indices are not equal!", path)
+    _compare_tensors(actual._values(), expected._values(), options, path)
+
+
 def _compare_tensors(actual: Tensor, expected: Tensor, options: _Options, path: tuple[Any, ...]) -> None:
     rtol, atol = options.tolerances(actual.dtype, expected.dtype)
     checks = [
@@ -190,7 +203,10 @@ def _compare_tensors(actual: Tensor, expected: Tensor, options: _Options, path: 
     for wanted, name, mine, other in checks:
         if wanted and mine != other:
             raise options.fail(f"The values for attribute '{name}' do not match: {mine} != {other}.", path)
-    a, b = _widest(actual), _widest(expected)
+    if actual.is_sparse and expected.is_sparse:
+        _compare_parts(actual, expected, options, path)
+        return
+    a, b = (_widest(each.to_dense() if each.is_sparse else each) for each in (actual, expected))
     with np.errstate(all="ignore"):
         close = a == b
         if rtol or atol or a.dtype.kind in "fc":

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from runtime import ops
+from runtime import ops, sparse
 from runtime.base import dtypes
 from runtime.base.tensor import Tensor
 from runtime.base.types import DType, Scalar, Size, named_result
@@ -332,6 +332,8 @@ def norm(
     Raises:
         RuntimeError: `p` is another name, or one of a matrix norm and `dim` does not name two dims.
     """
+    if input.is_sparse and out is None:
+        return sparse.methods.norm(input, p, dim, keepdim, dtype)
     order: Scalar = 2.0 if p is None or isinstance(p, str) else p
     dims = [dim] if isinstance(dim, int) else dim
     if isinstance(p, str) and (p != "fro" or (dims is not None and len(dims) > 2)):

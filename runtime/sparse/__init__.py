@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from runtime.sparse import construct as construct
 from runtime.sparse import coordinates as coordinates
-from runtime.sparse import dispatch, methods
+from runtime.sparse import dispatch
+from runtime.sparse import methods as methods
 from runtime.sparse.construct import of_rows as of_rows
 from runtime.sparse.construct import spdiags
 from runtime.sparse.invariants import check_sparse_tensor_invariants

@@ -47,7 +47,7 @@ def to_dense(self: SparseTensor, dtype: DType | None = None, *, masked_grad: boo
     return differentiable.to_dense(self, masked_grad is not False)
 
 
-def norm(self: SparseTensor, p: Any = "fro", dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Tensor:
+def norm(self: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Tensor:
     """The norm of all elements, as of a vector.
 
     Args:

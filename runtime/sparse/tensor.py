@@ -171,6 +171,18 @@ class SparseTensor(DeviceTensor):
         strides = (0,) * self._array.ndim
         return strides if dim is None else strides[self._wrap_dim(dim)]
 
+    @property
+    def nbytes(self) -> int:
+        """Raise.
+
+        Raises:
+            RuntimeError: always: ask the places and the parts.
+        """
+        raise RuntimeError(
+            "nbytes is not defined for sparse tensors.  If you want the size of the constituent tensors, add the "
+            "nbytes of the indices and values."
+        )
+
     def is_contiguous(self, memory_format: MemoryFormat | None = None) -> builtins.bool:
         """False: the elements do not lie one after the other."""
         return False

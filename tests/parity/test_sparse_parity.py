@@ -131,7 +131,8 @@ h.index_select(1, torch.tensor([0]))
 torch.cat([x, u]), torch.cat([x, u], 1), torch.cat([h, h], 1), torch.stack([x, u]), torch.stack([x, u], 2)
 list(x.detach()), x.detach().unbind(1)
 x.clone(), x.detach(), u.data, x.to(torch.float32), x.double(), u.float(), ints.double(), x.half(), ints.bool()
-x.norm(), u.norm(1), torch.native_norm(u.detach()), torch.native_norm(x.detach(), 3), x.any()
+x.norm(), u.norm(1), torch.norm(x), torch.norm(u, 1), x.any()
+torch.native_norm(u.detach()), torch.native_norm(x.detach(), 3)
 torch.sparse.spdiags(torch.arange(6.0).view(2, 3), torch.tensor([0, 1]), (3, 3))
 torch.sparse.spdiags(torch.arange(9.0).view(3, 3), torch.tensor([0, -1, 2]), (4, 3))
 torch.sparse.spdiags(torch.arange(3.0), torch.tensor(0), (3, 3))
@@ -144,6 +145,8 @@ torch.resize_as_sparse_(torch.sparse_coo_tensor(size=(2, 3)), x.detach()), torch
 torch.nn.Parameter(x.detach()).requires_grad, isinstance(torch.nn.Parameter(x.detach()), torch.nn.Parameter)
 x.type().split(".", 1)[1], x.requires_grad, x.is_leaf, (x * 2).is_leaf, x.grad is None, d.layout == torch.strided
 torch.sparse.check_sparse_tensor_invariants.is_enabled()
+torch.testing.assert_close(x, x.clone()), torch.testing.assert_close(u, u.clone()), torch.is_same_size(x, u)
+torch.testing.assert_close(x, x.to_dense(), check_layout=False)
 """
 
 GRADIENTS = """
@@ -239,6 +242,11 @@ x.data_ptr()
 x.item()
 bool(x)
 x.untyped_storage()
+x.nbytes
+torch.testing.assert_close(x, x * 2)
+torch.testing.assert_close(x, u)
+torch.testing.assert_close(u, u.coalesce())
+torch.testing.assert_close(x, x.to_dense())
 torch.mm(x, x)
 torch.mm(x, wide)
 torch.mv(x, wide[:, 0])
