@@ -11,7 +11,6 @@ from runtime import ops
 from runtime.backends.tensor import check_views
 from runtime.base import class_dispatch, modes
 from runtime.base.dtypes import from_numpy
-from runtime.base.half import is_half
 from runtime.base.keys import COMPOSITE_IMPLICIT, CPU
 from runtime.base.modes import everywhere, grad_mode, interest, plain_types
 from runtime.base.sharing import counter, shares
@@ -39,6 +38,7 @@ from runtime.call.placing import placed
 from runtime.call.promote import check_castable, promoted_dtype_of
 from runtime.graph import forward, jvp, overlap, views, zero_tensors
 from runtime.graph.node import Node
+from runtime.kernels._common import is_half
 
 if TYPE_CHECKING:
     from runtime.call.dispatch import Operator

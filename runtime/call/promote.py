@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from runtime.base.dtypes import as_dtype, can_cast, from_numpy, get_default_dtype, promoted_dtype
-from runtime.base.half import FLOAT32, asks_dtype, computable, is_half, rounded, shared_half
+from runtime.base.half import FLOAT32, asks_dtype, computable, rounded, shared_half
 from runtime.base.tensor import Tensor, wrap
 from runtime.base.types import DType
 from runtime.call.facts import COMPUTED_KINDS, tensors_at
 from runtime.call.failures import explained
-from runtime.kernels._common import converted, element
+from runtime.kernels._common import converted, element, is_half
 
 if TYPE_CHECKING:
     from runtime.call.dispatch import Operator

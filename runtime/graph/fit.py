@@ -6,11 +6,11 @@ import numpy as np
 
 from runtime import ops
 from runtime.base.dtypes import from_numpy
-from runtime.base.half import FLOAT32, is_half
+from runtime.base.half import FLOAT32
 from runtime.base.modes import grad_mode, plain
 from runtime.base.tensor import Tensor, wrap
 from runtime.graph.linear import LinearBackward, apply_linear
-from runtime.kernels._common import converted
+from runtime.kernels._common import converted, is_half
 
 
 class FitBackward(LinearBackward):

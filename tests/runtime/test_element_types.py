@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import runtime
-from codegen.words import DTYPE_KINDS
+from codegen.words import COMMON_KINDS
 from generated import operators
 from generated.registry import OPERATORS
 from runtime.base import dtypes
@@ -24,7 +24,7 @@ ONE_OF_A_KIND = {
     "float": (dtypes.float32, dtypes.float64),
     "complex": (dtypes.complex64, dtypes.complex128),
 }
-LIMITED = [info for info in OPERATORS.values() if info.dtypes != DTYPE_KINDS]
+LIMITED = [info for info in OPERATORS.values() if info.dtypes != COMMON_KINDS]
 # What promotion makes of these is not one of the refused kinds: integers become floats before they are looked at.
 NUMBERS = ("bool", "integer")
 
@@ -37,7 +37,7 @@ def operator_of(info: OperatorInfo) -> Operator:
 
 def refused(info: OperatorInfo) -> list[dtypes.dtype]:
     promotion = operator_of(info).promotion
-    kinds = [kind for kind in DTYPE_KINDS if kind not in info.dtypes]
+    kinds = [kind for kind in COMMON_KINDS if kind not in info.dtypes]
     if promotion is not None and promotion[0] in ("int_to_float", "bool_to_int"):
         kinds = [kind for kind in kinds if kind not in NUMBERS]
     return [each for kind in kinds for each in ONE_OF_A_KIND[kind]]

@@ -8,12 +8,12 @@ def f_default(self, weight=None):
     if type(self) in plain and (weight is None or type(weight) in plain):
         self_array = self._array
         if (
-            ((common := self_array.dtype) is float32 or common is float64 or common.kind in "c")
+            ((common := self_array.dtype) is float32 or common is float64 or common.char in "FD")
             and (
                 weight is None
                 or weight._array.dtype is float32
                 or weight._array.dtype is float64
-                or weight._array.dtype.kind in "c"
+                or weight._array.dtype.char in "FD"
             )
         ):
             try:

@@ -9,7 +9,7 @@ def f_default(self, other):
         self_array = self._array
         other_array = other._array
         if (
-            ((common := self_array.dtype) is float32 or common is float64 or common.itemsize != 2)
+            ((common := self_array.dtype) is float32 or common is float64 or common.kind in "biuc")
             and common is other_array.dtype
         ):
             try:

@@ -8,7 +8,7 @@ def f_default(self, weight=None):
     if type(self) in plain and (weight is None or type(weight) in plain):
         self_array = self._array
         if (
-            ((common := self_array.dtype) is float32 or common is float64 or common.itemsize != 2)
+            ((common := self_array.dtype) is float32 or common is float64 or common.kind in "biuc")
             and (weight is None or weight._array.dtype is common)
         ):
             try:

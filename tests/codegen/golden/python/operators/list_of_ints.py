@@ -9,7 +9,7 @@ def f_default(self, size):
     """f(Tensor self, int[2] size) -> Tensor"""
     if type(self) in plain:
         self_array = self._array
-        if (common := self_array.dtype) is float32 or common is float64 or common.itemsize != 2:
+        if (common := self_array.dtype) is float32 or common is float64 or common.kind in "biuc":
             if type(size) is not tuple:
                 size = int_tuple(size, 2)
             try:

@@ -6,7 +6,7 @@ def f_default(self, *, lambda_=1):
     """f(Tensor self, *, Scalar lambda=1) -> Tensor"""
     if type(self) in plain and type(lambda_) in real_numbers:
         self_array = self._array
-        if (common := self_array.dtype) is float32 or common is float64 or common.itemsize != 2:
+        if (common := self_array.dtype) is float32 or common is float64 or common.kind in "biuc":
             try:
                 result = f_default_kernel(self_array, lambda_)
             except Exception:

@@ -10,7 +10,7 @@ def f_default(array):
 def f_default_straight(array_):
     if type(array_) in plain:
         array__array = array_._array
-        if (common := array__array.dtype) is float32 or common is float64 or common.itemsize != 2:
+        if (common := array__array.dtype) is float32 or common is float64 or common.kind in "biuc":
             try:
                 result = f_default_kernel(array__array)
             except Exception:

@@ -9,7 +9,7 @@ def f_default(self, *, dtype=None):
     """f(Tensor self, *, ScalarType? dtype=None) -> Tensor"""
     if type(self) in plain and (dtype is None or type(dtype) is dtypes.dtype):
         self_array = self._array
-        if (common := self_array.dtype) is float32 or common is float64 or common.itemsize != 2:
+        if (common := self_array.dtype) is float32 or common is float64 or common.kind in "biuc":
             try:
                 result = f_default_kernel(self_array, dtype and dtype.numpy)
             except Exception:

@@ -9,7 +9,7 @@ def f_default(self, dim=None):
     """f(Tensor self, int[1]? dim=None) -> Tensor"""
     if type(self) in plain:
         self_array = self._array
-        if (common := self_array.dtype) is float32 or common is float64 or common.itemsize != 2:
+        if (common := self_array.dtype) is float32 or common is float64 or common.kind in "biuc":
             if dim is not None and type(dim) is not tuple:
                 dim = int_tuple(dim, 1)
             try:

@@ -10,7 +10,7 @@ def f_default(self):
     """f(Tensor self) -> Tensor"""
     if type(self) in plain:
         self_array = self._array
-        if (common := self_array.dtype) is float32 or common is float64 or common.itemsize != 2:
+        if (common := self_array.dtype) is float32 or common is float64 or common.kind in "biuc":
             try:
                 result = f_default_kernel(self_array)
             except Exception:
