@@ -139,6 +139,7 @@ with _collector_paused():
     from runtime.methods.storage import resize_as_
     from runtime.native.reserve import get_memory_reserve, reserved_memory, set_memory_reserve
     from runtime.native.threads import get_num_threads, set_num_threads
+    from runtime.other_devices import *  # noqa: F403
     from runtime.random import (
         Generator,
         default_generator,

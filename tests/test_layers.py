@@ -46,6 +46,7 @@ LAYERS: Mapping[str, Sequence[Sequence[str]]] = {
         ("runtime.autograd", "runtime.func", "runtime.library", "runtime.batches", "runtime.files"),
         ("runtime.upstream.gradients",),
         # Names of PyTorch that stand on little, and what is not there.
+        ("runtime.other_devices",),
         ("runtime.settings", "runtime.symbols", "runtime.legacy", "runtime.futures", "runtime.conditional"),
         ("runtime.amp", "runtime.compiler", "runtime.cpu", "runtime.distributed", "runtime.jit", "runtime._C"),
         ("runtime.types", "runtime.cuda"),
@@ -75,6 +76,7 @@ LAYERS: Mapping[str, Sequence[Sequence[str]]] = {
 # of ours, and what that is for. Other imports stand at the top.
 LAZY: Mapping[str, tuple[frozenset[str], str]] = {
     "runtime.random": (frozenset(("runtime.base.mersenne",)), "NumPy's random numbers, with the first draw"),
+    "runtime.other_devices": (frozenset(("runtime.library",)), "the definition of an operator, with its first call"),
     "runtime.ops": (frozenset(("runtime.call.overloads",)), "namespaces, when somebody looks for one"),
     "runtime.call.facts": (frozenset(("runtime.call.binding",)), "the parser of schemas, with the first general call"),
     "runtime.call.placing": (frozenset(("runtime.sparse",)), "the layout sparse_coo"),
