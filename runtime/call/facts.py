@@ -247,7 +247,8 @@ class OperatorFacts:
     @cached_property
     def dtype_position(self) -> int | None:
         """The position of an argument `dtype`, to which Tensors are brought first."""
-        return self.names.index("dtype") if "dtype" in self.names else None
+        at = self.names.index("dtype") if "dtype" in self.names else None
+        return at if at is not None and self.signature.parameters[at].type.startswith("ScalarType") else None
 
     @cached_property
     def device_position(self) -> int | None:
