@@ -80,7 +80,6 @@ def _check_not_empty(self: Array, axes: tuple[int, ...] | None, name: str, error
 
 # -- sums and products
 
-_LONG_ROW = 32  # elements; shorter ones NumPy multiplies up as fast
 
 # A product with ones is the sum in a third of the time of `np.add.reduce`, which is mostly overhead on small arrays.
 _FEW = 512
@@ -122,21 +121,7 @@ def prod_all(self: Array, dtype: DType | None = None) -> Array:
 
 def prod_dim(self: Array, dim: int, keepdim: bool = False, dtype: DType | None = None) -> Array:
     values, result = _accumulate_in(self, dtype)
-    axis = _axis(dim, self.ndim)
-    if axis == self.ndim - 1:
-        values = _folded(values)
-    return _cast(_reduce(np.multiply, values, axis, keepdim), result)
-
-
-def _folded(rows: Array) -> Array:
-    """Shorter rows of the same products: NumPy multiplies the elements of a row one after the other, halves at once."""
-    while rows.ndim and rows.shape[-1] >= _LONG_ROW:
-        half, odd = divmod(rows.shape[-1], 2)
-        folded = rows[..., :half] * rows[..., half : 2 * half]
-        if odd:
-            folded[..., 0] *= rows[..., -1]
-        rows = folded
-    return rows
+    return _cast(_reduce(np.multiply, values, _axis(dim, self.ndim), keepdim), result)
 
 
 def mean_all(self: Array, dtype: DType | None = None) -> Array:
