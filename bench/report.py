@@ -109,8 +109,8 @@ def print_report(
                 for column, (text, width) in enumerate(zip(line, widths, strict=True))
             )
             print("  ".join([first, *others]).rstrip())
-    for line in over_budget(rows):
-        console.print(line, markup=False, highlight=False, soft_wrap=True)
+    for text in over_budget(rows):
+        console.print(text, markup=False, highlight=False, soft_wrap=True)
     for failure in failures:
         console.print(f"failed: {failure.group}: {failure.message}", markup=False, highlight=False)
 

@@ -63,7 +63,8 @@ class WrapperBackend:
 
     def numpy_dtype(self, dtype: Any) -> np.dtype[Any]:
         """The dtype itself."""
-        return np.dtype(dtype)
+        wanted: np.dtype[Any] = np.dtype(dtype)
+        return wanted
 
     def tensor(self, array: Any) -> Tensor:
         """Another Tensor with the same attributes, around the same others.

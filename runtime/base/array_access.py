@@ -59,7 +59,7 @@ class ArrayAccess:
     def device(self) -> Device:
         """Where the data lies."""
         place = self._array.device  # of a Tensor around others the one that it says; "cpu" of NumPy's arrays
-        return CPU if place == "cpu" else place  # type: ignore[return-value]
+        return CPU if place == "cpu" else place
 
     @property
     def layout(self) -> Layout:

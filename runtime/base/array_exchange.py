@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -17,6 +17,7 @@ class ArrayExchange:
 
     _array: np.ndarray[Any, Any]
     _edge: Any
+    _opaque: ClassVar[bool]
 
     def numpy(self, *, force: bool = False) -> np.ndarray[Any, Any]:
         """The data as an array over the same memory; `force` also takes it from a Tensor that requires a gradient."""

@@ -68,7 +68,7 @@ def hand_over(func: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str
     Raises:
         TypeError: all do.
     """
-    types = tuple(map(type, found))
+    types: tuple[Any, ...] = tuple(map(type, found))
     for kind in types:
         out = kind.__torch_dispatch__(func, types, args, kwargs)
         if out is not NotImplemented:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from runtime.backends.meta import META
 from runtime.backends.wrapper import WrapperArray
 from runtime.base.sharing import share
+from runtime.base.state import ViewKind
 from runtime.base.tensor import Tensor
 from runtime.call import kernel_table
 from runtime.call.facts import flat_tensors
@@ -37,11 +38,12 @@ def as_views(operator: Operator, out: Any, values: list[Any]) -> Any:
     chosen = kernel_table.resolve(operator, META)
     if chosen is None or not isinstance(chosen[1], MetaKernel):
         return out
-    kind = "single" if operator.view == "single" else "multi"
+    kind: ViewKind = "single" if operator.view == "single" else "multi"
     for tensor, place in zip(made, chosen[1].places(operator, values), strict=False):
         if tensor._base is None and (place.shape, place.strides) == (tensor._array.shape, tensor._array.strides):
             array = place.view(WrapperArray)
             made_as = tensor._array
+            assert isinstance(made_as, WrapperArray)
             array.backend, array.place, array.attributes = made_as.backend, made_as.place, made_as.attributes
             tensor._array = array
             views.make_view(tensor, base, kind)
