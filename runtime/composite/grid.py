@@ -54,7 +54,7 @@ def _taps(coordinates: Tensor, size: int, mode: int, padding_mode: int, align_co
         places = _inside(places, size, padding_mode, align_corners)
     if mode == _NEAREST:
         # 1, with a gradient of zeros that has a graph: the result and its gradient belong to the graph of the grid.
-        return [(places.detach().round(), places.masked_fill(places.isnan().logical_or(places == places), 1))]
+        return [(places.detach().round(), places.masked_fill(places.isnan().logical_or(places == places), 0) + 1)]
     low = places.detach().floor()
     part = places - low
     if mode == _BILINEAR:

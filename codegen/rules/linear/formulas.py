@@ -204,9 +204,11 @@ class Linearity:
             if flat(value) is not Degree.UNKNOWN:
                 return value
         entry = self.entries.get(name)
-        if entry is not None and (name in self.facts.differentiable or not entry.differentiable_outputs):
-            return self._by_derivatives(entry, degrees)
         dependent = frozenset(argument for argument, degree in degrees.items() if degree is not Degree.CONSTANT)
+        differentiable = name in self.facts.differentiable
+        # What has no derivative may be linear all the same, as `detach` is in the numbers.
+        if entry is not None and (differentiable or not (entry.differentiable_outputs or dependent in function.linear)):
+            return self._by_derivatives(entry, degrees)
         return either(*degrees.values()) if dependent in function.linear else opaque(degrees.values())
 
     # -- operators as Python functions name them
