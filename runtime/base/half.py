@@ -45,7 +45,7 @@ def rounded(result: Any, dtype: np.dtype[Any]) -> Any:
     if isinstance(result, (tuple, list)):
         return type(result)([rounded(item, dtype) for item in result])
     if isinstance(result, (np.ndarray, np.generic)) and result.dtype == FLOAT32:
-        return converted(np.asarray(result), dtype)
+        return converted(np.asanyarray(result), dtype)
     return result
 
 

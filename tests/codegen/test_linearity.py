@@ -37,12 +37,12 @@ def test_every_formula_of_the_project_is_known_to_be_linear(own: Result) -> None
     seen = {text: flat(own.checked.linear.of(tree, given)) for text, tree, given in trees(own)}
     assert len(seen) > 450
     unknown = {text for text, degree in seen.items() if degree not in (Degree.LINEAR, Degree.ZERO)}
-    # What helpers do with arrays, or by turns, is not read off their source, and a derivative that is not implemented
-    # says nothing of its operator: there the ledger has the proof by numbers.
+    # What helpers do with arrays, or by turns, or with sparse Tensors, is not read off their source, and a derivative
+    # that is not implemented says nothing of its operator: there the ledger has the proof by numbers.
     ledger = json.loads((ROOT / "docs" / "coverage.json").read_text(encoding="utf-8"))["operators"]
     names = {text.partition(":")[0] for text in unknown}
     assert {seen[text] for text in unknown} <= {Degree.UNKNOWN}
-    assert len(unknown) <= 24
+    assert len(unknown) <= 26
     assert {name for name in names if "linear" not in ledger[name]["proven"].split()} == set()
 
 
