@@ -60,10 +60,14 @@ def rearrange(tensor: Tensor | Sequence[Tensor], pattern: str, **axes_lengths: i
 
     Raises:
         DimensionBindError: a size is another than what is given, or does not follow.
+        TypeError: a size is no int.
         ValueError: the pattern cannot be read, its sides have different names, or another number of dimensions.
     """
     if not isinstance(tensor, Tensor):
         tensor = ops.stack(tensor, 0)
+    for length in axes_lengths.values():
+        if not isinstance(length, int):
+            raise TypeError(f"rearrange axis lengths must be integers, got: {type(length)}")
     left, right = _sides(pattern)
     _check_sides(left, right, axes_lengths, pattern)
     shape = tensor.shape

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 from tests.parity.both import assert_same, assert_same_results
 
@@ -18,6 +19,7 @@ def _in_child(act: Any) -> None:
     """Run a function in a forked process."""
     if (child := os.fork()) == 0:
         try:
+            torch.set_num_threads(1)  # a forked process has none of PyTorch's threads, and would wait for them
             act()
         finally:
             os._exit(0)
