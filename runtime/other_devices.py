@@ -54,22 +54,27 @@ _SCHEMAS = {
 
 __all__ = [*_SCHEMAS]
 
+_libraries: list[Any] = []  # what they define goes with them
+
 
 @cache
 def _overload(name: str) -> Any:
-    """The operator, which is defined when it is asked for first."""
-    from runtime.library import Library
+    """The operator, which is defined when it is asked for first, unless the YAML that runs declares it."""
+    packet = getattr(ops.aten, name, None)
+    if packet is None:
+        from runtime.library import Library
 
-    arguments, results = _SCHEMAS[name]
-    returned = "Tensor" if results == 1 else f"({', '.join(['Tensor'] * results)})"
-    library = Library("aten", "FRAGMENT")
-    library.define(f"{name}({arguments}) -> {returned}")
-    return library, getattr(ops.aten, name).default
+        arguments, results = _SCHEMAS[name]
+        returned = "Tensor" if results == 1 else f"({', '.join(['Tensor'] * results)})"
+        _libraries.append(Library("aten", "FRAGMENT"))
+        _libraries[-1].define(f"{name}({arguments}) -> {returned}")
+        packet = getattr(ops.aten, name)
+    return packet.default
 
 
 def _refusing(name: str) -> Callable[..., Any]:
     def function(*args: Any, **kwargs: Any) -> Any:
-        _, overload = _overload(name)
+        overload = _overload(name)
         overload.operator.signature.bind(args, kwargs)  # a TypeError of a wrong call comes first
         return overload(*args, **kwargs)
 

@@ -41,7 +41,9 @@ def value_selecting_reduction_backward(
 def embedding_backward(
     grad: Tensor, indices: Tensor, num_weights: int, padding_idx: int, scale_grad_by_freq: bool, sparse: bool
 ) -> Tensor:
-    """The gradients of equal rows added up.  The result is dense: there are no sparse Tensors here."""
+    """The gradients of equal rows added up; those of all rows as a sparse Tensor where that is asked for."""
+    if sparse:
+        return indexing.embedding_sparse_backward(grad, indices, num_weights, padding_idx, scale_grad_by_freq)
     return ops.embedding_dense_backward(grad, indices, num_weights, padding_idx, scale_grad_by_freq)
 
 
