@@ -13,7 +13,7 @@ from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
 from runtime import ops
-from runtime.base.modes import grad_mode
+from runtime.base.modes import unrecorded
 from runtime.base.overriding import one_of_each_class
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def admit(cls: type) -> None:
 
 def takers(values: Iterable[Any]) -> list[Any]:
     """The values, those in lists as well, whose classes stand for kernels: one of each class, subclasses first."""
-    return [] if state.off else one_of_each_class(values, stands_in)
+    return one_of_each_class(values, stands_in) if watch.classes and not state.off else []
 
 
 def hand_over(func: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any], found: Sequence[Any]) -> Any:
@@ -86,7 +86,9 @@ def declined(func: Callable[..., Any], handlers: Iterable[str]) -> TypeError:
 
 def detached(tensor: Tensor) -> Tensor:
     """What the class of a Tensor gives in the place of the Tensor without its history."""
-    return _unrecorded(ops.detach, tensor)
+    with unrecorded():
+        out: Tensor = ops.detach(tensor)
+    return out
 
 
 def copied(tensor: Tensor) -> Tensor:
@@ -95,19 +97,11 @@ def copied(tensor: Tensor) -> Tensor:
     Raises:
         RuntimeError: it is of another class.
     """
-    out = _unrecorded(ops.clone, tensor)
+    with unrecorded():
+        out: Tensor = ops.clone(tensor)
     if type(out) is not type(tensor):
         raise RuntimeError(
             f"The default implementation of __deepcopy__() for wrapper subclasses only works for subclass types that "
             f"properly implement clone() to return a {type(tensor).__name__}; it gave a {type(out).__name__}"
         )
     return out.requires_grad_(tensor.requires_grad)
-
-
-def _unrecorded(function: Callable[[Tensor], Tensor], tensor: Tensor) -> Tensor:
-    before = grad_mode.enabled
-    grad_mode.enabled = False
-    try:
-        return function(tensor)
-    finally:
-        grad_mode.enabled = before

@@ -10,7 +10,7 @@ import numpy as np
 
 from runtime.base import class_dispatch
 from runtime.base.keys import COMPOSITE_IMPLICIT, ZERO
-from runtime.base.modes import Variant, everywhere, grad_mode, interest, tell_recorded
+from runtime.base.modes import Variant, everywhere, grad_mode, interest, tell_recorded, unrecorded
 from runtime.base.overriding import hand_over, takers, watch
 from runtime.base.tensor import Tensor, wrap
 from runtime.call import kernel_table, wrapper_views
@@ -193,22 +193,9 @@ def compute(operator: Operator, kernel: Kernel, values: list[Any]) -> Any:
         return as_results(operator, out, values)
 
 
-class unrecorded:
-    """A `with` block in which nothing is recorded. Kernels run in it: a generator would take three times as long."""
-
-    __slots__ = ("_before",)
-
-    def __enter__(self) -> None:
-        self._before = grad_mode.enabled
-        grad_mode.enabled = False
-
-    def __exit__(self, *error: object) -> None:
-        grad_mode.enabled = self._before
-
-
 def stood_in(values: Sequence[Any]) -> bool:
     """Whether a handler of `modes.computing`, or the class of an argument, stands for the kernel of a call."""
-    return bool(interest.computing) or (class_dispatch.watch.classes and bool(class_dispatch.takers(values)))
+    return bool(interest.computing) or bool(class_dispatch.takers(values))
 
 
 def handed_over(operator: Operator, variant: Variant, values: list[Any]) -> Any:

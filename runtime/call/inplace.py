@@ -12,7 +12,7 @@ from runtime.backends.tensor import check_views
 from runtime.base import class_dispatch, modes
 from runtime.base.dtypes import from_numpy
 from runtime.base.keys import COMPOSITE_IMPLICIT, CPU
-from runtime.base.modes import everywhere, grad_mode, interest, plain_types
+from runtime.base.modes import everywhere, grad_mode, interest, plain_types, unrecorded
 from runtime.base.sharing import counter, shares
 from runtime.base.stand_in import overwrite, tensor_over
 from runtime.base.state import UNTRACKED
@@ -30,7 +30,6 @@ from runtime.call.general import (
     performed,
     show_recorded,
     stood_in,
-    unrecorded,
 )
 from runtime.call.guards import real_numbers
 from runtime.call.kernel_table import call_composite

@@ -11,12 +11,12 @@ import numpy as np
 from runtime.base.describe import describe
 from runtime.base.dtypes import from_numpy
 from runtime.base.keys import COMPOSITE_IMPLICIT
-from runtime.base.modes import grad_mode
+from runtime.base.modes import grad_mode, unrecorded
 from runtime.base.stand_in import Elsewhere, overwrite
 from runtime.base.tensor import Tensor
 from runtime.base.types import DType
 from runtime.call.facts import tensors_at
-from runtime.call.general import choose, handed_over, performed, stood_in, unrecorded
+from runtime.call.general import choose, handed_over, performed, stood_in
 from runtime.call.kernel_table import backend_of
 from runtime.call.promote import check_castable
 from runtime.graph import forward, overlap, views

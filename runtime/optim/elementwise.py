@@ -93,7 +93,7 @@ class ElementwiseOptimizer(GroupOptimizer):
                 self._record(options, grad, param, state, slots, kept)
                 continue
             check_inplace(param, False)
-            if on_device(param) or (class_dispatch.watch.classes and class_dispatch.takers((param, grad))):
+            if on_device(param) or class_dispatch.takers((param, grad)):
                 by_operators.step(rule, options, grad, param, *kept)
                 continue
             written = [None if tensor is None else tensor._array for tensor in kept]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -17,29 +17,32 @@ from runtime.graph.saved import freed_error
 from runtime.sparse.coordinates import Coordinates, of_dense, picked
 from runtime.sparse.tensor import SparseTensor, backend, parts_of
 
+WayBack: TypeAlias = Callable[[Tensor], Tensor]
+
 
 class SparseNode(Node):
-    """The way back of a step with one differentiable input: a function of the gradient."""
+    """The way back of a step: a function of the gradient for each differentiable input."""
 
-    __slots__ = ("_way_back",)
+    __slots__ = ("_ways_back",)
 
-    def __init__(self, source: Tensor, out: Tensor, way_back: Callable[[Tensor], Tensor]) -> None:
-        super().__init__((edge_of(source),), out._array.shape, out._array.dtype)
-        self._way_back: Callable[[Tensor], Tensor] | None = way_back
+    def __init__(self, sources: Sequence[Tensor], out: Tensor, ways_back: Sequence[WayBack]) -> None:
+        super().__init__(tuple([edge_of(each) for each in sources]), out._array.shape, out._array.dtype)
+        self._ways_back: Sequence[WayBack] | None = ways_back
 
     def apply(self, grad: Tensor) -> tuple[Tensor | None, ...]:
-        """The gradient of the input.
+        """The gradients of the inputs.
 
         Raises:
             RuntimeError: the Node was used before, and freed.
         """
-        if self._way_back is None:
+        if self._ways_back is None:
             raise freed_error(self)
-        return (self._way_back(grad),)
+        ways = zip(self.edges, self._ways_back, strict=True)
+        return tuple([None if edge is None else way(grad) for edge, way in ways])
 
     def release(self) -> None:
-        """Drop what the function holds."""
-        self._way_back = None
+        """Drop what the functions hold."""
+        self._ways_back = None
 
 
 class SparseCooTensorWithDimsAndTensorsBackward0(SparseNode):
@@ -84,18 +87,23 @@ class SparseMaskBackward0(SparseNode):
     __slots__ = ()
 
 
-def recorded(kind: type[SparseNode], source: Tensor, out: Tensor, way_back: Callable[[Tensor], Tensor]) -> Tensor:
-    """`out`, which was made of `source`, with a history if it is to have one.
+def recorded(kind: type[SparseNode], source: Tensor, out: Tensor, way_back: WayBack) -> Tensor:
+    """`recorded_of` of one input."""
+    return recorded_of(kind, (source,), out, way_back)
+
+
+def recorded_of(kind: type[SparseNode], sources: Sequence[Tensor], out: Tensor, *ways_back: WayBack) -> Tensor:
+    """`out`, which was made of `sources`, with a history if it is to have one.
 
     Raises:
         NotImplementedError: there is a tangent to carry.
     """
-    if forward.active() and forward.tangent_of(source) is not None:
+    if forward.active() and any(forward.tangent_of(each) is not None for each in sources):
         raise NotImplementedError(f"forward mode on sparse Tensors: {kind.__name__} has no forward formula")
     if grad_mode.inference:
         out._writes = UNTRACKED
-    if source._edge is not None and grad_mode.enabled and out._array.dtype.kind not in "biu":
-        out._edge = kind(source, out, way_back)
+    if grad_mode.enabled and out._array.dtype.kind not in "biu" and any(each._edge is not None for each in sources):
+        out._edge = kind(sources, out, ways_back)
     return out
 
 

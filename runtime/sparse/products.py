@@ -5,13 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from runtime import ops
-from runtime.base.modes import grad_mode
 from runtime.base.tensor import Tensor
 from runtime.base.types import DType
-from runtime.graph import forward
-from runtime.graph.linear import edge_of
-from runtime.graph.node import Node
-from runtime.graph.saved import freed_error
 from runtime.sparse import kernels
 from runtime.sparse.coordinates import Coordinates
 from runtime.sparse.differentiable import (
@@ -20,35 +15,11 @@ from runtime.sparse.differentiable import (
     coalesce,
     from_parts,
     recorded,
+    recorded_of,
     sparse_mask,
     values,
 )
 from runtime.sparse.tensor import SparseTensor, backend, parts_of
-
-
-class _OfSeveral(Node):
-    """The way back of a step with several differentiable inputs: a function of the gradient for each."""
-
-    __slots__ = ("_ways_back",)
-
-    def __init__(self, sources: tuple[Tensor, ...], out: Tensor, ways_back: tuple[Any, ...]) -> None:
-        super().__init__(tuple([edge_of(each) for each in sources]), out._array.shape, out._array.dtype)
-        self._ways_back: tuple[Any, ...] | None = ways_back
-
-    def apply(self, grad: Tensor) -> tuple[Tensor | None, ...]:
-        """The gradients of the inputs.
-
-        Raises:
-            RuntimeError: the Node was used before, and freed.
-        """
-        if self._ways_back is None:
-            raise freed_error(self)
-        ways = zip(self.edges, self._ways_back, strict=True)
-        return tuple([None if edge is None else way(grad) for edge, way in ways])
-
-    def release(self) -> None:
-        """Drop what the functions hold."""
-        self._ways_back = None
 
 
 class Kept:
@@ -74,13 +45,13 @@ class Kept:
         return self._tensor
 
 
-class SparseAddmmBackward0(_OfSeveral):
+class SparseAddmmBackward0(SparseNode):
     """Of a sum with the product of a sparse matrix and a dense one."""
 
     __slots__ = ()
 
 
-class SparseSparseMatmulBackward0(_OfSeveral):
+class SparseSparseMatmulBackward0(SparseNode):
     """Of the product of two sparse matrices."""
 
     __slots__ = ()
@@ -90,14 +61,6 @@ class SparseSumBackward0(SparseNode):
     """Of the sum of a sparse Tensor over some dimensions."""
 
     __slots__ = ()
-
-
-def _recorded(kind: type[_OfSeveral], sources: tuple[Tensor, ...], out: Tensor, *ways_back: Any) -> Tensor:
-    if forward.active() and any(forward.tangent_of(each) is not None for each in sources):
-        raise NotImplementedError(f"forward mode on sparse Tensors: {kind.__name__} has no forward formula")
-    if grad_mode.enabled and any(each._edge is not None for each in sources):
-        out._edge = kind(sources, out, ways_back)
-    return out
 
 
 def mm(mat1: Tensor, mat2: Tensor, reduce: str | None = None) -> Tensor:
@@ -116,7 +79,7 @@ def mm(mat1: Tensor, mat2: Tensor, reduce: str | None = None) -> Tensor:
     if isinstance(mat1, SparseTensor) and isinstance(mat2, SparseTensor):
         out = _without_history(ops.mm, mat1, mat2)
         first, second = Kept(mat1), Kept(mat2)
-        return _recorded(
+        return recorded_of(
             SparseSparseMatmulBackward0,
             (mat1, mat2),
             out,
@@ -159,7 +122,7 @@ def addmm(mat: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: Any 
         factor = factor.conjugate() if isinstance(factor, complex) else factor
         return grad if factor == 1 else grad * factor
 
-    return _recorded(
+    return recorded_of(
         SparseAddmmBackward0,
         (mat, mat1, mat2),
         out,

@@ -5,60 +5,10 @@ Each has what the modules of ours have that hold its classes, the names that beg
 
 from __future__ import annotations
 
-from runtime.nn.modules import (
-    activation,
-    adaptive,
-    batchnorm,
-    channelshuffle,
-    container,
-    conv,
-    distance,
-    dropout,
-    flatten,
-    fold,
-    instancenorm,
-    lazy,
-    linear,
-    linear_cross_entropy,
-    loss,
-    module,
-    normalization,
-    padding,
-    pixelshuffle,
-    pooling,
-    rnn,
-    sparse,
-    transformer,
-    upsampling,
-    utils,
-)
+from importlib import import_module
+from pkgutil import iter_modules
 
-_PARTS = (
-    activation,
-    adaptive,
-    batchnorm,
-    channelshuffle,
-    container,
-    conv,
-    distance,
-    dropout,
-    flatten,
-    fold,
-    instancenorm,
-    lazy,
-    linear,
-    linear_cross_entropy,
-    loss,
-    module,
-    normalization,
-    padding,
-    pixelshuffle,
-    pooling,
-    rnn,
-    sparse,
-    transformer,
-    upsampling,
-    utils,
-)
-for _part in _PARTS:
-    globals().update((name, value) for name, value in vars(_part).items() if not name.startswith("_"))
+for _found in iter_modules(__path__):
+    if not _found.name.startswith("_"):
+        _part = vars(import_module(f"{__name__}.{_found.name}"))
+        globals().update((name, value) for name, value in _part.items() if not name.startswith("_"))
