@@ -37,8 +37,14 @@ SPECIAL = (
     1,
     -1,
     88.7,
+    88.72283,  # the last one whose exponential is finite in single precision
+    88.72284,
+    -49.99999,
+    -50.00001,
     -87.5,
     -103.5,
+    -103.97,
+    -104.1,
     709.7,
     -745,
     1e38,
@@ -69,7 +75,10 @@ DOUBLE = {
     "sin": (runtime.sin, np.sin, -30_000.0, 30_000.0, 1.0),
     "cos": (runtime.cos, np.cos, -30_000.0, 30_000.0, 1.0),
 }
-SINGLE = {"mish": (F.mish, lambda x: x * np.tanh(softplus(x)), -20.0, 20.0, 1.0)}
+SINGLE = {
+    "exp": (runtime.exp, np.exp, -104.0, 89.0, 1.2),
+    "mish": (F.mish, lambda x: x * np.tanh(softplus(x)), -20.0, 20.0, 1.0),
+}
 CASES = [
     *((dtype, name, row) for dtype in ("float32", "float64") for name, row in FUNCTIONS.items()),
     *(("float64", name, row) for name, row in DOUBLE.items()),

@@ -5,16 +5,19 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 from opinfo import entries
+from opinfo.deviations import PYTORCH_IS_WRONG
 
 import runtime
 
 pytestmark = pytest.mark.parity
 
 LEDGER = entries.read()
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.mark.rotates
@@ -27,6 +30,26 @@ def test_green_cells_stay_green(name: str) -> None:
 def test_the_ledger_is_of_entries_that_there_are() -> None:
     assert set(LEDGER) <= set(entries.entries())
     assert len(LEDGER) > 600
+
+
+def test_where_pytorch_is_wrong_there_is_evidence() -> None:
+    page = (ROOT / "docs" / "deviations.md").read_text(encoding="utf-8")
+    rows = {line.split("|")[1].strip() for line in page.splitlines() if line.startswith("| ")}
+    assert set(PYTORCH_IS_WRONG) <= set(entries.entries())
+    assert {row for modes in PYTORCH_IS_WRONG.values() for row in modes.values()} <= rows
+
+
+def test_a_node_that_is_wrong_has_no_excuse() -> None:
+    def wrong(x: runtime.Tensor, dim: int) -> runtime.Tensor:
+        return runtime.logcumsumexp(x, dim) * 2
+
+    _, nodes = entries.cells_and_nodes("logcumsumexp", library(logcumsumexp=wrong), ("complex128",))
+    count, failed, excused = nodes["LogcumsumexpBackward0"]
+    assert failed == count
+    assert excused == 0
+    _, nodes = entries.cells_and_nodes("logcumsumexp", runtime, ("complex128",))
+    count, failed, excused = nodes["LogcumsumexpBackward0"]
+    assert count > failed == excused > 0
 
 
 def library(**members: object) -> SimpleNamespace:

@@ -116,6 +116,22 @@ def test_cumulative_maxima() -> None:
     check(lambda lib, x: x.logcumsumexp(0), np.array([1000.0, -1000, 1, 2]))
 
 
+def test_tangents_of_sums_of_large_exponentials() -> None:
+    """PyTorch's tangent is NaN, though its results change by 1: the exponential is of complex numbers, and infinite."""
+    point, step = np.array([1e4 + 1j, 3, 1e4 + 2j]), 1e-4
+
+    def result(x: np.ndarray) -> np.ndarray:
+        return torch.tensor(x).logcumsumexp(0).numpy()
+
+    def tangent(library: Any) -> np.ndarray:
+        with library.autograd.forward_ad.dual_level():
+            x = library.autograd.forward_ad.make_dual(library.tensor(point), library.tensor(np.ones_like(point)))
+            return np.asarray(library.autograd.forward_ad.unpack_dual(x.logcumsumexp(0)).tangent.numpy())
+
+    assert np.isnan(tangent(torch)).all()
+    np.testing.assert_allclose(tangent(runtime), (result(point + step) - result(point - step)) / (2 * step), rtol=1e-6)
+
+
 EQUATIONS: list[tuple[str, tuple[tuple[int, ...], ...]]] = [
     ("ij,jk", ((2, 3), (3, 4))),
     ("i,i->", ((3,), (3,))),

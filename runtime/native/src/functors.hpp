@@ -74,7 +74,6 @@ struct cube {
 
 // The loops of NumPy for float are made of vectors on most processors, and those for double on few.
 struct exp {
-  static constexpr bool only_double = true;
   template <class T, class A = Baseline>
   static T apply(T a) { return vectors::exp<A>(a); }
   static inline Ufunc ufunc{"exp", 1, takes::kFloatsAndComplex};

@@ -33,6 +33,15 @@ bool find_rows(PyArrayObject* array, PyObject* dim, Rows& rows) {
   return true;
 }
 
+// By the loop of the operator; in place, too.
+template <class T>
+void exponentials_of(const T* in, T* out, npy_intp size) {
+  static const Loop* const loop = loop_of<kernels::exp>(kTypeNumber<T>);
+  char* args[] = {reinterpret_cast<char*>(const_cast<T*>(in)), reinterpret_cast<char*>(out)};
+  const npy_intp steps[] = {sizeof(T), sizeof(T)};
+  loop->function(args, &size, steps, loop->data);
+}
+
 // The terms of one dense softmax. All are inlined into the loop that runs them.
 template <bool log>
 struct Forward {
@@ -86,7 +95,7 @@ struct Forward {
       const npy_intp now = std::min(most, count - done);
       run_best<Shift>(in, now, size, out);
       T* powers = log ? exponentials.data() : out;
-      by_numpy<kernels::exp>(out, powers, now * size);
+      exponentials_of(out, powers, now * size);
       for (npy_intp row = 0; row < now; ++row) totals.data()[row] = T(0) + sum_dense(powers + row * size, size);
       if (log) by_numpy<kernels::log>(totals.data(), totals.data(), now);
       run_best<Finish>(out, now, size, totals.data());
@@ -101,7 +110,7 @@ struct Forward {
     run_best<ShiftColumns>(in, size, step, width, tops, out);
     for (npy_intp i = 0; i < size; ++i) {
       T* powers = log ? exponentials.data() : out + i * step;
-      by_numpy<kernels::exp>(out + i * step, powers, width);
+      exponentials_of(out + i * step, powers, width);
       for (npy_intp k = 0; k < width; ++k) totals[k] += powers[k];
     }
     if (log) by_numpy<kernels::log>(totals, totals, width);
@@ -145,7 +154,7 @@ struct Backward {
     const npy_intp most = std::max<npy_intp>(1, kTogether / size);  // rows
     for (npy_intp done = 0; done < count; done += most) {
       const npy_intp now = std::min(most, count - done), end = (done + now) * size;
-      if (log) by_numpy<kernels::exp>(output + done * size, out + done * size, now * size);
+      if (log) exponentials_of(output + done * size, out + done * size, now * size);
       for (npy_intp at = done * size; at < end; at += size) {
         const T total = T(0) + (log ? sum_dense(grad + at, size) : dot_dense(grad + at, output + at, size));
         run_best<Finish>(grad + at, output + at, size, total, out + at);
@@ -158,7 +167,7 @@ struct Backward {
     T totals[kTogether];
     run_best<SumColumns>(grad, output, size, step, width, totals);
     for (npy_intp i = 0; i < size * step; i += step) {
-      if (log) by_numpy<kernels::exp>(output + i, out + i, width);
+      if (log) exponentials_of(output + i, out + i, width);
       run_best<FinishColumns>(grad + i, output + i, width, totals, out + i);
     }
   }

@@ -27,7 +27,7 @@ struct Format<float> {
   static constexpr Bits kBias = 127;
   static constexpr float kLn2High = 0.693359375f,
                          kLn2Low = -2.12194440e-4f;  // few bits, and the rest
-  static constexpr float kExpHigh = 89, kExpLow = -104,
+  static constexpr float kExpHigh = 88.72283f, kExpLow = -104,
                          kExpm1Low = -20;  // infinity, 0 and -1 lie beyond
 };
 
@@ -120,31 +120,54 @@ struct Exponent {
   }
 };
 
+// 2^n y for n + kRounding, where both are normal numbers.
 template <class T>
-constexpr T kSmall = T(std::is_same_v<T, float> ? 0x1p-64 : 0x1p-512);
+GRADWRIGHT_INLINE T times_power_of_two(T y, T shifted, int more = 0) {
+  using Bits = BitsOf<T>;
+  constexpr int point = Format<T>::kFraction;
+  return std::bit_cast<T>(std::bit_cast<Bits>(y) + (std::bit_cast<Bits>(shifted) << point) + (Bits(more) << point));
+}
+
+// `result` for x up to `high`; infinity beyond, and NaN for NaN, of which a result that is made of bits knows nothing.
+template <class T>
+GRADWRIGHT_INLINE T up_to(T x, T high, T result) {
+  return x <= high ? result : x + std::numeric_limits<T>::infinity();
+}
 
 // e^x as exact as numbers of type P need it.
 template <class A, class T, class P = T>
 GRADWRIGHT_INLINE T exp(T x) {
   using F = Format<T>;
   const Exponent<A, T, P> e(x);
-  const T sum = e.r + T(1), lost = e.r - (sum - T(1));
-  // In two factors, so that the result may be infinite or subnormal.
-  constexpr int far = F::kFraction == 23 ? 64 : 512;
-  const bool small = x < T(0);
-  const T result = (sum + (lost + (e.square + e.rest))) * power_of_two(e.whole, small ? -far : far) *
-                   (small ? kSmall<T> : 1 / kSmall<T>);
-  return between(x, F::kExpLow, T(0), F::kExpHigh, std::numeric_limits<T>::infinity(), result);
+  if constexpr (std::is_same_v<T, float>) {
+    // The exponent of e^r is added to. Small results, which may be subnormal, are made larger first.
+    const T power = (e.r + e.square) + 1;
+    const T raised = times_power_of_two(power, e.whole, 64) * T(0x1p-64);
+    return x < F::kExpLow ? T(0) : up_to(x, F::kExpHigh, x < T(-50) ? raised : times_power_of_two(power, e.whole));
+  } else {
+    const T sum = e.r + T(1), lost = e.r - (sum - T(1));
+    // In two factors, so that the result may be infinite or subnormal.
+    const bool small = x < T(0);
+    constexpr int far = 512;
+    const T result = (sum + (lost + (e.square + e.rest))) * power_of_two(e.whole, small ? -far : far) *
+                     (small ? T(0x1p-512) : T(0x1p512));
+    return between(x, F::kExpLow, T(0), F::kExpHigh, std::numeric_limits<T>::infinity(), result);
+  }
 }
 
 // 1 + e^x as exact as numbers of type P need it; it costs less than e^x.
 template <class A, class T, class P = T>
 GRADWRIGHT_INLINE T one_plus_exp(T x) {
   const Exponent<A, T, P> e(x);
-  // Half of 2^n + 1 + 2^n (e^r - 1), the largest last.
-  const T half = power_of_two(e.whole, 1);
-  const T sum = A::multiply_add(half, e.r + e.square, smaller(half, T(0.5))) + larger(half, T(0.5));
-  return between(x, T(-86), T(1), Format<T>::kExpHigh, std::numeric_limits<T>::infinity(), sum + sum);
+  if constexpr (std::is_same_v<T, float>) {
+    const T result = times_power_of_two((e.r + e.square) + 1, e.whole) + 1;
+    return x < T(-86) ? T(1) : up_to(x, Format<T>::kExpHigh, result);
+  } else {
+    // Half of 2^n + 1 + 2^n (e^r - 1), the largest last.
+    const T half = power_of_two(e.whole, 1);
+    const T sum = A::multiply_add(half, e.r + e.square, smaller(half, T(0.5))) + larger(half, T(0.5));
+    return between(x, T(-86), T(1), Format<T>::kExpHigh, std::numeric_limits<T>::infinity(), sum + sum);
+  }
 }
 
 // Of numbers next to 0 these functions are the number itself; zeros keep their sign.

@@ -10,13 +10,14 @@ from typing import Any
 
 import torch
 
-from opinfo.measuring import DTYPES, MODES, WITH_SECOND, Measured, measure
+from opinfo.measuring import DTYPES, MODES, SAMPLES, WITH_SECOND, Measured, measure
 
 LEDGER = Path(__file__).parents[1] / "opinfo.json"
 
 Ledger = dict[str, list[str]]
-# Of the Nodes of an entry in PyTorch: how many samples reach each, and how many of these do not pass.
-Nodes = dict[str, tuple[int, int]]
+# Of the Nodes of an entry in PyTorch: how many samples reach each, how many of these do not pass, and how many of those
+# only where PyTorch is wrong.
+Nodes = dict[str, tuple[int, int, int]]
 
 
 @cache
@@ -39,17 +40,20 @@ def cells(name: str, library: Any) -> dict[str, list[str]]:
     return cells_and_nodes(name, library)[0]
 
 
-def cells_and_nodes(name: str, library: Any) -> tuple[dict[str, list[str]], Nodes]:
+def cells_and_nodes(
+    name: str, library: Any, dtypes: tuple[str, ...] = DTYPES, samples: int = SAMPLES
+) -> tuple[dict[str, list[str]], Nodes]:
     """The cells of an entry, and the Nodes that its samples reach in the dtypes with second derivatives."""
     op = entries()[name]
     found = {}
     reached: Counter[str] = Counter()
     failed: Counter[str] = Counter()
-    for dtype in DTYPES:
+    excused: Counter[str] = Counter()
+    for dtype in dtypes:
         if getattr(torch, dtype) not in op.supported_dtypes("cpu"):
             continue
         try:
-            measured = measure(name, op, dtype, library)
+            measured = measure(name, op, dtype, library, samples)
         except Exception as error:  # of the samples themselves
             measured = Measured()
             measured.reasons["forward"].append(f"{type(error).__name__}: {error}"[:300])
@@ -59,7 +63,8 @@ def cells_and_nodes(name: str, library: Any) -> tuple[dict[str, list[str]], Node
         if dtype in WITH_SECOND:
             reached += measured.reached
             failed += measured.failed
-    return found, {node: (count, failed[node]) for node, count in reached.items()}
+            excused += measured.excused
+    return found, {node: (count, failed[node], excused[node]) for node, count in reached.items()}
 
 
 def read() -> Ledger:
