@@ -101,7 +101,7 @@ parity: $(STAMP)parity
 # `make parity` holds the ledger; this says what is red and why. `make UPDATE=1 parity-full` adds what is green now.
 parity-full: $(STAMP)parity
 	$(CORE)
-	PYTHONPATH=tests/parity $(PY) -m opinfo --jobs $(WORKERS) $(if $(UPDATE),--update)
+	PYTHONPATH=tests/parity $(PY) -m opinfo --jobs $(WORKERS) --samples 64 $(if $(UPDATE),--update)
 
 upstream: $(STAMP)parity generate
 	$(PY) tests/upstream.py -n $(WORKERS) $(if $(PART),--part $(PART))
