@@ -21,6 +21,7 @@ _DIVIDED = {
     "torch.optim": "torch.optim",
     "torch.distributions": "torch.distributions",
     "torch.utils.data": "torch.utils.data",
+    "torch.utils.benchmark": "torch.utils.benchmark",
     "torch.autograd": "torch.autograd",
 }
 

@@ -1,0 +1,174 @@
+"""The messages that PyTorch's SummaryWriter writes of the same values, but for their times."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+import runtime
+
+pytest.importorskip("tensorboard")
+pytest.importorskip("PIL")
+
+from tensorboard.backend.event_processing.event_file_loader import RawEventFileLoader
+from tensorboard.compat.proto.event_pb2 import Event
+from tensorboard.plugins.hparams.plugin_data_pb2 import HParamsPluginData
+from torch.utils.tensorboard import SummaryWriter as Theirs
+
+from runtime.utils.tensorboard import SummaryWriter as Ours
+
+pytestmark = pytest.mark.parity
+
+_RANDOM = np.random.RandomState(0)
+NUMBERS = _RANDOM.standard_normal((40, 5)).astype(np.float32)
+COLOURS = _RANDOM.uniform(-0.2, 1.2, (11, 3, 4, 5)).astype(np.float32)
+LABELS = _RANDOM.randint(0, 2, 60)
+CHANCES = _RANDOM.uniform(0, 1, 60).astype(np.float32)
+WEIGHTS = _RANDOM.uniform(0, 3, 60)
+
+Body = Callable[[Any, Any], Any]
+
+BODIES: dict[str, Body] = {
+    "scalar": lambda w, t: w.add_scalar("a/b", t.tensor(0.1), 3),
+    "scalar, number": lambda w, t: w.add_scalar("a", 0.1),
+    "scalar, integer": lambda w, t: w.add_scalar("a", t.tensor([[7]]), t.tensor(4)),
+    "scalar, text": lambda w, t: w.add_scalar("a", "1.5"),
+    "scalar, half": lambda w, t: w.add_scalar("a", t.tensor(0.1, dtype=t.bfloat16), 3),
+    "scalar, grad": lambda w, t: w.add_scalar("a", t.tensor(0.1, requires_grad=True), 3),
+    "scalar, new": lambda w, t: w.add_scalar("a", 0.1, 3, new_style=True),
+    "scalar, double": lambda w, t: w.add_scalar("a", 0.1, 3, new_style=True, double_precision=True),
+    "scalar, several": lambda w, t: w.add_scalar("a", t.ones(2), 3),
+    "scalar, None": lambda w, t: w.add_scalar("a", None),
+    "scalars": lambda w, t: [w.add_scalars("a/b", {"x": 1, "y": t.tensor(2.0)}, i) for i in range(3)],
+    "tensor": lambda w, t: [
+        w.add_tensor(str(dtype).rpartition(".")[2], t.tensor([[1.0, 2.0, 3.5]]).to(dtype), 2)
+        for dtype in (t.float16, t.bfloat16, t.float32, t.float64, t.int64, t.uint8, t.bool, t.complex64, t.complex128)
+    ],
+    "tensor, int": lambda w, t: w.add_tensor("x", t.tensor([1, 2], dtype=t.int16)),
+    "tensor, uint16": lambda w, t: w.add_tensor("x", t.tensor([1, 2], dtype=t.uint16)),
+    "histogram": lambda w, t: w.add_histogram("h", t.tensor(NUMBERS), 1),
+    "histogram, double": lambda w, t: w.add_histogram("h", t.tensor(NUMBERS).double() * 1e3, 1),
+    "histogram, integers": lambda w, t: w.add_histogram("h", t.arange(50), 1),
+    "histogram, array": lambda w, t: w.add_histogram("h", NUMBERS, 1),
+    "histogram, one": lambda w, t: w.add_histogram("h", 0.0, 1),
+    "histogram, far": lambda w, t: w.add_histogram("h", t.tensor([-1e20, 1e-13, 9e19]), 1),
+    "histogram, outside": lambda w, t: w.add_histogram("h", t.tensor([1.0]), 1, bins=[2.0, 3.0, 4.0]),
+    "histogram, empty": lambda w, t: w.add_histogram("h", t.empty(0), 1),
+    **{
+        f"histogram, {bins}, {most}": lambda w, t, bins=bins, most=most: w.add_histogram(
+            "h", t.tensor(NUMBERS), 1, bins=bins, max_bins=most
+        )
+        for bins in ("auto", "fd", "sqrt", 7, 30, "tensorflow")
+        for most in (None, 3, 10, 64)
+    },
+    "histogram, raw": lambda w, t: w.add_histogram_raw("h", 0, 3.0, 2, 3.0, 9.0, [1.0, 3.0], np.array([1, 1]), 4),
+    "histogram, raw, wrong": lambda w, t: w.add_histogram_raw("h", 0, 3.0, 2, 3.0, 9.0, [1.0], [1, 1], 4),
+    "image": lambda w, t: w.add_image("i", t.tensor(COLOURS[0]), 1),
+    "image, HWC": lambda w, t: w.add_image("i", COLOURS[0].transpose(1, 2, 0), 1, dataformats="hwc"),
+    "image, bytes": lambda w, t: w.add_image("i", t.arange(60, dtype=t.uint8).reshape(3, 4, 5)),
+    "image, double": lambda w, t: w.add_image("i", t.tensor(COLOURS[0]).double()),
+    "image, half": lambda w, t: w.add_image("i", t.tensor(COLOURS[0]).bfloat16()),
+    "image, grey": lambda w, t: w.add_image("i", t.tensor(COLOURS[0, 0]), dataformats="WH"),
+    "image, channel": lambda w, t: w.add_image("i", t.tensor(COLOURS[0, :1])),
+    "image, transparent": lambda w, t: w.add_image("i", t.tensor(COLOURS[:4, 0])),
+    "image, wrong": lambda w, t: w.add_image("i", t.tensor(COLOURS[0]), dataformats="CH"),
+    "image, twice": lambda w, t: w.add_image("i", t.tensor(COLOURS[0]), dataformats="CHH"),
+    "images": lambda w, t: w.add_images("i", t.tensor(COLOURS), 1),
+    "images, few": lambda w, t: w.add_images("i", t.tensor(COLOURS[:3]), 1),
+    "images, NHWC": lambda w, t: w.add_images("i", COLOURS.transpose(0, 2, 3, 1), 1, dataformats="NHWC"),
+    "images, grey": lambda w, t: w.add_images("i", t.tensor(COLOURS[:, :1]), 1),
+    "images, two channels": lambda w, t: w.add_images("i", t.tensor(COLOURS[:, :2]), 1),
+    "text": lambda w, t: w.add_text("t", "größer *als* 1", 2),
+    "audio": lambda w, t: w.add_audio("s", t.tensor(CHANCES)[None], 2, sample_rate=8000),
+    "audio, loud": lambda w, t: w.add_audio("s", t.tensor(CHANCES) * 3),
+    "audio, stereo": lambda w, t: w.add_audio("s", t.zeros(2, 3)),
+    "curve": lambda w, t: w.add_pr_curve("p", t.tensor(LABELS), t.tensor(CHANCES), 1),
+    "curve, bools": lambda w, t: w.add_pr_curve("p", LABELS == 1, CHANCES, 1, num_thresholds=11),
+    "curve, weights": lambda w, t: w.add_pr_curve(
+        "p", t.tensor(LABELS), t.tensor(CHANCES), weights=NUMBERS[:30].flat[:60]
+    ),
+    "curve, many": lambda w, t: w.add_pr_curve("p", t.tensor(LABELS), t.tensor(CHANCES), num_thresholds=500),
+    "curve, raw": lambda w, t: w.add_pr_curve_raw("p", *np.arange(18).reshape(6, 3), 1, num_thresholds=300),
+    "lines": lambda w, t: w.add_custom_scalars_multilinechart(["a", "b"], "c", "d"),
+    "margin": lambda w, t: w.add_custom_scalars_marginchart(["a", "b", "c"]),
+    "margin, wrong": lambda w, t: w.add_custom_scalars_marginchart(["a", "b"]),
+    "layout": lambda w, t: w.add_custom_scalars(
+        {"A": {"x": ["Multiline", ["a"]], "y": ["Margin", ["a", "b", "c"]]}, "B": {"z": ["Multiline", ["b"]]}}
+    ),
+    "parameters": lambda w, t: w.add_hparams(
+        {"lr": 0.1, "n": 3, "name": "sgd", "flag": True, "none": None, "t": t.tensor([2.0])},
+        {"accuracy": 0.5, "loss": t.tensor(2.0)},
+        {"name": ["sgd", "adam"], "n": [1, 3], "flag": [True]},
+        "run",
+        5,
+    ),
+    "parameters, none": lambda w, t: w.add_hparams({}, {}, run_name="run"),
+    "parameters, list": lambda w, t: w.add_hparams([], {}),
+    "parameters, wrong": lambda w, t: w.add_hparams({"a": []}, {}),
+    "parameters, domain": lambda w, t: w.add_hparams({"a": 1}, {}, {"a": [1.5]}),
+    "parameters, domains": lambda w, t: w.add_hparams({"a": 1}, {}, [1]),
+    "points": lambda w, t: [
+        w.add_embedding(t.tensor(NUMBERS[:11]), list("abcdefghijk"), t.tensor(COLOURS[:, :, :, :4]), 7, "a/%\\b"),
+        w.add_embedding(NUMBERS[:2], [["a", 1], ["b", 2]], metadata_header=["x", "y"]),
+        w.add_embedding(t.tensor(NUMBERS[:3]).double(), global_step=123456),
+    ],
+    "points, texts": lambda w, t: w.add_embedding(t.tensor(NUMBERS), ["a"]),
+    "points, header": lambda w, t: w.add_embedding(NUMBERS[:2], [["a", 1], ["b", 2]], metadata_header=["x"]),
+    "points, one dimension": lambda w, t: w.add_embedding(t.zeros(3)),
+}
+
+
+def _plain(event: Any) -> Any:
+    """A message without its time; what has parts in any order is a text that is sorted."""
+    event.ClearField("wall_time")
+    found = []
+    for value in event.summary.value:
+        data = value.metadata.plugin_data
+        if data.plugin_name == "hparams":
+            found.append(str(HParamsPluginData.FromString(data.content)))
+            data.ClearField("content")
+    return str(event), found
+
+
+def _written(writer: Any, library: Any, folder: Path, body: Body) -> Any:
+    try:
+        with writer(folder) as opened, warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)
+            body(opened, library)
+    except Exception as error:
+        return type(error)
+    files: dict[str, Any] = {}
+    for path in sorted(path for path in folder.rglob("*") if path.is_file()):
+        name = str(path.relative_to(folder).parent)
+        if "tfevents" in path.name:
+            files[name] = [_plain(Event.FromString(record)) for record in RawEventFileLoader(str(path)).Load()][1:]
+        else:
+            files[f"{name}/{path.name}"] = path.read_bytes()
+    return files
+
+
+@pytest.mark.parametrize("name", BODIES)
+def test_messages(name: str, tmp_path: Path) -> None:
+    mine = _written(Ours, runtime, tmp_path / "ours", BODIES[name])
+    yours = _written(Theirs, torch, tmp_path / "theirs", BODIES[name])
+    assert mine == yours
+
+
+def test_purged_steps(tmp_path: Path) -> None:
+    files = [
+        _written(lambda folder, w=w: w(folder, purge_step=4), library, tmp_path / library.__name__, lambda w, t: None)
+        for w, library in ((Ours, runtime), (Theirs, torch))
+    ]
+    assert files[0] == files[1]
+    assert len(files[0]["."]) == 2
+
+
+def test_bins(tmp_path: Path) -> None:
+    with Ours(tmp_path / "ours") as mine, Theirs(tmp_path / "theirs") as yours:
+        assert mine.default_bins == yours.default_bins
