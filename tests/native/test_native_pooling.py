@@ -100,6 +100,8 @@ def test_they_are_native() -> None:
         lambda: ops.adaptive_max_pool2d_backward(grad, x, places),
         lambda: ops.avg_pool2d(x, *window),
         lambda: ops.avg_pool2d_backward(grad, x, *window, False, True, None),
+        lambda: ops._adaptive_avg_pool2d(x, [2, 2]),
+        lambda: ops._adaptive_avg_pool2d_backward(grad, x),
     ):
         assert kernels_of(call) == ["native loop"]
 
@@ -146,3 +148,50 @@ def test_wrong_arguments_of_the_gradients() -> None:
         ops.adaptive_max_pool2d_backward(grad, x, wrap(np.zeros((1, 2, 2, 3), np.int64)))
     with pytest.raises(IndexError):
         ops.adaptive_max_pool2d_backward(grad, x, wrap(np.full((1, 2, 2, 2), 60)))
+
+
+PARTS = [[4, 4], [3, 5], [1, 2], [9, 11], [12, 30], [1, 1]]
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+@pytest.mark.parametrize("shape", [*SHAPES, (1, 2, 40, 100)], ids=str)
+@pytest.mark.parametrize("count", PARTS, ids=str)
+def test_means_of_parts(count: list[int], shape: tuple[int, ...], dtype: str) -> None:
+    rng = np.random.default_rng(1)
+    x = rng.normal(size=shape).astype(dtype)
+    tolerance = 1e-6 if dtype == "f4" else 1e-14
+    expected = pooling.adaptive_avg_pool(x, count)
+    for images in (x, np.ascontiguousarray(x.swapaxes(-1, -2)).swapaxes(-1, -2)):
+        found = ops._adaptive_avg_pool2d(wrap(images), count)._array
+        assert (found.dtype, found.shape, found.flags.c_contiguous) == (expected.dtype, expected.shape, True)
+        np.testing.assert_allclose(found, expected, tolerance, tolerance)
+    grad = rng.normal(size=expected.shape).astype(dtype)
+    expected = pooling.adaptive_avg_pool2d_backward(grad, x)
+    for given in (grad, np.asfortranarray(grad)):
+        found = ops._adaptive_avg_pool2d_backward(wrap(given), wrap(x))._array
+        assert (found.dtype, found.shape, found.flags.c_contiguous) == (expected.dtype, expected.shape, True)
+        np.testing.assert_allclose(found, expected, tolerance, tolerance)
+
+
+def test_what_is_not_finite_stays_in_its_parts() -> None:
+    x = np.ones((1, 1, 6, 6), np.float32)
+    x[0, 0, 0, 5] = np.nan
+    x[0, 0, 5, 0] = np.inf
+    found = ops._adaptive_avg_pool2d(wrap(x), [2, 2])._array[0, 0]
+    np.testing.assert_array_equal(found, [[1, np.nan], [np.inf, 1]])
+    back = ops._adaptive_avg_pool2d_backward(wrap(found[None, None]), wrap(x))._array[0, 0]
+    assert np.isnan(back).sum() == np.isinf(back).sum() == 9
+    assert np.isnan(back[:3, 3:]).all()
+
+
+def test_parts_of_nothing_and_wrong_parts() -> None:
+    x, empty = wrap(np.ones((1, 2, 3, 4), np.float32)), wrap(np.ones((0, 2, 3, 4), np.float32))
+    assert ops._adaptive_avg_pool2d(x, [0, 3]).shape == (1, 2, 0, 3)
+    assert ops._adaptive_avg_pool2d(empty, [2, 2]).shape == (0, 2, 2, 2)
+    nothing = ops._adaptive_avg_pool2d_backward(wrap(np.ones((1, 2, 0, 3), np.float32)), x)
+    np.testing.assert_array_equal(nothing._array, np.zeros((1, 2, 3, 4)))
+    assert ops._adaptive_avg_pool3d(x, [1, 2, 2]).shape == (1, 1, 2, 2)
+    with pytest.raises(RuntimeError, match="greater than or equal to 0"):
+        ops._adaptive_avg_pool2d(x, [-1, 3])
+    with pytest.raises(RuntimeError, match="expected a gradient for"):
+        ops._adaptive_avg_pool2d_backward(wrap(np.ones((1, 3, 2, 2), np.float32)), x)
