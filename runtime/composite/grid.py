@@ -73,6 +73,13 @@ def _taps(coordinates: Tensor, size: int, mode: int, padding_mode: int, align_co
     ]
 
 
+def _in_image(tap: Tap, size: int) -> tuple[Tensor, Tensor, Tensor]:
+    """Places as indices, of which those beyond the image are 0; which ones are in it; and their weights."""
+    places, weight = tap
+    within = (places >= 0).logical_and(places <= size - 1)
+    return places.masked_fill(within.logical_not(), 0).to(dtypes.int64), within, weight
+
+
 def _sampled(input: Tensor, grid: Tensor, mode: int, padding_mode: int, align_corners: bool) -> Tensor:
     sizes = list(input.shape[2:])
     batch, channels, dims = input.shape[0], input.shape[1], len(sizes)
@@ -84,20 +91,16 @@ def _sampled(input: Tensor, grid: Tensor, mode: int, padding_mode: int, align_co
         plane *= size
     flat = input.reshape([batch, channels, plane])
     shape = [batch, channels, *grid.shape[1:-1]]
+    known = [[_in_image(tap, size) for tap in row] for row, size in zip(taps, sizes, strict=True)]
     total: Tensor | None = None
-    for chosen in itertools.product(*taps):
-        at, known, weight = None, None, None
-        for (places, factor), size in zip(chosen, sizes, strict=True):
-            within = (places >= 0).logical_and(places <= size - 1)
-            index = places.masked_fill(within.logical_not(), 0).to(dtypes.int64)
-            at = index if at is None else at * size + index
-            known = within if known is None else known.logical_and(within)
-            weight = factor if weight is None else weight * factor
-        assert at is not None
-        assert known is not None
-        assert weight is not None
+    for chosen in itertools.product(*known):
+        at, within, weight = chosen[0]
+        for (index, inside, factor), size in zip(chosen[1:], sizes[1:], strict=True):
+            at = index.add(at, alpha=size)
+            within = within.logical_and(inside)
+            weight = weight * factor
         where = at.reshape([batch, 1, count]).expand([batch, channels, count])
-        values = flat.gather(2, where).reshape(shape).masked_fill(known.logical_not().unsqueeze(1), 0)
+        values = flat.gather(2, where).reshape(shape).masked_fill(within.logical_not().unsqueeze(1), 0)
         values = values * weight.unsqueeze(1)
         total = values if total is None else total + values
     assert total is not None

@@ -12,6 +12,7 @@
 #include "pairwise.hpp"
 #include "parallel.hpp"
 #include "views.hpp"
+#include "windows.hpp"
 
 namespace gradwright {
 
@@ -20,20 +21,6 @@ namespace {
 using namespace contiguous;
 
 constexpr char kOtherConvolution[] = "a convolution that is made of products of matrices";
-
-// Windows along one dimension.
-struct Along {
-  npy_intp size, count, kernel, stride, padding, dilation;
-
-  // Where in the input the first window has its element of this number; negative in the padding.
-  npy_intp start(npy_intp tap) const { return tap * dilation - padding; }
-  // Of the windows those that have this element within the input.
-  npy_intp first(npy_intp tap) const { return std::max<npy_intp>(0, (stride - 1 - start(tap)) / stride); }
-  npy_intp end(npy_intp tap) const {
-    const npy_intp last = size - 1 - start(tap);
-    return last < 0 ? 0 : std::min(count, last / stride + 1);
-  }
-};
 
 struct Planes {
   Along rows, columns;
