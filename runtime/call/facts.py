@@ -8,7 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
+from types import FunctionType
 from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
 
 from runtime.base import composites
 from runtime.base.half import in_float32 as in_float32_whole
@@ -291,6 +294,29 @@ class OperatorFacts:
         """The position of what results of a view operator are views of."""
         arguments = self.signature.schema.arguments
         return next(i for i, argument in enumerate(arguments) if argument.alias is not None)
+
+    @cached_property
+    def takes_halves(self) -> bool:
+        """Whether a built-in kernel makes the one result of Tensors of half precision: `halves.computed` calls it.
+
+        Nothing is placed or written to, and the first argument is a Tensor, so the others are promoted to its type.
+        """
+        schema = self.signature.schema
+        first = self.signature.parameters[0].type == "Tensor"
+        return (
+            self.in_float32
+            and first
+            and (self.promotion is None or 0 in self.promoted_positions)
+            and self.record is not None
+            and self.view is None
+            and isinstance(self.built_in.get(CPU), (FunctionType, np.ufunc))
+            and self.built_in.keys().isdisjoint(COMPOSITES)
+            and (self.dtypes is None or "half" in self.dtypes[0])
+            and self.result_count == 1
+            and not schema.is_factory
+            and self.device_position is self.layout_position is self.memory_format_position is None
+            and not any(argument.is_write for argument in schema.all_arguments)
+        )
 
     @cached_property
     def result_count(self) -> int | None:

@@ -13,7 +13,7 @@ from runtime.base.keys import COMPOSITE_IMPLICIT, ZERO
 from runtime.base.modes import Variant, everywhere, grad_mode, interest, tell_recorded, unrecorded
 from runtime.base.overriding import hand_over, takers, watch
 from runtime.base.tensor import Tensor, wrap
-from runtime.call import kernel_table, wrapper_views
+from runtime.call import halves, kernel_table, wrapper_views
 from runtime.call.device_kernels import DeviceKernel
 from runtime.call.facts import tensors_at
 from runtime.call.inference import untrack
@@ -51,6 +51,12 @@ def call(operator: Operator, /, *args: Any, **kwargs: Any) -> Any:
         if found := takers((*args, *kwargs.values())):  # of a class that is none of Tensors
             return hand_over(named(operator), args, kwargs, found)
         raise
+    if operator.takes_halves and operator.table is None and operator.traced is None:
+        out = halves.computed(operator, values)
+        if out is not None:
+            if grad_mode.enabled:
+                _record(operator, out, values)
+            return out
     return call_bound(operator, values)
 
 

@@ -11,7 +11,9 @@ import runtime
 from generated import operators
 from generated.registry import OPERATORS
 from runtime import nn
+from runtime.base import modes
 from runtime.base.tensor import Tensor
+from runtime.call import halves
 from runtime.call.dispatch import Operator
 from runtime.load.operator_info import OperatorInfo
 from runtime.testing import sample_inputs
@@ -74,6 +76,78 @@ def test_results_are_those_of_float32_rounded_once(info: OperatorInfo, half: str
                 other = other.to(dtype)
             assert one.dtype is other.dtype, sample.text
             np.testing.assert_array_equal(one.tolist(), other.tolist(), err_msg=sample.text)
+
+
+SHORT = [
+    param
+    for param in COMPUTED_ONCE
+    if getattr(getattr(operators, f"{param.values[0].function}_op"), "takes_halves", False)  # type: ignore[union-attr]
+]
+
+
+@pytest.mark.parametrize(("info", "half"), SHORT)
+def test_the_short_way_gives_what_the_general_one_gives(info: OperatorInfo, half: str) -> None:
+    """Numbers to the bit, places in memory, Nodes and errors."""
+    function = getattr(operators, info.function)
+
+    def outcome(sample: Any) -> Any:
+        try:
+            result = function(*sample.args, **sample.kwargs)
+        except Exception as error:
+            return type(error), str(error)
+        array = result._array
+        node = None if result.grad_fn is None else result.grad_fn.name()
+        return result.dtype, result.shape, result.stride(), array.tobytes(), node, result.requires_grad
+
+    for sample in sample_inputs(info, getattr(runtime, half), requires_grad=True):
+        short = outcome(sample)
+        with modes.unusual():
+            general = outcome(sample)
+        assert short == general, sample.text
+
+
+@pytest.fixture
+def taken(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
+    """Whether each call from now on went the short way, if it came there."""
+    seen: list[bool] = []
+
+    def computed(*args: Any) -> Any:
+        out = computed_before(*args)
+        seen.append(out is not None)
+        return out
+
+    computed_before = halves.computed
+    monkeypatch.setattr(halves, "computed", computed)
+    return seen
+
+
+def test_which_calls_go_the_short_way(taken: list[bool]) -> None:
+    x, y = half(1.0, 2.0), half(3.0, 4.0)
+    wide = runtime.ones(2)
+    for call in (lambda: x + y, lambda: x * 2, lambda: x.exp(), lambda: x.sum(0), lambda: runtime.dot(x, y)):
+        taken.clear()
+        assert call().dtype is runtime.float16
+        assert taken == [True]
+    for other in (lambda: x + wide, lambda: x * 2j, lambda: x.sum(0, dtype=runtime.float32), lambda: x * y.bfloat16()):
+        taken.clear()
+        assert other().dtype is not runtime.float16
+        assert True not in taken
+
+
+def test_the_short_way_is_left_when_something_is_unusual(taken: list[bool]) -> None:
+    x = half(1.0, 2.0)
+    with runtime.autograd.forward_ad.dual_level():
+        dual = runtime.autograd.forward_ad.make_dual(x, half(1.0, 0.0))
+        tangent = runtime.autograd.forward_ad.unpack_dual(dual * dual).tangent
+        assert tangent is not None
+        assert tangent.tolist() == [2.0, 0.0]
+    with runtime.inference_mode():
+        assert (x * x).is_inference()
+    assert True not in taken
+    assert runtime.func.vmap(lambda v: v * v)(x).tolist() == [1.0, 4.0]
+    with runtime.no_grad():
+        assert (x.requires_grad_() * x).grad_fn is None
+    assert taken[-1]
 
 
 def half(*numbers: float, dtype: Any = runtime.float16) -> Tensor:
