@@ -41,10 +41,16 @@ KNOWN = (
     Known(
         "the kernel is several calls of NumPy, which cost about a microsecond each",
         _rows(
-            "small:", "conv1d", "conv2d", "conv3d", "conv_transpose2d", "max_pool2d", "avg_pool2d",
-            "adaptive_avg_pool2d", "interpolate, nearest", "interpolate, bilinear", "layer_norm", "embedding_bag",
-            "cdist", "ctc_loss", "cat", "repeat", "smooth_l1_loss", "binary_cross_entropy_with_logits",
+            "small:", "conv1d", "conv2d", "conv3d", "conv_transpose2d", "layer_norm", "embedding_bag", "cdist",
+            "ctc_loss", "cat", "repeat", "smooth_l1_loss", "binary_cross_entropy_with_logits",
             "cross_entropy", "var", "logsumexp",
+        ),
+    ),
+    Known(
+        "the function of nn.functional reads its arguments in Python before the operator is called",
+        _rows(
+            "small:", "max_pool2d", "avg_pool2d", "adaptive_avg_pool2d", "interpolate, nearest",
+            "interpolate, bilinear",
         ),
     ),
     Known(
@@ -85,8 +91,8 @@ KNOWN = (
     Known(
         "PyTorch has a vectorised loop over windows or places, here are some passes of NumPy over all",
         _rows(
-            "large:", "max_pool2d", "interpolate, nearest", "interpolate, bilinear", "grid_sample", "embedding_bag",
-            "ctc_loss", "group_norm", "pad", "prod", "smooth_l1_loss", "logsumexp", "cdist",
+            "large:", "grid_sample", "embedding_bag", "ctc_loss", "group_norm", "pad", "prod",
+            "smooth_l1_loss", "logsumexp", "cdist",
         ),
     ),
     Known(
