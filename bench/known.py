@@ -28,8 +28,16 @@ UNKNOWN = "no reason is known"
 # Of rows that are covered twice the first reason is said.
 KNOWN = (
     Known(
+        "the core has no fast path for such elements: the call goes through Python, which converts and rounds",
+        _rows("small:", "mm, bfloat16"),
+    ),
+    Known(
+        "a row is read four times in the cache, and PyTorch's loops take its exponentials and their sum in one",
+        _rows("large:", "softmax"),
+    ),
+    Known(
         "both libraries are as fast as memory: an array is read and one is written",
-        _rows("4,000,000 elements:", "sigmoid", "silu", "gelu", "elu", "hardswish", "tanh", "exp", "erf"),
+        _rows("4,000,000 elements:", "sigmoid", "silu", "gelu", "softplus", "elu", "hardswish", "tanh", "exp", "erf"),
     ),
     Known(
         "the gradient is composed of operators, and each is a call of its own",
@@ -82,7 +90,7 @@ KNOWN = (
     ),
     Known(
         "BLAS has no such elements: they are converted and rounded back by NumPy",
-        _rows("small:", "mm, int64", "mm, bfloat16"),
+        _rows("small:", "mm, int64"),
     ),
     Known(
         "windows are copied before one call of BLAS; PyTorch's library reads them in place",
