@@ -302,10 +302,9 @@ class OperatorFacts:
         Nothing is placed or written to, and the first argument is a Tensor, so the others are promoted to its type.
         """
         schema = self.signature.schema
-        first = self.signature.parameters[0].type == "Tensor"
         return (
             self.in_float32
-            and first
+            and self.signature.parameters[0].type == "Tensor"
             and (self.promotion is None or 0 in self.promoted_positions)
             and self.record is not None
             and self.view is None

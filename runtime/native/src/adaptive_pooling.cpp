@@ -11,6 +11,7 @@
 #include "pairwise.hpp"
 #include "parallel.hpp"
 #include "views.hpp"
+#include "windows.hpp"
 
 namespace gradwright {
 
@@ -19,9 +20,6 @@ namespace {
 using namespace contiguous;
 
 constexpr char kOtherParts[] = "windows of three dimensions, or arrays and arguments that the Python kernel looks at";
-
-// Sizes beyond are no sizes of arrays, and their products would not fit.
-constexpr npy_intp kMostSize = npy_intp{1} << 31;
 
 // From one number on, up to another that does not belong to it.
 struct Range {

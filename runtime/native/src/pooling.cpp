@@ -25,9 +25,6 @@ using namespace contiguous;
 
 constexpr char kOtherPool[] = "windows of three dimensions, or arrays and arguments that the Python kernel looks at";
 
-// Sizes beyond are no sizes of arrays, and their products would not fit.
-constexpr npy_intp kMostSize = npy_intp{1} << 31;
-
 // The windows that have an element of some number within the input.
 struct Span {
   npy_intp first, end;
@@ -40,6 +37,7 @@ struct Windows {
 
   npy_intp in() const { return rows.size * columns.size; }
   npy_intp out() const { return rows.count * columns.count; }
+  npy_intp work() const { return planes * out() * rows.kernel * columns.kernel; }
   // How many planes are worth a thread.
   npy_intp grain() const { return std::max<npy_intp>(1, kGrain / (out() * rows.kernel * columns.kernel)); }
 };
@@ -222,11 +220,17 @@ Ref scattered(PyObject* grad_output, PyObject* self, PyObject* indices, int dims
 
 // -- means
 
-// What the sum of each window is divided by; false where the Python kernel refuses it.
-bool read_divisor(PyObject* divisor_override, npy_intp* fixed) {
-  *fixed = 0;
-  return divisor_override == Py_None || (detail::read_int(divisor_override, fixed) && *fixed != 0);
-}
+// What the sum of each window is divided by: `fixed`, or where that is 0 as many as the window has elements.
+struct Divided {
+  bool with_padding;
+  npy_intp fixed = 0;
+
+  // False where the Python kernel refuses it.
+  bool read(PyObject* count_include_pad, PyObject* divisor_override) {
+    if (!read_flag(count_include_pad, &with_padding)) return false;
+    return divisor_override == Py_None || (detail::read_int(divisor_override, &fixed) && fixed != 0);
+  }
+};
 
 // How many elements each window has along a dimension.
 std::vector<npy_intp> extents(const Along& along, bool with_padding) {
@@ -241,10 +245,10 @@ std::vector<npy_intp> extents(const Along& along, bool with_padding) {
 }
 
 template <class T>
-std::vector<T> divisors(const Windows& windows, bool with_padding, npy_intp fixed) {
-  if (fixed != 0) return std::vector<T>(static_cast<size_t>(windows.out()), static_cast<T>(fixed));
-  const std::vector<npy_intp> heights = extents(windows.rows, with_padding),
-                              widths = extents(windows.columns, with_padding);
+std::vector<T> divisors(const Windows& windows, const Divided& by) {
+  if (by.fixed != 0) return std::vector<T>(static_cast<size_t>(windows.out()), static_cast<T>(by.fixed));
+  const std::vector<npy_intp> heights = extents(windows.rows, by.with_padding),
+                              widths = extents(windows.columns, by.with_padding);
   std::vector<T> found;
   found.reserve(static_cast<size_t>(windows.out()));
   for (const npy_intp height : heights) {
@@ -322,21 +326,20 @@ Ref max_pool_with_indices(PyObject* self, PyObject* kernel_size, PyObject* strid
   Ref best = new_array(ndim, sizes, kind), index = gradwright::new_array(NPY_INT64, ndim, sizes);
   if (!best || !index) return Ref();
   const Windows* each = &windows;
-  const bool done =
-      run_for(kind, windows.planes * windows.out() * windows.rows.kernel * windows.columns.kernel, [&]<class T>(T) {
-        using Place = PlaceOf<T>;
-        const T* in = elements<const T>(as_ndarray(images));
-        T* to = elements<T>(as_ndarray(best));
-        npy_intp* at = elements<npy_intp>(as_ndarray(index));
-        const std::vector<Place> tops = begins<Place>(each->rows), lefts = begins<Place>(each->columns);
-        parallel_for(each->planes, each->grain(), [&](npy_intp begin, npy_intp end) {
-          Scratch<Place> places(each->columns.count);
-          for (npy_intp i = begin; i < end; ++i) {
-            run_best<ByStride<Largest>>(each, tops.data(), lefts.data(), in + i * each->in(), places.data(),
-                                        to + i * each->out(), at + i * each->out());
-          }
-        });
-      });
+  const bool done = run_for(kind, windows.work(), [&]<class T>(T) {
+    using Place = PlaceOf<T>;
+    const T* in = elements<const T>(as_ndarray(images));
+    T* to = elements<T>(as_ndarray(best));
+    npy_intp* at = elements<npy_intp>(as_ndarray(index));
+    const std::vector<Place> tops = begins<Place>(each->rows), lefts = begins<Place>(each->columns);
+    parallel_for(each->planes, each->grain(), [&](npy_intp begin, npy_intp end) {
+      Scratch<Place> places(each->columns.count);
+      for (npy_intp i = begin; i < end; ++i) {
+        run_best<ByStride<Largest>>(each, tops.data(), lefts.data(), in + i * each->in(), places.data(),
+                                    to + i * each->out(), at + i * each->out());
+      }
+    });
+  });
   return done ? Ref(PyTuple_Pack(2, best.get(), index.get())) : Ref();
 }
 
@@ -360,12 +363,10 @@ Ref avg_pool(PyObject* self, PyObject* kernel_size, PyObject* stride, PyObject* 
   PyArrayObject* array = array_of(self);
   const Kind kind = kind_of(array);
   Windows windows;
-  bool with_padding;
-  npy_intp fixed;
+  Divided divided;
   if (kind == Kind::kNone || !plan(array, kernel_size, stride, padding, nullptr, ceil_mode, windows))
     return declined(kOtherPool);
-  if (!read_flag(count_include_pad, &with_padding) || !read_divisor(divisor_override, &fixed))
-    return declined(kOtherPool);
+  if (!divided.read(count_include_pad, divisor_override)) return declined(kOtherPool);
   Ref images = usable(self, kind);
   if (!images) return declined(kOtherPool);
   npy_intp sizes[4];
@@ -373,16 +374,15 @@ Ref avg_pool(PyObject* self, PyObject* kernel_size, PyObject* stride, PyObject* 
   Ref out = new_array(PyArray_NDIM(array), sizes, kind);
   if (!out) return out;
   const Windows* each = &windows;
-  const bool done =
-      run_for(kind, windows.planes * windows.out() * windows.rows.kernel * windows.columns.kernel, [&]<class T>(T) {
-        const T* in = elements<const T>(as_ndarray(images));
-        T* to = elements<T>(as_ndarray(out));
-        const std::vector<T> by = divisors<T>(*each, with_padding, fixed);
-        parallel_for(each->planes, each->grain(), [&](npy_intp begin, npy_intp end) {
-          for (npy_intp i = begin; i < end; ++i)
-            run_best<ByStride<Means>>(each, in + i * each->in(), by.data(), to + i * each->out());
-        });
-      });
+  const bool done = run_for(kind, windows.work(), [&]<class T>(T) {
+    const T* in = elements<const T>(as_ndarray(images));
+    T* to = elements<T>(as_ndarray(out));
+    const std::vector<T> by = divisors<T>(*each, divided);
+    parallel_for(each->planes, each->grain(), [&](npy_intp begin, npy_intp end) {
+      for (npy_intp i = begin; i < end; ++i)
+        run_best<ByStride<Means>>(each, in + i * each->in(), by.data(), to + i * each->out());
+    });
+  });
   return done ? std::move(out) : Ref();
 }
 
@@ -391,12 +391,10 @@ Ref avg_pool_backward(PyObject* grad_output, PyObject* self, PyObject* kernel_si
   PyArrayObject *given = array_of(grad_output), *array = array_of(self);
   const Kind kind = kind_of(given);
   Windows windows;
-  bool with_padding;
-  npy_intp fixed;
+  Divided divided;
   if (kind == Kind::kNone || !plan(array, kernel_size, stride, padding, nullptr, ceil_mode, windows))
     return declined(kOtherPool);
-  if (!read_flag(count_include_pad, &with_padding) || !read_divisor(divisor_override, &fixed))
-    return declined(kOtherPool);
+  if (!divided.read(count_include_pad, divisor_override)) return declined(kOtherPool);
   const int ndim = PyArray_NDIM(array);
   npy_intp sizes[4];
   result_sizes(array, windows, sizes);
@@ -406,19 +404,18 @@ Ref avg_pool_backward(PyObject* grad_output, PyObject* self, PyObject* kernel_si
   Ref out = new_array(ndim, PyArray_DIMS(array), kind);
   if (!out) return out;
   const Windows* each = &windows;
-  const bool done =
-      run_for(kind, windows.planes * windows.out() * windows.rows.kernel * windows.columns.kernel, [&]<class T>(T) {
-        const T* grad = elements<const T>(as_ndarray(gradient));
-        T* to = elements<T>(as_ndarray(out));
-        const std::vector<T> by = divisors<T>(*each, with_padding, fixed);
-        parallel_for(each->planes, each->grain(), [&](npy_intp begin, npy_intp end) {
-          Scratch<T> share(each->columns.count);
-          for (npy_intp i = begin; i < end; ++i) {
-            std::fill_n(to + i * each->in(), each->in(), T(0));
-            run_best<ByStride<OfMeans>>(each, grad + i * each->out(), by.data(), share.data(), to + i * each->in());
-          }
-        });
-      });
+  const bool done = run_for(kind, windows.work(), [&]<class T>(T) {
+    const T* grad = elements<const T>(as_ndarray(gradient));
+    T* to = elements<T>(as_ndarray(out));
+    const std::vector<T> by = divisors<T>(*each, divided);
+    parallel_for(each->planes, each->grain(), [&](npy_intp begin, npy_intp end) {
+      Scratch<T> share(each->columns.count);
+      for (npy_intp i = begin; i < end; ++i) {
+        std::fill_n(to + i * each->in(), each->in(), T(0));
+        run_best<ByStride<OfMeans>>(each, grad + i * each->out(), by.data(), share.data(), to + i * each->in());
+      }
+    });
+  });
   return done ? std::move(out) : Ref();
 }
 

@@ -8,6 +8,9 @@
 
 namespace gradwright {
 
+// Sizes beyond are no sizes of arrays, and their products would not fit.
+constexpr npy_intp kMostSize = npy_intp{1} << 31;
+
 // Windows along one dimension.
 struct Along {
   npy_intp size, count, kernel, stride, padding, dilation;

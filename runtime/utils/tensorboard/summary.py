@@ -119,9 +119,8 @@ def histogram(name: str, values: Any, bins: str | int | Sequence[float], max_bin
     """
     numbers = as_array(values).astype(np.float64).reshape(-1)
     counts, limits = buckets(numbers, bins, max_bins)
-    extremes = (numbers.min(), numbers.max()), (numbers.sum(), numbers.dot(numbers))
-    (least, most), (total, squares) = extremes
-    return histogram_raw(name, least, most, numbers.size, total, squares, limits.tolist(), counts.tolist())
+    sums = numbers.sum(), numbers.dot(numbers)
+    return histogram_raw(name, numbers.min(), numbers.max(), numbers.size, *sums, limits.tolist(), counts.tolist())
 
 
 def histogram_raw(

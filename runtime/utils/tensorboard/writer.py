@@ -273,11 +273,8 @@ class SummaryWriter:
         walltime: float | None = None,
     ) -> None:
         """Write a curve of precision and recall that the program has made."""
-        positive, negative = (
-            (true_positive_counts, false_positive_counts),
-            (true_negative_counts, false_negative_counts),
-        )
-        found = summary.pr_curve_raw(tag, *positive, *negative, precision, recall, num_thresholds, weights)
+        counts = true_positive_counts, false_positive_counts, true_negative_counts, false_negative_counts
+        found = summary.pr_curve_raw(tag, *counts, precision, recall, num_thresholds, weights)
         self._add(found, global_step, walltime)
 
     def add_custom_scalars(self, layout: Mapping[str, Mapping[str, Sequence[Any]]]) -> None:
