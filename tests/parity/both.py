@@ -85,18 +85,22 @@ def doubled(torch: Any, backward: Callable[[Any], Any], name: str = "Doubled") -
     return type(name, (Doubled,), {})
 
 
-def _rounding(dtype: str, numbers: np.ndarray) -> float:
-    """How far elements may be apart: in single precision, sums that cancel are as exact as their largest terms."""
-    if dtype not in ("float32", "complex64"):
-        return 1e-6
-    return max(1e-6, 4e-6 * float(np.max(np.abs(numbers), initial=0, where=np.isfinite(numbers))))
+def _compare_numbers(actual: np.ndarray, expected: np.ndarray, dtype: str, place: str) -> None:
+    """Equal up to rounding: in single precision, sums that cancel are as exact as their largest terms."""
+    rounding = 1e-6
+    if dtype in ("float32", "complex64"):
+        rounding = max(rounding, 4e-6 * float(np.max(np.abs(expected), initial=0, where=np.isfinite(expected))))
+    np.testing.assert_allclose(actual, expected, rtol=1e-5, atol=rounding, err_msg=place)
 
 
 def _compare(actual: Any, expected: Any, place: str) -> None:
     if isinstance(expected, tuple) and expected[:1] == ("tensor",):
         assert actual[:-1] == expected[:-1], (place, actual, expected)
-        rounding = _rounding(expected[1], expected[-1])
-        np.testing.assert_allclose(actual[-1], expected[-1], rtol=1e-5, atol=rounding, err_msg=place)
+        _compare_numbers(actual[-1], expected[-1], expected[1], place)
+    elif isinstance(expected, np.ndarray):
+        assert isinstance(actual, np.ndarray), (place, actual)
+        assert actual.dtype == expected.dtype, (place, actual, expected)
+        _compare_numbers(actual, expected, expected.dtype.name, place)
     elif isinstance(expected, list | tuple):
         assert isinstance(actual, list | tuple), (place, actual, expected)
         assert len(actual) == len(expected), (place, actual, expected)
