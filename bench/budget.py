@@ -11,6 +11,7 @@ from bench.operators import FAMILIES
 PYTHON_TARGET = {
     "forward": None,
     "forward and record": 0.6,
+    "statements": None,
     "backward": 0.6,
     "chain": 0.6,
     "fan-in": 0.5,
@@ -31,6 +32,7 @@ LARGE_OPERATORS = {"convolution": 2.0, "attention": 2.0, "linear algebra": 1.3}
 NATIVE_TARGET = {
     **PYTHON_TARGET,
     "forward and record": 0.12,
+    "statements": 1.0,
     "backward": 0.12,
     "chain": 0.12,
     "fan-in": 0.1,

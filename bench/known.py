@@ -32,6 +32,10 @@ KNOWN = (
         _rows("small:", "mm, bfloat16"),
     ),
     Known(
+        "a function in Python reads the arguments, and NumPy converts or divides",
+        ("8x8: to(float64)", "8x8: long", "8x8: int % number"),
+    ),
+    Known(
         "a row is read four times in the cache, and PyTorch's loops take its exponentials and their sum in one",
         _rows("large:", "softmax"),
     ),
@@ -66,7 +70,7 @@ KNOWN = (
         _rows(
             "small:", "grid_sample", "pad", "batch_norm", "group_norm", "instance_norm", "rms_norm",
             "scaled_dot_product_attention", "lstm", "gru", "stft", "dropout",
-        ),
+        ) + ("8x8: normal_",),
     ),
     Known(
         "NumPy's and SciPy's functions of linear algebra check and copy what they are given, which costs 10 to 30 us",

@@ -103,6 +103,39 @@ def forward(record: bool) -> Prepare:
     return prepare
 
 
+# What programs write beside their mathematics: copies, conversions, integers, results in memory that is there.
+BESIDE = {
+    "copy_": "c.copy_(a)",
+    "fill_": "c.fill_(1.0)",
+    "normal_": "c.normal_()",
+    "add, out=": "lib.add(a, b, out=c)",
+    "mm, out=": "lib.mm(a, b, out=c)",
+    "sum, out=": "lib.sum(a, 1, out=d)",
+    "to(float64)": "a.to(lib.float64)",
+    "long": "a.long()",
+    "clone": "a.clone()",
+    "int + number": "i + 1",
+    "int % number": "i % 3",
+    "int < number": "i < 3",
+    "int add_ number": "j.add_(1)",
+    "row": "a[0]",
+    "rows by indices": "a[i[0]]",
+    "item": "s.item()",
+    "where": "lib.where(a > b, a, 0.0)",
+    "zeros_like": "lib.zeros_like(a)",
+}
+
+
+def beside(library: Any, scale: Scale) -> Round:
+    """One call of each statement on 8x8 tensors, with no graph."""
+    a, b, i = library.tensor(array(8, 8)), library.tensor(array(8, 8, seed=1)), library.arange(64).reshape(8, 8) % 8
+    names = {"a": a, "b": b, "c": a.clone(), "d": a[0].clone(), "i": i, "j": i.clone(), "s": a.sum(), "lib": library}
+    timers = {
+        f"8x8: {name}": statement_timer(statement, names, scale.loop_seconds) for name, statement in BESIDE.items()
+    }
+    return lambda: {row: timer() for row, timer in timers.items()}
+
+
 def backward_per_node(library: Any, scale: Scale) -> Round:
     """Backward through a chain of one operator; only the backward pass is timed."""
     x = leaf(library, 8, 8)
@@ -468,6 +501,7 @@ def workloads(out: Path, scale: Scale) -> list[Workload]:
     return [
         Workload("forward", forward(record=False), mean=True),
         Workload("forward and record", forward(record=True), mean=True),
+        Workload("statements", beside),
         Workload("backward", backward_per_node, mean=True),
         Workload("chain", deep_chain(0), most_rounds=7),
         Workload("chain", deep_chain(1), most_rounds=3),

@@ -20,7 +20,7 @@ WORDS = frozenset((
     "type",
     "Geometry", "LEAF", "Tensor", "all_plain", "all_plain_or_none", "any_edge", "asarray", "base_ops", "check_attached",
     "check_versions", "choose", "dtypes", "float32", "float64", "foreign_operand", "freed_error", "given", "grad_mode",
-    "info_of", "int64", "int_tuple", "interest", "layouts", "math", "missing_helper", "modified_error", "ndarray",
+    "info_of", "int64", "int_tuple", "interest", "is_int64_or_none", "layouts", "math", "missing_helper", "modified_error", "ndarray",
     "new", "next_sequence_nr", "nodes", "not_implemented_error", "numbers", "operators", "ops", "optional_real_numbers",
     "plain", "real_numbers", "set_edges", "shapes_of", "together", "types", "unpack_result", "versions_of", "view_of",
     "wrap", "zeros_for", "zeros_of",

@@ -136,6 +136,13 @@ class OperatorPlan:
         assert (self.out is None) == (self.out_function is None), "each variant has a function"
 
     @property
+    def writes_out(self) -> bool:
+        """Whether the form with `out=` may write what the fast path computes: one Tensor, without random numbers."""
+        one = len(self.schema.returns) == 1 and not self.returns_list
+        seeded = "nondeterministic_seeded" in self.source.tags
+        return self.out is not None and one and not seeded
+
+    @property
     def nodes(self) -> tuple[NodePlan, ...]:
         """All of its Nodes."""
         own = (node for node in (self.node, self.inplace_node) if node is not None)

@@ -36,11 +36,13 @@ class Asked(Enum):
     OPTIONAL_DTYPE = "a dtype: NumPy's; or None"
     ABSENT = "None"
     PLACEMENT = "None, which the kernel does not get"
+    PLACEMENT_FLAG = "nothing, and the kernel does not get it"
     NOTHING = "nothing"
 
 
 TENSOR_KINDS = frozenset((Asked.TENSOR, Asked.OPTIONAL_TENSOR, Asked.TENSORS, Asked.OPTIONAL_TENSORS))
 LISTS = frozenset((Asked.TENSORS, Asked.OPTIONAL_TENSORS))
+PLACEMENTS = frozenset((Asked.PLACEMENT, Asked.PLACEMENT_FLAG))
 INT_LISTS = frozenset((Asked.INTS, Asked.OPTIONAL_INTS))
 
 
@@ -83,6 +85,7 @@ class GuardKind(Enum):
     FLOAT_DTYPE = "float_dtype"  # float32 or float64
     INEXACT_DTYPE = "inexact_dtype"  # these, or complex numbers of these
     NUMBER_DTYPE = "number_dtype"  # float32, float64 or int64
+    WITH_NUMBER = "with_number"  # a number is one of the dtype: beside int64 an int of 64 bits; or it is None
     NOT_HALF = "not_half"  # half precision is computed in float32, by the general path
     SAME_DTYPE = "same_dtype"
     SAME_DTYPE_OR_NONE = "same_dtype_or_none"
@@ -92,8 +95,8 @@ class GuardKind(Enum):
 
 _ORDER = {kind: index for index, kind in enumerate(GuardKind)}
 _OF_STATE = frozenset((GuardKind.NO_MODE, GuardKind.NOBODY_AROUND))
-_OF_TWO = frozenset((GuardKind.SAME_DTYPE, GuardKind.SAME_DTYPE_OR_NONE))
-_OF_KINDS = frozenset((GuardKind.TAKEN, GuardKind.TAKEN_OR_NONE))
+_OF_TWO = frozenset((GuardKind.SAME_DTYPE, GuardKind.SAME_DTYPE_OR_NONE, GuardKind.WITH_NUMBER))
+_OF_KINDS = frozenset((GuardKind.TAKEN, GuardKind.TAKEN_OR_NONE, GuardKind.WITH_NUMBER))
 _OF_DTYPES = (
     _OF_TWO | _OF_KINDS | {GuardKind.FLOAT_DTYPE, GuardKind.INEXACT_DTYPE, GuardKind.NUMBER_DTYPE, GuardKind.NOT_HALF}
 )
@@ -172,7 +175,7 @@ class KernelCall:
         dtypes = [argument for argument in self.arguments if argument.asked is Asked.OPTIONAL_DTYPE]
         if self.dtype is not None and len(dtypes) != 1:
             raise ValueError("a factory has one dtype")
-        if any(argument.asked is Asked.PLACEMENT for argument in self.arguments):
+        if any(argument.asked in PLACEMENTS for argument in self.arguments):
             raise ValueError("a kernel gets no placement")
 
 

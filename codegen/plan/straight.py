@@ -9,6 +9,7 @@ from codegen.formula.typed import BOOL, DTYPE, FLOAT, INT, SCALAR, TENSOR, formu
 from codegen.plan.steps import (
     INT_LISTS,
     LISTS,
+    PLACEMENTS,
     TENSOR_KINDS,
     Asked,
     Conversion,
@@ -30,7 +31,7 @@ from codegen.python_source import PythonFunction
 from codegen.read.model import NativeFunction, Promotion
 from codegen.schema.defaults import EnumDefault, default_value
 from codegen.schema.types import Argument, BaseType, FunctionSchema, ListType, OptionalType, Type
-from codegen.words import COMMON_KINDS, PromotionKind
+from codegen.words import COMMON_KINDS, DTYPE_KINDS, PromotionKind
 
 # What is asked of arguments one by one; the other kinds are asked of nothing.
 _GUARDS: Mapping[Asked, GuardKind] = {
@@ -84,7 +85,7 @@ def plan_straight(
     if limited is None:
         return None
     promotion = function.promotion
-    if limited or promotion is not None:  # what a call asks for decides which dtypes there are
+    if promotion is not None or (limited and not _takes_all(function)):  # what a call asks for decides what is computed
         arguments = _with(arguments, Asked.OPTIONAL_DTYPE, Asked.ABSENT)
     takes = function.dtypes.kinds if function.dtypes is not None else ()
     # Stored types always go the general way.
@@ -160,23 +161,41 @@ def _plan_promoted(
         return None
     first, *rest = promoted
     numbers = [argument for argument in schema.arguments if asked[argument.name] in _NUMBERS]
-    known = GuardKind.FLOAT_DTYPE if numbers else _PROMOTED_DTYPES[promotion.kind]
-    if limited and known is GuardKind.FLOAT_DTYPE and "float" not in takes:
+    known = None if numbers else _PROMOTED_DTYPES[promotion.kind]
+    if known is GuardKind.FLOAT_DTYPE:
+        if limited and "float" not in takes:
+            return None
+        if of_complex:
+            known = GuardKind.INEXACT_DTYPE
+    of_number = _kinds_with_numbers(promotion, of_complex, takes if limited else COMMON_KINDS)
+    if numbers and not of_number:
         return None
-    if of_complex and known is GuardKind.FLOAT_DTYPE:
-        known = GuardKind.INEXACT_DTYPE
     same = []
     for other in rest:
         optional = asked[other] is Asked.OPTIONAL_TENSOR
         same.append(Guard(GuardKind.SAME_DTYPE_OR_NONE if optional else GuardKind.SAME_DTYPE, (first, other)))
     taken = _taken([first] if limited else [], takes, arguments)
     of_any = in_order((*([Guard(GuardKind.NOT_HALF, (first,))] if not_half else []), *same, *taken))
-    if known is None:
+    if numbers:
+        tests = [Guard(GuardKind.WITH_NUMBER, (first, number.name), of_number) for number in numbers]
+    elif known is not None:
+        tests = [Guard(known, (first,))]
+    else:
         return of_any, None
-    some = in_order((Guard(known, (first,)), *same, *(taken if known is GuardKind.NUMBER_DTYPE else ())))
+    some = in_order((*tests, *same, *(taken if known is GuardKind.NUMBER_DTYPE else ())))
     if len(numbers) != 1 or numbers[0].default is None or not rest:
         return some, None
     return some, DefaultNumber(numbers[0].name, of_any)
+
+
+def _kinds_with_numbers(promotion: Promotion, of_complex: bool, takes: Sequence[str]) -> tuple[str, ...]:
+    """The kinds of dtypes in which a kernel computes with Python numbers, of those that the operator takes."""
+    kinds = ["float"]
+    if promotion.kind in (PromotionKind.DEFAULT, PromotionKind.ALWAYS_BOOL):
+        kinds.append("integer")
+    if of_complex:
+        kinds.append("complex")
+    return tuple(kind for kind in kinds if kind in takes)
 
 
 # Which dtypes the kernels of a kind of promotion compute in without being told; None: all.
@@ -218,7 +237,7 @@ def _asked(argument: Argument) -> Asked | None:
     if inner == DTYPE:
         return Asked.OPTIONAL_DTYPE if optional else Asked.DTYPE
     if argument.is_placement:
-        return Asked.PLACEMENT
+        return Asked.PLACEMENT if optional else Asked.PLACEMENT_FLAG
     if inner == BaseType("Generator"):
         return Asked.ABSENT
     if inner == SCALAR:
@@ -237,7 +256,7 @@ def _with(arguments: Sequence[StraightArgument], old: Asked, new: Asked) -> tupl
 
 
 def _passed(arguments: Sequence[StraightArgument]) -> tuple[StraightArgument, ...]:
-    return tuple(argument for argument in arguments if argument.asked is not Asked.PLACEMENT)
+    return tuple(argument for argument in arguments if argument.asked not in PLACEMENTS)
 
 
 def _guards(function: NativeFunction, arguments: Sequence[StraightArgument]) -> tuple[Guard, ...]:
@@ -264,6 +283,11 @@ def _limited(function: NativeFunction, arguments: Sequence[StraightArgument]) ->
     tensors = [argument for argument in arguments if argument.asked in TENSOR_KINDS]
     limited = [argument for argument in tensors if dtypes.arguments is None or argument.name in dtypes.arguments]
     return None if any(a.asked in LISTS for a in limited) else tuple(argument.name for argument in limited)
+
+
+def _takes_all(function: NativeFunction) -> bool:
+    """Whether an operator moves elements of all types that can be copied."""
+    return function.dtypes is not None and set(DTYPE_KINDS) - set(function.dtypes.kinds) <= {"shell"}
 
 
 def _taken(names: Sequence[str], takes: tuple[str, ...], arguments: Sequence[StraightArgument]) -> tuple[Guard, ...]:

@@ -96,7 +96,9 @@ class ArrayAccess:
 
     def storage_offset(self) -> int:
         """The position of the first element in the memory that this Tensor shares with others, in elements."""
-        return (self.data_ptr() - owner_of(self._array).ctypes.data) // self._array.itemsize
+        array = self._array
+        owner = owner_of(array)
+        return 0 if owner is array else (self.data_ptr() - owner.ctypes.data) // array.itemsize
 
     def data_ptr(self) -> int:
         """The address of the first element."""

@@ -153,6 +153,12 @@ class OperatorFacts:
         """Makes the Node of a call in place."""
         return self._record_function(self.inplace_recorder)
 
+    @property
+    def entry(self) -> Callable[..., Any]:
+        """What a call of the generated function runs: the native core's in its place, where there is one."""
+        entry: Callable[..., Any] = self.function.__globals__.get(self.symbol, self.function)
+        return entry
+
     def _record_function(self, name: str | None) -> Callable[..., None] | None:
         if name is None:
             return None

@@ -12,6 +12,11 @@ real_numbers = frozenset((int, float))
 optional_real_numbers = frozenset((int, float, type(None)))
 
 
+def is_int64_or_none(number: object) -> bool:
+    """Whether this is an int that 64 bits hold, or None."""
+    return number is None or (type(number) is int and -(1 << 63) <= number < 1 << 63)
+
+
 def all_plain(tensors: object) -> bool:
     """Whether this is a list of plain Tensors."""
     if type(tensors) is not list and type(tensors) is not tuple:

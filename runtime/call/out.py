@@ -60,7 +60,7 @@ def _write(operator: Operator, all_values: list[Any]) -> Any:
         return targets
     if operator.out_dtype == "given":
         values = _asked_for(operator, targets[0].dtype, values)
-    results = operator(*values[: operator.signature.positional], **operator.by_name(values))
+    results = operator.entry(*values[: operator.signature.positional], **operator.keywords(values))
     results = list(results) if isinstance(results, (list, tuple)) else [results]
     if len(results) != len(targets):
         raise TypeError(f"{operator.name}(): out has {len(targets)} Tensors, the result {len(results)}")

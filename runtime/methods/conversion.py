@@ -49,6 +49,14 @@ def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         TypeError: the arguments are none of these.
         RuntimeError: there is no such device.
     """
+    if len(args) == 1 and not kwargs:
+        given = args[0]
+        if type(given) is DType:
+            return cast(self, given)
+        if type(self) in plain_types and type(given) in plain_types:
+            return cast(self, given.dtype)
+        if type(given) is str and given == "cpu":
+            return cpu(self)
     dtype, device, copy = read_arguments(args, kwargs)
     memory_format = kwargs.get("memory_format")
     if device is not None and device != self.device.type:

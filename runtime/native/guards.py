@@ -67,6 +67,10 @@ def _no_loops(argument: _Argument) -> str:
     return f"{argument[0]} is {_dtype_name(argument[1])}, which has no loops or needs promotion"
 
 
+def _no_number(tensor: _Argument, number: _Argument) -> str:
+    return f"{_dtype_name(tensor[1])} of {tensor[0]} has no loops beside {number[0]}, which is {describe(number[1])}"
+
+
 def _other_dtype(first: _Argument, second: _Argument) -> str:
     return f"{first[0]} is {_dtype_name(first[1])} and {second[0]} {_dtype_name(second[1])}: promotion"
 
@@ -93,6 +97,7 @@ WORDS: Mapping[str, Callable[..., str]] = {
     "float_dtype": _no_loops,
     "inexact_dtype": _no_loops,
     "number_dtype": _no_loops,
+    "with_number": _no_number,
     "not_half": lambda given: f"{given[0]} is {_dtype_name(given[1])}, which is computed in float32",
     "same_dtype": _other_dtype,
     "same_dtype_or_none": _other_dtype,

@@ -34,11 +34,18 @@ _GUARDS: Mapping[GuardKind, str] = {
     GuardKind.FLOAT_DTYPE: "has_float_dtype({0})",
     GuardKind.INEXACT_DTYPE: "has_inexact_dtype({0})",
     GuardKind.NUMBER_DTYPE: "has_number_dtype({0})",
+    GuardKind.WITH_NUMBER: "goes_with({0}, {1}, {takes})",
     GuardKind.NOT_HALF: "is_not_half({0})",
     GuardKind.SAME_DTYPE: "same_dtype({0}, {1})",
     GuardKind.SAME_DTYPE_OR_NONE: "same_dtype_or_none({0}, {1})",
     GuardKind.TAKEN: "is_taken({0}, {takes})",
     GuardKind.TAKEN_OR_NONE: "is_taken_or_none({0}, {takes})",
+}
+# Kinds of dtypes that have one name together.
+_SEVERAL: Mapping[tuple[str, ...], str] = {
+    ("float", "integer"): "kReal",
+    ("float", "complex"): "kInexact",
+    ("float", "integer", "complex"): "kNumber",
 }
 _NEEDED: Mapping[GuardKind, tuple[str, str]] = {
     GuardKind.DTYPE: ("runtime.base.dtypes", "dtype"),
@@ -62,6 +69,7 @@ class EntryView:
     tests: tuple[str, ...]  # what has to hold, in the order of the plan's guards
     parameters: tuple[str, ...]  # the array of their names
     vectorcall: tuple[str, ...]
+    out: str  # who serves calls with `out=`
     count: int
     positional: int
 
@@ -106,13 +114,18 @@ class Entry(ABC):
             tuple(self.tests),
             tuple(wrapped(f"const char* const {function}_parameters[] = {{", names, "};")),
             tuple(wrapped("    vectorcall<", [f"ops::{cpp(function)}", cpp(function)], ">,")),
+            self._out() if function == self.operator.function and self.operator.writes_out else "Out::kPython",
             len(parameters),
             sum(not parameter.keyword_only for parameter in parameters),
         )
 
+    def _out(self) -> str:
+        """How what the entry gives gets into the Tensor of a call with `out=`."""
+        return "Out::kApart" if self.operator.exclusive else "Out::kCopied"
+
     def _test(self, guard: Guard) -> str:
         needed = self.needs.name(*_NEEDED[guard.kind]) if guard.kind in _NEEDED else ""
-        takes = " | ".join(f"k{kind.title()}" for kind in guard.takes)
+        takes = _SEVERAL.get(guard.takes) or " | ".join(f"k{kind.title()}" for kind in guard.takes)
         test = _GUARDS[guard.kind].format(*map(cpp, guard.arguments), takes=takes, needed=needed)
         if guard.unless_default is None:
             return test

@@ -183,6 +183,9 @@ class KernelEntry(Entry):
         for requirement in requirements:
             self.out.when([f"!{self.printer.test(requirement.condition).bracketed}"], self._fall_back())
 
+    def _out(self) -> str:
+        return super()._out() if self.operator.exclusive or self.native_loop() is None else "Out::kDirect"
+
     # -- the kernel
 
     def _run_kernel(self) -> None:

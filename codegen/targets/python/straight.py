@@ -64,6 +64,12 @@ _DTYPES: Mapping[GuardKind, tuple[str, ...]] = {
     GuardKind.NOT_HALF: ("{0} is float32", "{0} is float64", '{0}.kind in "biuc"'),
 }
 _USUAL = ("{0} is float32", "{0} is float64")  # first among those that are taken
+# What is asked of a dtype beside a number, by the kinds of which it may be. {1} is the number.
+_BESIDE: Mapping[str, tuple[str, ...]] = {
+    "float": _USUAL,
+    "integer": ("({0} is int64 and is_int64_or_none({1}))",),
+    "complex": ('{0}.kind == "c"',),
+}
 # NumPy's characters of them; E: bfloat16.
 _CHARACTERS = {"bool": "?", "integer": "bhilqBHILQ", "half": "eE", "float": "", "complex": "FD"}
 _CONVERSIONS: Mapping[ConversionKind, str | None] = {
@@ -170,6 +176,9 @@ class _DtypeTests:
                 return [f"{other} is None", *tests]
             case GuardKind.TAKEN:
                 return [test.format(self._dtype(first)) for test in _taken(guard.takes)]
+            case GuardKind.WITH_NUMBER:
+                tests = [test for kind in guard.takes for test in _BESIDE[kind]]
+                return [test.format(self._dtype(first), other) for test in tests]
         return [test.format(*(self._dtype(first) for _ in range(test.count("{")))) for test in _DTYPES[guard.kind]]
 
     def _dtype(self, name: str, asked_always: bool = True) -> str:

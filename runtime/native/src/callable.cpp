@@ -10,7 +10,9 @@
 #include <utility>
 #include <vector>
 
+#include "inplace.hpp"
 #include "intrinsics.hpp"
+#include "memory.hpp"
 #include "registry.hpp"
 #include "views.hpp"
 
@@ -60,12 +62,13 @@ PyObject* call_function(const Function* function, PyObject* const* args, size_t 
   return function->vectorcall(nullptr, args, count, nullptr);
 }
 
+PyObject* call_unbound(PyObject* self, PyObject* const* args, size_t flags, PyObject* keywords);
+
 PyObject* call_single(PyObject* self, PyObject* const* args, size_t flags, PyObject* keywords) {
   const Function* function = as_callable(self)->single;
   PyObject* values[kMostParameters];
-  if (!bind(*function, args, PyVectorcall_NARGS(flags), keywords, values))
-    return pass_on(self, args, flags, keywords);
-  return function->ordered(values);
+  if (bind(*function, args, PyVectorcall_NARGS(flags), keywords, values)) return function->ordered(values);
+  return call_unbound(self, args, flags, keywords);
 }
 
 // `x.view(2, 3)` and `x.view((2, 3))`, `zeros(2, 3)` and `zeros((2, 3))`; null without an exception where it is neither.
@@ -123,13 +126,107 @@ bool Choice::fits(PyObject* const* args, Py_ssize_t count, PyObject* keywords) c
   return true;
 }
 
-// What was chosen before, or the Python packet, which chooses.
-PyObject* call_chosen(PyObject* self, PyObject* const* args, size_t flags, PyObject* keywords) {
-  if (const auto* choices = as_callable(self)->choices) {
-    for (const Choice& choice : *choices) {
-      if (!choice.fits(args, PyVectorcall_NARGS(flags), keywords)) continue;
-      return choice.function->vectorcall(nullptr, args, flags, keywords);
+// The overload that takes these arguments, as far as is known here.
+const Function* overload_for(const Callable* packet, PyObject* const* args, Py_ssize_t count, PyObject* keywords) {
+  if (packet->single != nullptr) return packet->single;
+  if (keywords == nullptr && count == 1) {
+    if (packet->unary != nullptr && is_plain(args[0])) return packet->unary;
+  } else if (keywords == nullptr && count == 2 && is_plain(args[0])) {
+    if (packet->tensor != nullptr && is_plain(args[1])) return packet->tensor;
+    if (packet->number != nullptr && is_number(args[1])) return packet->number;
+  }
+  if (packet->choices != nullptr) {
+    for (const Choice& choice : *packet->choices) {
+      if (choice.fits(args, count, keywords)) return choice.function;
     }
+  }
+  return nullptr;
+}
+
+// -- out=
+
+// The place of `out` among the names of arguments; -1: it is not there.
+Py_ssize_t place_of_out(PyObject* keywords) {
+  static PyObject* const out = PyUnicode_InternFromString("out");
+  for (Py_ssize_t i = keywords == nullptr ? 0 : PyTuple_GET_SIZE(keywords); i-- > 0;) {
+    if (PyTuple_GET_ITEM(keywords, i) == out) return i;
+  }
+  return -1;
+}
+
+// Calls test(value) for each Tensor among values and the items of lists, until one of them fails.
+template <class Test>
+bool all_tensors(PyObject* const* values, Py_ssize_t count, Test test) {
+  for (Py_ssize_t i = 0; i < count; ++i) {
+    PyObject* value = values[i];
+    if (PyList_CheckExact(value) || PyTuple_CheckExact(value)) {
+      const Py_ssize_t size = PySequence_Fast_GET_SIZE(value);
+      if (!all_tensors(PySequence_Fast_ITEMS(value), size, test)) return false;
+    } else if (PyObject_TypeCheck(value, python.tensor_type) && !test(value)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+// Whether the result of a call may be written into `target` here: nothing is recorded, and nobody reads what is written.
+bool can_write_out(PyObject* target, PyObject* const* values, Py_ssize_t count, bool* apart) {
+  if (!is_plain(target) || (grad_enabled && requires_grad(target)) || !can_write(target, false)) return false;
+  if (PyArray_SIZE(array_of(target)) == 0) return false;  // it becomes as large as the result is
+  *apart = true;
+  return all_tensors(values, count, [=](PyObject* value) {
+    if (!is_plain(value) || (grad_enabled && requires_grad(value))) return false;
+    if (may_overlap(array_of(target), array_of(value))) *apart = false;
+    return !detail::may_lie_over_part(target, value);
+  });
+}
+
+// The call with the argument in the place `at` of the named ones as `out`. Null without an exception: Python has to do it,
+// and nothing was written.
+PyObject* call_with_out(PyObject* self, PyObject* const* args, Py_ssize_t given, PyObject* keywords, Py_ssize_t at) {
+  constexpr Py_ssize_t kMost = kMostParameters;
+  const Py_ssize_t named = PyTuple_GET_SIZE(keywords) - 1;
+  if (given + named > kMost) return nullptr;
+  PyObject* rest[kMost];
+  std::copy_n(args, given + at, rest);
+  std::copy_n(args + given + at + 1, named - at, rest + given + at);
+  Ref names;
+  if (named > 0) {
+    names = Ref(PyTuple_New(named));
+    if (!names) return nullptr;
+    for (Py_ssize_t i = 0; i < named; ++i) {
+      PyTuple_SET_ITEM(names.get(), i, Py_NewRef(PyTuple_GET_ITEM(keywords, i < at ? i : i + 1)));
+    }
+  }
+  const Function* function = overload_for(as_callable(self), rest, given, names.get());
+  PyObject *target = args[given + at], *values[kMost];
+  if (function == nullptr || function->out == Out::kPython || (function->replaced & kByKernel) != 0 ||
+      !bind(*function, rest, given, names.get(), values)) {
+    return nullptr;
+  }
+  bool apart = false;
+  if (!can_write_out(target, values, function->count, &apart)) return nullptr;
+  if (function->out == Out::kApart && !apart) return nullptr;
+  PyArrayObject* array = array_of(target);
+  Ref result;
+  if (apart && function->out == Out::kDirect) {
+    const Awaiting waits(array);
+    result = Ref(function->ordered(values));
+  } else {
+    result = Ref(function->ordered(values));
+  }
+  if (!result) return nullptr;
+  if (!is_plain(result.get()) || requires_grad(result.get())) return nullptr;
+  PyObject* written = as_tensor(result.get())->array;
+  if (written != reinterpret_cast<PyObject*>(array) && !overwrite(target, written)) return nullptr;
+  return count_write(target) ? Py_NewRef(target) : nullptr;
+}
+
+// What no overload is known to take: a call with `out=`, or one for Python.
+PyObject* call_unbound(PyObject* self, PyObject* const* args, size_t flags, PyObject* keywords) {
+  if (const Py_ssize_t at = place_of_out(keywords); at >= 0) {
+    PyObject* out = call_with_out(self, args, PyVectorcall_NARGS(flags), keywords, at);
+    if (out != nullptr || PyErr_Occurred()) return out;
   }
   return pass_on(self, args, flags, keywords);
 }
@@ -141,16 +238,10 @@ PyObject* call_packet(PyObject* self, PyObject* const* args, size_t flags, PyObj
     PyObject* out = call_spread(packet, args, count, keywords);
     if (out != nullptr || PyErr_Occurred()) return out;
   }
-  if (keywords != nullptr) return call_chosen(self, args, flags, keywords);
-  if (count == 1) {
-    if (packet->unary != nullptr && is_plain(args[0])) return call_function(packet->unary, args, 1);
-  } else if (count == 2 && is_plain(args[0])) {
-    if (packet->tensor != nullptr && is_plain(args[1]))
-      return call_function(packet->tensor, args, 2);
-    if (packet->number != nullptr && is_number(args[1]))
-      return call_function(packet->number, args, 2);
+  if (const Function* function = overload_for(packet, args, count, keywords)) {
+    return function->vectorcall(nullptr, args, flags, keywords);
   }
-  return call_chosen(self, args, flags, keywords);
+  return call_unbound(self, args, flags, keywords);
 }
 
 PyObject* call_entry(PyObject* self, PyObject* const* args, size_t flags, PyObject* keywords) {

@@ -142,7 +142,7 @@ bool write_elementwise(PyObject* self, Args... others) {
     npy_intp steps[count + 1];
     for (int i = 0; i < count; ++i) {
       if (i >= tensors) {
-        if (!numbers[i].set(given[i])) return false;
+        if (!numbers[i].set(given[i], type)) return false;
         args[i] = numbers[i].data(type);
         steps[i] = 0;
       } else {

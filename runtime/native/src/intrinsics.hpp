@@ -154,8 +154,20 @@ inline bool has_number_dtype(PyObject* tensor) {
   return has_float_dtype(tensor) ||
          (dtype->type_num == NPY_INT64 && PyArray_ISNOTSWAPPED(array_of(tensor)));
 }
-// Kinds of element types, and whether those of a Tensor are of one of them.
-enum : unsigned { kBool = 1, kInteger = 2, kHalf = 4, kFloat = 8, kComplex = 16 };
+// Kinds of element types.
+enum : unsigned { kBool = 1, kInteger = 2, kHalf = 4, kFloat = 8, kComplex = 16, kReal = 10, kInexact = 24, kNumber = 26 };
+// Whether a Python number, or None, is one of the element type of a Tensor, of one of some kinds: beside integers of 64 bits
+// an int of that size.
+inline bool goes_with(PyObject* tensor, PyObject* number, unsigned kinds) {
+  if (has_float_dtype(tensor)) return (kinds & kFloat) != 0;
+  if (has_inexact_dtype(tensor)) return (kinds & kComplex) != 0;
+  if ((kinds & kInteger) == 0 || !has_number_dtype(tensor)) return false;
+  if (number == Py_None) return true;
+  int overflow = 1;
+  if (PyLong_CheckExact(number)) PyLong_AsLongLongAndOverflow(number, &overflow);
+  return overflow == 0;
+}
+// Whether the elements of a Tensor are of one of some kinds.
 inline bool is_taken(PyObject* tensor, unsigned kinds) {
   PyArrayObject* array = array_of(tensor);
   if (kind_of(array) != Kind::kNone) return (kinds & kFloat) != 0;

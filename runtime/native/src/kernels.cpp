@@ -83,13 +83,15 @@ int cpu_generation() {
 
 // -- operands
 
-bool Operand::set(PyObject* object) {
-  if (PyFloat_CheckExact(object)) {
+bool Operand::set(PyObject* object, int type) {
+  if (PyFloat_CheckExact(object) && type != NPY_INT64) {
     number.re = PyFloat_AS_DOUBLE(object);
   } else if (PyLong_CheckExact(object)) {
     int overflow;
-    const long long whole = PyLong_AsLongLongAndOverflow(object, &overflow);
-    if (overflow != 0 || whole > (1ll << 53) || whole < -(1ll << 53)) return false;
+    whole = PyLong_AsLongLongAndOverflow(object, &overflow);
+    if (overflow != 0) return false;
+    if (type == NPY_INT64) return true;
+    if (whole > (1ll << 53) || whole < -(1ll << 53)) return false;
     number.re = static_cast<double>(whole);
   } else {
     return false;
@@ -285,7 +287,7 @@ Ref run_loop(const Loop& loop, Operand* operands, int count, int type) {
   if (descr == nullptr) return Ref();
   npy_intp strides[kMostDims];
   lay_out(walk, sorted, PyDataType_ELSIZE(descr), strides);
-  Ref out = new_array(descr, walk.ndim, walk.shape, strides);
+  Ref out = new_result(descr, walk.ndim, walk.shape, strides);
   if (!out) return out;
   auto* result = reinterpret_cast<PyArrayObject*>(out.get());
   const npy_intp size = PyArray_SIZE(result);

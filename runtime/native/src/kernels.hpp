@@ -28,10 +28,13 @@ struct Operand {
   PyArrayObject* array = nullptr;  // null: a number
   Complex<double> number = 0;      // real: its first part is one of double
   Complex<float> single = 0;
+  int64_t whole = 0;
 
-  bool set(PyObject* object);  // a Python float or int; false, without an exception: another, or an int too large
+  // A Python float or int that is to be a number of an element type; false, without an exception: it is none.
+  bool set(PyObject* object, int type = NPY_DOUBLE);
   char* data(int type) {
     if (array != nullptr) return PyArray_BYTES(array);
+    if (type == NPY_INT64) return reinterpret_cast<char*>(&whole);
     const bool is_single = type == NPY_FLOAT || type == NPY_CFLOAT;
     return is_single ? reinterpret_cast<char*>(&single) : reinterpret_cast<char*>(&number);
   }
@@ -40,7 +43,7 @@ Ref run_loop(const Loop& loop, Operand* operands, int count, int type);
 
 // Whether a number may stand beside Tensors of an element type, as one of that type.
 inline bool takes_numbers(int type) {
-  return type == NPY_FLOAT || type == NPY_DOUBLE || type == NPY_CFLOAT || type == NPY_CDOUBLE;
+  return type == NPY_FLOAT || type == NPY_DOUBLE || type == NPY_CFLOAT || type == NPY_CDOUBLE || type == NPY_INT64;
 }
 
 // Whether a loop over dense operands, of which `bytes` are read and written, goes around the caches.
@@ -55,7 +58,7 @@ inline bool is_dense(PyArrayObject* array) { return PyArray_IS_C_CONTIGUOUS(arra
 
 // Reasons to decline.
 inline constexpr char kNoLoop[] = "no loop for these dtypes";
-inline constexpr char kOddNumber[] = "a number that is no float and no int of up to 53 bits";
+inline constexpr char kOddNumber[] = "a number that is none of the element type";
 inline constexpr char kOddLayout[] = "shapes that do not broadcast, or elements that are not aligned";
 
 namespace detail {
@@ -73,7 +76,7 @@ inline Ref result_like(PyArrayObject* array, const Loop& loop) {
   } else {
     descr = PyArray_DescrFromType(loop.result);
   }
-  return new_array(descr, PyArray_NDIM(array), PyArray_DIMS(array));
+  return new_result(descr, PyArray_NDIM(array), PyArray_DIMS(array));
 }
 
 inline bool same_shape(PyArrayObject* a, PyArrayObject* b) {
@@ -119,10 +122,10 @@ Ref elementwise(Args... args) {
   Operand operands[sizeof...(args)];
   const int type = detail::type_of(array_of(given[0]));
   const Loop* loop = loop_of<F>(type);
-  if (loop == nullptr) return declined(kNoLoop);
+  if (loop == nullptr || (tensors < sizeof...(args) && !takes_numbers(type))) return declined(kNoLoop);
   for (size_t i = 0; i < sizeof...(args); ++i) {
     if (i >= tensors) {
-      if (!operands[i].set(given[i])) return declined(kOddNumber);
+      if (!operands[i].set(given[i], type)) return declined(kOddNumber);
     } else {
       operands[i].array = array_of(given[i]);
       if (detail::type_of(operands[i].array) != type) return declined(kNoLoop);
@@ -162,7 +165,7 @@ Ref binary_scalar(PyObject* tensor, PyObject* number) {
   const Loop* loop = takes_numbers(type) ? loop_of<F>(type) : nullptr;
   Operand operand;
   if (loop == nullptr) return declined(kNoLoop);
-  if (!operand.set(number)) return declined(kOddNumber);
+  if (!operand.set(number, type)) return declined(kOddNumber);
   return detail::run_dense_loop<2>(*loop, {PyArray_BYTES(array), operand.data(type)}, {PyArray_ITEMSIZE(array), 0},
                                    array);
 }

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <deque>
 #include <mutex>
+#include <utility>
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -142,6 +143,29 @@ Ref new_array(PyArray_Descr* dtype, int ndim, const npy_intp* dims, const npy_in
     return PyArray_NewFromDescr(&PyArray_Type, dtype, ndim, const_cast<npy_intp*>(dims), const_cast<npy_intp*>(strides),
                                 nullptr, 0, nullptr);
   });
+}
+
+namespace {
+
+thread_local PyArrayObject* awaiting = nullptr;
+
+}  // namespace
+
+Awaiting::Awaiting(PyArrayObject* array) { awaiting = array; }
+Awaiting::~Awaiting() { awaiting = nullptr; }
+
+Ref new_result(PyArray_Descr* dtype, int ndim, const npy_intp* dims, const npy_intp* strides) {
+  if (PyArrayObject* array = std::exchange(awaiting, nullptr); array != nullptr) {
+    const bool same = PyArray_DESCR(array) == dtype && PyArray_NDIM(array) == ndim &&
+                      std::equal(dims, dims + ndim, PyArray_DIMS(array)) &&
+                      (strides == nullptr ? PyArray_IS_C_CONTIGUOUS(array) != 0
+                                          : std::equal(strides, strides + ndim, PyArray_STRIDES(array)));
+    if (same) {
+      Py_DECREF(dtype);
+      return Ref::borrow(reinterpret_cast<PyObject*>(array));
+    }
+  }
+  return new_array(dtype, ndim, dims, strides);
 }
 
 Ref new_array_like(PyArrayObject* array) {

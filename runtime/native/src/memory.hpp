@@ -31,6 +31,18 @@ inline Ref new_array_of(PyArrayObject* array, int ndim, const npy_intp* dims) {
   return new_array(dtype, ndim, dims);
 }
 
+// The same for the result of a loop: memory that waits for it, if its form is the same.
+Ref new_result(PyArray_Descr* dtype, int ndim, const npy_intp* dims, const npy_intp* strides = nullptr);
+
+// While it lives, an array waits for the first result of this thread that has its form.
+class Awaiting {
+ public:
+  explicit Awaiting(PyArrayObject* array);
+  ~Awaiting();
+  Awaiting(const Awaiting&) = delete;
+  Awaiting& operator=(const Awaiting&) = delete;
+};
+
 // One of the shape and element type of `array`, in the order of its strides: what NumPy's copies are.
 Ref new_array_like(PyArrayObject* array);
 

@@ -14,6 +14,10 @@ namespace gradwright {
 
 constexpr size_t kMostParameters = 64;
 
+// Who serves calls with `out=`: Python; the entry, whose result is copied, for some only into memory of which no argument
+// is made; or a loop, which may write it where it belongs.
+enum class Out : unsigned char { kPython, kApart, kCopied, kDirect };
+
 // A callable of the module of operators that has a native entry.
 struct Function {
   const char* name;               // "mul_Tensor"
@@ -25,6 +29,7 @@ struct Function {
       PyObject* const* values);  // the entry itself, on values that `bind` has put in order
   // The number of the first guard in generated/guards.py that these values fail; kNoGuard if they pass.
   int (*failing)(PyObject* const* values);
+  Out out;
 
   // Set by load_package().
   PyObject* fallback = nullptr;  // the Python function, which does everything

@@ -82,7 +82,7 @@ const NodeClass MulBackward1::table = {
 // mul.Scalar(Tensor self, Scalar other) -> Tensor
 Ref mul_Scalar_(PyObject* self_, PyObject* other_) {
   if (!(!entries::mul_Scalar_.replaced && is_plain(self_) && is_real_number(other_) &&
-        has_float_dtype(self_))) {
+        goes_with(self_, other_, kReal))) {
     return fall_back(entries::mul_Scalar_, self_, other_);
   }
   Ref result = binary_scalar<kernels::mul>(self_, other_);

@@ -72,7 +72,7 @@ const NodeClass SharpenBackward0::table = {
 // sharpen(Tensor self, Scalar by=1) -> Tensor
 Ref sharpen_default_(PyObject* self_, PyObject* by_) {
   if (!(!entries::sharpen_default_.replaced && is_plain(self_) && is_real_number(by_) &&
-        has_float_dtype(self_))) {
+        goes_with(self_, by_, kReal))) {
     return fall_back(entries::sharpen_default_, self_, by_);
   }
   Ref result = run_for_array(py::sharpen_default_kernel_, array_object(self_), by_);
@@ -90,7 +90,7 @@ Ref sharpen_default_(PyObject* self_, PyObject* by_) {
 // sharpen_, for sharpen(Tensor self, Scalar by=1) -> Tensor
 Ref sharpen__default_(PyObject* self_, PyObject* by_) {
   if (!(!entries::sharpen__default_.replaced && !(entries::sharpen_default_.replaced & kByKernel) &&
-        is_plain(self_) && is_real_number(by_) && has_float_dtype(self_))) {
+        is_plain(self_) && is_real_number(by_) && goes_with(self_, by_, kReal))) {
     return fall_back(entries::sharpen__default_, self_, by_);
   }
   const bool recorded = is_recorded(self_);
