@@ -67,10 +67,13 @@ KNOWN = (
     ),
     Known(
         "the operator is composed of others, and each is a call of its own",
-        _rows(
-            "small:", "grid_sample", "pad", "batch_norm", "group_norm", "instance_norm", "rms_norm",
-            "scaled_dot_product_attention", "lstm", "gru", "stft", "dropout",
-        ) + ("8x8: normal_",),
+        (
+            *_rows(
+                "small:", "grid_sample", "pad", "batch_norm", "group_norm", "instance_norm", "rms_norm",
+                "scaled_dot_product_attention", "lstm", "gru", "stft", "dropout",
+            ),
+            "8x8: normal_",
+        ),
     ),
     Known(
         "NumPy's and SciPy's functions of linear algebra check and copy what they are given, which costs 10 to 30 us",

@@ -23,7 +23,7 @@ from bench.known import KNOWN, UNKNOWN, by_reason, reason_of
 from bench.measure import Bytes, Measurement, compare, interleave
 from bench.operators import CASES, FAMILIES, Case, operator
 from bench.report import Failure, Row, cells, distance_text, over_budget, print_json, print_report, seconds_text
-from bench.workloads import SMOKE, WHOLE, process, workloads
+from bench.workloads import BESIDE, SMOKE, WHOLE, process, workloads
 
 WAYS = ("forward", "backward")
 
@@ -164,6 +164,7 @@ def test_representatives_of_operators_run(case: Case) -> None:
 def test_reasons_are_of_rows_that_there_are() -> None:
     rows = [f"{case.name}, {size}: {way}" for case in CASES for size in ("small", "large") for way in WAYS]
     rows += [f"{name}, 4,000,000 elements: {way}" for name in FUNCTIONS for way in WAYS]
+    rows += [f"8x8: {name}" for name in BESIDE]
     for known in KNOWN:
         for beginning in known.rows:
             assert any(row.startswith(beginning) for row in rows), beginning

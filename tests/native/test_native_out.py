@@ -1,8 +1,8 @@
-"""Calls with `out=` that the native core serves: what Python's way gives, written into the memory of the given Tensor."""
+"""Calls with `out=` that the native core serves: what Python gives, written into the memory of the given Tensor."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -41,13 +41,12 @@ CASES: dict[str, Case] = {
 
 
 @pytest.fixture
-def only_in_the_core(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def only_in_the_core(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*args: Any) -> Any:
         raise AssertionError("the call went through Python")
 
     monkeypatch.setattr(out_in_python, "_write", refuse)
     monkeypatch.setattr(packets, "describe", refuse)
-    yield
 
 
 def known_to_its_packet(case: Case) -> tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any], Any]:

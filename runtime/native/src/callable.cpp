@@ -215,7 +215,10 @@ PyObject* call_with_out(PyObject* self, PyObject* const* args, Py_ssize_t given,
   } else {
     result = Ref(function->ordered(values));
   }
-  if (!result) return nullptr;
+  if (!result) {
+    forget_error();  // Python may know a dtype to compute in
+    return nullptr;
+  }
   if (!is_plain(result.get()) || requires_grad(result.get())) return nullptr;
   PyObject* written = as_tensor(result.get())->array;
   if (written != reinterpret_cast<PyObject*>(array) && !overwrite(target, written)) return nullptr;
