@@ -33,7 +33,7 @@ KNOWN = (
     ),
     Known(
         "a function in Python reads the arguments, and NumPy converts or divides",
-        ("8x8: to(float64)", "8x8: long", "8x8: int % number"),
+        ("8x8: long", "8x8: int % number"),
     ),
     Known(
         "a row is read four times in the cache, and PyTorch's loops take its exponentials and their sum in one",

@@ -32,6 +32,8 @@ EXCEPTIONS = {
     "_check_linear": "a word of a message",
     "_registry_entry": "an argument of OperatorInfo",
     "_CHARACTERS": "a kind of dtypes",
+    "_BESIDE": "a kind of dtypes",
+    "_SEVERAL": "a kind of dtypes",
     "CALLED": "intrinsics of formulas",
     "Calls": "functions of Python",
     "DTYPE_GROUPS": "a group of dtypes",
