@@ -11,7 +11,7 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -93,14 +93,15 @@ def forward(record: bool) -> Prepare:
     def prepare(library: Any, scale: Scale) -> Round:
         a = library.tensor(array(8, 8)).requires_grad_(record)
         b = library.tensor(array(8, 8, seed=1)).requires_grad_(record)
-        names = {"a": a, "b": b, "lib": library}
-        timers = {
-            f"{label}: {name}": statement_timer(statement, names, scale.loop_seconds)
-            for name, statement in STATEMENTS.items()
-        }
-        return lambda: {row: timer() for row, timer in timers.items()}
+        return statements(label, STATEMENTS, {"a": a, "b": b, "lib": library}, scale)
 
     return prepare
+
+
+def statements(label: str, texts: Mapping[str, str], names: Mapping[str, Any], scale: Scale) -> Round:
+    """One execution of each statement, by the name of its row."""
+    timers = {f"{label}: {name}": statement_timer(text, names, scale.loop_seconds) for name, text in texts.items()}
+    return lambda: {row: timer() for row, timer in timers.items()}
 
 
 # What programs write beside their mathematics: copies, conversions, integers, results in memory that is there.
@@ -130,10 +131,7 @@ def beside(library: Any, scale: Scale) -> Round:
     """One call of each statement on 8x8 tensors, with no graph."""
     a, b, i = library.tensor(array(8, 8)), library.tensor(array(8, 8, seed=1)), library.arange(64).reshape(8, 8) % 8
     names = {"a": a, "b": b, "c": a.clone(), "d": a[0].clone(), "i": i, "j": i.clone(), "s": a.sum(), "lib": library}
-    timers = {
-        f"8x8: {name}": statement_timer(statement, names, scale.loop_seconds) for name, statement in BESIDE.items()
-    }
-    return lambda: {row: timer() for row, timer in timers.items()}
+    return statements("8x8", BESIDE, names, scale)
 
 
 def backward_per_node(library: Any, scale: Scale) -> Round:

@@ -49,7 +49,7 @@ def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         TypeError: the arguments are none of these.
         RuntimeError: there is no such device.
     """
-    if len(args) == 1 and not kwargs:
+    if len(args) == 1 and not kwargs:  # the usual calls: to read arguments in general costs more than a small copy
         given = args[0]
         if type(given) is DType:
             return cast(self, given)

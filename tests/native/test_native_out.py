@@ -112,7 +112,7 @@ def test_nothing_is_written_where_a_call_is_refused() -> None:
 
 
 def test_no_other_result_takes_the_memory() -> None:
-    """Of an operator that is no loop of its own, the loops that it calls do not write the given Tensor."""
+    """A call that fails leaves the given Tensor as it was, and later results have memory of their own."""
     out = runtime.zeros(2, 3)
     with pytest.raises(RuntimeError, match="must match the size"):
         runtime.exp(X, out=out) + runtime.add(X, Y[:, :2], out=out)

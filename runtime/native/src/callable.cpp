@@ -181,8 +181,7 @@ bool can_write_out(PyObject* target, PyObject* const* values, Py_ssize_t count, 
   });
 }
 
-// The call with the argument in the place `at` of the named ones as `out`. Null without an exception: Python has to do it,
-// and nothing was written.
+// The call with the argument in the place `at` of the named ones as `out`. Null without an exception: Python has to do it.
 PyObject* call_with_out(PyObject* self, PyObject* const* args, Py_ssize_t given, PyObject* keywords, Py_ssize_t at) {
   constexpr Py_ssize_t kMost = kMostParameters;
   const Py_ssize_t named = PyTuple_GET_SIZE(keywords) - 1;
@@ -209,10 +208,8 @@ PyObject* call_with_out(PyObject* self, PyObject* const* args, Py_ssize_t given,
   if (function->out == Out::kApart && !apart) return nullptr;
   PyArrayObject* array = array_of(target);
   Ref result;
-  if (apart && function->out == Out::kDirect) {
-    const Awaiting waits(array);
-    result = Ref(function->ordered(values));
-  } else {
+  {
+    const Awaiting waits(apart && function->out == Out::kDirect ? array : nullptr);
     result = Ref(function->ordered(values));
   }
   if (!result) {

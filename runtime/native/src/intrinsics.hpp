@@ -155,7 +155,9 @@ inline bool has_number_dtype(PyObject* tensor) {
          (dtype->type_num == NPY_INT64 && PyArray_ISNOTSWAPPED(array_of(tensor)));
 }
 // Kinds of element types.
-enum : unsigned { kBool = 1, kInteger = 2, kHalf = 4, kFloat = 8, kComplex = 16, kReal = 10, kInexact = 24, kNumber = 26 };
+enum : unsigned { kBool = 1, kInteger = 2, kHalf = 4, kFloat = 8, kComplex = 16 };
+// Several of them, for numbers of full precision.
+enum : unsigned { kReal = kInteger | kFloat, kInexact = kFloat | kComplex, kNumber = kReal | kComplex };
 // Whether a Python number, or None, is one of the element type of a Tensor, of one of some kinds: beside integers of 64 bits
 // an int of that size.
 inline bool goes_with(PyObject* tensor, PyObject* number, unsigned kinds) {

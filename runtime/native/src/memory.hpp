@@ -34,7 +34,7 @@ inline Ref new_array_of(PyArrayObject* array, int ndim, const npy_intp* dims) {
 // The same for the result of a loop: memory that waits for it, if its form is the same.
 Ref new_result(PyArray_Descr* dtype, int ndim, const npy_intp* dims, const npy_intp* strides = nullptr);
 
-// While it lives, an array waits for the first result of this thread that has its form.
+// While it lives, an array, or none, waits for the next result of a loop of this thread, which takes it if it has its form.
 class Awaiting {
  public:
   explicit Awaiting(PyArrayObject* array);

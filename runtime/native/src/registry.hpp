@@ -14,8 +14,8 @@ namespace gradwright {
 
 constexpr size_t kMostParameters = 64;
 
-// Who serves calls with `out=`: Python; the entry, whose result is copied, for some only into memory of which no argument
-// is made; or a loop, which may write it where it belongs.
+// Who serves calls with `out=`: Python; the entry, whose result is copied, of some operators only where no argument lies in
+// that memory (kApart); or a loop, which may write its result where it belongs.
 enum class Out : unsigned char { kPython, kApart, kCopied, kDirect };
 
 // A callable of the module of operators that has a native entry.
