@@ -358,4 +358,4 @@ def _tensors(function: NativeFunction) -> tuple[str, ...]:
 
 def _is_elementwise(function: NativeFunction) -> bool:
     kernel = function.elementwise is not None or any(line.key not in COMPOSITE_KEYS for line in function.dispatch)
-    return kernel and "pointwise" in function.tags and "nondeterministic_seeded" not in function.tags
+    return kernel and "pointwise" in function.tags and not function.is_random

@@ -32,7 +32,7 @@ def plan_batching(function: NativeFunction) -> BatchingPlan | None:
     tensors, dims = _tensors(schema), _dims(schema)
     if function.batching is not None:
         return BatchingPlan(str(function.batching), tensors, dims)
-    if "nondeterministic_seeded" in function.tags:
+    if function.is_random:
         return BatchingPlan("random", tensors, dims)
     if not tensors:
         return None

@@ -139,8 +139,20 @@ class OperatorPlan:
     def writes_out(self) -> bool:
         """Whether the form with `out=` may write what the fast path computes: one Tensor, without random numbers."""
         one = len(self.schema.returns) == 1 and not self.returns_list
-        seeded = "nondeterministic_seeded" in self.source.tags
-        return self.out is not None and one and not seeded
+        return self.out is not None and one and not self.source.is_random
+
+    @property
+    def computes_halves(self) -> bool:
+        """Whether the fast path in C++ takes Tensors of one half precision, too: in float32, and results are rounded."""
+        dtypes = self.source.dtypes
+        return (
+            self.straight is not None
+            and self.in_float32
+            and self.straight.results.kind in (ResultKind.ARRAY, ResultKind.SEVERAL)
+            and (dtypes is None or "half" in dtypes.kinds)
+            and not any(argument.is_write for argument in self.schema.all_arguments)
+            and not self.source.is_random
+        )
 
     @property
     def nodes(self) -> tuple[NodePlan, ...]:

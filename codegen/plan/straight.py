@@ -261,7 +261,7 @@ def _passed(arguments: Sequence[StraightArgument]) -> tuple[StraightArgument, ..
 
 def _guards(function: NativeFunction, arguments: Sequence[StraightArgument]) -> tuple[Guard, ...]:
     guards = [Guard(_GUARDS[argument.asked], (argument.name,)) for argument in arguments if argument.asked in _GUARDS]
-    if "nondeterministic_seeded" in function.tags:
+    if function.is_random:
         guards.append(Guard(GuardKind.NOBODY_AROUND))
     return in_order(guards)
 

@@ -172,6 +172,11 @@ class NativeFunction:
         return self.schema.name
 
     @property
+    def is_random(self) -> bool:
+        """Whether it takes numbers of a generator."""
+        return "nondeterministic_seeded" in self.tags
+
+    @property
     def takes_complex(self) -> bool:
         """Whether all Tensors may be complex, as far as its YAML says."""
         return self.dtypes is None or COMPLEX in self.dtypes.kinds

@@ -206,9 +206,12 @@ def test_the_table(x: Any) -> None:
 
 
 @needs_core
-def test_half_precision_is_computed_in_python() -> None:
+def test_half_precision_is_computed_in_float32() -> None:
     half = runtime.ones(2, dtype=runtime.float16)
-    assert "self is float16, which is refused or computed in Python" in str(native.explain(lambda: half * half))
+    (call,) = explained(lambda: half * half)
+    assert (call.fast, call.kernel) == (True, "native loop in float32")
+    single = runtime.ones(2)
+    assert not explained(lambda: half * single)[0].fast
 
 
 def test_long_tables_are_counted(x: Any) -> None:

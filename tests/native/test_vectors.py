@@ -152,7 +152,7 @@ def test_the_inverse_error_function_in_single_precision() -> None:
     got = runtime.erfinv(runtime.tensor(x)).numpy()
     with mpmath.workdps(30):
         exact = np.array([float(mpmath.erfinv(mpmath.mpf(float(value)))) for value in x])
-    assert (np.abs(got - exact) / np.spacing(np.abs(exact).astype(np.float32))).max() <= 4
+    assert (np.abs(got - exact) / np.spacing(np.abs(exact).astype(np.float32))).max() <= 2.1  # 2 with joined products
     special = runtime.erfinv(runtime.tensor([1.0, -1.0, 0.0, -0.0, 1.5, -2.0, np.nan, np.inf])).numpy()
     np.testing.assert_array_equal(special, [np.inf, -np.inf, 0, 0, np.nan, np.nan, np.nan, np.nan])
     assert np.signbit(special[:4]).tolist() == [False, True, False, True]

@@ -70,6 +70,7 @@ class EntryView:
     parameters: tuple[str, ...]  # the array of their names
     vectorcall: tuple[str, ...]
     out: str  # who serves calls with `out=`
+    computes_halves: str  # "true" or "false"
     count: int
     positional: int
 
@@ -115,6 +116,7 @@ class Entry(ABC):
             tuple(wrapped(f"const char* const {function}_parameters[] = {{", names, "};")),
             tuple(wrapped("    vectorcall<", [f"ops::{cpp(function)}", cpp(function)], ">,")),
             self._out() if function == self.operator.function and self.operator.writes_out else "Out::kPython",
+            str(self.operator.computes_halves).lower(),
             len(parameters),
             sum(not parameter.keyword_only for parameter in parameters),
         )
@@ -138,9 +140,16 @@ class Entry(ABC):
         open_ = [f"!entries::{cpp(self.function)}.replaced"]
         if self.function != self.operator.function:  # its kernel computes what a variant writes
             open_.append(f"!(entries::{cpp(self.operator.function)}.replaced & kByKernel)")
+        if self.operator.computes_halves:
+            self.out.add("Ref half;")
         self.out.lines += wrapped("  if (!(", [*open_, *self.tests], ")) {", " &&")
         with self.out.block():
-            self.out.add(self._fall_back())
+            if self.operator.computes_halves:
+                entries = [f"entries::{cpp(self.function)}", f"entries::{cpp(self.operator.function)}"]
+                self.out.assign("half", "in_float32", [*entries, *self.arguments])
+                self.out.when(["!half"], self._fall_back())
+            else:
+                self.out.add(self._fall_back())
 
     def leave(self) -> None:
         """Return what other operators made; what they refuse Python is to refuse, with the error of this operator."""

@@ -84,12 +84,18 @@ class _InplaceEntry(KernelEntry):
             self._overwrite()
         elif isinstance(writer, LoopChoice):
             self.out.add("bool written = false;")
-            self._choose("written", writer)
+            if self.operator.computes_halves:
+                self.out.add("if (!half) {")
+                with self.out.block():
+                    self._choose("written", writer)
+            else:
+                self._choose("written", writer)
             self.out.add("if (!written) {")
             with self.out.block():
                 self._overwrite()
         else:
-            self.out.add(f"if (!{writer}) {{")
+            known = ["half"] if self.operator.computes_halves else []
+            self.out.test([*known, f"!{writer}"], "||", " {")
             with self.out.block():
                 self._overwrite()
         self.out.add(f"if (!count_write({self.target})) return Ref();")

@@ -201,10 +201,15 @@ class KernelEntry(Entry):
         in_python = Call(run, [kernel, *parts])
         if native is None:
             self._make_lists(lists)
-            self.out.add(assigned("Ref result", in_python))
+            self._assign_result(in_python)
             return
         if isinstance(native, Call):
-            self.out.add(assigned("Ref result", native))
+            self._assign_result(native)
+        elif self.operator.computes_halves:
+            self.out.add("Ref result = std::move(half);")
+            self.out.add("if (!result) {")
+            with self.out.block():
+                self._choose("result", native)
         else:
             self.out.add("Ref result;")
             self._choose("result", native)
@@ -215,6 +220,14 @@ class KernelEntry(Entry):
                 self.out.add(assigned("result", in_python))
         else:
             self.out.when(["!result"], assigned("result", in_python))
+
+    def _assign_result(self, call: Call) -> None:
+        """Declare `result`: what is known of half precision, or else what the call gives."""
+        if self.operator.computes_halves:
+            self.out.add("Ref result = std::move(half);")
+            self.out.when(["!result"], assigned("result", call))
+        else:
+            self.out.add(assigned("Ref result", call))
 
     def _choose(self, target: str, choice: LoopChoice) -> None:
         """Give the target the result of the loop that is chosen, if there is one."""

@@ -234,7 +234,7 @@ def _values(shard: Shard) -> Mapping[str, object]:
 # What generated code is written in; the others hold kernels, and are there where one of these is called.
 _HEADERS = frozenset(
     f"{name}.hpp"
-    for name in ("formulas", "inplace", "intrinsics", "kernels", "layouts", "registry", "saved_state", "views")
+    for name in ("formulas", "halves", "inplace", "intrinsics", "kernels", "layouts", "registry", "saved_state", "views")
 )
 
 

@@ -37,7 +37,7 @@ def example(operator: OperatorPlan, base: str, namespace: str, hidden: Set[str])
     else:
         chosen = min(samples, key=_Arguments.order)
     suffix = ""
-    if "nondeterministic_seeded" in operator.source.tags or chosen.elements > _MOST_ELEMENTS:
+    if operator.source.is_random or chosen.elements > _MOST_ELEMENTS:
         several = len(operator.schema.returns) != 1 or operator.returns_list
         suffix = "[0].shape" if several else ".shape"
     code = Joined(_called(operator, base, namespace, hidden, chosen.code()), suffix)

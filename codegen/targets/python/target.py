@@ -132,7 +132,7 @@ def _registry_entry(operator: OperatorPlan, package: str | None) -> SimpleNamesp
         "out": None if operator.out is None else str(operator.out),
         "forward": operator.forward is not None,
         "pointwise": "pointwise" in source.tags,
-        "random": "nondeterministic_seeded" in source.tags,
+        "random": source.is_random,
         "may_alias": "maybe_aliasing_or_mutating" in source.tags,
         "dtypes": COMMON_KINDS if source.dtypes is None else tuple(k for k in source.dtypes.kinds if k in COMMON_KINDS),
         "samples": operator.samples,

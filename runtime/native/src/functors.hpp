@@ -310,8 +310,20 @@ struct erf {
 };
 struct erfinv {
   static constexpr bool only_float = true;
+  // Few numbers lie far out, so they are looked for in parts of a block, and such a part is computed as a whole.
   template <class T, class A = Baseline>
-  static T apply(T a) { return vectors::erfinv<A>(a); }
+  static GRADWRIGHT_INLINE void block(const T* x, T* out, npy_intp size) {
+    for (npy_intp i = 0; i < size; ++i) out[i] = vectors::erfinv_near<A>(x[i]);
+    constexpr npy_intp kPart = 32;
+    for (npy_intp start = 0; start < size; start += kPart) {
+      const npy_intp end = std::min(start + kPart, size);
+      if (!vectors::has_beyond(x + start, end - start, vectors::kMostNear)) continue;
+      for (npy_intp i = start; i < end; ++i) {
+        const T far = vectors::erfinv_far<A>(x[i]);
+        out[i] = std::fabs(x[i]) > vectors::kMostNear ? far : out[i];
+      }
+    }
+  }
 };
 struct gelu_by_erf {
   static constexpr bool only_float = true;

@@ -29,6 +29,7 @@ extern const char* decline_reason;
 inline constexpr char kNumpyLoop[] = "NumPy's loop";
 inline constexpr char kPythonKernel[] = "Python kernel";
 inline constexpr char kMadeOfOperators[] = "operators";
+inline constexpr char kInFloat32[] = "native loop in float32";
 void note_kernel(const char* which);
 
 // The result of a composite function.

@@ -9,7 +9,9 @@ namespace gradwright {
 namespace {
 
 // Its inner loop calls BLAS, and multiplies by itself what BLAS has no form for.
-Ufunc matmul{"matmul", 2, "fdFD"};
+Ufunc matmul{"matmul", 2, "bBhHiIlLqQfdFD"};
+// Fewer integers than these are multiplied by it; of more, Python makes numbers that BLAS multiplies.
+constexpr npy_intp kFewIntegers = 1 << 11;
 
 // From so many multiplications on, other threads run meanwhile.
 constexpr npy_intp kLongWork = 1 << 16;
@@ -18,7 +20,8 @@ constexpr npy_intp kLongWork = 1 << 16;
 int common_type(PyArrayObject* a, PyArrayObject* b) {
   const int type = detail::type_of(a);
   const bool fits = detail::type_of(b) == type && PyArray_ISALIGNED(a) && PyArray_ISALIGNED(b) &&
-                    matmul.loop(type) != nullptr;
+                    matmul.loop(type) != nullptr &&
+                    (!PyTypeNum_ISINTEGER(type) || PyArray_SIZE(a) + PyArray_SIZE(b) < kFewIntegers);
   return fits ? type : -1;
 }
 
@@ -165,7 +168,7 @@ bool is_number_one(PyObject* factor) {
 }
 
 bool adds_unscaled(PyObject* self, PyObject* factor, PyObject* beta, PyObject* alpha) {
-  return is_number_one(beta) && is_number_one(alpha) &&
+  return is_number_one(beta) && is_number_one(alpha) && !PyArray_ISINTEGER(array_of(self)) &&
          common_type(array_of(self), array_of(factor)) >= 0;
 }
 
@@ -202,6 +205,16 @@ Ref baddbmm(PyObject* self, PyObject* batch1, PyObject* batch2, PyObject* beta, 
 
 Ref product_by_columns(PyObject* left, PyObject* right) {
   return product(array_of(left), array_of(right), true);
+}
+
+void multiply_into(Kind kind, npy_intp rows, npy_intp inner, npy_intp columns, const MatrixView& a, const MatrixView& b,
+                   const MatrixView& out) {
+  const Loop& loop = *matmul.found(kind == Kind::kFloat32 ? NPY_FLOAT : NPY_DOUBLE);
+  const npy_intp sizes[] = {1, rows, inner, columns};
+  const npy_intp steps[] = {0,          0,          0,            a.row_step,     a.column_step,
+                            b.row_step, b.column_step, out.row_step, out.column_step};
+  char* args[] = {a.data, b.data, out.data};
+  loop.function(args, sizes, steps, loop.data);
 }
 
 }  // namespace gradwright

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "core.hpp"
+#include "kernels.hpp"
 
 namespace gradwright {
 
@@ -26,5 +27,14 @@ Ref baddbmm(PyObject* self, PyObject* batch1, PyObject* batch2, PyObject* beta, 
 
 // The product of two matrices as an array that lies in memory column by column; declines as kernels do.
 Ref product_by_columns(PyObject* left, PyObject* right);
+
+// A matrix in memory; steps are in bytes.
+struct MatrixView {
+  char* data;
+  npy_intp row_step, column_step;
+};
+// `out` = a b for matrices of (rows, inner) and (inner, columns) elements. It needs no GIL; Ufunc::find_once() came before.
+void multiply_into(Kind kind, npy_intp rows, npy_intp inner, npy_intp columns, const MatrixView& a, const MatrixView& b,
+                   const MatrixView& out);
 
 }  // namespace gradwright

@@ -30,6 +30,7 @@ struct Function {
   // The number of the first guard in generated/guards.py that these values fail; kNoGuard if they pass.
   int (*failing)(PyObject* const* values);
   Out out;
+  bool computes_halves;  // Tensors of half precision are taken, too: in_float32 computes
 
   // Set by load_package().
   PyObject* fallback = nullptr;  // the Python function, which does everything
