@@ -115,12 +115,30 @@ def steps_in(steps: Sequence[Step]) -> Iterator[Step]:
             yield from steps_in((*step.then, *step.otherwise))
 
 
+@dataclass(frozen=True, slots=True)
+class _Way:
+    """What is known on a way through a rule: the places of numbers that are kept, and which arrays variables may be."""
+
+    kept: set[int]
+    origins: dict[Variable, frozenset[int]]
+
+    def copy(self) -> _Way:
+        return _Way(set(self.kept), dict(self.origins))
+
+    def meet(self, one: _Way, other: _Way) -> None:
+        """Go on where two ways meet that have come from here."""
+        self.kept.update(one.kept & other.kept)
+        for variable in one.origins.keys() | other.origins.keys():
+            self.origins[variable] = one.origins.get(variable, frozenset()) | other.origins.get(variable, frozenset())
+
+
 class _Planner:
     def __init__(self, rule: UpdateRule) -> None:
         self._rule = rule
         self._numbers: dict[Expression, int] = {}
         self._ways = 0
         self._blocks = 0
+        self._results: list[Variable] = []
         every = [*_statements(rule.body)]
         self._returns = [each for each in every if isinstance(each, Return)]
         self._assigns = [each for each in every if isinstance(each, Assign)]
@@ -130,12 +148,13 @@ class _Planner:
 
     def plan(self) -> OptimizerPlan:
         rule = self._rule
-        body = self._steps(rule.body, frozenset())
+        origins = {variable: frozenset((number,)) for number, variable in enumerate(rule.arrays)}
+        body = self._steps(rule.body, _Way(set(), origins))
         known = {*rule.arrays, *(option.variable for option in rule.options)}
         own = dict.fromkeys(each.target for each in self._assigns if each.target not in known)
         return OptimizerPlan(
             rule.name, rule.arrays, rule.optional, rule.options, frozenset(self._in_place.values()), self._numbers,
-            self._ways, self._blocks, tuple(own), body,
+            self._ways, self._blocks, (*own, *self._results), body,
         )  # fmt: skip
 
     def _stays(self, number: int, variable: Variable) -> bool:
@@ -157,61 +176,76 @@ class _Planner:
                 return False
         return True
 
-    def _steps(self, statements: Sequence[Statement], kept: frozenset[int]) -> tuple[Step, ...]:
-        """The steps of one way; `kept` are the places of numbers that have been kept on it."""
+    def _steps(self, statements: Sequence[Statement], way: _Way) -> tuple[Step, ...]:
+        """The steps of one way, which is followed to their end."""
         steps: list[Step] = []
-
-        def loop(target: Variable | None, array: int | None, value: Expression) -> None:
-            nonlocal kept
-            block = None
-            if array is None:
-                block, self._blocks = self._blocks, self._blocks + 1
-            # Numbers are set once, so what is made of them is the same wherever it is wanted.
-            new = [(self._numbers.setdefault(each, len(self._numbers)), each) for each in numbers_in(value)]
-            steps.append(
-                Loop(target, array, block, value, tuple(dict(pair for pair in new if pair[0] not in kept).items()))
-            )
-            kept = kept.union(place for place, _ in new)
-
         for statement in statements:
             match statement:
                 case Assign(target=target, value=value) if target.kind not in _OF_ELEMENTS:
                     steps.append(SetNumber(target, value))
                 case Assign(target=target, value=Variable() as source):
                     steps.append(Point(target, source))
+                    way.origins[target] = way.origins.get(source, frozenset())
                 case Assign(target=target, value=value):
-                    loop(target, self._in_place.get(target), value)
+                    steps.append(self._loop(target, self._in_place.get(target), value, way))
                 case If(condition=condition, then=then, otherwise=otherwise):
-                    way = None
+                    place = None
                     if not isinstance(condition, Given):
-                        way, self._ways = self._ways, self._ways + 1
-                    steps.append(Branch(way, condition, self._steps(then, kept), self._steps(otherwise, kept)))
+                        place, self._ways = self._ways, self._ways + 1
+                    sides = way.copy(), way.copy()
+                    branches = self._steps(then, sides[0]), self._steps(otherwise, sides[1])
+                    steps.append(Branch(place, condition, *branches))
+                    way.meet(*sides)
                 case Return(values=values):
-                    copies: list[Step] = []
-                    for number, each in enumerate(values, 1):
-                        variable = self._rule.arrays[number]
-                        if each is None or (each == variable and variable in self._in_place):
-                            continue
-                        if variable in self._in_place:
-                            loop(None, number, each)
-                            continue
-                        if not isinstance(each, Variable):
-                            result = self._result_of(variable)
-                            self._assigns.append(Assign(result, each))
-                            loop(result, None, each)
-                            each = result
-                        copies.append(Copy(number, each))
-                    steps += copies
+                    steps += self._end(values, way)
         return tuple(steps)
+
+    def _loop(self, target: Variable | None, array: int | None, value: Expression, way: _Way) -> Loop:
+        """A loop into an array, or into a new block."""
+        block = None
+        if array is None:
+            block, self._blocks = self._blocks, self._blocks + 1
+            if target is not None:
+                way.origins[target] = frozenset()
+        # Numbers are set once, so what is made of them is the same wherever it is wanted.
+        places = {self._numbers.setdefault(each, len(self._numbers)): each for each in numbers_in(value)}
+        new = tuple((place, number) for place, number in places.items() if place not in way.kept)
+        way.kept.update(places)
+        return Loop(target, array, block, value, new)
+
+    def _end(self, values: Sequence[Expression | None], way: _Way) -> Iterator[Step]:
+        """What brings results to where they belong: loops, and then copies."""
+        copies = []
+        for number, value in enumerate(values, 1):
+            variable = self._rule.arrays[number]
+            if value is None or (value == variable and variable in self._in_place):
+                continue
+            if variable in self._in_place:
+                yield self._loop(None, number, value, way)
+            elif isinstance(value, Variable):
+                copies.append((number, value))
+            else:
+                copies.append((number, self._result_of(variable)))
+                yield self._loop(copies[-1][1], None, value, way)
+        written = {number for number, _ in copies}
+        for index, (number, source) in enumerate(copies):
+            # What lies where another result goes is saved before.
+            if way.origins.get(source, frozenset()) & (written - {number}):
+                result = self._result_of(self._rule.arrays[number])
+                copies[index] = number, result
+                loop = self._loop(result, None, source, way)
+                yield Branch(None, Given(number, True), (loop,), ()) if number in self._rule.optional else loop
+        yield from (Copy(number, source) for number, source in copies)
 
     def _result_of(self, variable: Variable) -> Variable:
         """A new variable for what an array is to become."""
         taken = {each.name for each in (*self._rule.arrays, *(option.variable for option in self._rule.options))}
-        taken |= {each.target.name for each in self._assigns}
+        taken |= {each.name for each in (*(assign.target for assign in self._assigns), *self._results)}
         name = f"{variable.name}_after"
         while name in taken:
             name += "_"
-        return Variable(name, Kind.ARRAY)
+        self._results.append(Variable(name, Kind.ARRAY))
+        return self._results[-1]
 
 
 def numbers_in(expression: Expression) -> Iterator[Expression]:

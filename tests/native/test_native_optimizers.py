@@ -195,7 +195,8 @@ def test_numbers_that_python_has_none_for_are_errors(changed: Mapping[str, float
 def test_a_call_that_names_no_rule() -> None:
     assert native.core is not None
     array = np.ones(2)
-    for arguments in ((), (0, {}), (0, None, array, array), (-1, {}, array), (99, {}, array), ("sgd", {}, array)):
+    calls: list[tuple[Any, ...]] = [(), (0, {}), (0, None, array), (-1, {}, array), (99, {}, array), ("sgd", {}, array)]
+    for arguments in calls:
         with pytest.raises(TypeError):
             native.core.update_step(*arguments)
 
