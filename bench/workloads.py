@@ -22,6 +22,7 @@ from bench.blocks import block_fused, block_primitive
 from bench.functions import FUNCTIONS, large_function
 from bench.measure import Bytes, Round, statement_timer
 from bench.operators import CASES, FAMILIES, operator
+from bench.optimizers import OPTIMIZERS, optimizer_steps
 
 
 @dataclass(frozen=True)
@@ -307,6 +308,11 @@ def large(name: str) -> Prepare:
     return lambda library, scale: large_function(name, library, scale.elements)
 
 
+def steps(name: str) -> Prepare:
+    """Steps of an optimizer."""
+    return lambda library, scale: optimizer_steps(name, library, scale.elements // 4)
+
+
 def block(function: Callable[..., Any], label: str) -> Prepare:
     """layer_norm, gelu, softmax, forward and backward."""
 
@@ -505,6 +511,7 @@ def workloads(out: Path, scale: Scale) -> list[Workload]:
         Workload("chain", deep_chain(1), most_rounds=3),
         Workload("fan-in", fan_in),
         Workload("small mlp", small_mlp),
+        *(Workload("optimizers", steps(name)) for name in OPTIMIZERS),
         Workload("large mlp", large_mlp, most_rounds=9),
         Workload("element-wise", element_wise, most_rounds=9),
         Workload("element-wise, copies", element_wise_in_copies, memory_copy, most_rounds=9),

@@ -130,6 +130,11 @@ class Paths:
         return PythonPart(self.runtime / "functional.py", "runtime.functional", "runtime/functional.py")
 
     @property
+    def update_rules(self) -> PythonPart:
+        """The rules by which optimizers change parameters."""
+        return PythonPart(self.runtime / "optim" / "rules.py", "runtime.optim.rules", "runtime/optim/rules.py")
+
+    @property
     def native_kernels(self) -> tuple[Path, ...]:
         """The C++ in which the generator looks for kernels: headers, and the sources that have none of their name."""
         return native_files(self.runtime / "native" / "src")

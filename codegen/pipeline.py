@@ -14,16 +14,18 @@ from codegen.bind.call_targets import HelperTable, OperatorTable
 from codegen.bind.composites import resolve_composites
 from codegen.bind.elementwise import ElementwiseTable
 from codegen.bind.entries import ResolvedEntry, resolve_entries
+from codegen.bind.rule_source import read_update_rules
 from codegen.derive.known import KnownEntries
 from codegen.derive.numbers import Numbers
 from codegen.extending import Base, CompositesWithBase, WithBase, check_apart
 from codegen.fingerprints import fingerprints
 from codegen.inputs import MANIFEST
 from codegen.output import manifest_text
-from codegen.paths import ARRAY_API, BATCHING_RULES, PartKind, Paths, project_paths
+from codegen.paths import ARRAY_API, BASE, BATCHING_RULES, PartKind, Paths, project_paths
 from codegen.plan.memory import Array
 from codegen.plan.names import FunctionNames
 from codegen.plan.operator import OperatorPlan
+from codegen.plan.optimizers import plan_optimizer
 from codegen.plan.plan import Plan, make_plan
 from codegen.python_source import FunctionIndex, SourcePart
 from codegen.read.backends import read_backend
@@ -111,6 +113,8 @@ def analyze(paths: Paths, texts: Mapping[Path, str] | None = None) -> Result:
     linear = Linearity(by_name, table, composites, helpers, known)
     batching = FunctionIndex([source(paths.runtime_part(BATCHING_RULES))])
     backends = tuple(_bind_backends(paths, operators, diagnostics, texts))
+    # Those of the core; a package brings none.
+    update_rules = read_update_rules(source(paths.update_rules), diagnostics) if paths.package == BASE else ()
     checked = Checked(
         read, functions, resolved, kernels, composites, batching, table, linear, Holomorphy.beside(linear),
         KernelSources(kernels),
@@ -130,7 +134,7 @@ def analyze(paths: Paths, texts: Mapping[Path, str] | None = None) -> Result:
         paths.package, paths.namespace, names,
     )  # fmt: skip
     rules = {} if library is not None else fingerprints(functions, by_name, (kernels, composites, helpers, batching))
-    made = replace(made, backends=backends, rules=rules)
+    made = replace(made, backends=backends, rules=rules, optimizers=tuple(map(plan_optimizer, update_rules)))
     return Result(functions, entries, made, diagnostics, findings, resolved, checked, operators)
 
 

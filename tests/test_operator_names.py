@@ -28,6 +28,7 @@ EXCEPTIONS = {
     "_INTRINSICS": "intrinsics of formulas",
     "_KIND_NAMES": "a kind of dtypes",
     "_NUMBER_FUNCTIONS": "functions of C on numbers",
+    "_OF_NUMPY": "functions of NumPy",
     "_OF_PYTHON": "functions of Python",
     "_check_linear": "a word of a message",
     "_registry_entry": "an argument of OperatorInfo",

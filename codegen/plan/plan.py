@@ -27,6 +27,7 @@ from codegen.plan.forward import plan_forward
 from codegen.plan.names import FunctionNames
 from codegen.plan.node import NodePlan, plan_nodes
 from codegen.plan.operator import OperatorPlan, plan_operator, unimplemented
+from codegen.plan.optimizers import OptimizerPlan
 from codegen.plan.packet import PacketPlan, plan_packets
 from codegen.plan.signs import SignPlan, plan_signs
 from codegen.python_source import FunctionIndex, PythonFunction
@@ -49,6 +50,7 @@ class Plan:
     functions: FunctionNames
     namespace: str
     backends: tuple[Backend, ...] = ()
+    optimizers: tuple[OptimizerPlan, ...] = ()
     rules: Mapping[str, str] | None = None  # a word for each operator, another one when its rules change
     base: Plan | None = None  # of the operators that these come beside, for a target that calls them in other ways
 

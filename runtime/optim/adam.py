@@ -34,7 +34,6 @@ class Adam(ElementwiseOptimizer):
     """
 
     _rule = staticmethod(rules.adam)
-    _compiled = ("adam", ("step", "lr", "beta1", "beta2", "eps", "weight_decay", "decoupled", "maximize"))
 
     def __init__(
         self,

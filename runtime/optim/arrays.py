@@ -13,33 +13,28 @@ from typing import Any
 import numpy as np
 
 from runtime.native import core
+from runtime.optim import rules
 from runtime.optim.rules import Rule, complete
 
 Array = np.ndarray
 
+# The rules that the native core has, by which it knows each.
+_COMPILED = {} if core is None else {getattr(rules, name): number for number, name in enumerate(core.update_rules)}
+
 _BLOCK = 1 << 14
 
 
-def step(
-    rule: Rule,
-    compiled: tuple[str, Sequence[str]] | None,
-    options: dict[str, Any],
-    grad: Array,
-    *written: Array | None,
-) -> None:
+def step(rule: Rule, options: dict[str, Any], grad: Array, *written: Array | None) -> None:
     """A step of `rule` on whole arrays.
 
     Args:
         rule: one of `runtime.optim.rules`.
-        compiled: the function of the native core that does the same where it can, and the options that it takes.
         options: those of the step, as `complete` takes them.
         grad: the gradient.
         written: the parameter and what is kept from step to step, which are changed.
     """
-    if compiled is not None and core is not None:
-        name, taken = compiled
-        if getattr(core, name)(grad, *written, *[options[option] for option in taken]):
-            return
+    if core is not None and rule in _COMPILED and core.update_step(_COMPILED[rule], options, grad, *written):
+        return
     with np.errstate(all="ignore"):
         update(partial(complete, rule, np, **options), grad, *written)
 

@@ -24,8 +24,6 @@ class ElementwiseOptimizer(GroupOptimizer):
     """
 
     _rule: ClassVar[Rule]
-    # The function of the native core that does the same, and the options that it takes, in their order.
-    _compiled: ClassVar[tuple[str, Sequence[str]] | None] = None
     # Whether the steps of each parameter are counted.
     _counts: ClassVar[bool] = True
 
@@ -65,7 +63,7 @@ class ElementwiseOptimizer(GroupOptimizer):
     def _update_group(self, group: Group) -> None:
         options = self._options(group)
         slots = self._slots(group)
-        rule, compiled, is_recorded = self._rule, self._compiled, self._is_recorded()
+        rule, is_recorded = self._rule, self._is_recorded()
         kept_at_all = self._counts or any(slot is not None for slot in slots)
         for param in group["params"]:
             grad = param.grad
@@ -97,7 +95,7 @@ class ElementwiseOptimizer(GroupOptimizer):
                 by_operators.step(rule, options, grad, param, *kept)
                 continue
             written = [None if tensor is None else tensor._array for tensor in kept]
-            arrays.step(rule, compiled, options, grad._array, param._array, *written)
+            arrays.step(rule, options, grad._array, param._array, *written)
             bump_version(param)
 
     def _check_sparse(self, group: Group) -> None:

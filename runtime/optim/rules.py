@@ -3,6 +3,10 @@
 A rule takes first the library that its operands belong to (NumPy, or the operators), then the gradient to descend
 along, the parameter, and what is kept from step to step, where None is what the options leave out. It gives the new
 parameter and the new values of what is kept, and changes nothing. What all rules have in common stands in `complete`.
+
+The generator reads this file and makes loops of C++ of it (codegen/bind/rule_source.py). So there are assignments, `if`
+and conditional expressions on options and on None, arithmetic, comparisons, some functions of `xp`, and a return of
+all results; what parameters are is told by their annotations.
 """
 
 from __future__ import annotations

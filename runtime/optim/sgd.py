@@ -33,7 +33,6 @@ class SGD(ElementwiseOptimizer):
     """
 
     _rule = staticmethod(rules.sgd)
-    _compiled = ("sgd", ("lr", "momentum", "dampening", "weight_decay", "nesterov", "maximize", "first"))
     _counts = False
 
     def __init__(

@@ -1,8 +1,7 @@
-"""Products, losses and steps of optimizers: the native core against the Python kernels, and rules of both."""
+"""Products and losses: the native core against the Python kernels, and rules of both."""
 
 from __future__ import annotations
 
-import copy
 import itertools
 from collections.abc import Callable
 from typing import Any
@@ -14,7 +13,6 @@ import runtime
 from generated import operators
 from runtime import native
 from runtime.base.tensor import Tensor, wrap
-from runtime.optim import arrays
 
 needs_core = pytest.mark.skipif(not native.is_available(), reason="the native core is not built, or switched off")
 
@@ -146,61 +144,6 @@ def test_targets_that_are_no_classes() -> None:
         runtime.ops.nll_loss(x, runtime.tensor([0, 1], dtype=runtime.int32))
     with pytest.raises(RuntimeError, match="size mismatch"):
         runtime.ops.nll_loss(x, runtime.tensor([0]))
-
-
-# -- optimizers
-
-
-@needs_core
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
-@pytest.mark.parametrize("size", [0, 1, 1001, 100_000])
-def test_steps_are_those_of_the_python_arithmetic(size: int, dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    options = list(itertools.product((0.0, 0.9), (0.0, 0.1), (0.0, 0.01), (False, True), (False, True)))
-    special = np.array([np.nan, np.inf, -np.inf, -0.0], dtype)
-    start = random.normal(size=size).astype(dtype)
-    for momentum, dampening, decay, nesterov, maximize in options:
-        if (nesterov and (momentum == 0 or dampening)) or (momentum == 0 and dampening):
-            continue
-
-        def sgd(params: list[Tensor], group: Any = (momentum, dampening, decay, nesterov, maximize)) -> Any:
-            return runtime.optim.SGD(params, 0.1, *group[:4], maximize=group[4])
-
-        def adam(params: list[Tensor], group: Any = (decay, nesterov, maximize)) -> Any:
-            return runtime.optim.Adam(params, 0.1, weight_decay=group[0], amsgrad=group[1], maximize=group[2])
-
-        for make in (sgd, adam, runtime.optim.AdamW):
-            states = []
-            for core in (native.core, None):
-                monkeypatch.setattr(arrays, "core", core)
-                param = wrap(start.copy()).requires_grad_()
-                optimizer = make([param])
-                for step in range(3):
-                    grad = np.random.default_rng(step).normal(size=size).astype(dtype)
-                    grad[: min(size, 4)] = special[: min(size, 4)]
-                    param.grad = wrap(grad)
-                    optimizer.step()
-                kept = [v.numpy() for v in optimizer.state[param].values() if isinstance(v, Tensor)]
-                states.append([param.detach().numpy(), *kept, param._version])
-                monkeypatch.undo()
-            for native_value, python_value in zip(*copy.deepcopy(states), strict=True):
-                np.testing.assert_array_equal(native_value, python_value)
-
-
-def test_parameters_that_steps_in_one_pass_do_not_know() -> None:
-    for make in (lambda p: runtime.optim.SGD(p, 0.5, momentum=0.5), lambda p: runtime.optim.Adam(p, 0.5)):
-        results = []
-        for transposed, dtype in itertools.product(
-            (False, True), (runtime.float64, runtime.float16, runtime.complex64)
-        ):
-            p = runtime.ones(2, 3).to(dtype)
-            p = (p.t() if transposed else p).detach().requires_grad_()
-            optimizer = make([p])
-            for _ in range(2):
-                p.grad = runtime.full(p.shape, 0.25).to(dtype)
-                optimizer.step()
-            results.append(p.detach().to(runtime.complex128).numpy().ravel().real)
-        for result in results[1:]:
-            np.testing.assert_allclose(result, results[0], rtol=2e-3, atol=2e-3)
 
 
 def test_the_gradient_of_a_transposed_weight_lies_as_the_weight_does() -> None:

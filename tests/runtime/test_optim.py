@@ -132,7 +132,7 @@ def test_a_rule_is_the_same_on_arrays_and_by_operators(name: str, dtype: Any) ->
         start[4] *= 0.1
     here = [value.copy() for value in start]
     options = {"lr": 0.1, **options}
-    arrays.step(getattr(rules, name), None, options, *here)
+    arrays.step(getattr(rules, name), options, *here)
     there = [runtime.tensor(value) for value in start]
     by_operators.step(getattr(rules, name), options, *there)
     tolerance = 1e-5 if dtype is np.float32 else 1e-12

@@ -25,6 +25,7 @@ from codegen.targets.cpp.inplace import inplace_view
 from codegen.targets.cpp.needs import Needs
 from codegen.targets.cpp.nodes import MOST_EDGES, NodeView, node_view, why_python
 from codegen.targets.cpp.operators import entry_view, has_entry, kernels_of
+from codegen.targets.cpp.optimizers import optimizer_view
 from codegen.targets.cpp.packets import number_slots, packet_lines, sign_lines
 from codegen.targets.cpp.statements import wrapped
 from codegen.targets.cpp.text import Library, UnprintableError, node_place, shown_yaml
@@ -104,6 +105,9 @@ def emit(plan: Plan, paths: Paths) -> Iterator[tuple[str, str]]:
             **common,
         ),
     )
+    if not extends:
+        optimizers = list(map(optimizer_view, plan.optimizers))
+        yield "optimizers.cpp", env.get_template("optimizers.cpp.j2").render(optimizers=optimizers, **common)
     yield PLACES, _places(plan)
 
 

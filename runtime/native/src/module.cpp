@@ -233,10 +233,8 @@ PyMethodDef methods[] = {
      "run_backward(roots, grads, keep_graph, create_graph, accumulate, search)"},
     {"replace_attributes", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(replace_attributes)),
      METH_FASTCALL, "replace_attributes(tensor_type, size_type, dtypes)"},
-    {"sgd", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(sgd_step)), METH_FASTCALL,
-     "A step of stochastic gradient descent: whether it was done."},
-    {"adam", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(adam_step)), METH_FASTCALL,
-     "A step of Adam: whether it was done."},
+    {"update_step", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(update_step)), METH_FASTCALL,
+     "update_step(rule, options, grad, *written): take a step of an optimizer; whether it was done."},
     {"draw_words", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(draw_words)), METH_FASTCALL,
      "draw_words(capsule, array): fill an array with the words of a bit generator, or with numbers made of them."},
     {"turn_to_normal", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(turn_to_normal)), METH_FASTCALL,
@@ -258,17 +256,18 @@ PyMethodDef methods[] = {
 int execute(PyObject* module) {
   import_array1(-1);
   if (!ready_memory() || !ready_callables()) return -1;
-  const std::pair<const char*, PyObject*> types[] = {
+  const std::pair<const char*, PyObject*> objects[] = {
       {"TensorBase", make_tensor_base(module)},
       {"NodeBase", make_node_base(module)},
       {"GradMode", PyType_FromModuleAndSpec(module, &grad_mode_spec, nullptr)},
       {"Watch", PyType_FromModuleAndSpec(module, &watch_spec, nullptr)},
       {"Search", make_search_type(module)},
+      {"update_rules", update_rule_names()},
   };
   int failed = 0;
-  for (const auto& [name, type] : types) {
-    if (type == nullptr || (failed == 0 && PyModule_AddObjectRef(module, name, type) < 0)) failed = -1;
-    Py_XDECREF(type);
+  for (const auto& [name, object] : objects) {
+    if (object == nullptr || (failed == 0 && PyModule_AddObjectRef(module, name, object) < 0)) failed = -1;
+    Py_XDECREF(object);
   }
   return failed;
 }
