@@ -28,10 +28,6 @@ UNKNOWN = "no reason is known"
 # Of rows that are covered twice the first reason is said.
 KNOWN = (
     Known(
-        "the core has no fast path for such elements: the call goes through Python, which converts and rounds",
-        _rows("small:", "mm, bfloat16"),
-    ),
-    Known(
         "a function in Python reads the arguments, and NumPy converts or divides",
         ("8x8: long", "8x8: int % number"),
     ),
@@ -127,7 +123,6 @@ KNOWN = (
         "SciPy's function of each element in float64; PyTorch's is vectorised in float32, or less exact",
         _rows("large:", "lgamma", "i0", "log_ndtr"),
     ),
-    Known("two branches are computed for each element; PyTorch's is MKL", _rows("large:", "erfinv")),
 )  # fmt: skip
 
 
