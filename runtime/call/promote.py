@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from runtime.base.dtypes import as_dtype, can_cast, from_numpy, get_default_dtype, promoted_dtype
-from runtime.base.half import FLOAT32, asks_dtype, computable, rounded, shared_half
+from runtime.base.dtypes import as_dtype, can_cast, complex32, from_numpy, get_default_dtype, promoted_dtype
+from runtime.base.half import asks_dtype, computable, computed_in, rounded, shared_half
 from runtime.base.tensor import Tensor, wrap
 from runtime.base.types import DType
 from runtime.call.facts import COMPUTED_KINDS, tensors_at
 from runtime.call.failures import explained
-from runtime.kernels._common import converted, element, is_half
+from runtime.kernels._common import converted, element, is_complex32, is_half, is_narrow
 
 if TYPE_CHECKING:
     from runtime.call.dispatch import Operator
@@ -24,16 +24,17 @@ def run_kernel(operator: Operator, kernel: Callable[..., Any], values: list[Any]
     """Unwrap, promote, run a kernel on arrays.  Gives what the kernel gives."""
     values = with_dtype(operator, values)
     wanted = wanted_dtype(operator, values)
-    half = _half(operator, values, wanted) if operator.in_float32 else None
+    half = _half(operator, values, wanted) if operator.in_float32 else _complex32(operator, values, wanted)
     if half is not None:
-        values, wanted = [computable(value) for value in values], FLOAT32 if wanted is not None else None
+        rounds = not asks_dtype(values) or any(value is complex32 for value in values)
+        values, wanted = [computable(value) for value in values], computed_in(half) if wanted is not None else None
     if wanted is not None:
         values = _promoted(operator, values, wanted)
     arrays = [to_array(values[i]) for i in operator.kernel_positions]
     try:
         with np.errstate(all="ignore"):
             result = kernel(*arrays)
-            return result if half is None or asks_dtype(values) else rounded(result, half)
+            return rounded(result, half) if half is not None and rounds else result
     except Exception as error:
         raise explained(operator, error, values) from None
 
@@ -60,7 +61,8 @@ def _check_dtype(operator: Operator, dtype: DType) -> None:
     assert operator.dtypes is not None
     kinds, _, error = operator.dtypes
     if dtype.kind_name not in kinds:
-        if dtype.kind_name not in COMPUTED_KINDS and "float" in kinds:
+        usual = "complex" if dtype.is_complex else "float"
+        if dtype.kind_name not in COMPUTED_KINDS and usual in kinds:
             error = "NotImplementedError"
         raise getattr(builtins, error)(
             f"\"{operator.name}\" not implemented for '{dtype.scalar_name}'\n  schema: {operator.schema}"
@@ -102,7 +104,17 @@ def _half(operator: Operator, values: Sequence[Any], wanted: np.dtype[Any] | Non
     """The half precision that results are rounded to after they were computed in float32."""
     if wanted is None:
         return shared_half([tensor._array for tensor in tensors_at(values, operator.tensor_positions)])
-    return wanted if is_half(wanted) else None
+    return wanted if is_narrow(wanted) else None
+
+
+def _complex32(operator: Operator, values: Sequence[Any], wanted: np.dtype[Any] | None) -> np.dtype[Any] | None:
+    """The type of complex numbers of two float16, where a kernel that gets half precision as it is gets them wider."""
+    if wanted is not None:
+        return wanted if is_complex32(wanted) else None
+    tensors = tensors_at(values, operator.tensor_positions)
+    if not operator.widens or not any(is_complex32(tensor._array.dtype) for tensor in tensors):
+        return None
+    return shared_half([tensor._array for tensor in tensors])
 
 
 def with_dtype(operator: Operator, values: list[Any]) -> list[Any]:
