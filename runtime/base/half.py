@@ -22,7 +22,7 @@ from runtime.kernels._common import COMPLEX32, converted, is_complex32, is_half,
 
 P = ParamSpec("P")
 R = TypeVar("R")
-FLOAT32, COMPLEX64 = np.dtype(np.float32), np.dtype(np.complex64)
+FLOAT32, COMPLEX64, COMPLEX128 = np.dtype(np.float32), np.dtype(np.complex64), np.dtype(np.complex128)
 
 
 def shared_half(arrays: Iterable[np.ndarray]) -> np.dtype[Any] | None:
@@ -31,18 +31,18 @@ def shared_half(arrays: Iterable[np.ndarray]) -> np.dtype[Any] | None:
     return next((dtype for dtype in kinds if is_narrow(dtype)), None) if len(kinds) == 1 else None
 
 
-def computable(value: Any) -> Any:
-    """An argument for a kernel that computes: half precision in float32, complex numbers of it in complex64."""
+def computable(value: Any, wide: np.dtype[Any] = COMPLEX64) -> Any:
+    """An argument for a kernel that computes: half precision in float32, complex numbers of it in `wide`."""
     if isinstance(value, Tensor):
         array = value._array
         if is_half(array.dtype):
             return wrap(array.astype(FLOAT32))
         if is_complex32(array.dtype):
-            return wrap(widened(array) if type(array) is np.ndarray else array.astype(COMPLEX64))
+            return wrap((widened(array) if type(array) is np.ndarray else array).astype(wide, copy=False))
         return value
     if value is dtypes.complex32:
         return dtypes.complex64
-    return [computable(item) for item in value] if isinstance(value, list) else value
+    return [computable(item, wide) for item in value] if isinstance(value, list) else value
 
 
 def computed_in(dtype: np.dtype[Any]) -> np.dtype[Any]:
@@ -56,7 +56,7 @@ def asks_dtype(values: Iterable[Any]) -> bool:
 
 
 def rounded(result: Any, dtype: np.dtype[Any]) -> Any:
-    """What a kernel gave, with `dtype` in place of float32; of complex numbers, in place of complex64.
+    """What a kernel gave, with `dtype` in place of float32, or of a complex dtype where it is one.
 
     Real numbers that come of complex ones are float16, and complex numbers that come of float16 are of two.
     """
@@ -65,7 +65,7 @@ def rounded(result: Any, dtype: np.dtype[Any]) -> Any:
     if isinstance(result, (np.ndarray, np.generic)):
         if result.dtype == FLOAT32:
             return converted(np.asanyarray(result), _FLOAT16 if is_complex32(dtype) else dtype)
-        if result.dtype == COMPLEX64 and (is_complex32(dtype) or dtype == _FLOAT16):
+        if result.dtype.kind == "c" and (is_complex32(dtype) or dtype == _FLOAT16):
             return _rounded_complex(np.asanyarray(result))
     return result
 

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from runtime.base.dtypes import as_dtype, can_cast, complex32, from_numpy, get_default_dtype, promoted_dtype
-from runtime.base.half import asks_dtype, computable, computed_in, rounded, shared_half
+from runtime.base.half import COMPLEX64, COMPLEX128, asks_dtype, computable, computed_in, rounded, shared_half
 from runtime.base.tensor import Tensor, wrap
 from runtime.base.types import DType
 from runtime.call.facts import COMPUTED_KINDS, tensors_at
 from runtime.call.failures import explained
-from runtime.kernels._common import converted, element, is_complex32, is_half, is_narrow
+from runtime.kernels._common import COMPLEX32, converted, element, is_complex32, is_half, is_narrow
 
 if TYPE_CHECKING:
     from runtime.call.dispatch import Operator
@@ -27,7 +27,11 @@ def run_kernel(operator: Operator, kernel: Callable[..., Any], values: list[Any]
     half = _half(operator, values, wanted) if operator.in_float32 else _complex32(operator, values, wanted)
     if half is not None:
         rounds = not asks_dtype(values) or any(value is complex32 for value in values)
-        values, wanted = [computable(value) for value in values], computed_in(half) if wanted is not None else None
+        # Where a kernel compares dtypes, these stay different ones.
+        apart = wanted is None and is_complex32(half) and _has_complex64(operator, values)
+        wide = COMPLEX128 if apart else COMPLEX64
+        values = [computable(value, wide) for value in values]
+        wanted = computed_in(half) if wanted is not None else None
     if wanted is not None:
         values = _promoted(operator, values, wanted)
     arrays = [to_array(values[i]) for i in operator.kernel_positions]
@@ -103,7 +107,9 @@ def promoted_dtype_of(operator: Operator, values: Sequence[Any]) -> DType:
 def _half(operator: Operator, values: Sequence[Any], wanted: np.dtype[Any] | None) -> np.dtype[Any] | None:
     """The half precision that results are rounded to after they were computed in float32."""
     if wanted is None:
-        return shared_half([tensor._array for tensor in tensors_at(values, operator.tensor_positions)])
+        arrays = [tensor._array for tensor in tensors_at(values, operator.tensor_positions)]
+        shared = shared_half(arrays)
+        return _of_first(operator, values) if shared is None else shared
     return wanted if is_narrow(wanted) else None
 
 
@@ -114,7 +120,18 @@ def _complex32(operator: Operator, values: Sequence[Any], wanted: np.dtype[Any] 
     tensors = tensors_at(values, operator.tensor_positions)
     if not operator.widens or not any(is_complex32(tensor._array.dtype) for tensor in tensors):
         return None
-    return shared_half([tensor._array for tensor in tensors])
+    shared = shared_half([tensor._array for tensor in tensors])
+    return _of_first(operator, values) if shared is None else shared
+
+
+def _of_first(operator: Operator, values: Sequence[Any]) -> np.dtype[Any] | None:
+    """The type of complex numbers of two float16, where the first Tensor is of it and others are not."""
+    first = values[operator.tensor_positions[0]] if operator.tensor_positions else None
+    return COMPLEX32 if isinstance(first, Tensor) and is_complex32(first._array.dtype) else None
+
+
+def _has_complex64(operator: Operator, values: Sequence[Any]) -> bool:
+    return any(tensor._array.dtype == COMPLEX64 for tensor in tensors_at(values, operator.tensor_positions))
 
 
 def with_dtype(operator: Operator, values: list[Any]) -> list[Any]:

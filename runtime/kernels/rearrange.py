@@ -244,4 +244,4 @@ def _write(part: Array, src: Array) -> None:
             f"expected src to have a size equal to the slice of self. src size = {list(src.shape)}, "
             f"slice size = {list(part.shape)}"
         )
-    part[...] = src
+    part[...] = converted(src, part.dtype)

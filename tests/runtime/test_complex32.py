@@ -150,6 +150,27 @@ def test_writes() -> None:
         runtime.ones(4, dtype=runtime.float16).add_(x)
 
 
+def test_arguments_of_other_dtypes() -> None:
+    x, mask, first = runtime.tensor([1 + 2j, 3]).to(H), runtime.tensor([True, False]), runtime.tensor([0])
+    for other in (runtime.tensor(2.0), runtime.tensor(2, dtype=runtime.complex64), runtime.tensor(2)):
+        assert x.masked_fill(mask, other).tolist() == x.index_fill(0, first, other).tolist() == [2, 3]
+        assert runtime.select_scatter(x, other, 0, 0).tolist() == [2, 3]
+        assert runtime.slice_scatter(x, other.view(1), 0, 0, 1).tolist() == [2, 3]
+        assert x.clone().fill_(other).tolist() == [2, 2]
+        assert runtime.where(mask, other, x).tolist() == [2, 3]
+        copied = other.clone().copy_(x[0])
+        assert copied.item() == (1 + 2j if other.is_complex() else 1)
+    assert x.masked_fill(mask, runtime.tensor(2.0)).dtype is H
+    for other in (runtime.ones(1), runtime.ones(1, dtype=runtime.complex64)):
+        for function in (
+            lambda y: x.index_add(0, first, y),
+            lambda y: x.index_copy(0, first, y),
+            lambda y: x.index_put((first,), y),
+        ):
+            with pytest.raises(RuntimeError):
+                function(other)
+
+
 def test_numbers_and_text() -> None:
     x = runtime.tensor([[1 + 2j, 0.5], [0, -1j]], dtype=H)
     assert x[0, 0].item() == complex(x[0, 0]) == 1 + 2j
