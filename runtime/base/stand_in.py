@@ -146,6 +146,8 @@ def overwrite(target: np.ndarray[Any, Any], source: np.ndarray[Any, Any]) -> Non
         target.backend.overwrite(target, source)
     elif isinstance(source, Elsewhere):
         np.copyto(target, source.backend.to_host(source), casting="unsafe")
+    elif target.dtype is source.dtype:
+        np.copyto(target, source)
     else:
         converts = is_narrow(target.dtype) or is_complex32(source.dtype)
         np.copyto(target, converted(source, target.dtype) if converts else source, casting="unsafe")

@@ -117,8 +117,10 @@ def _complex32(operator: Operator, values: Sequence[Any], wanted: np.dtype[Any] 
     """The type of complex numbers of two float16, where a kernel that gets half precision as it is gets them wider."""
     if wanted is not None:
         return wanted if is_complex32(wanted) else None
+    if not operator.widens:
+        return None
     tensors = tensors_at(values, operator.tensor_positions)
-    if not operator.widens or not any(is_complex32(tensor._array.dtype) for tensor in tensors):
+    if not any(tensor._array.dtype.names for tensor in tensors):
         return None
     shared = shared_half([tensor._array for tensor in tensors])
     return _of_first(operator, values) if shared is None else shared

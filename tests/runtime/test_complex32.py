@@ -132,6 +132,15 @@ def test_views_share_memory() -> None:
     assert x[2, 1:].storage_offset() == 9
 
 
+@pytest.mark.filterwarnings("ignore:TypedStorage is deprecated")
+def test_storages() -> None:
+    x = runtime.tensor([1 + 2j, 3.5], dtype=H)
+    storage = x.storage()
+    assert (storage.dtype, storage.nbytes(), storage[0], storage.tolist()) == (H, 8, 1 + 2j, [1 + 2j, 3.5])
+    storage[1] = 5
+    assert x.tolist() == [1 + 2j, 5]
+
+
 def test_writes() -> None:
     x = runtime.zeros(4, dtype=H)
     version = x._version
