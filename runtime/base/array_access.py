@@ -123,7 +123,7 @@ class ArrayAccess:
     def is_complex(self) -> bool:
         """Whether the elements are complex."""
         dtype = self._array.dtype
-        return bool(dtype.kind == "c" or is_complex32(dtype))
+        return bool(dtype.kind == "c" or (dtype.kind == "V" and is_complex32(dtype)))
 
     def is_signed(self) -> bool:
         """Whether the elements can be negative."""

@@ -13,7 +13,7 @@ import numpy as np
 from runtime.base import dtypes
 from runtime.base.state import TensorBase
 from runtime.base.types import DType
-from runtime.kernels._common import converted, is_complex32, is_half, is_narrow, is_opaque, narrowed
+from runtime.kernels._common import converted, is_half, is_narrow, is_opaque, narrowed
 
 _FLOAT16 = np.dtype(np.float16)
 _NUMBERS = frozenset((bool, int, float, complex))
@@ -35,7 +35,7 @@ def array_of(data: Any, wanted: DType | None) -> np.ndarray[Any, Any]:
         check_array(data)
     if isinstance(data, np.ndarray):
         target = wanted or dtypes.from_numpy(data.dtype)
-        if (data.dtype.kind == "c" or is_complex32(data.dtype)) and not target.is_complex:
+        if data.dtype.kind in "cV" and not target.is_complex and dtypes.from_numpy(data.dtype).is_complex:
             warnings.warn("Casting complex values to real discards the imaginary part", UserWarning, stacklevel=3)
             data = data.real if data.dtype.kind == "c" else converted(data, _FLOAT16)
         with np.errstate(all="ignore"):

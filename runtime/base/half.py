@@ -58,14 +58,14 @@ def asks_dtype(values: Iterable[Any]) -> bool:
 def rounded(result: Any, dtype: np.dtype[Any]) -> Any:
     """What a kernel gave, with `dtype` in place of float32, or of a complex dtype where it is one.
 
-    Real numbers that come of complex ones are float16, and complex numbers that come of float16 are of two.
+    Real numbers that come of complex ones are float16.
     """
     if isinstance(result, (tuple, list)):
         return type(result)([rounded(item, dtype) for item in result])
     if isinstance(result, (np.ndarray, np.generic)):
         if result.dtype == FLOAT32:
             return converted(np.asanyarray(result), _FLOAT16 if is_complex32(dtype) else dtype)
-        if result.dtype.kind == "c" and (is_complex32(dtype) or dtype == _FLOAT16):
+        if result.dtype.kind == "c" and is_complex32(dtype):
             return _rounded_complex(np.asanyarray(result))
     return result
 

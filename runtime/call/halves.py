@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from runtime.base.dtypes import dtype as DType
-from runtime.base.half import FLOAT32, rounded
+from runtime.base.half import FLOAT32
 from runtime.base.keys import CPU
 from runtime.base.modes import plain
 from runtime.base.tensor import Tensor
 from runtime.call.promote import to_array
 from runtime.call.results import laid_out, wrapped
-from runtime.kernels._common import is_half
+from runtime.kernels._common import converted, is_half
 
 if TYPE_CHECKING:
     from runtime.call.dispatch import Operator
@@ -54,6 +54,7 @@ def computed(operator: Operator, values: Sequence[Any]) -> Tensor | None:
             return None  # the general path says what is wrong
         if not isinstance(result, (np.ndarray, np.generic)):
             return None
-        result = rounded(result, half)
+        if result.dtype == FLOAT32:
+            result = converted(np.asanyarray(result), half)
     out: Tensor = wrapped(operator, laid_out(operator, result, values))
     return out
