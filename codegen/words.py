@@ -101,10 +101,11 @@ class OutDtype(Enum):
 
 
 # Kinds of element types, and groups of them, that `dtypes:` names; the classes of errors for others.
-# The types of the last kinds are stored, not computed with: `float8`, `exponent` (float8_e8m0fnu), and those whose bits
-# nothing reads, which can be copied (`bits`) or not even that (`shell`).
+# Few operators take complex numbers of two float16 (`chalf`). Types of the last kinds are stored, not computed with:
+# `float8`, `exponent` (float8_e8m0fnu), and those whose bits nothing reads, which can be copied (`bits`) or not even
+# that (`shell`).
 COMMON_KINDS = ("bool", "integer", "half", "float", "complex")
-STORED_KINDS = ("float8", "exponent", "bits", "shell")
+STORED_KINDS = ("chalf", "float8", "exponent", "bits", "shell")
 DTYPE_KINDS = COMMON_KINDS + STORED_KINDS
 DTYPE_GROUPS = {"real": COMMON_KINDS[:4], "floating": ("half", "float"), "common": COMMON_KINDS}
 COMPLEX = "complex"

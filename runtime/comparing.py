@@ -14,7 +14,7 @@ from runtime import ops
 from runtime.base import dtypes
 from runtime.base.creation import as_tensor
 from runtime.base.tensor import Tensor
-from runtime.kernels._common import is_half
+from runtime.kernels._common import is_complex32, is_half
 
 # How far apart numbers of these types may be: relatively and absolutely.
 _TOLERANCES: dict[dtypes.dtype, tuple[float, float]] = {
@@ -22,6 +22,7 @@ _TOLERANCES: dict[dtypes.dtype, tuple[float, float]] = {
     dtypes.bfloat16: (1.6e-2, 1e-5),
     dtypes.float32: (1.3e-6, 1e-5),
     dtypes.float64: (1e-7, 1e-7),
+    dtypes.complex32: (1e-3, 1e-5),
     dtypes.complex64: (1.3e-6, 1e-5),
     dtypes.complex128: (1e-7, 1e-7),
 }
@@ -218,9 +219,11 @@ def _compare_tensors(actual: Tensor, expected: Tensor, options: _Options, path: 
 
 
 def _widest(tensor: Tensor) -> np.ndarray:
-    """The numbers in a type that NumPy computes in; half precision in float32."""
+    """The numbers in a type that NumPy computes in; half precision in float32, complex numbers of it in complex64."""
     if is_half(tensor._array.dtype):
         return tensor.cpu().float().numpy()
+    if is_complex32(tensor._array.dtype):
+        return tensor.cpu().cfloat().numpy()
     array = tensor.cpu().numpy()
     return array.astype(np.int64) if array.dtype.kind in "bi" else array
 

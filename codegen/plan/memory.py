@@ -17,7 +17,7 @@ from codegen.words import PromotionKind
 # Element types, each after those that it takes the place of: what integers and floats come to together is a float.
 _ELEMENT_BYTES = {
     "bool": 1, "uint8": 1, "int8": 1, "int16": 2, "int32": 4, "int64": 8,
-    "bfloat16": 2, "float16": 2, "float32": 4, "float64": 8, "complex64": 8, "complex128": 16,
+    "bfloat16": 2, "float16": 2, "float32": 4, "float64": 8, "complex32": 4, "complex64": 8, "complex128": 16,
 }  # fmt: skip
 _DEFAULT_TYPE, _FIRST_FLOAT = "float32", "bfloat16"
 _ARRAY = re.compile(r"(\d+(?:x\d+)*|\(\))(?::(\w+))?")

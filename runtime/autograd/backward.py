@@ -209,7 +209,7 @@ def _starting_grad(out: Tensor, grad: Tensor | None, index: int, batched: bool) 
             f"Mismatch in shape: grad_output[{index}] has a shape of {grad.shape} and output[{index}] has a shape of "
             f"{out.shape}."
         )
-    if (grad._array.dtype.kind == "c") != (out._array.dtype.kind == "c"):
+    if grad.is_complex() != out.is_complex():
         raise RuntimeError(
             "For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch in dtype: "
             f"grad_output[{index}] has a dtype of {grad.dtype} and output[{index}] has a dtype of {out.dtype}."
@@ -223,7 +223,7 @@ def _implicit_grad(out: Tensor) -> Tensor | None:
         return None
     if out._array.size != 1:
         raise RuntimeError("grad can be implicitly created only for scalar outputs")
-    if out._array.dtype.kind == "c":
+    if out.is_complex():
         raise RuntimeError(f"grad can be implicitly created only for real scalar outputs but got {out.dtype}")
     return ops.ones_like(out.detach()) if on_device(out) else wrap(np.ones_like(out._array))
 

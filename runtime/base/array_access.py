@@ -10,7 +10,7 @@ import numpy as np
 from runtime.base import dtypes
 from runtime.base.memory import owner_of
 from runtime.base.types import CPU, Device, DType, Layout, MemoryFormat, Scalar, Size, contiguous_format, strided
-from runtime.kernels._common import readable
+from runtime.kernels._common import is_complex32, is_opaque, readable
 
 
 class ArrayAccess:
@@ -122,7 +122,8 @@ class ArrayAccess:
 
     def is_complex(self) -> bool:
         """Whether the elements are complex."""
-        return bool(self._array.dtype.kind == "c")
+        dtype = self._array.dtype
+        return bool(dtype.kind == "c" or (dtype.kind == "V" and is_complex32(dtype)))
 
     def is_signed(self) -> bool:
         """Whether the elements can be negative."""
@@ -168,7 +169,7 @@ class ArrayAccess:
 
     def tolist(self) -> Any:
         """The elements as nested lists of Python numbers; of a 0-dim Tensor, the number."""
-        if self._array.dtype.names is not None:
+        if is_opaque(self._array.dtype):
             raise RuntimeError("load_scalar: invalid type")
         return readable(self._array).tolist()
 

@@ -34,6 +34,9 @@ class Casts:
     def double(self, memory_format: MemoryFormat | None = None) -> Tensor:
         return self._cast(dtypes.float64, memory_format)
 
+    def chalf(self, memory_format: MemoryFormat | None = None) -> Tensor:
+        return self._cast(dtypes.complex32, memory_format)
+
     def cfloat(self, memory_format: MemoryFormat | None = None) -> Tensor:
         return self._cast(dtypes.complex64, memory_format)
 

@@ -13,8 +13,9 @@ import numpy as np
 from runtime.base import dtypes
 from runtime.base.state import TensorBase
 from runtime.base.types import DType
-from runtime.kernels._common import converted, is_half
+from runtime.kernels._common import converted, is_half, is_narrow, is_opaque, narrowed
 
+_FLOAT16 = np.dtype(np.float16)
 _NUMBERS = frozenset((bool, int, float, complex))
 
 
@@ -34,11 +35,11 @@ def array_of(data: Any, wanted: DType | None) -> np.ndarray[Any, Any]:
         check_array(data)
     if isinstance(data, np.ndarray):
         target = wanted or dtypes.from_numpy(data.dtype)
-        if data.dtype.kind == "c" and not target.is_complex:
+        if data.dtype.kind in "cV" and not target.is_complex and dtypes.from_numpy(data.dtype).is_complex:
             warnings.warn("Casting complex values to real discards the imaginary part", UserWarning, stacklevel=3)
-            data = data.real
+            data = data.real if data.dtype.kind == "c" else converted(data, _FLOAT16)
         with np.errstate(all="ignore"):
-            if data.dtype != target.numpy and (is_half(target.numpy) or is_half(data.dtype)):
+            if data.dtype != target.numpy and (is_narrow(target.numpy) or is_narrow(data.dtype)):
                 data = converted(data, target.numpy)
             return np.array(data, target.numpy, order="C")
     if isinstance(data, str):
@@ -155,12 +156,14 @@ def _number(item: Any) -> Any:
 
 
 def _from_numbers(numbers: list[Any], wanted: DType) -> np.ndarray[Any, Any]:
-    if wanted.numpy.names is not None:
+    if is_opaque(wanted.numpy):
         raise RuntimeError("store_scalar: invalid type")
     if wanted.kind != dtypes.int64.kind:
         if not wanted.is_complex and wanted is not dtypes.bool and complex in set(map(type, numbers)):
             raise TypeError("must be real number, not complex")
         with np.errstate(all="ignore"):
+            if wanted is dtypes.complex32:
+                return narrowed(np.array(numbers, np.complex64))
             if is_half(wanted.numpy):
                 return converted(np.array(numbers, np.float32), wanted.numpy)
             return np.array(numbers, wanted.numpy)
@@ -189,4 +192,5 @@ def check_array(array: np.ndarray[Any, Any]) -> None:
     """Refuse an array that no Tensor can lie over: of foreign byte order, or of a dtype that has no counterpart."""
     if not array.dtype.isnative:
         raise ValueError("given numpy array has byte order different from the native byte order; convert it first")
-    dtypes.from_numpy(array.dtype)
+    is_structure = array.dtype.names is not None  # of which only Tensors' own arrays are known
+    dtypes.from_numpy(np.dtype(np.void) if is_structure else array.dtype)

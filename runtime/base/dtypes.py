@@ -1,7 +1,7 @@
 """Element types: the dtype objects, how two of them combine, and what they can hold.
 
-Each dtype stands for one NumPy dtype: bfloat16 and the float8 types for those of ml_dtypes, and types whose bits
-nothing reads (`int4`, `bits8`) for structures of one field, which NumPy copies and does not compute with. Promotion
+Each dtype stands for one NumPy dtype: bfloat16 and the float8 types for those of ml_dtypes, complex32 for a structure
+of two float16, and types whose bits nothing reads (`int4`, `bits8`) for structures of one field. Promotion
 follows PyTorch, not NumPy: a tensor with dimensions outweighs a 0-dim tensor, which outweighs a Python number, as long
 as they are of one kind (bool < integer < floating < complex).
 """
@@ -9,13 +9,14 @@ as they are of one kind (bool < integer < floating < complex).
 from __future__ import annotations
 
 import builtins
+import warnings
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from runtime.base import identity
-from runtime.kernels._common import check_int
+from runtime.kernels._common import COMPLEX32, check_int
 
 if TYPE_CHECKING:
     from runtime.base.tensor import Tensor
@@ -32,6 +33,8 @@ __all__ = [
     "can_cast",
     "cdouble",
     "cfloat",
+    "chalf",
+    "complex32",
     "complex64",
     "complex128",
     "double",
@@ -116,7 +119,8 @@ class dtype:
         if self.kind_name in ("bits", "shell"):
             self._numpy = np.dtype([(name, f"V{itemsize}")])
         else:
-            self._numpy = None if name == "bfloat16" or name.startswith("float8") else np.dtype(name)
+            late = name in ("bfloat16", "complex32") or name.startswith("float8")
+            self._numpy = None if late else np.dtype(name)
 
     def __getattr__(self, name: str) -> Any:
         if name == "is_signed":
@@ -127,6 +131,8 @@ class dtype:
     def numpy(self) -> np.dtype[Any]:
         """The NumPy dtype of the arrays that hold such elements."""
         if self._numpy is None:
+            if self is complex32:
+                return _numpy_of_complex32()
             import ml_dtypes  # NumPy has no bfloat16 of its own, and no float8; most programs never need them
 
             self._numpy = np.dtype(getattr(ml_dtypes, self.name))
@@ -138,7 +144,7 @@ class dtype:
         return _TO_REAL.get(self, self)
 
     def to_complex(self) -> dtype:
-        """The complex dtype whose parts hold such elements; float16 and bfloat16 give complex64."""
+        """The complex dtype whose parts hold such elements; bfloat16 gives complex64."""
         return self if self.is_complex else _complex_of(self)
 
     def __repr__(self) -> str:
@@ -166,6 +172,7 @@ float16 = half = dtype("float16", "Half", _FLOATING, 2, kind_name="half")
 bfloat16 = dtype("bfloat16", "BFloat16", _FLOATING, 2, kind_name="half")
 float32 = dtype("float32", "Float", _FLOATING, 4)
 float64 = double = dtype("float64", "Double", _FLOATING, 8)
+complex32 = chalf = dtype("complex32", "ComplexHalf", _COMPLEX, 4, kind_name="chalf")
 complex64 = cfloat = dtype("complex64", "ComplexFloat", _COMPLEX, 8)
 complex128 = cdouble = dtype("complex128", "ComplexDouble", _COMPLEX, 16)
 bool = dtype("bool", "Bool", _BOOL, 1, signed=False)
@@ -203,9 +210,9 @@ OPAQUE_DTYPES = (
     *(float4_e2m1fn_x2, bits8, bits16, bits1x8, bits2x4, bits4x2),
     *(int1, int2, int3, int4, int5, int6, int7, uint1, uint2, uint3, uint4, uint5, uint6, uint7),
 )
-EVERY_DTYPE = (*ALL_DTYPES, *FLOAT8_DTYPES, *OPAQUE_DTYPES)
+EVERY_DTYPE = (*ALL_DTYPES, complex32, *FLOAT8_DTYPES, *OPAQUE_DTYPES)
 
-_TO_REAL = {complex64: float32, complex128: float64}
+_TO_REAL = {complex32: float16, complex64: float32, complex128: float64}
 # PyTorch has these unsigned types for storage and conversion; it combines them with floating types only.
 _STORAGE_ONLY = frozenset((uint16, uint32, uint64, uint1, uint2, uint3, uint4, uint5, uint6, uint7))
 _PYTHON_TYPES: dict[type, dtype] = {
@@ -214,10 +221,20 @@ _PYTHON_TYPES: dict[type, dtype] = {
     builtins.float: float64,
     complex: complex128,
 }
-_from_numpy: dict[np.dtype[Any], dtype] = {d._numpy: d for d in (*ALL_DTYPES, *OPAQUE_DTYPES) if d._numpy is not None}
+_from_numpy: dict[np.dtype[Any], dtype] = {d._numpy: d for d in EVERY_DTYPE if d._numpy is not None}
+_from_numpy[COMPLEX32] = complex32
 _of_ml_dtypes = {d.name: d for d in (bfloat16, *FLOAT8_DTYPES)}
 _default = float32
 _promotions: dict[tuple[dtype, dtype], dtype] = {}
+
+
+def _numpy_of_complex32() -> np.dtype[Any]:
+    """The NumPy dtype of complex32; who asks first is told what to expect of it."""
+    complex32._numpy = COMPLEX32
+    warnings.warn(
+        "ComplexHalf support is experimental and many operators don't support it yet.", UserWarning, stacklevel=3
+    )
+    return COMPLEX32
 
 
 def from_numpy(numpy_dtype: np.dtype[Any]) -> dtype:
@@ -319,10 +336,10 @@ def _promote(a: dtype, b: dtype) -> dtype:
 
 
 def _complex_of(d: dtype) -> dtype:
-    """`to_complex` where NumPy has the type: it has no complex number of two 16-bit floats."""
+    """`to_complex` of a real dtype; there are no complex numbers of two bfloat16."""
     if not d.is_floating_point or d.itemsize == 1:
         raise RuntimeError(f"Unknown Complex ScalarType for {d.scalar_name}")
-    return complex128 if d is float64 else complex64
+    return {float16: complex32, float64: complex128}.get(d, complex64)
 
 
 def can_cast(from_: dtype, to: dtype) -> builtins.bool:
@@ -373,8 +390,9 @@ def common(operands: Iterable[object]) -> dtype:
 def promoted_dtype(kind: str, operands: Sequence[object]) -> dtype:
     """The dtype that `promotion: kind` in native_functions.yaml gives to operands."""
     wanted = common(operands)
-    if wanted is uint64 and not any(hasattr(operand, "_array") for operand in operands):
-        wanted = int64  # a factory makes integers of that, and numbers that it cannot hold are refused
+    if wanted in (uint64, complex32) and not any(hasattr(operand, "_array") for operand in operands):
+        # A factory makes integers of int64, and numbers that it cannot hold are refused.
+        wanted = int64 if wanted is uint64 else complex64
     if kind == "int_to_float" and wanted.numpy.kind in "biu":
         return get_default_dtype()
     return int64 if kind == "bool_to_int" and wanted is bool else wanted

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from runtime.base.tensor import Tensor, wrap
-from runtime.kernels._common import converted, is_half
+from runtime.kernels._common import converted, is_complex32, is_narrow
 
 if TYPE_CHECKING:
     from runtime.base.devices import Backend
@@ -146,8 +146,11 @@ def overwrite(target: np.ndarray[Any, Any], source: np.ndarray[Any, Any]) -> Non
         target.backend.overwrite(target, source)
     elif isinstance(source, Elsewhere):
         np.copyto(target, source.backend.to_host(source), casting="unsafe")
+    elif target.dtype is source.dtype:
+        np.copyto(target, source)
     else:
-        np.copyto(target, converted(source, target.dtype) if is_half(target.dtype) else source, casting="unsafe")
+        converts = is_narrow(target.dtype) or is_complex32(source.dtype)
+        np.copyto(target, converted(source, target.dtype) if converts else source, casting="unsafe")
 
 
 def on_device(tensor: Tensor) -> bool:

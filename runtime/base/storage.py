@@ -15,6 +15,7 @@ from runtime.base.dtypes import uint8
 from runtime.base.memory import bounds, owner_of
 from runtime.base.shared_memory import is_shared
 from runtime.base.types import Device, DType
+from runtime.kernels._common import is_complex32, narrowed, readable
 
 
 class _Memory:
@@ -214,17 +215,18 @@ class TypedStorage:
         return self.size()
 
     def __getitem__(self, index: int) -> Any:
-        return self._elements()[index].item()
+        return readable(np.asarray(self._elements()[index])).item()
 
     def __setitem__(self, index: int | slice, value: Any) -> None:
-        self._elements()[index] = value
+        elements = self._elements()
+        elements[index] = narrowed(np.asarray(value)) if is_complex32(elements.dtype) else value
 
     def __iter__(self) -> Iterator[Any]:
         return iter(self.tolist())
 
     def tolist(self) -> list[Any]:
         """The elements as numbers."""
-        return self._elements().tolist()  # type: ignore[no-any-return]
+        return readable(self._elements()).tolist()  # type: ignore[no-any-return]
 
     def __repr__(self) -> str:
         return f"[runtime.storage.TypedStorage(dtype={self.dtype}, device=cpu) of size {self.size()}]"

@@ -296,6 +296,12 @@ class OperatorFacts:
         return self.names.index("dtype"), 0 if first else None
 
     @cached_property
+    def widens(self) -> bool:
+        """Whether kernels get complex numbers of two float16 in complex64: not of views, and no new or drawn ones."""
+        draws = any(parameter.type.startswith("Generator") for parameter in self.signature.parameters)
+        return self.view is None and not draws and not self.signature.schema.is_factory
+
+    @cached_property
     def base_position(self) -> int:
         """The position of what results of a view operator are views of."""
         arguments = self.signature.schema.arguments

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from runtime.base.dtypes import as_dtype, can_cast, from_numpy, get_default_dtype, promoted_dtype
-from runtime.base.half import FLOAT32, asks_dtype, computable, rounded, shared_half
+from runtime.base.dtypes import as_dtype, can_cast, complex32, from_numpy, get_default_dtype, promoted_dtype
+from runtime.base.half import COMPLEX64, COMPLEX128, asks_dtype, computable, computed_in, rounded, shared_half
 from runtime.base.tensor import Tensor, wrap
 from runtime.base.types import DType
 from runtime.call.facts import COMPUTED_KINDS, tensors_at
 from runtime.call.failures import explained
-from runtime.kernels._common import converted, element, is_half
+from runtime.kernels._common import COMPLEX32, converted, element, is_complex32, is_half, is_narrow
 
 if TYPE_CHECKING:
     from runtime.call.dispatch import Operator
@@ -24,16 +24,21 @@ def run_kernel(operator: Operator, kernel: Callable[..., Any], values: list[Any]
     """Unwrap, promote, run a kernel on arrays.  Gives what the kernel gives."""
     values = with_dtype(operator, values)
     wanted = wanted_dtype(operator, values)
-    half = _half(operator, values, wanted) if operator.in_float32 else None
+    half = _half(operator, values, wanted) if operator.in_float32 else _complex32(operator, values, wanted)
     if half is not None:
-        values, wanted = [computable(value) for value in values], FLOAT32 if wanted is not None else None
+        rounds = not asks_dtype(values) or any(value is complex32 for value in values)
+        # Where a kernel compares dtypes, these stay different ones.
+        apart = wanted is None and is_complex32(half) and _has_complex64(operator, values)
+        wide = COMPLEX128 if apart else COMPLEX64
+        values = [computable(value, wide) for value in values]
+        wanted = computed_in(half) if wanted is not None else None
     if wanted is not None:
         values = _promoted(operator, values, wanted)
     arrays = [to_array(values[i]) for i in operator.kernel_positions]
     try:
         with np.errstate(all="ignore"):
             result = kernel(*arrays)
-            return result if half is None or asks_dtype(values) else rounded(result, half)
+            return rounded(result, half) if half is not None and rounds else result
     except Exception as error:
         raise explained(operator, error, values) from None
 
@@ -60,7 +65,8 @@ def _check_dtype(operator: Operator, dtype: DType) -> None:
     assert operator.dtypes is not None
     kinds, _, error = operator.dtypes
     if dtype.kind_name not in kinds:
-        if dtype.kind_name not in COMPUTED_KINDS and "float" in kinds:
+        usual = "complex" if dtype.is_complex else "float"
+        if dtype.kind_name not in COMPUTED_KINDS and usual in kinds:
             error = "NotImplementedError"
         raise getattr(builtins, error)(
             f"\"{operator.name}\" not implemented for '{dtype.scalar_name}'\n  schema: {operator.schema}"
@@ -101,8 +107,33 @@ def promoted_dtype_of(operator: Operator, values: Sequence[Any]) -> DType:
 def _half(operator: Operator, values: Sequence[Any], wanted: np.dtype[Any] | None) -> np.dtype[Any] | None:
     """The half precision that results are rounded to after they were computed in float32."""
     if wanted is None:
-        return shared_half([tensor._array for tensor in tensors_at(values, operator.tensor_positions)])
-    return wanted if is_half(wanted) else None
+        arrays = [tensor._array for tensor in tensors_at(values, operator.tensor_positions)]
+        shared = shared_half(arrays)
+        return _of_first(operator, values) if shared is None else shared
+    return wanted if is_narrow(wanted) else None
+
+
+def _complex32(operator: Operator, values: Sequence[Any], wanted: np.dtype[Any] | None) -> np.dtype[Any] | None:
+    """The type of complex numbers of two float16, where a kernel that gets half precision as it is gets them wider."""
+    if wanted is not None:
+        return wanted if is_complex32(wanted) else None
+    if not operator.widens:
+        return None
+    tensors = tensors_at(values, operator.tensor_positions)
+    if not any(tensor._array.dtype.names for tensor in tensors):
+        return None
+    shared = shared_half([tensor._array for tensor in tensors])
+    return _of_first(operator, values) if shared is None else shared
+
+
+def _of_first(operator: Operator, values: Sequence[Any]) -> np.dtype[Any] | None:
+    """The type of complex numbers of two float16, where the first Tensor is of it and others are not."""
+    first = values[operator.tensor_positions[0]] if operator.tensor_positions else None
+    return COMPLEX32 if isinstance(first, Tensor) and is_complex32(first._array.dtype) else None
+
+
+def _has_complex64(operator: Operator, values: Sequence[Any]) -> bool:
+    return any(tensor._array.dtype == COMPLEX64 for tensor in tensors_at(values, operator.tensor_positions))
 
 
 def with_dtype(operator: Operator, values: list[Any]) -> list[Any]:

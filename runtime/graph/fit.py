@@ -10,7 +10,7 @@ from runtime.base.half import FLOAT32
 from runtime.base.modes import grad_mode, plain
 from runtime.base.tensor import Tensor, wrap
 from runtime.graph.linear import LinearBackward, apply_linear
-from runtime.kernels._common import converted, is_half
+from runtime.kernels._common import converted, is_complex32, is_half
 
 
 class FitBackward(LinearBackward):
@@ -43,6 +43,8 @@ def fit(grad: Tensor, shape: tuple[int, ...], dtype: np.dtype, node_name: str) -
             f"Function {node_name} returned an invalid gradient - got {list(wider)} but expected shape compatible "
             f"with {list(shape)}"
         )
+    if summed and is_complex32(source):  # which `sum` refuses
+        return _fitted_by_operators(grad, summed, shape, dtype)
     if (grad._edge is None or not grad_mode.enabled) and type(grad) in plain:
         # Nothing to record and no tangents, as mostly; this is asked for often.
         return wrap(_reduced(grad._array, summed, shape, dtype))
@@ -108,7 +110,7 @@ def _fitted_by_operators(grad: Tensor, summed: tuple[int, ...], shape: tuple[int
         grad = ops.sum(grad, summed)
         if grad._array.shape != shape:  # it has lost dimensions of size 1, too
             grad = ops.reshape(grad, shape)
-    if grad.is_complex() and dtype.kind != "c":
+    if grad.is_complex() and not from_numpy(dtype).is_complex:
         grad = ops.real(grad)
     return grad if grad._array.dtype == dtype else ops._to_copy(grad, dtype=from_numpy(dtype))
 

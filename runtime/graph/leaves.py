@@ -16,7 +16,7 @@ from runtime.base.tensor import Tensor, wrap
 from runtime.graph.hooks import accumulating, replace_all, run_hooks
 from runtime.graph.node import AccumulateGrad, Node
 from runtime.graph.views import bump_version
-from runtime.kernels._common import is_float8
+from runtime.kernels._common import adds_up
 from runtime.native import core
 
 _getrefcount: Callable[[object], int] | None = getattr(sys, "getrefcount", None)
@@ -120,7 +120,7 @@ def accumulate(leaf: Tensor, grad: Tensor, create_graph: bool, unshared: bool = 
             or type(grad) not in plain
             or known._writes is UNTRACKED
             or known._array.dtype is not grad._array.dtype
-            or is_float8(known._array.dtype)
+            or not adds_up(known._array.dtype)
         ):
             known.add_(grad)
         else:

@@ -22,6 +22,7 @@ from runtime.graph.hooks import apply_with_hooks, explain, run_tensor_hooks
 from runtime.graph.leaves import finish_with_hooks, is_unshared
 from runtime.graph.node import Node, OutputEdge, accumulator
 from runtime.graph.search import Search
+from runtime.kernels._common import adds_up
 
 # What is asked for where nobody searched: nothing. Runs only read it.
 _NO_LEAVES: dict[Tensor, list[int]] = {}
@@ -107,7 +108,7 @@ class Run:
         """The sum of two gradients for `key`, in place where the first is already a sum made here."""
         if not self.only_arrays or type(first) not in plain or type(second) not in plain:
             return sum_of(first, second)
-        if first._array.dtype.itemsize == 1:  # float8, which `sum_of` refuses as the operator does
+        if not adds_up(first._array.dtype):
             return sum_of(first, second)
         if key in self.owned:
             np.add(first._array, second._array, out=first._array)

@@ -18,6 +18,7 @@ from runtime.base.state import LEAF
 from runtime.base.tensor import Tensor
 from runtime.graph.linear import LinearBackward
 from runtime.graph.node import Node, OutputEdge
+from runtime.kernels._common import type_name as scalar_name
 
 if TYPE_CHECKING:
     import numpy as np
@@ -203,25 +204,9 @@ def save(node: Node, name: str, tensor: Tensor | None) -> SavedTensor:
     return saved
 
 
-_KINDS = {
-    "float16": "Half",
-    "float32": "Float",
-    "float64": "Double",
-    "bfloat16": "BFloat16",
-    "complex64": "ComplexFloat",
-    "complex128": "ComplexDouble",
-    "bool": "Bool",
-    "uint8": "Byte",
-    "int8": "Char",
-    "int16": "Short",
-    "int32": "Int",
-    "int64": "Long",
-}
-
-
 def type_name(dtype: np.dtype) -> str:
     """`FloatTensor` for float32: the name of a Tensor of this element type."""
-    return f"{_KINDS.get(dtype.name, dtype.name)}Tensor"
+    return f"{scalar_name(dtype)}Tensor"
 
 
 def describe(tensor: Tensor) -> str:

@@ -88,10 +88,37 @@ _TYPE_NAMES = {
 @cache
 def type_name(dtype: np.dtype[Any]) -> str:
     """The word PyTorch's messages use for an element type: `Long`, `Float`."""
+    if is_complex32(dtype):
+        return "ComplexHalf"
     if dtype.names is not None:
         name = dtype.names[0]
         return f"UI{name[2:]}" if name.startswith("uint") else name.capitalize()
     return _TYPE_NAMES.get(dtype.name, dtype.name)
+
+
+# Complex numbers of two float16, which NumPy does not have: it copies, views and indexes structures of them.
+_PARTS = ("real", "imag")
+COMPLEX32 = np.dtype([(part, np.float16) for part in _PARTS])
+
+
+def is_complex32(dtype: np.dtype[Any]) -> bool:
+    """Complex numbers of two float16: stored as structures, computed in complex64."""
+    return dtype.names == _PARTS
+
+
+def is_opaque(dtype: np.dtype[Any]) -> bool:
+    """A type whose bits nothing reads."""
+    return dtype.names is not None and dtype.names != _PARTS
+
+
+def is_narrow(dtype: np.dtype[Any]) -> bool:
+    """A type that is computed in another one, of more bits: half precision, or complex numbers of it."""
+    return is_half(dtype) or is_complex32(dtype)
+
+
+def adds_up(dtype: np.dtype[Any]) -> bool:
+    """Whether NumPy adds such elements as operators do: neither float8, which they refuse, nor structures."""
+    return dtype.itemsize > 1 and dtype.names is None
 
 
 def is_half(dtype: np.dtype[Any]) -> bool:
@@ -108,7 +135,7 @@ def is_float8(dtype: np.dtype[Any]) -> bool:
 
 
 def is_stored(dtype: np.dtype[Any]) -> bool:
-    """A type that is stored, and hardly computed with: float8, or one whose bits nothing reads."""
+    """A type that is stored, and hardly computed with: float8, a structure, or one whose bits nothing reads."""
     return dtype.names is not None or is_float8(dtype)
 
 
@@ -127,8 +154,7 @@ def converted(array: Array, dtype: np.dtype[Any]) -> Array:
     if array.dtype == dtype:
         return array
     if dtype.names is not None or array.dtype.names is not None:
-        opaque = dtype if dtype.names is not None else array.dtype
-        raise NotImplementedError(f"\"copy_\" not implemented for '{type_name(opaque)}'")
+        return _structures(array, dtype)
     if array.dtype.kind == "c" and dtype.kind not in "cb":
         array = array.real
     if is_float8(array.dtype):
@@ -145,12 +171,39 @@ def readable(array: Array) -> Array:
     dtype = array.dtype
     if dtype.kind != "V" and dtype.itemsize != 1:
         return array
+    if is_complex32(dtype):
+        return widened(array)
     if dtype.names is not None:
         raise NotImplementedError(f"\"_local_scalar_dense_cpu\" not implemented for '{type_name(dtype)}'")
     return array.astype(_FLOAT32) if is_half(dtype) else array
 
 
-_FLOAT32 = np.dtype(np.float32)
+def _structures(array: Array, dtype: np.dtype[Any]) -> Array:
+    """`converted` where one of the types is a structure."""
+    for each in (dtype, array.dtype):
+        if is_opaque(each):
+            raise NotImplementedError(f"\"copy_\" not implemented for '{type_name(each)}'")
+    return narrowed(array) if is_complex32(dtype) else converted(widened(array), dtype)
+
+
+def widened(array: Array) -> Array:
+    """Complex numbers of two float16 in complex64, exactly, and laid out as they are."""
+    out = np.empty_like(array, _COMPLEX64)
+    out.real = array["real"]
+    out.imag = array["imag"]
+    return out
+
+
+def narrowed(array: Array) -> Array:
+    """Numbers as complex ones of two float16: each part is rounded once, to float32 before where it is a float64."""
+    out = np.empty_like(array, COMPLEX32)
+    with np.errstate(all="ignore"):
+        out["real"] = converted(array.real, _FLOAT32)
+        out["imag"] = converted(array.imag, _FLOAT32) if array.dtype.kind == "c" else 0
+    return out
+
+
+_FLOAT32, _COMPLEX64 = np.dtype(np.float32), np.dtype(np.complex64)
 _LARGEST_E4M3FN = np.float32(448)
 _NAN_E5M2 = np.uint8(0x7F)
 
@@ -191,6 +244,10 @@ def element(value: Number, dtype: np.dtype[Any], wraps: bool = False) -> Any:
         RuntimeError: it does not fit.  Infinity and NaN fit where the dtype has them.
         OverflowError: it is an integer that no dtype holds.
     """
+    if dtype.names is not None:
+        if is_opaque(dtype):
+            raise NotImplementedError(f"\"fill_cpu\" not implemented for '{type_name(dtype)}'")
+        return narrowed(np.asarray(element(value, _COMPLEX64, wraps=True)))[()]  # what is too large is infinite
     if isinstance(value, complex) and dtype.kind not in "cb":
         if value.imag:
             raise _does_not_fit(dtype)
@@ -209,8 +266,6 @@ def element(value: Number, dtype: np.dtype[Any], wraps: bool = False) -> Any:
         return dtype.type((int(number) - limits.min) % size + limits.min)
     if dtype.kind == "b":
         return np.bool_(value)
-    if dtype.names is not None:
-        raise NotImplementedError(f"\"fill_cpu\" not implemented for '{type_name(dtype)}'")
     if is_float8(dtype):
         number = np.float32(cast("float", value))
         result = converted(np.asarray(number), dtype)[()]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from runtime.kernels._common import Array
+from runtime.base.dtypes import complex32
+from runtime.kernels._common import Array, is_half
 
 conjugate = np.conjugate
 magnitude = np.absolute
@@ -40,7 +41,14 @@ def angle(self: Array) -> Array:
 
 def complex_(real: Array, imag: Array) -> Array:
     _check_parts("complex", real, imag)
-    result = np.empty(np.broadcast_shapes(real.shape, imag.shape), np.result_type(real.dtype, np.complex64))
+    shape = np.broadcast_shapes(real.shape, imag.shape)
+    if is_half(real.dtype):
+        if real.dtype != np.float16:
+            raise RuntimeError("Expected both inputs to be Half, Float or Double tensors but got BFloat16 and BFloat16")
+        halves = np.empty(shape, complex32.numpy)
+        halves["real"], halves["imag"] = real, imag
+        return halves
+    result = np.empty(shape, np.result_type(real.dtype, np.complex64))
     result.real = real
     result.imag = imag
     return result

@@ -15,6 +15,7 @@ from runtime.kernels._common import (
     checked_sizes,
     converted,
     element,
+    is_complex32,
     is_half,
     is_stored,
     type_name,
@@ -192,6 +193,8 @@ def eye_m(n: int, m: int, dtype: DType) -> Array:
         if size < 0:
             raise RuntimeError(f"{name} must be greater or equal to 0, got {size}")
     element(1, dtype)
+    if is_complex32(dtype):
+        raise NotImplementedError("\"eye\" not implemented for 'ComplexHalf'")
     return np.eye(n, m, dtype=dtype)
 
 

@@ -13,7 +13,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from runtime.base.dtypes import finfo, from_numpy, iinfo
-from runtime.kernels._common import Array, check_computed, checked_sizes, is_half, is_stored, normalize_dim, type_name
+from runtime.kernels._common import (
+    Array,
+    check_computed,
+    checked_sizes,
+    is_complex32,
+    is_half,
+    is_stored,
+    narrowed,
+    normalize_dim,
+    type_name,
+    widened,
+)
 from runtime.kernels._gaussian import exp_of, log1p_of, one_by_one, scaled, tan_of, turn_to_normal
 from runtime.native import core
 from runtime.random import default_generator
@@ -24,10 +35,11 @@ if TYPE_CHECKING:
     Random = Source | None
 
 DType = np.dtype[Any]
+_FLOAT16 = np.dtype(np.float16)
 
 
 def _check_continuous(name: str, dtype: DType) -> None:
-    if dtype.kind in "iub" or is_stored(dtype):
+    if dtype.kind in "iub" or (is_stored(dtype) and not is_complex32(dtype)):
         raise NotImplementedError(f"\"{name}\" not implemented for '{type_name(dtype)}'")
 
 
@@ -64,6 +76,8 @@ def _unit(source: Source, count: int, dtype: DType) -> Array:
 
 def _uniform(generator: Random, count: int, dtype: DType, low: float = 0, high: float = 1) -> Array:
     """A list of numbers in [low, high); what is rounded to `high` becomes `low`."""
+    if is_complex32(dtype):
+        return _uniform(generator, 2 * count, _FLOAT16, low, high).view(dtype)
     source, real = _source(generator), _computed_in(dtype)
     drawn = _unit(source, count * (2 if dtype.kind == "c" else 1), real)
     if (low, high) != (0, 1):
@@ -80,6 +94,8 @@ def _normal(
     generator: Random, count: int, dtype: DType, mean: float = 0, std: float = 1, contiguous: bool = True
 ) -> Array:
     """A list of normal numbers: 16 and more that lie side by side in groups of 16, others one by one."""
+    if is_complex32(dtype):
+        return _normal(generator, 2 * count, _FLOAT16, mean, std / math.sqrt(2), contiguous).view(dtype)
     source, real = _source(generator), _computed_in(dtype)
     if dtype.kind == "c":
         return _normal(source, 2 * count, real, mean, std / math.sqrt(2), contiguous).view(dtype)
@@ -131,10 +147,11 @@ def randint_low_generator(low: int, high: int, size: Sequence[int], generator: R
 
 
 def _check_integers(low: int, high: int, dtype: DType) -> None:
-    check_computed("random_update_from_to", dtype)
+    if not is_complex32(dtype):
+        check_computed("random_update_from_to", dtype)
     if low >= high:
         raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
-    if dtype.kind == "c":
+    if dtype.kind == "c" or is_complex32(dtype):
         raise RuntimeError("check_random_bounds handles only integral, floating-point and boolean types")
     if dtype.kind in "iub":
         least, most = (0, 1) if dtype.kind == "b" else (np.iinfo(dtype).min, np.iinfo(dtype).max)
@@ -318,7 +335,10 @@ def normal_float_float(mean: float, std: float, size: Sequence[int], generator: 
 
 
 def normal_tensor_float(mean: Array, std: float, generator: Random) -> Array:
-    return normal_float_float(0, std, mean.shape, generator, mean.dtype) + mean
+    drawn = normal_float_float(0, std, mean.shape, generator, mean.dtype)
+    if is_complex32(mean.dtype):
+        return narrowed(widened(drawn) + widened(mean))
+    return drawn + mean
 
 
 def normal_float_tensor(mean: float, std: Array, generator: Random) -> Array:

@@ -9,9 +9,12 @@ from typing import Any
 import numpy as np
 
 from runtime.kernels._common import (
+    COMPLEX32,
     Array,
     Number,
+    converted,
     element,
+    is_complex32,
     is_float8,
     is_integral,
     is_stored,
@@ -42,14 +45,18 @@ def _joint_dtype(tensors: Sequence[Array]) -> np.dtype[Any]:
     dtypes = {array.dtype for array in tensors}
     if len(dtypes) == 1:
         return dtypes.pop()
-    if any(is_stored(dtype) for dtype in dtypes):
+    if any(is_stored(dtype) and not is_complex32(dtype) for dtype in dtypes):
         first = tensors[0].dtype
         other = next(array.dtype for array in tensors if array.dtype != first)
         pair = f"{type_name(first)} and {type_name(other)}"
         if is_float8(first) or is_float8(other):
             raise RuntimeError(f"Promotion for Float8 Types is not supported, attempted to promote {pair}")
         raise RuntimeError(f"Promotion from {pair} is unsupported.")
-    return np.result_type(*({dtype for dtype in dtypes if not is_integral(dtype)} or dtypes))
+    inexact = {dtype for dtype in dtypes if not is_integral(dtype)}
+    if COMPLEX32 in inexact:
+        wider = inexact - {COMPLEX32, np.dtype(np.float16)}
+        return np.result_type(np.complex64, *wider) if wider else COMPLEX32
+    return np.result_type(*(inexact or dtypes))
 
 
 def cat(tensors: Sequence[Array], dim: int = 0) -> Array:
@@ -78,6 +85,8 @@ def cat(tensors: Sequence[Array], dim: int = 0) -> Array:
                     f"Sizes of tensors must match except in dimension {axis}. Expected size {expected} but got size "
                     f"{size} for tensor number {place} in the list."
                 )
+    if any(is_complex32(array.dtype) for array in joined):
+        joined = [converted(array, dtype) for array in joined]
     return np.concatenate(joined, axis, dtype=dtype)
 
 
@@ -92,7 +101,10 @@ def stack(tensors: Sequence[Array], dim: int = 0) -> Array:
                 f"stack expects each tensor to be equal size, but got {list(shape)} at entry 0 and {list(array.shape)} "
                 f"at entry {place}"
             )
-    result = np.empty((*shape[:axis], len(tensors), *shape[axis:]), _joint_dtype(tensors))
+    dtype = _joint_dtype(tensors)
+    if any(is_complex32(array.dtype) for array in tensors):
+        tensors = [converted(array, dtype) for array in tensors]
+    result = np.empty((*shape[:axis], len(tensors), *shape[axis:]), dtype)
     for place, array in enumerate(tensors):
         select_int(result, axis, place)[...] = array
     return result
@@ -232,4 +244,4 @@ def _write(part: Array, src: Array) -> None:
             f"expected src to have a size equal to the slice of self. src size = {list(src.shape)}, "
             f"slice size = {list(part.shape)}"
         )
-    part[...] = src
+    part[...] = converted(src, part.dtype)

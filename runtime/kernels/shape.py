@@ -10,7 +10,16 @@ import numpy as np
 from numpy.lib import stride_tricks
 
 from runtime.base.memory import owner_of
-from runtime.kernels._common import Array, nearest_diagonal, normalize_dim, normalize_dims
+from runtime.kernels._common import (
+    COMPLEX32,
+    Array,
+    is_complex32,
+    is_half,
+    nearest_diagonal,
+    normalize_dim,
+    normalize_dims,
+    type_name,
+)
 
 
 def _strided(array: Array, shape: Sequence[int], strides: Sequence[int]) -> Array:
@@ -340,7 +349,8 @@ def _restrided(self: Array, sizes: tuple[int, ...], strides: tuple[int, ...]) ->
 
 def view_as_real(self: Array) -> Array:
     half = self.itemsize // 2
-    return _strided(self.real, (*self.shape, 2), (*self.strides, half))
+    real = self["real"] if is_complex32(self.dtype) else self.real
+    return _strided(real, (*self.shape, 2), (*self.strides, half))
 
 
 def view_as_complex(self: Array) -> Array:
@@ -352,5 +362,10 @@ def view_as_complex(self: Array) -> Array:
         raise RuntimeError("Tensor must have a last dimension with stride 1")
     if any(stride % (2 * self.itemsize) for stride in self.strides[:-1]):
         raise RuntimeError("Tensor must have a stride divisible by 2 for all but last dimension")
-    pairs = self.view(np.result_type(self.dtype, np.complex64))
+    if is_half(self.dtype) and self.dtype != np.float16:
+        raise RuntimeError(
+            "view_as_complex is only supported for half, float and double tensors, but got a tensor of scalar type: "
+            f"{type_name(self.dtype)}"
+        )
+    pairs = self.view(COMPLEX32 if self.dtype == np.float16 else np.result_type(self.dtype, np.complex64))
     return pairs[..., 0]

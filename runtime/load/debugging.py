@@ -19,6 +19,7 @@ import numpy as np
 from runtime.base import dtypes
 from runtime.base.keys import COMPOSITES
 from runtime.call.dispatch import Operator
+from runtime.kernels._common import COMPLEX32
 from runtime.load.operator_info import OperatorInfo
 
 Kernel = Callable[..., Any]
@@ -88,7 +89,8 @@ def _width_problem(arrays: Sequence[np.ndarray], results: Sequence[np.ndarray]) 
 # may be computed in more and is rounded later.
 _KEEPING = ("default", "int_to_float")
 _HALF = 2
-_KNOWN = frozenset(value.numpy for value in vars(dtypes).values() if isinstance(value, dtypes.dtype))
+_OTHERS = [kind for kind in dtypes.EVERY_DTYPE if kind is not dtypes.complex32]  # whose first user is told something
+_KNOWN = frozenset((*(kind.numpy for kind in _OTHERS), COMPLEX32))
 
 
 def _width(dtype: np.dtype[Any]) -> int:

@@ -1,7 +1,7 @@
 """DLPack: memory that libraries share without a copy, whose description lies in a capsule.
 
-NumPy makes the capsules and takes them. It knows no bfloat16; such elements pass through it as integers, and the
-element type in the description is changed on the way (https://dmlc.github.io/dlpack/latest/c_api.html).
+NumPy makes the capsules and takes them. It knows no bfloat16 and no complex numbers of two float16; such elements pass
+through it as integers, and the element type in the description is changed on the way (https://dmlc.github.io/dlpack/latest/c_api.html).
 """
 
 from __future__ import annotations
@@ -63,8 +63,23 @@ class _Element(NamedTuple):
     bits: int
 
 
-_UNSIGNED_16 = _Element(1, 16)
-_BFLOAT16 = _Element(4, 16)
+class _Foreign(NamedTuple):
+    """A dtype that NumPy does not know, its element type, and the integers that pass for it."""
+
+    dtype: dtypes.dtype
+    element: _Element
+    integers: np.dtype[Any]
+
+    @property
+    def passing(self) -> _Element:
+        """The element type of the integers."""
+        return _Element(1, self.element.bits)
+
+
+_FOREIGN = (
+    _Foreign(dtypes.bfloat16, _Element(4, 16), np.dtype(np.uint16)),
+    _Foreign(dtypes.complex32, _Element(5, 32), np.dtype(np.uint32)),
+)
 # Where the description begins in what a capsule of this name points to: behind a version, two pointers and flags.
 _BEGINNINGS = {b"dltensor": 0, b"dltensor_versioned": 32}
 
@@ -114,10 +129,11 @@ def capsule_of(tensor: Tensor, stream: Any, max_version: Any, dl_device: Any, co
     options: dict[str, Any] = {"max_version": max_version, "copy": copy}
     if dl_device is not None:
         options["dl_device"] = tuple(map(int, dl_device))
-    if tensor.dtype is not dtypes.bfloat16:
+    foreign = next((each for each in _FOREIGN if each.dtype is tensor.dtype), None)
+    if foreign is None:
         return tensor._array.__dlpack__(**options)
-    capsule = tensor._array.view(np.uint16).__dlpack__(**options)
-    _change(capsule, _UNSIGNED_16, _BFLOAT16)
+    capsule = tensor._array.view(foreign.integers).__dlpack__(**options)
+    _change(capsule, foreign.passing, foreign.element)
     return capsule
 
 
@@ -178,14 +194,14 @@ def _array_of(source: Any) -> np.ndarray[Any, Any]:
         except TypeError:  # of a time before there were versions
             capsule = source.__dlpack__()
     is_old = "versioned" not in repr(capsule)
-    is_bfloat16 = _change(capsule, _BFLOAT16, _UNSIGNED_16)
+    foreign = next((each for each in _FOREIGN if _change(capsule, each.element, each.passing)), None)
     array = np.from_dlpack(_Holder(capsule))
-    if is_bfloat16:
-        array = array.view(dtypes.bfloat16.numpy)
+    if foreign is not None:
+        array = array.view(foreign.dtype.numpy)
     if is_old and not array.flags.writeable:
         # Capsules without a version can not say it, and NumPy is careful.
         kind = array.dtype
-        array = np.asarray(_Writable(array.view(np.uint16) if is_bfloat16 else array)).view(kind)
+        array = np.asarray(_Writable(array.view(foreign.integers) if foreign is not None else array)).view(kind)
     return array
 
 

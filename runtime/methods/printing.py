@@ -41,11 +41,12 @@ def tensor_text(tensor: Tensor) -> str:
         array = tensor.numpy(force=True) if tensor._opaque and not without_data else tensor._array
     dtype = tensor.dtype
     default = dtypes.get_default_dtype()
+    evident_complex = dtypes.complex128 if default is dtypes.float64 else dtypes.complex64
     suffixes: list[str] = []
     if tensor.is_sparse:
         body = _sparse_text(tensor, len(prefix), options)
         suffixes += [f"size={tuple(tensor.shape)}", f"nnz={tensor._nnz()}"]  # type: ignore[attr-defined]
-        evident = dtype in (default, default.to_complex(), dtypes.int64, dtypes.bool)
+        evident = dtype in (default, evident_complex, dtypes.int64, dtypes.bool)
     elif without_data:
         body = "..."
         suffixes.append(f"size={array.shape}")
@@ -59,7 +60,7 @@ def tensor_text(tensor: Tensor) -> str:
         body = array_text(array, len(prefix), options)
         if options.edgeitems == 0:
             suffixes.append(f"size={array.shape}")
-        evident = dtype in (default, default.to_complex(), dtypes.int64, dtypes.bool)
+        evident = dtype in (default, evident_complex, dtypes.int64, dtypes.bool)
     if tensor._opaque and not tensor.is_sparse:
         suffixes.insert(0, f"device='{tensor.device}'")
     if not evident:

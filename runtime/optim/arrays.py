@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from runtime.kernels._common import is_complex32
 from runtime.native import core
 from runtime.optim import rules
 from runtime.optim.rules import Rule, complete
@@ -48,6 +49,9 @@ def update(function: Callable[..., Sequence[Array | None]], grad: Array, *writte
     if dtype.kind == "c":
         update(function, grad.real, *[None if array is None else array.real for array in written])
         update(function, grad.imag, *[None if array is None else array.imag for array in written])
+    elif is_complex32(dtype):
+        for part in dtype.names or ():
+            update(function, grad[part], *[None if array is None else array[part] for array in written])
     elif dtype.itemsize < 4:
         wide = [None if array is None else array.astype(np.float32) for array in written]
         _write(written, function(grad.astype(np.float32), *wide))

@@ -7,6 +7,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from runtime.kernels._common import readable
+
 Array: TypeAlias = "np.ndarray[Any, Any]"
 
 
@@ -140,7 +142,7 @@ def empty(shape: Sequence[int], dtype: np.dtype[Any], sparse_dim: int, coalesced
 
 def of_dense(array: Array, sparse_dim: int) -> Coordinates:
     """What is not zero of an array: its elements, or the parts along the first dimensions that have some."""
-    marked = array != 0
+    marked = readable(array) != 0
     if sparse_dim < array.ndim:
         marked = marked.reshape((*array.shape[:sparse_dim], -1)).any(axis=-1)
     if sparse_dim == 0:

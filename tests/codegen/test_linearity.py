@@ -224,6 +224,8 @@ def errors(changed: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
     starts = [(number, row) for number, row in enumerate(text.splitlines(), 1) if row.startswith("- name: ")]
     found: dict[str, list[str]] = {}
     for item in analyze(PATHS, {PATHS.derivatives: text}).diagnostics.sorted():
+        if not str(item.span).startswith(PATHS.derivatives.name):
+            continue  # of an expression in the other file
         row = next(row for number, row in reversed(starts) if number <= item.span.line)
         found.setdefault(row.removeprefix("- name: ").partition("(")[0], []).append(item.message)
     return found

@@ -54,6 +54,8 @@ def test_real_and_complex_counterparts():
     assert dtypes.float32.to_real() is dtypes.float32
     assert dtypes.float64.to_complex() is dtypes.complex128
     assert dtypes.bfloat16.to_complex() is dtypes.complex64
+    assert dtypes.float16.to_complex() is dtypes.complex32
+    assert dtypes.complex32.to_real() is dtypes.float16
     with pytest.raises(RuntimeError, match="Unknown Complex ScalarType for Long"):
         dtypes.int64.to_complex()
 

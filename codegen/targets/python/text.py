@@ -60,7 +60,7 @@ _INTRINSICS = {
     "numel": "{0}._array.size",
     "scalar_type": "{0}.dtype",
     "options": "{0}.dtype",
-    "is_complex": '({0}._array.dtype.kind == "c")',
+    "is_complex": '({0}._array.dtype.kind in "cV" and {0}.is_complex())',  # V: complex32, and types of ml_dtypes
     "is_contiguous": "{0}._array.flags.c_contiguous",
     "is_floating_point": "{0}.is_floating_point()",
     "defined": "({0} is not None)",
@@ -150,10 +150,10 @@ class PythonPrinter:
             case Literal():
                 return _OBJECTS.get((expr.type, expr.value)) or display(expr.value)
             case OperatorCall() if self._is_choice(expr):
-                # A real Tensor is its own conjugate: the test saves the call.
+                # A real Tensor is its own conjugate: the test saves the call. V: complex32, and types of ml_dtypes.
                 name = self.print(expr.args[0][1])
                 conjugated = call(self.function(expr.schema.name), (name,))
-                return choice(name, f'{name}._array.dtype.kind != "c"', conjugated)
+                return choice(name, f'{name}._array.dtype.kind not in "cV"', conjugated)
             case OperatorCall():
                 return call(self.function(expr.schema.name), self.arguments(expr))
             case HelperCall():

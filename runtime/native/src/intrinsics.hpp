@@ -344,12 +344,15 @@ inline Ref shape_and_dtype(PyObject* tensor) {
 inline bool is_contiguous(PyObject* tensor) {
   return is_tensor(tensor) && PyArray_IS_C_CONTIGUOUS(array_of(tensor));
 }
-inline bool is_complex(PyObject* tensor) {
-  return is_tensor(tensor) && PyArray_DESCR(array_of(tensor))->kind == 'c';
+// Of complex numbers, or of those of two float16, which are the only structures of four bytes.
+inline bool has_complex_dtype(PyObject* tensor) {
+  const PyArrayObject* array = array_of(tensor);
+  return PyArray_DESCR(array)->kind == 'c' || (PyArray_TYPE(array) == NPY_VOID && PyArray_ITEMSIZE(array) == 4);
 }
+inline bool is_complex(PyObject* tensor) { return is_tensor(tensor) && has_complex_dtype(tensor); }
 // Most Tensors are real, and for these it is nothing. `conj` is the operator.
 inline Ref conjugate(PyObject* tensor, PyObject* conj) {
-  const bool real = is_tensor(tensor) && PyArray_DESCR(array_of(tensor))->kind != 'c';
+  const bool real = is_tensor(tensor) && !has_complex_dtype(tensor);
   return real ? Ref::borrow(tensor) : invoke(conj, tensor);
 }
 inline bool is_defined(PyObject* tensor) { return tensor != Py_None; }

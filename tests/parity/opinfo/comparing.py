@@ -13,7 +13,7 @@ from opinfo.arrays import array_of, is_tensor, name_of
 # Relative and absolute; the latter by the largest element, too.
 TOLERANCES = {
     "float64": (1e-5, 1e-7), "complex128": (1e-5, 1e-7), "float32": (2e-4, 2e-5), "complex64": (2e-4, 2e-5),
-    "float16": (1e-2, 1e-2), "bfloat16": (1.6e-2, 1.6e-2),
+    "float16": (1e-2, 1e-2), "complex32": (1e-2, 1e-2), "bfloat16": (1.6e-2, 1.6e-2),
 }  # fmt: skip
 
 

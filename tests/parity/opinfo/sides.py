@@ -83,9 +83,13 @@ class Side:
         """The same numbers as a new Tensor of this library."""
         if x.layout is not torch.strided or x.is_nested or x.is_quantized or x.device.type != "cpu":
             raise NotApplicable("not a dense Tensor in main memory")
-        if x.dtype is torch.complex32:
-            raise NotApplicable("complex32 has no counterpart in NumPy")
-        made = self.of_array(array_of(x).copy())
+        if x.dtype is torch.complex32 and self.is_pytorch:  # which NumPy has not
+            made = x.detach().clone()
+        elif x.dtype is torch.complex32:
+            parts = torch.view_as_real(x.detach().resolve_conj().resolve_neg())
+            made = self.library.view_as_complex(self.of_array(array_of(parts.contiguous())))
+        else:
+            made = self.of_array(array_of(x).copy())
         return made.requires_grad_(True) if x.requires_grad else made
 
     def of_array(self, array: np.ndarray) -> Any:
