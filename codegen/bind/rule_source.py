@@ -170,7 +170,7 @@ class _Reader:
         scope = replace(_Scope.of(values), rule=definition, rest={each.name: each.variable for each in own})
         self._kept = arrays[len(names) - 2 :]
         self._results = len(arrays) - 1
-        body = self._block(entry.body, scope, _Known(optional))
+        body = self._block(entry.body, entry.body[-1], scope, _Known(optional))
         return UpdateRule(definition.name, tuple(arrays), frozenset(optional.values()), (*shared, *own), tuple(body))
 
     def _options(self, definition: ast.FunctionDef, known: Collection[str]) -> Iterator[Option]:
@@ -253,8 +253,8 @@ class _Reader:
 
     # -- statements
 
-    def _block(self, statements: Sequence[ast.stmt], scope: _Scope, known: _Known) -> list[Statement]:
-        """Statements of which each way has to end with results."""
+    def _block(self, statements: Sequence[ast.stmt], last: ast.stmt, scope: _Scope, known: _Known) -> list[Statement]:
+        """Statements of which each way has to end with results; `last` is what is shown where one does not."""
         read: list[Statement] = []
         for index, statement in enumerate(statements):
             match statement:
@@ -267,15 +267,13 @@ class _Reader:
                     for holds, branch in ((True, body), (False, orelse)):
                         inner, state = scope.copy(), known.copy()
                         if self._is_way(condition, holds, inner, state):
-                            ways.append(self._block([*branch, *rest], inner, state))
+                            ways.append(self._block([*branch, *rest], statement, inner, state))
                     if len(ways) == 1:
                         return [*read, *before, *ways[0]]
                     return [*read, *before, If(condition, tuple(ways[0]), tuple(ways[1]))]
                 case _:
                     read += self._statement(statement, scope, known)
-        where = statements[-1] if statements else None
-        assert where is not None
-        raise _Refused(where, "this way through the function returns nothing")
+        raise _Refused(statements[-1] if statements else last, "a way through this returns nothing")
 
     def _statement(self, statement: ast.stmt, scope: _Scope, known: _Known) -> list[Statement]:
         match statement:
@@ -430,7 +428,7 @@ class _Reader:
             assert isinstance(value, ast.Call)
             before, inner = self._inner(value, definition, scope, known, at_end=True)
             self._active.append(definition.name)
-            lines = self._block(definition.body, inner, known)
+            lines = self._block(definition.body, definition.body[-1], inner, known)
             self._active.pop()
             return [*before, *lines]
         elements = value.elts if isinstance(value, ast.Tuple) else []

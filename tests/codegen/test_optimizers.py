@@ -216,7 +216,8 @@ def test_what_the_plan_of_momentum_is() -> None:
 WRONG = {
     "for x in a:\n    c = x\nreturn param, a, b": ("a rule has assignments, 'if' and 'return'", "for x in a:"),
     "return param": ("the results are 3: the parameter, and what is kept, in their order", "return param"),
-    "param = param + grad": ("this way through the function returns nothing", "param = param + grad"),
+    "param = param + grad": ("a way through this returns nothing", "param = param + grad"),
+    "if f:\n    return param, a, b": ("a way through this returns nothing", "if f:"),
     "return param + b, a, b": ("'b' may be None here", "b"),
     "if b is None:\n    return param + b, a, b\nreturn param, a, b": ("'b' may be None here", "b"),
     "return param + c, a, b": ("'c' is no value here", "c"),
