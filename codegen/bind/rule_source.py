@@ -428,15 +428,16 @@ class _Reader:
             assert isinstance(value, ast.Call)
             before, inner = self._inner(value, definition, scope, known, at_end=True)
             self._active.append(definition.name)
-            lines = self._block(definition.body, definition.body[-1], inner, known)
+            inside = self._block(definition.body, definition.body[-1], inner, known)
             self._active.pop()
-            return [*before, *lines]
+            return [*before, *inside]
         elements = value.elts if isinstance(value, ast.Tuple) else []
         if len(elements) != self._results:
             raise _Refused(
                 statement, f"the results are {self._results}: the parameter, and what is kept, in their order"
             )
-        lines, values = [], []
+        lines: list[Statement] = []
+        values: list[Expression | None] = []
         for number, element in enumerate(elements, 1):
             found = scope.values.get(element.id) if isinstance(element, ast.Name) else None
             if found is _Nothing.NONE or (isinstance(element, ast.Constant) and element.value is None):
@@ -447,8 +448,9 @@ class _Reader:
                 before, read = self._expression(element, scope, known)
                 lines += before
                 values.append(read)
-            if values[-1] is not None and values[-1].kind is not Kind.ARRAY:
-                raise _Refused(element, f"a result is an array, and this is {_said(values[-1])}")
+            result = values[-1]
+            if result is not None and result.kind is not Kind.ARRAY:
+                raise _Refused(element, f"a result is an array, and this is {_said(result)}")
         return [*lines, Return(tuple(values))]
 
     # -- expressions
@@ -470,8 +472,8 @@ class _Reader:
             return value
 
         match node:
-            case ast.Constant(value=int() | float() as value) if not isinstance(value, bool):
-                return before, Constant(float(value))
+            case ast.Constant(value=int() | float() as number) if not isinstance(number, bool):
+                return before, Constant(float(number))
             case ast.Name(id=name):
                 return before, self._named(node, name, scope, known)
             case ast.UnaryOp(op=ast.USub(), operand=operand):

@@ -143,7 +143,7 @@ class OperatorPlan:
 
     @property
     def computes_halves(self) -> bool:
-        """Whether the fast path in C++ takes Tensors of one half precision, too: in float32, and results are rounded."""
+        """Whether the fast path in C++ takes Tensors of one half precision, too: in float32, with rounded results."""
         dtypes = self.source.dtypes
         return (
             self.straight is not None

@@ -76,7 +76,10 @@ def test_every_element_is_read_and_rounded_as_numpy_does(dtype: runtime.dtype) -
     some = np.random.default_rng(0).permutation(every)
     x, y = runtime.tensor(every), runtime.tensor(some)
     with np.errstate(all="ignore"):
-        for got, wide in ((x * y, every.astype("f4") * some.astype("f4")), (x + y, every.astype("f4") + some.astype("f4"))):
+        for got, wide in (
+            (x * y, every.astype("f4") * some.astype("f4")),
+            (x + y, every.astype("f4") + some.astype("f4")),
+        ):
             expected = wide.astype(NUMPY[dtype])
             numbers = ~np.isnan(wide)
             np.testing.assert_array_equal(bits(got)[numbers], expected.view(np.uint16)[numbers])
@@ -84,7 +87,9 @@ def test_every_element_is_read_and_rounded_as_numpy_does(dtype: runtime.dtype) -
 
 
 @pytest.mark.parametrize("dtype", HALVES)
-@pytest.mark.parametrize("view", [lambda x: x.t(), lambda x: x[:, ::2], lambda x: x[:1].expand(3, 6), lambda x: x.flip(0)])
+@pytest.mark.parametrize(
+    "view", [lambda x: x.t(), lambda x: x[:, ::2], lambda x: x[:1].expand(3, 6), lambda x: x.flip(0)]
+)
 def test_layouts(view: Callable[[Any], Any], dtype: runtime.dtype) -> None:
     x, _ = operands(dtype)
     got, expected = view(x).exp(), view(x.float()).exp().to(dtype)

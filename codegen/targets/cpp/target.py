@@ -236,10 +236,8 @@ def _values(shard: Shard) -> Mapping[str, object]:
 
 
 # What generated code is written in; the others hold kernels, and are there where one of these is called.
-_HEADERS = frozenset(
-    f"{name}.hpp"
-    for name in ("formulas", "halves", "inplace", "intrinsics", "kernels", "layouts", "registry", "saved_state", "views")
-)
+_WORDS = ("formulas", "halves", "inplace", "intrinsics", "kernels", "layouts", "registry", "saved_state", "views")
+_HEADERS = frozenset(f"{name}.hpp" for name in _WORDS)
 
 
 def _declared(shard: Shard) -> list[tuple[str, list[list[str]]]]:

@@ -1,9 +1,12 @@
 // floor_of(Tensor self) -> Tensor
 Ref floor_of_default_(PyObject* self_) {
+  Ref half;
   if (!(!entries::floor_of_default_.replaced && is_plain(self_) && is_not_half(self_))) {
-    return fall_back(entries::floor_of_default_, self_);
+    half = in_float32(entries::floor_of_default_, entries::floor_of_default_, self_);
+    if (!half) return fall_back(entries::floor_of_default_, self_);
   }
-  Ref result = run_for_array(py::floor_of_default_kernel_, array_object(self_));
+  Ref result = std::move(half);
+  if (!result) result = run_for_array(py::floor_of_default_kernel_, array_object(self_));
   if (!result) return fall_back(entries::floor_of_default_, self_);
   result = lie_contiguous(std::move(result));
   if (!result) return Ref();
@@ -17,14 +20,17 @@ Ref floor_of_default_(PyObject* self_) {
 
 // floor_of_, for floor_of(Tensor self) -> Tensor
 Ref floor_of__default_(PyObject* self_) {
+  Ref half;
   if (!(!entries::floor_of__default_.replaced &&
         !(entries::floor_of_default_.replaced & kByKernel) && is_plain(self_) &&
         is_not_half(self_))) {
-    return fall_back(entries::floor_of__default_, self_);
+    half = in_float32(entries::floor_of__default_, entries::floor_of_default_, self_);
+    if (!half) return fall_back(entries::floor_of__default_, self_);
   }
   const bool recorded = is_recorded(self_);
   if (recorded || !can_write(self_, false)) return fall_back(entries::floor_of__default_, self_);
-  Ref result = run_for_array(py::floor_of_default_kernel_, array_object(self_));
+  Ref result = std::move(half);
+  if (!result) result = run_for_array(py::floor_of_default_kernel_, array_object(self_));
   if (!result || !overwrite(self_, result.get()))
     return fall_back(entries::floor_of__default_, self_);
   if (!count_write(self_)) return Ref();

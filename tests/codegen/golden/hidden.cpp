@@ -40,10 +40,13 @@ const NodeClass HiddenBackward0::table = {
 
 // hidden(Tensor self) -> Tensor
 Ref hidden_default_(PyObject* self_) {
+  Ref half;
   if (!(!entries::hidden_default_.replaced && is_plain(self_) && is_not_half(self_))) {
-    return fall_back(entries::hidden_default_, self_);
+    half = in_float32(entries::hidden_default_, entries::hidden_default_, self_);
+    if (!half) return fall_back(entries::hidden_default_, self_);
   }
-  Ref result = run_for_array(py::hidden_default_kernel_, array_object(self_));
+  Ref result = std::move(half);
+  if (!result) result = run_for_array(py::hidden_default_kernel_, array_object(self_));
   if (!result) return fall_back(entries::hidden_default_, self_);
   result = lie_contiguous(std::move(result));
   if (!result) return Ref();

@@ -81,11 +81,14 @@ const NodeClass MulBackward1::table = {
 
 // mul.Scalar(Tensor self, Scalar other) -> Tensor
 Ref mul_Scalar_(PyObject* self_, PyObject* other_) {
+  Ref half;
   if (!(!entries::mul_Scalar_.replaced && is_plain(self_) && is_real_number(other_) &&
         goes_with(self_, other_, kReal))) {
-    return fall_back(entries::mul_Scalar_, self_, other_);
+    half = in_float32(entries::mul_Scalar_, entries::mul_Scalar_, self_, other_);
+    if (!half) return fall_back(entries::mul_Scalar_, self_, other_);
   }
-  Ref result = binary_scalar<kernels::mul>(self_, other_);
+  Ref result = std::move(half);
+  if (!result) result = binary_scalar<kernels::mul>(self_, other_);
   if (!result) result = run_for_array(py::mul_Scalar_kernel_, array_object(self_), other_);
   if (!result) return fall_back(entries::mul_Scalar_, self_, other_);
   result = lie_contiguous(std::move(result));
