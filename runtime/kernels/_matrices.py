@@ -37,6 +37,26 @@ def lapack(name: str, *arrays: Array) -> Any:
     return get_lapack_funcs((name,), arrays)[0]
 
 
+def svd(matrix: Array, full_matrices: bool = True) -> Any:
+    """`np.linalg.svd`, which may go on for ever over infinities: they are refused.
+
+    Raises:
+        numpy.linalg.LinAlgError: a matrix is not finite, or has no decomposition that LAPACK finds.
+    """
+    if not np.isfinite(matrix).all():
+        raise np.linalg.LinAlgError(
+            "linalg.svd: The algorithm failed to converge because the input matrix contained non-finite values."
+        )
+    return np.linalg.svd(matrix, full_matrices)
+
+
+def singular_values(matrix: Array) -> Array:
+    """Those of each matrix, from the largest down; NaN where it is not finite."""
+    finite = np.isfinite(matrix).all(axis=(-2, -1))
+    values = np.linalg.svd(np.where(finite[..., None, None], matrix, 0), compute_uv=False)
+    return np.where(finite[..., None], values, np.asarray(np.nan, values.dtype))
+
+
 def conjugate_transpose(matrix: Array) -> Array:
     """The conjugate transpose; a view of a real matrix."""
     swapped = matrix.swapaxes(-1, -2)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from runtime.kernels._common import Array, Number, element, is_integral, nearest_diagonal, normalize_dim, type_name
-from runtime.kernels._matrices import check_square
+from runtime.kernels._matrices import check_square, singular_values, svd
 
 _SMALL_NAMES = {
     "float16": "c10::Half", "bfloat16": "c10::BFloat16", "float32": "float", "float64": "double",
@@ -283,8 +283,8 @@ def linalg_svd(
         raise RuntimeError("linalg.svd: keyword argument `driver=` is only supported on CUDA inputs with cuSOLVER.")
     if not compute_uv:
         empty = np.empty(0, A.dtype)
-        return empty, np.linalg.svd(A, compute_uv=False), empty
-    U, S, Vh = np.linalg.svd(A, full_matrices=full_matrices)
+        return empty, singular_values(A), empty
+    U, S, Vh = svd(A, full_matrices)
     return U.swapaxes(-1, -2).copy().swapaxes(-1, -2), S, Vh.swapaxes(-1, -2).copy().swapaxes(-1, -2)
 
 

@@ -172,3 +172,9 @@ def test_kernels_that_are_registered_see_half_precision() -> None:
     finally:
         library._destroy()
     assert seen == [runtime.float16]
+
+
+def test_lists_with_bools_among_ints_are_refused() -> None:
+    x = runtime.ones(1, 1, 3, 5, 3, dtype=runtime.bfloat16)
+    with pytest.raises(TypeError, match="input_size"):
+        runtime.ops.upsample_nearest3d_backward(x, [3, 5, 3], (True, 1, 2, 3, 2))

@@ -16,9 +16,13 @@ Ref rounded(PyObject* result, PyArray_Descr* half) {
   return converted(array, half);
 }
 
-// Numbers, None and lists of them: they mean the same in float32.
+// Numbers, None and lists of these: they mean the same in float32. Lists of ints with a bool among them Python refuses.
 bool is_simple(PyObject* value) {
-  if (PyList_CheckExact(value) || PyTuple_CheckExact(value)) return all_items(value, is_simple);
+  if (PyList_CheckExact(value) || PyTuple_CheckExact(value)) {
+    const auto is_bool = [](PyObject* item) { return PyBool_Check(item) != 0; };
+    return all_items(value, is_bool) ||
+           all_items(value, [&](PyObject* item) { return !is_bool(item) && is_simple(item); });
+  }
   return value == Py_None || PyBool_Check(value) || is_real_number(value) || PyUnicode_CheckExact(value);
 }
 
