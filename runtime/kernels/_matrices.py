@@ -44,17 +44,25 @@ def svd(matrix: Array, full_matrices: bool = True) -> Any:
         numpy.linalg.LinAlgError: a matrix is not finite, or has no decomposition that LAPACK finds.
     """
     if not np.isfinite(matrix).all():
-        raise np.linalg.LinAlgError(
-            "linalg.svd: The algorithm failed to converge because the input matrix contained non-finite values."
-        )
-    return np.linalg.svd(matrix, full_matrices)
+        raise np.linalg.LinAlgError(_NOT_FINITE)
+    decomposition: Any = np.linalg.svd
+    return decomposition(matrix, full_matrices=full_matrices)
 
 
 def singular_values(matrix: Array) -> Array:
-    """Those of each matrix, from the largest down; NaN where it is not finite."""
-    finite = np.isfinite(matrix).all(axis=(-2, -1))
-    values = np.linalg.svd(np.where(finite[..., None, None], matrix, 0), compute_uv=False)
-    return np.where(finite[..., None], values, np.asarray(np.nan, values.dtype))
+    """Those of each matrix, from the largest down; NaN where there are infinities.
+
+    Raises:
+        numpy.linalg.LinAlgError: there is NaN in a matrix.
+    """
+    if np.isnan(matrix).any():
+        raise np.linalg.LinAlgError(_NOT_FINITE)
+    infinite = np.asarray(np.isinf(matrix).any(axis=(-2, -1)))
+    values = np.linalg.svd(np.where(infinite[..., None, None], 0, matrix), compute_uv=False)
+    return np.where(infinite[..., None], np.asarray(np.nan, values.dtype), values)
+
+
+_NOT_FINITE = "linalg.svd: The algorithm failed to converge because the input matrix contained non-finite values."
 
 
 def conjugate_transpose(matrix: Array) -> Array:
