@@ -28,6 +28,10 @@ UNKNOWN = "no reason is known"
 # Of rows that are covered twice the first reason is said.
 KNOWN = (
     Known(
+        "both operands are converted, and the result is rounded: three arrays and loops more than in float32",
+        _rows("small:", "mm, bfloat16"),
+    ),
+    Known(
         "a function in Python reads the arguments, and NumPy converts or divides",
         ("8x8: long", "8x8: int % number"),
     ),

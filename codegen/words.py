@@ -109,6 +109,7 @@ STORED_KINDS = ("chalf", "float8", "exponent", "bits", "shell")
 DTYPE_KINDS = COMMON_KINDS + STORED_KINDS
 DTYPE_GROUPS = {"real": COMMON_KINDS[:4], "floating": ("half", "float"), "common": COMMON_KINDS}
 COMPLEX = "complex"
+COMPLEX_KINDS = frozenset((COMPLEX, "chalf"))
 DTYPE_ERRORS = ("NotImplementedError", "RuntimeError", "ValueError")
 
 

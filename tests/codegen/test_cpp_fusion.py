@@ -198,10 +198,10 @@ def test_a_loop_of_each_way_gets_what_it_reads() -> None:
         assert "is_result_" not in "".join(functor.lines).partition("struct")[2]
     text = text_of("elu_backward_default")
     entry = text.partition("Ref elu_backward_default_(")[2]
-    arguments = "grad_output_, self_or_result_, alpha_,"
-    chosen, _, other = entry.partition("} else {")
-    assert f"elementwise<kernels::elu_backward_default_1_, 2>({arguments}" in chosen
-    assert f"elementwise<kernels::elu_backward_default_2_, 2>({arguments}" in other
+    arguments = "grad_output_,self_or_result_,alpha_,"
+    chosen, _, other = "".join(entry.split()).partition("}else{")
+    assert f"elementwise<kernels::elu_backward_default_1_,2>({arguments}" in chosen
+    assert f"elementwise<kernels::elu_backward_default_2_,2>({arguments}" in other
 
 
 def test_a_parameter_that_makes_no_difference_is_no_operand() -> None:

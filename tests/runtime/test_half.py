@@ -10,7 +10,7 @@ import pytest
 import runtime
 from generated import operators
 from generated.registry import OPERATORS
-from runtime import nn
+from runtime import native, nn
 from runtime.base import modes
 from runtime.base.tensor import Tensor
 from runtime.call import halves
@@ -122,12 +122,13 @@ def taken(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
 
 
 def test_which_calls_go_the_short_way(taken: list[bool]) -> None:
+    short = [] if native.is_available() else [True]  # the core takes them before
     x, y = half(1.0, 2.0), half(3.0, 4.0)
     wide = runtime.ones(2)
     for call in (lambda: x + y, lambda: x * 2, lambda: x.exp(), lambda: x.sum(0), lambda: runtime.dot(x, y)):
         taken.clear()
         assert call().dtype is runtime.float16
-        assert taken == [True]
+        assert taken == short
     for other in (lambda: x + wide, lambda: x * 2j, lambda: x.sum(0, dtype=runtime.float32), lambda: x * y.bfloat16()):
         taken.clear()
         assert other().dtype is not runtime.float16

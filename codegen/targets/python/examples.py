@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence, Set
 
 from codegen.plan.operator import OperatorPlan
 from codegen.targets.python.document import STEP, Brackets, Joined, call, laid_out, tuple_of
-from codegen.words import BUILT_IN_NAMESPACE, COMPLEX
+from codegen.words import BUILT_IN_NAMESPACE, COMPLEX_KINDS
 
 MODULE = "runtime"  # that examples import
 # Modules in which operators lie under shorter names: `linalg_det` is `linalg.det`.
@@ -27,7 +27,7 @@ def example(operator: OperatorPlan, base: str, namespace: str, hidden: Set[str])
     stand behind functions that are written by hand, or behind modules.
     """
     limit = operator.source.dtypes
-    is_complex = limit is not None and limit.kinds == (COMPLEX,)
+    is_complex = limit is not None and set(limit.kinds) <= COMPLEX_KINDS
     samples = [_Arguments(text, is_complex) for text in operator.samples]
     if not samples or not operator.schema.returns:
         return ()
