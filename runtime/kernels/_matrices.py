@@ -37,32 +37,37 @@ def lapack(name: str, *arrays: Array) -> Any:
     return get_lapack_funcs((name,), arrays)[0]
 
 
-def svd(matrix: Array, full_matrices: bool = True) -> Any:
-    """`np.linalg.svd`, which may go on for ever over infinities: they are refused.
-
-    Raises:
-        numpy.linalg.LinAlgError: a matrix is not finite, or has no decomposition that LAPACK finds.
-    """
-    if not np.isfinite(matrix).all():
-        raise np.linalg.LinAlgError(_NOT_FINITE)
-    decomposition: Any = np.linalg.svd
-    return decomposition(matrix, full_matrices=full_matrices)
-
-
-def singular_values(matrix: Array) -> Array:
-    """Those of each matrix, from the largest down; NaN where there are infinities.
+def svd(matrix: Array, full_matrices: bool = True) -> tuple[Array, Array, Array]:
+    """`np.linalg.svd`, over infinities NaN: LAPACK may go on for ever over them.
 
     Raises:
         numpy.linalg.LinAlgError: there is NaN in a matrix.
     """
-    if np.isnan(matrix).any():
-        raise np.linalg.LinAlgError(_NOT_FINITE)
-    infinite = np.asarray(np.isinf(matrix).any(axis=(-2, -1)))
-    values = np.linalg.svd(np.where(infinite[..., None, None], 0, matrix), compute_uv=False)
-    return np.where(infinite[..., None], np.asarray(np.nan, values.dtype), values)
+    infinite = _infinite(matrix)
+    U, values, Vh = np.linalg.svd(_without(matrix, infinite), full_matrices=full_matrices)
+    return _spoiled(U, infinite), _spoiled(values, infinite), _spoiled(Vh, infinite)
 
 
-_NOT_FINITE = "linalg.svd: The algorithm failed to converge because the input matrix contained non-finite values."
+def singular_values(matrix: Array) -> Array:
+    """The second result of `svd`."""
+    infinite = _infinite(matrix)
+    return _spoiled(np.linalg.svd(_without(matrix, infinite), compute_uv=False), infinite)
+
+
+def _infinite(matrix: Array) -> Array:
+    """Which matrices have infinities, and no NaN."""
+    return np.asarray(np.isinf(matrix).any(axis=(-2, -1)) & ~np.isnan(matrix).any(axis=(-2, -1)))
+
+
+def _without(matrix: Array, infinite: Array) -> Array:
+    return np.where(infinite[..., None, None], np.asarray(0, matrix.dtype), matrix) if infinite.any() else matrix
+
+
+def _spoiled(result: Array, infinite: Array) -> Array:
+    if not infinite.any():
+        return result
+    places = infinite.reshape(*infinite.shape, *(1,) * (result.ndim - infinite.ndim))
+    return np.where(places, np.asarray(np.nan, result.dtype), result)
 
 
 def conjugate_transpose(matrix: Array) -> Array:
