@@ -18,6 +18,7 @@ PYTHON_TARGET = {
     "fan-in": 0.5,
     "small mlp": 0.8,
     "large mlp": 1.2,
+    "small gpt": None,
     "element-wise": 1.1,
     "functions": None,
     "block": 1.2,
@@ -27,7 +28,7 @@ PYTHON_TARGET = {
 }
 
 # What the large inputs of a family of operators may take with the native core, where it is not 1.5.
-LARGE_OPERATORS = {"convolution": 2.0, "attention": 2.0, "linear algebra": 1.3}
+LARGE_OPERATORS = {"convolution": 2.0, "linear algebra": 1.3}
 
 # What may be taken where the native core is in use.
 NATIVE_TARGET = {
@@ -40,6 +41,7 @@ NATIVE_TARGET = {
     "fan-in": 0.1,
     "small mlp": 0.5,
     "large mlp": 1.0,
+    "small gpt": 0.9,
     "element-wise": 0.45,
     "functions": 0.8,
     "operators, small": 0.3,

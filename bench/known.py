@@ -111,10 +111,6 @@ KNOWN = (
         ),
     ),
     Known(
-        "the weights of all positions are kept between two products; PyTorch's loop keeps a block",
-        ("scaled_dot_product_attention, large: forward",),
-    ),
-    Known(
         "the gates of each step are some passes of NumPy; PyTorch's library takes them in one",
         ("lstm, large: forward",),
     ),

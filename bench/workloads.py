@@ -18,6 +18,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from bench import gpt
 from bench.blocks import block_fused, block_primitive
 from bench.functions import FUNCTIONS, large_function
 from bench.measure import Bytes, Round, statement_timer
@@ -303,6 +304,14 @@ def memory_copy(library: Any, scale: Scale) -> Round:
 _COPIES = "the same, in memory copies of one tensor"
 
 
+def small_gpt(library: Any, scale: Scale) -> Round:
+    return timed("step of a small GPT", gpt.training_step(library), min(scale.small_steps, 5))
+
+
+def small_gpt_text(library: Any, scale: Scale) -> Round:
+    return timed("text of a small GPT", gpt.generation(library), min(scale.small_steps, 5))
+
+
 def large(name: str) -> Prepare:
     """One function of many elements."""
     return lambda library, scale: large_function(name, library, scale.elements)
@@ -511,6 +520,8 @@ def workloads(out: Path, scale: Scale) -> list[Workload]:
         Workload("chain", deep_chain(1), most_rounds=3),
         Workload("fan-in", fan_in),
         Workload("small mlp", small_mlp),
+        Workload("small gpt", small_gpt),
+        Workload("small gpt", small_gpt_text),
         *(Workload("optimizers", steps(name)) for name in OPTIMIZERS),
         Workload("large mlp", large_mlp, most_rounds=9),
         Workload("element-wise", element_wise, most_rounds=9),

@@ -1,11 +1,13 @@
-"""Flags of products and attention on CUDA devices: programs may set them, and nothing looks at them."""
+"""Flags of products and attention, by PyTorch's names for CUDA devices: those of attention count for the CPU, too."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager
 from types import SimpleNamespace
-from typing import Any
+
+from runtime.base import attention_kernels
+from runtime.base.attention_kernels import SDPBackend
 
 matmul = SimpleNamespace(
     allow_tf32=False,
@@ -15,7 +17,6 @@ matmul = SimpleNamespace(
     fp32_precision="none",
 )
 cufft_plan_cache = SimpleNamespace(size=0, max_size=0, clear=lambda: None)
-_enabled = {"cudnn": True, "flash": True, "math": True, "mem_efficient": True}
 
 
 def is_built() -> bool:
@@ -28,20 +29,28 @@ def is_flash_attention_available() -> bool:
     return False
 
 
-def sdp_kernel(*args: Any, **kwargs: Any) -> AbstractContextManager[None]:
-    """Choose kernels of attention in a `with` block; there is one."""
-    return nullcontext()
+def sdp_kernel(
+    enable_flash: bool = True, enable_math: bool = True, enable_mem_efficient: bool = True, enable_cudnn: bool = True
+) -> AbstractContextManager[None]:
+    """Allow kernels of attention in a `with` block; `nn.attention.sdpa_kernel` is what PyTorch has for it now."""
+    chosen = {
+        SDPBackend.FLASH_ATTENTION: enable_flash,
+        SDPBackend.EFFICIENT_ATTENTION: enable_mem_efficient,
+        SDPBackend.MATH: enable_math,
+        SDPBackend.CUDNN_ATTENTION: enable_cudnn,
+    }
+    return attention_kernels.sdpa_kernel([backend for backend, wanted in chosen.items() if wanted])
 
 
 def _switch(name: str) -> tuple[Callable[[bool], None], Callable[[], bool]]:
     def enable(enabled: bool) -> None:
-        _enabled[name] = enabled
+        attention_kernels.enabled[name] = enabled
 
     def is_enabled() -> bool:
-        return _enabled[name]
+        return attention_kernels.enabled[name]
 
-    enable.__doc__ = f"Allow the {name} kernel of attention on CUDA devices."
-    is_enabled.__doc__ = f"Whether the {name} kernel of attention was allowed."
+    enable.__doc__ = f"Allow the {name} kernel of attention."
+    is_enabled.__doc__ = f"Whether the {name} kernel of attention is allowed."
     return enable, is_enabled
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 
 from runtime import ops
-from runtime.base import dtypes
+from runtime.base import attention_kernels, dtypes
 from runtime.base.tensor import Tensor
+from runtime.graph import forward
 
 
 def _softmax_or_zeros(scores: Tensor) -> Tensor:
@@ -47,6 +48,29 @@ def _check_attention(
             raise RuntimeError("Number of heads in key and value must divide the number of heads in query")
 
 
+def _is_one_kernel(query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None, dropout_p: float) -> bool:
+    """Whether the kernel that computes all at once takes this: four dimensions, and a mask without gradient."""
+    if dropout_p or not attention_kernels.enabled["flash"]:
+        return False
+    if query.dtype is not dtypes.float32 and query.dtype is not dtypes.float64:
+        return False
+    batch, heads, length, size = query.shape if query.dim() == 4 else (0, 0, 0, 0)
+    keys = key.shape[2] if key.dim() == 4 else 0
+    if not batch * heads * length * size * keys:
+        return False
+    if key.shape != (batch, heads, keys, size) or value.shape[:-1] != (batch, heads, keys):
+        return False
+    if attn_mask is None:
+        return True
+    if attn_mask.requires_grad or forward.active():
+        return False
+    lead = {2: (), 4: (batch, heads)}.get(attn_mask.dim())
+    if lead is None:
+        return False
+    scores = (*lead, length, keys)
+    return all(given in (1, wanted) for given, wanted in zip(attn_mask.shape, scores, strict=True))
+
+
 def scaled_dot_product_attention(
     query: Tensor,
     key: Tensor,
@@ -64,6 +88,15 @@ def scaled_dot_product_attention(
         heads = query.shape[-3]
         key = ops.repeat_interleave(key, heads // key.shape[-3], -3)
         value = ops.repeat_interleave(value, heads // value.shape[-3], -3)
+    if _is_one_kernel(query, key, value, attn_mask, dropout_p):
+        if attn_mask is not None and attn_mask.dtype is dtypes.bool:
+            attn_mask = query.new_zeros(attn_mask.shape).masked_fill(attn_mask.logical_not(), -math.inf)
+        out: Tensor = ops._scaled_dot_product_flash_attention_for_cpu(
+            query, key, value, 0.0, is_causal, attn_mask=attn_mask, scale=scale
+        )[0]
+        return out
+    if not attention_kernels.enabled["math"]:
+        attention_kernels.refuse()
     factor = (1 / math.sqrt(query.shape[-1]) if query.shape[-1] else math.inf) if scale is None else scale
     scores = ops.matmul(query * factor, key.transpose(-2, -1))
     if is_causal:

@@ -1,8 +1,10 @@
-"""Attention of several heads."""
+"""Attention of several heads, and which kernels compute it."""
 
 from __future__ import annotations
 
 from runtime import ops
+from runtime.base.attention_kernels import SDPBackend as SDPBackend
+from runtime.base.attention_kernels import sdpa_kernel as sdpa_kernel
 from runtime.base.tensor import Tensor
 from runtime.base.types import Device, DType
 from runtime.nn import functional as F

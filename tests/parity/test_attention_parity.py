@@ -12,6 +12,7 @@ from both import assert_same, with_weights
 from kernel_cases import cases
 
 import runtime
+from runtime.nn.attention import SDPBackend, sdpa_kernel
 
 pytestmark = [pytest.mark.parity, pytest.mark.filterwarnings("ignore")]
 
@@ -54,8 +55,8 @@ def derivatives(library: Any, inputs: list[Any], out: Any) -> list[Any]:
 
 @pytest.fixture(autouse=True)
 def _attention_by_other_operators() -> Iterator[None]:
-    """PyTorch's fast kernels have no second derivative."""
-    with torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.MATH):
+    """PyTorch's fast kernels have no second derivative, and nor has ours on PyTorch's formulas."""
+    with torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.MATH), sdpa_kernel(SDPBackend.MATH):
         yield
 
 

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from codegen.targets.environment import quoted
 
 COLUMNS = 100
+# A break behind an open bracket costs clang-format as much as so many breaks between what is in it.
+DEAR = 4
 
 
 def wrapped(head: str, parts: Sequence[str], tail: str, separator: str = ",") -> list[str]:
@@ -18,12 +20,14 @@ def wrapped(head: str, parts: Sequence[str], tail: str, separator: str = ",") ->
     if len(whole) <= COLUMNS or not parts:
         return [whole]
     behind = _filled(head, " " * len(head), parts, tail, separator)
-    if max(map(len, behind)) <= COLUMNS or not head.endswith(("(", "{")):
+    if not head.endswith(("(", "{")):
         return behind
     open_ = sum(head.count(sign) for sign in "({") - sum(head.count(sign) for sign in ")}")
     pad = " " * (len(head) - len(head.lstrip()) + 4 * open_)
     below = [head, *_filled(pad, pad, parts, tail, separator)]
-    return below if max(map(len, below)) <= COLUMNS else behind
+    if max(map(len, behind)) > COLUMNS:
+        return below if max(map(len, below)) <= COLUMNS else behind
+    return below if len(below) + DEAR <= len(behind) else behind
 
 
 def _filled(start: str, pad: str, parts: Sequence[str], tail: str, separator: str) -> list[str]:

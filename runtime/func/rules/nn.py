@@ -50,6 +50,27 @@ def native_layer_norm_backward(level: VmapLevel, operator: Operator, values: lis
     return operator.results([for_input, for_weight, summed(grad) if of_bias else None])
 
 
+# -- attention
+
+
+def attention(level: VmapLevel, operator: Operator, values: list[Any]) -> Any:
+    """The batch of vmap and that of the operator become one; a mask of queries and keys is one for all."""
+    count, tensors = level.size, [place for place, value in enumerate(values) if isinstance(value, Tensor)]
+    changed = list(values)
+    for place in tensors:
+        whole = whole_batch(values[place], level)
+        if values[place].dim() == 2:
+            if not is_batched(values[place], level):
+                continue
+            whole = ops.unsqueeze(ops.unsqueeze(whole, 1), 1)
+        each = max(whole.size(1), values[tensors[0]].size(0))
+        changed[place] = ops.reshape(ops.expand(whole, (count, each, *whole.shape[2:])), (-1, *whole.shape[2:]))
+    results = call(operator, changed)
+    return operator.results(
+        [batch(ops.reshape(out, (count, out.size(0) // count, *out.shape[1:])), level) for out in results]
+    )
+
+
 # -- losses: `reduction` is 0 for none, 1 for the mean, 2 for the sum
 
 

@@ -33,15 +33,6 @@ bool find_rows(PyArrayObject* array, PyObject* dim, Rows& rows) {
   return true;
 }
 
-// By the loop of the operator; in place, too.
-template <class T>
-void exponentials_of(const T* in, T* out, npy_intp size) {
-  static const Loop* const loop = loop_of<kernels::exp>(kTypeNumber<T>);
-  char* args[] = {reinterpret_cast<char*>(const_cast<T*>(in)), reinterpret_cast<char*>(out)};
-  const npy_intp steps[] = {sizeof(T), sizeof(T)};
-  loop->function(args, &size, steps, loop->data);
-}
-
 // The terms of one dense softmax. All are inlined into the loop that runs them.
 template <bool log>
 struct Forward {
