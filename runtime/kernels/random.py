@@ -456,6 +456,9 @@ def binomial(count: Array, prob: Array, generator: Random) -> Array:
 
 # -- draws from a list of weights
 
+# These are sorted as a whole, which takes fewer calls of NumPy.
+_FEW_WEIGHTS = 4096
+
 
 def multinomial(self: Array, num_samples: int, replacement: bool, generator: Random) -> Array:
     """Places in a row, drawn with probabilities proportional to what stands there; several rows are independent.
@@ -467,26 +470,30 @@ def multinomial(self: Array, num_samples: int, replacement: bool, generator: Ran
         raise RuntimeError("prob_dist must be 1 or 2 dim")
     if num_samples <= 0:
         raise RuntimeError("cannot sample n_sample <= 0 samples")
-    weights = self.astype(np.float64)
-    if not (np.isfinite(weights) & (weights >= 0)).all():
+    # The smallest is NaN where one is.
+    if self.size and not (self.min() >= 0 and self.max() < math.inf):
         raise RuntimeError("probability tensor contains either `inf`, `nan` or element < 0")
     if not replacement and num_samples > self.shape[normalize_dim(-1, self.ndim)]:
         raise RuntimeError("cannot sample n_sample > prob_dist.size(-1) samples without replacement")
-    rows = weights.reshape(-1, self.shape[-1])
-    if not (rows.sum(axis=1) > 0).all():
+    rows = self.reshape(-1, self.shape[-1])
+    if not (rows.max(axis=1, initial=0) > 0).all():
         raise RuntimeError("invalid multinomial distribution (sum of probabilities <= 0)")
     source = _source(generator)
     if replacement and num_samples > 1:
-        heights = np.cumsum(rows, axis=1)
-        marks = source.unit64(len(rows) * num_samples).reshape(len(rows), num_samples) * heights[:, -1:]
-        drawn = [np.searchsorted(row, mark, side="right") for row, mark in zip(heights, marks, strict=True)]
-        chosen = np.stack(drawn) if drawn else np.empty((0, num_samples), np.int64)
+        marks = source.unit64(len(rows) * num_samples).reshape(len(rows), num_samples)
+        chosen = np.empty(marks.shape, np.int64)
+        if core is not None:
+            core.pick_by_weights(np.require(rows, requirements="CW"), marks, chosen)
+        else:
+            for row, mark, places in zip(rows, marks, chosen, strict=True):
+                heights = np.cumsum(row, dtype=np.float64)
+                places[:] = heights.searchsorted(mark * heights[-1], "right")
     else:
         waits = _waits(source, rows.size, self.dtype).reshape(rows.shape).astype(self.dtype)
-        order = -(rows.astype(self.dtype) / waits)
+        order = -(rows / waits)
         if num_samples == 1:
             chosen = np.argmin(order, axis=1)[:, None]
-        elif 2 * num_samples < rows.shape[1]:
+        elif 2 * num_samples < rows.shape[1] and rows.size > _FEW_WEIGHTS:
             first = np.argpartition(order, num_samples, axis=1)[:, :num_samples]
             places = np.argsort(np.take_along_axis(order, first, 1), axis=1, kind="stable")
             chosen = np.take_along_axis(first, places, 1)

@@ -7,7 +7,7 @@ import pytest
 
 from runtime.base import mersenne
 from runtime.base.mersenne import Source
-from runtime.kernels import _gaussian
+from runtime.kernels import _gaussian, random
 from runtime.native import core
 
 pytestmark = pytest.mark.skipif(core is None, reason="the native core is not built, or switched off")
@@ -47,3 +47,20 @@ def test_what_is_refused():
         core.exchange(np.arange(3))
     with pytest.raises(IndexError, match="out of range"):
         core.exchange(np.arange(3), np.array([3]))
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+@pytest.mark.parametrize("shape", [(1, 1), (3, 7), (200, 300), (0, 4)])
+def test_places_by_weights(monkeypatch, shape, dtype):
+    weights = np.random.default_rng(0).random(shape).astype(dtype) * (np.arange(shape[1]) % 3 > 0)
+    weights[:, -1:] += 1
+    chosen = []
+    for module in (core, None):
+        monkeypatch.setattr(random, "core", module)
+        chosen.append(random.multinomial(weights, 50, True, Source(5)))
+    assert chosen[0].dtype == np.int64
+    np.testing.assert_array_equal(*chosen)
+    with pytest.raises(ValueError, match="numbers of rows"):
+        core.pick_by_weights(np.ones((2, 3)), np.ones((3, 1)), np.ones((3, 1), np.int64))
+    with pytest.raises(ValueError, match="two dimensions"):
+        core.pick_by_weights(np.ones(3), np.ones((3, 1)), np.ones((3, 1), np.int64))

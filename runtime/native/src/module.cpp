@@ -239,6 +239,8 @@ PyMethodDef methods[] = {
      "draw_words(capsule, array): fill an array with the words of a bit generator, or with numbers made of them."},
     {"turn_to_normal", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(turn_to_normal)), METH_FASTCALL,
      "turn_to_normal(uniform, mean, std): see runtime/kernels/_gaussian.py"},
+    {"pick_by_weights", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(pick_by_weights)), METH_FASTCALL,
+     "pick_by_weights(rows, marks, places): for each mark of a row, from 0 to 1, the place at which so much of its sum is passed."},
     {"exchange", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(exchange)), METH_FASTCALL,
      "exchange(values, places): exchange each value with the one at the place that stands beside it, in turn."},
     {"view_of", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(view_of)), METH_FASTCALL,

@@ -6,13 +6,18 @@
 #include <bit>
 #include <cmath>
 #include <utility>
+#include <vector>
 
+#include "contiguous.hpp"
 #include "generations.hpp"
 #include "kernels.hpp"
+#include "parallel.hpp"
 
 namespace gradwright {
 
 namespace {
+
+using contiguous::run_for;
 
 // The array that a function fills, of one of these element types; null with an exception where it is none.
 PyArrayObject* writable(PyObject* object, std::initializer_list<int> types) {
@@ -22,6 +27,13 @@ PyArrayObject* writable(PyObject* object, std::initializer_list<int> types) {
     if (known && is_dense(array) && PyArray_ISWRITEABLE(array)) return array;
   }
   PyErr_SetString(PyExc_TypeError, "expected a dense array of a known element type");
+  return nullptr;
+}
+
+PyArrayObject* matrix_of(PyObject* object, std::initializer_list<int> types) {
+  PyArrayObject* array = writable(object, types);
+  if (array == nullptr || PyArray_NDIM(array) == 2) return array;
+  PyErr_SetString(PyExc_ValueError, "expected two dimensions");
   return nullptr;
 }
 
@@ -178,6 +190,37 @@ PyObject* exchange(PyObject*, PyObject* const* args, Py_ssize_t count) {
     }
     std::swap(values[i], values[others[i]]);
   }
+  Py_RETURN_NONE;
+}
+
+PyObject* pick_by_weights(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  PyArrayObject* rows = has_count(count, 3) ? matrix_of(args[0], {NPY_FLOAT, NPY_DOUBLE}) : nullptr;
+  PyArrayObject* marks = rows ? matrix_of(args[1], {NPY_DOUBLE}) : nullptr;
+  PyArrayObject* places = marks ? matrix_of(args[2], {NPY_INT64}) : nullptr;
+  if (places == nullptr) return nullptr;
+  const npy_intp many = PyArray_DIM(rows, 0), width = PyArray_DIM(rows, 1), drawn = PyArray_DIM(marks, 1);
+  if (PyArray_DIM(marks, 0) != many || !detail::same_shape(marks, places)) {
+    PyErr_SetString(PyExc_ValueError, "the arrays have different numbers of rows");
+    return nullptr;
+  }
+  const auto held = hold(rows, marks, places);
+  const bool done = run_for(kind_of(rows), PyArray_SIZE(rows), [&]<class T>(T) {
+    parallel_for(many, std::max<npy_intp>(1, kGrain / std::max<npy_intp>(1, width + drawn)),
+                 [&](npy_intp begin, npy_intp end) {
+                   std::vector<double> heights(static_cast<size_t>(width));
+                   for (npy_intp row = begin; row < end; ++row) {
+                     const T* weights = data_of<const T>(rows) + row * width;
+                     double total = 0;
+                     for (npy_intp i = 0; i < width; ++i) heights[i] = total += weights[i];
+                     const double* mark = data_of<const double>(marks) + row * drawn;
+                     int64_t* place = data_of<int64_t>(places) + row * drawn;
+                     for (npy_intp k = 0; k < drawn; ++k) {
+                       place[k] = std::upper_bound(heights.begin(), heights.end(), mark[k] * total) - heights.begin();
+                     }
+                   }
+                 });
+  });
+  if (!done) return PyErr_NoMemory();
   Py_RETURN_NONE;
 }
 

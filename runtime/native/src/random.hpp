@@ -14,5 +14,7 @@ PyObject* draw_words(PyObject*, PyObject* const* args, Py_ssize_t count);
 PyObject* turn_to_normal(PyObject*, PyObject* const* args, Py_ssize_t count);
 // Exchanges each element with the one at the place that stands beside it.
 PyObject* exchange(PyObject*, PyObject* const* args, Py_ssize_t count);
+// Places in rows of weights, for uniform numbers.
+PyObject* pick_by_weights(PyObject*, PyObject* const* args, Py_ssize_t count);
 
 }  // namespace gradwright
