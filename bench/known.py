@@ -88,10 +88,6 @@ KNOWN = (
         _rows("small: forward", "kthvalue", "median", "unique", "searchsorted"),
     ),
     Known(
-        "SciPy's function of each element, called from Python: it is not in the native core",
-        _rows("small:", "lgamma", "i0", "log_ndtr"),
-    ),
-    Known(
         "PyTorch's own numbers are made of the bits of its generator in several passes of NumPy",
         _rows("small: forward", "rand", "randn", "bernoulli", "multinomial", "randperm"),
     ),
@@ -119,10 +115,6 @@ KNOWN = (
         _rows("large:", "inv", "solve", "cholesky", "qr", "eigh", "svd"),
     ),
     Known("SciPy's pocketfft; PyTorch's is MKL", _rows("large:", "rfft", "fft2", "stft")),
-    Known(
-        "SciPy's function of each element in float64; PyTorch's is vectorised in float32, or less exact",
-        _rows("large:", "lgamma", "i0", "log_ndtr"),
-    ),
 )  # fmt: skip
 
 

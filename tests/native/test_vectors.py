@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy import special
 
 import runtime
 from runtime import native
@@ -59,6 +60,11 @@ def softplus(x: Array) -> Array:
     return np.maximum(x, 0) + np.log1p(np.exp(-np.abs(x)))
 
 
+def by_doubles(function: Callable[[Array], Array]) -> Callable[[Array], Array]:
+    """A function of SciPy's, which has no longer numbers."""
+    return lambda x: function(x.astype(np.float64))
+
+
 # By name: the function, the same of longer numbers, the range that is looked at closely, and how far off it may be.
 FUNCTIONS: dict[str, tuple[Callable[[Any], Any], Callable[[Array], Array], float, float, float]] = {
     "expm1": (runtime.expm1, np.expm1, -2, 2, 1.5),
@@ -79,10 +85,26 @@ SINGLE = {
     "exp": (runtime.exp, np.exp, -104.0, 89.0, 1.2),
     "mish": (F.mish, lambda x: x * np.tanh(softplus(x)), -20.0, 20.0, 1.0),
 }
+# Of single precision they are computed in double precision, and SciPy's in double precision is exact enough.
+OF_DOUBLES: dict[str, tuple[Callable[[Any], Any], Callable[[Array], Array], float, float, float]] = {
+    "lgamma": (
+        runtime.lgamma,
+        by_doubles(lambda x: special.gammaln(np.where(np.isinf(x), np.inf, x))),
+        -12.0,
+        12.0,
+        0.7,
+    ),
+    "digamma": (runtime.digamma, by_doubles(special.digamma), -12.0, 12.0, 0.7),
+    "i0": (runtime.i0, by_doubles(special.i0), -90.0, 90.0, 0.7),
+    "i1": (runtime.special.i1, by_doubles(special.i1), -90.0, 90.0, 0.7),
+    "erfcx": (runtime.special.erfcx, by_doubles(special.erfcx), -9.0, 40.0, 0.7),
+    "log_ndtr": (runtime.special.log_ndtr, by_doubles(special.log_ndtr), -40.0, 12.0, 0.7),
+}
 CASES = [
     *((dtype, name, row) for dtype in ("float32", "float64") for name, row in FUNCTIONS.items()),
     *(("float64", name, row) for name, row in DOUBLE.items()),
     *(("float32", name, row) for name, row in SINGLE.items()),
+    *(("float32", name, row) for name, row in OF_DOUBLES.items()),
 ]
 
 
@@ -147,15 +169,36 @@ def test_the_error_function_in_double_precision() -> None:
 
 def test_the_inverse_error_function_in_single_precision() -> None:
     mpmath = pytest.importorskip("mpmath")
-    ends = 1 - 2.0 ** -np.arange(1, 25)
-    x = np.concatenate([np.linspace(-0.9999, 0.9999, 1501), ends, -ends, 2.0 ** -np.arange(1, 140)]).astype(np.float32)
+    near_one = 1 - 2.0 ** -np.arange(1, 25)
+    x = np.concatenate([np.linspace(-0.9999, 0.9999, 1501), near_one, -near_one, 2.0 ** -np.arange(1, 140)]).astype(
+        np.float32
+    )
     got = runtime.erfinv(runtime.tensor(x)).numpy()
     with mpmath.workdps(30):
         exact = np.array([float(mpmath.erfinv(mpmath.mpf(float(value)))) for value in x])
     assert (np.abs(got - exact) / np.spacing(np.abs(exact).astype(np.float32))).max() <= 2.1  # 2 with joined products
-    special = runtime.erfinv(runtime.tensor([1.0, -1.0, 0.0, -0.0, 1.5, -2.0, np.nan, np.inf])).numpy()
-    np.testing.assert_array_equal(special, [np.inf, -np.inf, 0, 0, np.nan, np.nan, np.nan, np.nan])
-    assert np.signbit(special[:4]).tolist() == [False, True, False, True]
+    ends = runtime.erfinv(runtime.tensor([1.0, -1.0, 0.0, -0.0, 1.5, -2.0, np.nan, np.inf])).numpy()
+    np.testing.assert_array_equal(ends, [np.inf, -np.inf, 0, 0, np.nan, np.nan, np.nan, np.nan])
+    assert np.signbit(ends[:4]).tolist() == [False, True, False, True]
+
+
+@pytest.mark.parametrize("name", OF_DOUBLES)
+def test_functions_by_doubles_at_their_ends(name: str) -> None:
+    """Poles, infinities and zeros, roots of the gamma functions and their surroundings: as SciPy's."""
+    function, wanted, *_, most = OF_DOUBLES[name]
+    roots = [1, 2, 3, 4, 5, 8, 1.4616321, -2.4570247, -2.7476826, -3.1435809, -0.5040830, -1.5734985, -0.7071, 0.0]
+    whole = np.arange(-20, 21)
+    around = np.arange(-50, 50)
+    x = np.concatenate([np.float32(each) + around * np.spacing(np.float32(each or 1)) for each in roots])
+    x = np.concatenate([x, whole, [2.0**24, -(2.0**24), 3e38, -3e38, *SPECIAL]]).astype(np.float32)
+    got = function(runtime.tensor(x)).numpy()
+    if name == "digamma":  # SciPy has an infinity at each pole
+        pole = (x < 0) & (x == np.floor(x))
+        assert np.isnan(got[pole]).all()
+        x, got = x[~pole], got[~pole]
+    if name == "lgamma":  # near a root of this, a double is too short for the last place
+        most = 4
+    check(x, got, wanted, most)
 
 
 @longer
