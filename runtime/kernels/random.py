@@ -483,7 +483,7 @@ def multinomial(self: Array, num_samples: int, replacement: bool, generator: Ran
         marks = source.unit64(len(rows) * num_samples).reshape(len(rows), num_samples)
         chosen = np.empty(marks.shape, np.int64)
         if core is not None:
-            core.pick_by_weights(np.require(rows, requirements="CW"), marks, chosen)
+            core.pick_by_weights(np.require(rows, requirements=("C", "W")), marks, chosen)
         else:
             for row, mark, places in zip(rows, marks, chosen, strict=True):
                 heights = np.cumsum(row, dtype=np.float64)
