@@ -131,21 +131,24 @@ class _Recorder:
         if self._calling:
             return proceed(values)
         read = values[1:] if variant == "out" else values
-        inputs = [self._source(value) for value in _tensors(read)]
         self._calling = True
         try:
-            result = proceed(values)
+            answer = proceed(values)
         finally:
             self._calling = False
-        full = overload_of(operator, variant).name()
-        kind = full.partition(".")[0]
-        scope, options = self._scope(), _options(operator, read)
-        # An operator without a result is one on lists in place.
-        results = _tensors([read[0] if result is None and variant == "inplace" else result])
-        name = self._add(f"{scope}/{kind.rpartition('::')[2]}", kind, inputs, options, results)
+        called = overload_of(operator, variant)
+        result = answer
+        if result is None:  # it wrote to what it was given
+            result = [
+                value for argument, value in zip(called._schema.arguments, read, strict=True) if argument.is_write
+            ]
+        results = _tensors(result)
+        kind = called.name().partition(".")[0]
+        inputs = [self._source(value) for value in _tensors(read)]
+        name = self._add(f"{self._scope()}/{kind.rpartition('::')[2]}", kind, inputs, _options(operator, read), results)
         for place, tensor in enumerate(results):
             self._made[id(tensor)] = (f"{name}:{place}" if place else name, tensor)
-        return result
+        return answer
 
     def add_input(self, name: str, tensor: Tensor) -> None:
         """A node of what the Module is called with."""
