@@ -66,8 +66,16 @@ def _recorded(model: Module, args: Any, strict: bool) -> GraphDef:
     given = (args,) if isinstance(args, (Tensor, dict)) else tuple(args)
     if not all(isinstance(leaf, Tensor) for leaf in tree_leaves(given)):
         raise RuntimeError("an input of a graph has Tensors, and lists, tuples and dicts of them, but nothing else")
-    # Others than the caller's: one that is given twice is two inputs, and a parameter may be one.
-    given = tree_map(lambda tensor: tensor.view_as(tensor), given)
+    # Inputs are known by which objects they are: one that is given twice is two, and a parameter may be one.
+    taken = {id(tensor) for tensor in (*model.parameters(), *model.buffers())}
+
+    def own(tensor: Tensor) -> Tensor:
+        if id(tensor) in taken:
+            return tensor.alias()
+        taken.add(id(tensor))
+        return tensor
+
+    given = tree_map(own, given)
     recorder = _Recorder(model)
     for name, value in zip(_names_of_arguments(model, len(given)), given, strict=True):
         for path, tensor in _leaves(f"input/{name}", value):
