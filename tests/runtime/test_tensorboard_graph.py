@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 import runtime
+import runtime.utils.checkpoint
 from runtime import nn
 
 pytest.importorskip("tensorboard")
@@ -191,6 +192,39 @@ def test_writes() -> None:
     assert found["Function/constant"].op == "prim::Constant"
     assert list(found["Function/_foreach_add_"].input) == ["Function/add_"]
     assert list(found["Function/add"].input) == ["Function/_foreach_add_", "Function/mul_1"]
+
+
+def test_functions_and_operators_of_a_program() -> None:
+    class Double(runtime.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            return x * 2
+
+    @runtime.library.custom_op("tensorboard_graph::scale", mutates_args=("x",))
+    def scale(x: runtime.Tensor, factor: int) -> None:
+        x.mul_(factor)
+
+    def run(x: Any) -> Any:
+        x = Double.apply(x)
+        scale(x, 3)
+        return runtime.utils.checkpoint.checkpoint(runtime.exp, x, use_reentrant=False)
+
+    found = nodes(Function(run), runtime.ones(2, requires_grad=True))
+    assert {name: (node.op, list(node.input)) for name, node in found.items()} == {
+        "input/input.1": ("IO Node", []),
+        "Function/mul": ("aten::mul", ["input/input.1"]),
+        "Function/scale": ("tensorboard_graph::scale", ["Function/mul"]),
+        "Function/exp": ("aten::exp", ["Function/scale"]),
+        "output/output.1": ("IO Node", ["Function/exp"]),
+    }
+    assert found["Function/scale"].attr["attr"].s == b"{ factor : 3}"
+
+
+def test_inputs_without_views() -> None:
+    sparse = runtime.eye(2).to_sparse()
+    found = kinds(Function(lambda x: x * 2), sparse)
+    assert found["input/input.1"] == "IO Node"
+    assert found["Function/mul"] == "aten::mul"
 
 
 def test_parameters_that_two_modules_share() -> None:

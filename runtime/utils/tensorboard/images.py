@@ -69,10 +69,10 @@ def png(values: Array, rescale: float = 1, boxes: Array | None = None, labels: S
     """
     pillow = _pillow("images are written as PNG")
     image = pillow.fromarray(np.ascontiguousarray(values))
-    for number in range(0 if boxes is None else len(boxes)):
-        assert boxes is not None
-        corners = boxes[number, 0], boxes[number, 1], boxes[number, 2], boxes[number, 3]
-        _draw_box(image, corners, "" if labels is None else labels[number])
+    if boxes is not None:
+        for number in range(len(boxes)):
+            corners = boxes[number, 0], boxes[number, 1], boxes[number, 2], boxes[number, 3]
+            _draw_box(image, corners, "" if labels is None else labels[number])
     if rescale != 1:
         height, width, _ = values.shape
         image = image.resize((int(width * rescale), int(height * rescale)), pillow.Resampling.LANCZOS)
