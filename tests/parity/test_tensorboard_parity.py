@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -18,10 +20,13 @@ pytest.importorskip("PIL")
 
 from tensorboard.backend.event_processing.event_file_loader import RawEventFileLoader
 from tensorboard.compat.proto.event_pb2 import Event
+from tensorboard.compat.proto.graph_pb2 import GraphDef
 from tensorboard.plugins.hparams.plugin_data_pb2 import HParamsPluginData
 from torch.utils.tensorboard import SummaryWriter as Theirs
+from torch.utils.tensorboard._utils import _prepare_video
 
 from runtime.utils.tensorboard import SummaryWriter as Ours
+from runtime.utils.tensorboard.images import frames
 
 pytestmark = pytest.mark.parity
 
@@ -31,6 +36,10 @@ COLOURS = _RANDOM.uniform(-0.2, 1.2, (11, 3, 4, 5)).astype(np.float32)
 LABELS = _RANDOM.randint(0, 2, 60)
 CHANCES = _RANDOM.uniform(0, 1, 60).astype(np.float32)
 WEIGHTS = _RANDOM.uniform(0, 3, 60)
+PICTURE = _RANDOM.uniform(0, 1, (3, 30, 40)).astype(np.float32)
+BOXES = np.array([[2.0, 3.0, 30.0, 20.5], [-5.0, 12.0, 39.0, 60.0]], np.float32)
+POINTS = _RANDOM.standard_normal((2, 4, 3)).astype(np.float32)
+TRIANGLES = np.array([[[0, 2, 3], [0, 3, 1], [0, 1, 2], [1, 3, 2]]] * 2)
 
 Body = Callable[[Any, Any], Any]
 
@@ -84,6 +93,38 @@ BODIES: dict[str, Body] = {
     "images, NHWC": lambda w, t: w.add_images("i", COLOURS.transpose(0, 2, 3, 1), 1, dataformats="NHWC"),
     "images, grey": lambda w, t: w.add_images("i", t.tensor(COLOURS[:, :1]), 1),
     "images, two channels": lambda w, t: w.add_images("i", t.tensor(COLOURS[:, :2]), 1),
+    "boxes": lambda w, t: w.add_image_with_boxes("b", t.tensor(PICTURE), t.tensor(BOXES), 2),
+    "boxes, arrays": lambda w, t: w.add_image_with_boxes("b", PICTURE, BOXES.astype(np.int64), 2),
+    "boxes, bytes": lambda w, t: w.add_image_with_boxes(
+        "b", t.full((30, 40, 3), 128, dtype=t.uint8), t.tensor(BOXES), dataformats="HWC"
+    ),
+    "boxes, larger": lambda w, t: w.add_image_with_boxes("b", t.tensor(PICTURE), t.tensor(BOXES), rescale=2.5),
+    "boxes, smaller": lambda w, t: w.add_image_with_boxes("b", t.tensor(PICTURE), t.tensor(BOXES), rescale=0.5),
+    "boxes, no size": lambda w, t: w.add_image_with_boxes("b", t.tensor(PICTURE), t.tensor(BOXES), rescale=0),
+    "boxes, grey": lambda w, t: w.add_image_with_boxes("b", PICTURE[0], BOXES[:1], dataformats="HW"),
+    "boxes, labels": lambda w, t: w.add_image_with_boxes("b", t.tensor(PICTURE), t.tensor(BOXES), labels=["a", "cat"]),
+    "boxes, a label": lambda w, t: w.add_image_with_boxes("b", t.tensor(PICTURE), t.tensor(BOXES[:1]), labels="dog"),
+    "boxes, few labels": lambda w, t: w.add_image_with_boxes("b", t.tensor(PICTURE), t.tensor(BOXES), labels=["a"]),
+    "boxes, label of a number": lambda w, t: w.add_image_with_boxes("b", PICTURE, BOXES[:1], labels=[3]),
+    "boxes, none": lambda w, t: w.add_image_with_boxes("b", t.tensor(PICTURE), t.zeros(0, 4)),
+    "boxes, one dimension": lambda w, t: w.add_image_with_boxes("b", t.tensor(PICTURE), t.zeros(4)),
+    "boxes, three ends": lambda w, t: w.add_image_with_boxes("b", t.tensor(PICTURE), t.zeros(1, 3)),
+    "boxes, list": lambda w, t: w.add_image_with_boxes("b", t.tensor(PICTURE), [[1, 2, 3, 4]]),
+    "boxes, two channels": lambda w, t: w.add_image_with_boxes("b", t.tensor(PICTURE[:2]), t.tensor(BOXES)),
+    "boxes, wrong format": lambda w, t: w.add_image_with_boxes("b", PICTURE, BOXES, dataformats="HW"),
+    "mesh": lambda w, t: w.add_mesh("m/n", t.tensor(POINTS), t.tensor(TRIANGLES * 50), t.tensor(TRIANGLES), None, 3),
+    "mesh, points": lambda w, t: w.add_mesh("m", t.tensor(POINTS).double()),
+    "mesh, arrays": lambda w, t: w.add_mesh("m", POINTS, faces=TRIANGLES.astype(np.uint8)),
+    "mesh, lists": lambda w, t: w.add_mesh("m", POINTS.tolist(), colors=TRIANGLES.tolist()),
+    "mesh, options": lambda w, t: w.add_mesh(
+        "m", t.tensor(POINTS), config_dict={"material": {"cls": "PointsMaterial", "size": 0.5}, "camera": {"fov": 75}}
+    ),
+    "mesh, options that are no JSON": lambda w, t: w.add_mesh("m", t.tensor(POINTS), config_dict={"a": {1}}),
+    "mesh, grad": lambda w, t: w.add_mesh("m", t.tensor(POINTS, requires_grad=True)),
+    "mesh, nothing": lambda w, t: w.add_mesh("m", None),
+    "mesh, text": lambda w, t: w.add_mesh("m", "x"),
+    "mesh, two dimensions": lambda w, t: w.add_mesh("m", t.tensor(POINTS[0])),
+    "mesh, faces of four dimensions": lambda w, t: w.add_mesh("m", t.tensor(POINTS), None, t.zeros(1, 1, 1, 3)),
     "text": lambda w, t: w.add_text("t", "größer *als* 1", 2),
     "audio": lambda w, t: w.add_audio("s", t.tensor(CHANCES)[None], 2, sample_rate=8000),
     "audio, loud": lambda w, t: w.add_audio("s", t.tensor(CHANCES) * 3),
@@ -172,3 +213,114 @@ def test_purged_steps(tmp_path: Path) -> None:
 def test_bins(tmp_path: Path) -> None:
     with Ours(tmp_path / "ours") as mine, Theirs(tmp_path / "theirs") as yours:
         assert mine.default_bins == yours.default_bins
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 4, 5, 8, 9])
+@pytest.mark.parametrize("dtype", [np.uint8, np.float32, np.float64])
+def test_frames(count: int, dtype: type) -> None:
+    videos = _RANDOM.uniform(-0.2, 1.2, (count, 2, 3, 4, 6)).astype(np.float32)
+    videos = (videos * 255).clip(0, 255).astype(np.uint8) if dtype is np.uint8 else videos.astype(dtype)
+    yours = (_prepare_video(videos).astype(np.float32) * 255).clip(0, 255).astype(np.uint8)
+    np.testing.assert_array_equal(frames(videos), yours)
+
+
+class _Given:
+    """Models of both libraries that do what a function says with two layers."""
+
+    def __init__(self, forward: Callable[..., Any]) -> None:
+        self.forward = forward
+
+    def of(self, library: Any) -> Any:
+        nn, forward = library.nn, self.forward
+
+        class Net(nn.Module):  # type: ignore[misc, name-defined]
+            def __init__(self) -> None:
+                super().__init__()
+                self.first = nn.Linear(4, 3)
+                self.rest = nn.Sequential(nn.BatchNorm1d(3), nn.ReLU(), nn.Dropout(0.5), nn.Linear(3, 3))
+
+            def forward(self, *args: Any) -> Any:
+                return forward(self, library, *args)
+
+        return Net()
+
+
+def _looped(m: Any, t: Any, x: Any) -> Any:
+    x = m.first(x)
+    for _ in range(3):
+        x = m.rest(x)
+        if x.shape[1] == 3:
+            x = x * 2
+    return x
+
+
+MODELS: dict[str, tuple[Callable[..., Any], Callable[[Any], Any]]] = {
+    "layers": (lambda m, t, x: m.rest(m.first(x)), lambda t: t.ones(2, 4)),
+    "control": (_looped, lambda t: t.ones(2, 4)),
+    "two inputs": (lambda m, t, x, y: m.first(x) @ m.first(y).t(), lambda t: (t.ones(2, 4), t.ones(5, 4))),
+    "list of inputs": (lambda m, t, x, y: m.first(x + y), lambda t: [t.ones(2, 4), t.ones(2, 4)]),
+    "inputs in one": (lambda m, t, x: m.first(x[0] + x[1]), lambda t: ((t.ones(2, 4), t.ones(2, 4)),)),
+    "dict": (lambda m, t, x: m.first(x["a"]), lambda t: {"a": t.ones(2, 4)}),
+    "results": (lambda m, t, x: (m.first(x), [x.sum()]), lambda t: t.ones(2, 4)),
+    "cat": (lambda m, t, x: t.cat([m.first(x), x], 1).softmax(1), lambda t: t.ones(2, 4)),
+    "result is an input": (lambda m, t, x: x, lambda t: t.ones(2, 4)),
+    "no input": (lambda m, t: m.first.weight.sum(), lambda t: ()),
+    "dict as result": (lambda m, t, x: {"a": m.first(x)}, lambda t: t.ones(2, 4)),
+    "None as result": (lambda m, t, x: (m.first(x), None), lambda t: t.ones(2, 4)),
+    "number as result": (lambda m, t, x: 3, lambda t: t.ones(2, 4)),
+    "None": (lambda m, t, x: m.first(x), lambda t: None),
+    "None among inputs": (lambda m, t, x, y: m.first(x), lambda t: (t.ones(2, 4), None)),
+    "number among inputs": (lambda m, t, x, y: m.first(x) * y, lambda t: (t.ones(2, 4), 3)),
+    "array": (lambda m, t, x: m.first(x), lambda t: np.ones((2, 4))),
+    "wrong shape": (lambda m, t, x: m.first(x), lambda t: t.ones(2, 5)),
+    "too many inputs": (lambda m, t, x: m.first(x), lambda t: (t.ones(2, 4), t.ones(2, 4))),
+    "error of the model": (lambda m, t, x: int("x"), lambda t: t.ones(2, 4)),
+}
+
+
+def _graph_of(writer: Any, library: Any, folder: Path, name: str) -> Any:
+    """Which operators are in which Modules, and what PyTorch names as we do; or the class of an error."""
+    forward, given = MODELS[name]
+    try:
+        with writer(folder) as opened, contextlib.redirect_stdout(io.StringIO()), warnings.catch_warnings():
+            warnings.simplefilter(
+                "ignore"
+            )  # of what another trace might do otherwise; made errors, they end as SystemError
+            opened.add_graph(_Given(forward).of(library), given(library))
+    except Exception as error:
+        return type(error)
+    (path,) = folder.iterdir()
+    _, written, run = (Event.FromString(record) for record in RawEventFileLoader(str(path)).Load())
+    found = GraphDef.FromString(written.graph_def)
+    # A tuple of results is one there.
+    shapes = name != "results" and [
+        node.attr["_output_shapes"].SerializeToString() for node in found.node if node.name.startswith("output/")
+    ]
+    operators = sorted(
+        (node.name.rpartition("/")[0], node.op)
+        for node in found.node
+        # Dicts are not taken apart by operators here.
+        if node.op.startswith("aten::") and node.op != "aten::__getitem__"
+    )
+    run.ClearField("wall_time")
+    return operators, shapes, found.versions, run
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_graphs(name: str, tmp_path: Path) -> None:
+    mine = _graph_of(Ours, runtime, tmp_path / "ours", name)
+    yours = _graph_of(Theirs, torch, tmp_path / "theirs", name)
+    assert mine == yours
+
+
+def test_graphs_of_other_things(tmp_path: Path) -> None:
+    for writer, library in ((Ours, runtime), (Theirs, torch)):
+        with writer(tmp_path / library.__name__) as opened, pytest.raises(AttributeError):
+            opened.add_graph(lambda x: x, library.ones(1))
+
+
+def test_dicts_as_results(tmp_path: Path) -> None:
+    for writer, library in ((Ours, runtime), (Theirs, torch)):
+        model = _Given(lambda m, t, x: {"a": m.first(x)}).of(library)
+        with writer(tmp_path / library.__name__) as opened:
+            opened.add_graph(model, library.ones(2, 4), use_strict_trace=False)

@@ -21,6 +21,7 @@ from tensorboard.backend.event_processing.event_accumulator import EventAccumula
 from tensorboard.backend.event_processing.event_file_loader import LegacyEventFileLoader
 from tensorboard.plugins.custom_scalar.layout_pb2 import Layout
 from tensorboard.plugins.hparams.plugin_data_pb2 import HParamsPluginData
+from tensorboard.plugins.mesh.plugin_data_pb2 import MeshPluginData
 
 from runtime.utils.tensorboard import FileWriter, SummaryWriter, summary
 
@@ -134,6 +135,13 @@ def test_images(tmp_path: Path) -> None:
     assert picture(numbers)[1, 3].tolist() == [89, 191, 255]
     assert picture(grey).tolist() == picture(channel).tolist() == [[[0] * 3, [127] * 3, [255] * 3]]
     assert picture(many)[:, :, 0].tolist() == [[0, 25, 51, 76, 102, 127, 153, 178], [204, 229, 0, 0, 0, 0, 0, 0]]
+
+
+def test_images_of_other_sizes() -> None:
+    pytest.importorskip("PIL")
+    (value,) = summary.image("x", runtime.ones(3, 4, 6), 1.5, "CHW").value
+    assert (value.image.height, value.image.width) == (4, 6)
+    assert picture(value).tolist() == np.full((6, 9, 3), 255).tolist()
 
 
 @pytest.mark.parametrize(
@@ -322,10 +330,100 @@ def test_a_file_alone(tmp_path: Path) -> None:
     assert read(tmp_path).Scalars("x")[0].value == 3.0
 
 
-@pytest.mark.parametrize("method", ["add_graph", "add_onnx_graph", "add_video", "add_mesh", "add_image_with_boxes"])
-def test_what_is_not_there(tmp_path: Path, method: str) -> None:
-    with SummaryWriter(tmp_path) as writer, pytest.raises(NotImplementedError, match=f"SummaryWriter.{method} is not"):
-        getattr(writer, method)("x", None)
+def test_images_with_boxes(tmp_path: Path) -> None:
+    pytest.importorskip("PIL")
+    grey = runtime.full((3, 20, 30), 0.5)
+    boxes = runtime.tensor([[4, 3, 20, 15]])
+    with SummaryWriter(tmp_path) as writer:
+        writer.add_image_with_boxes("box", grey, boxes, 3)
+        writer.add_image_with_boxes("label", grey, boxes, labels="x")
+        writer.add_image_with_boxes("wrong", grey, boxes, labels=["x", "y"])
+        writer.add_image_with_boxes("large", grey, boxes.numpy(), rescale=2)
+        with pytest.raises(IndexError):
+            writer.add_image_with_boxes("x", grey, boxes[0])
+    box, label, wrong, large = values(tmp_path)
+    drawn = picture(box)
+    red = (drawn == [255, 0, 0]).all(2)
+    assert red[3, 4:21].all()
+    assert red[15, 4:21].all()
+    assert red[3:16, 4].all()
+    assert red[3:16, 20].all()
+    assert (drawn[~red] == 127).all()
+    assert not red[6:13, 7:18].any()
+    assert (picture(label) == [255, 0, 0]).all(2).sum() > red.sum()
+    assert picture(wrong).tolist() == drawn.tolist()
+    assert (large.image.height, large.image.width, picture(large).shape) == (20, 30, (40, 60, 3))
+
+
+def shown(value: Any) -> tuple[list[Any], Any]:
+    """The frames of a video, and what its file tells about it."""
+    image = pytest.importorskip("PIL.Image")
+    with image.open(io.BytesIO(value.image.encoded_image_string)) as found:
+        assert found.format == "GIF"
+        frames = []
+        for number in range(found.n_frames):
+            found.seek(number)
+            frames.append(np.asarray(found.convert("RGB")))
+        return frames, found.info
+
+
+def test_videos(tmp_path: Path) -> None:
+    pytest.importorskip("PIL")
+    videos = runtime.zeros(3, 4, 3, 2, 5, dtype=runtime.uint8)
+    for number in range(3):
+        for time in range(4):
+            videos[number, time, number] = 50 * time + 20
+    with SummaryWriter(tmp_path) as writer:
+        writer.add_video("bytes", videos, 2)
+        writer.add_video("numbers", videos.double() / 255, fps=10)
+        writer.add_video("grey", videos[:1, :, :1].numpy())
+        writer.add_video("one", videos[:1, :1])
+        for wrong, error in (
+            (videos[0], ValueError),
+            (videos[:0], ValueError),
+            (runtime.zeros(1, 1, 5, 2, 2), TypeError),
+            (None, NotImplementedError),
+        ):
+            with pytest.raises(error):
+                writer.add_video("x", wrong)
+    whole, numbers, grey, one = values(tmp_path)
+    assert (whole.image.height, whole.image.width, whole.image.colorspace) == (2, 20, 3)
+    assert (grey.image.height, grey.image.width, grey.image.colorspace) == (2, 5, 1)
+    found, about = shown(whole)
+    assert (about["duration"], about["loop"]) == (250, 0)
+    assert len(found) == 4
+    for time, frame in enumerate(found):
+        assert frame.shape == (2, 20, 3)
+        colours = np.eye(4, 3, dtype=int) * (50 * time + 20)
+        assert frame.tolist() == np.broadcast_to(np.repeat(colours, 5, axis=0), (2, 20, 3)).tolist()
+    again, about = shown(numbers)
+    assert about["duration"] == 100
+    assert [np.abs(a.astype(int) - b).max() <= 1 for a, b in zip(found, again, strict=True)] == [True] * 4
+    assert [frame[0, 0].tolist() for frame in shown(grey)[0]] == [[20] * 3, [70] * 3, [120] * 3, [170] * 3]
+    assert len(shown(one)[0]) == 1
+
+
+def test_meshes(tmp_path: Path) -> None:
+    points = runtime.arange(12.0).reshape(1, 4, 3).requires_grad_()
+    faces = runtime.tensor([[[0, 1, 2]]])
+    with SummaryWriter(tmp_path) as writer:
+        writer.add_mesh("m", points, faces=faces, config_dict={"b": 1, "a": 2}, global_step=4)
+        with pytest.raises(ValueError, match="BxNx3"):
+            writer.add_mesh("m", points[0])
+    vertex, face = values(tmp_path)
+    assert (vertex.tag, face.tag) == ("m_VERTEX", "m_FACE")
+    assert list(vertex.tensor.float_val) == list(range(12))
+    assert [dim.size for dim in face.tensor.tensor_shape.dim] == [1, 1, 3]
+    for value, kind in ((vertex, MeshPluginData.VERTEX), (face, MeshPluginData.FACE)):
+        about = MeshPluginData.FromString(value.metadata.plugin_data.content)
+        assert (value.metadata.plugin_data.plugin_name, about.name, about.content_type) == ("mesh", "m", kind)
+        assert about.components == 1 << MeshPluginData.VERTEX | 1 << MeshPluginData.FACE
+        assert about.json_config == '{"a": 2, "b": 1}'
+
+
+def test_what_is_not_there(tmp_path: Path) -> None:
+    with SummaryWriter(tmp_path) as writer, pytest.raises(NotImplementedError, match="add_onnx_graph is not there"):
+        writer.add_onnx_graph("x")
 
 
 def test_without_the_packages_that_draw(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -334,10 +432,12 @@ def test_without_the_packages_that_draw(tmp_path: Path, monkeypatch: pytest.Monk
     with SummaryWriter(tmp_path) as writer:
         with pytest.raises(ImportError, match="pip install pillow"):
             writer.add_image("x", runtime.zeros(3, 2, 2))
+        with pytest.raises(ImportError, match="pip install pillow"):
+            writer.add_image_with_boxes("x", runtime.zeros(3, 2, 2), runtime.zeros(1, 4))
+        with pytest.raises(ImportError, match="videos are written as GIF by Pillow: pip install pillow"):
+            writer.add_video("x", runtime.zeros(1, 1, 3, 2, 2))
         with pytest.raises(ImportError, match="pip install matplotlib"):
             writer.add_figure("x", None)
-    with pytest.raises(NotImplementedError, match="rescale"):
-        summary.image("x", runtime.zeros(3, 2, 2), rescale=2)
 
 
 def test_the_names_of_pytorch(tmp_path: Path) -> None:

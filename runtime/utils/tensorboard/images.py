@@ -1,9 +1,10 @@
-"""Images: whatever is in them as pixels, several in one, and as PNG."""
+"""Images: whatever is in them as pixels, several in one, as PNG, and many in a row as a video."""
 
 from __future__ import annotations
 
 import io
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -33,7 +34,7 @@ def pixels(values: Array, dataformats: str) -> Array:
         values = values[:, :, None]
     if values.shape[2] == 1:
         values = np.repeat(values, 3, axis=2)
-    return values if values.dtype == np.uint8 else (values.astype(np.float32) * 255).clip(0, 255).astype(np.uint8)
+    return _bytes(values)
 
 
 def grid(images: Array, columns: int) -> Array:
@@ -53,18 +54,101 @@ def grid(images: Array, columns: int) -> Array:
     return whole
 
 
-def png(values: Array) -> bytes:
+def png(values: Array, rescale: float = 1, boxes: Array | None = None, labels: Sequence[str] | None = None) -> bytes:
     """The file of an image, by height, width and channel.
+
+    Args:
+        values: the image.
+        rescale: by what its height and width are multiplied.
+        boxes: what is drawn into it before: a row each, with the left, upper, right and lower end in pixels.
+        labels: what is written in each box.
 
     Raises:
         ImportError: Pillow is not installed.
+        IndexError: the boxes are no rows of four.
     """
+    pillow = _pillow("images are written as PNG")
+    image = pillow.fromarray(np.ascontiguousarray(values))
+    if boxes is not None:
+        for number in range(len(boxes)):
+            corners = boxes[number, 0], boxes[number, 1], boxes[number, 2], boxes[number, 3]
+            _draw_box(image, corners, "" if labels is None else labels[number])
+    if rescale != 1:
+        height, width, _ = values.shape
+        image = image.resize((int(width * rescale), int(height * rescale)), pillow.Resampling.LANCZOS)
+    return _file(image, format="PNG")
+
+
+def _draw_box(image: Any, corners: Sequence[float], label: str) -> None:
+    """Draw a red frame, two pixels wide, with black text on red in its lower left corner."""
+    from PIL import ImageDraw, ImageFont
+
+    left, top, right, bottom = corners
+    pen = ImageDraw.Draw(image)
+    pen.line([(left, top), (left, bottom), (right, bottom), (right, top), (left, top)], fill="Red", width=2)
+    if label:
+        font = ImageFont.load_default()
+        start, highest, end, lowest = font.getbbox(label)
+        width, height = end - start, lowest - highest
+        margin = math.ceil(0.05 * height)
+        pen.rectangle([(left, bottom - height - 2 * margin), (left + width, bottom)], fill="Red")
+        pen.text((left + margin, bottom - height - margin), label, fill="black", font=font)
+
+
+def frames(videos: Array) -> Array:
+    """Videos, by time, channel, height and width, as one of bytes: by time, height, width and channel.
+
+    Bytes stay as they are; all else reaches from 0 to 1. The numbers of rows and of columns are powers of two;
+    what is left over is black.
+
+    Raises:
+        ValueError: there are not five dimensions, or there is nothing to show.
+    """
+    count, times, channels, height, width = videos.shape
+    if not videos.size:
+        raise ValueError(f"a video of shape {videos.shape} has nothing to show")
+    rows = 2 ** ((count.bit_length() - 1) // 2)
+    columns = 2 ** (count - 1).bit_length() // rows
+    whole = np.zeros((rows * columns, *videos.shape[1:]), np.uint8)
+    whole[:count] = _bytes(videos)
+    placed = whole.reshape(rows, columns, times, channels, height, width).transpose(2, 0, 4, 1, 5, 3)
+    return placed.reshape(times, rows * height, columns * width, channels)
+
+
+def gif(values: Array, fps: float) -> bytes:
+    """The file of a video, by time, height, width and channel, which begins again when it ends.
+
+    A frame has up to 256 colours there, and lasts whole hundredths of a second; those that are equal are one that lasts
+    longer.
+
+    Raises:
+        ImportError: Pillow is not installed.
+        TypeError: there are neither one channel, nor three, nor four.
+    """
+    pillow = _pillow("videos are written as GIF")
+    if values.shape[3] == 1:
+        values = values[:, :, :, 0]
+    first, *others = [pillow.fromarray(np.ascontiguousarray(frame)) for frame in values]
+    return _file(first, format="GIF", save_all=True, append_images=others, duration=1000 / fps, loop=0)
+
+
+def _bytes(values: Array) -> Array:
+    if values.dtype == np.uint8:
+        return values
+    return (values.astype(np.float32) * 255).clip(0, 255).astype(np.uint8)
+
+
+def _pillow(what: str) -> Any:
     try:
         from PIL import Image
     except ImportError as error:
-        raise ImportError("images are written as PNG by Pillow: pip install pillow", name="PIL") from error
+        raise ImportError(f"{what} by Pillow: pip install pillow", name="PIL") from error
+    return Image
+
+
+def _file(image: Any, **options: Any) -> bytes:
     file = io.BytesIO()
-    Image.fromarray(np.ascontiguousarray(values)).save(file, format="PNG")
+    image.save(file, **options)
     return file.getvalue()
 
 

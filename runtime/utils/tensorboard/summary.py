@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import warnings
 import wave
 from collections.abc import Iterable, Mapping, Sequence
@@ -23,15 +24,18 @@ from tensorboard.plugins.custom_scalar.layout_pb2 import (
 from tensorboard.plugins.hparams import api_pb2 as parameters
 from tensorboard.plugins.hparams import metadata as names
 from tensorboard.plugins.hparams.plugin_data_pb2 import HParamsPluginData, SessionEndInfo, SessionStartInfo
+from tensorboard.plugins.mesh import metadata as meshes
+from tensorboard.plugins.mesh.plugin_data_pb2 import MeshPluginData
 from tensorboard.plugins.pr_curve.plugin_data_pb2 import PrCurvePluginData
 from tensorboard.plugins.text.plugin_data_pb2 import TextPluginData
 
 from runtime import ops
 from runtime.base import dtypes
+from runtime.base.creation import as_tensor
 from runtime.base.tensor import Tensor
 from runtime.base.types import DType
 from runtime.utils.tensorboard.arrays import Array, as_array
-from runtime.utils.tensorboard.images import pixels, png
+from runtime.utils.tensorboard.images import frames, gif, pixels, png
 from runtime.utils.tensorboard.statistics import buckets, precision_and_recall
 
 __all__ = [
@@ -41,11 +45,14 @@ __all__ = [
     "histogram_raw",
     "hparams",
     "image",
+    "image_boxes",
+    "mesh",
     "pr_curve",
     "pr_curve_raw",
     "scalar",
     "tensor_proto",
     "text",
+    "video",
 ]
 
 # The most that a message holds, and the most thresholds that TensorBoard reads.
@@ -147,19 +154,72 @@ def histogram_raw(
 
 
 def image(tag: str, tensor: Any, rescale: float = 1, dataformats: str = "NCHW") -> Summary:
-    """An image, or several in one.
+    """An image, or several in one, which is larger by the factor `rescale`.
 
     Raises:
         AssertionError: `dataformats` does not name the dimensions.
         ImportError: Pillow is not installed.
-        NotImplementedError: it shall have another size.
     """
-    if rescale != 1:
-        raise NotImplementedError("summary.image with a rescale other than 1 is not there: resize the image before")
     found = pixels(as_array(tensor), dataformats)
-    height, width, channels = found.shape
-    coded = Summary.Image(height=height, width=width, colorspace=channels, encoded_image_string=png(found))
-    return _summary(tag=tag, image=coded)
+    return _image(tag, found.shape, png(found, rescale))
+
+
+def image_boxes(
+    tag: str,
+    tensor_image: Any,
+    tensor_boxes: Any,
+    rescale: float = 1,
+    dataformats: str = "CHW",
+    labels: Sequence[str] | None = None,
+) -> Summary:
+    """An image with boxes in it: a row each, with the left, upper, right and lower end in pixels.
+
+    Raises:
+        AssertionError: `dataformats` does not name the dimensions.
+        ImportError: Pillow is not installed.
+        IndexError: the boxes are no rows of four.
+    """
+    found = pixels(as_array(tensor_image), dataformats)
+    return _image(tag, found.shape, png(found, rescale, as_array(tensor_boxes), labels))
+
+
+def video(tag: str, tensor: Any, fps: float = 4) -> Summary:
+    """Videos in one, by video, time, channel, height and width, with so many frames in a second.
+
+    Raises:
+        ImportError: Pillow is not installed.
+        ValueError: there are not five dimensions, or there is nothing to show.
+    """
+    found = frames(as_array(tensor))
+    return _image(tag, found.shape[1:], gif(found, fps))
+
+
+def mesh(
+    tag: str,
+    vertices: Any,
+    colors: Any,
+    faces: Any,
+    config_dict: Mapping[str, Any] | None,
+    display_name: str | None = None,
+    description: str | None = None,
+) -> Summary:
+    """Points in space, and what colours they have and which three of them are triangles, if these are given.
+
+    Raises:
+        TypeError: `config_dict` cannot be written as JSON.
+        ValueError: something has other than three dimensions.
+    """
+    config = "{}" if config_dict is None else json.dumps(config_dict, sort_keys=True)
+    kinds = (vertices, MeshPluginData.VERTEX), (faces, MeshPluginData.FACE), (colors, MeshPluginData.COLOR)
+    parts = [(as_tensor(values), kind) for values, kind in kinds if values is not None]
+    present = meshes.get_components_bitmask([kind for _, kind in parts])
+    found = Summary()
+    for values, kind in parts:
+        sizes = tuple(values.shape)
+        about = meshes.create_summary_metadata(tag, display_name, kind, present, sizes, description, config)
+        numbers = TensorProto(dtype="DT_FLOAT", float_val=values.reshape(-1).tolist(), tensor_shape=_shape(sizes))
+        found.value.add(tag=meshes.get_instance_name(tag, kind), tensor=numbers, metadata=about)
+    return found
 
 
 def audio(tag: str, tensor: Any, sample_rate: int = 44100) -> Summary:
@@ -303,6 +363,13 @@ def _parameter(value: Any) -> tuple[str, str, Any]:
 
 def _summary(**value: Any) -> Summary:
     return Summary(value=[Summary.Value(**value)])
+
+
+def _image(tag: str, sizes: Sequence[int], file: bytes) -> Summary:
+    """An image or a video that is coded: by its height, width and channels, before it was made larger."""
+    height, width, channels = sizes
+    coded = Summary.Image(height=height, width=width, colorspace=channels, encoded_image_string=file)
+    return _summary(tag=tag, image=coded)
 
 
 def _of_plugin(name: str, content: Any = None) -> SummaryMetadata:

@@ -12,13 +12,17 @@ from types import TracebackType
 from typing import Any, NoReturn
 
 from google.protobuf import text_format
-from tensorboard.compat.proto.event_pb2 import Event, SessionLog
+from tensorboard.compat.proto.config_pb2 import RunMetadata
+from tensorboard.compat.proto.event_pb2 import Event, SessionLog, TaggedRunMetadata
+from tensorboard.compat.proto.graph_pb2 import GraphDef
 from tensorboard.compat.proto.summary_pb2 import Summary
 from tensorboard.plugins.projector.projector_config_pb2 import ProjectorConfig
 from tensorboard.summary.writer.event_file_writer import EventFileWriter
 
+from runtime.nn.module import Module
 from runtime.utils.tensorboard import projector, summary
 from runtime.utils.tensorboard.arrays import as_array
+from runtime.utils.tensorboard.graph import graph
 from runtime.utils.tensorboard.images import drawn
 from runtime.utils.tensorboard.statistics import default_bins
 
@@ -57,6 +61,13 @@ class FileWriter:
     def add_summary(self, summary: Summary, global_step: Any = None, walltime: float | None = None) -> None:
         """Write values."""
         self.add_event(Event(summary=summary), global_step, walltime)
+
+    def add_graph(self, graph_profile: tuple[GraphDef, RunMetadata], walltime: float | None = None) -> None:
+        """Write a graph, and what is known of its run."""
+        found, run = graph_profile
+        self.add_event(Event(graph_def=found.SerializeToString()), None, walltime)
+        tagged = TaggedRunMetadata(tag="step1", run_metadata=run.SerializeToString())
+        self.add_event(Event(tagged_run_metadata=tagged), None, walltime)
 
     def flush(self) -> None:
         """Write all that waits."""
@@ -201,12 +212,47 @@ class SummaryWriter:
         """Write several images as one, eight in a row."""
         self._add(summary.image(tag, img_tensor, dataformats=dataformats), global_step, walltime)
 
+    def add_image_with_boxes(
+        self,
+        tag: str,
+        img_tensor: Any,
+        box_tensor: Any,
+        global_step: Any = None,
+        walltime: float | None = None,
+        rescale: float = 1,
+        dataformats: str = "CHW",
+        labels: str | Sequence[str] | None = None,
+    ) -> None:
+        """Write an image as `add_image` does, with red boxes in it, which Pillow draws.
+
+        Args:
+            tag, img_tensor, global_step, walltime, dataformats: as of `add_image`.
+            box_tensor: a row for each box, with the left, upper, right and lower end in pixels.
+            rescale: how much larger it shall be.
+            labels: what is written in each box; nothing, unless there are as many as boxes.
+        """
+        if isinstance(labels, str):
+            labels = [labels]
+        if labels is not None and len(labels) != box_tensor.shape[0]:
+            labels = None
+        found = summary.image_boxes(tag, img_tensor, box_tensor, rescale, dataformats, labels)
+        self._add(found, global_step, walltime)
+
     def add_figure(
         self, tag: str, figure: Any, global_step: Any = None, close: bool = True, walltime: float | None = None
     ) -> None:
         """Write what a figure of matplotlib shows, or a list of figures, and close it."""
         dataformats = "NCHW" if isinstance(figure, list) else "CHW"
         self.add_image(tag, drawn(figure, close), global_step, walltime, dataformats)
+
+    def add_video(
+        self, tag: str, vid_tensor: Any, global_step: Any = None, fps: float = 4, walltime: float | None = None
+    ) -> None:
+        """Write videos as one, in rows: bytes, or numbers from 0 to 1, by video, time, channel, height and width.
+
+        The file is a GIF, which Pillow writes.
+        """
+        self._add(summary.video(tag, vid_tensor, fps), global_step, walltime)
 
     def add_audio(
         self,
@@ -277,6 +323,32 @@ class SummaryWriter:
         found = summary.pr_curve_raw(tag, *counts, precision, recall, num_thresholds, weights)
         self._add(found, global_step, walltime)
 
+    def add_mesh(
+        self,
+        tag: str,
+        vertices: Any,
+        colors: Any = None,
+        faces: Any = None,
+        config_dict: Mapping[str, Any] | None = None,
+        global_step: Any = None,
+        walltime: float | None = None,
+    ) -> None:
+        """Write points in space, or triangles between them.
+
+        Args:
+            tag: the name.
+            vertices: where the points are, `(B, N, 3)`.
+            colors: their colours, `(B, N, 3)`, from 0 to 255.
+            faces: which three of them each triangle has, `(B, M, 3)`.
+            config_dict: how ThreeJS shows it: names of its classes, and their options.
+            global_step: to which step it belongs.
+            walltime: when it was.
+
+        Raises:
+            ValueError: one of them has other than three dimensions.
+        """
+        self._add(summary.mesh(tag, vertices, colors, faces, config_dict), global_step, walltime)
+
     def add_custom_scalars(self, layout: Mapping[str, Mapping[str, Sequence[Any]]]) -> None:
         """Say which scalars are shown together: `{category: {title: ["Multiline" or "Margin", tags]}}`."""
         self._add(summary.custom_scalars(layout))
@@ -323,13 +395,26 @@ class SummaryWriter:
             for name, value in metric_dict.items():
                 inner.add_scalar(name, value, global_step)
 
-    def add_graph(self, *args: Any, **kwargs: Any) -> NoReturn:
-        """Refuse: modules are not written as graphs.
+    def add_graph(
+        self, model: Module, input_to_model: Any = None, verbose: bool = False, use_strict_trace: bool = True
+    ) -> None:
+        """Write which operators a Module calls for an input, with what, and in which Module below it.
+
+        It runs once, as in evaluation, and is then as it was before. What depends on the input shows as it came out for
+        this one.
+
+        Args:
+            model: the Module.
+            input_to_model: a Tensor, or a tuple of what it is called with: Tensors, and lists, tuples and
+                dicts of them.
+            verbose: print the graph, too.
+            use_strict_trace: the Module may not return dicts.
 
         Raises:
-            NotImplementedError: always.
+            RuntimeError: there is something else than Tensors in the input or in the result, or a dict in the result.
         """
-        _refuse("add_graph")
+        found = graph(model, input_to_model, verbose, use_strict_trace)
+        self._get_file_writer().add_graph(found)
 
     def add_onnx_graph(self, *args: Any, **kwargs: Any) -> NoReturn:
         """Refuse: there is no ONNX.
@@ -337,31 +422,7 @@ class SummaryWriter:
         Raises:
             NotImplementedError: always.
         """
-        _refuse("add_onnx_graph")
-
-    def add_image_with_boxes(self, *args: Any, **kwargs: Any) -> NoReturn:
-        """Refuse: nothing is drawn into images.
-
-        Raises:
-            NotImplementedError: always.
-        """
-        _refuse("add_image_with_boxes")
-
-    def add_video(self, *args: Any, **kwargs: Any) -> NoReturn:
-        """Refuse: nothing is written as video.
-
-        Raises:
-            NotImplementedError: always.
-        """
-        _refuse("add_video")
-
-    def add_mesh(self, *args: Any, **kwargs: Any) -> NoReturn:
-        """Refuse: meshes are not written.
-
-        Raises:
-            NotImplementedError: always.
-        """
-        _refuse("add_mesh")
+        raise NotImplementedError("SummaryWriter.add_onnx_graph is not there: Gradwright does not read ONNX")
 
     def flush(self) -> None:
         """Write all that waits."""
@@ -399,7 +460,3 @@ class SummaryWriter:
                 self.file_writer.add_event(Event(step=step, file_version=_FORMAT))
                 self.file_writer.add_event(Event(step=step, session_log=SessionLog(status=SessionLog.START)))
         return self.file_writer
-
-
-def _refuse(method: str) -> NoReturn:
-    raise NotImplementedError(f"SummaryWriter.{method} is not there: Gradwright does not write that")
