@@ -162,3 +162,42 @@ def test_under_vmap() -> None:
         return out
 
     assert_same(body)
+
+
+def test_a_query_with_nan() -> None:
+    """It spreads over its row, which is zeros in PyTorch."""
+
+    def row(library: Any) -> Any:
+        tensors = {name: value.detach() for name, value in names(library).items() if name in "qkv"}
+        tensors["q"][0, 0, 1, 0] = float("nan")
+        out = library.nn.functional.scaled_dot_product_attention(*(tensors[name] for name in "qkv"))
+        return out[0, 0, 1].tolist()
+
+    assert row(torch) == [0.0] * 4
+    assert np.isnan(row(runtime)).all()
+
+
+def test_the_gradient_of_a_mask() -> None:
+    """It is followed, by functions of functions too, and as a tangent."""
+
+    def body(library: Any) -> Any:
+        tensors = {name: value.detach() for name, value in names(library).items() if name in "qkvm"}
+
+        def total(mask: Any) -> Any:
+            call = library.nn.functional.scaled_dot_product_attention
+            return call(tensors["q"], tensors["k"], tensors["v"], mask).square().sum()
+
+        gradient = library.func.grad(total)
+        with library.nn.attention.sdpa_kernel(library.nn.attention.SDPBackend.MATH):  # PyTorch's kernel drops tangents
+            tangent = library.func.jvp(total, (tensors["m"],), (tensors["m"],))
+        return [gradient(tensors["m"]), library.func.grad(lambda x: gradient(x).sum())(tensors["m"]), tangent]
+
+    assert_same(body)
+    mask = names(runtime)["m"]
+    inputs = [names(runtime)[name].detach() for name in "qkv"]
+    function = runtime.nn.functional.scaled_dot_product_attention
+    _, tangent = runtime.func.jvp(lambda x: function(*inputs, x), (mask,), (mask,))
+    with runtime.nn.attention.sdpa_kernel(runtime.nn.attention.SDPBackend.MATH):
+        _, wanted = runtime.func.jvp(lambda x: function(*inputs, x), (mask,), (mask,))
+    np.testing.assert_allclose(tangent.numpy(), wanted.numpy())
+    assert wanted.abs().sum() > 0

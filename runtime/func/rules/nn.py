@@ -64,7 +64,8 @@ def attention(level: VmapLevel, operator: Operator, values: list[Any]) -> Any:
                 continue
             whole = ops.unsqueeze(ops.unsqueeze(whole, 1), 1)
         each = max(whole.size(1), values[tensors[0]].size(0))
-        changed[place] = ops.reshape(ops.expand(whole, (count, each, *whole.shape[2:])), (-1, *whole.shape[2:]))
+        sizes = whole.shape[2:]
+        changed[place] = ops.reshape(ops.expand(whole, (count, each, *sizes)), (count * each, *sizes))
     results = call(operator, changed)
     return operator.results(
         [batch(ops.reshape(out, (count, out.size(0) // count, *out.shape[1:])), level) for out in results]
