@@ -34,12 +34,18 @@ def close(found: Any, expected: Any, dtype: str) -> None:
 
 
 def compare_convolutions(
-    x: np.ndarray, w: np.ndarray, lists: list[list[int]], groups: int, masks: Iterable[tuple[bool, ...]]
+    x: np.ndarray,
+    w: np.ndarray,
+    lists: list[list[int]],
+    groups: int,
+    masks: Iterable[tuple[bool, ...]],
+    transposed: bool = False,
+    more: int = 0,
 ) -> None:
     """Both directions in the core and in Python, of arrays of one type."""
     rng = np.random.default_rng(1)
-    b = rng.normal(size=len(w)).astype(x.dtype)
-    rest = (False, [0] * (x.ndim - 2), groups)
+    b = rng.normal(size=w.shape[1] * groups if transposed else len(w)).astype(x.dtype)
+    rest = (transposed, [more] * (x.ndim - 2), groups)
     for bias in (b, None):
         expected = convolution.convolution(x, w, bias, *lists, *rest)
         given = wrap(x), wrap(w), None if bias is None else wrap(bias), *lists, *rest
@@ -71,6 +77,24 @@ def test_convolution(geometry: tuple[Any, ...], dtype: str, channels: int, group
     compare_convolutions(x, w, lists, groups, MASKS)
 
 
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+@pytest.mark.parametrize("geometry", GEOMETRIES, ids=str)
+@pytest.mark.parametrize(("channels", "groups"), [(4, 4), (4, 1), (6, 2), (1, 1)])
+def test_transposed_convolution(geometry: tuple[Any, ...], dtype: str, channels: int, groups: int) -> None:
+    sizes, kernel, stride, padding, dilation, each = geometry
+    if any(
+        (size - 1) * stride + dilation * (width - 1) + 1 <= 2 * padding
+        for size, width in zip(sizes, kernel, strict=True)
+    ):
+        pytest.skip("nothing would be left")
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(3, groups * each, *sizes)).astype(dtype)
+    w = rng.normal(size=(groups * each, channels // groups, *kernel)).astype(dtype)
+    lists = [[number] * len(sizes) for number in (stride, padding, dilation)]
+    for more in {0, stride - 1}:
+        compare_convolutions(x, w, lists, groups, MASKS, transposed=True, more=more)
+
+
 @pytest.mark.parametrize(
     ("shape", "weight", "stride", "padding", "groups"),
     [
@@ -95,7 +119,10 @@ def test_parts_of_convolutions(
     before = runtime.get_num_threads()
     runtime.set_num_threads(threads)
     try:
-        compare_convolutions(x, w, [[stride] * dims, [padding] * dims, [1] * dims], groups, [(True, True, True)])
+        lists = [[stride] * dims, [padding] * dims, [1] * dims]
+        compare_convolutions(x, w, lists, groups, [(True, True, True)])
+        y = rng.normal(size=(shape[0], weight[0], *shape[2:]))
+        compare_convolutions(y, w, lists, groups, [(True, True, True)], transposed=True)
     finally:
         runtime.set_num_threads(before)
 

@@ -1,5 +1,8 @@
 // A convolution as products of matrices: the weights, a row for each channel of the result, times the windows of the input,
 // a column for each place of the result. The windows are copied in parts that stay in the cache.
+//
+// A transposed convolution is the adjoint of one, for which the plan is made: what it is given is that one's result, and its
+// result that one's input.
 
 #include "depthwise.hpp"
 
@@ -160,6 +163,30 @@ MatrixView dense(const T* data, npy_intp step) {
 }
 MatrixView transposed(MatrixView matrix) { return {matrix.data, matrix.column_step, matrix.row_step}; }
 
+// `bias` added to planes of so many places, `step` apart, of which those of one image have the channels in their order.
+template <class T>
+void add_bias(T* out, npy_intp planes, npy_intp channels, npy_intp step, npy_intp places, const T* bias) {
+  parallel_for(planes, std::max<npy_intp>(1, kGrain / places), [&](npy_intp begin, npy_intp end) {
+    for (npy_intp i = begin; i < end; ++i) {
+      const T term = bias[i % channels];
+      T* at = out + i * step;
+      for (npy_intp k = 0; k < places; ++k) at[k] += term;
+    }
+  });
+}
+
+// The sums over all images and places.
+template <class T>
+void sum_channels(const T* in, npy_intp batch, npy_intp channels, npy_intp places, T* out) {
+  parallel_for(channels, std::max<npy_intp>(1, kGrain / (batch * places)), [&](npy_intp begin, npy_intp end) {
+    for (npy_intp channel = begin; channel < end; ++channel) {
+      T total = 0;
+      for (npy_intp n = 0; n < batch; ++n) total += sum_dense(in + (n * channels + channel) * places, places);
+      out[channel] = total;
+    }
+  });
+}
+
 template <class T>
 void forward(const Convolution& plan, const T* in, const T* weight, const T* bias, T* out) {
   const npy_intp inner = plan.inner(), each = plan.each();
@@ -185,14 +212,7 @@ void forward(const Convolution& plan, const T* in, const T* weight, const T* bia
       for_planes(plan, part, to.data, out,
                  [](const T* line, T* plane, npy_intp count) { std::copy_n(line, count, plane); });
     }
-    if (bias == nullptr) return;
-    parallel_for(part.count * plan.made, std::max<npy_intp>(1, kGrain / places), [&](npy_intp begin, npy_intp end) {
-      for (npy_intp i = begin; i < end; ++i) {
-        const T term = bias[i % plan.made];
-        T* at = plane + i * plan.out();
-        for (npy_intp k = 0; k < places; ++k) at[k] += term;
-      }
-    });
+    if (bias != nullptr) add_bias(plane, part.count * plan.made, plan.made, plan.out(), places, bias);
   });
 }
 
@@ -244,15 +264,7 @@ void backward(const Convolution& plan, const T* grad, const T* in, const T* weig
     }
     first = false;
   });
-  if (gradients.of_bias == nullptr) return;
-  parallel_for(plan.made, std::max<npy_intp>(1, kGrain / (plan.batch * plan.out())), [&](npy_intp begin, npy_intp end) {
-    for (npy_intp channel = begin; channel < end; ++channel) {
-      T total = 0;
-      for (npy_intp n = 0; n < plan.batch; ++n)
-        total += sum_dense(grad + (n * plan.made + channel) * plan.out(), plan.out());
-      gradients.of_bias[channel] = total;
-    }
-  });
+  if (gradients.of_bias != nullptr) sum_channels(grad, plan.batch, plan.made, plan.out(), gradients.of_bias);
 }
 
 // A number for each of `dims` dimensions, as the Python kernel reads them; false for what it refuses.
@@ -267,49 +279,69 @@ bool read_numbers(PyObject* given, int dims, npy_intp least, npy_intp* numbers) 
   return true;
 }
 
-// Whether there is a loop for a convolution, and how its windows lie.
+// Whether there is a loop for a convolution, or for the adjoint of one, and how its windows lie.
 bool read_plan(PyArrayObject* input, PyArrayObject* weight, PyObject* stride, PyObject* padding, PyObject* dilation,
-               PyObject* transposed, PyObject* groups, Convolution& plan) {
+               PyObject* transposed, PyObject* output_padding, PyObject* groups, Convolution& plan) {
   const int dims = PyArray_NDIM(input) - 2;
   const Kind kind = kind_of(input);
   if ((dims != 1 && dims != 2) || kind == Kind::kNone || kind_of(weight) != kind || PyArray_NDIM(weight) != dims + 2)
     return false;
   if (!is_dense(weight) || PyArray_SIZE(input) == 0 || PyArray_SIZE(weight) == 0) return false;
-  if (transposed != Py_False || !detail::read_int(groups, &plan.groups) || plan.groups < 1) return false;
+  if (!PyBool_Check(transposed) || !detail::read_int(groups, &plan.groups) || plan.groups < 1) return false;
+  const bool adjoint = transposed == Py_True;
   plan.batch = PyArray_DIM(input, 0);
-  plan.channels = PyArray_DIM(input, 1);
+  plan.channels = PyArray_DIM(weight, 1) * plan.groups;
   plan.made = PyArray_DIM(weight, 0);
-  if (PyArray_DIM(weight, 1) * plan.groups != plan.channels || plan.made % plan.groups != 0) return false;
-  npy_intp steps[2], pads[2], wide[2];
+  if ((adjoint ? plan.made : plan.channels) != PyArray_DIM(input, 1) || plan.made % plan.groups != 0) return false;
+  npy_intp steps[2], pads[2], wide[2], more[2];
   if (!read_numbers(stride, dims, 1, steps) || !read_numbers(padding, dims, 0, pads) ||
       !read_numbers(dilation, dims, 1, wide)) {
     return false;
   }
+  if (adjoint && !read_numbers(output_padding, dims, 0, more)) return false;
   plan.rows = {1, 1, 1, 1, 0, 1};
   for (int i = 0; i < dims; ++i) {
     const npy_intp size = PyArray_DIM(input, 2 + i), kernel = PyArray_DIM(weight, 2 + i);
-    const npy_intp left = size + 2 * pads[i] - wide[i] * (kernel - 1) - 1;
-    if (left < 0) return false;
+    const npy_intp span = wide[i] * (kernel - 1) + 1;
     Along& along = i == dims - 1 ? plan.columns : plan.rows;
-    along = {size, left / steps[i] + 1, kernel, steps[i], pads[i], wide[i]};
+    if (adjoint) {
+      const npy_intp whole = (size - 1) * steps[i] - 2 * pads[i] + span + more[i];
+      if (whole <= 0 || more[i] >= steps[i]) return false;
+      along = {whole, size, kernel, steps[i], pads[i], wide[i]};
+    } else {
+      const npy_intp left = size + 2 * pads[i] - span;
+      if (left < 0) return false;
+      along = {size, left / steps[i] + 1, kernel, steps[i], pads[i], wide[i]};
+    }
   }
   return true;
 }
 
-// The shape of the result.
-void result_sizes(PyArrayObject* input, const Convolution& plan, npy_intp* sizes) {
+// The shape of the result: that of the input of what it is the adjoint of.
+void result_sizes(PyArrayObject* input, const Convolution& plan, bool adjoint, npy_intp* sizes) {
   const int ndim = PyArray_NDIM(input);
   sizes[0] = plan.batch;
-  sizes[1] = plan.made;
-  sizes[ndim - 1] = plan.columns.count;
-  if (ndim == 4) sizes[2] = plan.rows.count;
+  sizes[1] = adjoint ? plan.channels : plan.made;
+  sizes[ndim - 1] = adjoint ? plan.columns.size : plan.columns.count;
+  if (ndim == 4) sizes[2] = adjoint ? plan.rows.size : plan.rows.count;
+}
+
+template <class T>
+void run_forward(const Convolution& plan, const T* in, const T* weight, const T* bias, T* out) {
+  (plan.is_depthwise() ? depthwise::forward<T> : forward<T>)(plan, in, weight, bias, out);
+}
+template <class T>
+void run_backward(const Convolution& plan, const T* grad, const T* in, const T* weight, const Gradients<T>& gradients) {
+  (plan.is_depthwise() ? depthwise::backward<T> : backward<T>)(plan, grad, in, weight, gradients);
 }
 
 // Multiplications and additions, roughly.
 npy_intp work_of(const Convolution& plan) { return plan.batch * plan.made * plan.out() * plan.inner(); }
 
-// Whether all weights are finite: zeros of the padding, which are passed over, would be NaN times others.
-bool are_finite(PyArrayObject* weight, Kind kind) {
+// Whether zeros of the padding may be passed over, as they are where channels have windows of their own: times weights that
+// are not finite they would be NaN.
+bool may_pass_over(const Convolution& plan, PyArrayObject* weight, Kind kind) {
+  if (!plan.is_depthwise() || (plan.rows.padding == 0 && plan.columns.padding == 0)) return true;
   bool finite = true;
   const bool seen = run_for(kind, PyArray_SIZE(weight), [&]<class T>(T) {
     const T* by = elements<const T>(weight);
@@ -324,30 +356,35 @@ namespace kernels {
 
 Ref convolution(PyObject* input, PyObject* weight, PyObject* bias, PyObject* stride, PyObject* padding,
                 PyObject* dilation, PyObject* transposed, PyObject* output_padding, PyObject* groups) {
-  (void)output_padding;  // of transposed ones
   PyArrayObject *images = array_of(input), *factors = array_of(weight);
   Convolution plan;
-  if (!read_plan(images, factors, stride, padding, dilation, transposed, groups, plan))
+  if (!read_plan(images, factors, stride, padding, dilation, transposed, output_padding, groups, plan))
     return declined(kOtherConvolution);
   const Kind kind = kind_of(images);
+  const bool adjoint = transposed == Py_True;
+  npy_intp sizes[4];
+  result_sizes(images, plan, adjoint, sizes);
   if (bias != Py_None) {
     PyArrayObject* terms = array_of(bias);
-    if (kind_of(terms) != kind || !is_dense(terms) || PyArray_NDIM(terms) != 1 || PyArray_SIZE(terms) != plan.made) {
+    if (kind_of(terms) != kind || !is_dense(terms) || PyArray_NDIM(terms) != 1 || PyArray_SIZE(terms) != sizes[1]) {
       return declined(kOtherConvolution);
     }
   }
-  const bool padded = plan.rows.padding != 0 || plan.columns.padding != 0;
-  if (plan.is_depthwise() && padded && !are_finite(factors, kind)) return declined(kOtherConvolution);
+  if (!adjoint && !may_pass_over(plan, factors, kind)) return declined(kOtherConvolution);
   Ref dense_input = usable(input, kind);
-  npy_intp sizes[4];
-  result_sizes(images, plan, sizes);
   Ref out = dense_input ? new_array(PyArray_NDIM(images), sizes, kind) : Ref();
   if (!out) return out;
   const Held held{weight, bias};
   const bool done = run_for(kind, work_of(plan), [&]<class T>(T) {
     const T *in = elements<const T>(as_ndarray(dense_input)), *by = elements<const T>(factors);
-    (plan.is_depthwise() ? depthwise::forward<T> : forward<T>)(plan, in, by, data_or_null<const T>(held[1]),
-                                                               elements<T>(as_ndarray(out)));
+    const T* terms = data_or_null<const T>(held[1]);
+    T* to = elements<T>(as_ndarray(out));
+    if (!adjoint) {
+      run_forward(plan, in, by, terms, to);
+      return;
+    }
+    run_backward(plan, in, in, by, Gradients<T>{to, nullptr, nullptr});  // no input is needed for this gradient
+    if (terms != nullptr) add_bias(to, plan.batch * plan.channels, plan.channels, plan.in(), plan.in(), terms);
   });
   return done ? std::move(out) : Ref();
 }
@@ -355,25 +392,27 @@ Ref convolution(PyObject* input, PyObject* weight, PyObject* bias, PyObject* str
 Ref convolution_backward(PyObject* grad_output, PyObject* input, PyObject* weight, PyObject* bias_sizes,
                          PyObject* stride, PyObject* padding, PyObject* dilation, PyObject* transposed,
                          PyObject* output_padding, PyObject* groups, PyObject* output_mask) {
-  (void)bias_sizes, (void)output_padding;
+  (void)bias_sizes;
   PyArrayObject *images = array_of(input), *factors = array_of(weight), *given = array_of(grad_output);
   Convolution plan;
-  if (!read_plan(images, factors, stride, padding, dilation, transposed, groups, plan))
+  if (!read_plan(images, factors, stride, padding, dilation, transposed, output_padding, groups, plan))
     return declined(kOtherConvolution);
   const Kind kind = kind_of(images);
+  const bool adjoint = transposed == Py_True;
   npy_intp sizes[4];
-  result_sizes(images, plan, sizes);
+  result_sizes(images, plan, adjoint, sizes);
   const int ndim = PyArray_NDIM(images);
   if (PyArray_NDIM(given) != ndim || !std::equal(sizes, sizes + ndim, PyArray_DIMS(given)))
     return declined(kOtherConvolution);
   if (!PyTuple_CheckExact(output_mask) || PyTuple_GET_SIZE(output_mask) != 3) return declined(kOtherConvolution);
+  if (adjoint && !may_pass_over(plan, factors, kind)) return declined(kOtherConvolution);
   Ref gradient = usable(grad_output, kind), dense_input = usable(input, kind);
   if (!gradient || !dense_input) return declined(kOtherConvolution);
   Ref results[3];
   for (int i = 0; i < 3; ++i) {
     PyArrayObject* like = i == 0 ? images : factors;
     results[i] = PyTuple_GET_ITEM(output_mask, i) == Py_True
-                     ? new_array(i == 2 ? 1 : ndim, i == 2 ? &plan.made : PyArray_DIMS(like), kind)
+                     ? new_array(i == 2 ? 1 : ndim, i == 2 ? sizes + 1 : PyArray_DIMS(like), kind)
                      : Ref::borrow(Py_None);
     if (!results[i]) return Ref();
   }
@@ -381,7 +420,14 @@ Ref convolution_backward(PyObject* grad_output, PyObject* input, PyObject* weigh
   const bool done = run_for(kind, work_of(plan), [&]<class T>(T) {
     const Gradients<T> to = {data_or_null<T>(results[0]), data_or_null<T>(results[1]), data_or_null<T>(results[2])};
     const T *grad = elements<const T>(as_ndarray(gradient)), *in = elements<const T>(as_ndarray(dense_input));
-    (plan.is_depthwise() ? depthwise::backward<T> : backward<T>)(plan, grad, in, elements<const T>(factors), to);
+    const T* by = elements<const T>(factors);
+    if (!adjoint) {
+      run_backward(plan, grad, in, by, to);
+      return;
+    }
+    if (to.of_input != nullptr) run_forward<T>(plan, grad, by, nullptr, to.of_input);
+    if (to.of_weight != nullptr) run_backward(plan, in, grad, by, Gradients<T>{nullptr, to.of_weight, nullptr});
+    if (to.of_bias != nullptr) sum_channels(grad, plan.batch, plan.channels, plan.in(), to.of_bias);
   });
   return done ? Ref(PyTuple_Pack(3, results[0].get(), results[1].get(), results[2].get())) : Ref();
 }
