@@ -90,6 +90,27 @@ def native_layer_norm_backward(
     return of_input, of_weight, of_bias
 
 
+def native_group_norm(
+    xp: Namespace,
+    input: Array,
+    weight: Array | None,
+    bias: Array | None,
+    N: int,
+    C: int,
+    HxW: int,
+    group: int,
+    eps: float,
+) -> tuple[Array, Array, Array]:
+    rows = xp.reshape(input, (N * group, C // group * HxW))
+    normal, mean, rstd = native_layer_norm(xp, rows, rows.shape[1:], None, None, eps)
+    out = xp.reshape(normal, (N, C, HxW))
+    if weight is not None:
+        out = out * xp.reshape(weight, (C, 1))
+    if bias is not None:
+        out = out + xp.reshape(bias, (C, 1))
+    return xp.reshape(out, input.shape), xp.reshape(mean, (N, group)), xp.reshape(rstd, (N, group))
+
+
 def native_dropout_backward(xp: Namespace, grad_output: Array, mask: Array, scale: float) -> Array:
     if is_integral(xp, grad_output):
         raise NotImplementedError("native_dropout_backward is not implemented for integers")

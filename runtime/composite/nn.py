@@ -134,22 +134,6 @@ def fused_rms_norm(
     return (out if weight is None else out * weight).to(input.dtype).contiguous(), factor
 
 
-def _check_groups(input: Tensor, weight: Tensor | None, bias: Tensor | None, channels: int, num_groups: int) -> None:
-    if num_groups <= 0:
-        raise RuntimeError(f"Expected num groups to be greater than 0, got {num_groups}")
-    if channels % num_groups:
-        raise RuntimeError(
-            "Expected number of channels in input to be divisible by num_groups, but got input of shape "
-            f"{list(input.shape)} and num_groups={num_groups}"
-        )
-    for name, parameter in (("weight", weight), ("bias", bias)):
-        if parameter is not None and list(parameter.shape) != [channels]:
-            raise RuntimeError(
-                f"Expected {name} to be a vector of size equal to the number of channels in input, but got {name} of "
-                f"shape {list(parameter.shape)} and input of shape {list(input.shape)}"
-            )
-
-
 def group_norm(
     input: Tensor,
     num_groups: int,
@@ -162,28 +146,8 @@ def group_norm(
     if input.dim() < 2:
         raise RuntimeError("Expected at least 2 dimensions for input tensor but received " + str(input.dim()))
     batch, channels, *places = input.shape
-    _check_groups(input, weight, bias, channels, num_groups)
     x = input.contiguous()
     return ops.native_group_norm(x, weight, bias, batch, channels, math.prod(places), num_groups, eps)[0]
-
-
-def native_group_norm(
-    input: Tensor, weight: Tensor | None, bias: Tensor | None, N: int, C: int, HxW: int, group: int, eps: float
-) -> tuple[Tensor, Tensor, Tensor]:
-    """Groups of the `C` channels of `N` samples normalized; their means, and 1 / deviations, (N, group)."""
-    if input.numel() != N * C * HxW:
-        raise RuntimeError(f"Expected an input of {N} * {C} * {HxW} elements, but got the shape {list(input.shape)}")
-    _check_groups(input, weight, bias, C, group)
-    width = C // group * HxW
-    rows = input.reshape([N * group, width])
-    normal, mean, rstd = ops.native_layer_norm(rows, [width], None, None, eps)
-    out = normal.reshape(input.shape)
-    channel = [C] + [1] * (input.dim() - 2)
-    if weight is not None:
-        out = out * weight.reshape(channel)
-    if bias is not None:
-        out = out + bias.reshape(channel)
-    return out, mean.reshape([N, group]), rstd.reshape([N, group])
 
 
 def native_group_norm_backward(

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from runtime.kernels._common import Array, normalize_dim, type_name
+from runtime.kernels._common import Array, normalize_dim, shaped, type_name
 from runtime.kernels._indices import accumulate_at, check_integer, check_range
 
 DType = np.dtype[Any]
@@ -128,6 +128,52 @@ def native_layer_norm(
         mean.reshape(stats).astype(dtype, copy=False),
         rstd.reshape(stats).astype(dtype, copy=False),
     )
+
+
+def _check_groups(
+    input: Array, weight: Array | None, bias: Array | None, samples: int, channels: int, places: int, groups: int
+) -> None:
+    if input.size != samples * channels * places:
+        raise RuntimeError(
+            f"Expected an input of {samples} * {channels} * {places} elements, but got the shape {list(input.shape)}"
+        )
+    if groups <= 0:
+        raise RuntimeError(f"Expected num groups to be greater than 0, got {groups}")
+    if channels % groups:
+        raise RuntimeError(
+            "Expected number of channels in input to be divisible by num_groups, but got input of shape "
+            f"{list(input.shape)} and num_groups={groups}"
+        )
+    for name, parameter in (("weight", weight), ("bias", bias)):
+        if parameter is not None and parameter.shape != (channels,):
+            raise RuntimeError(
+                f"Expected {name} to be a vector of size equal to the number of channels in input, but got {name} of "
+                f"shape {list(parameter.shape)} and input of shape {list(input.shape)}"
+            )
+
+
+def native_group_norm(
+    input: Array, weight: Array | None, bias: Array | None, N: int, C: int, HxW: int, group: int, eps: float
+) -> tuple[Array, Array, Array]:
+    """Groups of the `C` channels of `N` samples normalized; their means, and 1 / deviations, (N, group)."""
+    _check_groups(input, weight, bias, N, C, HxW, group)
+    width = C // group * HxW
+    normal, mean, rstd = native_layer_norm(input.reshape(N * group, width), [width], None, None, eps)
+    out = normal.reshape(N, C, HxW)
+    if weight is not None:
+        out = out * weight[:, None]
+    if bias is not None:
+        out = out + bias[:, None]
+    return out.reshape(input.shape), mean.reshape(N, group), rstd.reshape(N, group)
+
+
+def native_group_norm_shape(
+    input: Array, weight: Array | None, bias: Array | None, N: int, C: int, HxW: int, group: int, eps: float
+) -> tuple[Array, Array, Array]:
+    """The results of `native_group_norm` without data, for the same arguments."""
+    _check_groups(input, weight, bias, N, C, HxW, group)
+    dtype = np.result_type(*(array.dtype for array in (input, weight, bias) if array is not None))
+    return shaped(input.shape, dtype), shaped((N, group), input.dtype), shaped((N, group), input.dtype)
 
 
 def native_layer_norm_backward(

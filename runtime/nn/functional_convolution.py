@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from runtime import ops
 from runtime.base.tensor import Tensor
-from runtime.nn.repeated import _pair
+from runtime.nn.repeated import _pair, _single, _triple
 
 __all__ = [
     "conv1d",
@@ -32,7 +32,8 @@ def conv1d(
     dilation: Sizes = 1,
     groups: int = 1,
 ) -> Tensor:
-    return ops.conv1d(input, weight, bias, stride, padding, dilation, groups)
+    far = padding if isinstance(padding, str) else _single(padding)
+    return ops.conv1d(input, weight, bias, _single(stride), far, _single(dilation), groups)
 
 
 def conv2d(
@@ -44,7 +45,8 @@ def conv2d(
     dilation: Sizes = 1,
     groups: int = 1,
 ) -> Tensor:
-    return ops.conv2d(input, weight, bias, stride, padding, dilation, groups)
+    far = padding if isinstance(padding, str) else _pair(padding)
+    return ops.conv2d(input, weight, bias, _pair(stride), far, _pair(dilation), groups)
 
 
 def conv3d(
@@ -56,7 +58,8 @@ def conv3d(
     dilation: Sizes = 1,
     groups: int = 1,
 ) -> Tensor:
-    return ops.conv3d(input, weight, bias, stride, padding, dilation, groups)
+    far = padding if isinstance(padding, str) else _triple(padding)
+    return ops.conv3d(input, weight, bias, _triple(stride), far, _triple(dilation), groups)
 
 
 def conv_tbc(input: Tensor, weight: Tensor, bias: Tensor, pad: int = 0) -> Tensor:

@@ -50,6 +50,26 @@ def native_layer_norm_backward(level: VmapLevel, operator: Operator, values: lis
     return operator.results([for_input, for_weight, summed(grad) if of_bias else None])
 
 
+def native_group_norm(level: VmapLevel, operator: Operator, values: list[Any]) -> Any:
+    """The samples of the whole batch, side by side; weights that are batched are applied afterwards."""
+    x, weight, bias, samples, channels, places, groups, eps = values
+    if not is_batched(weight, level) and not is_batched(bias, level):
+        whole, sizes = whole_batch(x, level), (level.size, samples)
+        merged = ops.reshape(whole, (level.size * samples, channels, places))
+        parts = call(operator, [merged, weight, bias, level.size * samples, channels, places, groups, eps])
+        shapes = (whole.shape, (*sizes, groups), (*sizes, groups))
+        return operator.results(
+            [batch(ops.reshape(out, shape), level) for out, shape in zip(parts, shapes, strict=True)]
+        )
+    out, mean, rstd = ops.native_group_norm(x, None, None, samples, channels, places, groups, eps)
+    column = (channels, *(1 for _ in range(x.dim() - 2)))
+    if weight is not None:
+        out = out * weight.reshape(column)
+    if bias is not None:
+        out = out + bias.reshape(column)
+    return operator.results([out, mean, rstd])
+
+
 # -- attention
 
 

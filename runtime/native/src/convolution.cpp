@@ -11,6 +11,7 @@
 #include <cstring>
 #include <memory>
 
+#include "composites.hpp"
 #include "contiguous.hpp"
 #include "kernels.hpp"
 #include "pairwise.hpp"
@@ -433,5 +434,35 @@ Ref convolution_backward(PyObject* grad_output, PyObject* input, PyObject* weigh
 }
 
 }  // namespace kernels
+
+namespace {
+
+Operator convolution_operator{"convolution_default"};
+
+// Of a batch; what has none, and padding that is a word, are Python's.
+Ref convolve(int dims, PyObject* input, PyObject* weight, PyObject* bias, PyObject* stride, PyObject* padding,
+             PyObject* dilation, PyObject* groups) {
+  if (PyArray_NDIM(array_of(input)) != dims + 2) return Ref();
+  const npy_intp none[] = {0, 0};
+  Ref steps = detail::int_list(stride), pads = detail::int_list(padding), wide = detail::int_list(dilation);
+  Ref more = detail::ints(none, dims);
+  if (!steps || !pads || !wide || !more) return Ref();
+  return convolution_operator(input, weight, bias, steps.get(), pads.get(), wide.get(), Py_False, more.get(), groups);
+}
+
+}  // namespace
+
+namespace composites {
+
+Ref conv1d(PyObject* input, PyObject* weight, PyObject* bias, PyObject* stride, PyObject* padding, PyObject* dilation,
+           PyObject* groups) {
+  return convolve(1, input, weight, bias, stride, padding, dilation, groups);
+}
+Ref conv2d(PyObject* input, PyObject* weight, PyObject* bias, PyObject* stride, PyObject* padding, PyObject* dilation,
+           PyObject* groups) {
+  return convolve(2, input, weight, bias, stride, padding, dilation, groups);
+}
+
+}  // namespace composites
 
 }  // namespace gradwright

@@ -5,10 +5,11 @@
 #include <vector>
 
 #include "contiguous.hpp"
-#include "kernels.hpp"
 #include "generations.hpp"
+#include "kernels.hpp"
 #include "pairwise.hpp"
 #include "parallel.hpp"
+#include "registry.hpp"
 #include "views.hpp"
 
 namespace gradwright {
@@ -126,7 +127,108 @@ void normalize_backward(const Normalized<T>& arrays, npy_intp rows, npy_intp wid
   }
 }
 
+// -- groups of channels
+
+// Samples of channels of so many places, and how many of the channels make a group.
+struct Groups {
+  npy_intp samples, channels, places, each;
+
+  npy_intp rows() const { return samples * (channels / each); }
+  npy_intp width() const { return each * places; }
+};
+
+struct FinishChannel {
+  template <class T>
+  static GRADWRIGHT_INLINE void run(T* __restrict out, npy_intp places, T rstd, T weight, T bias) {
+    for (npy_intp i = 0; i < places; ++i) out[i] = out[i] * rstd * weight + bias;
+  }
+};
+
+struct OfChannel {
+  template <class T>
+  static GRADWRIGHT_INLINE void run(const T* __restrict grad, const T* __restrict in, npy_intp places, T weight, T mean,
+                                    T level, T along, T rstd, T* __restrict out) {
+    for (npy_intp i = 0; i < places; ++i) out[i] = ((grad[i] * weight - level) - (in[i] - mean) * along) * rstd;
+  }
+};
+
+template <class T>
+void normalize_groups(const Groups& groups, const T* in, const T* weight, const T* bias, T eps, T* out, T* mean,
+                      T* rstd) {
+  const npy_intp width = groups.width(), each = groups.each, places = groups.places;
+  parallel_for(groups.rows(), std::max<npy_intp>(1, kRowGrain / width), [&](npy_intp begin, npy_intp end) {
+    for (npy_intp row = begin; row < end; ++row) {
+      const T* from = in + row * width;
+      T* to = out + row * width;
+      mean[row] = sum_dense(from, width) / static_cast<T>(width);
+      run_best<Normalize::Shift>(from, width, mean[row], to);
+      rstd[row] = T(1) / std::sqrt(dot_dense(static_cast<const T*>(to), static_cast<const T*>(to), width) /
+                                       static_cast<T>(width) +
+                                   eps);
+      for (npy_intp k = 0, channel = row * each % groups.channels; k < each; ++k, ++channel) {
+        run_best<FinishChannel>(to + k * places, places, rstd[row], weight == nullptr ? T(1) : weight[channel],
+                                bias == nullptr ? T(0) : bias[channel]);
+      }
+    }
+  });
+}
+
+template <class T>
+void groups_backward(const Groups& groups, const Normalized<T>& arrays) {
+  const npy_intp width = groups.width(), each = groups.each, places = groups.places, channels = groups.channels;
+  // For each channel of a sample the sum of the gradient, and that of its products with what is normalized.
+  std::vector<T> sums(static_cast<size_t>(groups.samples * channels)), products(sums.size());
+  parallel_for(groups.rows(), std::max<npy_intp>(1, kRowGrain / width), [&](npy_intp begin, npy_intp end) {
+    Scratch<T> centred(places);
+    for (npy_intp row = begin; row < end; ++row) {
+      const T mean = arrays.mean[row], rstd = arrays.rstd[row], count = static_cast<T>(width);
+      T level = 0, along = 0;
+      for (npy_intp k = 0; k < each; ++k) {
+        const npy_intp plane = row * each + k;
+        const T* grad = arrays.grad + plane * places;
+        const T weight = arrays.weight == nullptr ? T(1) : arrays.weight[plane % channels];
+        run_best<Normalize::Shift>(arrays.in + plane * places, places, mean, centred.data());
+        sums[plane] = T(0) + sum_dense(grad, places);
+        products[plane] = (T(0) + dot_dense(grad, static_cast<const T*>(centred.data()), places)) * rstd;
+        level += weight * sums[plane];
+        along += weight * products[plane];
+      }
+      if (arrays.of_input == nullptr) continue;
+      for (npy_intp k = 0; k < each; ++k) {
+        const npy_intp plane = row * each + k, at = plane * places;
+        const T weight = arrays.weight == nullptr ? T(1) : arrays.weight[plane % channels];
+        run_best<OfChannel>(arrays.grad + at, arrays.in + at, places, weight, mean, level / count, along * rstd / count,
+                            rstd, arrays.of_input + at);
+      }
+    }
+  });
+  for (const auto& [parts, out] : {std::pair{&products, arrays.of_weight}, std::pair{&sums, arrays.of_bias}}) {
+    if (out == nullptr) continue;
+    std::fill_n(out, channels, T(0));
+    for (npy_intp plane = 0; plane < groups.samples * channels; ++plane) out[plane % channels] += (*parts)[plane];
+  }
+}
+
 // -- from Tensors
+
+bool read_groups(PyArrayObject* input, PyObject* samples, PyObject* channels, PyObject* places, PyObject* group,
+                 Groups& groups) {
+  npy_intp count;
+  if (!detail::read_int(samples, &groups.samples) || !detail::read_int(channels, &groups.channels) ||
+      !detail::read_int(places, &groups.places) || !detail::read_int(group, &count)) {
+    return false;
+  }
+  if (count <= 0 || groups.channels % count != 0) return false;
+  groups.each = groups.channels / count;
+  return PyArray_SIZE(input) != 0 && PyArray_SIZE(input) == groups.samples * groups.channels * groups.places;
+}
+
+// Whether an optional weight or bias has a number for each channel.
+bool fits_channels(PyObject* tensor, npy_intp channels, Kind kind) {
+  if (tensor == Py_None) return true;
+  PyArrayObject* array = array_of(tensor);
+  return kind_of(array) == kind && is_dense(array) && PyArray_NDIM(array) == 1 && PyArray_SIZE(array) == channels;
+}
 
 // The last dimensions of `input`, which are normalized together: how many elements they have; 0 where the sizes do not
 // fit, which the Python kernel says.
@@ -148,8 +250,7 @@ bool fits_last(PyObject* tensor, PyArrayObject* input, Py_ssize_t dims, Kind kin
   if (tensor == Py_None) return true;
   PyArrayObject* array = array_of(tensor);
   return kind_of(array) == kind && is_dense(array) && PyArray_NDIM(array) == dims &&
-         std::equal(PyArray_DIMS(array), PyArray_DIMS(array) + dims,
-                    PyArray_DIMS(input) + PyArray_NDIM(input) - dims);
+         std::equal(PyArray_DIMS(array), PyArray_DIMS(array) + dims, PyArray_DIMS(input) + PyArray_NDIM(input) - dims);
 }
 
 }  // namespace
@@ -172,8 +273,10 @@ Ref native_layer_norm(PyObject* input, PyObject* normalized_shape, PyObject* wei
   const npy_intp rows = PyArray_SIZE(array) / width;
   const Held held{input, weight, bias};
   const bool done = run_for(kind, rows * width, [&]<class T>(T) {
-    const T *in = elements<const T>(array), *factors = data_or_null<const T>(held[1]), *terms = data_or_null<const T>(held[2]);
-    T *to = elements<T>(as_ndarray(out)), *means = elements<T>(as_ndarray(mean)), *rstds = elements<T>(as_ndarray(rstd));
+    const T *in = elements<const T>(array), *factors = data_or_null<const T>(held[1]),
+            *terms = data_or_null<const T>(held[2]);
+    T *to = elements<T>(as_ndarray(out)), *means = elements<T>(as_ndarray(mean)),
+      *rstds = elements<T>(as_ndarray(rstd));
     const T added = static_cast<T>(PyFloat_AS_DOUBLE(eps));
     parallel_for(rows, std::max<npy_intp>(1, kRowGrain / width), [&](npy_intp begin, npy_intp end) {
       for (npy_intp i = begin; i < end; ++i) {
@@ -222,6 +325,72 @@ Ref native_layer_norm_backward(PyObject* grad_out, PyObject* input, PyObject* no
   return Ref(PyTuple_Pack(3, results[0].get(), results[1].get(), results[2].get()));
 }
 
+Ref native_group_norm(PyObject* input, PyObject* weight, PyObject* bias, PyObject* N, PyObject* C, PyObject* HxW,
+                      PyObject* group, PyObject* eps) {
+  PyArrayObject* array = array_of(input);
+  const Kind kind = kind_of(array);
+  Groups groups;
+  if (kind == Kind::kNone || !is_dense(array) || !PyFloat_CheckExact(eps)) return Ref();
+  if (!read_groups(array, N, C, HxW, group, groups)) return Ref();
+  if (!fits_channels(weight, groups.channels, kind) || !fits_channels(bias, groups.channels, kind)) return Ref();
+  const npy_intp sizes[] = {groups.samples, groups.channels / groups.each};
+  Ref out = new_like(array, kind), mean = new_array(2, sizes, kind), rstd = new_array(2, sizes, kind);
+  if (!out || !mean || !rstd) return Ref();
+  const Held held{input, weight, bias};
+  const bool done = run_for(kind, PyArray_SIZE(array), [&]<class T>(T) {
+    normalize_groups(groups, elements<const T>(array), data_or_null<const T>(held[1]), data_or_null<const T>(held[2]),
+                     static_cast<T>(PyFloat_AS_DOUBLE(eps)), elements<T>(as_ndarray(out)),
+                     elements<T>(as_ndarray(mean)), elements<T>(as_ndarray(rstd)));
+  });
+  return done ? Ref(PyTuple_Pack(3, out.get(), mean.get(), rstd.get())) : Ref();
+}
+
 }  // namespace kernels
+
+namespace composites {
+
+Ref native_group_norm_backward(PyObject* grad_out, PyObject* input, PyObject* mean, PyObject* rstd, PyObject* weight,
+                               PyObject* N, PyObject* C, PyObject* HxW, PyObject* group, PyObject* output_mask) {
+  if (kernels_replaced != 0) return Ref();
+  for (PyObject* tensor : {grad_out, input, mean, rstd, weight}) {
+    if (grad_enabled && tensor != Py_None && requires_grad(tensor)) return Ref();
+  }
+  PyArrayObject *array = array_of(input), *given = array_of(grad_out);
+  const Kind kind = kind_of(array);
+  Groups groups;
+  if (kind == Kind::kNone || !is_dense(array) || !read_groups(array, N, C, HxW, group, groups)) return Ref();
+  if (PyArray_SIZE(given) != PyArray_SIZE(array) || !fits_channels(weight, groups.channels, kind)) return Ref();
+  for (PyArrayObject* one : {array_of(mean), array_of(rstd)}) {
+    if (kind_of(one) != kind || !is_dense(one) || PyArray_SIZE(one) != groups.rows()) return Ref();
+  }
+  if (!PyTuple_CheckExact(output_mask) || PyTuple_GET_SIZE(output_mask) != 3) return Ref();
+  Ref gradient = usable(grad_out, kind);
+  if (!gradient) return Ref();
+  Ref results[3];
+  for (int i = 0; i < 3; ++i) {
+    if (PyTuple_GET_ITEM(output_mask, i) != Py_True) {
+      results[i] = Ref::borrow(Py_None);
+    } else {
+      results[i] = i == 0 ? new_like(array, kind) : new_array(1, &groups.channels, kind);
+    }
+    if (!results[i]) return Ref();
+  }
+  const Held held{input, mean, rstd, weight};
+  const bool done = run_for(kind, PyArray_SIZE(array), [&]<class T>(T) {
+    groups_backward<T>(
+        groups, {elements<const T>(as_ndarray(gradient)), elements<const T>(array), data_or_null<const T>(held[1]),
+                 data_or_null<const T>(held[2]), data_or_null<const T>(held[3]), data_or_null<T>(results[0]),
+                 data_or_null<T>(results[1]), data_or_null<T>(results[2])});
+  });
+  if (!done) return Ref();
+  for (Ref& result : results) {
+    if (result.get() == Py_None) continue;
+    result = new_tensor(std::move(result));
+    if (!result) return Ref();
+  }
+  return Ref(PyTuple_Pack(3, results[0].get(), results[1].get(), results[2].get()));
+}
+
+}  // namespace composites
 
 }  // namespace gradwright
