@@ -163,8 +163,20 @@ def test_they_are_native() -> None:
     assert [(call.name, call.kernel) for call in explained.records] == [("convolution", "native loop")]
 
 
-# Channels of many elements, and of one.
-SHAPES = [(3, 2, 17), (2, 3, 5, 7), (1, 40, 4, 4), (2, 2, 2, 3, 50), (4, 3), (5, 1), (1, 70), (6, 3000), (3, 5, 1, 1)]
+# Channels of many elements, of few, and of one.
+SHAPES = [
+    (3, 2, 17),
+    (2, 3, 5, 7),
+    (4, 8, 3, 3),
+    (3, 5, 2),
+    (1, 40, 4, 4),
+    (2, 2, 2, 3, 50),
+    (4, 3),
+    (5, 1),
+    (1, 70),
+    (6, 3000),
+    (3, 5, 1, 1),
+]
 
 
 @pytest.mark.parametrize("dtype", ["f4", "f8"])
