@@ -47,3 +47,20 @@ def check_samples(checked: Checked, diagnostics: Diagnostics) -> None:
                             f"samples know no '{maker}'",
                             hint=f"there are: {', '.join(sorted(_MAKERS))}",
                         )
+                        continue
+                    for given in (*node.args, *(keyword_.value for keyword_ in node.keywords)):
+                        if not _is_literal(given):
+                            diagnostics.error(
+                                Code.SAMPLE,
+                                sample.span(),
+                                f"'{maker}' takes literals, and '{ast.unparse(given)}' is none",
+                                hint="infinity is 1e999",
+                            )
+
+
+def _is_literal(node: ast.expr) -> bool:
+    try:
+        ast.literal_eval(node)
+    except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
+        return False
+    return True

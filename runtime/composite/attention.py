@@ -8,17 +8,7 @@ from runtime import ops
 from runtime.base import attention_kernels, dtypes
 from runtime.base.tensor import Tensor
 from runtime.graph import forward
-
-
-def _softmax_or_zeros(scores: Tensor) -> Tensor:
-    """The softmax of each row, and zeros where all of it is minus infinity: a query that may see nothing.
-
-    These rows are replaced before, and not only after: the derivative of their softmax is NaN.
-    """
-    if scores.numel() == 0:
-        return ops._softmax(scores, -1, False)
-    empty = (scores == -math.inf).all(-1, True)
-    return ops._softmax(scores.masked_fill(empty, 0), -1, False).masked_fill(empty, 0)
+from runtime.helpers.attention import softmax_or_zeros
 
 
 def _check_attention(
@@ -104,9 +94,9 @@ def scaled_dot_product_attention(
     if attn_mask is None:
         weights = ops._softmax(scores, -1, False)
     elif attn_mask.dtype is dtypes.bool:
-        weights = _softmax_or_zeros(scores.masked_fill(attn_mask.logical_not(), -math.inf))
+        weights = softmax_or_zeros(scores.masked_fill(attn_mask.logical_not(), -math.inf))
     else:
-        weights = _softmax_or_zeros(scores + attn_mask)
+        weights = softmax_or_zeros(scores + attn_mask)
     if dropout_p:
         weights = ops.dropout(weights, dropout_p, True)
     return ops.matmul(weights, value)

@@ -20,19 +20,25 @@ def _factor(query: Tensor, scale: float | None) -> float:
     return 1 / math.sqrt(size) if size else math.inf
 
 
-def _weights(
-    query: Tensor, key: Tensor, logsumexp: Tensor, is_causal: bool, attn_mask: Tensor | None, factor: float
-) -> Tensor:
-    """The softmax of the scores; zeros where all of them are minus infinity."""
+def softmax_or_zeros(scores: Tensor) -> Tensor:
+    """The softmax of each row, and zeros where all of it is minus infinity: a query that may see nothing.
+
+    These rows are replaced before, and not only after: the derivative of their softmax is NaN.
+    """
+    if scores.numel() == 0:
+        return ops._softmax(scores, -1, False)
+    empty = (scores == -math.inf).all(-1, True)
+    return ops._softmax(scores.masked_fill(empty, 0), -1, False).masked_fill(empty, 0)
+
+
+def _weights(query: Tensor, key: Tensor, is_causal: bool, attn_mask: Tensor | None, factor: float) -> Tensor:
     scores = ops.matmul(query, key.transpose(-2, -1)) * factor
     if attn_mask is not None:
         scores = scores + attn_mask
     if is_causal:
         hidden = ops.tril(query.new_ones([query.size(-2), key.size(-2)], dtype=dtypes.bool)).logical_not()
         scores = scores.masked_fill(hidden, -math.inf)
-    exponentials = (scores - logsumexp.unsqueeze(-1)).exp()
-    total = exponentials.sum([-1], True)
-    return exponentials / total.masked_fill(total == 0, 1)
+    return softmax_or_zeros(scores)
 
 
 def _along(weights: Tensor, changes: Tensor) -> Tensor:
@@ -47,14 +53,13 @@ def attention_jvp(
     query: Tensor,
     key: Tensor,
     value: Tensor,
-    logsumexp: Tensor,
     is_causal: bool,
     attn_mask: Tensor | None,
     scale: float | None,
 ) -> Tensor:
     """The tangent of the result."""
     factor = _factor(query, scale)
-    weights = _weights(query, key, logsumexp, is_causal, attn_mask, factor)
+    weights = _weights(query, key, is_causal, attn_mask, factor)
     scores_t = (ops.matmul(query_t, key.transpose(-2, -1)) + ops.matmul(query, key_t.transpose(-2, -1))) * factor
     return ops.matmul(_along(weights, scores_t), value) + ops.matmul(weights, value_t)
 
@@ -68,7 +73,6 @@ def attention_double_backward(
     key: Tensor,
     value: Tensor,
     out: Tensor,
-    logsumexp: Tensor,
     is_causal: bool,
     attn_mask: Tensor | None,
     scale: float | None,
@@ -81,7 +85,7 @@ def attention_double_backward(
     -sum(P G), and of P G (dP - D) + g c^T, which goes through the softmax to the scores.
     """
     factor = _factor(query, scale)
-    weights = _weights(query, key, logsumexp, is_causal, attn_mask, factor)
+    weights = _weights(query, key, is_causal, attn_mask, factor)
     changes = ops.matmul(grad_out, value.transpose(-2, -1))
     centred = changes - (grad_out * out).sum([-1], True)
     of_weights = of_grad_out = of_query = of_key = of_value = of_out = None
@@ -131,14 +135,13 @@ def attention_backward_jvp(
     key: Tensor,
     value: Tensor,
     out: Tensor,
-    logsumexp: Tensor,
     is_causal: bool,
     attn_mask: Tensor | None,
     scale: float | None,
 ) -> tuple[Tensor, Tensor, Tensor]:
     """The tangents of the gradients of query, key and value, in the notation of `attention_double_backward`."""
     factor = _factor(query, scale)
-    weights = _weights(query, key, logsumexp, is_causal, attn_mask, factor)
+    weights = _weights(query, key, is_causal, attn_mask, factor)
     changes = ops.matmul(grad_out, value.transpose(-2, -1))
     centred = changes - (grad_out * out).sum([-1], True)
     scores_t = (ops.matmul(query_t, key.transpose(-2, -1)) + ops.matmul(query, key_t.transpose(-2, -1))) * factor

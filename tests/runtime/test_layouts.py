@@ -138,9 +138,10 @@ def test_every_operator_with_a_kernel_has_a_rule() -> None:
         elif "CPU" in operator.kernels and operator.view is None and "Tensor" in operator.schema.partition(" -> ")[2]:
             without.add(operator.name)
     # A view that its schema does not call one; matrices column by column, or vectors, as LAPACK gives them; spectra, as
-    # the transform leaves them.
+    # the transform leaves them; heads, as linear maps take them.
     spectra = {"_fft_c2c", "_fft_r2c", "_fft_c2r"}
-    assert without == {"_unsafe_view", "_linalg_svd", "linalg_lstsq", "linalg_lu_solve"} | spectra
+    heads = {f"_scaled_dot_product_flash_attention_for_cpu{end}" for end in ("", "_backward")}
+    assert without == {"_unsafe_view", "_linalg_svd", "linalg_lstsq", "linalg_lu_solve"} | spectra | heads
 
 
 def random_array(rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
