@@ -6,7 +6,7 @@ as if they lay in main memory, wherever they say that they are.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
 import numpy as np
@@ -25,6 +25,13 @@ class WrapperArray(MetaArray):
 
     place: Device
     attributes: dict[str, Any]
+
+    def made_again(self, requires_grad: bool) -> tuple[Callable[..., Tensor], tuple[Any, ...]]:
+        """A function and its arguments that make such a Tensor, without its attributes."""
+        strides = tuple(step // self.itemsize for step in self.strides)
+        dtype = dtypes.from_numpy(self.dtype)
+        parts = self.backend.tensor_type, dtype, self.shape, strides, 0, types.strided, self.place, requires_grad
+        return rebuild, parts
 
     @property
     def device(self) -> Any:
@@ -111,6 +118,22 @@ def _without_data() -> RuntimeError:
     return RuntimeError(
         "a Tensor around others has no data of its own, and its __torch_dispatch__ was not asked: an operator of its "
         "own was called where classes are passed by, or something that is no operator"
+    )
+
+
+def rebuild(
+    cls: type[Tensor],
+    dtype: DType,
+    size: Sequence[int],
+    strides: Sequence[int],
+    storage_offset: int,
+    layout: Layout,
+    device: Any,
+    requires_grad: bool,
+) -> Tensor:
+    """A Tensor around others without its attributes, by arguments in the order that PyTorch's files have."""
+    return make_wrapper_subclass(
+        cls, size, strides, storage_offset, dtype=dtype, layout=layout, device=device, requires_grad=requires_grad
     )
 
 

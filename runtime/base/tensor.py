@@ -147,6 +147,9 @@ class Tensor(TensorBase, ArrayAccess, ArrayExchange, Casts, Transposes):
     # Copies.
 
     def __reduce_ex__(self, protocol: SupportsIndex) -> tuple[Any, ...]:
+        made_again = getattr(self._array, "made_again", None)  # of what stands in a Tensor without data
+        if made_again is not None:
+            return *made_again(self._edge is not None), self.__dict__ or None
         return _rebuild, (type(self), self._array, self._edge is not None), self.__dict__ or None
 
     def __deepcopy__(self, memo: dict[Any, Any]) -> Tensor:

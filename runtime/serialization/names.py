@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+from runtime.backends import wrapper
 from runtime.base import dtypes, types
 from runtime.base.storage import UntypedStorage
 from runtime.base.tensor import Tensor
@@ -51,6 +52,7 @@ REBUILDING: dict[str, Callable[..., Any]] = {
     "torch._utils._rebuild_parameter_with_state": rebuilding.parameter_with_state,
     "torch._utils._rebuild_meta_tensor_no_storage": rebuilding.meta_tensor,
     "torch._utils._rebuild_sparse_tensor": rebuilding.sparse_tensor,
+    "torch._utils._rebuild_wrapper_subclass": wrapper.rebuild,
     "torch._tensor._rebuild_from_type_v2": rebuilding.from_type,
 }
 

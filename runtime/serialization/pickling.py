@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from runtime.backends.wrapper import WrapperArray
 from runtime.base import dtypes
 from runtime.base.memory import bounds, owner_of
 from runtime.base.storage import UntypedStorage, bytes_of
@@ -147,6 +148,10 @@ class TensorPickler(_Pickler):  # type: ignore[misc]
             if state:
                 return self._named("torch._utils", "_rebuild_parameter_with_state"), (*args, state)
             return self._named("torch._utils", "_rebuild_parameter"), args
+        if isinstance(tensor._array, WrapperArray):
+            name = self._named("torch._utils", "_rebuild_wrapper_subclass")
+            _, args = tensor._array.made_again(tensor.requires_grad)
+            return self._named("torch._tensor", "_rebuild_from_type_v2"), (name, kind, args, state or None)
         if tensor.device.type == "meta":
             size, stride = tuple(tensor.shape), tuple(tensor.stride())
             name = self._named("torch._utils", "_rebuild_meta_tensor_no_storage")

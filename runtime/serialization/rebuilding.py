@@ -75,7 +75,7 @@ def parameter_with_state(data: Tensor, requires_grad: bool, backward_hooks: Any,
 def from_type(function: Any, kind: type, args: Any, state: Any) -> Tensor:
     """A Tensor of a class of its own, with attributes."""
     made = function(*args)
-    if kind is not Tensor:
+    if type(made) is not kind:
         needs = made.requires_grad
         made = Tensor._make_subclass(kind, made.detach())
         made._edge = LEAF if needs else None

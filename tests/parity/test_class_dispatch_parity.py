@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import copy
 import importlib
+import io
+import sys
 from typing import Any
 
 import pytest
+import torch
 
+import runtime
 from tests.parity.both import assert_same
 
 pytestmark = pytest.mark.parity
@@ -204,3 +208,29 @@ def test_a_parameter_needs_detach() -> None:
             return str(error)
 
     assert_same(body)
+
+
+class Stored:
+    """Where the classes of both libraries are found by the name that a file has."""
+
+
+@pytest.mark.parametrize("writer", [torch, runtime])
+def test_files_are_the_others(writer: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What one library writes the other one reads, each with its class of that name."""
+    reader = runtime if writer is torch else torch
+    module, made = sys.modules[__name__], []
+    for library in (writer, reader):
+        kind = around(library, [])
+        kind.__module__, kind.__qualname__ = __name__, "Stored"
+        monkeypatch.setattr(module, "Stored", kind)
+        if library is writer:
+            file = io.BytesIO()
+            library.save(kind(library.arange(6.0).reshape(2, 3).t(), True), file)
+        else:
+            file.seek(0)
+            made.append(library.load(file, weights_only=False))
+        assert kind is module.Stored
+    (found,) = made
+    assert type(found) is module.Stored
+    assert (tuple(found.shape), tuple(found.stride()), found.requires_grad) == ((3, 2), (1, 3), True)
+    assert found.inner.tolist() == [[0.0, 3.0], [1.0, 4.0], [2.0, 5.0]]

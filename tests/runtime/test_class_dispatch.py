@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import copy
 import gc
+import io
+import pickle
 import weakref
 from typing import Any
 
@@ -263,3 +265,34 @@ def test_plain_calls_ask_no_class() -> None:
     assert class_dispatch.watch.classes
     (torch.ones(2, requires_grad=True) * 2).sum().backward()
     assert Around.seen == []
+
+
+@pytest.mark.parametrize("way", ["pickle", "save", "in a list"])
+def test_they_are_stored_with_what_they_are_around(way: str) -> None:
+    x = Around(torch.arange(6.0).reshape(2, 3).t(), requires_grad=True)
+    if way == "pickle":
+        made = pickle.loads(pickle.dumps(x))
+    else:
+        file = io.BytesIO()
+        torch.save([x, x.inner] if way == "in a list" else x, file)
+        file.seek(0)
+        made = torch.load(file, weights_only=False)
+    if way == "in a list":
+        made, inner = made
+        assert made.inner.data_ptr() == inner.data_ptr()
+    assert type(made) is Around
+    assert made.requires_grad
+    assert (made.shape, made.stride(), made.dtype) == (x.shape, x.stride(), x.dtype)
+    assert made.inner.tolist() == x.inner.tolist()
+    assert (made + made).inner.tolist() == (x + x).inner.tolist()
+
+
+def test_files_with_them_are_safe() -> None:
+    """A file may name a class only if it is said to be safe."""
+    file = io.BytesIO()
+    torch.save(Around(torch.ones(2)), file)
+    with pytest.raises(pickle.UnpicklingError, match="Around"):
+        torch.load(io.BytesIO(file.getvalue()), weights_only=True)
+    with torch.serialization.safe_globals([Around]):
+        made = torch.load(io.BytesIO(file.getvalue()), weights_only=True)
+    assert made.inner.tolist() == [1.0, 1.0]
