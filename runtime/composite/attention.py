@@ -48,7 +48,7 @@ def _is_one_kernel(query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor 
     keys = key.shape[2] if key.dim() == 4 else 0
     if not batch * heads * length * size * keys:
         return False
-    if key.shape != (batch, heads, keys, size) or value.shape[:-1] != (batch, heads, keys):
+    if key.shape != (batch, heads, keys, size) or value.shape != key.shape:
         return False
     if attn_mask is None:
         return True

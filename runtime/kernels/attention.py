@@ -23,9 +23,9 @@ def _check(query: Array, key: Array, value: Array, dropout_p: float, mask: Array
     for other in (key, value):
         if other.dtype != query.dtype:
             raise RuntimeError(f"expected scalar type {type_name(query.dtype)} but found {type_name(other.dtype)}")
-    if query.shape[3] != key.shape[3] or key.shape[2] != value.shape[2]:
+    if not query.shape[3] == key.shape[3] == value.shape[3]:
         raise RuntimeError(f"{_NAME}: Q/K/V should have the same head size")
-    if not query.shape[:2] == key.shape[:2] == value.shape[:2]:
+    if key.shape != value.shape or query.shape[:2] != key.shape[:2]:
         raise RuntimeError(f"{_NAME}: Q/K/V should have the same batch size and number of heads")
     if mask is None:
         return
@@ -76,14 +76,15 @@ def flash_attention(
     Args:
         query: (batch, heads, length, size)
         key: (batch, heads, keys, size)
-        value: (batch, heads, keys, width)
+        value: (batch, heads, keys, size)
         dropout_p: 0
         is_causal: whether a query sees the keys up to its own place only.
         attn_mask: what is added to the scores, (batch, heads, length, keys) or what broadcasts to it.
         scale: the scores are multiplied by it; 1 / sqrt(size) for None.
 
     Returns:
-        (batch, heads, length, width), which lies in memory as `query` does; (batch, heads, length).
+        (batch, heads, length, size), which lies in memory as `query` does; (batch, heads, length), of which the heads
+        of a query lie together.
     """
     _check(query, key, value, dropout_p, attn_mask)
     scores = _scores(_computed(query), _computed(key), is_causal, attn_mask, _factor(query, scale))
@@ -93,9 +94,10 @@ def flash_attention(
     np.exp(scores, out=scores)
     total = scores.sum(3, keepdims=True)
     total[total == 0] = 1
-    out = np.empty_like(query, shape=(*query.shape[:3], value.shape[3]))
+    out = np.empty_like(query)
     np.divide(np.matmul(scores, _computed(value)), total, out=out, casting="same_kind")
-    return out, (largest + np.log(total))[..., 0]
+    logarithm = (largest + np.log(total))[..., 0]
+    return out, np.ascontiguousarray(logarithm.swapaxes(1, 2)).swapaxes(1, 2)
 
 
 def flash_attention_backward(

@@ -115,6 +115,10 @@ BOTH: Deviations = {
     "_ctc_loss_backward.Tensor": ({"result"}, _PROBABILITIES),
     "ctc_loss.IntList": ({"gradient"}, _PROBABILITIES),
     "ctc_loss.Tensor": ({"gradient"}, _PROBABILITIES),
+    "_scaled_dot_product_flash_attention_for_cpu_backward": (
+        {"result"},
+        "PyTorch trusts the logarithm of the sum, which it is given",
+    ),
     "native_group_norm_backward": ({"requires_grad"}, "the gradient of a bias does not depend on the input"),
     "_convolution_double_backward": ({"requires_grad"}, _GRADIENTS_TOGETHER),
     "pow.Tensor_Tensor": (
@@ -253,7 +257,12 @@ _REFUSALS = (
     ("no second derivative and no forward mode", {"second", "forward"}, "ctc_loss.IntList ctc_loss.Tensor"),
     ("no second derivative and no forward mode", {"second", "forward"}, "_ctc_loss _ctc_loss.Tensor"),
     ("no derivative", _NO_DERIVATIVE, "_ctc_loss_backward _ctc_loss_backward.Tensor"),
-    ("no derivative", _NO_DERIVATIVE, "native_group_norm_backward"),
+    (
+        "no derivative",
+        _NO_DERIVATIVE,
+        "native_group_norm_backward _scaled_dot_product_flash_attention_for_cpu_backward",
+    ),
+    ("no second derivative and no forward mode", {"second", "forward"}, "_scaled_dot_product_flash_attention_for_cpu"),
     ("no derivative, and none of complex numbers", _NO_DERIVATIVE | {"call complex128"}, "embedding_renorm"),
     ("no derivative", _NO_DERIVATIVES, "embedding_renorm_"),
     ("no derivative", _NO_DERIVATIVES, "native_channel_shuffle"),

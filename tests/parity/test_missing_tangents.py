@@ -38,6 +38,8 @@ ORDER = frozenset(("triangular_solve", "linalg_lu_solve", "linalg_householder_pr
 OVERFLOW = frozenset(("silu_backward", "mish_backward", "softplus_backward", "elu_backward", "logit_backward"))
 # PyTorch has no formula forward, and its backward one can not be differentiated.
 REFUSED_THERE = frozenset(("_cdist_forward", "_embedding_bag_backward", "_embedding_bag_dense_backward"))
+# A query with NaN gives zeros in PyTorch, see docs/deviations.md.
+SWALLOWED = frozenset(("_scaled_dot_product_flash_attention_for_cpu",))
 
 
 def several_inputs(info: OperatorInfo) -> list[int]:
@@ -49,7 +51,7 @@ def several_inputs(info: OperatorInfo) -> list[int]:
 CASES = [
     pytest.param(info, id=info.name)
     for info in OPERATORS.values()
-    if several_inputs(info) and info.name not in INCONSISTENT | ORDER | OVERFLOW
+    if several_inputs(info) and info.name not in INCONSISTENT | ORDER | OVERFLOW | SWALLOWED
 ]
 
 

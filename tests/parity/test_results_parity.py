@@ -47,7 +47,7 @@ FORMATS = frozenset((
     "_linalg_solve_ex", "rnn_tanh.data", "rnn_relu.data", "lstm.data", "gru.data", "rrelu_with_noise",
     "_ctc_loss_backward", "_grouped_mm", "conv_tbc_backward", "unsafe_chunk", "unsafe_split.Tensor",
     "unsafe_split_with_sizes", "_fake_quantize_learnable_per_tensor_affine_backward",
-    "_fake_quantize_learnable_per_channel_affine_backward",
+    "_fake_quantize_learnable_per_channel_affine_backward", "_scaled_dot_product_flash_attention_for_cpu",
 ))  # fmt: skip
 
 # Parts share memory there and are no views all the same; here they are copies.

@@ -36,10 +36,12 @@ UNSPECIFIC = frozenset((
 # Which of the weights of an antialiased image are 0, rounding decides.
 # A variance of infinities is NaN; what PyTorch casts to integers that do not hold it, such as infinities that are
 # quantized, is any of them; it takes no float64 in groups of matrices, nor for scales that are learned.
+# A query with NaN gives zeros in PyTorch, and its gradients trust the logarithm that they are given.
 # What comes through a shrinkage at NaN depends in PyTorch on the place in the array.
 OTHERWISE = frozenset((
     "pow.Tensor_Tensor-complex128", "float_power.Tensor_Tensor-complex128", "sgn-complex128", "polygamma-float64",
     "var_mean.correction-float64", "std_mean.correction-float64", "std_mean.dim-float64", "native_layer_norm-float64",
+    *(f"_scaled_dot_product_flash_attention_for_cpu{end}-float64" for end in ("", "_backward")),
     "native_group_norm-float64", "_ctc_loss-float64", "_ctc_loss_backward-float64", "_ctc_loss_backward.Tensor-float64",
     "var_mean.dim-float64", "var_mean-float64", "std_mean-float64", "group_norm-float64", "l1_loss-complex128",
     "linalg_vector_norm-complex128", "norm.ScalarOpt_dim-complex128", "norm.Scalar-complex128",
@@ -154,7 +156,8 @@ def test_special_values(info: OperatorInfo, dtype: str) -> None:
 
 
 # Nonsense that only one of the two looks at (PyTorch's `_pdist_backward` reads memory that is not its own), or that
-# both refuse by other classes of errors; a mean of nothing that is NaN here, and not written there. On Intel's
+# both refuse by other classes of errors; a mean of nothing that is NaN here, and not written there; attention to no
+# keys, which ends PyTorch's process. On Intel's
 # library PyTorch's transforms take no batch without elements.
 BAGS = (
     "_embedding_bag", "_embedding_bag_forward_only", "embedding_bag", "embedding_bag.padding_idx",
@@ -165,6 +168,11 @@ LENIENT = frozenset((
     "_fft_c2c-empty", "_fft_c2r-empty", "_fft_r2c-empty", "fft_fft-empty", "fft_fftn-empty", "fft_hfft-empty",
     "fft_hfftn-empty", "fft_ifft-empty", "fft_ifftn-empty", "fft_ihfft-empty", "fft_ihfftn-empty", "fft_irfft-empty",
     "fft_irfftn-empty", "fft_rfft-empty", "fft_rfftn-empty",
+    *(
+        f"_scaled_dot_product_flash_attention_for_cpu{end}-{values}"
+        for end in ("", "_backward")
+        for values in ("empty", "0-dim")
+    ),
     *(f"_ctc_loss_backward{kind}-{values}" for kind in ("", ".Tensor") for values in ("empty", "0-dim")),
     "_adaptive_avg_pool3d_backward-0-dim", "_cdist_backward-0-dim", "_convolution_double_backward-0-dim",
     "_native_batch_norm_legit.no_stats-0-dim", "_native_batch_norm_legit_no_training-0-dim",

@@ -59,6 +59,14 @@ Heads heads_of(Ref array) {
   return heads;
 }
 
+// The logarithm for each query, which lie by (batch, length, heads).
+Ref new_logarithms(const Attention& plan, Kind kind) {
+  const npy_intp item = kind == Kind::kFloat32 ? sizeof(float) : sizeof(double);
+  const npy_intp sizes[] = {plan.batch, plan.heads, plan.length};
+  const npy_intp steps[] = {plan.length * plan.heads * item, item, plan.heads * item};
+  return gradwright::new_array(kind == Kind::kFloat32 ? NPY_FLOAT : NPY_DOUBLE, 3, sizes, steps);
+}
+
 // A gradient, which lies by (batch, rows, heads, size).
 Ref new_by_rows(const Attention& plan, npy_intp rows, Kind kind) {
   const npy_intp item = kind == Kind::kFloat32 ? sizeof(float) : sizeof(double), head = plan.size * item;
@@ -202,7 +210,7 @@ void forward(const Attention& plan, const Operands& given, const Heads& out, T* 
   const npy_intp together = plan.together();
   for_heads(plan, [&](npy_intp i, npy_intp j) {
     Scratch<T> memory(together * plan.keys), moved(together);
-    T *scores = memory.data(), *tops = moved.data(), *logs = logarithms + (i * plan.heads + j) * plan.length;
+    T *scores = memory.data(), *tops = moved.data(), *logs = logarithms + i * plan.length * plan.heads + j;
     for (npy_intp first = 0; first < plan.length; first += together) {
       const npy_intp count = std::min(together, plan.length - first), keys = plan.seen(first + count);
       const MatrixView block = rows_at(scores, keys), to = out.matrix(i, j, first);
@@ -217,7 +225,7 @@ void forward(const Attention& plan, const Operands& given, const Heads& out, T* 
       for (npy_intp k = 0; k < count; ++k) {
         const T total = total_of(scores + k * keys, keys);
         run_best<Divide>(row_of<T>(to, k), plan.size, total);
-        logs[first + k] = tops[k] + std::log(total);
+        logs[(first + k) * plan.heads] = tops[k] + std::log(total);
       }
     }
   });
@@ -314,7 +322,7 @@ Ref flash_attention(PyObject* query, PyObject* key, PyObject* value, PyObject* d
   if (!read(query, key, value, dropout_p, is_causal, attn_mask, scale, plan, given)) return declined(kOtherAttention);
   const Kind kind = kind_of(array_of(query));
   Heads out = heads_of(new_array_like(array_of(query)));
-  Ref logarithms = new_array(3, PyArray_DIMS(array_of(query)), kind);
+  Ref logarithms = new_logarithms(plan, kind);
   if (!out || !logarithms) return Ref();
   if (out.steps[2] < 0 || PyArray_STRIDE(as_ndarray(out.array), 3) != PyArray_ITEMSIZE(as_ndarray(out.array))) {
     return declined(kOtherAttention);

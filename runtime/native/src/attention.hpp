@@ -2,7 +2,7 @@
 // runtime/kernels/attention.py does, under the same names.
 //
 // They take Tensors and give a tuple of arrays, and decline (null, no exception) whatever is unusual: other element types,
-// shapes that do not fit, values of another size than keys.
+// shapes that do not fit.
 
 #pragma once
 
