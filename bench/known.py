@@ -53,7 +53,7 @@ KNOWN = (
     Known(
         "the kernel is several calls of NumPy, which cost about a microsecond each",
         _rows(
-            "small:", "conv1d", "conv2d", "conv3d", "conv_transpose2d", "layer_norm", "embedding_bag", "cdist",
+            "small:", "conv3d", "layer_norm", "embedding_bag", "cdist",
             "ctc_loss", "cat", "repeat", "smooth_l1_loss", "binary_cross_entropy_with_logits",
             "cross_entropy", "var", "logsumexp",
         ),
@@ -61,7 +61,7 @@ KNOWN = (
     Known(
         "the function of nn.functional reads its arguments in Python before the operator is called",
         _rows(
-            "small:", "max_pool2d", "avg_pool2d", "adaptive_avg_pool2d", "interpolate, nearest",
+            "small:", "conv2d", "max_pool2d", "avg_pool2d", "adaptive_avg_pool2d", "interpolate, nearest",
             "interpolate, bilinear",
         ),
     ),
@@ -97,12 +97,12 @@ KNOWN = (
     ),
     Known(
         "windows are copied before one call of BLAS; PyTorch's library reads them in place",
-        _rows("large:", "conv2d", "conv2d, depthwise", "conv3d", "conv_transpose2d"),
+        _rows("large:", "conv2d, depthwise", "conv3d", "conv_transpose2d"),
     ),
     Known(
         "PyTorch has a vectorised loop over windows or places, here are some passes of NumPy over all",
         _rows(
-            "large:", "grid_sample", "embedding_bag", "ctc_loss", "group_norm", "pad", "prod",
+            "large:", "grid_sample", "embedding_bag", "ctc_loss", "pad", "prod",
             "smooth_l1_loss", "logsumexp", "cdist",
         ),
     ),
