@@ -6,6 +6,7 @@ On the CPU there are two: one that computes all at once (`FLASH_ATTENTION`), and
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from enum import IntEnum
@@ -59,6 +60,13 @@ def sdpa_kernel(backends: Sequence[SDPBackend] | SDPBackend, set_priority: bool 
         yield
     finally:
         enabled.update(before)
+
+
+def factor_of(size: int, scale: float | None) -> float:
+    """By what the scores of queries of a size are multiplied: 1 / sqrt(size), where nothing else is asked for."""
+    if scale is not None:
+        return scale
+    return 1 / math.sqrt(size) if size else math.inf
 
 
 def refuse() -> None:

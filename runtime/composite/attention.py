@@ -87,8 +87,7 @@ def scaled_dot_product_attention(
         return out
     if not attention_kernels.enabled["math"]:
         attention_kernels.refuse()
-    factor = (1 / math.sqrt(query.shape[-1]) if query.shape[-1] else math.inf) if scale is None else scale
-    scores = ops.matmul(query * factor, key.transpose(-2, -1))
+    scores = ops.matmul(query * attention_kernels.factor_of(query.shape[-1], scale), key.transpose(-2, -1))
     if is_causal:
         attn_mask = ops.tril(query.new_ones([query.shape[-2], key.shape[-2]], dtype=dtypes.bool))
     if attn_mask is None:

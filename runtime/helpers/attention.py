@@ -10,14 +10,8 @@ from collections.abc import Sequence
 
 from runtime import ops
 from runtime.base import dtypes
+from runtime.base.attention_kernels import factor_of
 from runtime.base.tensor import Tensor
-
-
-def _factor(query: Tensor, scale: float | None) -> float:
-    if scale is not None:
-        return scale
-    size = query.size(-1)
-    return 1 / math.sqrt(size) if size else math.inf
 
 
 def softmax_or_zeros(scores: Tensor) -> Tensor:
@@ -58,7 +52,7 @@ def attention_jvp(
     scale: float | None,
 ) -> Tensor:
     """The tangent of the result."""
-    factor = _factor(query, scale)
+    factor = factor_of(query.size(-1), scale)
     weights = _weights(query, key, is_causal, attn_mask, factor)
     scores_t = (ops.matmul(query_t, key.transpose(-2, -1)) + ops.matmul(query, key_t.transpose(-2, -1))) * factor
     return ops.matmul(_along(weights, scores_t), value) + ops.matmul(weights, value_t)
@@ -84,7 +78,7 @@ def attention_double_backward(
     `grad_out`, dP = g V^T, D = sum(g out) and dS = P (dP - D): of dS it is G = s (a K^T + Q b^T), of dP then P G, of D
     -sum(P G), and of P G (dP - D) + g c^T, which goes through the softmax to the scores.
     """
-    factor = _factor(query, scale)
+    factor = factor_of(query.size(-1), scale)
     weights = _weights(query, key, is_causal, attn_mask, factor)
     changes = ops.matmul(grad_out, value.transpose(-2, -1))
     centred = changes - (grad_out * out).sum([-1], True)
@@ -140,7 +134,7 @@ def attention_backward_jvp(
     scale: float | None,
 ) -> tuple[Tensor, Tensor, Tensor]:
     """The tangents of the gradients of query, key and value, in the notation of `attention_double_backward`."""
-    factor = _factor(query, scale)
+    factor = factor_of(query.size(-1), scale)
     weights = _weights(query, key, is_causal, attn_mask, factor)
     changes = ops.matmul(grad_out, value.transpose(-2, -1))
     centred = changes - (grad_out * out).sum([-1], True)

@@ -6,10 +6,9 @@ logarithm of the sum of its exponentials.
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
+from runtime.base.attention_kernels import factor_of
 from runtime.kernels._common import Array, is_half, type_name
 
 _NAME = "scaled_dot_product_attention_flash_attention"
@@ -36,12 +35,6 @@ def _check(query: Array, key: Array, value: Array, dropout_p: float, mask: Array
     scores = (*query.shape[:3], key.shape[2])
     if any(size not in (1, wanted) for size, wanted in zip(mask.shape[::-1], scores[::-1], strict=False)):
         raise RuntimeError(f"{_NAME}: Attention mask of shape {list(mask.shape)} does not fit scores of {list(scores)}")
-
-
-def _factor(query: Array, scale: float | None) -> float:
-    if scale is not None:
-        return scale
-    return 1 / math.sqrt(query.shape[3]) if query.shape[3] else math.inf
 
 
 def _computed(array: Array) -> Array:
@@ -87,7 +80,7 @@ def flash_attention(
         of a query lie together.
     """
     _check(query, key, value, dropout_p, attn_mask)
-    scores = _scores(_computed(query), _computed(key), is_causal, attn_mask, _factor(query, scale))
+    scores = _scores(_computed(query), _computed(key), is_causal, attn_mask, factor_of(query.shape[3], scale))
     largest = scores.max(3, keepdims=True, initial=-np.inf)
     largest[largest == -np.inf] = 0
     scores -= largest
@@ -120,7 +113,7 @@ def flash_attention_backward(
     """
     _check(query, key, value, dropout_p, attn_mask)
     grad, q, k, v = (_computed(array) for array in (grad_out, query, key, value))
-    factor = _factor(query, scale)
+    factor = factor_of(query.shape[3], scale)
     weights = _scores(q, k, is_causal, attn_mask, factor)
     weights -= logsumexp[..., None].astype(weights.dtype, copy=False)
     np.exp(weights, out=weights)
