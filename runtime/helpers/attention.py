@@ -40,6 +40,16 @@ def _along(weights: Tensor, changes: Tensor) -> Tensor:
     return weights * (changes - (weights * changes).sum([-1], True))
 
 
+def _product_jvp(left_t: Tensor, right_t: Tensor, left: Tensor, right: Tensor) -> Tensor:
+    """The tangent of left right^T."""
+    return ops.matmul(left_t, right.transpose(-2, -1)) + ops.matmul(left, right_t.transpose(-2, -1))
+
+
+def _centred(grad_out: Tensor, value: Tensor, out: Tensor) -> Tensor:
+    """The gradient of the weights less its mean by them: dP - D."""
+    return ops.matmul(grad_out, value.transpose(-2, -1)) - (grad_out * out).sum([-1], True)
+
+
 def attention_jvp(
     query_t: Tensor,
     key_t: Tensor,
@@ -54,7 +64,7 @@ def attention_jvp(
     """The tangent of the result."""
     factor = factor_of(query.size(-1), scale)
     weights = _weights(query, key, is_causal, attn_mask, factor)
-    scores_t = (ops.matmul(query_t, key.transpose(-2, -1)) + ops.matmul(query, key_t.transpose(-2, -1))) * factor
+    scores_t = _product_jvp(query_t, key_t, query, key) * factor
     return ops.matmul(_along(weights, scores_t), value) + ops.matmul(weights, value_t)
 
 
@@ -80,8 +90,7 @@ def attention_double_backward(
     """
     factor = factor_of(query.size(-1), scale)
     weights = _weights(query, key, is_causal, attn_mask, factor)
-    changes = ops.matmul(grad_out, value.transpose(-2, -1))
-    centred = changes - (grad_out * out).sum([-1], True)
+    centred = _centred(grad_out, value, out)
     of_weights = of_grad_out = of_query = of_key = of_value = of_out = None
     of_changes = _sum(
         None if grad_of_query is None else ops.matmul(grad_of_query, key.transpose(-2, -1)),
@@ -136,11 +145,10 @@ def attention_backward_jvp(
     """The tangents of the gradients of query, key and value, in the notation of `attention_double_backward`."""
     factor = factor_of(query.size(-1), scale)
     weights = _weights(query, key, is_causal, attn_mask, factor)
-    changes = ops.matmul(grad_out, value.transpose(-2, -1))
-    centred = changes - (grad_out * out).sum([-1], True)
-    scores_t = (ops.matmul(query_t, key.transpose(-2, -1)) + ops.matmul(query, key_t.transpose(-2, -1))) * factor
+    centred = _centred(grad_out, value, out)
+    scores_t = _product_jvp(query_t, key_t, query, key) * factor
     weights_t = _along(weights, scores_t)
-    changes_t = ops.matmul(grad_out_t, value.transpose(-2, -1)) + ops.matmul(grad_out, value_t.transpose(-2, -1))
+    changes_t = _product_jvp(grad_out_t, value_t, grad_out, value)
     centred_t = changes_t - (grad_out_t * out + grad_out * out_t).sum([-1], True)
     scores = weights * centred * factor
     moved = (weights_t * centred + weights * centred_t) * factor
