@@ -131,6 +131,7 @@ NOT_OURS = {
     "subtract_.Tensor": "bools may be subtracted from numbers here",
     "clamp_.Tensor": "bools have an order here",
     "clip_.Tensor": "bools have an order here",
+    "detach_": "PyTorch refuses views, as the method does here; the operator of PyTorch's YAML takes them",
     "addbmm_": "a result of another shape is refused here",
 }
 DTYPES = ("uint8", "int8", "int64", "bool", "float16", "float32", "float64", "complex64")
