@@ -234,15 +234,16 @@ struct where {
   GRADWRIGHT_SHARED static const Loop* loop(const int* types);
 };
 
-// NaN wins, and of equal ones (zeros of two signs) the second, as in NumPy's.
+// NaN wins, and of equal ones (zeros of two signs) the second, as in NumPy's. Each choice is one of two operands, none has
+// another condition behind it: of `a > b || a != a` the compiler makes branches where the result is compared again.
 struct maximum {
   template <class T>
-  static T apply(T a, T b) { return a > b || a != a ? a : b; }
+  static T apply(T a, T b) { return !(a <= b) ? (b != b ? b : a) : b; }
   static inline Ufunc ufunc{"maximum", 2, takes::kReal};
 };
 struct minimum {
   template <class T>
-  static T apply(T a, T b) { return a < b || a != a ? a : b; }
+  static T apply(T a, T b) { return !(a >= b) ? (b != b ? b : a) : b; }
   static inline Ufunc ufunc{"minimum", 2, takes::kReal};
 };
 struct clamp_min : maximum {};

@@ -65,7 +65,7 @@ extern const Table<UpdateRule> update_rules;
 // What loops of rules call, as NumPy does it: NaN stays.
 template <class T>
 GRADWRIGHT_INLINE T larger(T a, T b) {
-  return a > b || a != a ? a : b;
+  return !(a <= b) ? (b != b ? b : a) : b;
 }
 template <class T>
 GRADWRIGHT_INLINE T bounded(T value, T low, T high) {
