@@ -16,7 +16,7 @@ from compiling import CORE, compiled, needs_compiler
 
 from codegen.commands.build import Places
 from codegen.formula.typed import BOOL, TENSOR, Arithmetic, Intrinsic, Variable, VariableKind
-from codegen.paths import Paths, project_paths
+from codegen.paths import Paths, native_files, project_paths
 from codegen.pipeline import analyze, emit
 from codegen.plan.names import FunctionNames
 from codegen.plan.plan import Plan
@@ -494,3 +494,19 @@ def test_layout_is_that_of_clang_format(tmp_path: Path) -> None:
             command = [FORMATTER, f"--style=file:{ROOT / '.clang-format'}", f"--assume-filename={name}"]
             done = subprocess.run(command, input=text, capture_output=True, text=True, check=True)
             assert done.stdout == text, name
+
+
+def test_the_functions_of_the_core_are_called() -> None:
+    """A kernel or a writer whose operator goes another way by now is code that nobody runs."""
+    paths = project_paths()
+    native = NativeKernels.read(*native_files(Path("runtime/native/src")))
+    generated = "".join(path.read_text(encoding="utf-8") for path in sorted((paths.output / "cpp").glob("*.cpp")))
+    spaces = {
+        "kernels": native.functions,
+        "writers": native.writers,
+        "composites": native.composites,
+        "helpers": native.helpers,
+    }
+    declared = {f"{space}::{name}" for space, functions in spaces.items() for name in functions}
+    called = set(re.findall(r"\b\w+::\w+(?=\()", generated))
+    assert declared - called == {"kernels::binary_any", "composites::batched"}  # others of their headers call these

@@ -107,9 +107,9 @@ class _InplaceEntry(KernelEntry):
 
     def _writer(self) -> Loop | None:
         """The call of a loop that writes in place, if there is one."""
-        arguments, name = self.straight.kernel.arguments, self.operator.implementation.name
+        arguments, name = self.straight.kernel.arguments, self.name_in(self.kernels.writers)
         values = tuple(cpp(argument.name) for argument in arguments)
-        if len(arguments) in self.kernels.writers.get(name, ()):
+        if name is not None:
             return Call(self.needs.native(self.kernels, WRITERS, name, len(arguments)), values)
         return self.native_loop("write_")
 

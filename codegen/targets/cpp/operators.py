@@ -18,7 +18,15 @@ from codegen.plan.steps import (
     StraightPlan,
 )
 from codegen.targets.cpp.entries import CompositeEntry, Entry, EntryView
-from codegen.targets.cpp.headers import KERNELS, NO_KERNELS, Native, NativeKernels, Written, WrittenFunctor
+from codegen.targets.cpp.headers import (
+    KERNELS,
+    NO_KERNELS,
+    Functions,
+    Native,
+    NativeKernels,
+    Written,
+    WrittenFunctor,
+)
 from codegen.targets.cpp.names import cpp
 from codegen.targets.cpp.needs import Needs
 from codegen.targets.cpp.nodes import NodeView
@@ -243,15 +251,21 @@ class KernelEntry(Entry):
 
     def native_kernel(self) -> Loop | None:
         """The call of a native kernel, which takes Tensors and gives an array or nothing."""
-        name, arguments = self.operator.implementation.name, self.straight.kernel.arguments
-        if self.operator.elementwise is not None and len(arguments) in self.kernels.functions.get(
-            self.operator.name.base, ()
-        ):
-            name = self.operator.name.base  # what computes the expression in a faster way, or chooses between two ways
+        arguments, name = self.straight.kernel.arguments, self.name_in(self.kernels.functions)
         values = tuple(_PASSED_TENSORS.get(argument.asked, "{0}").format(cpp(argument.name)) for argument in arguments)
-        if len(arguments) in self.kernels.functions.get(name, ()):
+        if name is not None:
             return Call(self.needs.native(self.kernels, KERNELS, name, len(arguments)), values)
         return None if len(self.operator.schema.returns) > 1 else self.native_loop()
+
+    def name_in(self, functions: Functions) -> str | None:
+        """The name of the function of these that computes the operator. The kernel of an expression has the name of the
+        operator where one computes it in a faster way, or chooses between two ways.
+        """
+        names = [self.operator.implementation.name]
+        if self.operator.elementwise is not None:
+            names.insert(0, self.operator.name.base)
+        count = len(self.straight.kernel.arguments)
+        return next((name for name in names if count in functions.get(name, ())), None)
 
     def native_loop(self, start: str = "") -> Loop | None:
         """The loop over the arguments that a template makes of a functor; Tensors come first, then numbers.

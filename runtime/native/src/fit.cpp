@@ -1,5 +1,6 @@
 #include "fit.hpp"
 
+#include "conversions.hpp"
 #include "engine.hpp"
 #include "kernels.hpp"
 #include "views.hpp"
@@ -43,10 +44,17 @@ PyObject* fit(PyObject* grad, PyObject* target, PyObject* source) {
 
 PyObject* fit(PyObject* grad, PyObject* target, PyObject* dtype, int ndim, const npy_intp* dims, PyObject* source) {
   const bool records = grad_enabled && as_tensor(grad)->edge != Py_None;
-  if (is_plain(grad) && !records && has_dtype(array_of(grad), dtype)) {
-    if (Ref sum = sum_leading(array_of(grad), ndim, dims)) {
+  if (is_plain(grad) && !records) {
+    PyArrayObject* array = array_of(grad);
+    Ref fitted;
+    if (has_dtype(array, dtype)) {
+      fitted = sum_leading(array, ndim, dims);
+    } else if (has_dims(array, ndim, dims)) {
+      fitted = converted(array, reinterpret_cast<PyArray_Descr*>(dtype));
+    }
+    if (fitted) {
       Py_DECREF(grad);
-      return new_tensor(std::move(sum)).release();
+      return new_tensor(std::move(fitted)).release();
     }
     if (PyErr_Occurred()) {
       Py_DECREF(grad);

@@ -17,15 +17,6 @@ struct sub_scaled {
   template <class T>
   static T apply(T a, T b, T scale) { return a - b * scale; }
 };
-// From `a` towards `b`; the weight is a part of the way, or in the second of them what is left of it.
-struct lerp_from_start {
-  template <class T>
-  static T apply(T a, T b, T weight) { return a + (b - a) * weight; }
-};
-struct lerp_from_end {
-  template <class T>
-  static T apply(T a, T b, T rest) { return b - (b - a) * rest; }
-};
 struct set {
   template <class T>
   static T apply(T, T value) { return value; }
@@ -48,16 +39,6 @@ bool add(PyObject* self, PyObject* other, PyObject* alpha) {
 
 bool sub(PyObject* self, PyObject* other, PyObject* alpha) {
   return write_sum<struct kernels::sub, sub_scaled>(self, other, alpha);
-}
-
-bool lerp(PyObject* self, PyObject* end, PyObject* weight) {
-  Operand part;
-  if (!part.set(weight)) return false;
-  if (std::abs(part.number.re) < 0.5) return write_elementwise<lerp_from_start, 2>(self, end, weight);
-  Ref rest(PyFloat_FromDouble(1 - part.number.re));
-  if (rest) return write_elementwise<lerp_from_end, 2>(self, end, rest.get());
-  PyErr_Clear();
-  return false;
 }
 
 bool clamp(PyObject* self, PyObject* min, PyObject* max) {

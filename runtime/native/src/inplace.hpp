@@ -199,7 +199,6 @@ namespace writers {
 
 bool add(PyObject* self, PyObject* other, PyObject* alpha);
 bool sub(PyObject* self, PyObject* other, PyObject* alpha);
-bool lerp(PyObject* self, PyObject* end, PyObject* weight);
 bool clamp(PyObject* self, PyObject* min, PyObject* max);
 bool zero(PyObject* self);
 bool fill(PyObject* self, PyObject* value);
