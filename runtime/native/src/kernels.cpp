@@ -2,9 +2,12 @@
 
 #include "kernels.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <cstring>
+#include <memory>
+#include <new>
 
 #define NO_IMPORT_UFUNC
 #define PY_UFUNC_UNIQUE_SYMBOL gradwright_ufunc
@@ -137,6 +140,7 @@ constexpr int kMostDims = 32;
 struct Walk {
   int count = 0;  // operands and result
   int ndim = 0;
+  npy_intp items[kMostOperands + 1];  // bytes of an element of each
   npy_intp shape[kMostDims];
   std::array<npy_intp, kMostOperands + 1> steps[kMostDims];
 };
@@ -145,7 +149,9 @@ struct Walk {
 bool broadcast(Walk& walk, const Operand* operands, int count) {
   walk.count = count + 1;
   for (int k = 0; k < count; ++k) {
-    if (operands[k].array != nullptr) walk.ndim = std::max(walk.ndim, PyArray_NDIM(operands[k].array));
+    PyArrayObject* array = operands[k].array;
+    walk.items[k] = array == nullptr ? 0 : PyArray_ITEMSIZE(array);
+    if (array != nullptr) walk.ndim = std::max(walk.ndim, PyArray_NDIM(array));
   }
   if (walk.ndim > kMostDims) return false;
   std::fill_n(walk.shape, walk.ndim, 1);
@@ -208,6 +214,7 @@ void canonical_order(int ndim, char order, int* sorted) {
 // The dimensions in the sorted order, those joined that all operands go through as if they were one.
 void sort_and_join(const Walk& given, const int* sorted, Walk& walk) {
   walk.count = given.count;
+  std::copy_n(given.items, given.count, walk.items);
   for (int i = 0; i < given.ndim; ++i) {
     const npy_intp size = given.shape[sorted[i]];
     const auto& steps = given.steps[sorted[i]];
@@ -255,17 +262,109 @@ void run_rows(const Loop& loop, const Walk& walk, char* const* args, npy_intp be
   }
 }
 
+// Rows that are so short that a call for each costs more than their elements: many at once, as one that is dense.
+constexpr npy_intp kNarrow = 16, kGathered = 1024;
+
+bool is_narrow(const Walk& walk) {
+  if (walk.ndim < 2 || walk.shape[0] > kNarrow || walk.shape[1] < kNarrow) return false;
+  const int out = walk.count - 1;
+  return walk.steps[0][out] == walk.items[out] && walk.steps[1][out] == walk.items[out] * walk.shape[0];
+}
+
+template <class U>
+void gather(const char* from, npy_intp step, npy_intp row_step, npy_intp width, npy_intp rows, char* to) {
+  for (npy_intp j = 0; j < width; ++j) {
+    const char* column = from + j * step;
+    U* out = reinterpret_cast<U*>(to) + j;
+    for (npy_intp i = 0; i < rows; ++i) out[i * width] = *reinterpret_cast<const U*>(column + i * row_step);
+  }
+}
+
+// An operand of narrow rows.
+struct NarrowOperand {
+  npy_intp item, step, row_step;
+  bool as_it_is;  // dense already, or a single element
+  std::unique_ptr<Wide[]> memory;
+  char* data = nullptr;
+
+  // The elements of so many rows from there.
+  char* read(char* from, npy_intp width, npy_intp rows) {
+    if (as_it_is) return from;
+    switch (item) {
+      case 1: gather<uint8_t>(from, step, row_step, width, rows, data); break;
+      case 2: gather<uint16_t>(from, step, row_step, width, rows, data); break;
+      case 4: gather<uint32_t>(from, step, row_step, width, rows, data); break;
+      case 8: gather<uint64_t>(from, step, row_step, width, rows, data); break;
+      default: gather<Wide>(from, step, row_step, width, rows, data);
+    }
+    return data;
+  }
+};
+
+// As run_rows(), for narrow rows. False: there is no memory, and nothing was done.
+bool run_narrow(const Loop& loop, const Walk& walk, char* const* args, npy_intp begin, npy_intp end) {
+  const npy_intp width = walk.shape[0], most = std::min(kGathered / width, walk.shape[1]);
+  NarrowOperand operands[kMostOperands + 1];
+  npy_intp steps[kMostOperands + 1];
+  for (int k = 0; k < walk.count; ++k) {
+    NarrowOperand& operand = operands[k];
+    operand.item = walk.items[k];
+    operand.step = walk.steps[0][k];
+    operand.row_step = walk.steps[1][k];
+    operand.as_it_is = operand.row_step == width * operand.step && (operand.step == operand.item || operand.step == 0);
+    steps[k] = operand.as_it_is ? operand.step : operand.item;
+    if (operand.as_it_is) continue;
+    operand.memory.reset(new (std::nothrow) Wide[static_cast<size_t>(most * width)]);
+    if (!operand.memory) return false;
+    operand.data = reinterpret_cast<char*>(operand.memory.get());
+  }
+  npy_intp index[kMostDims];
+  char* from[kMostOperands + 1];
+  npy_intp rest = begin;
+  std::copy_n(args, walk.count, from);
+  for (int i = 1; i < walk.ndim; ++i) {
+    index[i] = rest % walk.shape[i];
+    rest /= walk.shape[i];
+    for (int k = 0; k < walk.count; ++k) from[k] += index[i] * walk.steps[i][k];
+  }
+  npy_intp known = 0;  // rows that were read of operands whose rows are all the same
+  for (npy_intp row = begin; row < end;) {
+    const npy_intp rows = std::min({most, walk.shape[1] - index[1], end - row}), size = rows * width;
+    char* row_args[kMostOperands + 1];
+    for (int k = 0; k < walk.count; ++k) {
+      const bool same = operands[k].row_step == 0 && !operands[k].as_it_is;
+      row_args[k] = same && rows <= known ? operands[k].data : operands[k].read(from[k], width, rows);
+    }
+    loop.function(row_args, &size, steps, loop.data);
+    known = std::max(known, rows);
+    row += rows;
+    index[1] += rows;
+    for (int k = 0; k < walk.count; ++k) from[k] += rows * walk.steps[1][k];
+    for (int i = 1; index[i] == walk.shape[i] && i + 1 < walk.ndim; ++i) {
+      for (int k = 0; k < walk.count; ++k) from[k] += walk.steps[i + 1][k] - walk.shape[i] * walk.steps[i][k];
+      index[i] = 0;
+      ++index[i + 1];
+      known = 0;
+    }
+  }
+  return true;
+}
+
+void run_part(const Loop& loop, const Walk& walk, char* const* args, npy_intp begin, npy_intp end) {
+  if (!is_narrow(walk) || !run_narrow(loop, walk, args, begin, end)) run_rows(loop, walk, args, begin, end);
+}
+
 void run_walk(const Loop& loop, const Walk& walk, char* const* args, npy_intp size) {
   npy_intp rows = 1;
   for (int i = 1; i < walk.ndim; ++i) rows *= walk.shape[i];
   if (size < kGrain) {
-    run_rows(loop, walk, args, 0, rows);
+    run_part(loop, walk, args, 0, rows);
   } else if (walk.ndim == 1) {
     run_large(loop, args, walk.count, size, walk.steps[0].data());
   } else {
     ReleaseGil without_gil;
     const npy_intp grain = std::max<npy_intp>(1, kGrain / walk.shape[0]);
-    parallel_for(rows, grain, [&](npy_intp begin, npy_intp end) { run_rows(loop, walk, args, begin, end); });
+    parallel_for(rows, grain, [&](npy_intp begin, npy_intp end) { run_part(loop, walk, args, begin, end); });
   }
 }
 
@@ -295,6 +394,7 @@ Ref run_loop(const Loop& loop, Operand* operands, int count, int type) {
   char* args[kMostOperands + 1];
   for (int k = 0; k < count; ++k) args[k] = operands[k].data(type);
   args[count] = PyArray_BYTES(result);
+  walk.items[count] = PyArray_ITEMSIZE(result);
   for (int i = 0; i < walk.ndim; ++i) walk.steps[i][count] = strides[i];
   Walk joined;
   sort_and_join(walk, sorted, joined);

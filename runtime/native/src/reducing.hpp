@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <utility>
 
 #include "core.hpp"
 #include "memory.hpp"
@@ -40,6 +41,9 @@ struct Axes {
   }
 };
 
+// Elements that sums in pairs take one by one.
+inline constexpr npy_intp kFew = 7;
+
 // Outermost dimensions first.
 struct Layout {
   Axes kept;
@@ -48,6 +52,13 @@ struct Layout {
   npy_intp outputs = 1;
   npy_intp count = 1;  // elements in each result
   bool columns() const { return inner.count == 0 && kept.count > 0; }
+
+  // Many rows of a few elements as a few long rows, which lie in steps: going to the next row would cost more than its
+  // elements. So few are added one after the other either way.
+  void turn_narrow_rows() {
+    if (outer.count > 0 || inner.count != 1 || inner.items[0].size > kFew || kept.count == 0) return;
+    if (kept.last().size >= 2 * kFew) std::swap(outer, inner);
+  }
 };
 
 // Which dimensions are reduced.
@@ -236,6 +247,7 @@ Ref run(PyObject* tensor, PyObject* dim, PyObject* keepdim, Empty empty, Work wo
   Ref result = new_result(array, dims, keepdim == Py_True, places);
   Layout layout;
   if (!result || !plan(array, as_ndarray(result), dims, keepdim == Py_True, places, layout)) return Ref();
+  layout.turn_narrow_rows();
   const auto held = hold(array);
   const bool done = run_long(layout.outputs * layout.count > kGrain, [&] {
     for_kind(kind, [&]<class T>(T) { work(layout, elements<const T>(array), elements<T>(as_ndarray(result))); });
