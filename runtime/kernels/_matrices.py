@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from runtime.kernels._common import Array
+from runtime.native import core
 
 
 def check_square(name: str, matrix: Array) -> None:
@@ -92,17 +93,78 @@ def raise_singular(message: str, info: Array, error: type[Exception] = np.linalg
     raise error(f"{name}: {batch}{what.format(int(info.flat[place]))}")
 
 
+# -- factors and triangles
+
+
 def lu_factors(matrix: Array) -> tuple[Array, Array, Array]:
     """L and U in one array, pivots counted from 1, and for each matrix 0 or the place of a pivot that is zero."""
     rank = min(matrix.shape[-2:])
-    factors = np.empty(matrix.shape, matrix.dtype)
     pivots = np.empty((*matrix.shape[:-2], rank), np.int32)
     info = np.zeros(matrix.shape[:-2], np.int32)
+    if _are_small(matrix) and np.isfinite(matrix).all():  # among NaN LAPACK's choice of pivots is its own
+        factors = np.array(matrix, order="C")
+        core.factor_matrices(_batch(factors), pivots.reshape(-1, rank), info.reshape(-1))
+        return factors, pivots, info
+    factors = np.empty(matrix.shape, matrix.dtype)
     factor = lapack("getrf", matrix)
     for place in places(matrix):
         factors[place], order, info[place] = factor(matrix[place])
         pivots[place] = order + 1
     return factors, pivots, info
+
+
+def lu_solved(factors: Array, pivots: Array, sides: Array, transposed: int = 0) -> Array:
+    """The solutions of systems, column by column; `transposed` as LAPACK counts: 0 is the matrix, 2 its adjoint."""
+    result = np.empty((*sides.shape[:-2], sides.shape[-1], sides.shape[-2]), sides.dtype).swapaxes(-1, -2)
+    if _are_small(factors, sides):
+        order = permutation(pivots, factors.shape[-1])[..., None]
+        if transposed:
+            turned = factors.swapaxes(-1, -2)
+            found = triangles_solved(turned, sides, lower=True)
+            found = triangles_solved(turned, found, lower=False, unit=True)
+            np.put_along_axis(result, order, found, -2)
+        else:
+            found = np.take_along_axis(sides, order, -2)
+            found = triangles_solved(factors, found, lower=True, unit=True)
+            result[...] = triangles_solved(factors, found, lower=False)
+        return result
+    solve = lapack("getrs", factors, sides)
+    for place in places(sides, factors):
+        result[place] = solve(factors[place], pivots[place] - 1, sides[place], trans=transposed)[0]
+    return result
+
+
+def triangles_solved(matrices: Array, sides: Array, *, lower: bool, unit: bool = False) -> Array:
+    """X with A X = B for each matrix of a batch, of which one triangle is read.
+
+    What is on the diagonal divides: a singular matrix gives infinities, and no error.
+    """
+    if _are_small(matrices, sides):
+        result = np.array(sides, order="C")
+        core.solve_triangles(_batch(np.require(matrices, requirements=("C", "W"))), _batch(result), lower, unit)
+        return result
+    from scipy.linalg import blas
+
+    result = np.empty(sides.shape, sides.dtype)
+    (solve,) = blas.get_blas_funcs(("trsm",), (matrices, sides))
+    for place in places(sides, matrices):
+        result[place] = solve(1.0, matrices[place], sides[place], lower=lower, diag=unit)
+    return result
+
+
+_MOST_SMALL = 32
+
+
+def _are_small(*arrays: Array) -> bool:
+    """Whether the core does it: real matrices, so small that a call of LAPACK for each costs more than its work."""
+    first = arrays[0]
+    if core is None or max(first.shape[-2:]) > _MOST_SMALL or first.dtype not in (np.float32, np.float64):
+        return False
+    return all(array.size and array.dtype == first.dtype for array in arrays)
+
+
+def _batch(array: Array) -> Array:
+    return array.reshape(-1, *array.shape[-2:])
 
 
 def permutation(pivots: Array, rows: int) -> Array:

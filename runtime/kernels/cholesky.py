@@ -12,6 +12,7 @@ from runtime.kernels._matrices import (
     lapack,
     places,
     raise_singular,
+    triangles_solved,
 )
 
 _INDEFINITE = (
@@ -78,11 +79,9 @@ def cholesky_solve(self: Array, input2: Array, upper: bool = False) -> Array:
             f"{type_name(input2.dtype)} instead."
         )
     sides, factors = broadcast_batches(self, input2)
-    result = np.empty(sides.shape, sides.dtype)
-    solve = lapack("potrs", factors, sides)
-    for place in places(sides, factors):
-        result[place] = solve(factors[place], sides[place], lower=not upper)[0]
-    return result
+    adjoint = conjugate_transpose(factors)
+    below, above = (adjoint, factors) if upper else (factors, adjoint)
+    return triangles_solved(above, triangles_solved(below, sides, lower=True), lower=False)
 
 
 def cholesky_inverse(self: Array, upper: bool = False) -> Array:

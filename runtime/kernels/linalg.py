@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from runtime.kernels._common import Array, Number, element, is_integral, nearest_diagonal, normalize_dim, type_name
-from runtime.kernels._matrices import check_square, singular_values, svd
+from runtime.kernels._matrices import check_square, lu_factors, lu_solved, singular_values, svd, triangles_solved
 
 _SMALL_NAMES = {
     "float16": "c10::Half", "bfloat16": "c10::BFloat16", "float32": "float", "float64": "double",
@@ -292,8 +292,6 @@ def linalg_solve_with_factors(
     A: Array, B: Array, left: bool = True, check_errors: bool = False
 ) -> tuple[Array, Array, Array, Array]:
     """The solution X of `A @ X = B` (of `X @ A = B`, if not `left`), with the LU factors, 1-based pivots and info."""
-    from scipy import linalg
-
     check_square("linalg.solve", A)
     if A.dtype != B.dtype:
         raise RuntimeError(
@@ -313,25 +311,15 @@ def linalg_solve_with_factors(
         )
     batch = np.broadcast_shapes(A.shape[:-2], sides.shape[:-2])
     sides = np.broadcast_to(sides, batch + sides.shape[-2:])
-    factors, pivots = np.empty(A.shape, A.dtype), np.empty(A.shape[:-1], np.int32)
-    info = np.zeros(A.shape[:-2], np.int32)
-    (factor,) = linalg.get_lapack_funcs(("getrf",), (A,))
-    for place in np.ndindex(*A.shape[:-2]):
-        if A.size:
-            factors[place], order, info[place] = factor(A[place])
-            pivots[place] = order + 1
+    factors, pivots, info = lu_factors(A)
     if check_errors and info.any():
         raise np.linalg.LinAlgError("linalg.solve: The solver failed because the input matrix is singular.")
     lu = np.broadcast_to(factors, batch + A.shape[-2:])
-    swaps = np.broadcast_to(pivots, batch + A.shape[-1:]) - 1
-    result = np.empty(sides.shape, B.dtype)
-    for place in np.ndindex(*batch):
-        if not result.size:
-            break
-        if left:
-            result[place] = linalg.lu_solve((lu[place], swaps[place]), sides[place], check_finite=False)
-        else:
-            result[place] = linalg.lu_solve((lu[place], swaps[place]), sides[place].T, trans=1, check_finite=False).T
+    swaps = np.broadcast_to(pivots, batch + A.shape[-1:])
+    if left:
+        result = lu_solved(lu, swaps, sides)
+    else:
+        result = lu_solved(lu, swaps, sides.swapaxes(-1, -2), 1).swapaxes(-1, -2)
     return (result[..., 0] if vector else result), factors, pivots, info
 
 
@@ -339,8 +327,6 @@ def linalg_solve_triangular(
     self: Array, B: Array, upper: bool, left: bool = True, unitriangular: bool = False
 ) -> Array:
     """X with `self @ X = B`, or `X @ self = B`; only one triangle of `self` is read."""
-    from scipy.linalg import blas
-
     check_square("linalg.solve_triangular", self)
     if self.dtype != B.dtype:
         raise RuntimeError("linalg.solve_triangular: Expected A and B to have the same dtype")
@@ -353,14 +339,10 @@ def linalg_solve_triangular(
     batch = np.broadcast_shapes(self.shape[:-2], B.shape[:-2])
     matrices = np.broadcast_to(self, batch + self.shape[-2:])
     sides = np.broadcast_to(B, batch + B.shape[-2:])
-    result = np.empty(sides.shape, B.dtype)
-    if result.size == 0:
-        return result
-    # BLAS divides by what is on the diagonal: a singular matrix gives infinities, and no error.
-    (solve,) = blas.get_blas_funcs(("trsm",), (self, B))
-    for place in np.ndindex(*batch):
-        result[place] = solve(1.0, matrices[place], sides[place], side=not left, lower=not upper, diag=unitriangular)
-    return result
+    if left:
+        return triangles_solved(matrices, sides, lower=not upper, unit=unitriangular)
+    turned, columns = matrices.swapaxes(-1, -2), sides.swapaxes(-1, -2)
+    return triangles_solved(turned, columns, lower=upper, unit=unitriangular).swapaxes(-1, -2)
 
 
 def _zero_pivot(matrix: Array) -> int:

@@ -10,10 +10,9 @@ from runtime.kernels._matrices import (
     check_matrix,
     check_square,
     conjugate_transpose,
-    lapack,
     lu_factors,
+    lu_solved,
     permutation,
-    places,
     raise_singular,
 )
 
@@ -95,17 +94,8 @@ def linalg_lu_solve(LU: Array, pivots: Array, B: Array, left: bool = True, adjoi
     factors, sides = broadcast_batches(LU, B)
     swaps = np.broadcast_to(pivots, factors.shape[:-1])
     if left:
-        return _solved(factors, swaps, sides, 2 if adjoint else 0)
-    return conjugate_transpose(_solved(factors, swaps, conjugate_transpose(sides), 0 if adjoint else 2))
-
-
-def _solved(factors: Array, pivots: Array, sides: Array, transposed: int) -> Array:
-    """The solutions of systems, column by column; `transposed` as LAPACK counts: 0 is the matrix, 2 its adjoint."""
-    result = np.empty((*sides.shape[:-2], sides.shape[-1], sides.shape[-2]), sides.dtype).swapaxes(-1, -2)
-    solve = lapack("getrs", factors, sides)
-    for place in places(sides, factors):
-        result[place] = solve(factors[place], pivots[place] - 1, sides[place], trans=transposed)[0]
-    return result
+        return lu_solved(factors, swaps, sides, 2 if adjoint else 0)
+    return conjugate_transpose(lu_solved(factors, swaps, conjugate_transpose(sides), 0 if adjoint else 2))
 
 
 def _check_pivot(pivot: bool) -> None:

@@ -14,6 +14,7 @@
 #include "memory.hpp"
 #include "parallel.hpp"
 #include "optim.hpp"
+#include "matrices.hpp"
 #include "random.hpp"
 #include "registry.hpp"
 #include "search.hpp"
@@ -241,6 +242,10 @@ PyMethodDef methods[] = {
      "turn_to_normal(uniform, mean, std): see runtime/kernels/_gaussian.py"},
     {"pick_by_weights", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(pick_by_weights)), METH_FASTCALL,
      "pick_by_weights(rows, marks, places): for each mark of a row, from 0 to 1, the place at which so much of its sum is passed."},
+    {"factor_matrices", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(factor_matrices)), METH_FASTCALL,
+     "factor_matrices(matrices, pivots, info): LU factors in the place of each matrix; see runtime/kernels/_matrices.py"},
+    {"solve_triangles", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(solve_triangles)), METH_FASTCALL,
+     "solve_triangles(triangles, sides, lower, unit): solutions in the place of each side; see runtime/kernels/_matrices.py"},
     {"exchange", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(exchange)), METH_FASTCALL,
      "exchange(values, places): exchange each value with the one at the place that stands beside it, in turn."},
     {"view_of", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(view_of)), METH_FASTCALL,

@@ -1,0 +1,132 @@
+#include "matrices.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "contiguous.hpp"
+#include "kernels.hpp"
+#include "parallel.hpp"
+
+namespace gradwright {
+
+namespace {
+
+using contiguous::run_for;
+
+// LU with the exchange of rows, as LAPACK's getf2: L below the diagonal, U above, pivots counted from 1. Gives the place of
+// the first pivot that is zero, else 0.
+template <class T>
+int factor(T* a, npy_intp rows, npy_intp columns, int* pivots) {
+  int zero = 0;
+  for (npy_intp k = 0; k < std::min(rows, columns); ++k) {
+    npy_intp best = k;
+    for (npy_intp i = k + 1; i < rows; ++i) {
+      if (std::fabs(a[i * columns + k]) > std::fabs(a[best * columns + k])) best = i;
+    }
+    pivots[k] = static_cast<int>(best) + 1;
+    T* row = a + k * columns;
+    if (row[best * columns - k * columns + k] == 0) {
+      if (zero == 0) zero = static_cast<int>(k) + 1;
+      continue;
+    }
+    if (best != k) std::swap_ranges(row, row + columns, a + best * columns);
+    // LAPACK multiplies by the reciprocal, but where it is infinite.
+    const T reciprocal = 1 / row[k];
+    const bool divides = std::isinf(reciprocal);
+    for (npy_intp i = k + 1; i < rows; ++i) {
+      T* below = a + i * columns;
+      const T multiple = below[k] = divides ? below[k] / row[k] : below[k] * reciprocal;
+      for (npy_intp j = k + 1; j < columns; ++j) below[j] -= multiple * row[j];
+    }
+  }
+  return zero;
+}
+
+// x = inverse(a) x, column by column; one triangle of `a` is read.
+template <class T>
+void solve(const T* a, npy_intp size, bool lower, bool unit, T* x, npy_intp width) {
+  for (npy_intp step = 0; step < size; ++step) {
+    const npy_intp i = lower ? step : size - 1 - step, first = lower ? 0 : i + 1, last = lower ? i : size;
+    T* row = x + i * width;
+    for (npy_intp j = first; j < last; ++j) {
+      const T multiple = a[i * size + j];
+      const T* known = x + j * width;
+      for (npy_intp k = 0; k < width; ++k) row[k] -= multiple * known[k];
+    }
+    if (unit) continue;
+    const T pivot = a[i * size + i];
+    for (npy_intp k = 0; k < width; ++k) row[k] /= pivot;
+  }
+}
+
+PyArrayObject* batch_of(PyObject* object, int type, int ndim) {
+  auto* array = reinterpret_cast<PyArrayObject*>(object);
+  if (PyArray_CheckExact(object) && PyArray_NDIM(array) == ndim && is_dense(array) && PyArray_ISWRITEABLE(array) &&
+      (type < 0 ? kind_of(array) != Kind::kNone : PyArray_TYPE(array) == type)) {
+    return array;
+  }
+  PyErr_SetString(PyExc_TypeError, "expected a batch of matrices, dense and of a known element type");
+  return nullptr;
+}
+
+PyObject* refuse() {
+  PyErr_SetString(PyExc_ValueError, "the shapes of a batch do not belong together");
+  return nullptr;
+}
+
+template <class T>
+T* data_of(PyArrayObject* array) {
+  return static_cast<T*>(PyArray_DATA(array));
+}
+
+npy_intp grain_of(npy_intp work) { return std::max<npy_intp>(1, kGrain / std::max<npy_intp>(1, work)); }
+
+}  // namespace
+
+PyObject* factor_matrices(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  if (count != 3) return PyErr_Format(PyExc_TypeError, "expected 3 arguments, but got %zd", count);
+  PyArrayObject* matrices = batch_of(args[0], -1, 3);
+  PyArrayObject* pivots = matrices ? batch_of(args[1], NPY_INT32, 2) : nullptr;
+  PyArrayObject* info = pivots ? batch_of(args[2], NPY_INT32, 1) : nullptr;
+  if (info == nullptr) return nullptr;
+  const npy_intp many = PyArray_DIM(matrices, 0), rows = PyArray_DIM(matrices, 1), columns = PyArray_DIM(matrices, 2);
+  const npy_intp rank = std::min(rows, columns);
+  if (PyArray_DIM(pivots, 0) != many || PyArray_DIM(pivots, 1) != rank || PyArray_DIM(info, 0) != many) return refuse();
+  const auto held = hold(matrices, pivots, info);
+  const bool done = run_for(kind_of(matrices), PyArray_SIZE(matrices) * rank, [&]<class T>(T) {
+    parallel_for(many, grain_of(rows * columns * rank), [&](npy_intp begin, npy_intp end) {
+      for (npy_intp i = begin; i < end; ++i) {
+        data_of<int>(info)[i] =
+            factor(data_of<T>(matrices) + i * rows * columns, rows, columns, data_of<int>(pivots) + i * rank);
+      }
+    });
+  });
+  if (!done) return PyErr_NoMemory();
+  Py_RETURN_NONE;
+}
+
+PyObject* solve_triangles(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  if (count != 4) return PyErr_Format(PyExc_TypeError, "expected 4 arguments, but got %zd", count);
+  PyArrayObject* triangles = batch_of(args[0], -1, 3);
+  PyArrayObject* sides = triangles ? batch_of(args[1], PyArray_TYPE(triangles), 3) : nullptr;
+  if (sides == nullptr) return nullptr;
+  const npy_intp many = PyArray_DIM(sides, 0), size = PyArray_DIM(sides, 1), width = PyArray_DIM(sides, 2);
+  if (PyArray_DIM(triangles, 0) != many || PyArray_DIM(triangles, 1) != size || PyArray_DIM(triangles, 2) != size) {
+    return refuse();
+  }
+  const int lower = PyObject_IsTrue(args[2]), unit = lower < 0 ? -1 : PyObject_IsTrue(args[3]);
+  if (unit < 0) return nullptr;
+  const auto held = hold(triangles, sides);
+  const bool done = run_for(kind_of(sides), PyArray_SIZE(sides) * size, [&]<class T>(T) {
+    parallel_for(many, grain_of(size * size * width), [&](npy_intp begin, npy_intp end) {
+      for (npy_intp i = begin; i < end; ++i) {
+        solve(data_of<const T>(triangles) + i * size * size, size, lower != 0, unit != 0, data_of<T>(sides) + i * size * width,
+              width);
+      }
+    });
+  });
+  if (!done) return PyErr_NoMemory();
+  Py_RETURN_NONE;
+}
+
+}  // namespace gradwright

@@ -1,0 +1,15 @@
+// Small matrices of a batch one after the other, where a call of LAPACK for each costs more than its arithmetic; see
+// runtime/kernels/_matrices.py.
+
+#pragma once
+
+#include "core.hpp"
+
+namespace gradwright {
+
+// factor_matrices(matrices, pivots, info) and solve_triangles(triangles, sides, lower, unit), as methods of the module: they
+// write what they are given.
+PyObject* factor_matrices(PyObject*, PyObject* const* args, Py_ssize_t count);
+PyObject* solve_triangles(PyObject*, PyObject* const* args, Py_ssize_t count);
+
+}  // namespace gradwright
