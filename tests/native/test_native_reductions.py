@@ -26,7 +26,7 @@ Array = NDArray[Any]
 DTYPES = ("float32", "float64")
 SHAPES: list[tuple[int, ...]] = [
     (), (1,), (7,), (130,), (1000,), (3, 4), (40, 300), (1, 7), (7, 1), (5, 6, 7), (2, 1100, 3), (4, 3, 1030),
-    (2, 3, 4, 5), (0,), (0, 3), (3, 0),
+    (2, 3, 4, 5), (60, 3), (4, 50, 7), (0,), (0, 3), (3, 0),
 ]  # fmt: skip
 
 
@@ -125,6 +125,23 @@ def test_sums_of_zeros_and_of_nothing() -> None:
     assert runtime.zeros(0).mean().isnan().item()
     assert runtime.zeros(2, 0).sum(1).tolist() == [0, 0]
     assert runtime.zeros(2, 0).prod(1).tolist() == [1, 1]
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_logsumexp(shape: tuple[int, ...], dtype: str) -> None:
+    for array in layouts(np.asarray(10 * random(shape, dtype))):
+        for special in (None, -np.inf, np.inf, np.nan):
+            if special is not None and array.size < 4:
+                continue
+            if special is not None:
+                array = array.copy()
+                array[..., 0] = special
+            for dims, keepdim in itertools.product(some_dims(array.ndim), (False, True)):
+                if not dims and array.ndim:
+                    continue
+                expected = reduction.logsumexp(array.astype(np.float64), dims, keepdim).astype(dtype)
+                check(tensor(array).logsumexp(dims, keepdim), expected, scale=4.0, places=16)
 
 
 def test_what_is_not_finite() -> None:

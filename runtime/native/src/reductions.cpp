@@ -378,9 +378,43 @@ Ref variance(PyObject* tensor, PyObject* dim, PyObject* correction, PyObject* ke
   });
 }
 
+// -- the logarithm of a sum of exponentials
+
+struct finite_or_zero {
+  template <class T>
+  static T apply(T a) { return std::fabs(a) <= std::numeric_limits<T>::max() ? a : T(0); }
+};
+struct exponential_above {
+  template <class T, class A = Baseline>
+  static T apply(T a, T top) { return vectors::exp<A>(a - top); }
+};
+
+// What `step` makes of a Tensor over an array; nothing of nothing.
+template <class Step>
+Ref then(Ref array, Step step) {
+  Ref tensor = array ? new_tensor(std::move(array)) : Ref();
+  return tensor ? step(tensor.get()) : Ref();
+}
+
 }  // namespace
 
 namespace kernels {
+
+// Less the maximum of each row, where it is finite, so that no exponential overflows.
+Ref logsumexp(PyObject* self, PyObject* dim, PyObject* keepdim) {
+  Ref top = then(amax(self, dim, Py_True), [](PyObject* found) { return unary<finite_or_zero>(found); });
+  if (top) top = new_tensor(std::move(top));
+  Ref sum = top ? then(elementwise<exponential_above, 2>(self, top.get()),
+                       [&](PyObject* terms) { return sum_dim(terms, dim, keepdim, Py_None); })
+                : Ref();
+  Ref logarithm = then(std::move(sum), [](PyObject* found) { return unary<struct log>(found); });
+  if (!logarithm) return logarithm;
+  auto* result = as_ndarray(logarithm);
+  PyArray_Dims shape = {PyArray_DIMS(result), PyArray_NDIM(result)};
+  Ref added(PyArray_Newshape(array_of(top.get()), &shape, NPY_CORDER));
+  if (!added || !(added = new_tensor(std::move(added)))) return Ref();
+  return then(std::move(logarithm), [&](PyObject* found) { return binary<plus>(found, added.get()); });
+}
 
 Ref sum_all(PyObject* self, PyObject* dtype) { return dtype == Py_None ? fold_all<Sum>(self) : Ref(); }
 Ref sum_dim(PyObject* self, PyObject* dim, PyObject* keepdim, PyObject* dtype) {

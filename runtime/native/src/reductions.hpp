@@ -26,6 +26,7 @@ Ref max_dim(PyObject* self, PyObject* dim, PyObject* keepdim);
 Ref min_dim(PyObject* self, PyObject* dim, PyObject* keepdim);
 Ref var(PyObject* self, PyObject* dim, PyObject* correction, PyObject* keepdim);
 Ref std(PyObject* self, PyObject* dim, PyObject* correction, PyObject* keepdim);
+Ref logsumexp(PyObject* self, PyObject* dim, PyObject* keepdim);
 Ref linalg_vector_norm(PyObject* self, PyObject* ord, PyObject* dim, PyObject* keepdim, PyObject* dtype);
 
 }  // namespace kernels
