@@ -73,6 +73,14 @@ def choose(base: str, candidates: Candidates, args: tuple[Any, ...], kwargs: dic
     known = _choices.get(key) if out is None else None  # not every overload has a form with out=
     if known is not None:
         return known(*args, **kwargs)
+    if out is None and (converting := _converting.get(key)) is not None:
+        operator, function = converting
+        try:
+            bound: Sequence[Any] = operator.signature.bind(args, kwargs)
+        except TypeError:  # a list of another length than the first time
+            pass
+        else:
+            return _called(operator, function, bound)
     misfit: TypeError | None = None
     for values, named, strict in _readings(base, candidates, args, kwargs):
         for operator, function in candidates:
@@ -88,12 +96,13 @@ def choose(base: str, candidates: Candidates, args: tuple[Any, ...], kwargs: dic
                 _choices[key] = function
                 if core is not None:
                     core.remember_choice(base, args, kwargs, function)
+            elif strict and out is None:
+                _converting[key] = operator, function
             if named is not kwargs:
                 old_orders.warn(base, operator.schema)
             if out is not None:
                 return operator.out(out, *bound)
-            positional = operator.signature.positional
-            return function(*bound[:positional], **operator.keywords(bound))
+            return _called(operator, function, bound)
     if found := takers((*args, *kwargs.values())):  # of a class that is none of Tensors
         return hand_over(getattr(ops, base), args, kwargs if out is None else {**kwargs, "out": out}, found)
     if len(candidates) == 1 and misfit is not None:
@@ -103,6 +112,10 @@ def choose(base: str, candidates: Candidates, args: tuple[Any, ...], kwargs: dic
     raise TypeError(
         f"{base}() received an invalid combination of arguments - got ({given_text}), but expected one of:\n{choices}"
     )
+
+
+def _called(operator: Operator, function: Callable[..., Any], bound: Sequence[Any]) -> Any:
+    return function(*bound[: operator.signature.positional], **operator.keywords(bound))
 
 
 def _readings(
@@ -152,6 +165,8 @@ def given(base: str, arguments: dict[str, Any], kwargs: dict[str, Any]) -> dict[
 
 # Overloads that were chosen before, by packet and types of the arguments.
 _choices: dict[tuple[Any, ...], Callable[..., Any]] = {}
+# Likewise, of those whose arguments are converted first: an int that stands for a list, a second name.
+_converting: dict[tuple[Any, ...], tuple[Operator, Callable[..., Any]]] = {}
 
 
 def _kind_of(value: Any) -> Any:

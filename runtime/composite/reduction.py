@@ -14,16 +14,8 @@ def var(self: Tensor, unbiased: bool = True) -> Tensor:
     return ops.var(self, None, correction=int(unbiased))
 
 
-def var_dim(self: Tensor, dim: Sequence[int] | None, unbiased: bool = True, keepdim: bool = False) -> Tensor:
-    return ops.var(self, dim, correction=int(unbiased), keepdim=keepdim)
-
-
 def std(self: Tensor, unbiased: bool = True) -> Tensor:
     return ops.std(self, None, correction=int(unbiased))
-
-
-def std_dim(self: Tensor, dim: Sequence[int] | None, unbiased: bool = True, keepdim: bool = False) -> Tensor:
-    return ops.std(self, dim, correction=int(unbiased), keepdim=keepdim)
 
 
 def var_mean(self: Tensor, unbiased: bool = True) -> tuple[Tensor, Tensor]:
