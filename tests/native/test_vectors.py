@@ -65,6 +65,12 @@ def by_doubles(function: Callable[[Array], Array]) -> Callable[[Array], Array]:
     return lambda x: function(x.astype(np.float64))
 
 
+def trigamma(x: Array) -> Array:
+    """By reflection for negative numbers, of which SciPy's is another function."""
+    reflected = np.square(np.pi / np.sin(np.pi * (x - np.round(x)))) - special.zeta(2, 1 - x)
+    return np.where(x < 0, reflected, special.zeta(2, np.abs(x)))
+
+
 # By name: the function, the same of longer numbers, the range that is looked at closely, and how far off it may be.
 FUNCTIONS: dict[str, tuple[Callable[[Any], Any], Callable[[Array], Array], float, float, float]] = {
     "expm1": (runtime.expm1, np.expm1, -2, 2, 1.5),
@@ -95,8 +101,11 @@ OF_DOUBLES: dict[str, tuple[Callable[[Any], Any], Callable[[Array], Array], floa
         0.7,
     ),
     "digamma": (runtime.digamma, by_doubles(special.digamma), -12.0, 12.0, 0.7),
+    "trigamma": (lambda x: runtime.polygamma(1, x), by_doubles(trigamma), -12.0, 12.0, 0.7),
     "i0": (runtime.i0, by_doubles(special.i0), -90.0, 90.0, 0.7),
     "i1": (runtime.special.i1, by_doubles(special.i1), -90.0, 90.0, 0.7),
+    "erfc": (runtime.erfc, by_doubles(special.erfc), -6.0, 11.0, 0.7),
+    "ndtr": (runtime.special.ndtr, by_doubles(special.ndtr), -15.0, 7.0, 0.7),
     "erfcx": (runtime.special.erfcx, by_doubles(special.erfcx), -9.0, 40.0, 0.7),
     "log_ndtr": (runtime.special.log_ndtr, by_doubles(special.log_ndtr), -40.0, 12.0, 0.7),
 }
