@@ -59,6 +59,88 @@ void scan(const Layout& layout, const Axis& along, const T* in, T* out) {
   }, 4 * together);
 }
 
+// Whether an element is the extremum so far: the last of equal ones is, and so is each NaN, which no number comes after.
+// Both are computed for nothing, so that there is no branch.
+struct Greatest {
+  template <class T>
+  static GRADWRIGHT_INLINE bool is_behind(T x, T before) { return x < before; }
+  template <class T>
+  static GRADWRIGHT_INLINE bool reaches(T x, T before) { return bool((x >= before) | (x != x)); }
+};
+struct Least {
+  template <class T>
+  static GRADWRIGHT_INLINE bool is_behind(T x, T before) { return x > before; }
+  template <class T>
+  static GRADWRIGHT_INLINE bool reaches(T x, T before) { return bool((x <= before) | (x != x)); }
+};
+
+// The extremum so far and its place; both results lie alike. Few elements of a long row are one, so parts without any are
+// looked for.
+template <class F, class T>
+void follow_row(const T* in, const Axis& along, T* out, int64_t* places) {
+  constexpr npy_intp part = 16;
+  T value = in[0];
+  int64_t place = 0;
+  const auto step = [&](npy_intp i) {
+    const T x = in[i * along.in];
+    const bool reaches = F::reaches(x, value);
+    out[i * along.out] = value = reaches ? x : value;
+    places[i * along.out] = place = reaches ? i : place;
+  };
+  npy_intp i = 0;
+  if (along.in == 1 && along.out == 1) {
+    for (; i + part <= along.size; i += part) {
+      int behind = 0;
+      for (npy_intp k = i; k < i + part; ++k) behind += F::is_behind(in[k], value) ? 1 : 0;
+      if (behind == part) {
+        std::fill_n(out + i, part, value);
+        std::fill_n(places + i, part, place);
+      } else {
+        for (npy_intp k = i; k < i + part; ++k) step(k);
+      }
+    }
+  }
+  for (; i < along.size; ++i) step(i);
+}
+
+template <class F, class T>
+void follow_columns(const T* in, const Axis& along, npy_intp step, npy_intp width, T* out, int64_t* places) {
+  for (npy_intp k = 0; k < width; ++k) {
+    out[k] = in[k * step];
+    places[k] = 0;
+  }
+  for (npy_intp i = 1; i < along.size; ++i) {
+    in += along.in;
+    const T* before = out;
+    const int64_t* place_before = places;
+    out += along.out;
+    places += along.out;
+    GRADWRIGHT_INDEPENDENT
+    for (npy_intp k = 0; k < width; ++k) {
+      const bool reaches = F::reaches(in[k * step], before[k]);
+      out[k] = reaches ? in[k * step] : before[k];
+      places[k] = reaches ? i : place_before[k];
+    }
+  }
+}
+
+template <class F, class T>
+void follow(const Layout& layout, const Axis& along, const T* in, T* out, int64_t* places) {
+  const Axis& across = layout.kept.last();
+  if (layout.columns() && across.out == 1) {
+    each_columns(layout, [&](npy_intp from, npy_intp to, npy_intp width) {
+      follow_columns<F>(in + from, along, across.in, width, out + to, places + to);
+    });
+    return;
+  }
+  each_columns(layout, [&](npy_intp from, npy_intp to, npy_intp width) {
+    for (npy_intp k = 0; k < width; ++k) {
+      const npy_intp place = to + k * across.out;
+      follow_row<F>(in + from + k * across.in, along, out + place, places + place);
+    }
+  }, 16);
+}
+
 // Whether NumPy lays the result of a scan out as a copy of the array.
 bool scans_like_copy(PyArrayObject* array) {
   if (PyArray_IS_C_CONTIGUOUS(array)) return true;
@@ -68,13 +150,14 @@ bool scans_like_copy(PyArrayObject* array) {
   return true;
 }
 
-template <class F>
-Ref scan(PyObject* tensor, PyObject* dim) {
+// What a scan goes through. Where it may, `work` gets the layout, the axis that it goes along, and a result like the
+// array.
+template <class Work>
+Ref scan_into(PyObject* tensor, PyObject* dim, Work work) {
   PyArrayObject* array = array_of(tensor);
   const int ndim = PyArray_NDIM(array);
-  const Kind kind = kind_of(array);
   Dims dims = {};
-  if (kind == Kind::kNone || !PyArray_ISALIGNED(array) || ndim == 0 || PyArray_SIZE(array) == 0) return Ref();
+  if (kind_of(array) == Kind::kNone || !PyArray_ISALIGNED(array) || ndim == 0 || PyArray_SIZE(array) == 0) return Ref();
   if (!add_dim(dim, ndim, dims) || !scans_like_copy(array)) return Ref();
   Ref result = new_array_like(array);
   if (!result) return result;
@@ -88,12 +171,40 @@ Ref scan(PyObject* tensor, PyObject* dim) {
   const Axis along = {PyArray_DIM(array, place), PyArray_STRIDE(array, place) / item,
                       PyArray_STRIDE(as_ndarray(result), place) / item};
   const auto held = hold(array);
-  const bool done = run_long(PyArray_SIZE(array) > kGrain, [&] {
-    for_kind(kind, [&]<class T>(T) {
-      scan<F>(layout, along, elements<const T>(array), elements<T>(as_ndarray(result)));
+  return work(layout, along, array, std::move(result));
+}
+
+template <class F>
+Ref scan(PyObject* tensor, PyObject* dim) {
+  return scan_into(tensor, dim, [](const Layout& layout, const Axis& along, PyArrayObject* array, Ref result) {
+    const bool done = run_long(PyArray_SIZE(array) > kGrain, [&] {
+      for_kind(kind_of(array), [&]<class T>(T) {
+        scan<F>(layout, along, elements<const T>(array), elements<T>(as_ndarray(result)));
+      });
     });
+    return done ? std::move(result) : Ref();
   });
-  return done ? std::move(result) : Ref();
+}
+
+template <class F>
+Ref follow(PyObject* tensor, PyObject* dim) {
+  return scan_into(tensor, dim, [](const Layout& layout, const Axis& along, PyArrayObject* array, Ref values) {
+    PyArray_Descr* dtype = PyArray_DescrFromType(NPY_INT64);
+    npy_intp strides[NPY_MAXDIMS];
+    for (int i = 0; i < PyArray_NDIM(array); ++i) {
+      strides[i] = PyArray_STRIDE(as_ndarray(values), i) / PyArray_ITEMSIZE(array) * PyDataType_ELSIZE(dtype);
+    }
+    Ref places = new_array(dtype, PyArray_NDIM(array), PyArray_DIMS(array), strides);
+    const bool done = places && run_long(PyArray_SIZE(array) > kGrain, [&] {
+      for_kind(kind_of(array), [&]<class T>(T) {
+        follow<F>(layout, along, elements<const T>(array), elements<T>(as_ndarray(values)),
+                  elements<int64_t>(as_ndarray(places)));
+      });
+    });
+    Ref both(done ? PyTuple_Pack(2, values.get(), places.get()) : nullptr);
+    if (!both) PyErr_Clear();
+    return both;
+  });
 }
 
 }  // namespace
@@ -106,6 +217,8 @@ Ref cumsum(PyObject* self, PyObject* dim, PyObject* dtype) {
 Ref cumprod(PyObject* self, PyObject* dim, PyObject* dtype) {
   return dtype == Py_None ? scan<struct mul>(self, dim) : Ref();
 }
+Ref cummax(PyObject* self, PyObject* dim) { return follow<Greatest>(self, dim); }
+Ref cummin(PyObject* self, PyObject* dim) { return follow<Least>(self, dim); }
 
 }  // namespace kernels
 
