@@ -253,6 +253,19 @@ def test_running_extrema(shape: tuple[int, ...], dtype: str) -> None:
                 assert np.array_equal(np.signbit(found[0].numpy())[numbers], np.signbit(expected[0])[numbers])
 
 
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_running_sums_of_exponentials(shape: tuple[int, ...], dtype: str) -> None:
+    array = np.asarray(random(shape, dtype) * 5)
+    if array.size > 4:
+        array.flat[:2], array.flat[array.size // 2], array.flat[-1] = -np.inf, np.inf, np.nan
+    for values in layouts(array):
+        for dim in range(-max(array.ndim, 1), max(array.ndim, 1)):
+            found, expected = tensor(values).logcumsumexp(dim), reduction.logcumsumexp(values, dim)
+            size = values.shape[dim] if values.ndim else 1
+            check(found, expected, places=4 + math.isqrt(size), scale=1.0)
+
+
 def test_scans_on_several_threads() -> None:
     array = random((37, 3000), "float32")
     before = runtime.get_num_threads()
