@@ -168,15 +168,23 @@ struct power {
   static inline Ufunc ufunc{"power", 2, takes::kFloats};
 };
 
-// The sum of squares of single precision is exact in double precision but for one rounding, and never too large.
+// Squares of single precision are exact in double precision, and never too large. Those of double precision may be too large
+// or too small, so such operands are multiplied by a power of two first.
 struct hypot {
-  static constexpr bool only_float = true;
   template <class T>
   static T apply(T a, T b) {
-    const double x = a, y = b;
-    const T size = static_cast<T>(std::sqrt(x * x + y * y)), infinity = std::numeric_limits<T>::infinity();
-    const T some = std::fabs(a) == infinity ? infinity : size;
-    return std::fabs(b) == infinity ? infinity : some;  // beside NaN, too
+    const double x = std::fabs(a), y = std::fabs(b);
+    double size;
+    if constexpr (std::is_same_v<T, float>) {
+      size = std::sqrt(x * x + y * y);
+    } else {
+      const double most = x > y ? x : y, up = most < 0x1p-400 ? 0x1p600 : 1, scale = most > 0x1p500 ? 0x1p-600 : up;
+      const double scaled_x = x * scale, scaled_y = y * scale, back = scale > 1 ? 0x1p-600 : 1;
+      size = std::sqrt(scaled_x * scaled_x + scaled_y * scaled_y) * (scale < 1 ? 0x1p600 : back);
+    }
+    constexpr double infinity = std::numeric_limits<double>::infinity();
+    const double some = x == infinity ? infinity : size;
+    return static_cast<T>(y == infinity ? infinity : some);  // beside NaN, too
   }
   static inline Ufunc ufunc{"hypot", 2, takes::kFloats};
 };
