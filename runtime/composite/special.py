@@ -16,8 +16,11 @@ def mvlgamma(self: Tensor, p: int) -> Tensor:
         raise RuntimeError("p has to be greater than or equal to 1")
     if self.dtype is dtypes.bool:
         raise RuntimeError("The input tensor may not be a boolean tensor.")
-    terms = ops.lgamma(ops.stack([self - step / 2 for step in range(p)], -1))
-    return terms.sum([-1]) + p * (p - 1) / 4 * math.log(math.pi)
+    places = self.contiguous()  # as the result lies
+    total = ops.lgamma(places)
+    for step in range(1, p):
+        total = total + ops.lgamma(places - step / 2)
+    return total + p * (p - 1) / 4 * math.log(math.pi)
 
 
 def special_zeta_other_scalar(self: Tensor, other: Scalar) -> Tensor:

@@ -336,25 +336,44 @@ def cumprod_jvp(self: Tensor, tangent: Tensor, result: Tensor, dim: int) -> Tens
     return ops.stack(sums, dim)
 
 
-def _running_weights(self: Tensor, result: Tensor) -> Tensor:
-    """exp(x[k] - y[i]) at [..., k, i] for k <= i, else 0: all are at most 1, so nothing overflows."""
-    size = self.shape[-1]
-    later = ops.ones([size, size], device=self.device).tril(-1) == 1
-    sums = result.masked_fill(result == -math.inf, 0)
-    return (self.unsqueeze(-1) - sums.unsqueeze(-2)).masked_fill(later, -math.inf).exp()
+def _running_sums(values: Tensor, weights: Tensor, dim: int) -> Tensor:
+    """h[k] = values[k] + weights[k] * h[k + 1] along a dimension; of the last element there is no weight.
+
+    After each step an element holds what twice as many give, so that there are few steps of long operators.
+    """
+    size, step = values.shape[dim], 1
+    while step < size:
+        more = weights * values.narrow(dim, step, size - step)
+        values = ops.cat([values.narrow(dim, 0, size - step) + more, values.narrow(dim, size - step, step)], dim)
+        far = size - 2 * step
+        if far > 0:
+            weights = weights.narrow(dim, 0, far) * weights.narrow(dim, step, far)
+        step *= 2
+    return values
+
+
+def _running_shares(result: Tensor, dim: int) -> Tensor:
+    """exp(y[k] - y[k + 1]), which is how much of a share is left one element later; at most 1 of real numbers."""
+    size = result.shape[dim] - 1
+    before, after = result.narrow(dim, 0, size), result.narrow(dim, 1, size)
+    return (before - after).masked_fill(before.isinf().logical_and(before == after), 0).exp()
+
+
+def _own_shares(self: Tensor, result: Tensor) -> Tensor:
+    """exp(x[k] - y[k]): the share of each element in the sum that ends with it."""
+    return (self - result.masked_fill(result == -math.inf, 0)).exp()
 
 
 def logcumsumexp_backward(grad: Tensor, self: Tensor, result: Tensor, dim: int) -> Tensor:
     """Element k gets grad[i] weighted by its share in the sum, for all i >= k."""
     if self.dim() == 0 or self.numel() == 0:
         return grad
-    weights = _running_weights(self.transpose(dim, -1), result.transpose(dim, -1))
-    return (weights.conj() * grad.transpose(dim, -1).unsqueeze(-2)).sum([-1]).transpose(dim, -1)
+    return _running_sums(grad, _running_shares(result, dim).conj(), dim) * _own_shares(self, result).conj()
 
 
 def logcumsumexp_jvp(self: Tensor, tangent: Tensor, result: Tensor, dim: int) -> Tensor:
     """The tangents weighted by their share in the sum."""
     if self.dim() == 0 or self.numel() == 0:
         return tangent
-    weights = _running_weights(self.transpose(dim, -1), result.transpose(dim, -1))
-    return (weights * tangent.transpose(dim, -1).unsqueeze(-1)).sum([-2]).transpose(dim, -1)
+    shares = _running_shares(result, dim).flip(dim)
+    return _running_sums((tangent * _own_shares(self, result)).flip(dim), shares, dim).flip(dim)

@@ -142,8 +142,8 @@ ROUGH = {
 }
 
 
-# Slopes that go through zero, where a sum cancels.
-CROSSING = frozenset(("silu_backward_default", "mish_backward_default"))
+# What goes through zero, where a sum cancels.
+CROSSING = frozenset(("silu_backward_default", "mish_backward_default", "logaddexp_default", "logaddexp2_default"))
 
 
 def in_double(operator: OperatorPlan, arguments: list[Any], named: dict[str, Any]) -> Array:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 import runtime
 from runtime import ops
 from runtime.base.tensor import wrap
-from runtime.kernels import loss, nn, reduction
+from runtime.kernels import loss, nn, ordering, reduction
 
 Array = NDArray[Any]
 
@@ -253,6 +253,36 @@ def test_scans_are_numpys_to_the_last_bit(shape: tuple[int, ...], dtype: str) ->
                 assert np.array_equal(np.signbit(found.numpy())[numbers], np.signbit(expected)[numbers])
 
 
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_running_extrema(shape: tuple[int, ...], dtype: str) -> None:
+    """Values and places are NumPy's, of equal elements the last one, and lie in memory as Python's kernels'."""
+    array = np.asarray(np.round(random(shape, dtype) * 3))  # many are equal, and zeros have both signs
+    if array.size > 4:
+        array.flat[:2], array.flat[array.size // 2], array.flat[-1] = -0.0, np.inf, np.nan
+    for values in layouts(array):
+        for dim in range(-max(array.ndim, 1), max(array.ndim, 1)):
+            for name in ("cummax", "cummin"):
+                found, expected = getattr(tensor(values), name)(dim), getattr(ordering, name)(values, dim)
+                np.testing.assert_array_equal(found[0].numpy(), expected[0], strict=True)
+                np.testing.assert_array_equal(found[1].numpy(), expected[1], strict=True)
+                numbers = ~np.isnan(expected[0])
+                assert np.array_equal(np.signbit(found[0].numpy())[numbers], np.signbit(expected[0])[numbers])
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_running_sums_of_exponentials(shape: tuple[int, ...], dtype: str) -> None:
+    array = np.asarray(random(shape, dtype) * 5)
+    if array.size > 4:
+        array.flat[:2], array.flat[array.size // 2], array.flat[-1] = -np.inf, np.inf, np.nan
+    for values in layouts(array):
+        for dim in range(-max(array.ndim, 1), max(array.ndim, 1)):
+            found, expected = tensor(values).logcumsumexp(dim), reduction.logcumsumexp(values, dim)
+            size = values.shape[dim] if values.ndim else 1
+            check(found, expected, places=4 + math.isqrt(size), scale=1.0)
+
+
 def test_scans_on_several_threads() -> None:
     array = random((37, 3000), "float32")
     before = runtime.get_num_threads()
@@ -261,6 +291,9 @@ def test_scans_on_several_threads() -> None:
             runtime.set_num_threads(threads)
             for values, dim in itertools.product((array, array.T), (0, 1)):
                 check(tensor(values).cumsum(dim), reduction.cumsum(values, dim), exact=True)
+                found, expected = tensor(values).cummax(dim), ordering.cummax(values, dim)
+                np.testing.assert_array_equal(found[0].numpy(), expected[0])
+                np.testing.assert_array_equal(found[1].numpy(), expected[1])
     finally:
         runtime.set_num_threads(before)
 

@@ -65,6 +65,12 @@ def by_doubles(function: Callable[[Array], Array]) -> Callable[[Array], Array]:
     return lambda x: function(x.astype(np.float64))
 
 
+def trigamma(x: Array) -> Array:
+    """By reflection for negative numbers, of which SciPy's is another function."""
+    reflected = np.square(np.pi / np.sin(np.pi * (x - np.round(x)))) - special.zeta(2, 1 - x)
+    return np.where(x < 0, reflected, special.zeta(2, np.abs(x)))
+
+
 # By name: the function, the same of longer numbers, the range that is looked at closely, and how far off it may be.
 FUNCTIONS: dict[str, tuple[Callable[[Any], Any], Callable[[Array], Array], float, float, float]] = {
     "expm1": (runtime.expm1, np.expm1, -2, 2, 1.5),
@@ -95,8 +101,11 @@ OF_DOUBLES: dict[str, tuple[Callable[[Any], Any], Callable[[Array], Array], floa
         0.7,
     ),
     "digamma": (runtime.digamma, by_doubles(special.digamma), -12.0, 12.0, 0.7),
+    "trigamma": (lambda x: runtime.polygamma(1, x), by_doubles(trigamma), -12.0, 12.0, 0.7),
     "i0": (runtime.i0, by_doubles(special.i0), -90.0, 90.0, 0.7),
     "i1": (runtime.special.i1, by_doubles(special.i1), -90.0, 90.0, 0.7),
+    "erfc": (runtime.erfc, by_doubles(special.erfc), -6.0, 11.0, 0.7),
+    "ndtr": (runtime.special.ndtr, by_doubles(special.ndtr), -15.0, 7.0, 0.7),
     "erfcx": (runtime.special.erfcx, by_doubles(special.erfcx), -9.0, 40.0, 0.7),
     "log_ndtr": (runtime.special.log_ndtr, by_doubles(special.log_ndtr), -40.0, 12.0, 0.7),
 }
@@ -199,6 +208,50 @@ def test_functions_by_doubles_at_their_ends(name: str) -> None:
     if name == "lgamma":  # near a root of this, a double is too short for the last place
         most = 4
     check(x, got, wanted, most)
+
+
+def pairs(dtype: str) -> tuple[Array, Array]:
+    """Pairs of near and far numbers, of all sizes, and each special one with each."""
+    x, ends = inputs(dtype, -20, 20), np.array([*SPECIAL, 2, -2, 0.3], dtype)
+    left, right = np.repeat(ends, ends.size), np.tile(ends, ends.size)
+    return np.concatenate([x, left]), np.concatenate([np.random.default_rng(3).permutation(x), right])
+
+
+@longer
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("base", [np.e, 2])
+def test_smooth_maxima(dtype: str, base: float) -> None:
+    """As NumPy's, in units of the maximum and of what there is more of it, of which one may nearly undo the other."""
+    x, y = pairs(dtype)
+    function, numpy = (runtime.logaddexp2, np.logaddexp2) if base == 2 else (runtime.logaddexp, np.logaddexp)
+    got, unit = function(runtime.tensor(x), runtime.tensor(y)).numpy(), np.log(Long(2)) if base == 2 else Long(1)
+    with np.errstate(all="ignore"):
+        wanted = numpy(x, y)
+        finite = np.isfinite(wanted)
+        np.testing.assert_array_equal(got[~finite], wanted[~finite])
+        units = np.spacing(np.maximum(np.abs(np.maximum(x, y)), np.abs(wanted)))
+        assert (np.abs(got - wanted) / units)[finite].max() <= 4
+    for first, second in ((0.0, -30.5), (0.0, -100.25), (0.0, -130.75), (-0.0, -149.0)):  # all places of a small one
+        small = np.array([first, second], dtype)
+        result = function(runtime.tensor(small[:1]), runtime.tensor(small[1:])).numpy()
+        longer_one = np.log1p(np.exp(Long(second) * unit)) / unit
+        assert places(result, np.array([longer_one])).max() <= 2
+
+
+@longer
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("name", ["hypot", "copysign", "nextafter"])
+def test_functions_of_two_numbers(dtype: str, name: str) -> None:
+    x, y = pairs(dtype)
+    function, numpy = getattr(runtime, name), getattr(np, name)
+    got = function(runtime.tensor(x), runtime.tensor(y)).numpy()
+    with np.errstate(all="ignore"):
+        if name == "hypot":
+            assert places(got, numpy(x.astype(Long), y.astype(Long))).max() <= (0.501 if dtype == "float32" else 1.5)
+            return
+        wanted = numpy(x, y)
+    np.testing.assert_array_equal(got, wanted, strict=True)
+    np.testing.assert_array_equal(np.signbit(got)[~np.isnan(got)], np.signbit(wanted)[~np.isnan(got)])
 
 
 @longer

@@ -116,6 +116,17 @@ def test_cumulative_maxima() -> None:
     check(lambda lib, x: x.logcumsumexp(0), np.array([1000.0, -1000, 1, 2]))
 
 
+def test_running_sums_of_exponentials_at_their_ends() -> None:
+    """Long rows, values far apart and infinite ones; where all so far are -inf PyTorch has NaN, and 0 stands here."""
+    long = np.random.default_rng(0).normal(scale=5, size=(3, 301))
+    check(lambda lib, x: x.logcumsumexp(1), long)
+    check(lambda lib, x: x.logcumsumexp(0), long[:, :5])
+    for row in ([1, -200, 500, -3, 2000], [1, INF, 2, 3], [1, INF, INF, -INF], [1, NAN, 2, 3], [NAN, -INF, INF]):
+        check(lambda lib, x: x.logcumsumexp(0), np.array(row, float), second=False)
+    x = runtime.tensor([-INF, -INF, 1, 2]).requires_grad_()
+    np.testing.assert_allclose(grad(x.logcumsumexp(0).sum(), [x])[0].numpy(), [0, 0, 1.268941, 0.731059], rtol=1e-5)
+
+
 def test_tangents_of_sums_of_large_exponentials() -> None:
     """PyTorch's tangent is NaN, though its results change by 1: the exponential is of complex numbers, and infinite."""
     point, step = np.array([1e4 + 1j, 3, 1e4 + 2j]), 1e-4

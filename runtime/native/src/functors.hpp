@@ -72,6 +72,19 @@ struct cube {
   static T apply(T a) { return a * a * a; }
 };
 
+// NaN wins, and of equal ones (zeros of two signs) the second, as in NumPy's. Each choice is one of two operands, none has
+// another condition behind it: of `a > b || a != a` the compiler makes branches where the result is compared again.
+struct maximum {
+  template <class T>
+  static T apply(T a, T b) { return !(a <= b) ? (b != b ? b : a) : b; }
+  static inline Ufunc ufunc{"maximum", 2, takes::kReal};
+};
+struct minimum {
+  template <class T>
+  static T apply(T a, T b) { return !(a >= b) ? (b != b ? b : a) : b; }
+  static inline Ufunc ufunc{"minimum", 2, takes::kReal};
+};
+
 // The loops of NumPy for float are made of vectors on most processors, and those for double on few.
 struct exp {
   template <class T, class A = Baseline>
@@ -95,7 +108,21 @@ struct log1p {
   static inline Ufunc ufunc{"log1p", 1, takes::kFloats};
 };
 struct logaddexp {
+  template <class T, class A = Baseline>
+  static T apply(T a, T b) {
+    const T more = maximum::apply(a, b) + vectors::log_of_smooth_step<A>(a - b), twice = a + T(0.69314718055994531);
+    return a == b ? twice : more;  // the difference of equal infinities is no number
+  }
   static inline Ufunc ufunc{"logaddexp", 2, takes::kFloats};
+};
+struct logaddexp2 {
+  template <class T, class A = Baseline>
+  static T apply(T a, T b) {
+    const T part = vectors::exp2_of_negative<A>(-std::fabs(a - b));
+    const T more = maximum::apply(a, b) + vectors::log1p_of_part<A>(part) * T(1.4426950408889634), twice = a + T(1);
+    return a == b ? twice : more;
+  }
+  static inline Ufunc ufunc{"logaddexp2", 2, takes::kFloats};
 };
 struct sqrt {
   static inline Ufunc ufunc{"sqrt", 1, takes::kFloatsAndComplex};
@@ -139,6 +166,45 @@ struct round_half_even {
 };
 struct power {
   static inline Ufunc ufunc{"power", 2, takes::kFloats};
+};
+
+// Squares of single precision are exact in double precision, and never too large. Those of double precision may be too large
+// or too small, so such operands are multiplied by a power of two first.
+struct hypot {
+  template <class T>
+  static T apply(T a, T b) {
+    const double x = std::fabs(a), y = std::fabs(b);
+    double size;
+    if constexpr (std::is_same_v<T, float>) {
+      size = std::sqrt(x * x + y * y);
+    } else {
+      const double most = x > y ? x : y, up = most < 0x1p-400 ? 0x1p600 : 1, scale = most > 0x1p500 ? 0x1p-600 : up;
+      const double scaled_x = x * scale, scaled_y = y * scale, back = scale > 1 ? 0x1p-600 : 1;
+      size = std::sqrt(scaled_x * scaled_x + scaled_y * scaled_y) * (scale < 1 ? 0x1p600 : back);
+    }
+    constexpr double infinity = std::numeric_limits<double>::infinity();
+    const double some = x == infinity ? infinity : size;
+    return static_cast<T>(y == infinity ? infinity : some);  // beside NaN, too
+  }
+  static inline Ufunc ufunc{"hypot", 2, takes::kFloats};
+};
+struct copysign {
+  template <class T>
+  static T apply(T a, T b) { return std::copysign(a, b); }
+  static inline Ufunc ufunc{"copysign", 2, takes::kFloats};
+};
+// Numbers of one sign are in the order of their bits.
+struct nextafter {
+  template <class T>
+  static T apply(T a, T b) {
+    using Bits = vectors::BitsOf<T>;
+    const Bits bits = std::bit_cast<Bits>(a);
+    const bool out = (b > a) == (a > T(0));  // away from 0
+    const T moved = std::bit_cast<T>(bits + (out ? Bits{1} : ~Bits{0}));
+    const T smallest = std::copysign(std::numeric_limits<T>::denorm_min(), b), next = a == T(0) ? smallest : moved;
+    const T some = a == b ? b : next, sum = a + b;
+    return a != a || b != b ? sum : some;
+  }
 };
 
 struct conjugate {
@@ -234,18 +300,6 @@ struct where {
   GRADWRIGHT_SHARED static const Loop* loop(const int* types);
 };
 
-// NaN wins, and of equal ones (zeros of two signs) the second, as in NumPy's. Each choice is one of two operands, none has
-// another condition behind it: of `a > b || a != a` the compiler makes branches where the result is compared again.
-struct maximum {
-  template <class T>
-  static T apply(T a, T b) { return !(a <= b) ? (b != b ? b : a) : b; }
-  static inline Ufunc ufunc{"maximum", 2, takes::kReal};
-};
-struct minimum {
-  template <class T>
-  static T apply(T a, T b) { return !(a >= b) ? (b != b ? b : a) : b; }
-  static inline Ufunc ufunc{"minimum", 2, takes::kReal};
-};
 struct clamp_min : maximum {};
 struct clamp_max : minimum {};
 struct fmax {

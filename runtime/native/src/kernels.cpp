@@ -14,6 +14,8 @@
 #include <numpy/ufuncobject.h>
 
 #include "layouts.hpp"
+#include "special.hpp"
+#include "views.hpp"
 
 namespace gradwright {
 
@@ -535,6 +537,13 @@ Ref gelu_backward(PyObject* grad_output, PyObject* self, PyObject* approximate) 
     case 't': return binary<gelu_backward_by_tanh>(grad_output, self);
     default: return Ref();
   }
+}
+
+Ref polygamma(PyObject* n, PyObject* self) {
+  npy_intp order;
+  if (!detail::read_int(n, &order)) return Ref();
+  if (order == 0) return unary<digamma>(self);
+  return order == 1 ? unary<trigamma>(self) : declined(kNoLoop);
 }
 
 Ref pow_tensor_scalar(PyObject* self, PyObject* exponent) {

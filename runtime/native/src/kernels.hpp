@@ -198,6 +198,7 @@ Ref where(PyObject* condition, PyObject* self, PyObject* other);
 Ref clamp(PyObject* self, PyObject* min, PyObject* max);
 Ref gelu(PyObject* self, PyObject* approximate);
 Ref gelu_backward(PyObject* grad_output, PyObject* self, PyObject* approximate);
+Ref polygamma(PyObject* n, PyObject* self);
 Ref pow_tensor_scalar(PyObject* self, PyObject* exponent);
 
 }  // namespace kernels

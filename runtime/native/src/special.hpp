@@ -65,6 +65,27 @@ GRADWRIGHT_INLINE double digamma(double x) {
   return left ? some - pole : some;
 }
 
+// The derivative of that: a sum of eight inverse squares, and the series from 8 on. Infinite at each pole, as SciPy's.
+template <class A>
+GRADWRIGHT_INLINE double trigamma(double x) {
+  constexpr double c[] = {0.16666666666666666, -0.03333333333333333, 0.023809523809523808, -0.03333333333333333,
+                          0.07575757575757576};  // Bernoulli's numbers; 4e-12 from 8 on
+  const bool left = x < 0;
+  const double t = left ? 1 - x : x, y = t < 8 ? t + 8 : t, inverse = 1 / y, square = inverse * inverse;
+  const double series = inverse + square * (0.5 + inverse * polynomial<A>(c, square));
+  // With their product p, those of t + k and t + 7 - k are (s^2 - 2 p) / p^2 for s = 2 t + 7, which is more than p.
+  const double w = t * (t + 7), s = 2 * t + 7;
+  double sum = 0;
+  for (int k = 0; k < 4; ++k) {
+    const double over = 1 / (w + k * (7 - k));
+    sum += over * (s * s * over - 2);
+  }
+  const double some = series + (t < 8 ? sum : 0), sine = Turned<A>(kPi * from_whole(x)).sine_of(0), pole = kPi / sine;
+  const double reflected = pole * pole - some;
+  const double result = left ? reflected : some;
+  return x < -std::numeric_limits<float>::max() ? std::numeric_limits<double>::quiet_NaN() : result;
+}
+
 // e^x for what overflows in single precision long before.
 template <class A>
 GRADWRIGHT_INLINE double exp_for_float(double x) {
@@ -121,6 +142,13 @@ GRADWRIGHT_INLINE double erfcx(double x) {
   return x < 0 ? other : some;
 }
 
+// 1 - erf(x), with all its places in the tail.
+template <class A>
+GRADWRIGHT_INLINE double erfc(double x) {
+  const double tail = erfcx_of_positive<A>(std::fabs(x)) * exp<A, double, float>(-(x * x)), other = 2 - tail;
+  return x < 0 ? other : tail;
+}
+
 // The logarithm of the normal distribution function.
 template <class A>
 GRADWRIGHT_INLINE double log_ndtr(double x) {
@@ -149,6 +177,13 @@ struct digamma {
     return static_cast<T>(vectors::digamma<A>(a));
   }
 };
+struct trigamma {
+  static constexpr bool only_float = true;
+  template <class T, class A = Baseline>
+  static T apply(T a) {
+    return static_cast<T>(vectors::trigamma<A>(a));
+  }
+};
 struct i0 {
   static constexpr bool only_float = true;
   template <class T, class A = Baseline>
@@ -168,6 +203,21 @@ struct special_erfcx {
   template <class T, class A = Baseline>
   static T apply(T a) {
     return static_cast<T>(vectors::erfcx<A>(a));
+  }
+};
+struct erfc {
+  static constexpr bool only_float = true;
+  template <class T, class A = Baseline>
+  static T apply(T a) {
+    return static_cast<T>(vectors::erfc<A>(a));
+  }
+};
+// In one function, as the product with the root would lose places of the tail.
+struct special_ndtr {
+  static constexpr bool only_float = true;
+  template <class T, class A = Baseline>
+  static T apply(T a) {
+    return static_cast<T>(vectors::erfc<A>(a * -0.70710678118654752) * 0.5);
   }
 };
 struct special_log_ndtr {

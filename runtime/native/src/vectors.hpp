@@ -255,10 +255,9 @@ GRADWRIGHT_INLINE T log1p(T x) {
   return std::fabs(x) < kTiny<T> ? x : some;
 }
 
-// log(1 + e^-|x|): what a smooth maximum of 0 and x has more than the maximum. 0 where x is infinite.
+// log(1 + e) for e from 0 to 1.
 template <class A, class T>
-GRADWRIGHT_INLINE T log_of_smooth_step(T x) {
-  const T e = exp<A>(-std::fabs(x));
+GRADWRIGHT_INLINE T log1p_of_part(T e) {
   if constexpr (std::is_same_v<T, float>) {
     constexpr float c[] = {-0.4999993f, 0.33330512f,  -0.24958588f, 0.19695401f,   -0.15355398f,
                            0.10680557f, -0.05766446f, 0.020204594f, -0.0033184746f};  // 5e-9 up to 1
@@ -266,6 +265,24 @@ GRADWRIGHT_INLINE T log_of_smooth_step(T x) {
   } else {
     return log1p<A>(e);
   }
+}
+
+// log(1 + e^-|x|): what a smooth maximum of 0 and x has more than the maximum. 0 where x is infinite.
+template <class A, class T>
+GRADWRIGHT_INLINE T log_of_smooth_step(T x) {
+  return log1p_of_part<A>(exp<A>(-std::fabs(x)));
+}
+
+// 2^x for x <= 0: the whole part of x is exact, where a multiple of x is not. Small results, which may be subnormal, are
+// made larger first.
+template <class A, class T>
+GRADWRIGHT_INLINE T exp2_of_negative(T x) {
+  constexpr bool single = std::is_same_v<T, float>;
+  constexpr T low = single ? T(-151) : T(-1076), down = single ? T(0x1p-64) : T(0x1p-128);
+  const T near = x < low ? low : x, shifted = near + kRounding<T>;
+  const T power = exp<A>((near - (shifted - kRounding<T>)) * T(0.69314718055994531));
+  const T result = times_power_of_two(power, shifted, single ? 64 : 128) * down;
+  return x != x ? x : result;
 }
 
 // In single precision at most one place off. Up to 0.9 it is x + x p(x^2); from there on 1 - 2^y(x), where y is a polynomial
