@@ -117,16 +117,10 @@ def lu_solved(factors: Array, pivots: Array, sides: Array, transposed: int = 0) 
     """The solutions of systems, column by column; `transposed` as LAPACK counts: 0 is the matrix, 2 its adjoint."""
     result = np.empty((*sides.shape[:-2], sides.shape[-1], sides.shape[-2]), sides.dtype).swapaxes(-1, -2)
     if _are_small(factors, sides):
-        order = permutation(pivots, factors.shape[-1])[..., None]
-        if transposed:
-            turned = factors.swapaxes(-1, -2)
-            found = triangles_solved(turned, sides, lower=True)
-            found = triangles_solved(turned, found, lower=False, unit=True)
-            np.put_along_axis(result, order, found, -2)
-        else:
-            found = np.take_along_axis(sides, order, -2)
-            found = triangles_solved(factors, found, lower=True, unit=True)
-            result[...] = triangles_solved(factors, found, lower=False)
+        found = np.array(sides, order="C")
+        swaps = np.require(pivots, requirements=("C", "W")).reshape(-1, pivots.shape[-1])
+        core.solve_factors(_batch(np.require(factors, requirements=("C", "W"))), swaps, _batch(found), bool(transposed))
+        result[...] = found
         return result
     solve = lapack("getrs", factors, sides)
     for place in places(sides, factors):

@@ -108,5 +108,8 @@ def test_what_the_core_refuses() -> None:
         core.factor_matrices(good, pivots[:1], info)
     with pytest.raises(ValueError, match="do not belong together"):
         core.solve_triangles(good, np.ones((2, 2, 1)), True, False)
+    for outside in (0, 4):
+        with pytest.raises(ValueError, match="do not belong together"):
+            core.solve_factors(good, np.full((2, 3), outside, np.int32), np.ones((2, 3, 1)), False)
     with pytest.raises(TypeError, match="expected 3 arguments"):
         core.factor_matrices(good)

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <initializer_list>
 
 #include "contiguous.hpp"
 #include "kernels.hpp"
@@ -42,20 +43,49 @@ int factor(T* a, npy_intp rows, npy_intp columns, int* pivots) {
   return zero;
 }
 
+// A square matrix, as it lies or transposed.
+template <class T>
+struct Square {
+  const T* data;
+  npy_intp size, row, column;  // steps
+
+  Square(const T* from, npy_intp size, bool transposed)
+      : data(from), size(size), row(transposed ? 1 : size), column(transposed ? size : 1) {}
+  T at(npy_intp i, npy_intp j) const { return data[i * row + j * column]; }
+};
+
 // x = inverse(a) x, column by column; one triangle of `a` is read.
 template <class T>
-void solve(const T* a, npy_intp size, bool lower, bool unit, T* x, npy_intp width) {
-  for (npy_intp step = 0; step < size; ++step) {
-    const npy_intp i = lower ? step : size - 1 - step, first = lower ? 0 : i + 1, last = lower ? i : size;
+void solve(const Square<T>& a, bool lower, bool unit, T* x, npy_intp width) {
+  for (npy_intp step = 0; step < a.size; ++step) {
+    const npy_intp i = lower ? step : a.size - 1 - step, first = lower ? 0 : i + 1, last = lower ? i : a.size;
     T* row = x + i * width;
     for (npy_intp j = first; j < last; ++j) {
-      const T multiple = a[i * size + j];
+      const T multiple = a.at(i, j);
       const T* known = x + j * width;
       for (npy_intp k = 0; k < width; ++k) row[k] -= multiple * known[k];
     }
     if (unit) continue;
-    const T pivot = a[i * size + i];
+    const T pivot = a.at(i, i);
     for (npy_intp k = 0; k < width; ++k) row[k] /= pivot;
+  }
+}
+
+// The same for a matrix whose rows were exchanged before it was factored.
+template <class T>
+void solve_factored(const Square<T>& lu, const int* pivots, bool transposed, T* x, npy_intp width) {
+  const auto exchange = [=](npy_intp k) {
+    T *row = x + k * width, *other = x + (pivots[k] - 1) * width;
+    if (row != other) std::swap_ranges(row, row + width, other);
+  };
+  if (transposed) {
+    solve(lu, true, false, x, width);
+    solve(lu, false, true, x, width);
+    for (npy_intp k = lu.size - 1; k >= 0; --k) exchange(k);
+  } else {
+    for (npy_intp k = 0; k < lu.size; ++k) exchange(k);
+    solve(lu, true, true, x, width);
+    solve(lu, false, false, x, width);
   }
 }
 
@@ -67,6 +97,10 @@ PyArrayObject* batch_of(PyObject* object, int type, int ndim) {
   }
   PyErr_SetString(PyExc_TypeError, "expected a batch of matrices, dense and of a known element type");
   return nullptr;
+}
+
+bool has_shape(PyArrayObject* array, std::initializer_list<npy_intp> dims) {
+  return std::equal(dims.begin(), dims.end(), PyArray_DIMS(array));
 }
 
 PyObject* refuse() {
@@ -91,7 +125,7 @@ PyObject* factor_matrices(PyObject*, PyObject* const* args, Py_ssize_t count) {
   if (info == nullptr) return nullptr;
   const npy_intp many = PyArray_DIM(matrices, 0), rows = PyArray_DIM(matrices, 1), columns = PyArray_DIM(matrices, 2);
   const npy_intp rank = std::min(rows, columns);
-  if (PyArray_DIM(pivots, 0) != many || PyArray_DIM(pivots, 1) != rank || PyArray_DIM(info, 0) != many) return refuse();
+  if (!has_shape(pivots, {many, rank}) || !has_shape(info, {many})) return refuse();
   const auto held = hold(matrices, pivots, info);
   const bool done = run_for(kind_of(matrices), PyArray_SIZE(matrices) * rank, [&]<class T>(T) {
     parallel_for(many, grain_of(rows * columns * rank), [&](npy_intp begin, npy_intp end) {
@@ -105,23 +139,48 @@ PyObject* factor_matrices(PyObject*, PyObject* const* args, Py_ssize_t count) {
   Py_RETURN_NONE;
 }
 
+PyObject* solve_factors(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  if (count != 4) return PyErr_Format(PyExc_TypeError, "expected 4 arguments, but got %zd", count);
+  PyArrayObject* factors = batch_of(args[0], -1, 3);
+  PyArrayObject* pivots = factors ? batch_of(args[1], NPY_INT32, 2) : nullptr;
+  PyArrayObject* sides = pivots ? batch_of(args[2], PyArray_TYPE(factors), 3) : nullptr;
+  if (sides == nullptr) return nullptr;
+  const npy_intp many = PyArray_DIM(sides, 0), size = PyArray_DIM(sides, 1), width = PyArray_DIM(sides, 2);
+  if (!has_shape(factors, {many, size, size}) || !has_shape(pivots, {many, size})) return refuse();
+  const int* places = data_of<const int>(pivots);
+  if (!std::all_of(places, places + many * size, [=](int place) { return place >= 1 && place <= size; })) {
+    return refuse();
+  }
+  const int transposed = PyObject_IsTrue(args[3]);
+  if (transposed < 0) return nullptr;
+  const auto held = hold(factors, pivots, sides);
+  const bool done = run_for(kind_of(sides), PyArray_SIZE(sides) * size, [&]<class T>(T) {
+    parallel_for(many, grain_of(size * size * width), [&](npy_intp begin, npy_intp end) {
+      for (npy_intp i = begin; i < end; ++i) {
+        const Square<T> lu(data_of<const T>(factors) + i * size * size, size, transposed != 0);
+        solve_factored(lu, places + i * size, transposed != 0, data_of<T>(sides) + i * size * width, width);
+      }
+    });
+  });
+  if (!done) return PyErr_NoMemory();
+  Py_RETURN_NONE;
+}
+
 PyObject* solve_triangles(PyObject*, PyObject* const* args, Py_ssize_t count) {
   if (count != 4) return PyErr_Format(PyExc_TypeError, "expected 4 arguments, but got %zd", count);
   PyArrayObject* triangles = batch_of(args[0], -1, 3);
   PyArrayObject* sides = triangles ? batch_of(args[1], PyArray_TYPE(triangles), 3) : nullptr;
   if (sides == nullptr) return nullptr;
   const npy_intp many = PyArray_DIM(sides, 0), size = PyArray_DIM(sides, 1), width = PyArray_DIM(sides, 2);
-  if (PyArray_DIM(triangles, 0) != many || PyArray_DIM(triangles, 1) != size || PyArray_DIM(triangles, 2) != size) {
-    return refuse();
-  }
+  if (!has_shape(triangles, {many, size, size})) return refuse();
   const int lower = PyObject_IsTrue(args[2]), unit = lower < 0 ? -1 : PyObject_IsTrue(args[3]);
   if (unit < 0) return nullptr;
   const auto held = hold(triangles, sides);
   const bool done = run_for(kind_of(sides), PyArray_SIZE(sides) * size, [&]<class T>(T) {
     parallel_for(many, grain_of(size * size * width), [&](npy_intp begin, npy_intp end) {
       for (npy_intp i = begin; i < end; ++i) {
-        solve(data_of<const T>(triangles) + i * size * size, size, lower != 0, unit != 0, data_of<T>(sides) + i * size * width,
-              width);
+        const Square<T> triangle(data_of<const T>(triangles) + i * size * size, size, false);
+        solve(triangle, lower != 0, unit != 0, data_of<T>(sides) + i * size * width, width);
       }
     });
   });

@@ -7,9 +7,10 @@
 
 namespace gradwright {
 
-// factor_matrices(matrices, pivots, info) and solve_triangles(triangles, sides, lower, unit), as methods of the module: they
-// write what they are given.
+// factor_matrices(matrices, pivots, info), solve_factors(factors, pivots, sides, transposed) and
+// solve_triangles(triangles, sides, lower, unit), as methods of the module: they write what they are given.
 PyObject* factor_matrices(PyObject*, PyObject* const* args, Py_ssize_t count);
+PyObject* solve_factors(PyObject*, PyObject* const* args, Py_ssize_t count);
 PyObject* solve_triangles(PyObject*, PyObject* const* args, Py_ssize_t count);
 
 }  // namespace gradwright

@@ -244,6 +244,8 @@ PyMethodDef methods[] = {
      "pick_by_weights(rows, marks, places): for each mark of a row, from 0 to 1, the place at which so much of its sum is passed."},
     {"factor_matrices", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(factor_matrices)), METH_FASTCALL,
      "factor_matrices(matrices, pivots, info): LU factors in the place of each matrix; see runtime/kernels/_matrices.py"},
+    {"solve_factors", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(solve_factors)), METH_FASTCALL,
+     "solve_factors(factors, pivots, sides, transposed): solutions in the place of each side; see runtime/kernels/_matrices.py"},
     {"solve_triangles", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(solve_triangles)), METH_FASTCALL,
      "solve_triangles(triangles, sides, lower, unit): solutions in the place of each side; see runtime/kernels/_matrices.py"},
     {"exchange", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(exchange)), METH_FASTCALL,
