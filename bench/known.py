@@ -92,7 +92,7 @@ KNOWN = (
         _rows("small: forward", "rand", "randn", "bernoulli", "multinomial", "randperm"),
     ),
     Known(
-        "PyTorch's library multiplies bfloat16 by instructions for it, where the processor has them; here by those of float32",
+        "PyTorch's library has a processor's own instructions for bfloat16; here they are those of float32",
         _rows("large:", "mm, bfloat16"),
     ),
     Known(

@@ -216,3 +216,17 @@ def test_gradients_of_batch_norm(shape: tuple[int, ...], train: bool, dtype: str
             batch_norm.native_batch_norm_backward(*arrays, train, 1e-5, mask),
             dtype,
         )
+
+
+@pytest.mark.parametrize("shape", [(4, 3), (2, 3, 5)], ids=str)
+def test_the_gradient_of_running_statistics_does_not_read_the_input(shape: tuple[int, ...]) -> None:
+    grad, values = (np.random.default_rng(seed).normal(size=shape) for seed in range(2))
+    values.reshape(-1)[:2] = (np.nan, np.inf)
+    weight, mean, var = np.array([0.5, 2.0, -1.0]), np.zeros(3), np.array([1.0, 2.0, 3.0])
+    arrays = [grad, values, weight, mean, var, None, None]
+    found = ops.native_batch_norm_backward(
+        *(None if array is None else wrap(array) for array in arrays), False, 1e-5, [True, False, False]
+    )[0]
+    expected = batch_norm.native_batch_norm_backward(*arrays, False, 1e-5, [True, False, False])[0]
+    assert np.isfinite(found._array).all()
+    np.testing.assert_allclose(found._array, expected, rtol=1e-12)

@@ -34,6 +34,14 @@ struct OfInput {
   }
 };
 
+// The same where mean and deviation are no functions of the input.
+struct OfInputAlone {
+  template <class T>
+  static GRADWRIGHT_INLINE void run(const T* __restrict grad, npy_intp width, T factor, T* __restrict out) {
+    for (npy_intp i = 0; i < width; ++i) out[i] = grad[i] * factor;
+  }
+};
+
 // The squares of what is left of numbers without their mean, added to sums of them.
 struct AddSquares {
   template <class T>
@@ -167,6 +175,14 @@ struct OfEachInput {
   }
 };
 
+struct OfEachInputAlone {
+  template <class T>
+  static GRADWRIGHT_INLINE void run(const T* __restrict grad, npy_intp size, const T* __restrict factors,
+                                    T* __restrict out) {
+    for (npy_intp c = 0; c < size; ++c) out[c] = grad[c] * factors[c];
+  }
+};
+
 // Numbers for each channel, or null.
 bool fits_channels(PyObject* tensor, npy_intp channels, Kind kind) {
   if (tensor == Py_None) return true;
@@ -268,8 +284,8 @@ Ref native_batch_norm_backward(PyObject* grad_out, PyObject* input, PyObject* we
       const T invstd = training ? scale[c] : T(1) / std::sqrt(scale[c] + static_cast<T>(added));
       if (of_weight != nullptr) of_weight[c] = along * invstd;
       if (of_bias != nullptr) of_bias[c] = total;
-      total = training ? total / count : T(0);
-      along = training ? along * invstd * invstd / count : T(0);
+      total /= count;
+      along = along * invstd * invstd / count;
       factors.data()[c] = weights == nullptr ? invstd : invstd * weights[c];
     };
     if (width == 1) {
@@ -279,10 +295,14 @@ Ref native_batch_norm_backward(PyObject* grad_out, PyObject* input, PyObject* we
         run_best<AddProducts>(grad + at, in + at, channels, mean, totals.data(), products.data());
       }
       for (npy_intp c = 0; c < channels; ++c) finish(c);
+      const T* factor = factors.data();
       for (npy_intp at = 0; of_input != nullptr && at < batch * channels; at += channels) {
-        run_best<OfEachInput>(grad + at, in + at, channels, mean, static_cast<const T*>(totals.data()),
-                              static_cast<const T*>(products.data()), static_cast<const T*>(factors.data()),
-                              of_input + at);
+        if (training) {
+          run_best<OfEachInput>(grad + at, in + at, channels, mean, static_cast<const T*>(totals.data()),
+                                static_cast<const T*>(products.data()), factor, of_input + at);
+        } else {
+          run_best<OfEachInputAlone>(grad + at, channels, factor, of_input + at);
+        }
       }
       return;
     }
@@ -302,8 +322,12 @@ Ref native_batch_norm_backward(PyObject* grad_out, PyObject* input, PyObject* we
         finish(c);
         for (npy_intp n = 0; of_input != nullptr && n < batch; ++n) {
           const npy_intp at = (n * channels + c) * width;
-          run_best<OfInput>(grad + at, in + at, width, mean[c], totals.data()[c], products.data()[c], factors.data()[c],
-                            of_input + at);
+          if (training) {
+            run_best<OfInput>(grad + at, in + at, width, mean[c], totals.data()[c], products.data()[c],
+                              factors.data()[c], of_input + at);
+          } else {
+            run_best<OfInputAlone>(grad + at, width, factors.data()[c], of_input + at);
+          }
         }
       }
     });
