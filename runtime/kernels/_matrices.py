@@ -101,7 +101,7 @@ def lu_factors(matrix: Array) -> tuple[Array, Array, Array]:
     rank = min(matrix.shape[-2:])
     pivots = np.empty((*matrix.shape[:-2], rank), np.int32)
     info = np.zeros(matrix.shape[:-2], np.int32)
-    if _are_small(matrix) and np.isfinite(matrix).all():  # among NaN LAPACK's choice of pivots is its own
+    if are_small(matrix) and np.isfinite(matrix).all():  # among NaN LAPACK's choice of pivots is its own
         factors = np.array(matrix, order="C")
         core.factor_matrices(_batch(factors), pivots.reshape(-1, rank), info.reshape(-1))
         return factors, pivots, info
@@ -116,7 +116,7 @@ def lu_factors(matrix: Array) -> tuple[Array, Array, Array]:
 def lu_solved(factors: Array, pivots: Array, sides: Array, transposed: int = 0) -> Array:
     """The solutions of systems, column by column; `transposed` as LAPACK counts: 0 is the matrix, 2 its adjoint."""
     result = np.empty((*sides.shape[:-2], sides.shape[-1], sides.shape[-2]), sides.dtype).swapaxes(-1, -2)
-    if _are_small(factors, sides):
+    if are_small(factors, sides):
         found = np.array(sides, order="C")
         swaps = np.require(pivots, requirements=("C", "W")).reshape(-1, pivots.shape[-1])
         core.solve_factors(_batch(np.require(factors, requirements=("C", "W"))), swaps, _batch(found), bool(transposed))
@@ -133,7 +133,7 @@ def triangles_solved(matrices: Array, sides: Array, *, lower: bool, unit: bool =
 
     What is on the diagonal divides: a singular matrix gives infinities, and no error.
     """
-    if _are_small(matrices, sides):
+    if are_small(matrices, sides):
         result = np.array(sides, order="C")
         core.solve_triangles(_batch(np.require(matrices, requirements=("C", "W"))), _batch(result), lower, unit)
         return result
@@ -149,7 +149,7 @@ def triangles_solved(matrices: Array, sides: Array, *, lower: bool, unit: bool =
 _MOST_SMALL = 32
 
 
-def _are_small(*arrays: Array) -> bool:
+def are_small(*arrays: Array) -> bool:
     """Whether the core does it: real matrices, so small that a call of LAPACK for each costs more than its work."""
     first = arrays[0]
     if core is None or max(first.shape[-2:]) > _MOST_SMALL or first.dtype not in (np.float32, np.float64):

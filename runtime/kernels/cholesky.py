@@ -6,6 +6,7 @@ import numpy as np
 
 from runtime.kernels._common import Array, type_name
 from runtime.kernels._matrices import (
+    are_small,
     broadcast_batches,
     check_square,
     conjugate_transpose,
@@ -79,6 +80,12 @@ def cholesky_solve(self: Array, input2: Array, upper: bool = False) -> Array:
             f"{type_name(input2.dtype)} instead."
         )
     sides, factors = broadcast_batches(self, input2)
+    if not are_small(factors, sides):
+        result = np.empty(sides.shape, sides.dtype)
+        solve = lapack("potrs", factors, sides)
+        for place in places(sides, factors):
+            result[place] = solve(factors[place], sides[place], lower=not upper)[0]
+        return result
     adjoint = conjugate_transpose(factors)
     below, above = (adjoint, factors) if upper else (factors, adjoint)
     return triangles_solved(above, triangles_solved(below, sides, lower=True), lower=False)

@@ -240,27 +240,43 @@ void sort_and_join(const Walk& given, const int* sorted, Walk& walk) {
   }
 }
 
-// Rows of the innermost dimension, from one number to another.
-void run_rows(const Loop& loop, const Walk& walk, char* const* args, npy_intp begin, npy_intp end) {
+// Where a row of the innermost dimension is: its place in each of the others, and the first element of each operand.
+struct RowPlace {
   npy_intp index[kMostDims];
   char* from[kMostOperands + 1];
-  npy_intp rest = begin;
-  std::copy_n(args, walk.count, from);
-  for (int i = 1; i < walk.ndim; ++i) {
-    index[i] = rest % walk.shape[i];
-    rest /= walk.shape[i];
-    for (int k = 0; k < walk.count; ++k) from[k] += index[i] * walk.steps[i][k];
+
+  RowPlace(const Walk& walk, char* const* args, npy_intp row) {
+    std::copy_n(args, walk.count, from);
+    for (int i = 1; i < walk.ndim; ++i) {
+      index[i] = 0;
+      move(walk, i, row % walk.shape[i]);
+      row /= walk.shape[i];
+    }
   }
+  void move(const Walk& walk, int dim, npy_intp by) {
+    index[dim] += by;
+    for (int k = 0; k < walk.count; ++k) from[k] += by * walk.steps[dim][k];
+  }
+  // So many rows on, of which there are as many in the innermost of the other dimensions. Whether that came to its end.
+  bool advance(const Walk& walk, npy_intp rows) {
+    move(walk, 1, rows);
+    const bool ended = index[1] == walk.shape[1];
+    for (int i = 1; index[i] == walk.shape[i] && i + 1 < walk.ndim; ++i) {
+      move(walk, i, -walk.shape[i]);
+      move(walk, i + 1, 1);
+    }
+    return ended;
+  }
+};
+
+// Rows of the innermost dimension, from one number to another.
+void run_rows(const Loop& loop, const Walk& walk, char* const* args, npy_intp begin, npy_intp end) {
+  RowPlace place(walk, args, begin);
   for (npy_intp row = begin; row < end; ++row) {
     char* row_args[kMostOperands + 1];
-    std::copy_n(from, walk.count, row_args);
+    std::copy_n(place.from, walk.count, row_args);
     loop.function(row_args, &walk.shape[0], walk.steps[0].data(), loop.data);
-    for (int i = 1; i < walk.ndim; ++i) {
-      for (int k = 0; k < walk.count; ++k) from[k] += walk.steps[i][k];
-      if (++index[i] < walk.shape[i]) break;
-      for (int k = 0; k < walk.count; ++k) from[k] -= walk.shape[i] * walk.steps[i][k];
-      index[i] = 0;
-    }
+    if (row + 1 < end) place.advance(walk, 1);
   }
 }
 
@@ -320,34 +336,18 @@ bool run_narrow(const Loop& loop, const Walk& walk, char* const* args, npy_intp 
     if (!operand.memory) return false;
     operand.data = reinterpret_cast<char*>(operand.memory.get());
   }
-  npy_intp index[kMostDims];
-  char* from[kMostOperands + 1];
-  npy_intp rest = begin;
-  std::copy_n(args, walk.count, from);
-  for (int i = 1; i < walk.ndim; ++i) {
-    index[i] = rest % walk.shape[i];
-    rest /= walk.shape[i];
-    for (int k = 0; k < walk.count; ++k) from[k] += index[i] * walk.steps[i][k];
-  }
+  RowPlace place(walk, args, begin);
   npy_intp known = 0;  // rows that were read of operands whose rows are all the same
   for (npy_intp row = begin; row < end;) {
-    const npy_intp rows = std::min({most, walk.shape[1] - index[1], end - row}), size = rows * width;
+    const npy_intp rows = std::min({most, walk.shape[1] - place.index[1], end - row}), size = rows * width;
     char* row_args[kMostOperands + 1];
     for (int k = 0; k < walk.count; ++k) {
       const bool same = operands[k].row_step == 0 && !operands[k].as_it_is;
-      row_args[k] = same && rows <= known ? operands[k].data : operands[k].read(from[k], width, rows);
+      row_args[k] = same && rows <= known ? operands[k].data : operands[k].read(place.from[k], width, rows);
     }
     loop.function(row_args, &size, steps, loop.data);
-    known = std::max(known, rows);
     row += rows;
-    index[1] += rows;
-    for (int k = 0; k < walk.count; ++k) from[k] += rows * walk.steps[1][k];
-    for (int i = 1; index[i] == walk.shape[i] && i + 1 < walk.ndim; ++i) {
-      for (int k = 0; k < walk.count; ++k) from[k] += walk.steps[i + 1][k] - walk.shape[i] * walk.steps[i][k];
-      index[i] = 0;
-      ++index[i + 1];
-      known = 0;
-    }
+    known = place.advance(walk, rows) ? 0 : std::max(known, rows);
   }
   return true;
 }

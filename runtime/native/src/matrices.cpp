@@ -108,11 +108,6 @@ PyObject* refuse() {
   return nullptr;
 }
 
-template <class T>
-T* data_of(PyArrayObject* array) {
-  return static_cast<T*>(PyArray_DATA(array));
-}
-
 npy_intp grain_of(npy_intp work) { return std::max<npy_intp>(1, kGrain / std::max<npy_intp>(1, work)); }
 
 }  // namespace
@@ -130,8 +125,8 @@ PyObject* factor_matrices(PyObject*, PyObject* const* args, Py_ssize_t count) {
   const bool done = run_for(kind_of(matrices), PyArray_SIZE(matrices) * rank, [&]<class T>(T) {
     parallel_for(many, grain_of(rows * columns * rank), [&](npy_intp begin, npy_intp end) {
       for (npy_intp i = begin; i < end; ++i) {
-        data_of<int>(info)[i] =
-            factor(data_of<T>(matrices) + i * rows * columns, rows, columns, data_of<int>(pivots) + i * rank);
+        elements<int>(info)[i] =
+            factor(elements<T>(matrices) + i * rows * columns, rows, columns, elements<int>(pivots) + i * rank);
       }
     });
   });
@@ -147,7 +142,7 @@ PyObject* solve_factors(PyObject*, PyObject* const* args, Py_ssize_t count) {
   if (sides == nullptr) return nullptr;
   const npy_intp many = PyArray_DIM(sides, 0), size = PyArray_DIM(sides, 1), width = PyArray_DIM(sides, 2);
   if (!has_shape(factors, {many, size, size}) || !has_shape(pivots, {many, size})) return refuse();
-  const int* places = data_of<const int>(pivots);
+  const int* places = elements<const int>(pivots);
   if (!std::all_of(places, places + many * size, [=](int place) { return place >= 1 && place <= size; })) {
     return refuse();
   }
@@ -157,8 +152,8 @@ PyObject* solve_factors(PyObject*, PyObject* const* args, Py_ssize_t count) {
   const bool done = run_for(kind_of(sides), PyArray_SIZE(sides) * size, [&]<class T>(T) {
     parallel_for(many, grain_of(size * size * width), [&](npy_intp begin, npy_intp end) {
       for (npy_intp i = begin; i < end; ++i) {
-        const Square<T> lu(data_of<const T>(factors) + i * size * size, size, transposed != 0);
-        solve_factored(lu, places + i * size, transposed != 0, data_of<T>(sides) + i * size * width, width);
+        const Square<T> lu(elements<const T>(factors) + i * size * size, size, transposed != 0);
+        solve_factored(lu, places + i * size, transposed != 0, elements<T>(sides) + i * size * width, width);
       }
     });
   });
@@ -179,8 +174,8 @@ PyObject* solve_triangles(PyObject*, PyObject* const* args, Py_ssize_t count) {
   const bool done = run_for(kind_of(sides), PyArray_SIZE(sides) * size, [&]<class T>(T) {
     parallel_for(many, grain_of(size * size * width), [&](npy_intp begin, npy_intp end) {
       for (npy_intp i = begin; i < end; ++i) {
-        const Square<T> triangle(data_of<const T>(triangles) + i * size * size, size, false);
-        solve(triangle, lower != 0, unit != 0, data_of<T>(sides) + i * size * width, width);
+        const Square<T> triangle(elements<const T>(triangles) + i * size * size, size, false);
+        solve(triangle, lower != 0, unit != 0, elements<T>(sides) + i * size * width, width);
       }
     });
   });

@@ -37,11 +37,6 @@ PyArrayObject* matrix_of(PyObject* object, std::initializer_list<int> types) {
   return nullptr;
 }
 
-template <class T>
-T* data_of(PyArrayObject* array) {
-  return static_cast<T*>(PyArray_DATA(array));
-}
-
 bool has_count(Py_ssize_t count, Py_ssize_t wanted) {
   if (count == wanted) return true;
   PyErr_Format(PyExc_TypeError, "expected %zd arguments, but got %zd", wanted, count);
@@ -150,19 +145,19 @@ PyObject* draw_words(PyObject*, PyObject* const* args, Py_ssize_t count) {
   const npy_intp size = PyArray_SIZE(array);
   switch (PyArray_TYPE(array)) {
     case NPY_UINT32:
-      std::generate_n(data_of<uint32_t>(array), size, [&] { return words.next(); });
+      std::generate_n(elements<uint32_t>(array), size, [&] { return words.next(); });
       break;
     case NPY_FLOAT:
-      std::generate_n(data_of<float>(array), size,
+      std::generate_n(elements<float>(array), size,
                       [&] { return static_cast<float>(words.next() & 0xFFFFFF) * 0x1p-24f; });
       break;
     case NPY_DOUBLE:
-      std::generate_n(data_of<double>(array), size, [&] {
+      std::generate_n(elements<double>(array), size, [&] {
         return static_cast<double>(words.next_long() & ((uint64_t{1} << 53) - 1)) * 0x1p-53;
       });
       break;
     default:
-      std::generate_n(data_of<uint64_t>(array), size, [&] { return words.next_long(); });
+      std::generate_n(elements<uint64_t>(array), size, [&] { return words.next_long(); });
   }
   Py_RETURN_NONE;
 }
@@ -173,7 +168,7 @@ PyObject* turn_to_normal(PyObject*, PyObject* const* args, Py_ssize_t count) {
   const double mean = PyFloat_AsDouble(args[1]), std = PyFloat_AsDouble(args[2]);
   if (PyErr_Occurred()) return nullptr;
   const npy_intp size = PyArray_SIZE(array) / 16 * 16;
-  run_best<Turn>(data_of<float>(array), size, static_cast<float>(mean), static_cast<float>(std), mean != 0 || std != 1);
+  run_best<Turn>(elements<float>(array), size, static_cast<float>(mean), static_cast<float>(std), mean != 0 || std != 1);
   Py_RETURN_NONE;
 }
 
@@ -181,7 +176,7 @@ PyObject* exchange(PyObject*, PyObject* const* args, Py_ssize_t count) {
   PyArrayObject* array = has_count(count, 2) ? writable(args[0], {NPY_INT64}) : nullptr;
   PyArrayObject* places = array ? writable(args[1], {NPY_INT64}) : nullptr;
   if (places == nullptr) return nullptr;
-  auto *values = data_of<int64_t>(array), *others = data_of<int64_t>(places);
+  auto *values = elements<int64_t>(array), *others = elements<int64_t>(places);
   const npy_intp size = PyArray_SIZE(array), steps = std::min(size, PyArray_SIZE(places));
   for (npy_intp i = 0; i < steps; ++i) {
     if (others[i] < 0 || others[i] >= size) {
@@ -209,11 +204,11 @@ PyObject* pick_by_weights(PyObject*, PyObject* const* args, Py_ssize_t count) {
                  [&](npy_intp begin, npy_intp end) {
                    std::vector<double> heights(static_cast<size_t>(width));
                    for (npy_intp row = begin; row < end; ++row) {
-                     const T* weights = data_of<const T>(rows) + row * width;
+                     const T* weights = elements<const T>(rows) + row * width;
                      double total = 0;
                      for (npy_intp i = 0; i < width; ++i) heights[i] = total += weights[i];
-                     const double* mark = data_of<const double>(marks) + row * drawn;
-                     int64_t* place = data_of<int64_t>(places) + row * drawn;
+                     const double* mark = elements<const double>(marks) + row * drawn;
+                     int64_t* place = elements<int64_t>(places) + row * drawn;
                      for (npy_intp k = 0; k < drawn; ++k) {
                        place[k] = std::upper_bound(heights.begin(), heights.end(), mark[k] * total) - heights.begin();
                      }
