@@ -100,7 +100,6 @@ template <int tensors, int given, class... Parts>
 struct Chain {
   static constexpr int kOperands = given, kLeading = tensors;
   static constexpr bool only_float = !all_take<double, Parts...>();
-  static constexpr bool kIsQuick = (is_quick<typename Parts::Kernel>() && ...);
 
   template <class T, class A = Baseline, class... Args>
   static T apply(Args... args) {

@@ -46,7 +46,7 @@ constexpr npy_intp kBlock = kBlockBytes / sizeof(T);
 
 // Elements that are computed before they are written around the caches.
 template <class T>
-constexpr npy_intp kStreamed = 1024 / sizeof(T);
+constexpr npy_intp kStreamed = 512 / sizeof(T);
 
 using LoopFunction = void (*)(char** args, const npy_intp* size, const npy_intp* steps, void* data);
 
@@ -68,7 +68,7 @@ struct Loop {
   int result = NPY_NOTYPE;  // NumPy's number of the result's element type
   bool in_place = true;     // the result may be an operand
   // The same around the caches, where there is such a loop: the result is dense, and no operand; operands are dense or
-  // single elements. Where much is computed it would only hold up the computation.
+  // single elements.
   LoopFunction streaming = nullptr;
 };
 
@@ -299,6 +299,7 @@ struct Body {
   // Operands are dense or single elements, the result is dense and no operand.
   static GRADWRIGHT_INLINE void run_streaming(char** args, npy_intp size, const npy_intp* steps) {
     constexpr npy_intp kLine = kLineBytes / static_cast<npy_intp>(sizeof(T));
+    constexpr bool kNewer = std::is_same_v<A, Joined>;  // those have AVX, too
     const bool numbers = has_numbers(steps);
     alignas(kLineBytes) T singles[kOperands][kStreamed<T>];
     const T* in[kOperands];
@@ -327,7 +328,7 @@ struct Body {
       } else {
         run_dense<F, T, A>(in, block, count, kIndices);
       }
-      for (npy_intp i = 0; i < count; i += kLine) stream_line(out + i, block + i);
+      for (npy_intp i = 0; i < count; i += kLine) stream_line<kNewer>(out + i, block + i);
       advance(count);
     }
     run_dense<F, T, A>(in, out, size, kIndices);
@@ -415,16 +416,9 @@ struct Generations {
 #endif
 };
 
-// Whether a function is quick, so that the time of its loop is that of the memory: one that calls nothing of vectors.hpp.
-template <class F>
-constexpr bool is_quick() {
-  if constexpr (requires { F::kIsQuick; }) return F::kIsQuick;
-  return !requires { &F::template apply<float, Joined>; };
-}
-
 template <class F, class T>
 LoopFunction streaming_loop() {
-  if constexpr (kCanStream && IsPointwise<F> && is_quick<F>() && !kIsComplex<T>)
+  if constexpr (kCanStream && IsPointwise<F> && !kIsComplex<T>)
     return Generations<StreamingBody<F, T>, StreamingBody<F, T, Joined>>::best();
   return nullptr;
 }

@@ -90,19 +90,26 @@ GRADWRIGHT_INLINE T between(T x, T low, T below, T high, T above, T result) {
   return x < low ? below : upper;
 }
 
+// x / ln 2 as a whole number n, in the lowest bits of n + rounding.
+template <class A, class T>
+GRADWRIGHT_INLINE T whole_of(T x, T rounding = kRounding<T>) {
+  return A::multiply_add(x, T(1.4426950408889634), rounding);
+}
+
 // x = n ln 2 + r + rest, |r| <= ln 2 / 2, and e^r = 1 + r + square; as exact as numbers of type P need it.
 template <class A, class T, class P = T>
 struct Exponent {
-  T whole, r, rest, square;
+  T whole, r, rest, series, square;
 
-  GRADWRIGHT_INLINE explicit Exponent(T x) {
-    whole = A::multiply_add(x, T(1.4426950408889634), kRounding<T>);
-    const T n = whole - kRounding<T>, high = A::multiply_add(n, -Format<T>::kLn2High, x);
+  GRADWRIGHT_INLINE explicit Exponent(T x) : Exponent(x, whole_of<A>(x), kRounding<T>) {}
+  // For n + rounding.
+  GRADWRIGHT_INLINE Exponent(T x, T shifted, T rounding) : whole(shifted) {
+    const T n = whole - rounding, high = A::multiply_add(n, -Format<T>::kLn2High, x);
     r = A::multiply_add(n, -Format<T>::kLn2Low, high);
     rest = A::multiply_add(n, -Format<T>::kLn2Low, high - r);
     if constexpr (std::is_same_v<P, float>) {
       constexpr T c[] = {0.5, 0.16666576, 0.041666552, 0.008363233, 0.001392625};  // 8e-9
-      square = polynomial<A>(c, r) * (r * r);
+      series = polynomial<A>(c, r);
     } else {
       constexpr T c[] = {0.5,
                          0.1666666666666667,
@@ -115,9 +122,12 @@ struct Exponent {
                          2.755727347871858e-07,
                          2.5105312729622103e-08,
                          2.09147553258932e-09};  // 5e-19
-      square = polynomial<A>(c, r) * (r * r);
+      series = polynomial<A>(c, r);
     }
+    square = series * (r * r);
   }
+  // e^r with the error of a sum.
+  GRADWRIGHT_INLINE T power() const { return A::multiply_add(series, r * r, r) + T(1); }
 };
 
 // 2^n y for n + kRounding, where both are normal numbers.
@@ -141,7 +151,7 @@ GRADWRIGHT_INLINE T exp(T x) {
   const Exponent<A, T, P> e(x);
   if constexpr (std::is_same_v<T, float>) {
     // The exponent of e^r is added to. Small results, which may be subnormal, are made larger first.
-    const T power = (e.r + e.square) + 1;
+    const T power = e.power();
     const T raised = times_power_of_two(power, e.whole, 64) * T(0x1p-64);
     return x < F::kExpLow ? T(0) : up_to(x, F::kExpHigh, x < T(-50) ? raised : times_power_of_two(power, e.whole));
   } else {
@@ -158,11 +168,17 @@ GRADWRIGHT_INLINE T exp(T x) {
 // 1 + e^x as exact as numbers of type P need it; it costs less than e^x.
 template <class A, class T, class P = T>
 GRADWRIGHT_INLINE T one_plus_exp(T x) {
-  const Exponent<A, T, P> e(x);
   if constexpr (std::is_same_v<T, float>) {
-    const T result = times_power_of_two((e.r + e.square) + 1, e.whole) + 1;
-    return x < T(-86) ? T(1) : up_to(x, Format<T>::kExpHigh, result);
+    // Half of it, as e^x may be as large as numbers are: 2^(n - 1) e^r + 1/2. From n = 129 on 2^(n - 1) is infinite. One
+    // bound is for numbers and one for their bits: where compilers see that one x is compared twice, they compare four times.
+    constexpr T rounding = kRounding<T> + T(Format<T>::kBias - 1), least = T(-30);
+    const T some = x < least ? least : x;
+    const Exponent<A, T, P> e(some, smaller(whole_of<A>(some, rounding), rounding + T(129)), rounding);
+    const T scale = std::bit_cast<T>(std::bit_cast<BitsOf<T>>(e.whole) << Format<T>::kFraction);
+    const T half = A::multiply_add(e.power(), scale, T(0.5));
+    return half + half;
   } else {
+    const Exponent<A, T, P> e(x);
     // Half of 2^n + 1 + 2^n (e^r - 1), the largest last.
     const T half = power_of_two(e.whole, 1);
     const T sum = A::multiply_add(half, e.r + e.square, smaller(half, T(0.5))) + larger(half, T(0.5));
