@@ -90,8 +90,20 @@ def apply_of(function: str) -> str:
 
 def test_the_last_formula_that_reads_the_gradient_may_take_its_memory() -> None:
     assert "TanhBackward0_self::run<2>(0, grad, " in apply_of("tanh_default")
-    assert "MulBackward0_self::run<2>(has_edge(node, 1) ? -1 : 0, grad, " in apply_of("mul_Tensor")
-    assert "MulBackward0_other::run<2>(0, grad, " in apply_of("mul_Tensor")
+    assert "MulBackward0_self::run<2>(turns, has_edge(node, 1) ? -1 : 0, grad, " in apply_of("mul_Tensor")
+    assert "MulBackward0_other::run<2>(turns, 0, grad, " in apply_of("mul_Tensor")
+
+
+def test_loops_that_read_the_gradient_take_turns() -> None:
+    _, declared, formulas = apply_of("mul_Tensor").partition("Turns turns(grad);")
+    loops, finished, results = formulas.partition("turns.finish();")
+    assert declared
+    assert finished
+    assert loops.count("::run<2>(turns, ") == 2
+    assert "results[0] = " in results
+    # One formula waits for nobody; nor does what others are made of, which they read at once.
+    assert "turns" not in apply_of("tanh_default")
+    assert "turns" not in text_of("margin_ranking_loss_default")
 
 
 def test_the_statements_stand_behind_the_loop() -> None:

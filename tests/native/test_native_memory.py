@@ -186,7 +186,7 @@ def gradients(function: Callable[..., Tensor], values: list[np.ndarray], seed: n
 def test_large_gradients_are_those_of_small_parts(name: str, dtype: type) -> None:
     function = function_of(name)
     random = np.random.default_rng(3)
-    size, part = 3 * LARGE // 2 + 13, 50_000
+    size, part = 3 * LARGE // 2 + 13, 20_000  # parts are too small to take turns
     values = [random.uniform(0.1, 0.9, size).astype(dtype) for _ in range(2 if name in BINARY.split() else 1)]
     seed = random.normal(size=size).astype(dtype)
     whole = gradients(function, values, seed)
@@ -297,3 +297,34 @@ def test_a_chain_goes_back_in_one_piece_of_memory(reserve: None) -> None:
     z.backward(runtime.ones(LARGE))
     # The seed is the caller's; the first formula makes an array, and the others work in it.
     assert places == {place(x.grad)}
+
+
+class TestTurns:
+    """Loops of one Node that read the gradient run in turns over a large one."""
+
+    def check(self, x: Tensor, y: Tensor, seed: np.ndarray) -> None:
+        out = (x * y) * 1.0  # the gradient of the product is the engine's own
+        grads = runtime.autograd.grad(out, [z for z in (x, y) if z.requires_grad], runtime.tensor(seed).to(out.dtype))
+        wide = out.detach().numpy().dtype
+        values = [other.detach().numpy() for z, other in ((x, y), (y, x)) if z.requires_grad]
+        for found, value in zip(grads, values, strict=True):
+            np.testing.assert_array_equal(found, (seed.astype(wide) * value.astype(wide)).astype(found.numpy().dtype))
+
+    def test_one_of_them_declines(self) -> None:
+        rows = LARGE // 100
+        x, y = normal(rows * 100).reshape(rows, 100), normal(rows * 100, seed=1).reshape(100, rows).t()
+        seed = normal(rows * 100, seed=2).reshape(rows, 100).numpy()
+        for first, second in ((x, y), (y, x), (x, x.double())):
+            self.check(
+                first.detach().requires_grad_(), second.detach().requires_grad_(), seed.astype(first.numpy().dtype)
+            )
+
+    def test_one_edge(self) -> None:
+        x, y, seed = (normal(LARGE, seed=k) for k in range(3))
+        self.check(x.requires_grad_(), y, seed.numpy())
+        self.check(y, x, seed.numpy())
+
+    def test_both_edges_are_one(self) -> None:
+        x = normal(LARGE).requires_grad_()
+        (found,) = runtime.autograd.grad(x * x, x, runtime.ones(LARGE))
+        np.testing.assert_array_equal(found, 2 * x.detach().numpy())

@@ -71,5 +71,12 @@ def test_calls_on_more_than_the_caches_hold(threads: int) -> None:
         out = runtime.relu(a - 1000.0)
         out.backward(b)
         np.testing.assert_array_equal(a.grad, np.where(x[1:] > 1000, b.numpy(), np.float32(0)))
+        # Two formulas in turns, the second in the memory of the gradient where nobody else has it.
+        b.requires_grad_()
+        for scale in (None, 2.0):
+            product = a * b if scale is None else (a * b) * scale
+            factor = np.float32(scale or 1)
+            for found, other in zip(runtime.autograd.grad(product, (a, b), b.detach()), (b, a), strict=True):
+                np.testing.assert_array_equal(found, b.detach().numpy() * factor * other.detach().numpy())
     finally:
         runtime.set_num_threads(before)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
 
 from codegen.formula.typed import Intrinsic, TypedExpr, Variable, VariableKind, walk
 from codegen.plan.node import EdgePlan, GradientPlan, NodePlan
-from codegen.targets.cpp.fusion import FusedFormula
+from codegen.targets.cpp.fusion import FusedFormula, fuse
 from codegen.targets.cpp.intrinsics import LEFT_TO_PYTHON
 from codegen.targets.cpp.loops import Loops
 from codegen.targets.cpp.names import cpp
@@ -14,6 +15,8 @@ from codegen.targets.cpp.needs import Needs
 from codegen.targets.cpp.statements import COLUMNS, Call, Statements, returned
 from codegen.targets.cpp.text import CppPrinter, Library, Place, UnprintableError
 from codegen.targets.environment import commented, quoted
+
+_TURNS = "turns"  # the variable of the loops that take turns
 
 
 class Parameters:
@@ -69,13 +72,24 @@ class Backward:
             node = self._node()
             self.out.assign(f"Ref {name}", function, [node, quoted(variable.name), f"{node}->saved_{variable.name}"])
             self.out.add(f"if (!{name}) return false;")
+        if self._in_turns:
+            self.out.add(f"Turns {_TURNS}({self.parameters.use('grad')});")
         for gradient in self.node.gradients:
             self._gradient(gradient)
             if gradient.tree is None and len(gradient.edges) == len(self.node.edges):
                 return  # it always raises
+        if self._in_turns:
+            self.out.add(f"{_TURNS}.finish();")
         for index, edge in enumerate(self.node.edges):
             self.out.add(f"{self.parameters.use('results')}[{index}] = gradient({_name(edge)});")
         self.out.add("return true;")
+
+    @cached_property
+    def _in_turns(self) -> bool:
+        """Whether several formulas are loops that read the gradient: then these take turns."""
+        trees = [gradient.tree for gradient in self.node.gradients if len(gradient.edges) == 1]
+        formulas = [fuse(tree, self.library.operators, self.library.kernels) for tree in trees if tree is not None]
+        return sum(formula is not None and formula.gradient >= 0 for formula in formulas) > 1
 
     def _spell(self, variable: Variable) -> str:
         if variable.kind is VariableKind.GRAD:
@@ -113,7 +127,8 @@ class Backward:
         assert gradient.text is not None
         place = Place(self.node.class_name, gradient.text, first_line(self.node))
         loops = Loops("_".join((self.node.class_name, *(edge.name for edge in edges))), self.needs)
-        printer = CppPrinter(self.library, self.needs, self._spell, self.out, place, loops=loops)
+        turns = _TURNS if self._in_turns else None
+        printer = CppPrinter(self.library, self.needs, self._spell, self.out, place, loops=loops, turns=turns)
         if len(edges) == 1:
             self._one(gradient, tree, edges[0], printer)
         else:

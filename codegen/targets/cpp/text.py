@@ -110,6 +110,7 @@ class CppPrinter:
         place: where the formula stands, for `#line`.
         failure: the statement that gives up when an exception is set.
         loops: collects what runs as one loop while nothing is recorded; None: all is a row of statements.
+        turns: the variable of the loops that take turns, if there are such.
     """
 
     def __init__(
@@ -121,6 +122,7 @@ class CppPrinter:
         place: Place | None = None,
         failure: str = "return false;",
         loops: Loops | None = None,
+        turns: str | None = None,
     ) -> None:
         self.library = library
         self.needs = needs
@@ -129,6 +131,7 @@ class CppPrinter:
         self.place = place
         self.failure = failure
         self.loops = loops
+        self.turns = turns
         self.temporaries = 0
         self.is_placed = False  # whether the compiler has been led to the formula
 
@@ -154,14 +157,16 @@ class CppPrinter:
         if loops is None or formula is None:
             return False
         slot = None if spent is None else spent(formula)
-        # One kernel has its statement; as a loop it can reuse the memory of the gradient, and nothing else.
-        if len(formula.steps) == 1 and slot is None:
+        # What others are made of is computed at once.
+        turns = [] if spent is None or self.turns is None else [self.turns]
+        # One kernel has its statement; as a loop it can reuse the memory of the gradient, or take turns, and no more.
+        if len(formula.steps) == 1 and slot is None and not turns:
             return False
         table = loops.add(formula)
         values = [self.value(tensor) for tensor in formula.tensors]
         values += [self.default(n) if isinstance(n, ParameterPlan) else self.value(n) for n in formula.numbers]
         target = f"Ref {name}" if declare else name
-        self.out.assign(target, f"{table}::run<{len(formula.tensors)}>", [slot or "-1", *values])
+        self.out.assign(target, f"{table}::run<{len(formula.tensors)}>", [*turns, slot or "-1", *values])
         self.out.add(f"if (!{name}) {{")
         self.loops = None
         with self.out.block():

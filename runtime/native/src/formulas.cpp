@@ -1,6 +1,8 @@
 #include "formulas.hpp"
 
 #include <algorithm>
+#include <functional>
+#include <vector>
 
 namespace gradwright {
 
@@ -47,6 +49,53 @@ struct Formula {
   }
 };
 
+// Elements of a loop that run before another loop has its turn: what several of them read is then in the nearest cache, and
+// all that they read and write comes and goes as steadily as in one loop.
+constexpr npy_intp kTurn = 512;
+
+}  // namespace
+
+// A loop over so many elements that other threads should help, and run Python meanwhile.
+struct Work {
+  std::function<void(npy_intp begin, npy_intp end)> body;
+  npy_intp size;
+  std::vector<Ref> held;  // the arrays that it reads
+};
+
+namespace {
+
+// Over the same number of elements, in turns.
+void run_in_turns(const Work* works, size_t count) {
+  ReleaseGil without_gil;
+  parallel_for(works->size, kGrain, [&](npy_intp begin, npy_intp end) {
+    const npy_intp part = count == 1 ? end - begin : kTurn;
+    for (npy_intp start = begin; start < end; start += part) {
+      for (size_t i = 0; i < count; ++i) works[i].body(start, std::min(start + part, end));
+    }
+    end_streaming();
+  });
+}
+
+// The arrays of the Tensors. A private gradient outlives the loop, and nobody is to hold its array, so that a later formula
+// may take its memory.
+std::vector<Ref> hold(PyObject* const* given, int tensors, const Turns* turns) {
+  std::vector<Ref> held;
+  for (int slot = 0; slot < tensors; ++slot) {
+    PyObject* tensor = given[slot];
+    if (turns != nullptr && tensor == turns->gradient() && is_private(tensor)) continue;
+    held.push_back(Ref::borrow(as_tensor(tensor)->array));
+  }
+  return held;
+}
+
+void run_or_wait(Turns* turns, Work work) {
+  if (turns != nullptr) {
+    turns->add(std::move(work));
+  } else {
+    run_in_turns(&work, 1);
+  }
+}
+
 // The step of a Tensor through the elements of its shape: 0 where it is one element repeated; -1 where it is not dense.
 npy_intp step_of(PyArrayObject* array) {
   if (is_dense(array)) return PyArray_ITEMSIZE(array);
@@ -72,8 +121,25 @@ struct Result {
   }
 };
 
+// A loop with its operands and the result.
+struct Joint {
+  LoopFunction function;
+  void* data;
+  int count;
+  char* args[kMostOperands + 1];
+  npy_intp moves[kMostOperands + 1];
+
+  void operator()(npy_intp begin, npy_intp end) const {
+    char* from[kMostOperands + 1];
+    for (int k = 0; k < count; ++k) from[k] = args[k] + begin * moves[k];
+    const npy_intp part = end - begin;
+    function(from, &part, moves, data);
+  }
+};
+
 // The formula as one function of elements.
-Ref run_joint(const Loop& loop, const Formula& formula, Result result, PyObject* const* given, int tensors) {
+Ref run_joint(const Loop& loop, const Formula& formula, Result result, PyObject* const* given, int tensors,
+              Turns* turns) {
   if (!result.tensor) return std::move(result.tensor);
   auto* out = array_of(result.tensor.get());
   const npy_intp size = PyArray_SIZE(out), item = PyArray_ITEMSIZE(out);
@@ -89,15 +155,10 @@ Ref run_joint(const Loop& loop, const Formula& formula, Result result, PyObject*
   }
   for (int slot = 0; slot < tensors; ++slot) bytes += size * moves[slot];
   const LoopFunction function = !result.reused && goes_around(loop, bytes) ? loop.streaming : loop.function;
-  Ref held[kMostSlots];
-  for (int slot = 0; slot < tensors; ++slot) held[slot] = Ref::borrow(as_tensor(given[slot])->array);
-  ReleaseGil without_gil;
-  parallel_for(size, kGrain, [&](npy_intp begin, npy_intp end) {
-    char* from[kMostOperands + 1];
-    for (int k = 0; k <= formula.given; ++k) from[k] = args[k] + begin * moves[k];
-    const npy_intp part = end - begin;
-    function(from, &part, moves, loop.data);
-  });
+  Joint body = {function, loop.data, formula.given + 1, {}, {}};
+  std::copy_n(args, body.count, body.args);
+  std::copy_n(moves, body.count, body.moves);
+  run_or_wait(turns, {body, size, hold(given, tensors, turns)});
   return std::move(result.tensor);
 }
 
@@ -107,7 +168,7 @@ namespace {
 
 // The loop over plain Tensors, of which none is to be recorded.
 Ref run_loop_of(const Step* steps, int count, JointLoop joint, int spent, PyObject* const* given, int tensors,
-                int numbers) {
+                int numbers, Turns* turns) {
   Formula formula;
   Operand operands[kMostSlots];
   int types[kMostSlots];
@@ -134,7 +195,8 @@ Ref run_loop_of(const Step* steps, int count, JointLoop joint, int spent, PyObje
   const bool alike = std::all_of(types, types + tensors, [type](int own) { return own == type; });
   if (const Loop* loop = joint != nullptr && alike ? joint(type) : nullptr) {
     const bool reuses = spent >= 0 && formula.moves[spent] != 0 && is_private(given[spent]);
-    return run_joint(*loop, formula, Result(reuses, reuses ? given[spent] : nullptr, type, first), given, tensors);
+    return run_joint(*loop, formula, Result(reuses, reuses ? given[spent] : nullptr, type, first), given, tensors,
+                     turns);
   }
   formula.count = count;
   formula.block = kBlockBytes / static_cast<npy_intp>(type == NPY_FLOAT ? sizeof(float) : sizeof(double));
@@ -177,10 +239,8 @@ Ref run_loop_of(const Step* steps, int count, JointLoop joint, int spent, PyObje
   if (size < kGrain) {
     formula.run(0, size);
   } else {
-    Ref held[kMostSlots];
-    for (int slot = 0; slot < tensors; ++slot) held[slot] = Ref::borrow(as_tensor(given[slot])->array);
-    ReleaseGil without_gil;
-    parallel_for(size, kGrain, [&](npy_intp begin, npy_intp end) { formula.run(begin, end); });
+    const auto body = [formula](npy_intp begin, npy_intp end) { formula.run(begin, end); };
+    run_or_wait(turns, {body, size, hold(given, tensors, turns)});
   }
   return out;
 }
@@ -189,13 +249,32 @@ Ref run_loop_of(const Step* steps, int count, JointLoop joint, int spent, PyObje
 
 // Apart from the loop, whose frame is large: what is recorded should lose no time.
 Ref run_formula(const Step* steps, int count, JointLoop joint, int spent, PyObject* const* given, int tensors,
-                int numbers) {
+                int numbers, Turns* turns) {
   for (int slot = 0; slot < tensors; ++slot) {
     if (!is_plain(given[slot]) || (grad_enabled && requires_grad(given[slot]))) return Ref();
   }
-  return run_loop_of(steps, count, joint, spent, given, tensors, numbers);
+  return run_loop_of(steps, count, joint, spent, given, tensors, numbers, turns);
 }
 
 }  // namespace detail
+
+void Turns::add(detail::Work&& work) {
+  if (works_ == nullptr) works_ = new std::vector<detail::Work>;
+  works_->push_back(std::move(work));
+}
+
+void Turns::run() {
+  for (auto first = works_->begin(); first != works_->end();) {
+    const auto last = std::find_if(first, works_->end(), [&](const auto& work) { return work.size != first->size; });
+    detail::run_in_turns(&*first, static_cast<size_t>(last - first));
+    first = last;
+  }
+  forget();
+}
+
+void Turns::forget() {
+  delete works_;
+  works_ = nullptr;
+}
 
 }  // namespace gradwright

@@ -3,6 +3,8 @@
 
 #pragma once
 
+#include <vector>
+
 #include "kernels.hpp"
 
 namespace gradwright {
@@ -14,6 +16,38 @@ struct Step {
   int count;
   signed char operands[4];
   signed char result;
+};
+
+namespace detail {
+
+struct Work;
+
+}  // namespace detail
+
+// Loops of the formulas of one Node, which wait for each other where they are large: what all of them read, as the gradient,
+// comes from memory once. What is to be written is not, until finish(); without it nothing is computed.
+class Turns {
+ public:
+  // With the gradient, which lives longer.
+  explicit Turns(PyObject* gradient) : gradient_(gradient) {}
+  ~Turns() {
+    if (works_ != nullptr) forget();
+  }
+  Turns(const Turns&) = delete;
+  Turns& operator=(const Turns&) = delete;
+
+  PyObject* gradient() const { return gradient_; }
+  void add(detail::Work&& work);
+  void finish() {
+    if (works_ != nullptr) run();
+  }
+
+ private:
+  void run();
+  void forget();
+
+  PyObject* gradient_;
+  std::vector<detail::Work>* works_ = nullptr;
 };
 
 namespace detail {
@@ -39,7 +73,7 @@ const Loop* step_loop(const int* types) {
 using JointLoop = const Loop* (*)(int type);
 
 Ref run_formula(const Step* steps, int count, JointLoop joint, int spent, PyObject* const* given, int tensors,
-                int numbers);
+                int numbers, Turns* turns);
 
 }  // namespace detail
 
@@ -125,21 +159,38 @@ constexpr JointLoop joint_loop() {
 // differ or shapes broadcast.
 //
 // `spent`: the slot of the gradient, where no formula after this one reads it; else -1. Its memory then becomes the
-// result's, if nobody else can read it. A formula of one kernel is worth it for that alone, and where it is large.
+// result's, if nobody else can read it. A formula of one kernel is worth it for that alone, and where it is large; or where
+// others of the Node wait for it.
 template <class... Parts>
 struct Formula {
   template <int tensors, class... Args>
   static Ref run(int spent, Args... args) {
-    static constexpr Step steps[] = {Parts::kStep...};
     PyObject* const given[] = {args...};
-    if constexpr (sizeof...(Parts) == 1) {
-      if (spent < 0 || !is_plain(given[spent]) || PyArray_NBYTES(array_of(given[spent])) < kLargeArray) return Ref();
+    if constexpr (kIsKernel) {
+      if (spent < 0 || !is_plain(given[spent]) || !is_large(given[spent]) || !is_private(given[spent])) return Ref();
     }
+    return run_with<tensors, sizeof...(Args)>(spent, given, nullptr);
+  }
+  template <int tensors, class... Args>
+  static Ref run(Turns& turns, int spent, Args... args) {
+    PyObject* const given[] = {args...};
+    if constexpr (kIsKernel) {
+      if (!is_plain(given[0]) || !is_large(given[0])) return Ref();
+    }
+    return run_with<tensors, sizeof...(Args)>(spent, given, &turns);
+  }
+
+ private:
+  static constexpr bool kIsKernel = sizeof...(Parts) == 1;
+
+  static bool is_large(PyObject* tensor) { return PyArray_NBYTES(array_of(tensor)) >= kLargeArray; }
+
+  template <int tensors, int count>
+  static Ref run_with(int spent, PyObject* const* given, Turns* turns) {
+    static constexpr Step steps[] = {Parts::kStep...};
     if (unusual != 0 || kernels_replaced != 0) return Ref();
-    if (sizeof...(Parts) == 1 && !is_private(given[spent])) return Ref();
-    constexpr int count = sizeof...(Args);
     return detail::run_formula(steps, sizeof...(Parts), detail::joint_loop<tensors, count, Parts...>(), spent, given,
-                               tensors, count - tensors);
+                               tensors, count - tensors, turns);
   }
 };
 

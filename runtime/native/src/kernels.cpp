@@ -130,6 +130,7 @@ void run_large(const Loop& loop, char* const* args, int count, npy_intp size, co
     for (int k = 0; k < count; ++k) from[k] = args[k] + begin * steps[k];
     const npy_intp part = end - begin;
     function(from, &part, steps, loop.data);
+    end_streaming();
   });
 }
 

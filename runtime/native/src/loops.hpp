@@ -68,7 +68,7 @@ struct Loop {
   int result = NPY_NOTYPE;  // NumPy's number of the result's element type
   bool in_place = true;     // the result may be an operand
   // The same around the caches, where there is such a loop: the result is dense, and no operand; operands are dense or
-  // single elements.
+  // single elements. To be followed by end_streaming() before another thread reads the result.
   LoopFunction streaming = nullptr;
 };
 
@@ -332,7 +332,6 @@ struct Body {
       advance(count);
     }
     run_dense<F, T, A>(in, out, size, kIndices);
-    end_streaming();
   }
 
   // What is not dense is copied into a block, once for all where it is a single element.
