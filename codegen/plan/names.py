@@ -16,8 +16,8 @@ from codegen.schema.types import OperatorName
 # What functions of generated Python use that have arguments for parameters or variables: builtins, what their modules
 # import and define, and their own variables.
 WORDS = frozenset((
-    "AttributeError", "Exception", "any", "complex", "enumerate", "float", "int", "isinstance", "len", "list", "tuple",
-    "type",
+    "AttributeError", "Exception", "any", "bool", "complex", "enumerate", "float", "int", "isinstance", "len", "list",
+    "tuple", "type",
     "Geometry", "LEAF", "Tensor", "all_plain", "all_plain_or_none", "any_edge", "asarray", "base_ops", "check_attached",
     "check_versions", "choose", "dtypes", "float32", "float64", "foreign_operand", "freed_error", "given", "grad_mode",
     "info_of", "int64", "int_tuple", "interest", "is_int64_or_none", "layouts", "math", "missing_helper",

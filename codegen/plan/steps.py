@@ -31,6 +31,8 @@ class Asked(Enum):
     OPTIONAL_INTEGER = "an int of Python, or None"
     INTS = "ints, which become a tuple"
     OPTIONAL_INTS = "ints, which become a tuple, or None"
+    FLAG = "a bool of Python"
+    OPTIONAL_FLAG = "a bool of Python, or None"
     FLAGS = "a tuple of bools"
     DTYPE = "a dtype: NumPy's"
     OPTIONAL_DTYPE = "a dtype: NumPy's; or None"
@@ -78,6 +80,8 @@ class GuardKind(Enum):
     DTYPE = "dtype"
     DTYPE_OR_NONE = "dtype_or_none"
     INTEGER = "integer"
+    FLAG = "flag"
+    FLAG_OR_NONE = "flag_or_none"
     NUMBER = "number"
     NUMBER_OR_NONE = "number_or_none"
     NOBODY_AROUND = "nobody_around"  # a handler may replace a call that draws random numbers
@@ -327,22 +331,22 @@ class TracedPlan:
     """The way of an operator that is traced through: a function on Tensors, which calls other operators.
 
     Attributes:
-        ints: arguments that are ints and lists of ints, which the function gets as ints and tuples.
+        exact: arguments that are ints, lists of ints, and bools, which the function gets as ints, tuples and bools.
         guards: what has to hold for the function in C++, if there is one; none where no argument is a Tensor.
         checks_dtypes: whether the operator takes some dtypes only.
         usual: where all of these hold, there is no need to check; none: dtypes are always checked.
     """
 
-    ints: tuple[StraightArgument, ...]
+    exact: tuple[StraightArgument, ...]
     guards: tuple[Guard, ...]
     checks_dtypes: bool
     usual: tuple[Guard, ...]
 
     def __post_init__(self) -> None:
-        if any(argument.asked not in _INTS for argument in self.ints):
-            raise ValueError("arguments that are no ints")
+        if any(argument.asked not in _EXACT for argument in self.exact):
+            raise ValueError("arguments that are neither ints nor bools")
         if self.usual and not self.checks_dtypes:
             raise ValueError("nothing is checked, and so nothing is usual")
 
 
-_INTS = INT_LISTS | {Asked.INTEGER, Asked.OPTIONAL_INTEGER}
+_EXACT = INT_LISTS | {Asked.INTEGER, Asked.OPTIONAL_INTEGER, Asked.FLAG, Asked.OPTIONAL_FLAG}

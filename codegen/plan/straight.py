@@ -42,6 +42,8 @@ _GUARDS: Mapping[Asked, GuardKind] = {
     Asked.NUMBER: GuardKind.NUMBER,
     Asked.OPTIONAL_NUMBER: GuardKind.NUMBER_OR_NONE,
     Asked.INTEGER: GuardKind.INTEGER,
+    Asked.FLAG: GuardKind.FLAG,
+    Asked.OPTIONAL_FLAG: GuardKind.FLAG_OR_NONE,
     Asked.FLAGS: GuardKind.TUPLE,
     Asked.DTYPE: GuardKind.DTYPE,
     Asked.OPTIONAL_DTYPE: GuardKind.DTYPE_OR_NONE,
@@ -248,6 +250,8 @@ def _asked(argument: Argument) -> Asked | None:
         return Asked.OPTIONAL_INTS if optional else Asked.INTS
     if inner == ListType(BOOL):
         return Asked.FLAGS
+    if inner == BOOL:
+        return Asked.OPTIONAL_FLAG if optional else Asked.FLAG
     return None if isinstance(inner, ListType) else Asked.NOTHING
 
 
@@ -312,15 +316,18 @@ def plan_traced(function: NativeFunction, in_float32: bool) -> TracedPlan:
     """The way of an operator that is traced through."""
     schema, dtypes = function.schema, function.dtypes
     types = {argument.name: formula_type(argument.type) for argument in schema.arguments}
-    ints = []
+    exact = []
     for argument in schema.arguments:
         inner, optional = _inner(types[argument.name]), isinstance(argument.type, OptionalType)
         if inner == INT:
-            ints.append(StraightArgument(argument.name, Asked.OPTIONAL_INTEGER if optional else Asked.INTEGER))
+            exact.append(StraightArgument(argument.name, Asked.OPTIONAL_INTEGER if optional else Asked.INTEGER))
+        elif inner == BOOL and not argument.is_placement:
+            exact.append(StraightArgument(argument.name, Asked.OPTIONAL_FLAG if optional else Asked.FLAG))
         elif inner == ListType(INT):
             kind = Asked.OPTIONAL_INTS if optional else Asked.INTS
-            ints.append(StraightArgument(argument.name, kind, _size(argument)))
+            exact.append(StraightArgument(argument.name, kind, _size(argument)))
     guards = [Guard(_PLAIN[type], (name,)) for name, type in types.items() if type in _PLAIN]
+    guards += [Guard(_GUARDS[a.asked], (a.name,)) for a in exact if a.asked in (Asked.FLAG, Asked.OPTIONAL_FLAG)]
     limited = [name for name in types if dtypes is not None and (dtypes.arguments is None or name in dtypes.arguments)]
     limited = [name for name in limited if is_tensor_like(types[name])]
     usual: list[Guard] = []
@@ -333,7 +340,7 @@ def plan_traced(function: NativeFunction, in_float32: bool) -> TracedPlan:
             usual += [Guard(kind, (name,)) for name in limited for kind in (GuardKind.PLAIN, GuardKind.FLOAT_DTYPE)]
     if in_float32:
         guards += [Guard(GuardKind.NOT_HALF, (name,)) for name, type in types.items() if type == TENSOR]
-    return TracedPlan(tuple(ints), in_order(guards), dtypes is not None, tuple(usual))
+    return TracedPlan(tuple(exact), in_order(guards), dtypes is not None, tuple(usual))
 
 
 _PLAIN: Mapping[Type, GuardKind] = {

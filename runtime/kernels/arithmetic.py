@@ -26,17 +26,17 @@ def neg(self: Array) -> Array:
         ) from None
 
 
+_ONE = 1  # the usual `alpha`, of which there is one object; others of its value may be a bool or a float
+
+
 def add(self: Array, other: Array | Number, alpha: Number = 1) -> Array:
-    if alpha == 1:
-        return np.add(self, other)
-    return np.add(self, _scaled(self, other, alpha))
+    return np.add(self, other if alpha is _ONE else _scaled(self, other, alpha))
 
 
 def sub(self: Array, other: Array | Number, alpha: Number = 1) -> Array:
-    if alpha != 1:
-        other = _scaled(self, other, alpha)
+    scaled = other if alpha is _ONE else _scaled(self, other, alpha)
     try:
-        return np.subtract(self, other)
+        return np.subtract(self, scaled)
     except TypeError:
         _refuse_bool(self, other)
         raise
@@ -44,7 +44,7 @@ def sub(self: Array, other: Array | Number, alpha: Number = 1) -> Array:
 
 def rsub(self: Array, other: Array | Number, alpha: Number = 1) -> Array:
     """`other - alpha * self`."""
-    scaled = self if alpha == 1 else _scaled(self, self, alpha)
+    scaled = self if alpha is _ONE else _scaled(self, self, alpha)
     try:
         return np.subtract(other, scaled)
     except TypeError:
@@ -61,6 +61,8 @@ def _scaled(self: Array, other: Array | Number, alpha: Number) -> Array | Number
         raise RuntimeError("For integral input tensors, argument alpha must not be a floating point number.")
     if isinstance(alpha, complex) and kind != "c":
         raise RuntimeError("For non-complex input tensors, argument alpha must not be a complex number.")
+    if alpha == 1:
+        return other
     if not isinstance(other, np.ndarray):  # a Python number, which the dtype of `self` outweighs
         return bool(other and alpha) if kind == "b" else other * alpha
     if kind == "b":

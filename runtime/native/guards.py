@@ -91,6 +91,8 @@ WORDS: Mapping[str, Callable[..., str]] = {
     "dtype": lambda given: f"{given[0]} is no runtime.dtype",
     "dtype_or_none": lambda given: f"{given[0]} is no runtime.dtype",
     "integer": lambda given: f"{given[0]} is no int",
+    "flag": lambda given: f"{given[0]} is no bool",
+    "flag_or_none": lambda given: f"{given[0]} is no bool",
     "number": _not_a_number,
     "number_or_none": _not_a_number,
     "nobody_around": lambda: "somebody stands around the calls of this thread",

@@ -28,6 +28,8 @@ _GUARDS: Mapping[GuardKind, str] = {
     GuardKind.DTYPE: "is_instance({0}, {needed})",
     GuardKind.DTYPE_OR_NONE: "is_instance_or_none({0}, {needed})",
     GuardKind.INTEGER: "PyLong_CheckExact({0})",
+    GuardKind.FLAG: "PyBool_Check({0})",
+    GuardKind.FLAG_OR_NONE: "is_flag_or_none({0})",
     GuardKind.NUMBER: "is_real_number({0})",
     GuardKind.NUMBER_OR_NONE: "is_real_number_or_none({0})",
     GuardKind.NOBODY_AROUND: "nobody_around({needed})",

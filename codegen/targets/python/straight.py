@@ -52,6 +52,8 @@ _GUARDS: Mapping[GuardKind, str] = {
     GuardKind.DTYPE: "type({0}) is dtypes.dtype",
     GuardKind.DTYPE_OR_NONE: "({0} is None or type({0}) is dtypes.dtype)",
     GuardKind.INTEGER: "type({0}) is int",
+    GuardKind.FLAG: "type({0}) is bool",
+    GuardKind.FLAG_OR_NONE: "({0} is None or type({0}) is bool)",
     GuardKind.NUMBER: "type({0}) in real_numbers",
     GuardKind.NUMBER_OR_NONE: "type({0}) in optional_real_numbers",
     GuardKind.NOBODY_AROUND: "not interest.around",
@@ -109,13 +111,13 @@ def _taken(takes: Sequence[str]) -> list[str]:
 def write_traced(operator: OperatorPlan, traced: TracedPlan, general: str, out: Lines) -> None:
     """The way of an operator that is traced through; `general` is the statement that leaves it."""
     tests = []
-    for item in traced.ints:
+    for item in traced.exact:
         name = argument(item.name)
         if item.asked in INT_LISTS:
             test = _CONVERSIONS[ConversionKind.INTS if item.asked is Asked.INTS else ConversionKind.OPTIONAL_INTS]
             with out.when([(test or "").format(name)]):
                 out.add(f"{name} = int_tuple({name}, {item.size})")
-        tests.append(all_of([test.format(name) for test in _NO_INTS[item.asked]]))
+        tests.append(all_of([test.format(name) for test in _NOT_EXACT[item.asked]]))
     if tests:
         with out.when([any_of(tests)]):
             out.add(general)
@@ -137,9 +139,11 @@ def _not(test: str) -> str:
     return Joined("not ", bracketed(test))
 
 
-_NO_INTS: Mapping[Asked, Sequence[str]] = {
+_NOT_EXACT: Mapping[Asked, Sequence[str]] = {
     Asked.INTEGER: ("type({0}) is not int",),
     Asked.OPTIONAL_INTEGER: ("{0} is not None", "type({0}) is not int"),
+    Asked.FLAG: ("type({0}) is not bool",),
+    Asked.OPTIONAL_FLAG: ("{0} is not None", "type({0}) is not bool"),
     Asked.INTS: ("type({0}) is not tuple",),
     Asked.OPTIONAL_INTS: ("{0} is not None", "type({0}) is not tuple"),
 }

@@ -115,6 +115,7 @@ inline bool is_real_number(PyObject* object) {
 inline bool is_real_number_or_none(PyObject* object) {
   return object == Py_None || is_real_number(object);
 }
+inline bool is_flag_or_none(PyObject* object) { return object == Py_None || PyBool_Check(object); }
 inline bool is_number(PyObject* object) {
   return is_real_number(object) || PyBool_Check(object) || PyComplex_CheckExact(object);
 }

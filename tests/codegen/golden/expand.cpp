@@ -43,7 +43,7 @@ const NodeClass ExpandBackward0::table = {
 
 // expand(Tensor(a) self, SymInt[] size, *, bool implicit=False) -> Tensor(a)
 Ref expand_default_(PyObject* self_, PyObject* size_, PyObject* implicit_) {
-  if (!(!entries::expand_default_.replaced && is_plain(self_))) {
+  if (!(!entries::expand_default_.replaced && is_plain(self_) && PyBool_Check(implicit_))) {
     return fall_back(entries::expand_default_, self_, size_, implicit_);
   }
   Ref size_ints = int_tuple(size_, py::guards_call_int_tuple, Py_None);

@@ -4,7 +4,7 @@ using fourth_default_formula = Formula<
 
 // fourth(Tensor self, Scalar by=2, bool negated=False) -> Tensor
 Ref fourth_default_(PyObject* self_, PyObject* by_, PyObject* negated_) {
-  if (!(!entries::fourth_default_.replaced && is_plain(self_))) {
+  if (!(!entries::fourth_default_.replaced && is_plain(self_) && PyBool_Check(negated_))) {
     return fall_back(entries::fourth_default_, self_, by_, negated_);
   }
   // composite: negated ? -(self * by) : self * self

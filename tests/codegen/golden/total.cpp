@@ -84,7 +84,8 @@ const NodeClass TotalBackward0::table = {
 Ref total_default_(PyObject* self_, PyObject* dim_, PyObject* keepdim_, PyObject* dtype_) {
   Ref half;
   if (!(!entries::total_default_.replaced && is_plain(self_) &&
-        is_instance_or_none(dtype_, py::dtypes_base_dtype) && is_not_half(self_))) {
+        is_instance_or_none(dtype_, py::dtypes_base_dtype) && PyBool_Check(keepdim_) &&
+        is_not_half(self_))) {
     half =
         in_float32(entries::total_default_, entries::total_default_, self_, dim_, keepdim_, dtype_);
     if (!half) return fall_back(entries::total_default_, self_, dim_, keepdim_, dtype_);
