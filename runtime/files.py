@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from runtime.base import types
 from runtime.base.dtypes import dtype as DType
 from runtime.base.dtypes import get_default_dtype
+from runtime.base.leaves import leaf
 from runtime.base.shared_memory import bytes_of_file
 from runtime.base.tensor import Tensor, wrap
 
@@ -78,4 +79,4 @@ def from_file(
     wanted = get_default_dtype() if dtype is None else dtype
     memory = bytes_of_file(filename, (size or 0) * wanted.itemsize, bool(shared))
     out = wrap(memory.view(wanted.numpy))
-    return out.requires_grad_() if requires_grad else out
+    return leaf(out, requires_grad)

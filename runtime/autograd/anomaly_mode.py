@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from runtime.base import modes
+from runtime.base.errors import flag
 from runtime.base.tensor import Tensor
 from runtime.graph.node import Node
 
@@ -57,8 +58,7 @@ def set_anomaly_enabled(enabled: bool, check_nan: bool = True) -> None:
         TypeError: `enabled` or `check_nan` is no bool.
     """
     for name, value in (("enabled", enabled), ("check_nan", check_nan)):
-        if not isinstance(value, bool):
-            raise TypeError(f"set_anomaly_enabled(): argument '{name}' must be bool, not {type(value).__name__}")
+        flag("set_anomaly_enabled", name, value)
     _set(enabled, check_nan)
 
 

@@ -14,6 +14,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
 from typing import Any, TypeVar
 
 from runtime.base import modes
+from runtime.base.errors import flag
 from runtime.base.modes import grad_mode
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -190,10 +191,14 @@ class enable_grad(_ModeContext):
 
 
 class set_grad_enabled(_ModeContext):
-    """Switch recording on or off: at once when called, and back at the end of a `with` block; or as a decorator."""
+    """Switch recording on or off: at once when called, and back at the end of a `with` block; or as a decorator.
+
+    Raises:
+        TypeError: `mode` is no bool.
+    """
 
     def __init__(self, mode: bool) -> None:
-        super().__init__(bool(mode))
+        super().__init__(flag("set_grad_enabled", "enabled", mode))
         self._at_call = is_grad_enabled()
         _ask(self.mode)
 

@@ -10,6 +10,7 @@ from runtime import ops
 from runtime.backends.elsewhere import ElsewhereTensor
 from runtime.base import devices, dtypes
 from runtime.base.keys import key_of_device
+from runtime.base.leaves import leaf
 from runtime.base.memory import owner_of
 from runtime.base.meta_array import MetaArray, made, order_of, plain, strided
 from runtime.base.modes import grad_mode
@@ -197,4 +198,4 @@ def _rebuild(shape: tuple[int, ...], dtype: DType, strides: tuple[int, ...], req
     out = backend.tensor(strided(shape, dtype.numpy, strides))
     if grad_mode.inference:
         out._writes = UNTRACKED
-    return out.requires_grad_() if requires_grad else out
+    return leaf(out, requires_grad)

@@ -13,6 +13,7 @@ import numpy as np
 
 from runtime.backends.elsewhere import ElsewhereTensor
 from runtime.base.devices import Backend, backends
+from runtime.base.leaves import leaf
 from runtime.base.modes import grad_mode
 from runtime.base.sharing import share, views_over
 from runtime.base.stand_in import StandIn
@@ -151,4 +152,4 @@ def _rebuild(device: str, array: np.ndarray[Any, Any], requires_grad: bool) -> T
     """Make a Tensor again from what `__reduce_ex__` stored."""
     backend = backends[device]
     out = backend.tensor(backend.from_host(array))
-    return out.requires_grad_() if requires_grad else out
+    return leaf(out, requires_grad)

@@ -13,6 +13,7 @@ import numpy as np
 from runtime.base import dtypes
 from runtime.base.data import array_of, check_array
 from runtime.base.devices import backends
+from runtime.base.errors import flag
 from runtime.base.modes import grad_mode
 from runtime.base.state import UNTRACKED
 from runtime.base.tensor import Tensor, wrap
@@ -192,7 +193,7 @@ def _wanted(dtype: DType | type | None, function: str) -> DType | None:
 
 
 def _finish(out: Tensor, requires_grad: bool) -> Tensor:
-    if requires_grad:
+    if flag("tensor", "requires_grad", requires_grad):
         if not (out.is_floating_point() or out.is_complex()):
             raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
         out.requires_grad_()

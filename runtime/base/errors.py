@@ -24,6 +24,17 @@ class OutOfMemoryError(RuntimeError):
     """The memory of a device is used up, which can not happen here."""
 
 
+def flag(function: str, name: str, value: object) -> bool:
+    """An argument that is to be a bool, of Python or of NumPy.
+
+    Raises:
+        TypeError: it is none.
+    """
+    if not isinstance(value, (bool, np.bool_)):
+        raise TypeError(f"{function}(): argument '{name}' must be bool, not {type(value).__name__}")
+    return bool(value)
+
+
 _LIBRARIES = ("numpy", "scipy", "ml_dtypes")
 _RAISE: Final = dis.opmap["RAISE_VARARGS"]
 # What libraries say about sizes, values and memory; the same classes from our own `raise` stay as they are.

@@ -10,6 +10,7 @@ import numpy as np
 from runtime import ops
 from runtime.base.describe import describe
 from runtime.base.dtypes import common_dtype
+from runtime.base.leaves import leaf
 from runtime.base.overriding import hand_over, takers
 from runtime.base.tensor import Tensor, wrap
 from runtime.call import old_orders
@@ -49,7 +50,7 @@ def _factory(function: Callable[..., Any]) -> Callable[..., Any]:
 
     def factory(*args: Any, requires_grad: bool = False, **kwargs: Any) -> Any:
         out = function(*args, **kwargs)
-        return out.requires_grad_() if requires_grad else out
+        return leaf(out, requires_grad)
 
     return factory
 

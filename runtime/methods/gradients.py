@@ -6,6 +6,7 @@ import weakref
 from collections.abc import Callable, Sequence
 
 from runtime.autograd.backward import backward as run_backward
+from runtime.base.errors import flag
 from runtime.base.handles import RemovableHandle
 from runtime.base.modes import grad_mode
 from runtime.base.once import publish
@@ -27,7 +28,13 @@ def backward(
 
 
 def requires_grad_(self: Tensor, requires_grad: bool = True) -> Tensor:
-    """Set `requires_grad` of a leaf, and return this Tensor."""
+    """Set `requires_grad` of a leaf, and return this Tensor.
+
+    Raises:
+        TypeError: `requires_grad` is no bool.
+        RuntimeError: this is no leaf, or no Tensor of its dtype can require grad.
+    """
+    requires_grad = flag("requires_grad_", "requires_grad", requires_grad)
     edge = self._edge
     leaf = type(edge) in LEAF_EDGES
     if requires_grad and self._writes is UNTRACKED and not grad_mode.inference:

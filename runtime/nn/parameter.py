@@ -22,7 +22,7 @@ def _over(cls: type[Tensor], data: Tensor, requires_grad: bool) -> Tensor:
     """A Tensor of class `cls` over the memory of `data`; both count the writes to it."""
     out = Tensor._make_subclass(cls, data)
     share(out, data)
-    return out.requires_grad_() if requires_grad else out
+    return out.requires_grad_(requires_grad)
 
 
 def _of_own_class(data: Tensor, requires_grad: bool) -> Tensor:

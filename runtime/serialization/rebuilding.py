@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from runtime import ops, sparse
+from runtime.base.leaves import leaf
 from runtime.base.state import LEAF
 from runtime.base.storage import UntypedStorage, array_over
 from runtime.base.tensor import Tensor, wrap
@@ -57,7 +58,7 @@ def tensor_v3(
     for name, resolve in (("conj", ops.conj_physical), ("neg", ops.neg)):
         if metadata and metadata.get(name):
             out = resolve(out)
-    return out.requires_grad_() if requires_grad else out
+    return leaf(out, requires_grad)
 
 
 def parameter(data: Tensor, requires_grad: bool, backward_hooks: Any) -> Parameter:
@@ -93,7 +94,7 @@ def _set_attributes(made: Tensor, state: Any) -> None:
 def meta_tensor(dtype: DType, size: Any, stride: Any, requires_grad: bool) -> Tensor:
     """A Tensor without data."""
     made = ops.empty_strided(tuple(size), tuple(stride), dtype=dtype, device="meta")
-    return made.requires_grad_() if requires_grad else made
+    return leaf(made, requires_grad)
 
 
 def sparse_tensor(layout: Layout, data: Any) -> Tensor:

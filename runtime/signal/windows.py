@@ -17,6 +17,7 @@ from functools import partial
 
 from runtime import ops
 from runtime.base import dtypes
+from runtime.base.leaves import leaf
 from runtime.base.tensor import Tensor
 from runtime.base.types import Device, DType, Layout, strided
 
@@ -61,7 +62,7 @@ def _window(
     else:
         places = ops.arange(M, dtype=dtypes.float64, device=device)
         result = shape(places, M if sym else M + 1).to(wanted)
-    return result.requires_grad_() if requires_grad else result
+    return leaf(result, requires_grad)
 
 
 def _middle(places: Tensor, length: int) -> Tensor:

@@ -9,6 +9,7 @@ import numpy as np
 
 from runtime.base import creation
 from runtime.base.dtypes import get_default_dtype
+from runtime.base.leaves import leaf
 from runtime.base.tensor import Tensor
 from runtime.base.types import DType, Layout, check_device, sparse_coo
 from runtime.sparse import differentiable
@@ -52,16 +53,14 @@ def sparse_coo_tensor(
             raise TypeError("sparse_coo_tensor(): indices and values, or a size, are needed")
         shape = tuple(int(each) for each in size)
         made = backend.wrap(empty(shape, (dtype or get_default_dtype()).numpy, len(shape)))
-        return made.requires_grad_() if requires_grad else made
+        return leaf(made, requires_grad)
     places = _places(indices)
     parts = values if isinstance(values, Tensor) else creation.tensor(values)
     if dtype is not None:
         parts = parts.to(dtype)
     shape = _shape(places, parts, None if size is None else tuple(int(each) for each in size))
     made = differentiable.from_parts(parts, places, shape, bool(is_coalesced) or places.shape[1] < 2)
-    if requires_grad and made._edge is None:
-        return made.requires_grad_()
-    return made
+    return made if made._edge is not None else leaf(made, requires_grad)
 
 
 def _places(indices: Any) -> np.ndarray[Any, Any]:

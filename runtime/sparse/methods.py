@@ -7,6 +7,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from runtime import ops
+from runtime.base.leaves import leaf
 from runtime.base.modes import grad_mode
 from runtime.base.tensor import Tensor
 from runtime.base.types import DType
@@ -79,7 +80,7 @@ def new_zeros(self: SparseTensor, *size: Any, dtype: DType | None = None, requir
     """A sparse Tensor of zeros, of the same dtype unless another is given."""
     shape = tuple(size[0]) if len(size) == 1 and not isinstance(size[0], int) else size
     made = backend.zeros(shape, self._array.dtype if dtype is None else dtype.numpy)
-    return made.requires_grad_() if requires_grad else made
+    return leaf(made, requires_grad)
 
 
 def reshape(self: SparseTensor, *shape: Any) -> NoReturn:

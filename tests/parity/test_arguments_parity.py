@@ -182,6 +182,75 @@ ARRAYS = [
     *["torch.add(t, a)", "torch.mul(a, t)", "t.add(a)", "torch.maximum(t, a)"],
 ]  # fmt: skip
 
+# No other object that has a truth value is a bool.
+BOOLS = """
+m.amax(1, keepdim=0)
+m.amax(1, keepdim=True)
+m.argmax(1, keepdim=1)
+m.sum(1, keepdim=None)
+m.topk(1, 1, 1)
+m.sort(0, descending=1)
+m.logsumexp(1, 1)
+m.var(1, unbiased=1)
+m.std(unbiased=None)
+torch.linalg.cholesky(m @ m.mT + 1, upper=1)
+m.index_put((torch.tensor([0]),), m[0], accumulate=1)
+torch.dropout(m, 0.5, 1)
+torch.isclose(m, m, equal_nan=1)
+torch.allclose(m, m, equal_nan=[])
+m.unique(sorted=1)
+torch.searchsorted(t, t, right=1)
+torch.bucketize(m, t, right="yes")
+torch.cdist(m, m, 2.0, 1)
+torch.nn.functional.embedding(k, m, sparse=0)
+torch.hann_window(4, 1)
+torch.ones(2, requires_grad=1)
+g.sum(0, keepdim=1)
+torch.tensor(1.0, requires_grad=1)
+torch.zeros_like(t, requires_grad=1)
+t.new_ones(2, requires_grad=None)
+torch.full((2,), 1.0, requires_grad="a")
+torch.nn.Parameter(t, requires_grad=1)
+torch.sparse_coo_tensor([[0]], [1.0], (2,), requires_grad=1)
+t.requires_grad_(1)
+t.requires_grad_(None)
+torch.set_grad_enabled(1)
+"""
+
+# The scale of a sum is a number that the result can hold.
+ALPHA = """
+i.add(i, alpha=1.0)
+i.add(1, alpha=1.0)
+i.add(1, alpha=1)
+i.add(t, alpha=1.0)
+i.sub(i, alpha=1.0)
+torch.rsub(i, i, alpha=1.0)
+torch.rsub(t, t, alpha=True)
+t.add(t, alpha=True)
+t.sub(1, alpha=True)
+t.add_(t, alpha=True)
+t.add(t, alpha=1 + 0j)
+t.add(t, alpha=np.int64(1))
+t.add(2, alpha=1.0)
+g.add(t, alpha=1.0)
+b.add(b, alpha=True)
+b.add(b, alpha=False)
+b.add(b, alpha=1)
+b.add(True, alpha=True)
+b.add(i, alpha=True)
+torch._foreach_add([t], [t], alpha=True)
+"""
+
+
+@pytest.mark.parametrize("text", BOOLS.strip().splitlines())
+def test_bools(text: str) -> None:
+    assert_same(expression(text))
+
+
+@pytest.mark.parametrize("text", ALPHA.strip().splitlines())
+def test_scales_of_sums(text: str) -> None:
+    assert_same(expression(text))
+
 
 @pytest.mark.parametrize("text", SECOND_NAMES.strip().splitlines())
 def test_second_names(text: str) -> None:
