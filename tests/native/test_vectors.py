@@ -160,6 +160,17 @@ def test_functions_are_close(dtype: str, name: str, row: tuple[Any, Any, float, 
     check(x, got, wanted, most)
 
 
+def test_the_sigmoid_where_an_exponential_is_next_to_infinity() -> None:
+    """Its values are subnormal there, and 0 where 1 + exp(-x) is infinite."""
+    x = np.linspace(-89.5, -86, 5000).astype(np.float32)
+    with np.errstate(over="ignore"):
+        wanted = 1 / (1 + np.exp(-x))
+    got = runtime.sigmoid(runtime.tensor(x)).numpy()
+    assert (got[wanted == 0] == 0).all()
+    assert (wanted == 0).sum() > 1000
+    np.testing.assert_array_less(np.abs(got - wanted), 3 * np.spacing(wanted))
+
+
 def test_the_error_function_in_double_precision() -> None:
     mpmath = pytest.importorskip("mpmath")
     x = np.concatenate([np.linspace(-6.5, 6.5, 1500), np.linspace(0.99, 1.01, 100), np.geomspace(1e-300, 0.5, 200)])
