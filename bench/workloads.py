@@ -6,10 +6,6 @@ A workload's `prepare(library, scale)` makes its inputs and returns the function
 from __future__ import annotations
 
 import itertools
-import os
-import shutil
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -21,9 +17,10 @@ import numpy as np
 from bench import gpt
 from bench.blocks import block_fused, block_primitive
 from bench.functions import FUNCTIONS, large_function
-from bench.measure import Bytes, Round, statement_timer
+from bench.measure import Round, statement_timer
 from bench.operators import CASES, FAMILIES, operator
 from bench.optimizers import OPTIMIZERS, optimizer_steps
+from bench.processes import codegen_own, codegen_whole, import_time
 
 
 @dataclass(frozen=True)
@@ -404,108 +401,6 @@ def hessian(library: Any, scale: Scale) -> Round:
     curve = _curve(library)
     transformed = library.func.hessian(lambda x: curve(x).sum())
     return timed(f"hessian, {scale.jacobian} inputs", lambda: transformed(x), 3)
-
-
-# -- whole processes -------------------------------------------------------------------------------------------------
-
-
-def _environment() -> dict[str, str]:
-    """The environment of a measured process: one in which Python caches bytecode."""
-    return {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
-
-
-def import_time(library: Any, scale: Scale) -> Round:
-    """Import in a fresh interpreter, timed inside it, so that the interpreter's own start does not count.
-
-    With bytecode cached, as an installed package has it: the first import, which compiles, is the warm-up round.
-    """
-    program = f"import time; t = time.perf_counter(); import {library.__name__}; print(time.perf_counter() - t)"
-    command = [sys.executable, "-c", program]
-
-    def run() -> dict[str, float]:
-        finished = subprocess.run(command, env=_environment(), capture_output=True, text=True, check=True)
-        return {"import": float(finished.stdout)}
-
-    return run
-
-
-# Starts a command and writes what it used.  A process of its own, because Linux counts what the one that forks has in
-# memory as the child's: here that is next to nothing, in this process all of PyTorch.
-_LAUNCHER = """\
-import os, sys
-process = os.posix_spawn(sys.argv[2], sys.argv[2:], os.environ)
-_, status, used = os.wait4(process, 0)
-with open(sys.argv[1], "w") as file:
-    print(used.ru_utime + used.ru_stime, used.ru_maxrss * (1 if sys.platform == "darwin" else 1024), file=file)
-sys.exit(os.waitstatus_to_exitcode(status))
-"""
-
-
-def process(row: str, command: list[str], output: Path) -> Round:
-    """CPU seconds and peak memory of a command.
-
-    CPU seconds, because what a file system or a neighbour adds is no property of a generator.  `output` is removed
-    first, because a generator that finds it there has nothing to do.
-    """
-    report = output.with_name(f"{output.name}.used")
-
-    def run() -> dict[str, float]:
-        shutil.rmtree(output, ignore_errors=True)
-        output.mkdir(parents=True)
-        launched = [sys.executable, "-c", _LAUNCHER, str(report), *command]
-        finished = subprocess.run(launched, env=_environment(), capture_output=True, text=True)
-        if finished.returncode != 0:
-            raise RuntimeError(f"{' '.join(command)} failed:\n{finished.stdout}{finished.stderr}")
-        seconds, peak = report.read_text(encoding="utf-8").split()
-        return {row: float(seconds), f"{row}: peak memory": Bytes(peak)}
-
-    return run
-
-
-def codegen_own(out: Path) -> Prepare:
-    """Gradwright's own YAML to its library."""
-
-    def prepare(library: Any, scale: Scale) -> Round:
-        return process(
-            "codegen, Gradwright's YAML",
-            [sys.executable, "-m", "codegen", "--target", "python", "--out", str(out)],
-            out,
-        )
-
-    return prepare
-
-
-def codegen_whole(out: Path) -> tuple[Prepare, Prepare]:
-    """PyTorch's whole YAML: Gradwright beside PyTorch's own gen_autograd."""
-    row = "codegen, PyTorch's whole YAML"
-
-    def packaged(library: Any) -> Path:
-        import torchgen
-
-        return Path(str(torchgen.__file__)).parent / "packaged"
-
-    def ours(library: Any, scale: Scale) -> Round:
-        folder = packaged(library)
-        command = [sys.executable, "-m", "codegen", "--target", "python", "--out", str(out)]
-        command += ["--native-functions", str(folder / "ATen/native/native_functions.yaml")]
-        command += ["--derivatives", str(folder / "autograd/derivatives.yaml")]
-        command += ["--tags", str(folder / "ATen/native/tags.yaml")]
-        return process(row, command, out)
-
-    def theirs(library: Any, scale: Scale) -> Round:
-        folder = packaged(library)
-        native = folder / "ATen/native"
-        written = out.with_name("gen_autograd")
-        command = [sys.executable, "-m", "torchgen.packaged.autograd.gen_autograd"]
-        command += [
-            str(native / "native_functions.yaml"),
-            str(native / "tags.yaml"),
-            str(written),
-            str(folder / "autograd"),
-        ]
-        return process(row, command, written)
-
-    return ours, theirs
 
 
 def workloads(out: Path, scale: Scale) -> list[Workload]:

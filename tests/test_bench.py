@@ -22,8 +22,9 @@ from bench.inputs import below, normal
 from bench.known import KNOWN, UNKNOWN, by_reason, reason_of
 from bench.measure import Bytes, Measurement, compare, interleave
 from bench.operators import CASES, FAMILIES, Case, operator
+from bench.processes import process
 from bench.report import Failure, Row, cells, distance_text, over_budget, print_json, print_report, seconds_text
-from bench.workloads import BESIDE, SMOKE, WHOLE, process, workloads
+from bench.workloads import BESIDE, SMOKE, WHOLE, workloads
 
 WAYS = ("forward", "backward")
 

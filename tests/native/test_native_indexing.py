@@ -310,6 +310,26 @@ def test_large(dtype: str) -> None:
                 runtime.set_num_threads(before)
 
 
+@pytest.mark.parametrize("dtype", ["f4", "f8", "i8", "u1", "c16"])
+@pytest.mark.parametrize("near", [1, 2])
+def test_runs_of_neighbours(dtype: str, near: int) -> None:
+    """Places that lie side by side are moved together, where their elements do; `near`: the step of what goes there."""
+    places = np.array([3, 2, 1, *range(30), 5, 6, 7, *range(10, 40), 39])
+    x = np.arange(3 * 40).reshape(3, 40).astype(dtype)
+    source = np.arange(3 * len(places) * near).reshape(3, -1).astype(dtype)[:, ::near]
+    index = runtime.tensor(places)
+    for array in (x, x.T.copy().T, np.repeat(x, 2, 1)[:, ::2], x[::-1]):
+        t = wrap(array)
+        np.testing.assert_array_equal(t.index_select(1, index), array[:, places])
+        np.testing.assert_array_equal(t[:, index], array[:, places])
+        added, copied = array.copy(), array.copy()
+        np.add.at(added, (slice(None), places), source)
+        np.testing.assert_array_equal(t.clone().index_add_(1, index, wrap(source)), added)
+        once = np.array([*range(20, 40), *range(20)])
+        copied[:, once] = source[:, :40]
+        np.testing.assert_array_equal(t.clone().index_copy_(1, wrap(once), wrap(source[:, :40])), copied)
+
+
 def test_the_loops_are_taken() -> None:
     x, index = runtime.ones(4, 4), runtime.tensor([1, 2])
     each, part = index[:, None].expand(2, 4), runtime.ones(2, 4)

@@ -23,7 +23,9 @@ from codegen.targets.cpp.names import cpp
 from codegen.targets.cpp.statements import COLUMNS
 from codegen.targets.environment import quoted
 
-_OF_NUMPY = {"sqrt": "std::sqrt", "abs": "std::abs", "maximum": "larger", "where": "chosen", "clip": "bounded"}
+_OF_NUMPY = {
+    "sqrt": "std::sqrt", "abs": "std::abs", "maximum": "kernels::maximum::apply", "where": "chosen", "clip": "bounded",
+}  # fmt: skip
 # How tight signs bind; what is no sign binds tightest.
 _PRECEDENCE = {"==": 1, "!=": 1, "<": 2, "<=": 2, ">": 2, ">=": 2, "+": 3, "-": 3, "*": 4, "/": 4}
 _UNARY, _CLOSED = 5, 6

@@ -162,6 +162,15 @@ inline bool is_plain(PyObject* object) {
 }
 inline bool requires_grad(PyObject* tensor) { return as_tensor(tensor)->edge != Py_None; }
 
+// -- methods of the module
+
+// Whether a method got as many arguments as it takes; else with a TypeError.
+inline bool has_count(Py_ssize_t count, Py_ssize_t wanted) {
+  if (count == wanted) return true;
+  PyErr_Format(PyExc_TypeError, "expected %zd arguments, but got %zd", wanted, count);
+  return false;
+}
+
 // -- making
 
 // A Tensor over `array` (taken), with no history. Null with an exception when memory is short.

@@ -115,6 +115,13 @@ Ref run_dense_loop(const Loop& loop, char* const (&operands)[count], const npy_i
 
 }  // namespace detail
 
+// What `step` makes of a Tensor over an array; nothing of nothing.
+template <class Step>
+Ref then(Ref array, Step step) {
+  Ref tensor = array ? new_tensor(std::move(array)) : Ref();
+  return tensor ? step(tensor.get()) : Ref();
+}
+
 // Tensors of one element type, and after them numbers, which take that type.
 template <class F, int tensors, class... Args>
 Ref elementwise(Args... args) {

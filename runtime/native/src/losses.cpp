@@ -75,10 +75,10 @@ int read_reduction(PyObject* value) {
 bool is_positive(PyObject* number) { return PyFloat_CheckExact(number) && PyFloat_AS_DOUBLE(number) > 0; }
 
 Ref reduced(Ref losses, int reduction) {
-  if (!losses || reduction == 0) return losses;
-  Ref tensor = new_tensor(std::move(losses));
-  if (!tensor) return tensor;
-  return reduction == 1 ? kernels::mean_all(tensor.get(), Py_None) : kernels::sum_all(tensor.get(), Py_None);
+  if (reduction == 0) return losses;
+  return then(std::move(losses), [&](PyObject* each) {
+    return reduction == 1 ? kernels::mean_all(each, Py_None) : kernels::sum_all(each, Py_None);
+  });
 }
 
 // A loss of two Tensors and `numbers`.

@@ -113,7 +113,7 @@ npy_intp grain_of(npy_intp work) { return std::max<npy_intp>(1, kGrain / std::ma
 }  // namespace
 
 PyObject* factor_matrices(PyObject*, PyObject* const* args, Py_ssize_t count) {
-  if (count != 3) return PyErr_Format(PyExc_TypeError, "expected 3 arguments, but got %zd", count);
+  if (!has_count(count, 3)) return nullptr;
   PyArrayObject* matrices = batch_of(args[0], -1, 3);
   PyArrayObject* pivots = matrices ? batch_of(args[1], NPY_INT32, 2) : nullptr;
   PyArrayObject* info = pivots ? batch_of(args[2], NPY_INT32, 1) : nullptr;
@@ -135,7 +135,7 @@ PyObject* factor_matrices(PyObject*, PyObject* const* args, Py_ssize_t count) {
 }
 
 PyObject* solve_factors(PyObject*, PyObject* const* args, Py_ssize_t count) {
-  if (count != 4) return PyErr_Format(PyExc_TypeError, "expected 4 arguments, but got %zd", count);
+  if (!has_count(count, 4)) return nullptr;
   PyArrayObject* factors = batch_of(args[0], -1, 3);
   PyArrayObject* pivots = factors ? batch_of(args[1], NPY_INT32, 2) : nullptr;
   PyArrayObject* sides = pivots ? batch_of(args[2], PyArray_TYPE(factors), 3) : nullptr;
@@ -162,7 +162,7 @@ PyObject* solve_factors(PyObject*, PyObject* const* args, Py_ssize_t count) {
 }
 
 PyObject* solve_triangles(PyObject*, PyObject* const* args, Py_ssize_t count) {
-  if (count != 4) return PyErr_Format(PyExc_TypeError, "expected 4 arguments, but got %zd", count);
+  if (!has_count(count, 4)) return nullptr;
   PyArrayObject* triangles = batch_of(args[0], -1, 3);
   PyArrayObject* sides = triangles ? batch_of(args[1], PyArray_TYPE(triangles), 3) : nullptr;
   if (sides == nullptr) return nullptr;

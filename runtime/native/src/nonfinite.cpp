@@ -41,9 +41,7 @@ Ref nan_to_num(PyObject* self, PyObject* nan, PyObject* posinf, PyObject* neginf
 }
 
 Ref nansum(PyObject* self, PyObject* dim, PyObject* keepdim, PyObject* dtype) {
-  Ref rest = unary<known>(self);
-  if (rest) rest = new_tensor(std::move(rest));
-  return rest ? sum_dim(rest.get(), dim, keepdim, dtype) : Ref();
+  return then(unary<known>(self), [&](PyObject* rest) { return sum_dim(rest, dim, keepdim, dtype); });
 }
 
 }  // namespace kernels

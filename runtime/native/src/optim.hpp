@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "core.hpp"
+#include "functors.hpp"
 #include "loops.hpp"
 #include "registry.hpp"
 
@@ -63,10 +64,6 @@ struct UpdateRule {
 extern const Table<UpdateRule> update_rules;
 
 // What loops of rules call, as NumPy does it: NaN stays.
-template <class T>
-GRADWRIGHT_INLINE T larger(T a, T b) {
-  return !(a <= b) ? (b != b ? b : a) : b;
-}
 template <class T>
 GRADWRIGHT_INLINE T bounded(T value, T low, T high) {
   const T raised = value >= low || value != value ? value : low;

@@ -140,6 +140,23 @@ bool Picks::lay(const npy_intp* near) {
   return true;
 }
 
+void Picks::find_runs(npy_intp item) {
+  const npy_intp count = offsets.size, *places = offsets.data();
+  if (row.size != 1 || step != item || loops.total() == 1) return;
+  const auto is_end = [&](npy_intp i) { return i + 1 == count || places[i + 1] - places[i] != item; };
+  npy_intp runs = 0;
+  for (npy_intp i = 0; i < count; ++i) runs += is_end(i);
+  if (runs * kWorthARun > count) return;
+  if (!ends.resize(runs)) {
+    ends.size = 0;
+    return;
+  }
+  npy_intp* end = ends.data();
+  for (npy_intp i = 0; i < count; ++i) {
+    if (is_end(i)) *end++ = i + 1;
+  }
+}
+
 namespace {
 
 // Part of the work: some of the places, and of the elements of each row.
@@ -155,6 +172,14 @@ GRADWRIGHT_INLINE void move_places(const Picks& picks, const npy_intp* offsets, 
   }
 }
 
+template <class Move>
+void move_runs(const Picks& picks, const npy_intp* offsets, const npy_intp* ends, char* near, char* far) {
+  npy_intp i = 0;
+  for (npy_intp k = 0; k < picks.ends.size; i = ends[k++]) {
+    Move::dense(near + i * picks.step, far + offsets[i], ends[k] - i);
+  }
+}
+
 // Threads share the loops around the places, or else the places themselves, or the elements of each row where several
 // places may be the same one.
 template <class Move>
@@ -163,9 +188,14 @@ void run_picks(Picks& picks, char* near, char* far) {
   const npy_intp* offsets = picks.offsets.data();
   const auto grain = [](npy_intp each) { return std::max<npy_intp>(1, kGrain / std::max<npy_intp>(1, each)); };
   if (loops > 1) {
+    const npy_intp* ends = picks.ends.data();
     parallel_for(loops, grain(count * size), [&](npy_intp begin, npy_intp end) {
       walk<2>(picks.loops, begin, end, {near, far}, [&](const Places<2>& at) {
-        move_places<Move>(picks, offsets, count, size, at[0], at[1]);
+        if (picks.ends.size > 0) {
+          move_runs<Move>(picks, offsets, ends, at[0], at[1]);
+        } else {
+          move_places<Move>(picks, offsets, count, size, at[0], at[1]);
+        }
       });
     });
   } else if (Move::reads) {
@@ -185,6 +215,7 @@ void run_picks(Picks& picks, char* near, char* far) {
 bool run(Doing doing, Picks& picks, char* near, PyArrayObject* far) {
   const npy_intp total = picks.total();
   if (total == 0) return true;
+  picks.find_runs(PyArray_ITEMSIZE(far));
   return for_elements(doing, far, [&]<class Move>() {
     return run_long(total >= kGrain, [&] { run_picks<Move>(picks, near, PyArray_BYTES(far)); });
   });

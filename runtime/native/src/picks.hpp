@@ -57,6 +57,9 @@ struct Index {
   bool read(PyObject* indices, PyArrayObject* self);
 };
 
+// Elements that a run has to have in the mean.
+inline constexpr npy_intp kWorthARun = 4;
+
 // What an index picks of an array: the shape, and where it lies.
 struct Picks {
   detail::Layout shape;    // of `near`, with the strides of `far`; the picked places have none
@@ -66,12 +69,16 @@ struct Picks {
   Dims<2> loops;  // around the places: over `near` and `far`
   Row<2> row;      // at each place
   npy_intp step = 0;  // of `near`, from one place to the next
+  Offsets ends;  // of runs: places whose elements lie side by side in both arrays; none where runs are short
 
   // False: an index is out of range, does not broadcast, or is too much.
   bool find(PyArrayObject* far, const Index& index);
 
   // Lay `near`, with the sizes of `shape`, beside it. False: the places are not a regular row of it.
   bool lay(const npy_intp* near);
+
+  // Find the runs, where they are gone through more than once.
+  void find_runs(npy_intp item);
 
   npy_intp total() const { return loops.total() * offsets.size * row.size; }
 };

@@ -37,12 +37,6 @@ PyArrayObject* matrix_of(PyObject* object, std::initializer_list<int> types) {
   return nullptr;
 }
 
-bool has_count(Py_ssize_t count, Py_ssize_t wanted) {
-  if (count == wanted) return true;
-  PyErr_Format(PyExc_TypeError, "expected %zd arguments, but got %zd", wanted, count);
-  return false;
-}
-
 struct Words {
   bitgen_t* source;
   uint32_t next() const { return source->next_uint32(source->state); }

@@ -102,6 +102,7 @@ struct Mean : Sum {
 };
 
 struct Product {
+  static constexpr bool kOneByOne = true;  // each element waits for the one before
   template <class T>
   static T start() {
     return T(1);
@@ -209,6 +210,33 @@ T fold_rows(const Layout& layout, const T* in) {
   return result;
 }
 
+// Results whose elements wait for each other are computed side by side.
+constexpr int kAbreast = 8;
+
+template <class Fold, class T>
+void fold_abreast(const Layout& layout, const T* in, T* out, npy_intp begin, npy_intp end) {
+  const Axis& axis = layout.inner.items[0];
+  const T* rows[kAbreast];
+  T* results[kAbreast];
+  int count = 0;
+  const auto finish = [&] {
+    std::fill(rows + count, rows + kAbreast, rows[0]);
+    T values[kAbreast];
+    std::fill_n(values, kAbreast, Fold::template start<T>());
+    for (npy_intp i = 0; i < axis.size; ++i) {
+      for (int k = 0; k < kAbreast; ++k) values[k] = Fold::column(values[k], rows[k][i * axis.in]);
+    }
+    for (int k = 0; k < count; ++k) *results[k] = Fold::end(values[k], layout.count);
+    count = 0;
+  };
+  each(layout.kept.items, layout.kept.count, begin, end, [&](npy_intp offset, npy_intp to) {
+    rows[count] = in + offset;
+    results[count] = out + to;
+    if (++count == kAbreast) finish();
+  });
+  if (count > 0) finish();
+}
+
 template <class Fold, class T>
 void reduce(const Layout& layout, const T* in, T* out) {
   if (layout.outputs == 0) return;
@@ -221,7 +249,11 @@ void reduce(const Layout& layout, const T* in, T* out) {
     });
     return;
   }
+  const bool is_row = layout.inner.count == 1 && layout.outer.count == 0;
   parallel_for(layout.outputs, grain_for(layout.count), [&](npy_intp begin, npy_intp end) {
+    if constexpr (requires { Fold::kOneByOne; }) {
+      if (is_row && end - begin > 1) return fold_abreast<Fold>(layout, in, out, begin, end);
+    }
     each(layout.kept.items, layout.kept.count, begin, end, [&](npy_intp offset, npy_intp to) {
       out[to] = Fold::end(fold_rows<Fold>(layout, in + offset), layout.count);
     });
@@ -388,13 +420,6 @@ struct exponential_above {
   template <class T, class A = Baseline>
   static T apply(T a, T top) { return vectors::exp<A>(a - top); }
 };
-
-// What `step` makes of a Tensor over an array; nothing of nothing.
-template <class Step>
-Ref then(Ref array, Step step) {
-  Ref tensor = array ? new_tensor(std::move(array)) : Ref();
-  return tensor ? step(tensor.get()) : Ref();
-}
 
 }  // namespace
 
