@@ -192,6 +192,10 @@ Ref run_loop_of(const Step* steps, int count, JointLoop joint, int spent, PyObje
     formula.data[slot] = operands[slot].data(type);
     formula.moves[slot] = 0;
   }
+  if (turns != nullptr && numbers > 0) {  // they live no longer than this call; what waits may read what this one writes
+    turns->finish();
+    turns = nullptr;
+  }
   const bool alike = std::all_of(types, types + tensors, [type](int own) { return own == type; });
   if (const Loop* loop = joint != nullptr && alike ? joint(type) : nullptr) {
     const bool reuses = spent >= 0 && formula.moves[spent] != 0 && is_private(given[spent]);
