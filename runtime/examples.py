@@ -15,6 +15,7 @@ import doctest
 import importlib
 import io
 import os
+import re
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -23,6 +24,11 @@ from runtime.call.failures import yaml_of
 
 FILE = "examples.txt"
 FAILED = "Traceback: "
+# A number with a fraction or an exponent as a Tensor prints it.
+_FLOAT = re.compile(r"[+-]?(?:\d+\.\d*(?:e(?P<exponent>[+-]\d+))?|\d+e[+-]\d+)")
+# Of the largest number that an example prints: what is smaller is left of numbers that cancel, and another processor or
+# BLAS leaves something else.
+NOISE = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +45,42 @@ class Outcome:
 
     @property
     def holds(self) -> bool:
-        return self.wanted in ("", self.printed) and not self.printed.startswith(FAILED)
+        if self.printed.startswith(FAILED):
+            return False
+        return not self.wanted or agree(self.wanted, self.printed)
+
+
+def agree(wanted: str, printed: str) -> bool:
+    """Whether two printed results say the same but for rounding, which depends on the processor and the BLAS.
+
+    Numbers with a fraction may differ by one in the last digit that `wanted` shows, and by `NOISE` of the largest
+    number there: what is left of numbers that cancel counts as zero.  All other text is the same but for the widths
+    of columns.
+    """
+    numbers = [float(match[0]) for match in _FLOAT.finditer(wanted)]
+    others = [float(match[0]) for match in _FLOAT.finditer(printed)]
+    if _without_floats(wanted) != _without_floats(printed) or len(numbers) != len(others):
+        return False
+    noise = NOISE * max(map(abs, numbers), default=0.0)
+    digits = [_last_digit(match) for match in _FLOAT.finditer(wanted)]
+    return all(abs(a - b) <= noise + digit for a, b, digit in zip(numbers, others, digits, strict=True))
+
+
+def noise_in(printed: str) -> list[str]:
+    """The numbers of a printed result that are rounding errors next to the largest one there."""
+    numbers = [match[0] for match in _FLOAT.finditer(printed)]
+    largest = max((abs(float(number)) for number in numbers), default=0.0)
+    return [number for number in numbers if 0 < abs(float(number)) < NOISE * largest]
+
+
+def _without_floats(text: str) -> str:
+    return "".join(_FLOAT.sub("#", text).split())
+
+
+def _last_digit(match: re.Match[str]) -> float:
+    """One in the last place that is shown, 1e-05 for `1.25e-03`, and a little more for the rounding of differences."""
+    fraction = match[0].partition("e")[0].partition(".")[2]
+    return float(1.01 * 10.0 ** (int(match["exponent"] or 0) - len(fraction)))
 
 
 def outcomes(package: str = "generated") -> Iterator[Outcome]:

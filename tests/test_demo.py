@@ -7,9 +7,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-pytest.importorskip("sklearn")
-pytest.importorskip("matplotlib")
-
 from demo import checking, training
 from runtime.testing import CheckResult
 

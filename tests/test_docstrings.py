@@ -116,3 +116,31 @@ def test_functions_of_networks_have_the_text_of_their_operators() -> None:
 def test_native_functions_have_them_too() -> None:
     assert type(runtime.tanh) is not FunctionType
     assert "Derivative:" in (runtime.tanh.__doc__ or "")
+
+
+@pytest.mark.parametrize(
+    ("wanted", "printed", "holds"),
+    [
+        ("tensor([1.2500, 3.])", "tensor([1.2501, 3.])", True),
+        ("tensor([1.2500, 3.])", "tensor([1.2503, 3.])", False),
+        ("tensor([-5.6564e-16,  1.0000e+00])", "tensor([1.4855e-15, 1.0000e+00])", True),
+        ("tensor([-5.6564e-16,  1.0000e+00])", "tensor([0., 1.])", True),
+        ("tensor([-5.6564e-16,  1.0000e+00])", "tensor([0.0010, 1.0000])", False),
+        ("tensor([2.0000e-16, 4.0000e-16])", "tensor([2.0000e-16, 4.1000e-16])", False),
+        ("tensor([0., -0.])", "tensor([-0., 0.])", True),
+        ("tensor([1, 2])", "tensor([1, 3])", False),
+        ("tensor([1., nan])", "tensor([nan, 1.])", False),
+        ("tensor([1., 2.])", "tensor([1., 2.], dtype=torch.float64)", False),
+        ("tensor([1.0000+0.0000j])", "tensor([1.0000-5.9605e-08j])", True),
+    ],
+)
+def test_results_agree_but_for_rounding(wanted: str, printed: str, holds: bool) -> None:
+    assert examples.agree(wanted, printed) is holds
+
+
+def test_digits_of_examples_mean_something() -> None:
+    """What is left of numbers that cancel is no example; a window of Blackman has such ends in every length."""
+    results = read_results(Path(examples.file_of()))
+    noisy = {lines[0].partition("(")[0] for lines, printed in results.items() if examples.noise_in("".join(printed))}
+    assert len(results) > 1000
+    assert noisy == {">>> runtime.blackman_window"}

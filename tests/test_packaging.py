@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import ast
+import functools
 import os
 import subprocess
 import sys
 import tarfile
 import tomllib
 import zipfile
+from importlib.metadata import packages_distributions, version
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 from codegen.version import VERSION
 from documents import ROOT, copy_tree
+
+TESTS = ROOT / "tests"
 
 
 @pytest.fixture(scope="module")
@@ -106,12 +113,77 @@ def test_the_version_is_that_of_the_wheel(built: Path) -> None:
 
 
 def test_lower_bounds_are_given_and_are_met() -> None:
-    from importlib.metadata import version
-
-    from packaging.requirements import Requirement
-
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     for text in project["dependencies"]:
         requirement = Requirement(text)
         assert requirement.specifier, f"{text} has no lower bound"
         assert requirement.specifier.contains(version(requirement.name))
+
+
+# Of a machine with a GPU, where one test more can run; pip installs it for one version of CUDA.
+FOR_DEVICES = {"cupy"}
+
+
+def test_what_tests_import_stands_in_an_extra() -> None:
+    """A package that only some machines happen to have would leave tests out without a word."""
+    compared = 0
+    missing = set()
+    for path in sorted(TESTS.rglob("*.py")):
+        text = path.read_text(encoding="utf-8")
+        with_torch = (
+            "pytest.mark.parity" in text or path.is_relative_to(TESTS / "parity") or path == TESTS / "upstream.py"
+        )
+        extra = "parity" if with_torch else "test"
+        for module in _imported(ast.parse(text)) - OWN - sys.stdlib_module_names:
+            compared += 1
+            if not _distributions(module) & _required(extra):
+                missing.add((str(path.relative_to(ROOT)), module))
+    assert compared > 500
+    assert not missing, f"not in the dependencies, nor in the extra of these tests: {sorted(missing)}"
+
+
+def test_no_test_is_skipped_for_a_missing_package() -> None:
+    asked = {
+        (path.name, node.args[0].value)
+        for path in TESTS.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr == "importorskip"
+        and isinstance(node.args[0], ast.Constant)
+    }
+    assert {module for _, module in asked} == FOR_DEVICES
+
+
+def _imported(tree: ast.Module) -> set[str]:
+    """The packages that a module imports, functions and all."""
+    names = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and not node.level and node.module:
+            names.add(node.module)
+    return {name.partition(".")[0] for name in names}
+
+
+# What lies in the checkout: packages at its root, and modules beside the tests.
+OWN = {path.stem for path in ROOT.iterdir()} | {path.stem for path in TESTS.rglob("*")} | {"gradwright"}
+
+
+@functools.cache
+def _distributions(module: str) -> set[str]:
+    return {canonicalize_name(name) for name in packages_distributions().get(module, ())}
+
+
+@functools.cache
+def _required(extra: str) -> frozenset[str]:
+    """The distributions that an extra asks for itself, with the dependencies and the extras that it includes."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    names = set()
+    for text in [*project["dependencies"], *project["optional-dependencies"][extra]]:
+        requirement = Requirement(text)
+        if requirement.name == project["name"]:
+            names.update(*map(_required, requirement.extras))
+        else:
+            names.add(canonicalize_name(requirement.name))
+    return frozenset(names)

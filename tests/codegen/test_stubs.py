@@ -53,7 +53,6 @@ parts: tuple[Tensor, ...] = x.split(1)
     ],
 )
 def test_mypy_reads_the_stubs(extra: str, message: str, tmp_path: Path) -> None:
-    pytest.importorskip("mypy", reason="mypy is in the extra `dev`")
     program = tmp_path / "program.py"
     program.write_text(PROGRAM.format(extra=extra))
     done = subprocess.run(

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import mpmath
 import numpy as np
 import pytest
 from scipy import special
@@ -172,7 +173,6 @@ def test_the_sigmoid_where_an_exponential_is_next_to_infinity() -> None:
 
 
 def test_the_error_function_in_double_precision() -> None:
-    mpmath = pytest.importorskip("mpmath")
     x = np.concatenate([np.linspace(-6.5, 6.5, 1500), np.linspace(0.99, 1.01, 100), np.geomspace(1e-300, 0.5, 200)])
     got = runtime.erf(runtime.tensor(x)).numpy()
     with mpmath.workdps(40):
@@ -188,7 +188,6 @@ def test_the_error_function_in_double_precision() -> None:
 
 
 def test_the_inverse_error_function_in_single_precision() -> None:
-    mpmath = pytest.importorskip("mpmath")
     near_one = 1 - 2.0 ** -np.arange(1, 25)
     x = np.concatenate([np.linspace(-0.9999, 0.9999, 1501), near_one, -near_one, 2.0 ** -np.arange(1, 140)]).astype(
         np.float32

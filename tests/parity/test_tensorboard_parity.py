@@ -12,12 +12,6 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-
-import runtime
-
-pytest.importorskip("tensorboard")
-pytest.importorskip("PIL")
-
 from tensorboard.backend.event_processing.event_file_loader import RawEventFileLoader
 from tensorboard.compat.proto.event_pb2 import Event
 from tensorboard.compat.proto.graph_pb2 import GraphDef
@@ -25,6 +19,7 @@ from tensorboard.plugins.hparams.plugin_data_pb2 import HParamsPluginData
 from torch.utils.tensorboard import SummaryWriter as Theirs
 from torch.utils.tensorboard._utils import _prepare_video
 
+import runtime
 from runtime.utils.tensorboard import SummaryWriter as Ours
 from runtime.utils.tensorboard.images import frames
 

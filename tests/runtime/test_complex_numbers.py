@@ -5,6 +5,7 @@ from __future__ import annotations
 import cmath
 import math
 
+import mpmath
 import numpy as np
 import pytest
 
@@ -61,7 +62,6 @@ def test_powers_of_a_negative_number_have_tangents_for_a_complex_exponent() -> N
 )
 @pytest.mark.parametrize("dtype", [runtime.complex64, runtime.complex128])
 def test_log1p_keeps_both_parts(z: complex, dtype: runtime.dtype) -> None:
-    mpmath = pytest.importorskip("mpmath")
     given = runtime.tensor(z, dtype=dtype)
     with mpmath.workdps(60):
         wanted = mpmath.log(1 + mpmath.mpc(given.item()))

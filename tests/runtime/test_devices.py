@@ -19,8 +19,6 @@ from tests.devices import array_api_kernels, device, strict_arrays, toy_arrays
 
 pytestmark = pytest.mark.rotates
 
-pytest.importorskip("array_api_strict")
-
 
 @pytest.fixture(scope="module", autouse=True)
 def npu() -> Iterator[str]:

@@ -12,17 +12,15 @@ from typing import Any
 import numpy as np
 import programs
 import pytest
-
-import runtime
-
-pytest.importorskip("tensorboard")
-
+from matplotlib.figure import Figure
+from PIL import Image
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 from tensorboard.backend.event_processing.event_file_loader import LegacyEventFileLoader
 from tensorboard.plugins.custom_scalar.layout_pb2 import Layout
 from tensorboard.plugins.hparams.plugin_data_pb2 import HParamsPluginData
 from tensorboard.plugins.mesh.plugin_data_pb2 import MeshPluginData
 
+import runtime
 from runtime.utils.tensorboard import FileWriter, SummaryWriter, summary
 
 
@@ -114,14 +112,12 @@ def test_histograms(tmp_path: Path) -> None:
 
 
 def picture(value: Any) -> np.ndarray:
-    image = pytest.importorskip("PIL.Image")
-    with image.open(io.BytesIO(value.image.encoded_image_string)) as found:
+    with Image.open(io.BytesIO(value.image.encoded_image_string)) as found:
         assert found.format == "PNG"
         return np.asarray(found)
 
 
 def test_images(tmp_path: Path) -> None:
-    pytest.importorskip("PIL")
     colours = runtime.arange(24, dtype=runtime.uint8).reshape(3, 2, 4)
     with SummaryWriter(tmp_path) as writer:
         writer.add_image("bytes", colours)
@@ -138,7 +134,6 @@ def test_images(tmp_path: Path) -> None:
 
 
 def test_images_of_other_sizes() -> None:
-    pytest.importorskip("PIL")
     (value,) = summary.image("x", runtime.ones(3, 4, 6), 1.5, "CHW").value
     assert (value.image.height, value.image.width) == (4, 6)
     assert picture(value).tolist() == np.full((6, 9, 3), 255).tolist()
@@ -240,7 +235,6 @@ def test_parameters(tmp_path: Path) -> None:
 
 
 def test_points(tmp_path: Path) -> None:
-    pytest.importorskip("PIL")
     with SummaryWriter(tmp_path) as writer:
         points = runtime.tensor([[1.0, 2.5], [3.0, 4.0], [5.0, 6.0]])
         writer.add_embedding(points, ["a", "b", 3], runtime.zeros(3, 3, 4, 4), 7, "some/tag")
@@ -276,11 +270,9 @@ def test_layouts(tmp_path: Path) -> None:
 
 
 def test_figures(tmp_path: Path) -> None:
-    pytest.importorskip("PIL")
-    figure = pytest.importorskip("matplotlib.figure").Figure
     with SummaryWriter(tmp_path) as writer:
-        writer.add_figure("one", figure(figsize=(2, 1), dpi=50, facecolor="red"))
-        writer.add_figure("two", [figure(figsize=(2, 1), dpi=50)] * 2)
+        writer.add_figure("one", Figure(figsize=(2, 1), dpi=50, facecolor="red"))
+        writer.add_figure("two", [Figure(figsize=(2, 1), dpi=50)] * 2)
     one, two = values(tmp_path)
     assert picture(one)[0, 0].tolist() == [255, 0, 0]
     assert (one.image.height, one.image.width) == (50, 100)
@@ -331,7 +323,6 @@ def test_a_file_alone(tmp_path: Path) -> None:
 
 
 def test_images_with_boxes(tmp_path: Path) -> None:
-    pytest.importorskip("PIL")
     grey = runtime.full((3, 20, 30), 0.5)
     boxes = runtime.tensor([[4, 3, 20, 15]])
     with SummaryWriter(tmp_path) as writer:
@@ -357,8 +348,7 @@ def test_images_with_boxes(tmp_path: Path) -> None:
 
 def shown(value: Any) -> tuple[list[Any], Any]:
     """The frames of a video, and what its file tells about it."""
-    image = pytest.importorskip("PIL.Image")
-    with image.open(io.BytesIO(value.image.encoded_image_string)) as found:
+    with Image.open(io.BytesIO(value.image.encoded_image_string)) as found:
         assert found.format == "GIF"
         frames = []
         for number in range(found.n_frames):
@@ -368,7 +358,6 @@ def shown(value: Any) -> tuple[list[Any], Any]:
 
 
 def test_videos(tmp_path: Path) -> None:
-    pytest.importorskip("PIL")
     videos = runtime.zeros(3, 4, 3, 2, 5, dtype=runtime.uint8)
     for number in range(3):
         for time in range(4):

@@ -6,19 +6,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-import runtime
-import runtime.utils.checkpoint
-from runtime import nn
-
-pytest.importorskip("tensorboard")
-
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 from tensorboard.backend.event_processing.event_file_loader import EventFileLoader, LegacyEventFileLoader
 from tensorboard.compat.proto.config_pb2 import RunMetadata
 from tensorboard.compat.proto.graph_pb2 import GraphDef
 from tensorboard.plugins.graph import graph_util
 
+import runtime
+import runtime.utils.checkpoint
+from runtime import nn
 from runtime.utils.tensorboard import SummaryWriter
 from runtime.utils.tensorboard.graph import graph
 
