@@ -17,7 +17,9 @@ from runtime.kernels._common import Array, Number
 _Step: TypeAlias = Callable[[int, Array, Array, Array, Array], None]
 _Closed: TypeAlias = Callable[[Array, Array], Array]
 
-_MOST_RECURRENCES = 6  # of Chebyshev's polynomials, before their formula with an angle is as good
+# Of Chebyshev's polynomials, before their formula with an angle is better: where the result is of double precision, and
+# where what the recurrence loses does not show.
+_MOST_RECURRENCES, _MOST_SHORT_RECURRENCES = 6, 64
 _MOST_HERMITE = 512  # above, each value has overflowed
 _NAN_AFTER = 64  # steps, after which it is looked whether anything but NaN is left
 
@@ -107,13 +109,11 @@ def _next_quotient(k: int, last: Array, before: Array, out: Array) -> None:
 
 
 def _operands(x: Array | Number, n: Array | Number) -> tuple[Array, Array, np.dtype]:
-    """The places in double precision and the orders, of one shape, and the dtype of the result."""
+    """The places in double precision and the orders, and the dtype of the result."""
     dtype = next(operand.dtype for operand in (x, n) if isinstance(operand, np.ndarray))
     at, order = np.asarray(x, np.float64), np.asarray(n, np.float64)
     countable = np.absolute(order) < 2.0**63
-    whole = np.where(countable, np.where(countable, order, -1).astype(np.int64), -1)
-    at, whole = np.broadcast_arrays(at, whole)
-    return at, whole, dtype
+    return at, np.where(countable, np.where(countable, order, -1).astype(np.int64), -1), dtype
 
 
 def _chebyshev(
@@ -128,15 +128,15 @@ def _chebyshev(
         np.multiply(twice, last, out=out)
         out -= before
 
-    by_angle = order > _MOST_RECURRENCES
-    if by_angle.any():
-        by_angle = by_angle & (np.absolute(at) <= 1)
-        result = np.empty(at.shape)
-        result[by_angle] = closed(np.arccos(at[by_angle]), order[by_angle])
-        others = np.logical_not(by_angle)
-        result[others] = _by_recurrence(2 * at[others], order[others], first(at[others]), step)
-    else:
-        result = _by_recurrence(2 * at, order, first(at), step)
+    high = order > (_MOST_RECURRENCES if dtype.itemsize == 8 else _MOST_SHORT_RECURRENCES)
+    if not high.any():
+        return _by_recurrence(2 * at, order, first(at), step).astype(dtype)
+    at, order = np.broadcast_arrays(at, order)
+    by_angle = high & (np.absolute(at) <= 1)
+    others = np.logical_not(by_angle)
+    result = np.empty(at.shape)
+    result[by_angle] = closed(np.arccos(at[by_angle]), order[by_angle])
+    result[others] = _by_recurrence(2 * at[others], order[others], first(at[others]), step)
     return result.astype(dtype)
 
 
@@ -186,12 +186,12 @@ def _by_recurrence(x: Array, order: Array, first: Array, step: _Step) -> Array:
 
     The highest orders stand first while there are several, so that what is not done yet is always a beginning.
     """
-    shape, n, at, last = order.shape, order.ravel(), x.ravel(), np.array(first).ravel()
-    sequence = None
-    if n.size and n.min() != n.max():
-        sequence = np.argsort(n)[::-1]
-        n, at, last = n[sequence], at[sequence], last[sequence]
-    result = np.where(n < 0, 0.0, np.where(n == 0, 1.0, last))
+    if order.ndim == 0:
+        return _of_order(int(order), x, first, step)
+    x, order, first = np.broadcast_arrays(x, order, first)
+    sequence = np.argsort(order, axis=None)[::-1]
+    n, at, last = order.ravel()[sequence], x.ravel()[sequence], first.ravel()[sequence]
+    found = np.where(n < 0, 0.0, np.where(n == 0, 1.0, last))
     before, out = np.ones_like(last), np.empty_like(last)
     k, left = 1, int(np.count_nonzero(n > 1))
     while left:
@@ -201,9 +201,21 @@ def _by_recurrence(x: Array, order: Array, first: Array, step: _Step) -> Array:
         still = left if n[left - 1] > k else int(np.count_nonzero(n[:left] > k))
         if k % _NAN_AFTER == 0 and np.isnan(last[:left]).all():
             still = 0
-        result[still:left] = last[still:left]
+        found[still:left] = last[still:left]
         left = still
-    if sequence is not None:
-        found, result = result, np.empty_like(result)
-        result[sequence] = found
-    return result.reshape(shape)
+    result = np.empty_like(found)
+    result[sequence] = found
+    return result.reshape(order.shape)
+
+
+def _of_order(n: int, x: Array, first: Array, step: _Step) -> Array:
+    """As `_by_recurrence`, where all are of one order."""
+    if n <= 0:
+        return np.full(x.shape, float(n == 0))
+    before, last, out = np.ones_like(x), np.array(first), np.empty_like(x)
+    for k in range(1, n):
+        step(k, x, last, before, out)
+        before, last, out = last, out, before
+        if k % _NAN_AFTER == 0 and np.isnan(last).all():
+            break
+    return last
