@@ -14,7 +14,7 @@ from runtime.distributions._chances import ByChances, cross_entropy
 from runtime.distributions.constraints import Constraint
 from runtime.distributions.distribution import Shape, Value
 from runtime.distributions.exp_family import ExponentialFamily
-from runtime.distributions.utils import broadcast_all, clamp_probs, is_number
+from runtime.distributions.utils import broadcast_all, clamp_probs, is_number, lazy_property, logits_to_probs
 
 
 class ContinuousBernoulli(ByChances, ExponentialFamily):
@@ -44,6 +44,11 @@ class ContinuousBernoulli(ByChances, ExponentialFamily):
         if name == "probs":
             # Behind the checks: a chance of 0 or 1 is allowed, and moved inwards.
             self.__dict__[name] = clamp_probs(self.probs)
+
+    @lazy_property
+    def probs(self) -> Tensor:
+        """The chances, neither 0 nor 1 where logits are so far out that they round to it."""
+        return clamp_probs(logits_to_probs(self.logits, is_binary=True))
 
     def _is_outside(self) -> Tensor:
         """Where the formulas hold."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from runtime import ops
 from runtime.base.half import in_float32
 from runtime.base.tensor import Tensor
+from runtime.helpers.pointwise import logistic
 
 
 def reduced(loss: Tensor, reduction: int) -> Tensor:
@@ -61,9 +62,9 @@ def bce_mixed_bend(self: Tensor, weight: Tensor | None) -> Tensor:
 def bce_logits_slope(self: Tensor, target: Tensor, weight: Tensor | None, pos_weight: Tensor | None) -> Tensor:
     """The derivative of binary_cross_entropy_with_logits for each element of the input."""
     if pos_weight is None:
-        slope = self.sigmoid() - target
+        slope = logistic(self) - target
     else:
-        slope = (1 - target) - ((pos_weight - 1) * target + 1) * (-self).sigmoid()
+        slope = (1 - target) - ((pos_weight - 1) * target + 1) * logistic(-self)
     return _weighted(slope, weight)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from runtime import ops
 from runtime.base.conditions import holds_anywhere
+from runtime.base.dtypes import finfo
 from runtime.base.tensor import Tensor
 from runtime.base.types import Scalar
 
@@ -308,38 +309,43 @@ def vector_norm_jvp(
 def cumprod_backward(grad: Tensor, self: Tensor, result: Tensor, dim: int) -> Tensor:
     """Element k gets the sum over i >= k of grad[i] times the product of x[j], j <= i, j != k.
 
-    Without zeros that is a division.  With zeros the sum is the product before k times h[k], where
+    That is a division where there is something to divide.  Else it is the product before k times h[k], where
     h[k] = grad[k] + x[k + 1] * h[k + 1].
     """
     if self.dim() == 0 or self.numel() == 0:
         return grad
-    if not _has_zero(self):
+    if _divides(result):
         return (grad * result.conj()).flip(dim).cumsum(dim).flip(dim) / self.conj()
     x = self.conj()
-    grads, factors = grad.unbind(dim), x.unbind(dim)
-    sums = [grads[-1]]
-    for place in range(len(grads) - 2, -1, -1):
-        sums.append(grads[place] + factors[place + 1] * sums[-1])
-    return _products_before(x, dim) * ops.stack(sums[::-1], dim)
+    return _products_before(x, dim) * _sums_of_products(grad, x.narrow(dim, 1, x.shape[dim] - 1), dim)
 
 
 def cumprod_jvp(self: Tensor, tangent: Tensor, result: Tensor, dim: int) -> Tensor:
     """The product rule along the scan: t[i] = t[i - 1] * x[i] + (product before i) * tangent[i]."""
     if self.dim() == 0 or self.numel() == 0:
         return tangent
-    if not _has_zero(self):
+    if _divides(result):
         return result * (tangent / self).cumsum(dim)
-    direct, factors = (_products_before(self, dim) * tangent).unbind(dim), self.unbind(dim)
-    sums = [direct[0]]
-    for place in range(1, len(direct)):
-        sums.append(sums[-1] * factors[place] + direct[place])
-    return ops.stack(sums, dim)
+    factors = self.narrow(dim, 1, self.shape[dim] - 1).flip(dim)
+    return _sums_of_products((_products_before(self, dim) * tangent).flip(dim), factors, dim).flip(dim)
 
 
-def _running_sums(values: Tensor, weights: Tensor, dim: int) -> Tensor:
+def _divides(result: Tensor) -> bool:
+    """Whether products may be divided by their factors: none of them is 0, subnormal, infinite or NaN."""
+    sizes, limits = result.abs(), finfo(result.dtype)
+    return not holds_anywhere((sizes >= limits.tiny).logical_and(sizes <= limits.max).logical_not())
+
+
+def _sums_of_products(values: Tensor, factors: Tensor, dim: int) -> Tensor:
+    """As `_running_sums`, where a product of factors may overflow although one further on is 0."""
+    return _running_sums(values, factors, dim, None if factors.is_complex() else finfo(factors.dtype).max)
+
+
+def _running_sums(values: Tensor, weights: Tensor, dim: int, most: float | None = None) -> Tensor:
     """h[k] = values[k] + weights[k] * h[k + 1] along a dimension; of the last element there is no weight.
 
     After each step an element holds what twice as many give, so that there are few steps of long operators.
+    `most` is the bound of products of weights.
     """
     size, step = values.shape[dim], 1
     while step < size:
@@ -348,6 +354,7 @@ def _running_sums(values: Tensor, weights: Tensor, dim: int) -> Tensor:
         far = size - 2 * step
         if far > 0:
             weights = weights.narrow(dim, 0, far) * weights.narrow(dim, step, far)
+            weights = weights if most is None else weights.clamp(-most, most)
         step *= 2
     return values
 

@@ -10,84 +10,108 @@ from typing import TypeAlias
 
 import numpy as np
 
+from runtime.kernels._blocks import blocked
 from runtime.kernels._common import Array, Number
 
-# From p(k) and p(k - 1), for k and x, the value p(k + 1).
-_Step: TypeAlias = Callable[[int, Array, Array, Array], Array]
+# From p(k) and p(k - 1), for k and x, the value p(k + 1), which is put into the last array; p(k - 1) is not kept.
+_Step: TypeAlias = Callable[[int, Array, Array, Array, Array], None]
 _Closed: TypeAlias = Callable[[Array, Array], Array]
 
-_MOST_RECURRENCES = 6  # of Chebyshev's polynomials, before their formula with an angle is as good
+# Of Chebyshev's polynomials, before their formula with an angle is better: where the result is of double precision, and
+# where what the recurrence loses does not show.
+_MOST_RECURRENCES, _MOST_SHORT_RECURRENCES = 6, 64
 _MOST_HERMITE = 512  # above, each value has overflowed
+_NAN_AFTER = 64  # steps, after which it is looked whether anything but NaN is left
 
 
+@blocked
 def special_chebyshev_polynomial_t(x: Array | Number, n: Array | Number) -> Array:
     return _chebyshev(x, n, lambda x: x, _cosines)
 
 
+@blocked
 def special_chebyshev_polynomial_u(x: Array | Number, n: Array | Number) -> Array:
     return _chebyshev(x, n, lambda x: 2 * x, _sines)
 
 
+@blocked
 def special_chebyshev_polynomial_v(x: Array | Number, n: Array | Number) -> Array:
     return _chebyshev(x, n, lambda x: 2 * x - 1, _half_cosines)
 
 
+@blocked
 def special_chebyshev_polynomial_w(x: Array | Number, n: Array | Number) -> Array:
     return _chebyshev(x, n, lambda x: 2 * x + 1, _half_sines)
 
 
+@blocked
 def special_shifted_chebyshev_polynomial_t(x: Array | Number, n: Array | Number) -> Array:
     return _chebyshev(x, n, lambda x: x, _cosines, shifted=True)
 
 
+@blocked
 def special_shifted_chebyshev_polynomial_u(x: Array | Number, n: Array | Number) -> Array:
     return _chebyshev(x, n, lambda x: 2 * x, _sines, shifted=True)
 
 
+@blocked
 def special_shifted_chebyshev_polynomial_v(x: Array | Number, n: Array | Number) -> Array:
     return _chebyshev(x, n, lambda x: 2 * x - 1, _half_cosines, shifted=True)
 
 
+@blocked
 def special_shifted_chebyshev_polynomial_w(x: Array | Number, n: Array | Number) -> Array:
     return _chebyshev(x, n, lambda x: 2 * x + 1, _half_sines, shifted=True)
 
 
+@blocked
 def special_hermite_polynomial_h(x: Array | Number, n: Array | Number) -> Array:
     """Those of physicists, with the weight `exp(-x ** 2)`."""
     at, order, dtype = _operands(x, n)
-    return _hermite(at, order, 2 * at, lambda k, x, last, before: 2 * (x * last - k * before)).astype(dtype)
+    return _hermite(2 * at, order, 2).astype(dtype)
 
 
+@blocked
 def special_hermite_polynomial_he(x: Array | Number, n: Array | Number) -> Array:
     """Those of probability, with the weight `exp(-x ** 2 / 2)`."""
     at, order, dtype = _operands(x, n)
-    return _hermite(at, order, at, lambda k, x, last, before: x * last - k * before).astype(dtype)
+    return _hermite(at, order, 1).astype(dtype)
 
 
+@blocked
 def special_laguerre_polynomial_l(x: Array | Number, n: Array | Number) -> Array:
     at, order, dtype = _operands(x, n)
 
-    def step(k: int, x: Array, last: Array, before: Array) -> Array:
-        return np.asarray(((2 * k + 1 - x) * last - k * before) / (k + 1))
+    def step(k: int, x: Array, last: Array, before: Array, out: Array) -> None:
+        np.subtract(2 * k + 1, x, out=out)
+        _next_quotient(k, last, before, out)
 
-    ends = np.where(order < 0, 0.0, 1.0)
-    return _with_ends(at == 0, ends, at, order, 1 - at, step).astype(dtype)
+    return _by_recurrence(at, order, 1 - at, step).astype(dtype)
 
 
+@blocked
 def special_legendre_polynomial_p(x: Array | Number, n: Array | Number) -> Array:
     at, order, dtype = _operands(x, n)
 
-    def step(k: int, x: Array, last: Array, before: Array) -> Array:
-        return np.asarray(((2 * k + 1) * x * last - k * before) / (k + 1))
+    def step(k: int, x: Array, last: Array, before: Array, out: Array) -> None:
+        np.multiply(2 * k + 1, x, out=out)
+        _next_quotient(k, last, before, out)
 
-    ends = np.where(order < 0, 0.0, np.where(order % 2 == 0, 1.0, at))
-    return _with_ends(np.absolute(at) == 1, ends, at, order, at, step).astype(dtype)
+    return _by_recurrence(at, order, at, step).astype(dtype)
+
+
+def _next_quotient(k: int, last: Array, before: Array, out: Array) -> None:
+    """`(out * last - k * before) / (k + 1)`."""
+    out *= last
+    before *= k
+    out -= before
+    out /= k + 1
 
 
 def _operands(x: Array | Number, n: Array | Number) -> tuple[Array, Array, np.dtype]:
-    """The places in double precision and the orders, of one shape, and the dtype of the result."""
+    """The places in double precision and the orders, and the dtype of the result."""
     dtype = next(operand.dtype for operand in (x, n) if isinstance(operand, np.ndarray))
-    at, order = np.broadcast_arrays(np.asarray(x, np.float64), np.asarray(n, np.float64))
+    at, order = np.asarray(x, np.float64), np.asarray(n, np.float64)
     countable = np.absolute(order) < 2.0**63
     return at, np.where(countable, np.where(countable, order, -1).astype(np.int64), -1), dtype
 
@@ -99,13 +123,21 @@ def _chebyshev(
     at, order, dtype = _operands(x, n)
     if shifted:
         at = 2 * at - 1
-    angle = np.arccos(np.clip(at, -1, 1))
-    by_angle = (np.absolute(at) == 1) & (order >= 0) | (np.absolute(at) < 1) & (order > _MOST_RECURRENCES)
 
-    def step(k: int, x: Array, last: Array, before: Array) -> Array:
-        return 2 * x * last - before
+    def step(k: int, twice: Array, last: Array, before: Array, out: Array) -> None:
+        np.multiply(twice, last, out=out)
+        out -= before
 
-    return _with_ends(by_angle, closed(angle, order), at, order, first(at), step).astype(dtype)
+    high = order > (_MOST_RECURRENCES if dtype.itemsize == 8 else _MOST_SHORT_RECURRENCES)
+    if not high.any():
+        return _by_recurrence(2 * at, order, first(at), step).astype(dtype)
+    at, order = np.broadcast_arrays(at, order)
+    by_angle = high & (np.absolute(at) <= 1)
+    others = np.logical_not(by_angle)
+    result = np.empty(at.shape)
+    result[by_angle] = closed(np.arccos(at[by_angle]), order[by_angle])
+    result[others] = _by_recurrence(2 * at[others], order[others], first(at[others]), step)
+    return result.astype(dtype)
 
 
 def _cosines(angle: Array, n: Array) -> Array:
@@ -135,24 +167,55 @@ def _sign(n: Array) -> Array:
     return 1.0 - 2 * (n % 2)
 
 
-def _hermite(at: Array, order: Array, first: Array, step: _Step) -> Array:
+def _hermite(first: Array, order: Array, factor: int) -> Array:
+    """From p(k + 1) = p(1) p(k) - `factor` k p(k - 1)."""
+
+    def step(k: int, first: Array, last: Array, before: Array, out: Array) -> None:
+        np.multiply(first, last, out=out)
+        before *= factor * k
+        out -= before
+
     high = order > _MOST_HERMITE
-    return _with_ends(high, np.full(at.shape, np.nan), at, order, first, step)
+    if not high.any():
+        return _by_recurrence(first, order, first, step)
+    return np.where(high, np.nan, _by_recurrence(first, np.where(high, 0, order), first, step))
 
 
-def _with_ends(known: Array, values: Array, at: Array, order: Array, first: Array, step: _Step) -> Array:
-    """`values` where they are `known`, and elsewhere p(n) from p(0) = 1 and p(1) = `first`."""
-    start = np.where(order < 0, 0.0, np.where(order == 0, 1.0, first))
-    result = np.array(np.where(known, values, start)).ravel()
-    left = np.flatnonzero(np.logical_not(known) & (order > 1))
-    x, n, last = at.ravel()[left], order.ravel()[left], np.broadcast_to(first, at.shape).ravel()[left]
-    before = np.ones_like(last)
-    k = 1
-    while left.size:
-        before, last = last, step(k, x, last, before)
-        result[left] = last
+def _by_recurrence(x: Array, order: Array, first: Array, step: _Step) -> Array:
+    """p(n) from p(0) = 1 and p(1) = `first`; the steps get `x`.
+
+    The highest orders stand first while there are several, so that what is not done yet is always a beginning.
+    """
+    if order.ndim == 0:
+        return _of_order(int(order), x, first, step)
+    x, order, first = np.broadcast_arrays(x, order, first)
+    sequence = np.argsort(order, axis=None)[::-1]
+    n, at, last = order.ravel()[sequence], x.ravel()[sequence], first.ravel()[sequence]
+    found = np.where(n < 0, 0.0, np.where(n == 0, 1.0, last))
+    before, out = np.ones_like(last), np.empty_like(last)
+    k, left = 1, int(np.count_nonzero(n > 1))
+    while left:
+        step(k, at[:left], last[:left], before[:left], out[:left])
+        before, last, out = last, out, before
         k += 1
-        going = (n > k) & np.logical_not(np.isnan(last))
-        if not going.all():
-            left, x, n, last, before = (each[going] for each in (left, x, n, last, before))
-    return result.reshape(at.shape)
+        still = left if n[left - 1] > k else int(np.count_nonzero(n[:left] > k))
+        if k % _NAN_AFTER == 0 and np.isnan(last[:left]).all():
+            still = 0
+        found[still:left] = last[still:left]
+        left = still
+    result = np.empty_like(found)
+    result[sequence] = found
+    return result.reshape(order.shape)
+
+
+def _of_order(n: int, x: Array, first: Array, step: _Step) -> Array:
+    """As `_by_recurrence`, where all are of one order."""
+    if n <= 0:
+        return np.full(x.shape, float(n == 0))
+    before, last, out = np.ones_like(x), np.array(first), np.empty_like(x)
+    for k in range(1, n):
+        step(k, x, last, before, out)
+        before, last, out = last, out, before
+        if k % _NAN_AFTER == 0 and np.isnan(last).all():
+            break
+    return last

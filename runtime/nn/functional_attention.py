@@ -10,6 +10,7 @@ from runtime import ops
 from runtime.base import dtypes
 from runtime.base.tensor import Tensor
 from runtime.base.types import DType
+from runtime.helpers.attention import softmax_or_zeros
 
 __all__ = ["multi_head_attention_forward"]
 
@@ -246,7 +247,7 @@ def _with_weights(
     rows, queries, size = q.shape
     batch = rows // num_heads
     scores = ops.bmm(q * math.sqrt(1 / size), k.transpose(-2, -1))
-    weights = ops._softmax(scores if mask is None else scores + mask, -1, False)
+    weights = ops._softmax(scores, -1, False) if mask is None else softmax_or_zeros(scores + mask)
     if dropout_p > 0:
         weights = ops.dropout(weights, dropout_p, True)
     out = ops.bmm(weights, v).transpose(0, 1).reshape([queries, batch, num_heads * size])
