@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from runtime import ops
+from runtime.base.memory import lie_alike
 from runtime.base.shared_memory import is_shared as in_shared_memory
 from runtime.base.shared_memory import shared_bytes
 from runtime.base.sharing import views_over
@@ -120,14 +121,8 @@ def share_memory_(self: T) -> T:
 def is_set_to(self: Tensor, tensor: Tensor) -> bool:
     """Whether two Tensors lie at the same place of the same memory, with the same sizes and strides."""
     same_memory = untyped_storage(self) == untyped_storage(tensor)
-    return same_memory and all(
-        one == other
-        for one, other in (
-            (self.shape, tensor.shape),
-            (self.stride(), tensor.stride()),
-            (self.storage_offset(), tensor.storage_offset()),
-        )
-    )
+    same_place = self.storage_offset() == tensor.storage_offset()
+    return same_memory and same_place and lie_alike(self._array, tensor._array)
 
 
 def resize_(self: Tensor, *size: Any, memory_format: MemoryFormat | None = None) -> Tensor:
