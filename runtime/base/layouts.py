@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from runtime.base.memory import repeats
 from runtime.base.meta_array import MetaArray, strided
 
 Array: TypeAlias = "np.ndarray[Any, Any]"
@@ -42,7 +43,7 @@ def columns(array: Array) -> Array:
 
 def preserved(array: Array, operand: Array) -> Array:
     """With the very strides of the operand, gaps included."""
-    if array.shape != operand.shape or _repeats(operand):
+    if array.shape != operand.shape or repeats(operand):
         return iterated(array, operand)
     if array.strides == operand.strides:
         return array
@@ -109,17 +110,22 @@ def _steps(operand: Array, shape: Sequence[int]) -> list[int]:
 
 def _in_order(array: Array, steps: Sequence[Sequence[int]]) -> Array:
     """Dense, the dimensions sorted by the strides of the operands."""
-    order = list(range(array.ndim - 1, -1, -1))  # from the innermost
-    for i in range(1, array.ndim):
+    return _arranged(array, innermost_first(array.shape, steps))
+
+
+def innermost_first(shape: Sequence[int], steps: Sequence[Sequence[int]]) -> list[int]:
+    """The dimensions of `shape`, sorted by the strides of operands, of which the first that tells decides."""
+    order = list(range(len(shape) - 1, -1, -1))
+    for i in range(1, len(shape)):
         moved = i
         for j in range(i - 1, -1, -1):
-            compared = _compared(array.shape, steps, order[j], order[moved])
+            compared = _compared(shape, steps, order[j], order[moved])
             if compared > 0:
                 order[j], order[moved] = order[moved], order[j]
                 moved = j
             elif compared < 0:
                 break
-    return _arranged(array, order)
+    return order
 
 
 def _compared(shape: Sequence[int], steps: Sequence[Sequence[int]], inner: int, outer: int) -> int:
@@ -150,7 +156,3 @@ def _arranged(array: Array, order: Sequence[int]) -> Array:
     for place, dim in enumerate(outermost):
         places[dim] = place
     return laid.transpose(places)
-
-
-def _repeats(array: Array) -> bool:
-    return any(stride == 0 and size > 1 for size, stride in zip(array.shape, array.strides, strict=True))

@@ -26,6 +26,25 @@ def bounds(array: np.ndarray[Any, Any]) -> tuple[int, int]:
     return sum(step for step in steps if step < 0), sum(step for step in steps if step > 0) + array.itemsize
 
 
+def lie_alike(one: np.ndarray[Any, Any], other: np.ndarray[Any, Any]) -> bool:
+    """Whether arrays have one shape and the same steps through memory; of a dimension of one element none is made."""
+    if one.shape != other.shape:
+        return False
+    if one.strides == other.strides:
+        return True
+    return all(size <= 1 or a == b for size, a, b in zip(one.shape, one.strides, other.strides, strict=True))
+
+
+def repeats(array: np.ndarray[Any, Any]) -> bool:
+    """Whether several elements are known to lie in one place, as those that were expanded do."""
+    strides = array.strides
+    return (
+        0 in strides
+        and array.size > 1
+        and any(stride == 0 and size > 1 for size, stride in zip(array.shape, strides, strict=True))
+    )
+
+
 def copy_with_memory(array: np.ndarray[Any, Any], memo: dict[Any, Any]) -> np.ndarray[Any, Any]:
     """`array` in the same place of a copy of the whole memory that it lies in.
 

@@ -12,6 +12,7 @@ from runtime.backends.tensor import check_views
 from runtime.base import class_dispatch, modes
 from runtime.base.dtypes import from_numpy
 from runtime.base.keys import COMPOSITE_IMPLICIT, CPU
+from runtime.base.memory import repeats
 from runtime.base.modes import everywhere, grad_mode, interest, plain_types, unrecorded
 from runtime.base.sharing import counter, shares
 from runtime.base.stand_in import overwrite, tensor_over
@@ -186,7 +187,7 @@ def _took_fast_path(operator: Operator, args: Sequence[Any]) -> bool:
         return False
     array = target._array
     dtype = array.dtype
-    if dtype.kind != "f" or is_half(dtype) or target._base is not None or 0 in array.strides:
+    if dtype.kind != "f" or is_half(dtype) or target._base is not None or repeats(array):
         return False
     if operator.dtypes is not None and ("half" if dtype.itemsize == 2 else "float") not in operator.dtypes[0]:
         return False

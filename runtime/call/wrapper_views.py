@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from runtime.backends.meta import META
 from runtime.backends.wrapper import WrapperArray
+from runtime.base.memory import lie_alike
 from runtime.base.sharing import share
 from runtime.base.state import ViewKind
 from runtime.base.tensor import Tensor
@@ -40,7 +41,7 @@ def as_views(operator: Operator, out: Any, values: list[Any]) -> Any:
         return out
     kind: ViewKind = "single" if operator.view == "single" else "multi"
     for tensor, place in zip(made, chosen[1].places(operator, values), strict=False):
-        if tensor._base is None and (place.shape, place.strides) == (tensor._array.shape, tensor._array.strides):
+        if tensor._base is None and lie_alike(place, tensor._array):
             array = place.view(WrapperArray)
             made_as = tensor._array
             assert isinstance(made_as, WrapperArray)

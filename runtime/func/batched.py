@@ -160,8 +160,8 @@ class BatchedTensor(Tensor):
         """Call `hook(grad)` with the gradient of this element of the batch; what it returns replaces the gradient."""
         level = self.level
 
-        def of_batch(grad: Tensor) -> Tensor | None:
-            changed = hook(batch(grad, level))
+        def of_batch(grad: Tensor | None) -> Tensor | None:
+            changed = hook(grad if grad is None else batch(grad, level))  # type: ignore[arg-type]
             return changed.value if isinstance(changed, BatchedTensor) and changed.level is level else changed
 
         return self.value.register_hook(of_batch)

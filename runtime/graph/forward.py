@@ -202,6 +202,13 @@ def carry(tensor: Tensor, tangent: Tensor | None, level: Level) -> None:
     level.put(tangents_of(tensor), tangent)
 
 
+def drop_tangents(tensor: Tensor) -> None:
+    """Take the tangents of a Tensor away; those of its views stay."""
+    own = own_tangents(tensor)
+    if own is not None:
+        own.clear()
+
+
 def tangents_of(tensor: Tensor) -> Tangents:
     """All tangents of a Tensor, made on first use."""
     extra = tensor.extra

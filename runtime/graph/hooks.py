@@ -35,8 +35,7 @@ def run_tensor_hooks(node: Node, grad: Any) -> Any:
         return grad
     grads = [grad] if node.num_outputs == 1 else list(grad)
     for output_nr, hooks in list(extra.tensor_hooks.items()):
-        if grads[output_nr] is not None:
-            grads[output_nr] = run_hooks(hooks, grads[output_nr])
+        grads[output_nr] = run_hooks(hooks, grads[output_nr])
     for output_nr, reference in list(extra.retained.items()):
         tensor = reference()
         if tensor is not None and grads[output_nr] is not None:
@@ -53,7 +52,8 @@ def _add_retained(tensor: Tensor, grad: Tensor) -> None:
         extra.grad = grad if known is None else known + grad
 
 
-def run_hooks(hooks: dict[int, Callable[..., Any]], grad: Tensor) -> Tensor:
+def run_hooks(hooks: dict[int, Callable[..., Any]], grad: Tensor | None) -> Any:
+    """The gradient as the hooks leave it; they see None for a result that has none, which stays so."""
     for hook in list(hooks.values()):
         changed = hook(grad)
         if changed is not None:
@@ -67,7 +67,7 @@ def _check_hook_result(hook: Callable[..., Any], changed: Any, grad: Tensor | No
     if not isinstance(changed, Tensor):
         raise TypeError(f"expected Tensor, but hook '{name}' returned '{type(changed).__name__}'")
     if grad is None:
-        return
+        raise RuntimeError("can't replace a None gradient with a non-None value")
     if changed._array.dtype != grad._array.dtype:
         raise RuntimeError(f"hook '{name}' has changed the type of value (was {grad.dtype} got {changed.dtype})")
     if changed._array.shape != grad._array.shape:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from runtime.base import class_dispatch
+from runtime.base.memory import lie_alike, repeats
 from runtime.base.modes import grad_mode, plain
 from runtime.base.stand_in import on_device, tensor_over
 from runtime.base.state import UNTRACKED
@@ -130,13 +131,13 @@ def accumulate(leaf: Tensor, grad: Tensor, create_graph: bool, unshared: bool = 
 
 def _may_be_written(array: np.ndarray) -> bool:
     """Whether each element has a place of its own, which is not read-only."""
-    return array.flags.writeable and (0 not in array.strides or array.flags.c_contiguous)
+    return array.flags.writeable and not repeats(array)
 
 
 def _same_layout(grad: np.ndarray, leaf: np.ndarray) -> bool:
     if grad.flags.c_contiguous and leaf.flags.c_contiguous:
         return True
-    return grad.strides == leaf.strides and grad.flags.writeable and 0 not in grad.strides
+    return lie_alike(grad, leaf) and _may_be_written(grad)
 
 
 AccumulateGrad.accumulate = accumulate

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from runtime.base.memory import lie_alike, repeats
 from runtime.base.sharing import shares
 from runtime.base.stand_in import StandIn
 from runtime.base.tensor import Tensor
@@ -41,8 +42,7 @@ def check_partial_overlap(target: Tensor, inputs: Sequence[Tensor], exclusive: b
         start, other_start = one.__array_interface__["data"][0], two.__array_interface__["data"][0]
         if start >= other_start + two.nbytes or other_start >= start + one.nbytes:
             continue
-        same = start == other_start and one.nbytes == two.nbytes and one.strides == two.strides
-        if same and not exclusive:
+        if start == other_start and lie_alike(one, two) and not exclusive:
             continue
         raise RuntimeError(
             "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single "
@@ -52,12 +52,7 @@ def check_partial_overlap(target: Tensor, inputs: Sequence[Tensor], exclusive: b
 
 def check_single_places(tensor: Tensor) -> None:
     """Refuse a write to memory that several elements refer to."""
-    array = tensor._array
-    if (
-        0 in array.strides
-        and array.size
-        and any(stride == 0 and size > 1 for size, stride in zip(array.shape, array.strides, strict=True))
-    ):
+    if repeats(tensor._array):
         raise RuntimeError(
             "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
             "Please clone() the tensor before performing the operation."

@@ -126,9 +126,12 @@ def bump_version(tensor: Tensor) -> None:
         return
     writes[0] += 1
     if len(writes) > 1 and writes[1].guarded:
-        # Whoever wrote, and recorded or not: views that must not change have lost their meaning.
+        # Whoever wrote, and recorded or not: views that must not change have lost their meaning. But nothing is unclear
+        # about one of no_grad mode that was itself written in this mode: no gradient is asked of it.
         for view in views_over(tensor):
-            if _kind(view) != "single":
+            if view is tensor and _kind(view) == "no_grad" and not grad_mode.enabled:
+                _require_grad(view, False)
+            elif _kind(view) != "single":
                 _make_stale(view)
 
 

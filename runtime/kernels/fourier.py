@@ -13,6 +13,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from runtime.base.memory import repeats
 from runtime.kernels._common import Array, checked_sizes, is_half, is_integral, normalize_dims, type_name
 
 # What SciPy calls each factor in a transform, and in an inverse one.
@@ -66,7 +67,7 @@ def fft_c2c(self: Array, dim: Sequence[int], normalization: int, forward: bool) 
     dims = _dims(self, dim)
     norm = _norm(normalization, forward)
     if not dims or not self.size:
-        return self.copy(order="C" if 0 in self.strides else "K")
+        return self.copy(order="C" if repeats(self) else "K")
     order = _order(self, _by_strides(self, dims))
     moved = self.transpose(order)
     transform = fft.fftn if forward else fft.ifftn

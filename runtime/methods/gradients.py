@@ -13,6 +13,7 @@ from runtime.base.once import publish
 from runtime.base.sharing import views_over
 from runtime.base.state import LEAF, LEAF_EDGES, UNTRACKED
 from runtime.base.tensor import Tensor
+from runtime.graph import forward
 from runtime.graph.views import share_requires_grad
 
 
@@ -56,10 +57,15 @@ def requires_grad_(self: Tensor, requires_grad: bool = True) -> Tensor:
 
 
 def detach_(self: Tensor) -> Tensor:
-    """Make this Tensor a leaf that requires no gradient."""
+    """Make this Tensor a leaf that requires no gradient, and carries no tangent.
+
+    Raises:
+        RuntimeError: it is a view.
+    """
     if self._is_view():
         raise RuntimeError("Can't detach views in-place. Use detach() instead.")
     self._edge = None
+    forward.drop_tangents(self)
     if self.retains_grad:
         self.extra.retains_grad = False
     if views_over(self):

@@ -14,6 +14,7 @@ import numpy as np
 
 from runtime import ops
 from runtime.base import identity
+from runtime.base.memory import repeats
 from runtime.base.modes import plain
 from runtime.base.sharing import shares
 from runtime.base.state import UNTRACKED
@@ -79,7 +80,7 @@ def _written_directly(self: Tensor, index: Any, value: Any) -> bool:
     if self._edge is not None or self._extra is not None or type(self) not in plain or self._writes is UNTRACKED:
         return False
     array, root = self._array, self._base
-    if (root is not None and (root._edge is not None or root._extra is not None)) or 0 in array.strides:
+    if (root is not None and (root._edge is not None or root._extra is not None)) or repeats(array):
         return False
     parts = index if type(index) is tuple else (index,)
     if len(parts) > array.ndim or not all(_is_simple(part) for part in parts):

@@ -8,6 +8,7 @@ from typing import Any, Never, TypeVar
 import numpy as np
 
 from runtime import ops
+from runtime.base.layouts import innermost_first
 from runtime.base.overriding import DisableTorchFunction
 from runtime.base.tensor import Tensor, wrap
 from runtime.legacy import made
@@ -87,12 +88,6 @@ def pin_memory(self: Tensor, device: Any = None) -> Never:
     raise RuntimeError("Cannot access accelerator device when none is available.")
 
 
-def is_set_to(self: Tensor, tensor: Tensor) -> bool:
-    """Whether two Tensors are the same elements in the same memory."""
-    mine, theirs = self._array, tensor._array
-    return mine.ctypes.data == theirs.ctypes.data and mine.shape == theirs.shape and mine.strides == theirs.strides
-
-
 def const_data_ptr(self: Tensor) -> int:
     """The address of the first element, for one who only reads."""
     address: int = self.data_ptr()
@@ -111,8 +106,7 @@ def module_load(self: Tensor, other: Any, assign: bool = False) -> Tensor:
 
 def dim_order(self: Tensor) -> tuple[int, ...]:
     """The dimensions, from the one with the longest steps through memory to that with the shortest."""
-    strides = self.stride()
-    return tuple(sorted(range(len(strides)), key=lambda dim: (-strides[dim], dim)))
+    return tuple(reversed(innermost_first(self.shape, [self.stride()])))
 
 
 def as_subclass(self: Tensor, cls: type[T]) -> T:
@@ -191,7 +185,6 @@ def methods() -> dict[str, Any]:
         "mtia": mtia,
         "is_pinned": is_pinned,
         "pin_memory": pin_memory,
-        "is_set_to": is_set_to,
         "const_data_ptr": const_data_ptr,
         "module_load": module_load,
         "dim_order": dim_order,

@@ -357,6 +357,35 @@ def printing(m: Any, fa: Any) -> Any:
 
 
 @case
+def what_is_detached_in_place_has_no_tangent(m: Any, fa: Any) -> Any:
+    found = []
+    with fa.dual_level():
+        x = fa.make_dual(m.ones(2), m.ones(2))
+        result = x * 3
+        part = result[:1]
+        result.detach_()
+        found += [fa.unpack_dual(each).tangent for each in (x, result, part, result * 2)]
+    ones = (m.ones(2),)
+    found += m.func.jvp(lambda x: (x * 1).detach_() * x, ones, ones)
+    found += m.func.jvp(lambda x: (x * 1).detach_(), ones, ones)
+    return found
+
+
+@case
+def what_has_a_tangent_keeps_its_memory(m: Any, fa: Any) -> Any:
+    found = []
+    with fa.dual_level():
+        for change in (lambda x: x.resize_(3), lambda x: x.set_(m.ones(3))):
+            x = fa.make_dual(m.ones(2), m.ones(2))
+            try:
+                change(x)
+            except Exception as error:
+                found.append(type(error).__name__)
+            found.append(fa.unpack_dual(x).tangent)
+    return found
+
+
+@case
 def random_operators_do_not_draw_again(m: Any, fa: Any) -> Any:
     with fa.dual_level():
         d = fa.make_dual(m.ones(50), m.full((50,), 3.0))

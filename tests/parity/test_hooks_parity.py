@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.parity.both import assert_same
+from tests.parity.both import assert_same, assert_same_results
 
 pytestmark = pytest.mark.parity
 
@@ -360,3 +360,41 @@ def test_detaching_a_view(name: str, grad: bool) -> None:
         return view.detach_() is view, view.requires_grad
 
     assert_same(body)
+
+
+RESULTS: dict[str, Callable[[Any, Any], Any]] = {
+    "unbind": lambda torch, x: x.unbind(),
+    "chunk": lambda torch, x: x.chunk(3),
+    "split": lambda torch, x: x.split(1),
+    "std_mean": lambda torch, x: torch.std_mean(x),
+    "svd": lambda torch, x: torch.linalg.svd(torch.outer(x, x) + torch.diag(x * torch.tensor([1.0, 2.0, 3.0]))),
+}
+
+
+@pytest.mark.parametrize("results", RESULTS.values(), ids=RESULTS)
+@pytest.mark.parametrize("ask", ["backward", "grad"])
+def test_hooks_on_results_that_nobody_uses_see_none(results: Callable[[Any, Any], Any], ask: str) -> None:
+    def body(torch: Any) -> Any:
+        x = torch.ones(3, requires_grad=True)
+        log: list[Any] = []
+        outs = list(results(torch, x * 1))
+        for number, out in enumerate(outs):
+            out.register_hook(lambda grad, number=number: log.append((number, *numbers([grad]))))
+        outs[0].grad_fn.register_prehook(lambda grads: log.append(numbers(grads)))
+        outs[-1].retain_grad()
+        if ask == "backward":
+            outs[0].sum().backward()
+        else:
+            log.append(numbers(torch.autograd.grad(outs[0].sum(), [x, outs[-1]], allow_unused=True)))
+        return log, outs[-1].grad
+
+    assert_same_results(body)
+
+
+def test_what_a_hook_gives_for_no_gradient_is_refused() -> None:
+    def body(torch: Any) -> Any:
+        first, second = (torch.ones(2, requires_grad=True) * 1).unbind()
+        second.register_hook(lambda grad: torch.tensor(5.0))
+        first.backward()
+
+    assert_same(body, "can't replace a None gradient with a non-None value")

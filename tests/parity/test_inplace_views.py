@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 from two_modules import attempt, compare
 
 import runtime
-from tests.parity.both import assert_same
+from tests.parity.both import assert_same, assert_same_results
 
 pytestmark = pytest.mark.parity
 
@@ -331,3 +332,34 @@ def test_a_view_that_becomes_a_view_unrecorded_keeps_retaining_its_gradient() ->
         return view.grad, x.grad
 
     assert_same(body)
+
+
+@pytest.mark.parametrize("shape", [(1, 3), (3, 1), (1, 1), (2, 1, 3), (1, 2, 1), (1, 1, 4)])
+@pytest.mark.parametrize("recorded", [False, True])
+def test_steps_along_a_single_element_say_nothing_of_places(shape: tuple[int, ...], recorded: bool) -> None:
+    def body(torch: Any) -> Any:
+        x = torch.arange(1.0, 1 + math.prod(shape)).reshape(shape).requires_grad_(recorded)
+        found = []
+        for layout in (lambda y: y, lambda y: y.transpose(0, -1), lambda y: y.expand_as(y), lambda y: y.unsqueeze(0)):
+            for dim in range(len(shape)):
+                y = layout(x * 1)
+                for index in (0, slice(0, 1), slice(None), None, [0]):
+                    part = (slice(None),) * dim + (index,)
+                    y[part] += 1
+                    y[part] *= y[part]
+                y.select(dim, 0).add_(y.select(dim, 0)).sub_(y.select(dim, 0).detach())
+                found.append(y)
+        return found
+
+    assert_same_results(body)
+
+
+def test_shared_places_are_known_by_the_elements_that_share_them() -> None:
+    def body(torch: Any) -> Any:
+        x = torch.zeros(1, 6)
+        refused = [attempt(lambda: x.add_(x[0])), attempt(lambda: torch.zeros(1, 2).expand(3, 2).add_(1))]
+        y = torch.zeros(1, 6).expand(1, 6).add_(1)
+        orders = [torch.zeros(4, 1, 3).transpose(0, 2).dim_order(), torch.zeros(3, 1, 4)[:, :, 0:1].dim_order()]
+        return [*refused, y, x[:, 0].is_set_to(x[0:1, 0]), x[:, 1].is_set_to(x[0:1, 0]), *orders]
+
+    compare(body)

@@ -187,3 +187,83 @@ def test_a_dense_tensor_is_what_it_stands_for() -> None:
         return found, torch.is_distributed(x), torch.thread_safe_generator()
 
     assert_same_results(body)
+
+
+SET: dict[str, Any] = {
+    "a view of itself": lambda torch, x: x.set_(x.detach()[1:]),
+    "another": lambda torch, x: x.set_(torch.ones(2, 2)),
+    "a result": lambda torch, x: x.set_(torch.ones(2, requires_grad=True) * 2),
+    "nothing": lambda torch, x: x.set_(),
+    "storage": lambda torch, x: x.set_(x.untyped_storage(), 1, (2,)),
+    "another dtype": lambda torch, x: x.set_(torch.ones(2).double()),
+}
+
+
+@pytest.mark.parametrize("change", SET.values(), ids=SET)
+@pytest.mark.parametrize("recorded", [False, True])
+def test_a_leaf_takes_other_memory_where_nothing_is_recorded(change: Any, recorded: bool) -> None:
+    def body(torch: Any) -> Any:
+        x = torch.nn.Parameter(torch.arange(3.0))
+        before = x.sum()
+        with torch.set_grad_enabled(recorded):
+            change(torch, x)
+        (x * 2).sum().backward()
+        return x, x.is_leaf, x.stride(), x.storage_offset(), x._version, x.grad, before
+
+    assert_same(body)
+
+
+def test_other_memory_is_a_write() -> None:
+    def body(torch: Any) -> Any:
+        base = torch.arange(4.0)
+        view = base[1:]
+        view.set_(torch.zeros(2))
+        base += 1
+        own = torch.arange(3.0)
+        own.set_(own[1:])
+        result = torch.ones(3, requires_grad=True) * 1
+        result.set_(torch.zeros(2))
+        return view, base._version, view._version, own, own._version, result
+
+    assert_same_results(body)
+
+
+@pytest.mark.parametrize("write", ["set_", "resize_"])
+def test_what_was_saved_is_missed_where_memory_was_taken(write: str) -> None:
+    def body(torch: Any) -> Any:
+        x, y = torch.ones(3, requires_grad=True), torch.ones(3)
+        z = x * y
+        y.set_(torch.zeros(3)) if write == "set_" else y.resize_(2)
+        z.sum().backward()
+
+    assert_same(body, "modified by an inplace operation")
+
+
+def test_resizing_counts_where_the_sizes_change() -> None:
+    def body(torch: Any) -> Any:
+        x, part = torch.arange(6.0), torch.arange(6.0)[1:3]
+        versions = [x._version]
+        for sizes in ((2, 2), (2, 2), (5, 5), (3,)):
+            x.resize_(sizes)
+            versions.append(x._version)
+        turned = torch.arange(6.0).reshape(2, 3).t()
+        turned.resize_(3, 2)
+        part.resize_(4)
+        return versions, turned, turned.stride(), turned._version, part, part._version
+
+    assert_same_results(body)
+
+
+def test_resizing_as_another() -> None:
+    def body(torch: Any) -> Any:
+        images = torch.zeros(2, 3, 4, 5)
+        last = images.to(memory_format=torch.channels_last)
+        formats = [{}, *({"memory_format": getattr(torch, f"{name}_format")} for name in ("preserve", "contiguous"))]
+        found = []
+        for template in (images, last, last[:, :, ::2], images[..., :1, :1], torch.zeros(2, 3).t()):
+            found += [torch.empty(0).resize_as_(template, **how).stride() for how in formats]
+        same = torch.zeros(2, 3, 4, 5)
+        same.resize_as_(last, memory_format=torch.preserve_format)
+        return found, same.stride(), same._version
+
+    assert_same_results(body)

@@ -215,6 +215,16 @@ def test_layout_follows_the_leaf() -> None:
     assert x.grad._array.strides == x._array.strides
 
 
+def test_gradient_goes_on_where_it_lies_whatever_the_step_along_one_element() -> None:
+    x = wrap(np.asfortranarray(np.ones((3, 2))).reshape(3, 1, 2, order="A"))
+    x._edge = LEAF
+    x.grad = first = wrap(np.lib.stride_tricks.as_strided(np.ones((2, 3)), (3, 1, 2), (8, 0, 24)))
+    assert not first.is_contiguous()
+    backward(sum_all(mul(x, constant(np.ones((3, 1, 2))))))
+    assert x.grad is first
+    assert first._array.tolist() == [[[2.0, 2.0]]] * 3
+
+
 def test_gradient_that_the_caller_gave_is_not_written() -> None:
     x = leaf([1.0, 2.0])
     start = constant([1.0, 1.0])

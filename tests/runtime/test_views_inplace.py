@@ -124,6 +124,19 @@ def test_write_through_a_detached_alias_has_no_history_but_counts() -> None:
         backward(sum_all(z))
 
 
+def test_view_and_write_under_no_grad_ask_for_no_gradient() -> None:
+    x = leaf([1.0, 2.0])
+    with no_grad():
+        view = take(x, slice(0, 1))
+        mul_(view, constant([3.0]))
+    assert (view.requires_grad, view.grad_fn, view.is_leaf) == (False, None, True)
+    assert not sum_all(view).requires_grad
+    backward(sum_all(x))
+    assert g(x) == [1.0, 1.0]
+    with pytest.raises(RuntimeError, match="was created in no_grad mode and is being modified inplace"):
+        mul_(view, constant([3.0]))
+
+
 def test_write_under_no_grad_has_no_history() -> None:
     x = leaf([1.0, 2.0])
     with no_grad():

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from runtime.base.memory import repeats
 from runtime.base.tensor import Tensor, wrap
 
 Function = Callable[..., Any]
@@ -74,8 +75,7 @@ def check_inputs(inputs: Sequence[Any]) -> None:
                 "will likely fail if all the inputs are not of double precision floating point or complex.",
                 stacklevel=3,
             )
-        steps = zip(array.shape, array.strides, strict=True)
-        if array.size and any(stride == 0 and size > 1 for size, stride in steps):
+        if repeats(array):
             raise RuntimeError(
                 f"The {index}th input has a dimension with stride 0. gradcheck only supports inputs that are "
                 "non-overlapping to be able to compute the numerical gradients correctly. You should call .contiguous "

@@ -56,7 +56,7 @@ def slice_inverse(level: VmapLevel, operator: Operator, values: list[Any]) -> An
     part, src, dim, *ends = values
     part, src = whole_batch(part, level), whole_batch(src, level)
     dim = shifted(dim, src.dim() - 1)
-    same = part.stride(0) == src.stride(0)
+    same = part.stride(0) == src.stride(0) or level.size == 1
     return batch(call(operator, [part, src, dim, *ends]) if same else ops.slice_scatter(src, part, dim, *ends), level)
 
 

@@ -24,16 +24,18 @@ const Names& names() {
   return interned;
 }
 
-bool has_zero_stride(PyArrayObject* array) {
-  return std::find(PyArray_STRIDES(array), PyArray_STRIDES(array) + PyArray_NDIM(array), 0) !=
-         PyArray_STRIDES(array) + PyArray_NDIM(array);
+// Whether the arrays have one shape and the same steps through memory; of a dimension of one element none is made.
+bool lie_alike(PyArrayObject* one, PyArrayObject* other) {
+  if (!detail::same_shape(one, other)) return false;
+  for (int i = 0; i < PyArray_NDIM(one); ++i) {
+    if (PyArray_DIM(one, i) > 1 && PyArray_STRIDE(one, i) != PyArray_STRIDE(other, i)) return false;
+  }
+  return true;
 }
 
 bool same_layout(PyArrayObject* grad, PyArrayObject* leaf) {
   if (PyArray_IS_C_CONTIGUOUS(grad) && PyArray_IS_C_CONTIGUOUS(leaf)) return true;
-  return PyArray_NDIM(grad) == PyArray_NDIM(leaf) &&
-         std::equal(PyArray_STRIDES(grad), PyArray_STRIDES(grad) + PyArray_NDIM(grad), PyArray_STRIDES(leaf)) &&
-         PyArray_ISWRITEABLE(grad) && !has_zero_stride(grad);
+  return lie_alike(grad, leaf) && PyArray_ISWRITEABLE(grad) && !detail::repeats_elements(grad);
 }
 
 struct Same {
