@@ -547,7 +547,7 @@ def test_operators_of_a_library_without_a_rule(lib: Library) -> None:
     for key in ("CompositeImplicitAutograd", "CompositeExplicitAutograd", "CPU"):
         lib.define(f"f{key}(Tensor x, *, Tensor y, int n=1) -> Tensor")
         lib.impl(f"f{key}", lambda x, y, n=1: x * y.sum() * n, key)
-        out = vmap(lambda x, f=getattr(ops, f"f{key}"): f(x, y=x, n=2))(BATCH)
+        out = vmap(lambda x, key=key: getattr(ops, f"f{key}")(x, y=x, n=2))(BATCH)
         assert out.tolist() == (2 * BATCH * BATCH.sum(1, keepdim=True)).tolist()
     lib.define("add_(Tensor(a!) x, Tensor y) -> Tensor(a!)")
     lib.impl("add_", lambda x, y: x.add_(y), "CPU")
