@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from runtime import ops
 from runtime.base import dtypes
 from runtime.base.tensor import Tensor
@@ -16,11 +14,36 @@ def _follow(running: Tensor | None, new: Tensor, momentum: float) -> None:
     The write is not counted: no formula uses statistics that a pass in training changes, and two of them may run before
     the first one's backward.
     """
-    if running is not None and not running.is_meta:
-        kept = running._array
-        wide = np.result_type(np.float32, new._array.dtype)
-        with np.errstate(all="ignore"):
-            kept[...] = (kept.astype(wide) * (1 - momentum) + new._array.astype(wide) * momentum).astype(kept.dtype)
+    if running is not None:
+        kept, wide = running.data, dtypes.promote_types(dtypes.float32, new.dtype)
+        kept.copy_(kept.to(wide) * (1 - momentum) + new.data.to(wide) * momentum)
+
+
+def _check_batches(input: Tensor, *running: Tensor | None) -> None:
+    """Refuse statistics that are to follow an input of which there are many under vmap, where they are not as many.
+
+    Raises:
+        RuntimeError: the input is batched at a level of vmap where running statistics are not.
+    """
+    if not input._batched:
+        return
+    levels = _levels(input)
+    if any(each is not None and not levels <= _levels(each) for each in running):
+        raise RuntimeError(
+            "Batch norm got a batched tensor as input while the running_mean or running_var, which will be updated in "
+            "place, were not batched: each element of the batch would move them to somewhere else. Give each its own "
+            "(torch.func.stack_module_state), use none (track_running_stats=False, or "
+            "torch.func.replace_all_batch_norm_modules_), or call eval()."
+        )
+
+
+def _levels(tensor: Tensor) -> set[object]:
+    """The levels of vmap at which a Tensor is batched."""
+    levels = set()
+    while tensor._batched:
+        levels.add(tensor.level)  # type: ignore[attr-defined]
+        tensor = tensor.value  # type: ignore[attr-defined]
+    return levels
 
 
 def _unbiased(invstd: Tensor, count: int, eps: float) -> Tensor:
@@ -43,6 +66,7 @@ def native_batch_norm(
         if running_mean is None or running_var is None:
             raise RuntimeError("running_mean and running_var must be defined in evaluation mode")
         return ops._native_batch_norm_legit_no_training(input, weight, bias, running_mean, running_var, momentum, eps)
+    _check_batches(input, running_mean, running_var)
     out, mean, invstd = ops._native_batch_norm_legit(input, weight, bias, True, momentum, eps)
     count = input.numel() // max(input.shape[1], 1)
     for running in (running_mean, running_var):
@@ -61,6 +85,7 @@ def batch_norm_update_stats(
     channels, count = input.size(1), input.numel() // max(input.size(1), 1)
     if not input.numel():
         raise RuntimeError(f"input tensor must have at least one element, but got input_sizes = {list(input.shape)}")
+    _check_batches(input, running_mean, running_var)
     kept = input.dtype
     for name, running in (("running_mean", running_mean), ("running_var", running_var)):
         if running is None:
@@ -136,6 +161,6 @@ def instance_norm(
     images = input.reshape([1, batch * channels, *input.shape[2:]])
     out = ops.batch_norm(images, scale, shift, mean, variance, use_input_stats, momentum, eps, cudnn_enabled)
     for running, moved in ((running_mean, mean), (running_var, variance)):
-        if use_input_stats and running is not None and moved is not None and not running.is_meta:
-            running._array[...] = moved._array.reshape(batch, channels).mean(axis=0)
+        if use_input_stats and running is not None and moved is not None:
+            running.data.copy_(moved.data.view(batch, channels).mean(0))
     return out.reshape(input.shape)

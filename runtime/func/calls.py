@@ -14,11 +14,19 @@ from runtime.kernels._common import normalize_dim
 if TYPE_CHECKING:
     from runtime.call.dispatch import Operator
 
+UNBATCHED_TARGET = (
+    "vmap: inplace arithmetic(self, *extra_args) is not possible because there exists a Tensor in extra_args that is "
+    "vmapped over while `self` is not: it has one value for each element of the batch, and `self` one for all. Please "
+    "use out-of-place operators, or make `self` by self.new_zeros() or the like of a Tensor that is vmapped over."
+)
+
 _callers: dict[Operator, Callable[[Sequence[Any]], Any]] = {}
 
 
 def call(operator: Operator, values: Sequence[Any]) -> Any:
     """Call an operator with its arguments in the schema's order, by its callable: plain Tensors take the fast path."""
+    if not operator.is_generated:
+        return operator.call_bound(list(values))
     caller = _callers.get(operator)
     if caller is None:
         caller = _callers[operator] = _caller(operator)

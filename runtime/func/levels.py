@@ -71,6 +71,16 @@ class VmapLevel:
             interest.around = around
             self.open = False
 
+    @contextmanager
+    def suspended(self) -> Iterator[None]:
+        """A block in which calls of this thread do not come to the level: it has no batch among their arguments."""
+        around = interest.around
+        interest.around = tuple([handler for handler in around if handler is not self])
+        try:
+            yield
+        finally:
+            interest.around = around
+
     def another(self) -> AbstractContextManager[Self]:
         """A level like this one, open for the length of a `with` block."""
         return type(self)(self.size, self.randomness).opened()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from runtime.nn import functional, init, modules, utils
+from runtime.nn import functional, grad, init, modules, utils
 from runtime.nn.activation import (
     CELU,
     ELU,
@@ -334,6 +334,7 @@ __all__ = [
     "ZeroPad3d",
     "factory_kwargs",
     "functional",
+    "grad",
     "init",
     "modules",
     "utils",

@@ -15,6 +15,7 @@ from runtime.base.overriding import has_torch_function_unary as has_torch_functi
 from runtime.base.overriding import has_torch_function_variadic as has_torch_function_variadic
 from runtime.base.tensor import Tensor
 from runtime.base.types import DType, Scalar
+from runtime.nn import grad as grad
 from runtime.nn.functional_attention import *  # noqa: F403
 from runtime.nn.functional_convolution import *  # noqa: F403
 from runtime.nn.functional_distance import *  # noqa: F403

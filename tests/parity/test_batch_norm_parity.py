@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from both import assert_same, assert_same_results
 from kernel_cases import cases, compare
 
 import runtime
@@ -172,3 +173,69 @@ def test_statistics_of_a_batch(call: str) -> None:
 def test_statistics_of_a_batch_have_gradients() -> None:
     x = runtime.tensor(ARRAYS["x"], requires_grad=True)
     assert runtime.autograd.gradcheck(lambda x: runtime.batch_norm_update_stats(x, None, None, 0.1), (x,))
+
+
+# -- under vmap: statistics belong to one element of the batch each, or the call is refused
+
+
+def _stacked(torch: Any, call: str) -> Any:
+    """Many batches through one function that moves statistics, of which there are as many; and what these are then."""
+    x = torch.tensor(ARRAYS["y"].reshape(2, 1, 3, 20).astype(np.float32))
+    mean, var = torch.zeros(2, 3), torch.ones(2, 3)
+    function = eval(f"lambda x, mean, var: {call}", {"F": torch.nn.functional, "torch": torch})
+    return torch.func.vmap(function)(x, mean, var), mean, var
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "F.batch_norm(x, mean, var, training=True)",
+        "F.batch_norm(x, mean, var, training=True, momentum=0.5)",
+        "torch.native_batch_norm(x, None, None, mean, var, True, 0.1, 0.1)",
+        "F.instance_norm(x, mean, var)",
+        "F.batch_norm(x, mean, var)",
+    ],
+)
+def test_statistics_are_as_many_as_batches(call: str) -> None:
+    assert_same_results(lambda torch: _stacked(torch, call))
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "F.batch_norm(x, ONES[0], ONES[0], training=True)",
+        "F.batch_norm(x, mean, ONES[0], training=True)",
+        "F.batch_norm(x, ONES[0], var, training=True)",
+        "F.instance_norm(x, ONES[0], ONES[0])",
+        "F.instance_norm(x, mean, ONES[0])",
+    ],
+)
+def test_statistics_of_one_batch_do_not_follow_many(call: str) -> None:
+    assert_same(lambda torch: _stacked(torch, call.replace("ONES", "torch.ones(1, 3)")), "running_mean or running_var")
+
+
+@pytest.mark.parametrize("momentum", [0.1, None])
+def test_module_whose_statistics_are_one_for_all_is_refused(momentum: float | None) -> None:
+    def body(torch: Any) -> Any:
+        module = torch.nn.BatchNorm1d(3, momentum=momentum)
+        x = torch.tensor(ARRAYS["x"][:, None].astype(np.float32))
+        with pytest.raises(RuntimeError, match="track_running_stats"):
+            torch.func.vmap(module)(x)
+        return module.running_mean, module.running_var
+
+    assert_same_results(body)
+
+
+def test_each_module_of_many_moves_its_own_statistics() -> None:
+    def body(torch: Any) -> Any:
+        models = [torch.nn.BatchNorm1d(3) for _ in range(4)]
+        parameters, buffers = torch.func.stack_module_state(models)
+
+        def loss(parameters: Any, buffers: Any, x: Any) -> Any:
+            return torch.func.functional_call(models[0], (parameters, buffers), (x,)).pow(3).sum()
+
+        x = torch.tensor(ARRAYS["x"][:, None].repeat(2, axis=1).astype(np.float32))
+        gradients = torch.func.vmap(torch.func.grad(loss))(parameters, buffers, x)
+        return gradients, buffers
+
+    assert_same_results(body)

@@ -170,3 +170,29 @@ def test_parameters_start_within_pytorchs_limits(made: str) -> None:
     for mine, other in zip(*(module.parameters() for module in modules), strict=True):
         limits = [float(values.detach().abs().max()) for values in (mine, other)]
         assert limits[0] == pytest.approx(limits[1], rel=0.05)
+
+
+# -- gradients of convolutions as functions
+
+
+@pytest.mark.parametrize("dims", [1, 2, 3])
+@pytest.mark.parametrize("options", [{}, {"stride": 2, "padding": 1, "dilation": 2, "groups": 2}])
+def test_gradients_from_shapes(dims: int, options: dict[str, int]) -> None:
+    generator = np.random.default_rng(0)
+    x = generator.standard_normal((2, 2, *(7,) * dims))
+    w = generator.standard_normal((4, 2 // options.get("groups", 1), *(3,) * dims))
+
+    def body(library: Any) -> Any:
+        grad, F = library.nn.grad, library.nn.functional
+        assert F.grad is grad
+        input, weight = (library.tensor(array, requires_grad=True) for array in (x, w))
+        out = getattr(F, f"conv{dims}d")(input, weight, None, **options)
+        given = library.ones_like(out).cumsum(-1)
+        one = getattr(grad, f"conv{dims}d_input")(tuple(input.shape), weight, given, **options)
+        other = getattr(grad, f"conv{dims}d_weight")(input, weight.shape, given, *options.values())
+        expected = library.autograd.grad(out, (input, weight), given)
+        assert library.allclose(one, expected[0])
+        assert library.allclose(other, expected[1])
+        return one.detach().numpy(), other.detach().numpy(), one.requires_grad, other.requires_grad
+
+    _assert_equal(body(runtime), body(torch))

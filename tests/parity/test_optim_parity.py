@@ -776,7 +776,6 @@ COMBINED = [
     "S.SequentialLR(o, [S.ConstantLR(o, 0.1, 3), S.ExponentialLR(o, 0.9)], milestones=[4])",
     "S.SequentialLR(o, [S.LinearLR(o), S.CosineAnnealingLR(o, 5), S.StepLR(o, 2)], milestones=[3, 8])",
     "S.SequentialLR(o, [S.LinearLR(o), S.CosineAnnealingWarmRestarts(o, 3)], milestones=[3])",
-    "S.SequentialLR(o, [S.SequentialLR(o, [S.LinearLR(o), S.StepLR(o, 2)], [2]), S.ExponentialLR(o, 0.5)], [5])",
     "S.SequentialLR(o, [S.PolynomialLR(o), S.MultiplicativeLR(o, lambda e: 0.9)], milestones=[5])",
     "S.ChainedScheduler([S.ConstantLR(o, 0.1, 3), S.ExponentialLR(o, 0.9)])",
     "S.ChainedScheduler([S.LinearLR(o), S.StepLR(o, 3), S.MultiStepLR(o, [4, 6])], optimizer=o)",

@@ -451,3 +451,130 @@ def test_vmap_uses_the_registered_rule() -> None:
     out = torch_module.vmap(cube, in_dims=(1, None))(x, 2.0)
     assert out.tolist() == (x.T**3 * 2).tolist()
     assert seen == [(3, (0, None))]
+
+
+# -- vmap of operators without a rule: a call for each element of the batch
+
+BATCH = torch_module.arange(6.0).reshape(3, 2)
+
+
+@custom_op("looped::power", mutates_args=())
+def power(x: Tensor, n: int = 2) -> Tensor:
+    assert type(x) is Tensor
+    return x**n
+
+
+def _setup(ctx: Any, inputs: Any, output: Any) -> None:
+    ctx.save_for_backward(inputs[0])
+    ctx.n = inputs[1]
+
+
+power.register_autograd(
+    lambda ctx, grad: (grad * ctx.n * ctx.saved_tensors[0] ** (ctx.n - 1), None), setup_context=_setup
+)
+
+
+@custom_op("looped::added_to", mutates_args=("x",))
+def added_to(x: Tensor, y: Tensor) -> None:
+    x.add_(y)
+
+
+@custom_op("looped::scaled", mutates_args=())
+def scaled(xs: list[Tensor], factor: Tensor | None) -> list[Tensor]:
+    return [x.clone() if factor is None else x * factor for x in xs]
+
+
+@custom_op("looped::parts", mutates_args=())
+def parts(x: Tensor) -> tuple[Tensor, Tensor]:
+    return x.floor(), x.sum()
+
+
+@custom_op("looped::noise", mutates_args=())
+def noise(x: Tensor) -> Tensor:
+    return torch_module.rand_like(x)
+
+
+@custom_op("looped::number", mutates_args=())
+def number(x: Tensor) -> int:
+    return 3
+
+
+def test_a_custom_operator_without_a_rule_is_called_for_each_element() -> None:
+    func = torch_module.func
+    assert func.vmap(power)(BATCH).tolist() == (BATCH**2).tolist()
+    assert func.vmap(func.vmap(power))(BATCH).tolist() == (BATCH**2).tolist()
+    assert func.vmap(lambda x: power(x, n=3), in_dims=1, out_dims=1)(BATCH).tolist() == (BATCH**3).tolist()
+    whole, sums = func.vmap(parts)(BATCH + 0.5)
+    assert (whole.tolist(), sums.tolist()) == (BATCH.tolist(), [2.0, 6.0, 10.0])
+    first, second = func.vmap(lambda x, y: scaled([x, BATCH[1]], y))(BATCH, BATCH)
+    assert first.tolist() == (BATCH * BATCH).tolist()
+    assert second.tolist() == (BATCH[1] * BATCH).tolist()
+    assert func.vmap(lambda x: scaled([x], None)[0])(BATCH).tolist() == BATCH.tolist()
+    assert func.vmap(noise)(BATCH).unique().numel() == 6  # what a kernel draws is its own
+
+
+def test_derivatives_of_a_custom_operator_without_a_rule() -> None:
+    func = torch_module.func
+    assert func.vmap(func.grad(lambda x: power(x, 3).sum()))(BATCH).tolist() == (3 * BATCH**2).tolist()
+    assert func.grad(lambda x: func.vmap(power)(x).sum())(BATCH).tolist() == (2 * BATCH).tolist()
+    assert func.jacrev(power)(BATCH[1]).tolist() == [[4.0, 0.0], [0.0, 6.0]]
+    x = BATCH.clone().requires_grad_()
+    func.vmap(power)(x).sum().backward()
+    assert x.grad is not None
+    assert x.grad.tolist() == (2 * BATCH).tolist()
+
+
+def test_an_operator_that_writes_writes_in_the_batch() -> None:
+    vmap = torch_module.func.vmap
+
+    def wrote(x: Tensor, y: Tensor) -> Tensor:
+        added_to(x, y)
+        return x * 2
+
+    for y, in_dims in ((BATCH, 0), (BATCH[1], (0, None))):
+        x = BATCH.clone()
+        out = vmap(wrote, in_dims)(x, y)
+        assert x.tolist() == (BATCH + y).tolist()
+        assert out.tolist() == (2 * (BATCH + y)).tolist()
+    one = BATCH[0].clone()
+    with pytest.raises(RuntimeError, match=r"not possible .* vmapped over while `self` is not"):
+        vmap(wrote, (None, 0))(one, BATCH)
+    assert one.tolist() == BATCH[0].tolist()
+
+
+def test_operators_of_a_library_without_a_rule(lib: Library) -> None:
+    vmap, ops = torch_module.func.vmap, ops_of(lib)
+    for key in ("CompositeImplicitAutograd", "CompositeExplicitAutograd", "CPU"):
+        lib.define(f"f{key}(Tensor x, *, Tensor y, int n=1) -> Tensor")
+        lib.impl(f"f{key}", lambda x, y, n=1: x * y.sum() * n, key)
+        out = vmap(lambda x, key=key: getattr(ops, f"f{key}")(x, y=x, n=2))(BATCH)
+        assert out.tolist() == (2 * BATCH * BATCH.sum(1, keepdim=True)).tolist()
+    lib.define("add_(Tensor(a!) x, Tensor y) -> Tensor(a!)")
+    lib.impl("add_", lambda x, y: x.add_(y), "CPU")
+    x, same = BATCH.clone(), []
+    vmap(lambda x, y: [same.append(ops.add_(x, y) is x), x][1])(x, BATCH)
+    assert (x.tolist(), same) == ((BATCH * 2).tolist(), [True])
+    lib.define("all_(Tensor(a!)[] xs, Tensor y) -> ()")
+    lib.impl("all_", lambda xs, y: [x.add_(y) for x in xs] and None, "CPU")
+    first, second = BATCH.clone(), BATCH.clone()
+    vmap(lambda x, z: [ops.all_([x, z], x.clone()), x][1])(first, second)
+    assert first.tolist() == second.tolist() == (BATCH * 2).tolist()
+    lib.define("copied(Tensor x, *, Tensor(a!) out) -> Tensor(a!)")
+    lib.impl("copied", lambda x, *, out: out.copy_(x), "CPU")
+    vmap(lambda x, out: ops.copied(x, out=out))(BATCH, second)
+    assert second.tolist() == BATCH.tolist()
+
+
+@pytest.mark.parametrize(
+    ("schema", "message"),
+    [("v(Tensor(a) x) -> Tensor(a)", "view ops"), ("v(Tensor x) -> int", "could not generate a fallback")],
+)
+def test_views_and_numbers_are_not_looped_for(lib: Library, schema: str, message: str) -> None:
+    lib.define(schema)
+    lib.impl("v", lambda x: x, "CPU")
+    with pytest.raises(RuntimeError, match=message):
+        torch_module.func.vmap(ops_of(lib).v)(BATCH)
+    with pytest.raises(RuntimeError, match="could not generate a fallback"):
+        torch_module.func.vmap(number)(BATCH)
+    with pytest.raises(RuntimeError, match="size 0"):
+        torch_module.func.vmap(power)(BATCH[:0])

@@ -296,6 +296,59 @@ def test_rates_of_schedules() -> None:
     assert follow(swa_utils.SWALR(optimizer(1.0), 0.5, 2, "linear"), 3) == pytest.approx([1, 0.75, 0.5, 0.5])
 
 
+def _rates(make: Any, steps: int = 7) -> list[float]:
+    o = optimizer(1.0)
+    schedule, found = make(o), []
+    for _ in range(steps):
+        found.append(o.param_groups[0]["lr"])
+        o.step()
+        schedule.step()
+        assert schedule.get_last_lr() == [o.param_groups[0]["lr"]]
+    return found
+
+
+S = lr_scheduler
+
+
+def _two(o: Any) -> Any:
+    return S.SequentialLR(o, [S.ConstantLR(o, 0.5, 2), S.ConstantLR(o, 0.25, 10)], [2])
+
+
+def _chain(o: Any) -> Any:
+    return S.ChainedScheduler([S.ConstantLR(o, 0.5, 2), S.ExponentialLR(o, 0.5)])
+
+
+@pytest.mark.parametrize(
+    "inner", [_two, _chain, lambda o: S.LinearLR(o, 0.5, 1.0, 3), lambda o: S.LambdaLR(o, lambda e: 0.5**e)]
+)
+def test_a_schedule_inside_of_others_takes_the_same_steps(inner: Any) -> None:
+    alone = _rates(inner)
+    assert _rates(lambda o: S.SequentialLR(o, [inner(o)], [])) == alone
+    assert _rates(lambda o: S.SequentialLR(o, [S.SequentialLR(o, [inner(o)], [])], [])) == alone
+    assert _rates(lambda o: S.SequentialLR(o, [S.ChainedScheduler([inner(o)])], [])) == alone
+    assert _rates(lambda o: S.ChainedScheduler([inner(o)])) == alone
+    later = _rates(lambda o: S.SequentialLR(o, [S.ConstantLR(o, 1.0, 9), inner(o)], [3]), 10)
+    assert later == pytest.approx([1.0, 1.0, 1.0, *alone])
+    both = _rates(lambda o: S.SequentialLR(o, [inner(o), S.ConstantLR(o, 1.0, 9), inner(o)], [2, 3]), 10)
+    assert both == pytest.approx([*alone[:2], 1.0, *alone])
+
+
+def test_a_chain_of_sequences_goes_on_from_its_state() -> None:
+    def make(o: Any) -> Any:
+        return S.SequentialLR(o, [S.ConstantLR(o, 1.0, 9), S.SequentialLR(o, [_chain(o), _two(o)], [2])], [1])
+
+    first, second = optimizer(1.0), optimizer(1.0)
+    schedule, other = make(first), make(second)
+    for step in range(8):
+        if step == 4:
+            other.load_state_dict(schedule.state_dict())
+            second.load_state_dict(first.state_dict())
+        assert step < 4 or first.param_groups[0]["lr"] == second.param_groups[0]["lr"]
+        for o, s in ((first, schedule), (second, other))[: 1 if step < 4 else 2]:
+            o.step()
+            s.step()
+
+
 def test_a_plateau_lowers_the_rate() -> None:
     o = optimizer(1.0, 2.0)
     schedule = lr_scheduler.ReduceLROnPlateau(o, patience=1, factor=0.5, min_lr=[0.6, 0.1])

@@ -16,7 +16,7 @@ from runtime import ops
 from runtime.base.modes import Variant, grad_mode
 from runtime.base.tensor import Tensor
 from runtime.func.batched import BatchedTensor
-from runtime.func.calls import call, is_batched
+from runtime.func.calls import UNBATCHED_TARGET, call, is_batched
 from runtime.func.levels import VmapLevel
 from runtime.func.rules import convolution, families, indexing, nn, products, random, shapes
 from runtime.func.user_rules import by_rule
@@ -53,12 +53,6 @@ RANDOM_RULES: dict[str, RandomRule] = _rules(_OF_RANDOM, random)
 # Rules that give the arguments their shapes and call the operator: its in-place variant can be called as well.
 _IN_PLACE = ("pointwise", "copy")
 
-_UNBATCHED_TARGET = (
-    "vmap: inplace arithmetic(self, *extra_args) is not possible because there exists a Tensor in extra_args that is "
-    "vmapped over while `self` is not: it has one value for each element of the batch, and `self` one for all. Please "
-    "use out-of-place operators, or make `self` by self.new_zeros() or the like of a Tensor that is vmapped over."
-)
-
 
 def perform(
     level: VmapLevel, operator: Operator, variant: Variant, values: list[Any], proceed: Callable[[list[Any]], Any]
@@ -88,7 +82,7 @@ def perform(
 def _inplace(level: VmapLevel, operator: Operator, values: list[Any]) -> Tensor:
     target: Tensor = values[0]
     if not is_batched(target, level):
-        raise RuntimeError(_UNBATCHED_TARGET)
+        raise RuntimeError(UNBATCHED_TARGET)
     if operator.view is not None:
         assert isinstance(target, BatchedTensor)
         target.become(call(operator, values))

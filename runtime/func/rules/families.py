@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from codegen.schema.types import base_type
 from runtime import ops
 from runtime.base.dtypes import common_dtype, from_numpy
 from runtime.base.tensor import Tensor
 from runtime.func.batched import BatchedTensor, batch
 from runtime.func.calls import (
+    UNBATCHED_TARGET,
     call,
     flattened,
     is_batched,
@@ -24,6 +27,7 @@ from runtime.func.levels import VmapLevel
 from runtime.graph import forward
 
 if TYPE_CHECKING:
+    from codegen.schema.types import Alias
     from runtime.call.dispatch import Operator
 
 __all__ = [
@@ -232,7 +236,12 @@ def middle(level: VmapLevel, operator: Operator, values: list[Any]) -> Any:
 
 
 def loop(level: VmapLevel, operator: Operator, values: list[Any]) -> Any:
-    """One call for each element of the batch; the results are stacked."""
+    """One call for each element of the batch; the results are stacked. What it writes is written in the batch.
+
+    Raises:
+        RuntimeError: the operator gives numbers or views, or writes what there is one of for all elements; or there is
+            no element to call it for.
+    """
     if fallback_warnings.enabled:
         warnings.warn(
             f"There is a performance drop because there is no batching rule for {operator.name} yet: it is called once "
@@ -240,21 +249,58 @@ def loop(level: VmapLevel, operator: Operator, values: list[Any]) -> Any:
             UserWarning,
             stacklevel=2,
         )
+    given = _given_back(level, operator, values)
     if level.size == 0:
         raise RuntimeError(
             f"Batching rule not implemented for {operator.name}; the fallback path doesn't work on vmap over dims of "
             "size 0."
         )
-    rows = [call(operator, _entries(values, level, place)) for place in range(level.size)]
+    elements = [_entries(values, level, place) for place in range(level.size)]
+    with level.suspended():
+        rows = [call(operator, element) for element in elements]
+    returns = operator.signature.schema.returns
+    if len(returns) == 1:
+        return values[given[0]] if given else _stacked(rows, level)
+    # A mask leaves a result out for all elements, or for none.
+    columns = [
+        values[given[place]] if place in given else _stacked(column, level)
+        for place, column in enumerate(zip(*rows, strict=True) if returns else ())
+    ]
+    return operator.results(columns) if returns else None
+
+
+def _stacked(rows: Sequence[Any], level: VmapLevel) -> Any:
+    """A batch of what the calls for its elements gave: Tensors, lists of them, or nothing."""
+    if rows[0] is None:
+        return None
     if isinstance(rows[0], Tensor):
         return batch(ops.stack(rows), level)
-    if not isinstance(rows[0], (list, tuple)):
-        return undefined(level, operator, values)
-    # A mask leaves a result out for all elements, or for none.
-    columns = [None if column[0] is None else ops.stack(column) for column in zip(*rows, strict=True)]
-    if len(operator.signature.schema.returns) > 1:
-        return operator.results([None if column is None else batch(column, level) for column in columns])
-    return wrapped(type(rows[0])(columns), level, operator)
+    return type(rows[0])([_stacked(column, level) for column in zip(*rows, strict=True)])
+
+
+def _given_back(level: VmapLevel, operator: Operator, values: list[Any]) -> dict[int, int]:
+    """Which results are the arguments that an operator writes: the positions of both."""
+    schema = operator.signature.schema
+    written: dict[int, Alias] = {}
+    for place, (argument, value) in enumerate(zip(schema.all_arguments, values, strict=False)):
+        if argument.is_write and argument.alias is not None:
+            tensors = value if type(value) is list else [value]
+            if any(tensor is not None and not is_batched(tensor, level) for tensor in tensors):
+                raise RuntimeError(UNBATCHED_TARGET)
+            written[place] = argument.alias
+    given = {}
+    for number, result in enumerate(schema.returns):
+        if str(base_type(result.type)) != "Tensor":
+            undefined(level, operator, values)
+        if result.alias is not None:
+            places = [place for place, alias in written.items() if alias.same_memory(result.alias)]
+            if not places:
+                raise RuntimeError(
+                    f"Batching rule not implemented for {operator.name}; the fallback path doesn't work on out= or "
+                    "view ops."
+                )
+            given[number] = places[0]
+    return given
 
 
 class FallbackWarnings:

@@ -64,6 +64,14 @@ class LRScheduler:
         finally:
             self._is_initial = False
 
+    def _rewind(self) -> None:
+        """Be as before `_begin`; the rates stay as they are."""
+        self.last_epoch -= 1
+
+    def _enter(self) -> None:
+        """Set the rates of epoch 0 in the middle of a run, by the closed form if there is one."""
+        self._advance(0)
+
     def get_last_lr(self) -> list[Any]:
         """The learning rate of each group, as it was set last."""
         return self._last_lr

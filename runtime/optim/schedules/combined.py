@@ -80,10 +80,28 @@ class SequentialLR(_Combined):
         # All members have set their first rates: that is undone, but for the first one of them.
         for group in optimizer.param_groups:
             set_value(group, "lr", group["initial_lr"])
-        _step_back(self)
-        first = schedulers[bisect_right(milestones, 0)]
-        first._begin()
-        self._last_lr = first.get_last_lr()
+        for scheduler in schedulers:
+            scheduler._rewind()
+        self._first()._begin()
+        self._last_lr = self._first().get_last_lr()
+
+    def _first(self) -> LRScheduler:
+        return self._schedulers[bisect_right(self._milestones, 0)]
+
+    def _begin(self) -> None:
+        self.last_epoch += 1
+        self._first()._begin()
+        self._last_lr = self._first().get_last_lr()
+
+    def _rewind(self) -> None:
+        """Be as before `_begin`: of the members, only the first one has begun."""
+        self.last_epoch -= 1
+        self._first()._rewind()
+
+    def _enter(self) -> None:
+        self.last_epoch = 0
+        self._first()._enter()
+        self._last_lr = self._first().get_last_lr()
 
     def step(self) -> None:  # type: ignore[override]
         """Set the learning rates of the next epoch."""
@@ -91,18 +109,10 @@ class SequentialLR(_Combined):
         number = bisect_right(self._milestones, self.last_epoch)
         scheduler = self._schedulers[number]
         if number > 0 and self._milestones[number - 1] == self.last_epoch:
-            scheduler._advance(0)
+            scheduler._enter()
         else:
             scheduler.step()
         self._last_lr = scheduler.get_last_lr()
-
-
-def _step_back(scheduler: LRScheduler) -> None:
-    if isinstance(scheduler, _Combined):
-        for member in scheduler._schedulers:
-            _step_back(member)
-    else:
-        scheduler.last_epoch -= 1
 
 
 class ChainedScheduler(_Combined):
@@ -127,6 +137,23 @@ class ChainedScheduler(_Combined):
         self._schedulers = schedulers
         self.optimizer = optimizer
         self._last_lr = values_of(optimizer, "lr")
+
+    def _begin(self) -> None:
+        for scheduler in self._schedulers:
+            scheduler._begin()
+        self._last_lr = values_of(self.optimizer, "lr")
+
+    def _rewind(self) -> None:
+        for scheduler in self._schedulers:
+            scheduler._rewind()
+
+    def _enter(self) -> None:
+        """Set the rates of epoch 0: after the first one, members begin with the rate that they find."""
+        first, *others = self._schedulers
+        first._enter()
+        for scheduler in others:
+            scheduler._begin()
+        self._last_lr = values_of(self.optimizer, "lr")
 
     def step(self) -> None:  # type: ignore[override]
         """Let all of them set the learning rates of the next epoch, one after the other."""
