@@ -115,9 +115,10 @@ def analyze(paths: Paths, texts: Mapping[Path, str] | None = None) -> Result:
     backends = tuple(_bind_backends(paths, operators, diagnostics, texts))
     # Those of the core; a package brings none.
     update_rules = read_update_rules(source(paths.update_rules), diagnostics) if paths.package == BASE else ()
+    sources = KernelSources(kernels)
     checked = Checked(
-        read, functions, resolved, kernels, composites, batching, table, linear, Holomorphy.beside(linear),
-        KernelSources(kernels),
+        read, functions, resolved, kernels, composites, batching, table, linear, Holomorphy.beside(linear, sources),
+        sources,
     )  # fmt: skip
     check(checked, library is not None, diagnostics, findings)
     if library is not None:  # what the library's own entries are found to be is said where they are generated

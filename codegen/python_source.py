@@ -6,7 +6,7 @@ They are read from source with `ast`, never imported: a runtime that does not lo
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -33,7 +33,8 @@ class PythonFunction:
     """A function as its source declares it.
 
     `parameters` is None for an alias of the NumPy function `alias`, whose parameters have no names.  `about` is the
-    first paragraph of its docstring, on one line.
+    first paragraph of its docstring, on one line. `linear` are the groups of parameters in which it is declared to be
+    linear, each with its place.
     """
 
     name: str
@@ -43,6 +44,7 @@ class PythonFunction:
     span: Span
     alias: str = ""
     about: str = ""
+    linear: tuple[tuple[frozenset[str], Span], ...] = ()
 
     @property
     def arity(self) -> int | None:
@@ -199,7 +201,25 @@ def _from_definition(definition: ast.FunctionDef, file: SourceFile, module: str)
     start = file.line_starts[definition.lineno - 1] + definition.col_offset + len("def ")
     span = Span(file, start, start + len(definition.name))
     about = " ".join((ast.get_docstring(definition) or "").partition("\n\n")[0].split())
-    return PythonFunction(definition.name, module, tuple(parameters), _text(definition.returns), span, about=about)
+    linear = tuple((linear_names(each), _span(file, each)) for each in linear_groups(definition))
+    returns = _text(definition.returns)
+    return PythonFunction(definition.name, module, tuple(parameters), returns, span, about=about, linear=linear)
+
+
+def linear_groups(definition: ast.FunctionDef) -> Sequence[ast.Call]:
+    """The declarations above a function, `@linear_in("grad")`, of what it is linear in."""
+    calls = [node for node in definition.decorator_list if isinstance(node, ast.Call)]
+    return [call for call in calls if _last_name(call.func) == "linear_in"]
+
+
+def linear_names(declaration: ast.Call) -> frozenset[str]:
+    """The arguments that a declaration names."""
+    values = (argument.value for argument in declaration.args if isinstance(argument, ast.Constant))
+    return frozenset(value for value in values if isinstance(value, str))
+
+
+def _last_name(node: ast.expr) -> str:
+    return node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
 
 
 def _text(node: ast.expr | None) -> str:

@@ -28,6 +28,7 @@ from codegen.read.model import HelperDeclaration, NativeFunction
 from codegen.schema.types import FunctionSchema, ListType, OptionalType, Type
 from codegen.signs import Form, Sign
 from codegen.source import Diagnostics
+from codegen.words import did_you_mean
 
 _FACTORY_OPTIONS = ("dtype", "layout", "device", "pin_memory")
 
@@ -128,6 +129,16 @@ def _implemented(function: PythonFunction, diagnostics: Diagnostics) -> Helper |
             f"helper '{function.name}' has no result type that formulas know: '{function.returns}'",
         )
         return None
+    known = {name for name, _ in parameters}
+    for names, place in function.linear:
+        if not names or not names <= known:
+            diagnostics.error(
+                Code.PYTHON_SOURCE,
+                place,
+                f"'linear_in' of helper '{function.name}' names none of its parameters: "
+                + (", ".join(f"'{name}'" for name in sorted(names - known)) or "nothing"),
+                hint=did_you_mean(next(iter(sorted(names - known)), ""), known),
+            )
     required = sum(not parameter.has_default for parameter in function.parameters or ())
     return Helper(function.name, tuple(parameters), required, result, function)
 

@@ -64,7 +64,9 @@ PAGES = (
     Page(
         Code.NOT_LINEAR, "A formula is not linear",
         "A backward formula is a linear map of the gradient, a forward formula of the tangents: without a constant "
-        "added, and no sine of it. The note says where a helper or composite on the way is not linear.",
+        "added, and no sine of it. The note says where a helper or composite on the way is not linear. A helper that "
+        "is linear by an argument from mathematics, which its source does not show, is declared so: "
+        "'@linear_in(\"grad\")' of 'gradwright.library' above it, which the proofs hold it to.",
         DERIVATIVES,
         f"{_NAME}  self: grad + 1\n",
         _RIGHT,
@@ -193,8 +195,9 @@ PAGES = (
         "formula does not conjugate 'grad' says that its operator is holomorphic in that argument; so what 'grad' is "
         "multiplied with depends on conjugates alone: of Tensors, of results, and of numbers. Without '.conj()' the "
         "gradients of real numbers are right, and those of complex ones are wrong. An operator whose 'dtypes' leaves "
-        "complex numbers out is not looked at. Where complex numbers have a real result, as a variance has, the "
-        "formula may be right as it is: say '# allow GW056: it is real'.",
+        "complex numbers out is not looked at, and so is one with real results: its kernel shows it, as "
+        "'np.abs(self) ** 2' does, or its 'promotion: complex_to_float'. Where neither can say it, and the proof of "
+        "'gradient_complex' holds, say '# allow GW056: it is real'.",
         DERIVATIVES,
         "- name: squared(Tensor self) -> Tensor\n  self: grad * self * 2\n",
         "- name: squared(Tensor self) -> Tensor\n  self: grad * self.conj() * 2\n",

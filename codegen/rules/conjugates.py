@@ -58,7 +58,10 @@ def _find(
         formula.source.text.span(place.start, place.end),
         f"a conjugate is {'missing' if conjugate else 'too much'}: the formulas say that '{entry.function.name}' is "
         f"{depends.value} in '{argument}', and then this depends on {conjugate}'{argument}' alone",
-        hint="write '.conj()' behind what 'grad' is multiplied with" if conjugate else None,
+        hint="write '.conj()' behind what 'grad' is multiplied with; where the results of complex numbers are real, "
+        "say 'promotion: complex_to_float' instead"
+        if conjugate
+        else None,
     )
 
 

@@ -42,6 +42,15 @@ _REDUCING = frozenset((
     "count_nonzero", "trace", "dot", "vdot", "inner", "outer", "matmul", "tensordot", "einsum", "norm", "diff", "flip",
     "roll", "convolve", "searchsorted", "quantile", "percentile", "unique",
 ))  # fmt: skip
+# What is real of complex numbers, too, and what is of real numbers; beside those above.
+_TO_REAL = frozenset(("abs", "absolute", "fabs", "real", "imag", "angle", "norm", "std", "var", "nanstd", "nanvar"))
+_REAL_OF_REAL = frozenset((
+    "add", "subtract", "multiply", "power", "float_power", "square", "negative", "positive", "reciprocal", "sign",
+    "maximum", "minimum", "fmax", "fmin", "clip", "where", "floor", "ceil", "trunc", "rint", "asarray", "array",
+    "reshape", "ravel", "transpose", "swapaxes", "copy", "squeeze", "expand_dims", "broadcast_to", "concatenate",
+    "stack", "zeros_like", "ones_like",
+))  # fmt: skip
+_REAL_PARTS = frozenset(("real", "imag", "shape", "ndim", "size"))
 _OF_TRUTH = frozenset(("logical_and", "logical_or", "logical_not", "logical_xor"))
 _WRITING_METHODS = frozenset(("fill", "sort", "partition", "put", "itemset", "resize", "setfield", "byteswap"))
 _WRITING_FUNCTIONS = frozenset(("copyto", "put", "place", "putmask", "fill_diagonal", "put_along_axis", "shuffle"))
@@ -86,6 +95,16 @@ class KernelSource:
             None if first is None or len(alike) > 1 else (first[0], self._module.span(first[1]))
             for first, alike in zip(found[0], kinds, strict=True)
         ]
+
+    def gives_real(self, count: int) -> Sequence[bool]:
+        """For each of `count` results whether it is seen to be real, also of complex numbers."""
+        if self._function.alias:
+            return [_is_real_of(self._function.alias)] * count
+        values = dict(_assigned_once(self._parts))
+        found = [_parts_of(value, count) for value in _returned(self._parts)]
+        if not found or not all(found):
+            return [False] * count
+        return [all(_is_real(part, values) for part in parts) for parts in zip(*found, strict=True)]
 
     def looks_at_dtypes(self) -> bool:
         """Whether it asks for a dtype, or for the truth of elements: then it takes what it is given."""
@@ -193,11 +212,17 @@ def _returned(parts: Sequence[ast.AST]) -> Iterator[ast.expr]:
 
 def _returned_parts(value: ast.expr, count: int, values: Mapping[str, ast.expr]) -> Sequence[_Shown]:
     """What a returned expression shows of each of so many results."""
-    shown = [value] if count == 1 else value.elts if isinstance(value, ast.Tuple) else []
-    if len(shown) != count:
+    shown = _parts_of(value, count)
+    if not shown:
         return [None] * count
     kinds = [_elements(part, values) for part in shown]
     return [None if kind is None else (kind, part) for kind, part in zip(kinds, shown, strict=True)]
+
+
+def _parts_of(value: ast.expr, count: int) -> Sequence[ast.expr]:
+    """The expressions of so many results; none where they are not seen apart."""
+    parts = [value] if count == 1 else value.elts if isinstance(value, ast.Tuple) else []
+    return parts if len(parts) == count else []
 
 
 def _assigned_once(parts: Sequence[ast.AST]) -> Iterator[tuple[str, ast.expr]]:
@@ -247,6 +272,52 @@ def _of_call(name: str, of_numpy: bool) -> Elements | None:
     if of_numpy and name in _TO_BOOL:
         return Elements.BOOL
     return Elements.FLOAT if of_numpy and name in _TO_FLOAT else None
+
+
+def _is_real(node: ast.expr, values: Mapping[str, ast.expr]) -> bool:
+    """Whether the elements of an expression are real numbers, whatever those of the arguments are."""
+
+    def all_real(*parts: ast.expr) -> bool:
+        return all(_is_real(part, values) for part in parts)
+
+    match node:
+        case ast.Constant(value=value):
+            return isinstance(value, int | float)
+        case ast.Name(id=name) if name in values:
+            return _is_real(values[name], {other: value for other, value in values.items() if other != name})
+        case ast.Attribute(attr=name):
+            return name in _REAL_PARTS
+        case ast.Compare():
+            return True
+        case ast.UnaryOp(operand=operand):
+            return _is_real(operand, values)
+        case ast.BinOp(left=left, right=right):
+            return all_real(left, right)
+        case ast.IfExp(body=body, orelse=orelse):
+            return all_real(body, orelse)
+        case ast.Subscript(value=value):
+            return _is_real(value, values)
+        case ast.List(elts=items) | ast.Tuple(elts=items):
+            return all_real(*items)
+        case ast.Call(func=ast.Name(id="abs" | "float" | "int" | "bool" | "len")):
+            return True
+        case ast.Call(func=ast.Attribute(value=receiver, attr=name), args=args, keywords=keywords):
+            if any(keyword.arg in ("dtype", "out") for keyword in keywords):
+                return False
+            of_numpy = _is_numpy(receiver) or (isinstance(receiver, ast.Attribute) and _is_numpy(receiver.value))
+            if _is_real_of(name) and (of_numpy or name in _REDUCING):
+                return True
+            if name not in _TO_FLOAT | _REDUCING | _REAL_OF_REAL:
+                return False
+            if of_numpy:  # the first argument of `where` is a condition
+                return bool(args) and all_real(*(args[1:] if name == "where" and len(args) == 3 else args))
+            return all_real(receiver, *args)
+    return False
+
+
+def _is_real_of(name: str) -> bool:
+    """Whether a function of NumPy gives real numbers of all numbers."""
+    return name in _TO_REAL | _TO_BOOL | _TO_INTEGER
 
 
 def _is_fraction(node: ast.expr) -> bool:

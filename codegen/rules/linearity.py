@@ -13,6 +13,9 @@ from codegen.rules.linear.formulas import Degrees, Linearity
 from codegen.source import Diagnostics
 
 
+_LINEAR = "a derivative formula is a linear map of what comes in"
+
+
 def check_linear(entry: ResolvedEntry, checked: Checked, diagnostics: Diagnostics) -> None:
     """A backward formula is linear in the gradient, a forward formula in the tangents."""
     for formulas, what, degrees in (
@@ -40,7 +43,10 @@ def _check_linear(
             Code.NOT_LINEAR,
             text.span(finding.expr.start, finding.expr.end),
             f"not linear in the {what}: {finding.why.message}",
-            hint="a derivative formula is a linear map of what comes in",
+            hint=_LINEAR
+            if finding.declaration is None
+            else f"{_LINEAR}; a helper that is one, and whose source does not show it, is declared so: "
+            f"'{finding.declaration}'",
             notes=() if finding.cause is None else ((finding.cause.span, finding.cause.why.message),),
         )
     elif Degree.CONSTANT in (value if isinstance(value, tuple) else (value,)):

@@ -1,11 +1,13 @@
 """Operators and kernels that are registered at run time, with the names of `torch.library`.
 
 `custom_op` makes an operator of a function. `Library`, `define` and `impl` register schemas and kernels one by one,
-also for the built-in operators, whose namespace is `aten`. A kernel is a function on Tensors here.
+also for the built-in operators, whose namespace is `aten`. A kernel is a function on Tensors here. `linear_in` is for
+the helpers of a package, which its formulas call.
 """
 
 from __future__ import annotations
 
+from runtime.base.declarations import linear_in
 from runtime.call.kernel_table import fallthrough_kernel
 from runtime.library.check import opcheck
 from runtime.library.custom import CustomOpDef, custom_op
@@ -32,6 +34,7 @@ __all__ = [
     "get_kernel",
     "impl",
     "infer_schema",
+    "linear_in",
     "opcheck",
     "register_autograd",
     "register_fake",

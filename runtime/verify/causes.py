@@ -13,21 +13,34 @@ from runtime.verify.points import Array, Point, array, inner
 _LARGE = 256  # elements; more take too long to look at
 
 
-def cause_of(point: Point, place: int) -> str | None:
+def cause_of(point: Point, place: int, cotangents: Sequence[Tensor]) -> str | None:
     """What would explain the gradient of an input, in words that go on 'gradient of self is'; None for nothing simple.
 
-    The results have real weights here, so that conjugates show.
+    Args:
+        point: the sample.
+        place: of the input among those of the sample.
+        cotangents: what came back to the results where the gradient is wrong.
     """
     if sum(tensor.numel() for tensor in point.inputs) > _LARGE:
         return None
-    outs = point.function(*point.inputs)
-    cotangents = _weights(outs)
-    found = array(point.gradients(cotangents)[place])
-    right = [_numerical(point, each) for each in range(len(point.inputs))]
-    return next(_explanations(point, place, found, right), None)
+    # Complex results have real weights first, so that conjugates show.
+    weighted = [_weights(cotangents)] if any(each._array.dtype.kind == "c" for each in cotangents) else []
+    for each in (*weighted, cotangents):
+        found = array(point.gradients(each)[place])
+        right = [_numerical(point, other, each) for other in range(len(point.inputs))]
+        if not _same(found, right[place]):
+            told = next(_explanations(point, place, found, right), None)
+            if told is not None:
+                return told
+    difference = found - right[place]
+    if difference.size > 1 and not _same(found, right[place]) and _same(difference, np.full_like(difference, difference.flat[0])):
+        # It may depend on what came back, unlike the others.
+        return f"off by the constant {difference.flat[0]:.6g}"
+    return None
 
 
 def _explanations(point: Point, place: int, found: Array, right: list[Array]) -> Iterator[str]:
+    """What would make the gradient that was found of the one that is right, from which it differs."""
     wanted = right[place]
     names = point.names()
     if not np.isfinite(found).all():
@@ -36,8 +49,8 @@ def _explanations(point: Point, place: int, found: Array, right: list[Array]) ->
     if _same(found, 0 * found):
         yield "zero"
     factor = _factor(found, wanted)
-    if factor is not None and abs(factor - 1) > 1e-4:
-        yield "of the wrong sign" if abs(factor + 1) < 1e-5 else f"off by the factor {factor:.3f}"
+    if factor is not None:
+        yield "of the wrong sign" if abs(factor + 1) < 1e-5 else f"off by the factor {factor:.6g}"
     if wanted.dtype.kind == "c":
         for said, other in (("not conjugated", wanted.conj()), ("conjugated and of the wrong sign", -wanted.conj())):
             if _same(found, other):
@@ -59,9 +72,6 @@ def _explanations(point: Point, place: int, found: Array, right: list[Array]) ->
                     yield f"off by a factor {text}"
                 if candidate.shape == ratio.shape and _same(ratio, -candidate):
                     yield f"off by a factor -{text}"
-    difference = found - wanted
-    if difference.size > 1 and _same(difference, np.full_like(difference, difference.flat[0])):
-        yield f"off by the constant {difference.flat[0]:.3g}"
 
 
 def _results(point: Point) -> list[tuple[str, Tensor]]:
@@ -69,11 +79,9 @@ def _results(point: Point) -> list[tuple[str, Tensor]]:
     return [("result", outs[0])] if len(outs) == 1 else [(f"result{i}", out) for i, out in enumerate(outs)]
 
 
-def _numerical(point: Point, place: int) -> Array:
+def _numerical(point: Point, place: int, cotangents: Sequence[Tensor]) -> Array:
     values = point.inputs[place]._array
     made = np.zeros_like(values)
-    outs = point.function(*point.inputs)
-    cotangents = _weights(outs)
     for index in np.ndindex(values.shape):
         for unit in (1.0, 1j) if values.dtype.kind == "c" else (1.0,):
 
@@ -87,7 +95,11 @@ def _numerical(point: Point, place: int) -> Array:
 
 
 def _weights(outs: Sequence[Tensor]) -> list[Tensor]:
-    made = [np.asarray(0.6 + np.cos(np.arange(out.numel())) ** 2).reshape(out.shape) for out in outs]
+    """Real numbers in the shapes and dtypes of the results, others for each of these."""
+    made = [
+        np.asarray(0.6 + np.cos(np.arange(out.numel()) + 2 * place) ** 2).reshape(out.shape)
+        for place, out in enumerate(outs)
+    ]
     return [wrap(each.astype(out._array.dtype)) for each, out in zip(made, outs, strict=True)]
 
 

@@ -36,7 +36,7 @@ def gradient(point: Point) -> None:
     found = [array(each) for each in point.gradients(cotangents)]
     undecided = 0
     checked = 0
-    for place, name in enumerate(point.names()):
+    for place in range(len(point.inputs)):
         for index, unit in coordinates(point, place):
             slope = derivative_along(point, place, index, unit, cotangents)
             part = found[place][index].imag if unit == 1j else found[place][index].real
@@ -46,13 +46,16 @@ def gradient(point: Point) -> None:
             checked += 1
             bound = 20 * slope.error + 1e-7 * (1e-2 + abs(slope.value))
             if not abs(part - slope.value) <= bound:
-                _wrong(point, place, name, index, part, float(slope.value))
+                _wrong(point, place, cotangents, index, part, float(slope.value))
     if undecided > checked:
         raise Undecided("finite differences do not settle")
 
 
-def _wrong(point: Point, place: int, name: str, index: tuple[int, ...], found: float, wanted: float) -> None:
-    cause = cause_of(point, place)
+def _wrong(
+    point: Point, place: int, cotangents: list[Tensor], index: tuple[int, ...], found: float, wanted: float
+) -> None:
+    name = point.names()[place]
+    cause = cause_of(point, place, cotangents)
     at = f" at element {list(index)}" if index else ""
     said = f"gradient of '{name}' is {cause}" if cause else f"gradient of '{name}' is wrong"
     raise Refuted(f"{said}{at}: {found:.6g} instead of {wanted:.6g}", name, cause)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 import pytest
@@ -14,6 +14,7 @@ from codegen.codes import Code
 from codegen.formula.meaning import Meaning
 from codegen.formula.typed import Intrinsic, OperatorCall, TypedExpr, Variable, rewrite, walk
 from codegen.paths import project_paths
+from codegen.pipeline import Result
 from codegen.rules.checked import Checked
 from codegen.rules.conjugates import find_missing_conjugates
 from codegen.rules.linear.degree import Degree, conjugated, either, varies
@@ -37,7 +38,7 @@ def findings(entry: ResolvedEntry) -> list[str]:
     entries = {**known.entries, str(entry.function.name): entry}
     linear = Linearity(entries, known.table, known.composites, known.helpers, known.composite_formulas)
     diagnostics = Diagnostics()
-    changed = replace(checked(), linear=linear, holomorphy=Holomorphy.beside(linear))
+    changed = replace(checked(), linear=linear, holomorphy=Holomorphy.beside(linear, checked().sources))
     find_missing_conjugates(entry, changed, diagnostics)
     return [each.message for each in diagnostics.items]
 
@@ -107,8 +108,59 @@ def test_a_formula_that_conjugates_what_its_own_operator_gives_says_nothing() ->
     known = checked().linear
     entries = {**known.entries, "neg": changed}
     linear = Linearity(entries, known.table, known.composites, known.helpers, known.composite_formulas)
-    assert Holomorphy.beside(linear).summary("neg") == {"self": Degree.UNKNOWN}
+    assert Holomorphy.beside(linear, checked().sources).summary("neg") == {"self": Degree.UNKNOWN}
     assert findings(changed) == []
+
+
+@pytest.mark.parametrize(
+    ("body", "real"),
+    [
+        ("np.abs(self) ** 2", True),
+        ("(self.real ** 2 + self.imag ** 2) / 2", True),
+        ("np.where(self == 0, 0.0, np.sqrt(abs(self)))", True),
+        ("np.linalg.norm(self)", True),
+        ("np.square(self.real).sum()", True),
+        ("(np.abs(self) + 1).mean(axis=0)", True),
+        ("self * self", False),
+        ("np.abs(self) * self", False),
+        ("np.abs(self).astype(self.dtype)", False),
+        ("np.sum(np.abs(self), dtype=self.dtype)", False),
+        ("np.where(np.abs(self) > 1, self, 0)", False),
+        ("np.abs(self) * 1j", False),
+        ("unknown(np.abs(self))", False),
+    ],
+)
+def test_a_kernel_shows_that_its_result_is_real(analysed: Callable[..., Result], body: str, real: bool) -> None:
+    functions = (
+        "- func: size(Tensor self) -> Tensor\n  dispatch:\n    CPU: size\n  samples:\n  - T(3)\n"
+        "- func: mul(Tensor self, Tensor other) -> Tensor\n  dispatch:\n    CPU: mul\n  sign: self * other\n"
+    )
+    formulas = (
+        "- name: size(Tensor self) -> Tensor\n  self: grad * self\n"
+        "- name: mul(Tensor self, Tensor other) -> Tensor\n  self: grad * other.conj()\n  other: grad * self.conj()\n"
+    )
+    kernels = f"import numpy as np\nmul = np.multiply\ndef size(self): return {body}\n"
+    conj = "- func: conj(Tensor self) -> Tensor\n  variants: method\n  dispatch:\n    CPU: conj\n  sign: conj(self)\n"
+    formulas += "- name: conj(Tensor self) -> Tensor\n  self: grad.conj()\n"
+    result = analysed(functions + conj, formulas, "", kernels + "conj = np.conj\n")
+    assert result.diagnostics.items == []
+    found = [item.code for item in result.findings.items if item.code is Code.NOT_CONJUGATED]
+    assert found == ([] if real else [Code.NOT_CONJUGATED])
+
+
+def test_real_results_that_promotion_declares_need_no_conjugate(analysed: Callable[..., Result]) -> None:
+    functions = (
+        "- func: size(Tensor self) -> Tensor\n  dispatch:\n    CPU: size\n{promotion}"
+        "- func: mul(Tensor self, Tensor other) -> Tensor\n  dispatch:\n    CPU: mul\n  sign: self * other\n"
+    )
+    formulas = (
+        "- name: size(Tensor self) -> Tensor\n  self: grad * self\n"
+        "- name: mul(Tensor self, Tensor other) -> Tensor\n  self: grad * other\n  other: grad * self\n"
+    )
+    kernels = "import numpy as np\nmul = np.multiply\ndef size(self): return unknown(self)\n"
+    for promotion, count in (("", 3), ("  promotion: complex_to_float\n", 2)):
+        found = analysed(functions.format(promotion=promotion), formulas, "", kernels).findings.items
+        assert sum(item.code is Code.NOT_CONJUGATED for item in found) == count
 
 
 def test_comparisons_only_jump() -> None:

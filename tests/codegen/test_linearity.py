@@ -195,6 +195,52 @@ def test_helpers_that_are_not_linear(analysed: Callable[..., Result], lines: tup
     assert place.file.path == "runtime/helpers/small.py"
 
 
+DECLARED = HEAD.replace("def h(", "{declarations}\ndef h(") + "    return grad.abs() * other\n"
+DECLARED = DECLARED.replace("self: Tensor) ->", "self: Tensor, other: Tensor | None = None) ->")
+
+
+@pytest.mark.parametrize(
+    ("declarations", "formula", "linear"),
+    [
+        ('@linear_in("grad")', "h(grad, self)", True),
+        ('@library.linear_in("grad")', "h(grad, self)", True),
+        ('@linear_in("self")\n@linear_in("grad")', "h(grad, self)", True),
+        ('@linear_in("grad", "self")', "h(grad, grad)", True),
+        ('@linear_in("grad")', "h(grad, zeros_like(self))", True),
+        ('@linear_in("grad", "self")', "h(grad, self)", False),
+        ('@linear_in("self")', "h(grad, self)", False),
+        ('@linear_in("grad")', "h(grad, grad)", False),
+        ('@linear_in("grad")', "h(grad * grad, self)", False),
+        ("", "h(grad, self)", False),
+    ],
+)
+def test_a_helper_that_is_declared_linear(
+    analysed: Callable[..., Result], declarations: str, formula: str, linear: bool
+) -> None:
+    formulas = FORMULAS.replace("h(grad, self)", formula)
+    result = analysed(FUNCTIONS, formulas, DECLARED.format(declarations=declarations), KERNELS)
+    assert ([item.code for item in result.diagnostics.items] == []) is linear
+
+
+def test_a_helper_that_calls_one_that_is_declared_linear(analysed: Callable[..., Result]) -> None:
+    helpers = helper("return _above(grad) * self") + "\n\n@linear_in('x')\ndef _above(x):\n    return x.abs()\n"
+    assert analysed(FUNCTIONS, FORMULAS, helpers, KERNELS).diagnostics.items == []
+
+
+def test_the_hint_names_the_declaration(analysed: Callable[..., Result]) -> None:
+    (error,) = analysed(FUNCTIONS, FORMULAS, helper("return grad.abs()"), KERNELS).diagnostics.items
+    assert str(error.hint).endswith("""is declared so: '@linear_in("grad")'""")
+
+
+@pytest.mark.parametrize(
+    ("declaration", "said"), [('@linear_in("gard")', "'gard'"), ("@linear_in()", "nothing"), ("@linear_in(1)", "nothing")]
+)
+def test_a_declaration_of_no_parameter(analysed: Callable[..., Result], declaration: str, said: str) -> None:
+    error = analysed(FUNCTIONS, FORMULAS, DECLARED.format(declarations=declaration), KERNELS).diagnostics.items[0]
+    assert error.message == f"'linear_in' of helper 'h' names none of its parameters: {said}"
+    assert error.span.file.line(error.span.line).startswith("@")
+
+
 @pytest.mark.parametrize("line", ["return len(grad.shape) * self", "return self * grad.dim()"])
 def test_a_helper_that_never_uses_the_values_of_the_gradient(analysed: Callable[..., Result], line: str) -> None:
     (error,) = analysed(FUNCTIONS, FORMULAS, helper(line), KERNELS).diagnostics.items

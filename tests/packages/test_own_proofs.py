@@ -41,7 +41,7 @@ def test_a_wrong_rule_is_an_error_at_its_place_until_it_is_mended(wrong: Project
         finished = generate(wrong)
         assert finished.returncode == 1, finished.stderr
         assert "derivatives.yaml:" in finished.stderr
-        assert "error: gradient of 'self' is off by the factor 2.000 at element" in finished.stderr
+        assert "error: gradient of 'self' is off by the factor 2 at element" in finished.stderr
         assert "[GW070]" in finished.stderr
         assert "  self: grad * 4\n        ^~~~~~~~" in finished.stderr
         assert finished.stderr.endswith("\n1 error\n")
@@ -75,7 +75,7 @@ def test_verify_in_a_package(wrong: Project) -> None:
     assert generate(wrong, "--no-verify").returncode == 0
     finished = generate(wrong, "verify", "twice")
     assert finished.returncode == 1
-    assert "is off by the factor 2.000" in finished.stderr
+    assert "is off by the factor 2" in finished.stderr
     assert "'mylib._generated')" in finished.stderr
     assert "gradient\t0 proven\t1 refuted" in finished.stdout
 

@@ -162,7 +162,7 @@ def test_a_wrong_rule_is_found(project: Project) -> None:
     assert project.generate("--no-verify").returncode == 0
     finished = project.generate("verify", "--since", "HEAD")
     assert finished.returncode == 1
-    assert "error: gradient of 'self' is off by the factor 1.333" in finished.stderr
+    assert "error: gradient of 'self' is off by the factor 1.33333" in finished.stderr
     assert "thrice(T(2))" in finished.stderr
     assert finished.stdout.splitlines()[-1].startswith("1 operators: ")
 

@@ -22,11 +22,15 @@ from codegen.rules.linear.formulas import Degrees, Linearity, by_parameter, comp
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A part of a formula that is not linear, why, and the place in Python where that comes about, if there is one."""
+    """A part of a formula that is not linear, why, and the place in Python where that comes about, if there is one.
+
+    `declaration`: what stands above a helper that is linear all the same.
+    """
 
     expr: TypedExpr
     why: Why
     cause: Cause | None = None
+    declaration: str | None = None
 
     @property
     def innermost(self) -> Why:
@@ -59,9 +63,11 @@ class Blame:
                 return self._of_operator(expr, degrees)
             case HelperCall() if expr.helper.function is not None:
                 values = {name: of(value, degrees) for name, value in expr.args}
-                names = _listed(name for name, value in values.items() if varies(flat(value)))
+                names = [name for name, value in values.items() if varies(flat(value))]
                 cause = self.linearity.python.cause(expr.helper.function, values, self.of_base)
-                return Finding(expr, Why(f"helper '{expr.helper.name}' is not linear in {names}"), cause)
+                why = Why(f"helper '{expr.helper.name}' is not linear in {_listed(names)}")
+                declaration = ", ".join(f'"{name}"' for name in names)
+                return Finding(expr, why, cause, f"@linear_in({declaration})")
         return Finding(expr, Why("it is not linear"))
 
     def _of_operator(self, expr: OperatorCall, names: Degrees) -> Finding:

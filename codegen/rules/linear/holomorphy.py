@@ -17,9 +17,10 @@ from codegen.bind.entries import ResolvedEntry
 from codegen.formula.meaning import Meaning
 from codegen.formula.typed import SCALAR, Arithmetic, Conditional, Intrinsic, Mapped, TypedExpr, formula_type
 from codegen.read.model import NativeFunction
+from codegen.rules.kernel_source import KernelSources
 from codegen.rules.linear.degree import Degree, Value, conjugated, either, flat, varies
 from codegen.rules.linear.formulas import Degrees, Linearity, by_parameter, composite_of
-from codegen.words import PromotionKind
+from codegen.words import COMPOSITE_KEYS, PromotionKind
 
 _COMPARISONS = frozenset(("==", "!=", "<", ">", "<=", ">=", "&&", "||", "!"))
 _SETTLED = (Degree.HOLOMORPHIC, Degree.ANTIHOLOMORPHIC)
@@ -35,13 +36,16 @@ class Holomorphy(Linearity):
     complex_alone = True
     _summaries: dict[str, Mapping[str, Degree]]
 
+    _sources: KernelSources
+
     @classmethod
-    def beside(cls, linearity: Linearity) -> Holomorphy:
-        """The holomorphy of the operators of a linearity check."""
+    def beside(cls, linearity: Linearity, sources: KernelSources) -> Holomorphy:
+        """The holomorphy of the operators of a linearity check, of whose kernels so much is seen."""
         found = cls(
             linearity.entries, linearity.table, linearity.composites, linearity.helpers, linearity.composite_formulas
         )
         found._summaries = {}
+        found._sources = sources
         return found
 
     def of(self, expr: TypedExpr, degrees: Degrees) -> Value:
@@ -67,7 +71,7 @@ class Holomorphy(Linearity):
         if function.fills == 0:
             return Degree.ZERO
         together = _combined(degrees.values())
-        if together is Degree.CONSTANT or not _gives_complex(function):
+        if together is Degree.CONSTANT or not self._gives_complex(function):
             return Degree.UNKNOWN if varies(together) and not _gives_bools(function) else Degree.CONSTANT
         if function.meaning is Meaning.CONJUGATE:
             return conjugated(together)
@@ -120,6 +124,18 @@ class Holomorphy(Linearity):
                 for argument, degree in found.items()
             }
 
+    def _gives_complex(self, function: NativeFunction) -> bool:
+        """Whether results that are differentiable may be complex."""
+        if not takes_complex(function) or function.gives_real:
+            return False
+        entry = self.entries.get(str(function.name))
+        kernels = [line.kernel for line in function.dispatch if line.key not in COMPOSITE_KEYS]
+        source = self._sources.get(str(kernels[0])) if kernels else None
+        if entry is None or source is None or not entry.differentiable_outputs:
+            return True
+        real = source.gives_real(len(function.schema.returns))
+        return not all(real[output] for output in entry.differentiable_outputs)
+
     def _claimed(self, name: str, argument: str) -> Degree:
         """What the formula of an argument says of how the results depend on it."""
         if self._summaries[name][argument] is Degree.UNKNOWN:
@@ -128,7 +144,8 @@ class Holomorphy(Linearity):
         claim = self._of_formula(placed, Degrees(gradient=Degree.HOLOMORPHIC))
         if claim in (Degree.ZERO, Degree.CONSTANT):
             return Degree.CONSTANT
-        if claim not in _SETTLED:
+        # A real function of complex numbers is holomorphic only where it is constant.
+        if claim not in _SETTLED or not self._gives_complex(self.entries[name].function):
             return Degree.UNKNOWN
         # Where the result is real, so is the gradient: what is not known of the coefficient may be about such a result.
         coefficient = self._of_formula(placed, in_argument(self.entries[name], argument, claim))
@@ -152,10 +169,6 @@ def takes_complex(function: NativeFunction, argument: str | None = None) -> bool
         return True
     limited = function.dtypes.arguments if function.dtypes is not None else None
     return limited is not None and argument not in limited
-
-
-def _gives_complex(function: NativeFunction) -> bool:
-    return takes_complex(function) and not function.gives_real
 
 
 def _gives_bools(function: NativeFunction) -> bool:

@@ -10,10 +10,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from codegen.python_source import PythonFunction, PythonModule
+from codegen.python_source import PythonFunction, PythonModule, linear_groups, linear_names
 from codegen.rules.linear.calls import Cause, Explain, Operators, Trace
 from codegen.rules.linear.conclusions import Conclusions
-from codegen.rules.linear.degree import Degree, Value, either_value, flat, opaque, varies
+from codegen.rules.linear.degree import Degree, Value, either, either_value, flat, opaque, varies
 from codegen.rules.linear.expressions import Expressions
 
 _MAX_PASSES = 6  # through a loop or a recursion: a degree can change so often at most
@@ -43,7 +43,12 @@ class PythonDegrees:
         return self.of_definition(module, definition, degrees)
 
     def of_definition(self, module: PythonModule, definition: ast.FunctionDef, degrees: Mapping[str, Value]) -> Value:
-        """As `of_function`."""
+        """As `of_function`; of a function that is declared to be linear in all that varies, by its declaration."""
+        for group in () if self.operators.complex_alone else map(linear_names, linear_groups(definition)):
+            inside = [flat(degrees.get(name, Degree.CONSTANT)) for name in group]
+            outside = (flat(value) for name, value in degrees.items() if name not in group)
+            if group and Degree.CONSTANT not in inside and not any(map(varies, outside)):
+                return either(*inside)
         key = module.name, definition.name, tuple(sorted(degrees.items(), key=lambda item: item[0]))
         if key in self._known:
             self._met.add(key)
