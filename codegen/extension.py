@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from importlib.machinery import EXTENSION_SUFFIXES
 from typing import TypeAlias
 
-from codegen.inputs import OUTPUT_VARIABLE, manifest_text
+from codegen.inputs import OUTPUT_VARIABLE, content, manifest_text
 
 # "0" switches the core off, "1" insists on it, a folder says where the module lies, and insists on it.
 SWITCH = "GRADWRIGHT_NATIVE"
@@ -124,8 +124,7 @@ def _hash(files: Sequence[str]) -> str:
     digest = hashlib.sha256()
     for name in files:
         digest.update(f"\0{os.path.basename(name)}\0".encode())
-        with open(name, "rb") as file:
-            digest.update(file.read())
+        digest.update(content(name))
     return digest.hexdigest()
 
 

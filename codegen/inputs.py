@@ -13,6 +13,8 @@ from collections.abc import Iterable
 # Names another output folder of the generator, made of other YAML, for the runtime to load.
 OUTPUT_VARIABLE = "GRADWRIGHT_GENERATED"
 MANIFEST = "manifest.json"
+# What some editors put at the start of UTF-8.
+MARK = b"\xef\xbb\xbf"
 # Raised when emission changes in a way that makes older output unusable.
 FORMAT = 3
 # What generated code may count on in the runtime. Raised when code that was generated before would fail or go wrong:
@@ -57,12 +59,17 @@ def manifest_text(output: str | os.PathLike[str]) -> str:
         return file.read()
 
 
+def content(name: str | os.PathLike[str]) -> bytes:
+    """The text of a file as it is hashed: the same whatever line ends and mark git or an editor has given it."""
+    with open(name, "rb") as file:
+        return file.read().removeprefix(MARK).replace(b"\r\n", b"\n")
+
+
 def checksum(files: Iterable[str | os.PathLike[str]]) -> str:
     """What tells one state of some files, in order, from another, and one version of the output from another."""
     total = FORMAT
     for name in files:
-        with open(name, "rb") as file:
-            total = crc32(file.read() + b"\0", total)
+        total = crc32(content(name) + b"\0", total)
     return f"{total:08x}"
 
 

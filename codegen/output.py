@@ -5,26 +5,24 @@ Imported by a run of the generator that finds nothing to do, so it imports next 
 
 from __future__ import annotations
 
-import codecs
 import functools
 import hashlib
 import json
 import os
-import shutil
-import tempfile
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 
-from codegen.inputs import FORMAT, MANIFEST, checksum
+from codegen.inputs import FORMAT, MANIFEST, checksum, content
 from codegen.paths import ARRAY_API, BATCHING_RULES, Paths
 from codegen.words import BUILT_IN_NAMESPACE, CPP, TARGETS
+from codegen.writing import text_of, write_text
 
 
 def input_hash(paths: Iterable[Path]) -> str:
     """A hash over the contents of the input files, in order."""
     digest = hashlib.sha256()
     for path in paths:
-        digest.update(path.read_bytes())
+        digest.update(content(path))
         digest.update(b"\0")
     return digest.hexdigest()
 
@@ -65,7 +63,7 @@ def unchanged(paths: Paths, target: str) -> tuple[str, int] | None:
         assert isinstance(files, dict)
         if stale_files(files, paths.output):
             return None
-        if any(_hash((paths.output / name).read_bytes()) != content for name, content in files.items()):
+        if any(_hash(content(paths.output / name)) != said for name, said in files.items()):
             return None
         return str(known["summary"]), len(files)
     except (OSError, KeyError, AttributeError):
@@ -88,7 +86,7 @@ def source_hash(paths: Paths, target: str) -> str:
     digest = hashlib.sha256(f"{target} {paths.package} {paths.namespace} {paths.base is None}".encode())
     for path in _sources(paths, target):
         digest.update(f"\0{path.name}\0".encode())
-        digest.update(path.read_bytes())
+        digest.update(content(path))
     return digest.hexdigest()
 
 
@@ -151,28 +149,5 @@ def write(files: Mapping[str, str], output: Path) -> int:
         if name in files:
             path = output / name
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(files[name], encoding="utf-8", newline="\n")
+            write_text(path, files[name])
     return len(changed)
-
-
-def replace_text(path: Path, text: str) -> None:
-    """Write a file that somebody else wrote: all of the new text, or nothing where that fails."""
-    target = path.resolve()  # through a link, which stays one
-    mark = "\ufeff" if target.read_bytes().startswith(codecs.BOM_UTF8) else ""
-    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-    try:
-        with open(handle, "w", encoding="utf-8", newline="") as file:
-            file.write(mark + text)
-        shutil.copymode(target, name)
-        os.replace(name, target)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
-
-
-def text_of(path: Path) -> str | None:
-    """The text of a file; None where it cannot be read."""
-    try:
-        return path.read_text(encoding="utf-8")
-    except OSError:
-        return None

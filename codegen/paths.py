@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-import re
+import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -183,12 +183,23 @@ def paths_of_checkout(root: Path, data: Path | None = None) -> Paths:
     )
 
 
+def toml_text(file: Path) -> str:
+    """The text of a TOML file, without the mark that some editors put at its start."""
+    return file.read_text(encoding="utf-8-sig", errors="replace")
+
+
 def find_project(start: Path) -> Path | None:
-    """The pyproject.toml of the nearest folder, upwards from `start`, that has one with a table for us."""
+    """The pyproject.toml of the nearest folder, upwards from `start`, that has one with a table for us.
+
+    One that is not TOML is taken for it: whoever reads it says what is wrong, and what is meant by it nobody can tell.
+    """
     for folder in (start, *start.parents):
         file = folder / PROJECT_FILE
         if file.is_file():
-            text = file.read_text(encoding="utf-8", errors="replace")
-            if re.search(rf"^\s*\[tool\.{PROJECT_TABLE}\]", text, re.MULTILINE):
+            try:
+                tool = tomllib.loads(toml_text(file)).get("tool")
+            except tomllib.TOMLDecodeError:
+                return file
+            if isinstance(tool, dict) and PROJECT_TABLE in tool:
                 return file
     return None

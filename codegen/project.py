@@ -32,7 +32,7 @@ from pathlib import Path
 from typing import Any
 
 from codegen.codes import Code
-from codegen.paths import PROJECT_TABLE, PartKind, Paths, PythonPart, project_paths
+from codegen.paths import PROJECT_TABLE, PartKind, Paths, PythonPart, project_paths, toml_text
 from codegen.source import Diagnostics, SourceFile, Span
 from codegen.words import AUTOGRAD_KEYS, BUILT_IN_NAMESPACE, KERNEL_KEYS, Hint, did_you_mean
 
@@ -47,9 +47,7 @@ _KEY = re.compile(r"[A-Z][A-Za-z0-9]*")
 
 def read_project(file: Path, diagnostics: Diagnostics) -> Paths | None:
     """The paths of a project; None with diagnostics where its table is wrong."""
-    text = file.read_text(encoding="utf-8", errors="replace")
-    table = _Table(file, SourceFile(file.name, text), diagnostics)
-    return table.paths()
+    return _Table(file, SourceFile(file.name, toml_text(file)), diagnostics).paths()
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +62,12 @@ class _Table:
         try:
             values = tomllib.loads(self.source.text)["tool"][PROJECT_TABLE]
         except tomllib.TOMLDecodeError as error:
-            line = re.search(r"at line (\d+)", str(error))
-            self._error_at(int(line[1]) if line else len(self.source.line_starts), f"this is not TOML: {error}", None)
+            at = re.search(r" \(at line (\d+), column (\d+)\)$", str(error))
+            line, column = (int(at[1]), int(at[2])) if at else (len(self.source.line_starts), 1)
+            self._error_at(line, f"this is not TOML: {str(error)[: at.start() if at else None]}", None, column)
+            return None
+        if not isinstance(values, dict):
+            self._error_at(1, f"'tool.{PROJECT_TABLE}' is to be a table", None)
             return None
         before = len(self.diagnostics.items)
         for key in values.keys() - set(KEYS):
@@ -213,11 +215,10 @@ class _Table:
                 break
         self._error_at(at, message, hint)
 
-    def _error_at(self, line: int, message: str, hint: Hint) -> None:
+    def _error_at(self, line: int, message: str, hint: Hint, column: int = 1) -> None:
         start = self.source.line_starts[line - 1]
-        self.diagnostics.error(
-            Code.PROJECT_TABLE, Span(self.source, start, start + max(len(self.source.line(line)), 1)), message, hint
-        )
+        end = start + max(len(self.source.line(line)), column)
+        self.diagnostics.error(Code.PROJECT_TABLE, Span(self.source, start + column - 1, end), message, hint)
 
 
 def _is_below(path: Path, folder: Path) -> bool:

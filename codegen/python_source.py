@@ -99,7 +99,7 @@ class SourcePart:
         self.modules: dict[str, PythonModule] = {}
         self.functions: dict[str, PythonFunction] = {}
         for path, name, shown in part.files():
-            file = SourceFile(shown, path.read_text(encoding="utf-8"))
+            file = SourceFile(shown, path.read_text(encoding="utf-8-sig"))
             tree = _parse(file, diagnostics)
             if tree is None:
                 continue

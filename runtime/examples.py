@@ -19,7 +19,9 @@ import re
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
+from codegen.writing import write_text
 from runtime.call.failures import yaml_of
 
 FILE = "examples.txt"
@@ -123,8 +125,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if arguments.update:
         place = file_of(arguments.package)
         texts = sorted({f"{each.code}\n{each.printed}" for each in found})
-        with open(place, "w", encoding="utf-8", newline="\n") as file:
-            file.write("\n".join(texts))
+        write_text(Path(place), "\n".join(texts))
         print(f"{len(texts)} examples written to {place}")
         return 0
     wrong = [each for each in found if not each.holds]

@@ -17,7 +17,7 @@ from documents import ROOT
 
 LAYERS: Mapping[str, Sequence[Sequence[str]]] = {
     "codegen": (
-        ("codegen.inputs", "codegen.extension", "codegen.version", "codegen.words", "codegen.codes"),
+        ("codegen.inputs", "codegen.writing", "codegen.extension", "codegen.version", "codegen.words", "codegen.codes"),
         ("codegen.paths",),
         ("codegen.source", "codegen.excerpt", "codegen.python_source", "codegen.signs"),
         ("codegen.schema",),
@@ -105,7 +105,7 @@ APART: Sequence[Sequence[str]] = (("codegen.targets.python", "codegen.targets.cp
 # generated code is of these sources and this version.
 FOR_THE_RUNTIME = (
     "codegen.schema", "codegen.source", "codegen.words", "codegen.excerpt", "codegen.inputs", "codegen.extension",
-    "codegen.version", "codegen.codes",
+    "codegen.version", "codegen.codes", "codegen.writing",
 )  # fmt: skip
 
 

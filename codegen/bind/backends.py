@@ -172,7 +172,7 @@ def _check_arrays(read: BackendFile, arrays: PythonPart, diagnostics: Diagnostic
     if not arrays.path.exists():
         _no_module(read.arrays.value, arrays, read, diagnostics)
         return
-    defined = {name for path, _, _ in arrays.files() for name in _defined(path.read_text(encoding="utf-8"))}
+    defined = {name for path, _, _ in arrays.files() for name in _defined(path.read_text(encoding="utf-8-sig"))}
     missing = [name for name in NAMES_OF_ARRAYS if name not in defined]
     if missing:
         diagnostics.error(

@@ -22,9 +22,9 @@ from pathlib import Path
 from codegen import extension
 from codegen.commands import toolchain
 from codegen.commands.toolchain import MissingError, Toolchain
-from codegen.output import text_of
 from codegen.paths import PLACES, Paths, project_paths
 from codegen.words import CPP
+from codegen.writing import text_of, write_text
 
 # What CMake calls the module in its own folder; `codegen.extension` says what it is called where it is loaded from.
 _BUILT = "_native.so"
@@ -122,7 +122,7 @@ def _configure(paths: Paths, tools: Toolchain, folder: Path, sanitize: str | Non
     finished = subprocess.run(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     if finished.returncode != 0:
         raise ConfigureError("CMake can not configure the native core", finished.stdout)
-    (folder / _RECORD).write_text(record, encoding="utf-8")
+    write_text(folder / _RECORD, record)
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,8 +224,11 @@ def put(built: Path, place: Path, started: float) -> None:
     """Copy the module to where it is loaded from, in one instant, and remove those that it takes the place of."""
     if not place.exists() or not filecmp.cmp(built, place, shallow=False):
         copy = place.with_name(f".{place.name}.{os.getpid()}")
-        shutil.copyfile(built, copy)
-        os.replace(copy, place)
+        try:
+            shutil.copyfile(built, copy)
+            os.replace(copy, place)
+        finally:
+            copy.unlink(missing_ok=True)
     # It gets the time at which the build began: a source that was edited meanwhile is younger.
     os.utime(place, (started, started))
     for name in extension.present(place.parent):

@@ -25,6 +25,7 @@ from codegen.commands.toolchain import MissingError
 from codegen.inputs import root_folder
 from codegen.paths import Paths
 from codegen.words import CPP
+from codegen.writing import write_text
 
 _OPTIONS = ("-std=c++20", "-O3", "-DNDEBUG", "-Wall", "-fPIC", "-fvisibility=hidden", "-fvisibility-inlines-hidden")
 
@@ -85,7 +86,7 @@ def _build(paths: Paths, started: float) -> tuple[Path, int]:
     steps = len(missing)
     if missing or not module.exists() or not record.exists() or record.read_text() != linked:
         _run([*compiler, *_linking(), *map(str, objects.values()), "-o", str(module)])
-        record.write_text(linked)
+        write_text(record, linked)
         steps += 1
     sys.stderr.write(warnings)
     for path in (*folder.glob("*.o"), *paths.build.glob(f"{extension.PREFIX}*")):

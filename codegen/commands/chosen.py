@@ -11,13 +11,15 @@ from codegen.inputs import data_folder, root_folder
 from codegen.paths import Paths, find_project, project_paths
 
 _GENERATING = ("generate", "build")
-_EDITING = ("format", "fix")
+# What only shows what is known of operators, and so may be asked of an installed Gradwright from anywhere.
+_SHOWING = ("list", "explain", "report", "coverage")
 
 
 def chosen_paths(arguments: argparse.Namespace, parser: argparse.ArgumentParser) -> Paths | None:
     """The inputs and the output of a command; None where the project's table is wrong, which has been printed then.
 
-    Ends the process with a message (status 2) where there is nothing to write for: an installed copy is not changed.
+    Ends the process with a message (status 2) where a command that writes or judges has no project here: Gradwright's
+    own operators are one only in the folders of its checkout.
     """
     paths = project_paths()
     named = (arguments.native_functions, arguments.derivatives, arguments.tags, arguments.helpers)
@@ -25,8 +27,7 @@ def chosen_paths(arguments: argparse.Namespace, parser: argparse.ArgumentParser)
         file = find_project(Path.cwd())
         if file is not None:
             return _project(file, arguments)
-        writes = (arguments.command in _GENERATING and arguments.out is None) or arguments.command in _EDITING
-        if writes and not arguments.check and data_folder() != root_folder():
+        if not _is_about_ours(arguments) and not _in_checkout():
             parser.error(
                 "there is no project here: no pyproject.toml with a table [tool.gradwright] in this folder or above; "
                 "'gradwright init NAME' makes one"
@@ -42,6 +43,20 @@ def chosen_paths(arguments: argparse.Namespace, parser: argparse.ArgumentParser)
         tags=arguments.tags,
         helpers=arguments.helpers or paths.helpers,
     )
+
+
+def _is_about_ours(arguments: argparse.Namespace) -> bool:
+    """Whether a command means Gradwright's own operators wherever it is given: to see them, to prove those that it
+    names, or to generate them into a folder that it names.
+    """
+    if arguments.command == "verify":
+        return bool(arguments.operators) and not (arguments.ledger or arguments.update_ledger)
+    return arguments.command in _SHOWING or (arguments.command in _GENERATING and arguments.out is not None)
+
+
+def _in_checkout() -> bool:
+    """Whether the folder is one of the checkout that this Gradwright runs from."""
+    return data_folder() == root_folder() and Path.cwd().resolve().is_relative_to(root_folder())
 
 
 def add_files(parser: argparse.ArgumentParser) -> None:

@@ -6,13 +6,14 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from codegen import output, pipeline
+from codegen import pipeline
 from codegen.commands.diagnostics import print_diagnostics
 from codegen.commands.format import show_differences
 from codegen.paths import Paths
 from codegen.read.files import load
 from codegen.source import Diagnostics, Replacement
 from codegen.words import counted
+from codegen.writing import replace_texts
 
 
 def fix(files: Sequence[Path], paths: Paths, diff: bool) -> int:
@@ -35,8 +36,7 @@ def fix(files: Sequence[Path], paths: Paths, diff: bool) -> int:
     if diff:
         show_differences(changed, paths)
     else:
-        for path, (_, text) in changed.items():
-            output.replace_text(path, text)
+        replace_texts({path: text for path, (_, text) in changed.items()})
         for line in said if changed else ():
             print(line)
     verb = "would be left" if diff else "left"

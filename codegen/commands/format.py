@@ -7,13 +7,13 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from codegen import output
 from codegen.commands.diagnostics import print_diagnostics
 from codegen.formatting import formatted
 from codegen.paths import Paths
 from codegen.read.files import load
 from codegen.read.yaml_text import YamlFile
 from codegen.source import Diagnostics
+from codegen.writing import replace_texts
 
 
 def format_files(files: Sequence[Path], paths: Paths, check: bool, diff: bool) -> int:
@@ -43,11 +43,12 @@ def format_files(files: Sequence[Path], paths: Paths, check: bool, diff: bool) -
     changed = {path: (old, new) for path, (old, new) in texts.items() if old != new}
     if diff:
         show_differences(changed, paths)
-    for path, (_, new) in changed.items():
+    if not (check or diff):
+        replace_texts({path: new for path, (_, new) in changed.items()})
+    for path in changed:
         if check:
             print(f"{paths.shown(path)} is not formatted", file=sys.stderr)
         elif not diff:
-            output.replace_text(path, new)
             print(f"{paths.shown(path)}: formatted")
     if not changed:
         print(f"{' and '.join(paths.shown(path) for path in files)}: nothing to format")

@@ -10,6 +10,7 @@ from codegen.paths import project_paths
 from codegen.project import SCHEMA_VERSION
 from codegen.targets.environment import environment
 from codegen.version import VERSION
+from codegen.writing import replace_texts
 
 # Names that Gradwright's own packages have.
 _TAKEN = frozenset(("codegen", "generated", "gradwright", "runtime"))
@@ -38,10 +39,9 @@ def init(name: str, folder: Path) -> int:
     if present:
         print(f"error: this folder has {', '.join(sorted(present))} already; nothing was written", file=sys.stderr)
         return 2
-    for path, text in files.items():
-        place = folder / path
-        place.parent.mkdir(parents=True, exist_ok=True)
-        place.write_text(text, encoding="utf-8", newline="\n")
+    for path in files:
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+    replace_texts({folder / path: text for path, text in files.items()})
     print(f"{name}: {len(files)} files written; next: gradwright && pytest")
     return 0
 

@@ -31,29 +31,41 @@ _NEEDED_NAMES = {
     "init": "the name of the new package",
     "new": "the signature of the new operator, such as 'mish2(Tensor self) -> Tensor'",
 }
-PIPE_CLOSED = 141  # as shells say it
+PIPE_CLOSED, INTERRUPTED = 141, 130  # as shells say it
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command and give the exit status: 0, 1 (errors in the YAML, stale output, no build), 2 (wrong usage).
 
-    A reader that goes away (`list | head`) ends it as it ends other programs; a file that can not be written, or is
-    where a folder should be, is wrong usage.
+    A reader that goes away (`list | head`) and Ctrl-C end it as they end other programs; a file that can not be
+    written, or is where a folder should be, is wrong usage.
     """
     try:
         status = _main(argv)
         sys.stdout.flush()
         return status
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is still to be flushed goes nowhere
+        _print_no_more()
         return PIPE_CLOSED
-    except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        place = getattr(error, "filename", None)
-        if place is None and "null byte" not in reason:
-            raise  # it is not about a path
-        print(f"error: {reason}" + (f": {place}" if place is not None else ""), file=sys.stderr)
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        return INTERRUPTED
+    except OSError as error:
+        place = "" if error.filename is None else f": {error.filename}"
+        if not place:  # only what is printed goes to no file that has a name
+            _print_no_more()
+        print(f"error: {error.strerror or error}{place}", file=sys.stderr)
         return USAGE
+    except ValueError as error:
+        if "null byte" not in str(error):
+            raise  # it is not about a path
+        print(f"error: {error}", file=sys.stderr)
+        return USAGE
+
+
+def _print_no_more() -> None:
+    """What is still to be flushed when the process ends goes nowhere."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _main(argv: Sequence[str] | None) -> int:

@@ -14,6 +14,7 @@ from codegen.schema.names import python
 from codegen.schema.parser import parse_schema
 from codegen.schema.types import Argument, FunctionSchema, ListType, OptionalType, SchemaKind, base_type
 from codegen.source import Diagnostics, ParseError, SourceFile, Span
+from codegen.writing import replace_texts, text_of
 
 _MODULE = '''"""{about}"""
 
@@ -68,9 +69,14 @@ def new(schema_text: str, paths: Paths) -> int:
         print_diagnostics(diagnostics, sys.stderr)
         return 1
     kernel = _kernel_file(schema, paths)
-    _append(kernel, _kernel(schema), _MODULE.format(about=f"Kernels: {kernel.stem.replace('_', ' ')}."))
-    _append(paths.native_functions, "\n".join(_entry(schema)) + "\n")
-    _append(paths.derivatives, "\n".join(_formulas(schema)) + "\n")
+    about = _MODULE.format(about=f"Kernels: {kernel.stem.replace('_', ' ')}.")
+    replace_texts(
+        {
+            kernel: _appended(kernel, _kernel(schema), about),
+            paths.native_functions: _appended(paths.native_functions, "\n".join(_entry(schema)) + "\n"),
+            paths.derivatives: _appended(paths.derivatives, "\n".join(_formulas(schema)) + "\n"),
+        }
+    )
     changed = ", ".join(paths.shown(path) for path in (paths.native_functions, paths.derivatives, kernel))
     print(f"{schema.name}: added to {changed}")
     return 0
@@ -93,10 +99,10 @@ def _kernel_file(schema: FunctionSchema, paths: Paths) -> Path:
     return part.path if part.path.suffix == ".py" else part.path / f"{schema.name.python_name}.py"
 
 
-def _append(path: Path, text: str, beginning: str = "") -> None:
-    before = path.read_text(encoding="utf-8") if path.exists() else beginning
+def _appended(path: Path, text: str, beginning: str = "") -> str:
+    before = text_of(path)
     blank = "\n\n" if path.suffix == ".py" else "\n"
-    path.write_text(f"{before.rstrip()}\n{blank}{text}", encoding="utf-8", newline="\n")
+    return f"{(beginning if before is None else before).rstrip()}\n{blank}{text}"
 
 
 def _kernel(schema: FunctionSchema) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 
 from codegen.paths import BASE
 from codegen.targets.environment import environment
+from codegen.writing import write_text
 
 _TEMPLATE = "proofs.html.j2"
 _COUNTED = ("proven", "refuted", "skipped")
@@ -91,7 +92,7 @@ def write_page(file: Path, templates: Path, found: Mapping[str, Any], package: s
     """
     template = environment(templates, "verify", escaped=True).get_template(_TEMPLATE)
     file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(template.render(page=page_of(found, package)), encoding="utf-8", newline="\n")
+    write_text(file, template.render(page=page_of(found, package)))
 
 
 def page_of(found: Mapping[str, Any], package: str) -> Page:

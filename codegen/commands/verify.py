@@ -28,6 +28,7 @@ from codegen.paths import BASE, Paths
 from codegen.read.model import DerivativeEntry, NativeFunction
 from codegen.source import Diagnostic, Diagnostics, Span
 from codegen.words import PROPERTIES
+from codegen.writing import write_text
 
 # What is found where nothing is looked at.
 _NOTHING: Mapping[str, Any] = {"seconds": 0.0, "summary": "no operators", "properties": [], "cells": []}
@@ -110,7 +111,7 @@ def _keep(found: Mapping[str, Any], arguments: argparse.Namespace, paths: Paths)
     if str(arguments.json) == "-":
         print(text, end="")
     elif arguments.json is not None:
-        arguments.json.write_text(text, encoding="utf-8")
+        write_text(arguments.json, text)
     if arguments.html is not None:
         write_page(arguments.html, paths.templates, found, paths.package)
 

@@ -15,7 +15,7 @@ def read_results(path: Path) -> Mapping[tuple[str, ...], tuple[str, ...]]:
     if not path.is_file():
         return {}
     found = {}
-    for part in path.read_text(encoding="utf-8").split("\n\n"):
+    for part in path.read_text(encoding="utf-8-sig").split("\n\n"):
         lines = tuple(part.strip("\n").splitlines())
         count = sum(line.startswith((">>> ", "... ")) for line in lines)
         found[lines[:count]] = lines[count:]

@@ -8,9 +8,9 @@ understood is returned, so that later steps find their errors in the same run.
 from __future__ import annotations
 
 import os
-from pathlib import Path
 
 from codegen.codes import Code
+from codegen.inputs import content
 from codegen.read.derivatives import DerivativeReader
 from codegen.read.functions import FunctionReader
 from codegen.read.helpers import HelperReader
@@ -23,7 +23,7 @@ from codegen.words import TAGS
 def load(path: str | os.PathLike[str], display_path: str, diagnostics: Diagnostics) -> SourceFile | None:
     """The text of a file, None with a diagnostic where it cannot be read.  Messages name it `display_path`."""
     try:
-        data = Path(path).read_bytes()
+        data = content(path)
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         diagnostics.error(Code.UNREADABLE, Span(SourceFile(display_path, ""), 0, 0), f"cannot read the file: {reason}")
@@ -41,7 +41,7 @@ def load(path: str | os.PathLike[str], display_path: str, diagnostics: Diagnosti
             "save the file as UTF-8",
         )
         return None
-    return SourceFile(display_path, text.removeprefix("\ufeff"))
+    return SourceFile(display_path, text)
 
 
 def read_native_functions(

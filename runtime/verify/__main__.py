@@ -9,6 +9,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from codegen.writing import write_text
 from runtime.verify import printing
 from runtime.verify.ledger import Ledger
 from runtime.verify.results import Status
@@ -47,7 +48,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if str(arguments.json) == "-":
             print(text)
         else:
-            arguments.json.write_text(text + "\n", encoding="utf-8")
+            write_text(arguments.json, text + "\n")
     if not arguments.quiet:
         if not arguments.places:
             printing.print_failures(cells)

@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from codegen.writing import write_text
 from runtime import native
 from runtime.verify.results import Cell, Status
 from runtime.verify.table import PROPERTIES
@@ -79,7 +80,7 @@ class Ledger:
                 fields["conventions"] = dict(row.conventions)
             entries.append(f"  {json.dumps(name)}: {json.dumps(fields)}")
         text = '{\n "operators": {\n' + ",\n".join(entries) + "\n }\n}\n"
-        file.write_text(text, encoding="utf-8", newline="\n")
+        write_text(file, text)
 
     def worse(self, cells: Sequence[Cell]) -> Iterator[str]:
         """Where less is proven than the ledger says, or more is skipped."""

@@ -55,6 +55,7 @@ def messages(result: Result) -> list[str]:
         ("strict = 0", "19:1: error: 'strict' is to be true or false"),
         ("strict = false", "19:1: error: operators beside Gradwright's have kernels of their own"),
         ("= 3", "19:1: error: this is not TOML: "),
+        ("tags = mine", "19:8: error: this is not TOML: Invalid value [GW010]"),
     ],
 )
 def test_errors_of_the_table_have_their_place(line: str, message: str, project: Project) -> None:
@@ -149,3 +150,49 @@ def test_nothing_is_written_outside_a_project_by_an_installed_copy(
         main(words)
     assert raised.value.code == 2
     assert "'gradwright init NAME' makes one" in capsys.readouterr().err
+
+
+JUDGING = (["--check"], ["lint"], ["format", "--check"], ["fix", "--diff"], ["verify"], ["verify", "relu", "--ledger"])
+
+
+@pytest.mark.parametrize("words", [[], *JUDGING, ["new", "one(Tensor self) -> Tensor"]], ids=" ".join)
+def test_a_command_that_judges_needs_a_project(words: list[str], tmp_path: Path) -> None:
+    finished = Project(tmp_path).generate(*words)
+    assert (finished.returncode, finished.stdout) == (2, "")
+    assert "there is no project here" in finished.stderr
+
+
+@pytest.mark.parametrize("words", [["explain", "relu"], ["list", "--missing"]], ids=" ".join)
+def test_what_only_shows_needs_none(words: list[str], tmp_path: Path) -> None:
+    assert Project(tmp_path).generate(*words).returncode == 0
+
+
+@pytest.mark.parametrize("words", JUDGING, ids=" ".join)
+def test_a_project_file_that_is_no_toml_is_an_error_of_every_command(words: list[str], tmp_path: Path) -> None:
+    """Nobody can tell then whether it has a table for us."""
+    (tmp_path / "pyproject.toml").write_text("[project]\nname = mylib\n")
+    finished = Project(tmp_path).generate(*words)
+    assert (finished.returncode, finished.stdout) == (1, "")
+    assert finished.stderr == (
+        "pyproject.toml:2:8: error: this is not TOML: Invalid value [GW010]\nname = mylib\n       ^~~~~\n1 error\n"
+    )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "tool.gradwright.package = 'mylib'\ntool.gradwright.schema_version = 1\n",
+        "[tool]\ngradwright = {package = 'mylib', schema_version = 1}\n",
+        "\ufeff[ tool.'gradwright' ]\r\npackage = 'mylib'\r\nschema_version = 1\r\n",
+    ],
+)
+def test_the_table_is_found_however_it_is_written(text: str, project: Project) -> None:
+    file = project.folder / "pyproject.toml"
+    file.write_text(text, encoding="utf-8", newline="")
+    assert find_project(project.folder) == file
+    assert not messages(result_of(project))
+
+
+def test_a_table_that_is_none(project: Project) -> None:
+    (project.folder / "pyproject.toml").write_text("[tool]\ngradwright = 3\n")
+    assert "error: 'tool.gradwright' is to be a table" in table_errors(project)
