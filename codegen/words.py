@@ -53,6 +53,9 @@ UFUNC_KEYS = frozenset(("CPU", "CUDA"))
 BUILT_IN_NAMESPACE = "aten"
 """The namespace of the operators that Gradwright brings."""
 
+SHORTENING_MODULES = ("fft", "linalg", "special")
+"""Modules in which operators lie under shorter names: `linalg_det` is `linalg.det`."""
+
 TARGETS = ("python", "cpp")
 CPP = "cpp"
 """What the generator emits, in the order in which it says so: packages of codegen/targets."""

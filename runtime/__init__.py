@@ -20,36 +20,34 @@ from runtime.load.collector import paused as _collector_paused  # noqa: E402
 
 # Modules that not every program uses are loaded on first access.
 if TYPE_CHECKING:
-    from runtime import (
-        _C,
-        accelerator,
-        autograd,
-        compiler,
-        cpu,
-        cuda,
-        distributed,
-        distributions,
-        func,
-        fx,
-        jit,
-        library,
-        masked,
-        mps,
-        mtia,
-        nn,
-        optim,
-        overrides,
-        profiler,
-        serialization,
-        signal,
-        sparse,
-        storage,
-        testing,
-        types,
-        utils,
-        version,
-        xpu,
-    )
+    from runtime import _C as _C
+    from runtime import accelerator as accelerator
+    from runtime import autograd as autograd
+    from runtime import compiler as compiler
+    from runtime import cpu as cpu
+    from runtime import cuda as cuda
+    from runtime import distributed as distributed
+    from runtime import distributions as distributions
+    from runtime import func as func
+    from runtime import fx as fx
+    from runtime import jit as jit
+    from runtime import library as library
+    from runtime import masked as masked
+    from runtime import mps as mps
+    from runtime import mtia as mtia
+    from runtime import nn as nn
+    from runtime import optim as optim
+    from runtime import overrides as overrides
+    from runtime import profiler as profiler
+    from runtime import serialization as serialization
+    from runtime import signal as signal
+    from runtime import sparse as sparse
+    from runtime import storage as storage
+    from runtime import testing as testing
+    from runtime import types as types
+    from runtime import utils as utils
+    from runtime import version as version
+    from runtime import xpu as xpu
 else:
     _LATER = (
         "_C accelerator autograd compiler cpu cuda distributed distributions func fx jit library masked mps "
@@ -58,99 +56,114 @@ else:
     _load_later(__name__, _LATER.split())
 
 with _collector_paused():
-    from runtime import fft, linalg, ops, random, special
-    from runtime.amp.autocast_mode import autocast
+    from runtime import fft as fft
+    from runtime import linalg as linalg
+    from runtime import ops as ops
+    from runtime import random as random
+    from runtime import special as special
+    from runtime.amp.autocast_mode import autocast as autocast
     from runtime.amp.casting import *  # noqa: F403
     from runtime.amp.deprecated import *  # noqa: F403
-    from runtime.amp.grad_scaler import GradScaler
+    from runtime.amp.grad_scaler import GradScaler as GradScaler
     from runtime.amp.state import *  # noqa: F403
-    from runtime.autograd.anomaly_mode import is_anomaly_check_nan_enabled, is_anomaly_enabled, set_anomaly_enabled
-    from runtime.autograd.grad_mode import (
-        enable_grad,
-        inference_mode,
-        is_grad_enabled,
-        is_inference_mode_enabled,
-        no_grad,
-        set_grad_enabled,
-    )
-    from runtime.base.creation import (
-        as_tensor,
-        asarray,
-        from_numpy,
-        frombuffer,
-        is_complex,
-        is_floating_point,
-        is_inference,
-        is_tensor,
-        numel,
-        tensor,
-    )
+    from runtime.autograd.anomaly_mode import is_anomaly_check_nan_enabled as is_anomaly_check_nan_enabled
+    from runtime.autograd.anomaly_mode import is_anomaly_enabled as is_anomaly_enabled
+    from runtime.autograd.anomaly_mode import set_anomaly_enabled as set_anomaly_enabled
+    from runtime.autograd.grad_mode import enable_grad as enable_grad
+    from runtime.autograd.grad_mode import inference_mode as inference_mode
+    from runtime.autograd.grad_mode import is_grad_enabled as is_grad_enabled
+    from runtime.autograd.grad_mode import is_inference_mode_enabled as is_inference_mode_enabled
+    from runtime.autograd.grad_mode import no_grad as no_grad
+    from runtime.autograd.grad_mode import set_grad_enabled as set_grad_enabled
+    from runtime.base.creation import as_tensor as as_tensor
+    from runtime.base.creation import asarray as asarray
+    from runtime.base.creation import from_numpy as from_numpy
+    from runtime.base.creation import frombuffer as frombuffer
+    from runtime.base.creation import is_complex as is_complex
+    from runtime.base.creation import is_floating_point as is_floating_point
+    from runtime.base.creation import is_inference as is_inference
+    from runtime.base.creation import is_tensor as is_tensor
+    from runtime.base.creation import numel as numel
+    from runtime.base.creation import tensor as tensor
     from runtime.base.dtypes import *  # noqa: F403
-    from runtime.base.errors import AcceleratorError, OutOfMemoryError
-    from runtime.base.overriding import DisableTorchFunction, DisableTorchFunctionSubclass
-    from runtime.base.storage import TypedStorage, UntypedStorage
-    from runtime.base.tags import Tag
-    from runtime.base.tensor import Tensor
+    from runtime.base.errors import AcceleratorError as AcceleratorError
+    from runtime.base.errors import OutOfMemoryError as OutOfMemoryError
+    from runtime.base.overriding import DisableTorchFunction as DisableTorchFunction
+    from runtime.base.overriding import DisableTorchFunctionSubclass as DisableTorchFunctionSubclass
+    from runtime.base.storage import TypedStorage as TypedStorage
+    from runtime.base.storage import UntypedStorage as UntypedStorage
+    from runtime.base.tags import Tag as Tag
+    from runtime.base.tensor import Tensor as Tensor
     from runtime.base.typed_storages import *  # noqa: F403
     from runtime.base.types import *  # noqa: F403
-    from runtime.batches import vmap
-    from runtime.conditional import cond
-    from runtime.files import from_dlpack, from_file, load, save
-    from runtime.functional import (
-        _assert,
-        _segment_reduce,
-        atleast_1d,
-        atleast_2d,
-        atleast_3d,
-        block_diag,
-        broadcast_shapes,
-        broadcast_tensors,
-        cartesian_prod,
-        cdist,
-        dequantize,
-        detach,
-        detach_,
-        dsmm,
-        einsum,
-        get_device,
-        histogramdd,
-        is_conj,
-        is_distributed,
-        is_neg,
-        is_signed,
-        lu,
-        meshgrid,
-        nonzero,
-        norm,
-        spmm,
-        stft,
-        tensordot,
-        unique,
-        unique_consecutive,
-        unravel_index,
-    )
-    from runtime.futures import Future, fork, wait
+    from runtime.batches import vmap as vmap
+    from runtime.conditional import cond as cond
+    from runtime.files import from_dlpack as from_dlpack
+    from runtime.files import from_file as from_file
+    from runtime.files import load as load
+    from runtime.files import save as save
+    from runtime.functional import _assert as _assert
+    from runtime.functional import _segment_reduce as _segment_reduce
+    from runtime.functional import atleast_1d as atleast_1d
+    from runtime.functional import atleast_2d as atleast_2d
+    from runtime.functional import atleast_3d as atleast_3d
+    from runtime.functional import block_diag as block_diag
+    from runtime.functional import broadcast_shapes as broadcast_shapes
+    from runtime.functional import broadcast_tensors as broadcast_tensors
+    from runtime.functional import cartesian_prod as cartesian_prod
+    from runtime.functional import cdist as cdist
+    from runtime.functional import dequantize as dequantize
+    from runtime.functional import detach as detach
+    from runtime.functional import detach_ as detach_
+    from runtime.functional import dsmm as dsmm
+    from runtime.functional import einsum as einsum
+    from runtime.functional import get_device as get_device
+    from runtime.functional import histogramdd as histogramdd
+    from runtime.functional import is_conj as is_conj
+    from runtime.functional import is_distributed as is_distributed
+    from runtime.functional import is_neg as is_neg
+    from runtime.functional import is_signed as is_signed
+    from runtime.functional import lu as lu
+    from runtime.functional import meshgrid as meshgrid
+    from runtime.functional import nonzero as nonzero
+    from runtime.functional import norm as norm
+    from runtime.functional import spmm as spmm
+    from runtime.functional import stft as stft
+    from runtime.functional import tensordot as tensordot
+    from runtime.functional import unique as unique
+    from runtime.functional import unique_consecutive as unique_consecutive
+    from runtime.functional import unravel_index as unravel_index
+    from runtime.futures import Future as Future
+    from runtime.futures import fork as fork
+    from runtime.futures import wait as wait
     from runtime.legacy import *  # noqa: F403
     from runtime.load.loading import load as _load
     from runtime.load.loading import public_names as _public_names
-    from runtime.lowrank import pca_lowrank, svd_lowrank
-    from runtime.methods.print_options import get_printoptions, printoptions, set_printoptions
-    from runtime.methods.removed import eig, lstsq, solve, symeig
-    from runtime.methods.storage import resize_as_
-    from runtime.native.reserve import get_memory_reserve, reserved_memory, set_memory_reserve
-    from runtime.native.threads import get_num_threads, set_num_threads
+    from runtime.lowrank import pca_lowrank as pca_lowrank
+    from runtime.lowrank import svd_lowrank as svd_lowrank
+    from runtime.methods.print_options import get_printoptions as get_printoptions
+    from runtime.methods.print_options import printoptions as printoptions
+    from runtime.methods.print_options import set_printoptions as set_printoptions
+    from runtime.methods.removed import eig as eig
+    from runtime.methods.removed import lstsq as lstsq
+    from runtime.methods.removed import solve as solve
+    from runtime.methods.removed import symeig as symeig
+    from runtime.methods.storage import resize_as_ as resize_as_
+    from runtime.native.reserve import get_memory_reserve as get_memory_reserve
+    from runtime.native.reserve import reserved_memory as reserved_memory
+    from runtime.native.reserve import set_memory_reserve as set_memory_reserve
+    from runtime.native.threads import get_num_threads as get_num_threads
+    from runtime.native.threads import set_num_threads as set_num_threads
     from runtime.other_devices import *  # noqa: F403
-    from runtime.random import (
-        Generator,
-        default_generator,
-        fork_rng,
-        get_rng_state,
-        initial_seed,
-        manual_seed,
-        seed,
-        set_rng_state,
-        thread_safe_generator,
-    )
+    from runtime.random import Generator as Generator
+    from runtime.random import default_generator as default_generator
+    from runtime.random import fork_rng as fork_rng
+    from runtime.random import get_rng_state as get_rng_state
+    from runtime.random import initial_seed as initial_seed
+    from runtime.random import manual_seed as manual_seed
+    from runtime.random import seed as seed
+    from runtime.random import set_rng_state as set_rng_state
+    from runtime.random import thread_safe_generator as thread_safe_generator
     from runtime.settings import *  # noqa: F403
     from runtime.sparse_functions import *  # noqa: F403
     from runtime.symbols import *  # noqa: F403
@@ -158,7 +171,7 @@ with _collector_paused():
     _load("generated", sys.modules[__name__])
 
 if TYPE_CHECKING:
-    from generated.packets import *  # type: ignore[assignment, no-redef]  # noqa: F403
+    from generated._functions import *  # noqa: F403
 
 __version__ = _VERSION
 

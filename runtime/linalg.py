@@ -1,5 +1,8 @@
 """Operators of PyTorch's `torch.linalg`, put here when the generated code is loaded."""
 
-from runtime.base.errors import LinAlgError
+from typing import TYPE_CHECKING
 
-__all__ = ["LinAlgError"]
+from runtime.base.errors import LinAlgError as LinAlgError
+
+if TYPE_CHECKING:
+    from generated._linalg import *  # noqa: F403

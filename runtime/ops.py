@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from generated.packets import *  # noqa: F403
 
     aten: Any
+
+    def __getattr__(name: str) -> Any: ...  # a namespace
+
 else:
 
     def _lookup(names: dict[str, Any], error: type[AttributeError]) -> Any:

@@ -8,11 +8,9 @@ from collections.abc import Callable, Sequence, Set
 
 from codegen.plan.operator import OperatorPlan
 from codegen.targets.python.document import STEP, Brackets, Joined, call, laid_out, tuple_of
-from codegen.words import BUILT_IN_NAMESPACE, COMPLEX_KINDS
+from codegen.words import BUILT_IN_NAMESPACE, COMPLEX_KINDS, SHORTENING_MODULES
 
 MODULE = "runtime"  # that examples import
-# Modules in which operators lie under shorter names: `linalg_det` is `linalg.det`.
-_SHORTENING = ("fft", "linalg", "special")
 _MAKERS = ("T", "D", "I", "B", "P", "V", "C")  # of Tensors
 _MOST_ELEMENTS = 20  # of arguments that are all written down, and of which results are shown, not just their shape
 _MOST_OF_ONE = 8  # of one argument, where there are more than these
@@ -51,7 +49,7 @@ def _called(operator: OperatorPlan, base: str, namespace: str, hidden: Set[str],
     source, place = operator.source, f"{MODULE}.ops.{base}"
     if namespace != BUILT_IN_NAMESPACE:
         place = f"{MODULE}.ops.{namespace}.{base}"
-    elif source.python_module in _SHORTENING:
+    elif source.python_module in SHORTENING_MODULES:
         place = f"{MODULE}.{source.python_module}.{base.removeprefix(f'{source.python_module}_')}"
     elif source.python_module is None and "function" in source.variants and base not in hidden:
         place = f"{MODULE}.{base}"

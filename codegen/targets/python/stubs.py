@@ -1,8 +1,8 @@
-"""Type stubs: the packets, and the methods that generation adds to Tensor."""
+"""Type stubs: the packets, the methods that generation adds to Tensor, and the results that have names."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -22,13 +22,13 @@ from codegen.formula.typed import (
     formula_type,
 )
 from codegen.plan.operator import OperatorPlan, ParameterPlan
-from codegen.plan.packet import spread_position
+from codegen.plan.packet import PacketPlan, spread_position
 from codegen.plan.plan import Plan
 from codegen.schema.names import python
-from codegen.schema.types import BaseType, FunctionSchema, ListType, OptionalType, Type
+from codegen.schema.types import BaseType, ListType, OptionalType, Type
 from codegen.targets.literals import default_text
 from codegen.targets.python.document import STEP, Brackets, Joined, display, laid_out
-from codegen.words import BUILT_IN_NAMESPACE
+from codegen.words import BUILT_IN_NAMESPACE, SHORTENING_MODULES
 
 _TYPES: Mapping[Type, str] = {
     TENSOR: "Tensor",
@@ -56,16 +56,46 @@ class FunctionStub:
     overload: bool
 
 
-def emit(plan: Plan, env: Environment) -> Iterator[tuple[str, str]]:
-    """packets.pyi, and _methods.pyi for the operators that Tensors are declared with."""
-    functions = _grouped_functions(plan)
-    names = laid_out(Joined("__all__ = ", display([*sorted(functions), "PACKETS"])))
-    packets = env.get_template("packets.pyi.j2")
-    yield "packets.pyi", packets.render(functions=_stubs(functions, ""), names=names)
-    if plan.namespace != BUILT_IN_NAMESPACE:
-        return  # the class of Tensors is declared elsewhere
-    methods = env.get_template("methods.pyi.j2")
-    yield "_methods.pyi", methods.render(methods=_stubs(_grouped_methods(plan), STEP), signs=_sign_stubs(plan))
+def emit(plan: Plan, env: Environment, hidden: Set[str]) -> Iterator[tuple[str, str]]:
+    """packets.pyi and _methods.pyi, and for Gradwright's own operators what its public modules have of them.
+
+    `hidden` has the names that are something else in the root of the public API.
+    """
+    results = _Results()
+    functions = _grouped_functions(plan, results)
+    is_own = plan.namespace == BUILT_IN_NAMESPACE
+    methods = _stubs(_grouped_methods(plan, results), STEP)
+    classes = results.classes()
+
+    def render(template: str, **values: object) -> str:
+        return env.get_template(template).render(is_own=is_own, named=bool(classes), **values)
+
+    names = _exported([*sorted(functions), "PACKETS"])
+    yield "packets.pyi", render("packets.pyi.j2", functions=_stubs(functions, ""), names=names)
+    yield "_methods.pyi", render("methods.pyi.j2", methods=methods, signs=_sign_stubs(plan))
+    if classes:
+        yield "_results.pyi", render("results.pyi.j2", classes=classes)
+    if is_own:
+        yield "py.typed", ""  # of a package, that is the author's to say
+        for module, functions_there in _modules(plan.packets, hidden):
+            exported = _exported([name for _, name in functions_there])
+            yield f"_{module}.pyi", render("module.pyi.j2", functions=functions_there, names=exported)
+
+
+def _exported(names: list[str]) -> str:
+    return laid_out(Joined("__all__ = ", display(names)))
+
+
+def _modules(packets: Sequence[PacketPlan], hidden: Set[str]) -> Iterator[tuple[str, list[tuple[str, str]]]]:
+    """What public modules have of the operators, the root as `functions`: each name, and the one it has there."""
+    modules: dict[str, list[tuple[str, str]]] = {"functions": []}
+    for packet in packets:
+        name, module = python(packet.base), packet.python_module
+        if module in SHORTENING_MODULES:
+            modules.setdefault(module, []).append((name, python(packet.base.removeprefix(f"{module}_"))))
+        elif module is None and packet.is_function and packet.base not in hidden:
+            modules["functions"].append((name, name))
+    return ((module, sorted(names)) for module, names in sorted(modules.items()))
 
 
 def python_type(type: Type, argument: bool = True) -> str:
@@ -80,14 +110,38 @@ def python_type(type: Type, argument: bool = True) -> str:
     return _TYPES.get(type, "object")
 
 
-def _returns(schema: FunctionSchema) -> str:
-    types = [python_type(formula_type(result.type), argument=False) for result in schema.returns]
-    if not types:
-        return "None"
-    if len(types) == 1:
-        return types[0]
-    names = [result.name for result in schema.returns]
-    return f"tuple[{', '.join(types)}]" if None in names else "Any"
+class _Results:
+    """The classes of results that have names: `sort` returns one with `values` and `indices`."""
+
+    def __init__(self) -> None:
+        self._classes: dict[str, tuple[str, ...]] = {}
+
+    def annotation(self, operator: OperatorPlan) -> str:
+        """What a function of the operator returns."""
+        returns = operator.schema.returns
+        types = [python_type(formula_type(result.type), argument=False) for result in returns]
+        if not types:
+            return "None"
+        if len(types) == 1:
+            return types[0]
+        names = [result.name for result in returns]
+        if not all(name is not None and _is_field(name) for name in names):
+            return f"tuple[{', '.join(types)}]"
+        fields = tuple(f"{name}: {type}" for name, type in zip(names, types, strict=True))
+        name = python(operator.name.base)
+        if self._classes.setdefault(name, fields) != fields:
+            name = operator.function
+            self._classes[name] = fields
+        return f"_results.{name}"
+
+    def classes(self) -> list[tuple[str, tuple[str, ...]]]:
+        """Each class with its fields."""
+        return sorted(self._classes.items())
+
+
+def _is_field(name: str) -> bool:
+    """Whether a class of a named tuple can have such a field: not one that tuples have as a method."""
+    return not name.startswith("_") and python(name) == name and not hasattr(tuple, name)
 
 
 def _parameter(parameter: ParameterPlan) -> str:
@@ -135,12 +189,12 @@ def _signatures(operator: OperatorPlan, functional: bool) -> list[tuple[str, ...
     return overloads if spread is None else [*overloads, spread]
 
 
-def _grouped_functions(plan: Plan) -> dict[str, list[Signature]]:
+def _grouped_functions(plan: Plan, results: _Results) -> dict[str, list[Signature]]:
     """The signatures of packets, by name."""
     grouped: dict[str, list[Signature]] = {}
     for operator in plan.operators:
         for parameters in _signatures(operator, functional=True):
-            grouped.setdefault(python(operator.name.base), []).append((parameters, _returns(operator.schema)))
+            grouped.setdefault(python(operator.name.base), []).append((parameters, results.annotation(operator)))
     for operator in plan.operators:
         if operator.inplace is not None:
             for parameters in _signatures(operator, functional=False):
@@ -148,7 +202,7 @@ def _grouped_functions(plan: Plan) -> dict[str, list[Signature]]:
     return grouped
 
 
-def _grouped_methods(plan: Plan) -> dict[str, list[Signature]]:
+def _grouped_methods(plan: Plan, results: _Results) -> dict[str, list[Signature]]:
     """The signatures of methods, by name."""
     grouped: dict[str, list[Signature]] = {}
 
@@ -161,7 +215,7 @@ def _grouped_methods(plan: Plan) -> dict[str, list[Signature]]:
     methods = {packet.base for packet in plan.packets if packet.is_method}
     for operator in plan.operators:
         if operator.name.base in methods:
-            add(operator.name.base, operator, _returns(operator.schema), functional=True)
+            add(operator.name.base, operator, results.annotation(operator), functional=True)
     for operator in plan.operators:
         if operator.inplace is not None:
             add(operator.inplace.base, operator, "Tensor", functional=False)

@@ -78,7 +78,7 @@ def emit(plan: Plan, paths: Paths) -> Iterator[tuple[str, str]]:
         ),
     )
     yield from backends.emit(plan, paths, env)
-    yield from stubs.emit(plan, env)
+    yield from stubs.emit(plan, env, _hidden(paths))
 
 
 def _docstrings(plan: Plan, paths: Paths) -> Iterator[str]:
