@@ -248,6 +248,8 @@ def loop(level: VmapLevel, operator: Operator, values: list[Any]) -> Any:
     rows = [call(operator, _entries(values, level, place)) for place in range(level.size)]
     if isinstance(rows[0], Tensor):
         return batch(ops.stack(rows), level)
+    if not operator.signature.schema.returns:
+        return None
     if not isinstance(rows[0], (list, tuple)):
         return undefined(level, operator, values)
     # A mask leaves a result out for all elements, or for none.
