@@ -218,12 +218,12 @@ def operator_function(info: OperatorInfo) -> Any:
     return getattr(importlib.import_module(f"{info.package}.operators"), info.function)
 
 
-def on_copies(info: OperatorInfo) -> Any:
+def on_copies(info: OperatorInfo, function: Any = None) -> Any:
     """The callable of an overload, which writes to copies of what it is given where it writes at all.
 
-    One that gives nothing gives these copies.
+    One that gives nothing gives these copies. In the place of the callable may stand another function.
     """
-    function = operator_function(info)
+    function = operator_function(info) if function is None else function
     if "!)" not in info.schema:
         return function
     operator = getattr(importlib.import_module(f"{info.package}.operators"), f"{info.function}_op")
