@@ -61,9 +61,9 @@ CPP = "cpp"
 """What the generator emits, in the order in which it says so: packages of codegen/targets."""
 
 PROPERTIES = (
-    "gradient", "gradient_complex", "complex_step", "boundary", "linear", "forward", "forward_complex", "transposed",
-    "second", "second_complex", "modes", "undefined", "needed", "saved", "dtypes", "layouts", "empty", "inplace", "out",
-    "inputs", "batching", "native",
+    "returns", "gradient", "gradient_complex", "complex_step", "boundary", "linear", "forward", "forward_complex",
+    "transposed", "second", "second_complex", "modes", "undefined", "needed", "saved", "dtypes", "layouts", "empty",
+    "inplace", "out", "inputs", "batching", "native",
 )  # fmt: skip
 """What `verify` proves of an operator: the names of the properties in runtime/verify/table.py."""
 

@@ -218,6 +218,32 @@ def operator_function(info: OperatorInfo) -> Any:
     return getattr(importlib.import_module(f"{info.package}.operators"), info.function)
 
 
+def on_copies(info: OperatorInfo, function: Any = None) -> Any:
+    """The callable of an overload, which writes to copies of what it is given where it writes at all.
+
+    One that gives nothing gives these copies. In the place of the callable may stand another function.
+    """
+    function = operator_function(info) if function is None else function
+    if "!)" not in info.schema:
+        return function
+    operator = getattr(importlib.import_module(f"{info.package}.operators"), f"{info.function}_op")
+    written = {operator.names[place] for place in operator.targets}
+
+    def on_copies(*args: Any, **kwargs: Any) -> Any:
+        given = {**dict(zip(operator.names, args, strict=False)), **kwargs}
+        given |= {name: _copied(given[name]) for name in written & given.keys()}
+        out = function(*list(given.values())[: len(args)], **{name: given[name] for name in kwargs})
+        return [*_flat(given[name] for name in operator.names if name in written)] if out is None else out
+
+    return on_copies
+
+
+def _copied(value: Any) -> Any:
+    if isinstance(value, (list, tuple)):
+        return [_copied(item) for item in value]
+    return value.clone() if isinstance(value, Tensor) else value
+
+
 def determined(info: OperatorInfo, out: Any) -> Any:
     """What of the results the arguments determine; of Tensors of PyTorch, too."""
     if info.determined is None:
@@ -242,7 +268,7 @@ def as_function(info: OperatorInfo, sample: Sample) -> tuple[Any, tuple[Tensor, 
 
     Of results that are only known up to a phase, or as any basis of a space, it is what is determined of them.
     """
-    function = operator_function(info)
+    function = on_copies(info)
     inputs = tuple(sample.tensors())
     hermitian = {id(tensor) for tensor in sample.hermitian}
 

@@ -36,7 +36,7 @@ _NOTHING: Mapping[str, Any] = {"seconds": 0.0, "summary": "no operators", "prope
 _CODES: Mapping[str, Code] = {
     **dict.fromkeys(("forward", "forward_complex", "transposed"), Code.WRONG_TANGENT),
     **dict.fromkeys(("second", "second_complex", "modes"), Code.WRONG_SECOND),
-    **dict.fromkeys(("saved", "layouts", "inplace", "out", "inputs", "batching", "native"), Code.UNPROVEN),
+    **dict.fromkeys(("returns", "saved", "layouts", "inplace", "out", "inputs", "batching", "native"), Code.UNPROVEN),
 }
 
 
@@ -174,7 +174,10 @@ def refuted(cells: Iterable[Mapping[str, Any]], paths: Paths) -> Diagnostics:
             continue  # it follows from a wrong gradient
         told.add(operator)
         failure = cell["failures"][0]
-        span = _place(code, argument, declared.get(operator), formulas.get(operator))
+        function = declared.get(operator)
+        span = _place(code, argument, function, formulas.get(operator))
+        if cell["property"] == "returns" and function is not None:
+            span = _kernel_place(function) or span
         if span is None:
             continue  # an operator of another file
         at = (
@@ -188,6 +191,11 @@ def refuted(cells: Iterable[Mapping[str, Any]], paths: Paths) -> Diagnostics:
             hint += f"; again: {failure['again']}"
         diagnostics.items.append(Diagnostic(code, span, f"{failure['message']}{at}", hint))
     return diagnostics
+
+
+def _kernel_place(function: NativeFunction) -> Span | None:
+    """Where an entry names its kernel for the CPU."""
+    return next((line.kernel.span() for line in function.dispatch if line.key == "CPU"), None)
 
 
 def _place(

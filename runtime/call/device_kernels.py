@@ -16,7 +16,7 @@ from runtime.base.tensor import Tensor
 from runtime.call.failures import explained
 from runtime.call.inference import untrack
 from runtime.call.promote import converted_numbers, wanted_dtype, with_dtype
-from runtime.call.results import counted
+from runtime.call.returned import counted
 
 if TYPE_CHECKING:
     from runtime.backends.backend import ArrayBackend

@@ -12,12 +12,13 @@ from functools import cached_property
 from typing import Any
 
 from runtime.base.keys import COMPOSITE_IMPLICIT
-from runtime.call import failures, general, kernel_table, promote, results
+from runtime.call import failures, general, kernel_table, promote, returned
 from runtime.call.facts import OperatorFacts
 from runtime.call.inference import straight_copy
 from runtime.call.inplace import check_fits, write_inplace
 from runtime.call.kernel_stacks import Kernel, KernelTable
 from runtime.call.out import write_out
+from runtime.call.writing import call_writing
 from runtime.native import core
 
 
@@ -30,6 +31,7 @@ class Operator(OperatorFacts):
     __call__ = general.call
     call_bound = general.call_bound
     call_below_autograd = general.call_below_autograd
+    call_writing = call_writing
     choose = general.choose
     compute = general.compute
     undifferentiable = general.undifferentiable
@@ -38,7 +40,7 @@ class Operator(OperatorFacts):
     out = write_out
     check_fits = check_fits
     check_dtypes = promote.check_dtypes
-    counted = results.counted
+    counted = returned.counted
     explained = failures.explained
 
     @cached_property

@@ -100,6 +100,7 @@ class OperatorFacts:
         out_dtype: Literal["cast", "exact", "given"] = "exact",
     ) -> None:
         self.schema = schema
+        self.is_writing = "!)" in schema  # told without the parser
         self.namespace = namespace
         self.function = function
         self.symbol = function.__name__
@@ -232,6 +233,19 @@ class OperatorFacts:
         if self.record is None or self.record_inplace is not self.record:
             return range(len(self.names))
         return self.differentiable_positions
+
+    @cached_property
+    def targets(self) -> list[int]:
+        """Positions of the arguments that a call writes."""
+        return [i for i, argument in enumerate(self.signature.schema.arguments) if argument.is_write]
+
+    @cached_property
+    def given_back(self) -> int | None:
+        """The position of the argument that is written and is the result; None where results are new ones."""
+        schema = self.signature.schema
+        alias = schema.returns[0].alias if len(schema.returns) == 1 else None
+        fitting = [i for i in self.targets if alias is not None and alias.same_memory(schema.arguments[i].alias)]
+        return fitting[0] if fitting else None
 
     @cached_property
     def promoted_positions(self) -> list[int]:

@@ -127,6 +127,8 @@ def call_values(operator: Operator, values: list[Any]) -> Any:
 
 def _call_with_zeros(operator: Operator, values: list[Any]) -> Any:
     """A call that has zeros of forward mode among its arguments."""
+    for target in tensors_at(values, operator.targets if operator.is_writing else ()):
+        zero_tensors.make_numbers(target)
     numbers = [zero_tensors.as_numbers(value) for value in values]
     key, kernel = choose(operator, backend_of(numbers))
     if key == COMPOSITE_IMPLICIT:
@@ -150,6 +152,8 @@ def call_below_autograd(operator: Operator, values: list[Any], backend: str) -> 
         if grad_mode.enabled:
             kernel_table.mark_underived(operator, out, values)
         return out
+    if operator.is_writing:
+        return operator.call_writing(kernel, values)
     out = compute(operator, kernel, values)
     give_history(operator, out, values)
     return out

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from numpy import generic, ndarray
+
 from runtime.base.modes import plain
 from runtime.base.tensor import Tensor
 
@@ -43,6 +45,22 @@ def any_edge(tensors: Sequence[Tensor | None]) -> bool:
         if tensor is not None and tensor._edge is not None:
             return True
     return False
+
+
+def are_arrays(results: Sequence[object]) -> bool:
+    """Whether all results of a kernel are arrays."""
+    for result in results:  # noqa: SIM110
+        if not isinstance(result, (ndarray, generic)):
+            return False
+    return True
+
+
+def are_arrays_or_none(results: Sequence[object]) -> bool:
+    """Whether all results of a kernel are arrays, or None because they were not asked for."""
+    for result in results:  # noqa: SIM110
+        if result is not None and not isinstance(result, (ndarray, generic)):
+            return False
+    return True
 
 
 def int_tuple(value: Any, size: int | None) -> Any:

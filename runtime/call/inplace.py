@@ -64,51 +64,89 @@ def _write(operator: Operator, values: list[Any]) -> Tensor:
     target: Tensor = values[0]
     zero_tensors.make_numbers(target)
     values = [target, *map(zero_tensors.as_numbers, values[1:])]
-    # Composite operators do not say in which arguments they are differentiable: all Tensors may be.
-    positions = range(len(values)) if operator.traced is not None else operator.written_positions
-    needs_grad = (
-        grad_mode.enabled
-        and target._array.dtype.kind not in "biu"
-        and any(t._edge is not None for t in tensors_at(values, positions))
-    )
-    views.check_inplace(target, needs_grad, operator.one_value)
+    recorded = is_recorded(operator, values)
+    views.check_inplace(target, recorded, operator.one_value)
     overlap.check_partial_overlap(target, tensors_at(values, range(1, len(values))), operator.exclusive)
-    if operator.promotion is not None and operator.promotion[0] in _PROMOTED_RESULTS:
-        check_castable(operator, promoted_dtype_of(operator, values), target)
+    check_promoted(operator, values, target)
     if operator.traced is not None:
-        before = _snapshot(target) if needs_grad else target
+        before = _snapshot(target) if recorded else target
         result = call_composite(operator, operator.traced, [before, *values[1:]])
         check_fits(operator, result._array, target)
         written = ops.copy_(target, result)
-        if needs_grad and written._edge is None:
+        if recorded and written._edge is None:
             views.rebase_history(target, Constant(written, [before, *tensors_at(values, range(1, len(values)))]))
         return written
     backend, values = placed(operator, values)
     result = None if stood_in(values) else _result(operator, backend, values)
-    carried = forward.active() and (jvp.carried(operator, values) or forward.any_tangent([target]))
-    others = values[1:]
-    before = written = target
-    if needs_grad or carried:
-        before = _snapshot(target) if operator.saves_self else _alias(target)
-    if carried:
-        if before._extra is None:
-            forward.copy_tangents(target, before)
-        others = [_unshared(value, target) for value in others]
-    check_views(target, needs_grad)
+    history = History(operator, values, recorded)
+    check_views(target, recorded)
     if result is None:
         _hand_over(operator, values)
     else:
         overwrite(target._array, result)
         views.bump_version(target)
-    if needs_grad or carried:
+    history.give()
+    return target
+
+
+def is_recorded(operator: Operator, values: Sequence[Any], position: int = 0) -> bool:
+    """Whether a call that writes the Tensor at `position` gives it a history."""
+    target: Tensor = values[position]
+    if not grad_mode.enabled or target._array.dtype.kind in "biu":
+        return False
+    # Composite operators do not say in which arguments they are differentiable: all Tensors may be.
+    positions = range(len(values)) if operator.traced is not None else operator.written_positions
+    return target._edge is not None or any(tensor._edge is not None for tensor in tensors_at(values, positions))
+
+
+def check_promoted(operator: Operator, values: Sequence[Any], target: Tensor) -> None:
+    """Refuse to write where the dtype that arguments are brought to can not be cast to that of the target."""
+    if operator.promotion is not None and operator.promotion[0] in _PROMOTED_RESULTS:
+        check_castable(operator, promoted_dtype_of(operator, values), target)
+
+
+class History:
+    """What becomes of the history and the tangents of a Tensor that a call writes and gives back.
+
+    It is made before the write, when the values that derivatives read are still there; `give` follows the write.
+
+    Args:
+        operator: what is called.
+        values: its arguments.
+        recorded: whether the write is recorded.
+        position: where the Tensor stands among the arguments.
+    """
+
+    __slots__ = ("_before", "_carried", "_operator", "_others", "_position", "_recorded", "_values")
+
+    def __init__(self, operator: Operator, values: list[Any], recorded: bool, position: int = 0) -> None:
+        target: Tensor = values[position]
+        self._operator, self._values, self._position, self._recorded = operator, values, position, recorded
+        self._carried = forward.active() and (jvp.carried(operator, values) or forward.any_tangent([target]))
+        if not recorded and not self._carried:
+            return
+        self._before = _snapshot(target) if operator.saves_self else _alias(target)
+        if self._carried:
+            if self._before._extra is None:
+                forward.copy_tangents(target, self._before)
+            others = [*values[:position], None, *values[position + 1 :]]
+            self._others = [_unshared(value, target) for value in others]
+
+    def give(self) -> None:
+        """Give the Tensor, just written, its new history and its new tangents."""
+        if not self._recorded and not self._carried:
+            return
+        position = self._position
+        target = self._values[position]
         written = _alias(target)
         written._edge = None
-    if needs_grad:
-        _record_write(operator, target, written, before, values)
-    if carried:
-        jvp.apply(operator, written, [before, *others], operator.record_inplace)
-        jvp.overwrite(target, written)
-    return target
+        if self._recorded:
+            values = [*self._values[:position], self._before, *self._values[position + 1 :]]
+            _record_write(self._operator, target, written, values, position)
+        if self._carried:
+            others = [*self._others[:position], self._before, *self._others[position + 1 :]]
+            jvp.apply(self._operator, written, others, self._operator.record_inplace)
+            jvp.overwrite(target, written)
 
 
 def _result(operator: Operator, backend: str, values: list[Any]) -> np.ndarray[Any, Any]:
@@ -152,9 +190,11 @@ def _become_view(operator: Operator, values: list[Any]) -> Tensor:
     return target
 
 
-def _record_write(operator: Operator, target: Tensor, written: Tensor, before: Tensor, values: Sequence[Any]) -> None:
-    """Give `target`, just written, its new history; `before` has the old one, and `written` gets the new Node."""
-    tensors = tensors_at(values, range(1, len(values)))
+def _record_write(operator: Operator, target: Tensor, written: Tensor, values: Sequence[Any], position: int) -> None:
+    """Give `target`, just written, its new history; of `values` that at `position` is the Tensor as it was before, with
+    the old one, and `written` gets the new Node.
+    """
+    tensors = tensors_at(values, [i for i in range(len(values)) if i != position])
     if operator.record_inplace is not None:
         shared = target._writes
         assert shared is not None
@@ -163,12 +203,12 @@ def _record_write(operator: Operator, target: Tensor, written: Tensor, before: T
         for tensor in overwritten:
             tensor._writes = [shared[0] - 1]
         try:
-            operator.record_inplace(written, before, *values[1:])
+            operator.record_inplace(written, *values)
         finally:
             for tensor in overwritten:
                 tensor._writes = shared
     elif operator.never_differentiable:
-        written._edge = Constant(written, [before, *tensors])
+        written._edge = Constant(written, [values[position], *tensors])
     else:
         written._edge = NotDifferentiable(operator.name, written)
     node = written._edge

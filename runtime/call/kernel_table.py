@@ -20,7 +20,8 @@ from runtime.call.facts import flat_tensors
 from runtime.call.kernel_stacks import Kernel, KernelTable
 from runtime.call.meta_kernels import MetaKernel
 from runtime.call.promote import check_dtypes, run_kernel
-from runtime.call.results import counted, laid_out, wrapped
+from runtime.call.results import laid_out, wrapped
+from runtime.call.returned import counted
 from runtime.graph.linear import edge_of
 from runtime.graph.node import Node
 

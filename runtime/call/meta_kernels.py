@@ -14,7 +14,8 @@ from runtime.base.tensor import Tensor
 from runtime.call import meta_sizes
 from runtime.call.inference import untrack
 from runtime.call.promote import run_kernel
-from runtime.call.results import counted, laid_out
+from runtime.call.results import laid_out
+from runtime.call.returned import counted
 from runtime.graph import views
 from runtime.random import default_generator
 

@@ -14,6 +14,7 @@ from runtime.base.tensor import Tensor, wrap
 from runtime.base.types import DType
 from runtime.call.facts import COMPUTED_KINDS, tensors_at
 from runtime.call.failures import explained
+from runtime.call.returned import check_arrays
 from runtime.kernels._common import COMPLEX32, converted, element, is_complex32, is_half, is_narrow
 
 if TYPE_CHECKING:
@@ -38,9 +39,10 @@ def run_kernel(operator: Operator, kernel: Callable[..., Any], values: list[Any]
     try:
         with np.errstate(all="ignore"):
             result = kernel(*arrays)
-            return rounded(result, half) if half is not None and rounds else result
     except Exception as error:
         raise explained(operator, error, values) from None
+    check_arrays(operator, result)
+    return rounded(result, half) if half is not None and rounds else result
 
 
 def check_dtypes(operator: Operator, values: Sequence[Any]) -> None:

@@ -1,4 +1,4 @@
-"""What kernels return, in the form in which callers get it: counted, laid out, wrapped, and none of the arguments."""
+"""What kernels return, in the form in which callers get it: laid out, wrapped, and none of the arguments."""
 
 from __future__ import annotations
 
@@ -18,26 +18,6 @@ from runtime.graph import views
 
 if TYPE_CHECKING:
     from runtime.call.dispatch import Operator
-
-
-def counted(operator: Operator, result: Any) -> Any:
-    """What a kernel or a composite function returned, if it has as many results as the operator.
-
-    Raises:
-        RuntimeError: it has not; an array is no tuple of its rows.
-    """
-    count = operator.result_count
-    length = len(result) if isinstance(result, (tuple, list)) else None
-    if count is None:
-        fits, wanted = length is not None, "a list"
-    else:
-        fits, wanted = length == (None if count == 1 else count) or not count, _count_text(count)
-    if fits:
-        return result
-    returned = f"a {type(result).__name__}" if length is None else _count_text(length)
-    raise RuntimeError(
-        f"{operator.qualified_name}: expected {wanted}, but the kernel returned {returned}\n  schema: {operator.schema}"
-    )
 
 
 def laid_out(operator: Operator, result: Any, values: Sequence[Any]) -> Any:
@@ -64,7 +44,6 @@ def laid_out(operator: Operator, result: Any, values: Sequence[Any]) -> Any:
 
 def wrapped(operator: Operator, result: Any) -> Any:
     """Arrays that a kernel gave as Tensors."""
-    counted(operator, result)
     if isinstance(result, (np.ndarray, np.generic)):
         return wrap(np.asarray(result))
     if isinstance(result, tuple):
@@ -117,7 +96,3 @@ def _lies_in(tensor: Tensor, base: Tensor) -> bool:
     """Whether a Tensor can be a view of another one.  Where there are no elements none is elsewhere."""
     array = tensor._array
     return not array.size or shares(tensor, base) or np.may_share_memory(array, base._array)
-
-
-def _count_text(count: int) -> str:
-    return "1 result" if count == 1 else f"{count} results"

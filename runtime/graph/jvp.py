@@ -223,6 +223,8 @@ def _filled(operator: Operator, values: Sequence[Any], tangents: _Tangents) -> l
             pairs = zip(value, item, strict=True)
             filled.append([zero_tensors.like(each) if t is None and each is not None else t for each, t in pairs])
         else:
+            if item is not None and operator.is_writing and position in operator.targets:
+                item = item.clone()  # `auto_linear` calls the operator itself, which writes what it is given
             filled.append(zero_tensors.like(value) if item is None and value is not None else item)
     return filled
 

@@ -11,8 +11,8 @@ from runtime import func, ops
 from runtime.autograd import grad as autograd_grad
 from runtime.base.tensor import Tensor, wrap
 from runtime.batches import vmap
-from runtime.testing import determined
-from runtime.verify.points import Point, all_tensors, array, assert_close, gives_nothing, giving, tensors_in
+from runtime.testing import determined, on_copies
+from runtime.verify.points import Point, all_tensors, array, assert_close, gives_nothing, tensors_in
 from runtime.verify.results import Inapplicable, Refuted, Undecided
 
 SIZE = 3
@@ -53,7 +53,7 @@ def _replaced(value: Any, given: dict[int, Tensor]) -> Any:
 
 
 def _function(point: Point, varied: list[Tensor]) -> Callable[..., tuple[Tensor, ...]]:
-    operator, sample = giving(point.info), point.sample
+    operator, sample = on_copies(point.info), point.sample
 
     def call(*tensors: Tensor) -> tuple[Tensor, ...]:
         given = {id(old): new for old, new in zip(varied, tensors, strict=True)}

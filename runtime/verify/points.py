@@ -17,7 +17,7 @@ from runtime.base.tensor import Tensor, wrap
 from runtime.call.dispatch import Operator
 from runtime.load.operator_info import OperatorInfo
 from runtime.random import manual_seed
-from runtime.testing import Sample, as_function, make_sample, operator_function, sample_inputs
+from runtime.testing import Sample, as_function, make_sample, on_copies, sample_inputs
 from runtime.verify.results import Inapplicable, Refuted
 
 Array = np.ndarray[Any, Any]
@@ -112,7 +112,7 @@ def _with_number(text: str, place: int, name: str) -> str:
 def call(info: OperatorInfo, sample: Sample, **changed: Any) -> Any:
     """What a sample gives; random numbers are the same each time."""
     manual_seed(0)
-    return operator_function(info)(*sample.args, **{**sample.kwargs, **changed})
+    return on_copies(info)(*sample.args, **{**sample.kwargs, **changed})
 
 
 def seeded(function: Any) -> Function:
@@ -137,22 +137,14 @@ def variant_of(info: OperatorInfo, name: str) -> Any:
 
 
 def gives_nothing(info: OperatorInfo) -> bool:
-    """Whether an operator only writes: to the elements of the list that is its first argument."""
-    return info.schema.endswith("-> ()") and "(Tensor(a!)[] " in info.schema
+    """Whether an operator only writes."""
+    return info.schema.endswith("-> ()")
 
 
-def giving(info: OperatorInfo) -> Any:
-    """The callable of an operator; one that only writes gives copies of what it was given, after it wrote to them."""
-    operator = operator_function(info)
-    if not gives_nothing(info):
-        return operator
-
-    def written(first: Sequence[Tensor], *args: Any, **kwargs: Any) -> list[Tensor]:
-        copies = [each.clone() for each in first]
-        operator(copies, *args, **kwargs)
-        return copies
-
-    return written
+def writes_others(info: OperatorInfo) -> bool:
+    """Whether an operator has a kernel that writes to arguments which are no result."""
+    operator = operator_of(info)
+    return operator.is_writing and not info.composite and operator.targets not in ([], [operator.given_back])
 
 
 def functional_of(info: OperatorInfo) -> OperatorInfo | None:

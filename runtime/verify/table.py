@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from runtime.load.operator_info import OperatorInfo
-from runtime.verify import batching, boundary, first_order, layouts, saved, second_order, variants
+from runtime.verify import batching, boundary, first_order, kernels, layouts, saved, second_order, variants
 from runtime.verify.points import HALVES, Point
 
 _REAL, _COMPLEX = "float64", "complex128"
@@ -37,6 +37,7 @@ class Property:
 
 
 PROPERTIES = (
+    Property("returns", "what kernels hand back", kernels.returns, (*EVERY, "int64", "bool"), of_derivatives=False),
     Property("gradient", "gradients against finite differences", first_order.gradient, (_REAL,), of_values=True),
     Property("gradient_complex", "the same of complex numbers", first_order.gradient, (_COMPLEX,), of_values=True),
     Property("complex_step", "gradients against complex steps", first_order.complex_step, (_REAL,), of_values=True),

@@ -17,7 +17,7 @@ from runtime.base.errors import MissingDerivativeError
 from runtime.base.tensor import Tensor, wrap
 from runtime.load.operator_info import OperatorInfo
 from runtime.random import manual_seed
-from runtime.testing import determined, make_sample, operator_function
+from runtime.testing import determined, make_sample, on_copies, operator_function
 from runtime.verify.points import (
     Point,
     all_tensors,
@@ -26,12 +26,12 @@ from runtime.verify.points import (
     call,
     functional_of,
     gives_nothing,
-    giving,
     gradients,
     operator_of,
     random_like,
     tensors_in,
     variant_of,
+    writes_others,
 )
 from runtime.verify.results import Inapplicable, Refuted, Undecided
 
@@ -64,8 +64,11 @@ def plain(point: Point) -> Point:
 def inplace(point: Point) -> None:
     """In place the same numbers are written, with the same gradients and tangents."""
     info = point.info
-    if gives_nothing(info):
+    if gives_nothing(info) and functional_of(info) is not None:
         _written(point)
+        return
+    if writes_others(info):
+        _others_written(point)
         return
     point, write, give = _in_place_and_not(point)
     sample = point.sample
@@ -94,6 +97,61 @@ def inplace(point: Point) -> None:
             assert_close(array(one), array(other), f"gradient of '{name}' in place", 1e-12, name)
         if wanted.shape == first.shape:
             _tangents_in_place(point, write, give, becomes_view)
+    if not becomes_view:
+        manual_seed(0)
+        _through_a_view(point, write, give(*sample.args, **sample.kwargs))
+
+
+def _through_a_view(point: Point, write: Any, wanted: Tensor) -> None:
+    """Through a view that leaves gaps the same is written, no more, and the base gets the gradients."""
+    sample = point.sample
+    first = sample.args[0]
+    room = ops.stack([first, first], -1)
+    manual_seed(0)
+    write(ops.select(room, -1, 1), *sample.args[1:], **sample.kwargs)
+    if room._version != 1:
+        raise Refuted(f"in place, through a view, counts {room._version} writes")
+    target, beside = array(room)[..., 1], array(room)[..., 0]
+    assert_close(target, array(wanted).astype(target.dtype), "in place, through a view", 1e-13)
+    if not np.array_equal(beside, array(first), equal_nan=beside.dtype.kind in "fc"):
+        raise Refuted("in place, through a view, more is written than the view")
+    if wanted.requires_grad and wanted.dtype == first.dtype:
+        inputs = sample.tensors()
+        cotangent = random_like(point.random, wanted)
+        seed = np.stack([np.zeros_like(cotangent), cotangent], -1)
+        found, expected = gradients([room], inputs, [wrap(seed)]), gradients([wanted], inputs, [wrap(cotangent)])
+        for name, one, other in zip(point.names(), found, expected, strict=True):
+            assert_close(array(one), array(other), f"gradient of '{name}' in place, through a view", 1e-12, name)
+
+
+def _others_written(point: Point) -> None:
+    """Arguments that are written and are no results: through views that leave gaps the same, and each write counts."""
+    point = plain(point)
+    operator = operator_of(point.info)
+    names = [operator.names[place] for place in operator.targets]
+    given = {**dict(zip(operator.names, point.sample.args, strict=False)), **point.sample.kwargs}
+    runs = []
+    for through_views in (False, True):
+        held = {name: _laid(given[name], through_views) for name in names if name in given}
+        values = {**given, **held}
+        args = list(values.values())[: len(point.sample.args)]
+        manual_seed(0)
+        out = operator_function(point.info)(*args, **{name: values[name] for name in point.sample.kwargs})
+        written = tensors_in(list(held.values()))
+        for tensor in written:
+            if tensor._version != 1:
+                raise Refuted(f"of an argument that is written {tensor._version} writes are counted")
+        runs.append([*tensors_in(determined(point.info, out)), *written])
+    for place, (one, other) in enumerate(zip(*runs, strict=True)):
+        assert_close(array(other), array(one), f"what is written or given {place}, through a view", 1e-13)
+
+
+def _laid(value: Any, as_view: bool) -> Any:
+    if isinstance(value, list | tuple):
+        return [_laid(item, as_view) for item in value]
+    if not isinstance(value, Tensor):
+        return value
+    return ops.select(ops.stack([value, value], -1), -1, 1) if as_view else value.clone()
 
 
 def _in_place_and_not(point: Point) -> tuple[Point, Any, Any]:
@@ -106,6 +164,8 @@ def _in_place_and_not(point: Point) -> tuple[Point, Any, Any]:
     if info.inplace is not None:
         return point, variant_of(info, info.inplace), operator_function(info)
     functional = functional_of(info)
+    if functional is None and not info.composite and operator_of(info).given_back == 0:
+        return point, operator_function(info), on_copies(info)  # a kernel of its own
     if functional is None:
         raise Inapplicable("there is no such variant")
     # A variant in place that has an entry of its own: its samples want no gradient; copies of others can be written to.
@@ -162,7 +222,7 @@ def _written(point: Point) -> None:
         expected = gradients([want for _, want in pairs], inputs, seeds)
         for name, one, other in zip(wanted_point.names(), found, expected, strict=True):
             assert_close(array(one), array(other), f"gradient of '{name}' in place", 1e-12, name)
-        _tangents_written(wanted_point, giving(point.info))
+        _tangents_written(wanted_point, on_copies(point.info))
 
 
 def _tangents_written(point: Point, write: Any) -> None:
@@ -260,8 +320,6 @@ def in_cpp(point: Point) -> None:
 def inputs(point: Point) -> None:
     """Neither the call nor its derivatives write to an argument or to what came back."""
     given = all_tensors(point.sample)
-    if "!)" in point.info.schema:
-        raise Inapplicable("it is for writing")
     before = [each._array.copy() for each in given]
     outs = [each for each in tensors_in(determined(point.info, call(point.info, point.sample))) if each.requires_grad]
     if outs and point.inputs:

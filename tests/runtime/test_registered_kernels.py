@@ -321,8 +321,8 @@ LIST = "pieces(Tensor self) -> Tensor[]"
         (PAIR, lambda x: x, "expected 2 results, but the kernel returned a (ndarray|Tensor)"),
         (PAIR, lambda x: (x,), "expected 2 results, but the kernel returned 1 result"),
         (PAIR, lambda x: (x, x, x), "expected 2 results, but the kernel returned 3 results"),
-        (ONE, lambda x: (x, x), "expected 1 result, but the kernel returned 2 results"),
-        (ONE, lambda x: [x], "expected 1 result, but the kernel returned 1 result"),
+        (ONE, lambda x: (x, x), "expected 1 result, but the kernel returned a tuple of 2"),
+        (ONE, lambda x: [x], "expected 1 result, but the kernel returned a list of 1"),
         (LIST, lambda x: x, "expected a list, but the kernel returned a (ndarray|Tensor)"),
     ],
 )

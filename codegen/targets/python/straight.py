@@ -242,22 +242,24 @@ class _Writer:
     def _results(self) -> None:
         """`out` of `result`; a result that does not fit is left to the general path to refuse."""
         out, results = self.out, self.straight.results
-        several = "isinstance(result, (tuple, list))"
         if results.is_sequence:
             counted = [] if results.count is None else [f"len(result) != {results.count}"]
-            with out.when([any_of([f"not {several}", *counted])]):
+            arrays = "are_arrays_or_none" if results.masked else "are_arrays"
+            with out.when([any_of(["not isinstance(result, (tuple, list))", *counted, f"not {arrays}(result)"])]):
                 out.add(self.decline)
         base = argument(results.base) if results.base is not None else None
         match results.kind:
             case ResultKind.ARRAY:
                 with out.when(["type(result) is not ndarray"]):
-                    with out.when([several]):
+                    with out.when(["not isinstance(result, (ndarray, generic))"]):
                         out.add(self.decline)
                     out.add("result = asarray(result)")
                 self._lay_out(results.layout)
                 out.add("out = new(Tensor)", "out._array = result")
                 out.add("out._base = out._edge = out._writes = out._extra = None")
             case ResultKind.VIEW:
+                with out.when(["type(result) is not ndarray"]):
+                    out.add(self.decline)
                 out.add(f"out = view_of(result, {base})")
             case ResultKind.VIEWS:
                 self._collect(f'view_of(array, {base}, "multi")')

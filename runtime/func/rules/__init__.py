@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from runtime import ops
 from runtime.base.modes import Variant, grad_mode
 from runtime.base.tensor import Tensor
+from runtime.call.facts import tensors_at
 from runtime.func.batched import BatchedTensor
 from runtime.func.calls import UNBATCHED_TARGET, call, is_batched
 from runtime.func.levels import VmapLevel
@@ -76,7 +77,21 @@ def perform(
         return _inplace(level, operator, values)
     if operator.composite is not None:
         return proceed(values)
+    if operator.is_writing:
+        return _writing(level, operator, values)
     return RULES["loop" if batching is None else batching[0]](level, operator, values)
+
+
+def _writing(level: VmapLevel, operator: Operator, values: list[Any]) -> Any:
+    """A kernel that writes gets the whole batch where it works element by element, else a view of each entry."""
+    if not all(is_batched(target, level) for target in tensors_at(values, operator.targets)):
+        raise RuntimeError(_UNBATCHED_TARGET)
+    back = operator.given_back
+    if operator.targets == [back] and operator.batching is not None and operator.batching[0] in _IN_PLACE:
+        call(operator, families.aligned(level, operator, values, written=back))
+        return values[back]
+    out = families.loop(level, operator, values)
+    return out if back is None else values[back]
 
 
 def _inplace(level: VmapLevel, operator: Operator, values: list[Any]) -> Tensor:
