@@ -50,6 +50,7 @@ class PacketPlan:
         unary: the function for a Tensor alone.
         tensor: the function for two Tensors.
         number: the function for a Tensor and a number.
+        number_first: the function for a number and a Tensor.
         is_direct_method: whether its only overload serves the method of this name, too.
         is_method: whether there is a method of this name.
         self_at: where `self` stands among the arguments of the method: `x.where(condition, y)` has it second.
@@ -67,6 +68,7 @@ class PacketPlan:
     unary: str | None
     tensor: str | None
     number: str | None
+    number_first: str | None
     is_direct_method: bool
     is_method: bool
     self_at: int
@@ -161,8 +163,9 @@ def _plan_packet(
         form,
         spread_at,
         _unary(candidates),
-        _binary(candidates, TENSOR),
-        _binary(candidates, SCALAR),
+        _binary(candidates, TENSOR, TENSOR),
+        _binary(candidates, TENSOR, SCALAR),
+        _binary(candidates, SCALAR, TENSOR),
         is_direct_method=alone and not respelled and not names & _ALIASED_IN_METHODS,
         is_method=bool(methods) or writes,
         self_at=positions[0] if positions else 0,
@@ -189,13 +192,13 @@ def _unary(candidates: Sequence[Candidate]) -> str | None:
     return None
 
 
-def _binary(candidates: Sequence[Candidate], other: Type) -> str | None:
-    """The overload for a Tensor and an operand of a type."""
+def _binary(candidates: Sequence[Candidate], first: Type, second: Type) -> str | None:
+    """The overload for two operands of these types."""
     for candidate in candidates:
         parameters = candidate.parameters
         if len(parameters) < 2 or _required(parameters[2:]) or parameters[1].keyword_only:
             continue
-        if (parameters[0].type, parameters[1].type) == (TENSOR, other):
+        if (parameters[0].type, parameters[1].type) == (first, second):
             return candidate.function
     return None
 

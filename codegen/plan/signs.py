@@ -31,7 +31,8 @@ class SignPlan:
 
     `straight`: the fast path of the function for two Tensors where the sign goes it itself, without a call.
     `is_reflected`: it is a method of the right operand.  Of a swapped sign `takes_numbers` says whether numbers may be
-    the left one, and `inverse` is the packet of `1 / self`, by which an array there is multiplied.
+    the left one, `number_first` is the function for a number and a Tensor, where the packet has one, and `inverse` the
+    packet of `1 / self`, by which an array there is multiplied.
     """
 
     sign: Sign
@@ -44,6 +45,7 @@ class SignPlan:
     straight: StraightPlan | None = None
     is_reflected: bool = False
     takes_numbers: bool = True
+    number_first: str | None = None
     inverse: PacketPlan | None = None
 
     def __post_init__(self) -> None:
@@ -115,5 +117,12 @@ def _swapped(sign: Sign, packet: PacketPlan, inverse: PacketPlan | None) -> Sign
     takes_numbers = packet.number is not None
     dunder = f"__r{sign.method}__"
     return SignPlan(
-        sign, dunder, packet, SignKind.SWAPPED, is_reflected=True, takes_numbers=takes_numbers, inverse=inverse
+        sign,
+        dunder,
+        packet,
+        SignKind.SWAPPED,
+        is_reflected=True,
+        takes_numbers=takes_numbers,
+        number_first=packet.number_first,
+        inverse=inverse,
     )

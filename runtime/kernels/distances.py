@@ -10,7 +10,7 @@ import numpy as np
 
 from runtime.kernels._common import Array, Number, element, normalize_dim
 
-_BLOCK = 1 << 20  # elements that a step of a backward pass makes
+_BLOCK = 1 << 15  # elements that a step of a backward pass makes
 
 
 def cdist_forward(x1: Array, x2: Array, p: float, compute_mode: int | None) -> Array:
@@ -61,20 +61,30 @@ def euclidean_dist(x1: Array, x2: Array) -> Array:
     return np.asarray(np.sqrt(np.maximum(squares - 2 * (x1 @ x2.swapaxes(-1, -2)), 0)))
 
 
-def _slopes(difference: Array, distance: Array, p: float) -> Array:
-    """The derivatives of a norm by the elements of what it is of; zero where the norm is."""
-    if p == 0:
-        return np.zeros_like(difference)
-    if p == 1:
-        return np.sign(difference)
-    if math.isinf(p):
-        return np.asarray(np.sign(difference) * (np.abs(difference) == distance) * (distance != 0))
-    safe = np.where(distance == 0, 1, distance)
+def _weighted_slopes(difference: Array, distance: Array, grad: Array, p: float) -> tuple[Array, Array]:
+    """The derivatives of a norm by the elements of what it is of, but for a factor of each norm; with it, `grad`.
+
+    Where the norm is zero, the factor is.
+    """
     if p == 2:
-        return np.asarray(np.where(distance == 0, 0, difference / safe))
+        return difference, _quotient(grad, distance)
+    if p == 0:
+        return np.zeros_like(difference), grad
+    if p == 1:
+        return np.sign(difference), grad  # many times quicker than in place
+    if math.isinf(p):
+        greatest = np.abs(difference) == distance[..., None]
+        return np.multiply(np.sign(difference), greatest), np.where(distance == 0, 0, grad)
     sizes = np.abs(difference)
-    raised = np.where(sizes == 0, 0, np.power(np.where(sizes == 0, 1, sizes), p - 1))
-    return np.asarray(np.where(distance == 0, 0, np.sign(difference) * raised / np.power(safe, p - 1)))
+    sizes[sizes == 0] = 1  # where the sign is zero
+    raised = np.power(sizes, p - 1, out=sizes)
+    return np.multiply(np.sign(difference), raised, out=raised), _quotient(grad, distance, p - 1)
+
+
+def _quotient(grad: Array, distance: Array, power: float = 1) -> Array:
+    """`grad / distance ** power`, 0 where the distance is."""
+    none = distance == 0
+    return np.where(none, 0, grad / np.power(np.where(none, 1, distance), power))
 
 
 def cdist_backward(grad: Array, x1: Array, x2: Array, p: float, cdist: Array) -> Array:
@@ -89,8 +99,8 @@ def cdist_backward(grad: Array, x1: Array, x2: Array, p: float, cdist: Array) ->
         for start in range(0, left.shape[-2], step):
             part = slice(start, start + step)
             difference = left[place][part, None] - right[place]
-            found = _slopes(difference, cdist[place][part, :, None], p)
-            result[place][part] = np.einsum("ij,ijk->ik", grad[place][part], found)
+            slopes, factors = _weighted_slopes(difference, cdist[place][part], grad[place][part], p)
+            result[place][part] = np.matmul(factors[:, None], slopes)[:, 0]
     return result
 
 
@@ -112,11 +122,15 @@ def pdist_forward(self: Array, p: float = 2) -> Array:
 
 def pdist_backward(grad: Array, self: Array, p: float, pdist: Array) -> Array:
     _check_points("pdist", self)
-    first, second = np.triu_indices(self.shape[0], 1)
-    part = grad[:, None] * _slopes(self[first] - self[second], pdist[:, None], p)
     result = np.zeros_like(self)
-    np.add.at(result, first, part)
-    np.subtract.at(result, second, part)
+    end = 0
+    for first in range(len(self) - 1):
+        start, end = end, end + len(self) - 1 - first
+        difference = self[first] - self[first + 1 :]
+        slopes, factors = _weighted_slopes(difference, pdist[start:end], grad[start:end], p)
+        result[first] += factors @ slopes
+        slopes *= factors[:, None]
+        result[first + 1 :] -= slopes
     return result
 
 

@@ -85,3 +85,22 @@ def test_nothing_to_concatenate(name: str, nothing: Any) -> None:
 
 def test_nothing_to_concatenate_below_ops() -> None:
     compare(lambda torch: attempt(lambda: torch.ops.aten.cat.default([])))
+
+
+@pytest.mark.parametrize("base", [2, 2.5, 0, 0.0, 1, -1.5, 2j])
+def test_a_number_to_the_power_of_a_tensor_is_an_operator_of_its_own(base: Any) -> None:
+    def body(torch: Any) -> Any:
+        x = torch.tensor([0.5, -2.0, 3.0], requires_grad=True)
+        out = base**x
+        (slope,) = torch.autograd.grad(out.abs().sum(), x)
+        return [type(out.grad_fn).__name__, out.detach(), slope]
+
+    compare(body)
+
+
+@pytest.mark.parametrize("number", [7, 7.5, -7, True])
+def test_remainders_of_numbers(number: Any) -> None:
+    def body(torch: Any) -> Any:
+        return [number % torch.tensor(x) for x in ([2, -3], [2.0, -0.7])]
+
+    compare(body)

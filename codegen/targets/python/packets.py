@@ -180,6 +180,9 @@ def sign_view(sign: SignPlan) -> SignView:
         case SignKind.INVERTED:
             out.add(f"return inverted({base}, self)")
         case SignKind.SWAPPED:
+            if sign.number_first is not None:
+                with out.when(["type(other) in numbers"]):
+                    out.add(f"return operators.{sign.number_first}(other, self)")
             out.add(Joined("return ", call("swapped", [base, "self", "other", *_swapping(sign)])))
         case SignKind.BINARY | SignKind.INPLACE:
             _write_operands("type(other)", "self, other", sign.tensor, sign.number, out)
