@@ -152,18 +152,19 @@ def hand_over(func: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str
     Raises:
         TypeError: all do.
     """
-    types = tuple(map(type, found))
+    types, declined = tuple(map(type, found)), ""
     if state.modes and not state.all_off:
         out = state.modes[-1].take(func, types, args, kwargs)
         if out is not NotImplemented:
             return out
+        declined = f" nor in mode {state.modes[-1]!r}"
     for taker in found:
         out = taker.__torch_function__(func, types, args, kwargs)
         if out is not NotImplemented:
             return out
     raise TypeError(
         f"no implementation found for '{getattr(func, '__module__', '')}.{getattr(func, '__name__', func)}' on types "
-        f"that implement __torch_function__: {list(types)}"
+        f"that implement __torch_function__: {list(types)}{declined}"
     )
 
 
