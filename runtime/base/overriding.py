@@ -11,13 +11,13 @@ class.
 from __future__ import annotations
 
 import functools
-import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any, Protocol
 
 from runtime import ops
 from runtime.base import composites
+from runtime.base.threads import ThreadState
 
 
 class Watch:
@@ -36,7 +36,7 @@ class Mode(Protocol):
         """What the mode makes of a call, which goes on outside of it."""
 
 
-class State(threading.local):
+class State(ThreadState):
     """Whether calls of this thread are taken over."""
 
     off = 0  # within how many blocks that let calls pass by classes

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import threading
 import warnings
 import weakref
 from collections.abc import Callable, Iterator, Sequence
@@ -26,6 +25,7 @@ from runtime.autograd.grad_mode import enable_grad, no_grad
 from runtime.autograd.graph import saved_tensors_hooks
 from runtime.base.modes import grad_mode
 from runtime.base.tensor import Tensor
+from runtime.base.threads import ThreadState
 from runtime.graph import engine
 from runtime.graph.saved import hook_stack
 from runtime.utils.device_states import DefaultDeviceType, get_device_states, set_device_states
@@ -63,7 +63,7 @@ class CheckpointError(RuntimeError):
     """The function did something else when it was run again."""
 
 
-class _Settings(threading.local):
+class _Settings(ThreadState):
     early_stop: bool | None = None
     debug: bool | None = None
     group: GraphExecGroup | None = None
