@@ -56,7 +56,8 @@ __all__ = [
 class TorchFunctionMode(ModeBlock):
     """A `with` block in which `__torch_function__` of this object stands for every call of an operator.
 
-    What it calls itself is seen by the modes around it, not by this one.
+    What it calls itself is seen by the modes around it, not by this one. A call that it declines, by NotImplemented,
+    goes to the classes of the arguments, and is a TypeError where these decline it as well.
     """
 
     def __torch_function__(
@@ -87,8 +88,7 @@ class TorchFunctionMode(ModeBlock):
         if state.all_off:
             return proceed(values)
         func, args, kwargs = as_called(operator, variant, values)
-        out = self.take(func, tuple(map(type, takers((*args, *kwargs.values())))), args, kwargs)
-        return proceed(values) if out is NotImplemented else out
+        return overriding.hand_over(func, args, kwargs, takers((*args, *kwargs.values())))
 
     def take(
         self, func: Callable[..., Any], types: tuple[type, ...], args: Sequence[Any], kwargs: Mapping[str, Any]

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from codegen.bind.entries import ResolvedEntry
 from codegen.formula.typed import (
+    SCALAR,
     TENSOR,
     Element,
     HelperCall,
@@ -91,9 +92,13 @@ def with_names(names: Sequence[str], formula: Text) -> str:
 
 @dataclass(frozen=True, slots=True)
 class NodePlan:
-    """A backward Node class.  `outputs`: indexes of the differentiable results; `dynamic`: the result is a list."""
+    """A backward Node class.  `outputs`: indexes of the differentiable results; `dynamic`: the result is a list.
+
+    `shown`: the name that users see, which is another class's where Python takes this overload for that one's.
+    """
 
     class_name: str
+    shown: str
     operator: str
     schema: FunctionSchema
     edges: tuple[EdgePlan, ...]
@@ -128,7 +133,8 @@ def plan_nodes(
     """The Nodes of all entries that have formulas, and those of other autograd keys.
 
     `MulBackward0`, `MulBackward1`: they are numbered over the overloads of a base name, in-place ones included, in the
-    order of derivatives.yaml.
+    order of derivatives.yaml. Where numbers may be Tensors, the overload for a Tensor and a number is shown by the name
+    of that for two Tensors.
     """
     counts: dict[str, int] = {}
     nodes: dict[str, NodePlan] = {}
@@ -151,7 +157,23 @@ def plan_nodes(
         implemented = tuple((key, other) for key, other in others if other is not None)
         if implemented:
             keyed[entry.function.name] = implemented
+    by_tensors = {
+        entry.function.name.base: nodes[name].class_name
+        for name, entry in entries.items()
+        if entry.function.numbers_as_tensors and name in nodes
+    }
+    for name, node in nodes.items():
+        function = entries[name].function
+        if function.name.base in by_tensors and _takes_number(function.schema):
+            nodes[name] = replace(node, shown=by_tensors[function.name.base])
     return nodes, keyed
+
+
+def _takes_number(schema: FunctionSchema) -> bool:
+    """Whether it is the overload of a Tensor and a number, of which PyTorch's Python makes that of two Tensors."""
+    types = [formula_type(argument.type) for argument in schema.arguments]
+    required = [argument for argument in schema.arguments if argument.default is None]
+    return types[:2] == [TENSOR, SCALAR] and len(required) == 2
 
 
 def _plan_node(entry: ResolvedEntry, class_name: str) -> NodePlan | None:
@@ -190,6 +212,7 @@ def _plan_node(entry: ResolvedEntry, class_name: str) -> NodePlan | None:
         )
     dynamic = len(schema.returns) == 1 and isinstance(schema.returns[0].type, ListType)
     return NodePlan(
+        class_name,
         class_name,
         str(schema.name),
         schema,

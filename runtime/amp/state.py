@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import threading
-
 from runtime.base import dtypes
 from runtime.base.dtypes import dtype as DType
+from runtime.base.threads import ThreadState
 from runtime.base.types import Device
 
 __all__ = [
@@ -24,7 +23,7 @@ ACCELERATORS = ("cuda", "hpu", "ipu", "maia", "mps", "mtia", "privateuseone", "x
 _BFLOAT16 = ("cpu", "hpu", "maia", "xla")
 
 
-class _State(threading.local):
+class _State(ThreadState):
     def __init__(self) -> None:
         self.enabled: dict[str, bool] = {}
         self.dtypes: dict[str, DType] = {}

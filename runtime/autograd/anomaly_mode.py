@@ -14,6 +14,7 @@ import numpy as np
 from runtime.base import modes
 from runtime.base.errors import flag
 from runtime.base.tensor import Tensor
+from runtime.base.threads import ThreadState
 from runtime.graph.node import Node
 
 # Frames of these packages are ours: the user's call is the last one before them.
@@ -34,7 +35,7 @@ _state = _State()
 _changing = threading.RLock()
 
 
-class _Running(threading.local):
+class _Running(ThreadState):
     node: Node | None = None  # whose backward runs on this thread
 
 

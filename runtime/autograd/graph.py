@@ -13,6 +13,7 @@ from runtime.base import modes
 from runtime.base.handles import RemovableHandle
 from runtime.base.sharing import counter
 from runtime.base.tensor import Tensor
+from runtime.base.threads import ThreadState
 from runtime.call.dispatch import Operator
 from runtime.graph import engine, views
 from runtime.graph.node import NOWHERE, GradientEdge, Node, accumulator
@@ -169,7 +170,7 @@ class _Mutations:
         self.kept.clear()
 
 
-class _Mutating(threading.local):
+class _Mutating(ThreadState):
     is_open = False
 
 

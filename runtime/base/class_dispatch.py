@@ -7,7 +7,6 @@ from the first class on (`watch.classes`).
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from runtime import ops
 from runtime.base.modes import unrecorded
 from runtime.base.overriding import one_of_each_class
+from runtime.base.threads import ThreadState
 
 if TYPE_CHECKING:
     from runtime.base.tensor import Tensor
@@ -26,7 +26,7 @@ class Watch:
     classes = False
 
 
-class State(threading.local):
+class State(ThreadState):
     """Whether classes are asked in this thread."""
 
     off = 0  # within how many blocks that let calls pass by classes

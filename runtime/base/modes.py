@@ -14,6 +14,7 @@ from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 from runtime.base import composites
+from runtime.base.threads import ThreadState
 from runtime.native import core
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 Variant: TypeAlias = Literal["call", "inplace", "out"]
 
 
-class GradMode(threading.local):
+class GradMode(ThreadState):
     """Whether operators record a graph, for each thread on its own; on when a thread starts."""
 
     enabled: bool = True
@@ -147,7 +148,7 @@ class NodeHandler(Protocol):
     def __call__(self, node: Node, proceed: Callable[[], Sequence[Tensor | None]]) -> Sequence[Tensor | None]: ...
 
 
-class Interest(threading.local):
+class Interest(ThreadState):
     """Who wants to see the operator calls of this thread, computes them, sees the Nodes recorded and those that run.
 
     The newest is the last.

@@ -11,13 +11,13 @@ class.
 from __future__ import annotations
 
 import functools
-import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any, Protocol
 
 from runtime import ops
 from runtime.base import composites
+from runtime.base.threads import ThreadState
 
 
 class Watch:
@@ -36,7 +36,7 @@ class Mode(Protocol):
         """What the mode makes of a call, which goes on outside of it."""
 
 
-class State(threading.local):
+class State(ThreadState):
     """Whether calls of this thread are taken over."""
 
     off = 0  # within how many blocks that let calls pass by classes
@@ -152,18 +152,19 @@ def hand_over(func: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str
     Raises:
         TypeError: all do.
     """
-    types = tuple(map(type, found))
+    types, declined = tuple(map(type, found)), ""
     if state.modes and not state.all_off:
         out = state.modes[-1].take(func, types, args, kwargs)
         if out is not NotImplemented:
             return out
+        declined = f" nor in mode {state.modes[-1]!r}"
     for taker in found:
         out = taker.__torch_function__(func, types, args, kwargs)
         if out is not NotImplemented:
             return out
     raise TypeError(
         f"no implementation found for '{getattr(func, '__module__', '')}.{getattr(func, '__name__', func)}' on types "
-        f"that implement __torch_function__: {list(types)}"
+        f"that implement __torch_function__: {list(types)}{declined}"
     )
 
 

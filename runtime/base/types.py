@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import operator
-import threading
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Any, SupportsIndex, TypeAlias, overload
 from runtime.base import devices, identity, modes
 from runtime.base.devices import backends
 from runtime.base.dtypes import dtype
+from runtime.base.threads import ThreadState
 
 if TYPE_CHECKING:
     from runtime.base.tensor import Tensor
@@ -152,7 +152,7 @@ Device: TypeAlias = device  # for annotations in classes that have a member call
 CPU = device("cpu")
 
 
-class _Defaults(threading.local):
+class _Defaults(ThreadState):
     """Where factories of this thread put what is not asked for elsewhere."""
 
     blocks: tuple[device, ...] = ()

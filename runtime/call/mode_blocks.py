@@ -38,9 +38,15 @@ class ModeBlock:
         return cls(*args, **kwargs)
 
     def _outside(self, call: Callable[..., Any], *args: Any) -> Any:
-        """What a call gives outside of the mode, and of all that was entered in it."""
+        """What a call gives outside of the mode, and of all that was entered in it.
+
+        Of the blocks of this mode that lie in each other that is outside of the innermost which is not yet left so.
+        """
         known = interest.around, state.modes
-        _, interest.around, state.modes = self._blocks[-1]
+        place = max(place for place, mode in enumerate(state.modes) if mode is self)
+        blocks = reversed(self._blocks)
+        interest.around = next(handlers for _, handlers, modes in blocks if modes == state.modes[:place])
+        state.modes = state.modes[:place]
         try:
             return call(*args)
         finally:

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, Any, Self
 
 from runtime.base.modes import Variant, interest
+from runtime.base.threads import ThreadState
 
 if TYPE_CHECKING:
     from runtime.call.dispatch import Operator
 
 
-class _Open(threading.local):
+class _Open(ThreadState):
     """The levels of vmap that are open on this thread, the outermost first."""
 
     vmaps: tuple[VmapLevel, ...] = ()

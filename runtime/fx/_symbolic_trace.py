@@ -12,6 +12,7 @@ from types import CodeType, FunctionType, ModuleType
 from typing import Any, get_type_hints
 
 from runtime.base.tensor import Tensor
+from runtime.base.threads import ThreadState
 from runtime.functional import _assert
 from runtime.fx import functions
 from runtime.fx.code import _PyTreeCodeGen, _PyTreeInfo
@@ -37,7 +38,7 @@ class PHBase:
 
 PH = PHBase()
 
-_tracing = threading.local()
+_tracing = ThreadState()
 _call, _get = Module.__call__, Module.__getattr__
 # Module's own methods are exchanged while a trace goes on, so there is one at a time.
 _lock = threading.RLock()

@@ -6,7 +6,6 @@ their formulas. Where the native core is built, its files of the same names do t
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Sequence
 from copy import copy
 from typing import Any, Self
@@ -17,6 +16,7 @@ from runtime.base.modes import NodeHandler, everywhere, grad_mode, interest
 from runtime.base.sharing import GUARD
 from runtime.base.state import LEAF, MARKS, UNTRACKED
 from runtime.base.tensor import Tensor
+from runtime.base.threads import ThreadState, in_another_thread
 from runtime.base.types import Size
 from runtime.graph.fit import fit, fit_leaf
 from runtime.graph.hooks import accumulating, apply_with_hooks, explain, run_tensor_hooks
@@ -28,13 +28,17 @@ from runtime.graph.search import Search
 from runtime.native import core
 
 
-class _Current(threading.local):
-    """The backward that this thread runs: the innermost one."""
+class _Current(ThreadState):
+    """The backward that this thread runs, the innermost one, and how many are open in each other on its stack."""
 
     run: Any = None
+    depth = 0
 
 
 _current = _Current()
+
+# A backward that a Node or a hook starts runs on the same stack, which has room for so many.
+_MOST_NESTED = 20
 
 
 def current_run() -> Any:
@@ -143,10 +147,25 @@ class Backward:
 
     def send(self, starts: Sequence[Any], grads: Sequence[Tensor]) -> list[Tensor | None]:
         """Send `grads` to the leaves: the gradients of the inputs, or an empty list where they are accumulated."""
-        if overriding.watch.used:
-            with overriding.DisableTorchFunction():  # formulas are no calls of the program
-                return self._send(starts, grads)
-        return self._send(starts, grads)
+        if _current.depth >= _MOST_NESTED:
+            modes = grad_mode.enabled, grad_mode.inference
+            return in_another_thread(self._send_first, starts, grads, modes)
+        _current.depth += 1
+        try:
+            if overriding.watch.used:
+                with overriding.DisableTorchFunction():  # formulas are no calls of the program
+                    return self._send(starts, grads)
+            return self._send(starts, grads)
+        finally:
+            _current.depth -= 1
+
+    def _send_first(
+        self, starts: Sequence[Any], grads: Sequence[Tensor], modes: tuple[bool, bool]
+    ) -> list[Tensor | None]:
+        """`send` in a thread that goes on with the backwards of another."""
+        _current.depth = 0
+        grad_mode.enabled, grad_mode.inference = modes
+        return self.send(starts, grads)
 
     def _send(self, starts: Sequence[Any], grads: Sequence[Tensor]) -> list[Tensor | None]:
         keep, create, accumulate, search = self.keep_graph, self.create_graph, self.accumulate, self.search

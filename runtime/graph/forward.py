@@ -21,7 +21,6 @@ the tangent in place too.
 
 from __future__ import annotations
 
-import threading
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -33,6 +32,7 @@ from runtime import ops
 from runtime.base import modes
 from runtime.base.once import publish
 from runtime.base.tensor import Tensor, wrap
+from runtime.base.threads import ThreadState
 from runtime.graph import regions, views
 from runtime.graph.linear import ArrayMap, LinearBackward, apply_linear, carriers
 from runtime.graph.node import Node, OutputEdge
@@ -75,7 +75,7 @@ class Level:
                 tangents.pop(self, None)
 
 
-class _State(threading.local):
+class _State(ThreadState):
     levels: tuple[Level, ...] = ()  # those that calls take part in, the outermost first
     running: Level | None = None  # the level whose formula is being computed
 

@@ -122,7 +122,7 @@ def explain(error: Exception, node: Node) -> None:
     """Say in notes which operator's derivative failed, and where its formula stands; the error stays as it is."""
     operator = getattr(node, "operator", None)
     name = f"{operator} ({node._name})" if isinstance(operator, str) else node._name
-    _add_places(error, f"in the derivative of {name}", formula_places, type(node).__name__, type(node).__module__)
+    _add_places(error, f"in the derivative of {name}", formula_places, type(node).__qualname__, type(node).__module__)
 
 
 def explain_tangents(error: Exception, operator: Operator) -> None:

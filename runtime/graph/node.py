@@ -142,7 +142,7 @@ class Node(NodeBase):
         # `name` is a method for users, as in PyTorch; a class may still give its name as a plain string.
         own_name = cls.__dict__.get("name")
         if isinstance(own_name, str):
-            cls._name = own_name
+            cls._name = cls.__name__ = own_name
             del cls.name
         else:
             cls._name = cls.__name__

@@ -6,7 +6,6 @@ as an object, for Nodes written by hand and for saved state that hooks have pack
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +15,7 @@ from runtime.base.sharing import counter
 from runtime.base.stand_in import tensor_over
 from runtime.base.state import LEAF
 from runtime.base.tensor import Tensor
+from runtime.base.threads import ThreadState
 from runtime.graph.linear import LinearBackward
 from runtime.graph.node import Node, OutputEdge
 from runtime.kernels._common import type_name as scalar_name
@@ -32,7 +32,7 @@ _PACKED_ALREADY = (
 )
 
 
-class HookStack(threading.local):
+class HookStack(ThreadState):
     """The pairs of `saved_tensors_hooks` that this thread has opened, and why it must not open any."""
 
     pairs: tuple[Hooks, ...] = ()

@@ -373,7 +373,7 @@ class _Observer:
             reason = NOT_IN_USE
         else:
             package = type(node).__module__.removesuffix(".nodes")
-            reason = _left_to_python(package, name) or _why_python_node(type(node))
+            reason = _left_to_python(package, type(node).__qualname__) or _why_python_node(type(node))
         opened = self._push(Call("node", name, False, reason=reason), name)
         opened.frame = frame
 

@@ -10,19 +10,22 @@ Source of the idea: Chen, Xu, Zhang, Guestrin, "Training Deep Nets with Sublinea
 from __future__ import annotations
 
 import contextlib
-import threading
+import functools
 import warnings
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Self
 
 from runtime import random
+from runtime.amp import autocast
+from runtime.amp.state import get_autocast_dtype, is_autocast_cache_enabled, is_autocast_enabled
 from runtime.autograd.backward import backward
 from runtime.autograd.function import Function
 from runtime.autograd.grad_mode import enable_grad, no_grad
 from runtime.autograd.graph import saved_tensors_hooks
 from runtime.base.modes import grad_mode
 from runtime.base.tensor import Tensor
+from runtime.base.threads import ThreadState
 from runtime.graph import engine
 from runtime.graph.saved import hook_stack
 from runtime.utils.device_states import DefaultDeviceType, get_device_states, set_device_states
@@ -60,7 +63,7 @@ class CheckpointError(RuntimeError):
     """The function did something else when it was run again."""
 
 
-class _Settings(threading.local):
+class _Settings(ThreadState):
     early_stop: bool | None = None
     debug: bool | None = None
     group: GraphExecGroup | None = None
@@ -141,6 +144,8 @@ def checkpoint(
     **kwargs: Any,
 ) -> Any:
     """Call `function`, and compute it again in backward instead of keeping what it saves.
+
+    The second run draws the same random numbers as the first, and casts as that did, whatever `autocast` says by then.
 
     Args:
         function: what to call; it must do the same both times.
@@ -250,6 +255,17 @@ def _random_state(state: Tensor | None) -> Iterator[None]:
         yield
 
 
+def _casting() -> Callable[[], autocast]:
+    """What makes blocks in which operators choose their precision as they do now."""
+    return functools.partial(
+        autocast,
+        "cpu",
+        dtype=get_autocast_dtype("cpu"),
+        enabled=is_autocast_enabled("cpu"),
+        cache_enabled=is_autocast_cache_enabled(),
+    )
+
+
 # -- the re-entrant way
 
 
@@ -262,6 +278,7 @@ class CheckpointFunction(Function):
         check_backward_validity(args)
         ctx.run_function = run_function
         ctx.random_state = random.get_rng_state() if preserve_rng_state else None
+        ctx.casting = _casting()
         # Tensors are saved as such; the rest keeps its place in a list with None for them.
         ctx.others = [None if isinstance(value, Tensor) else value for value in args]
         ctx.places = [place for place, value in enumerate(args) if isinstance(value, Tensor)]
@@ -283,7 +300,7 @@ class CheckpointFunction(Function):
         for place, tensor in zip(ctx.places, ctx.saved_tensors, strict=True):
             args[place] = tensor
         leaves = detach_variable(tuple(args))
-        with _random_state(ctx.random_state), enable_grad():
+        with _random_state(ctx.random_state), enable_grad(), ctx.casting():
             outputs = ctx.run_function(*leaves)
         listed = outputs if isinstance(outputs, tuple) else (outputs,)
         wanted = [
@@ -363,6 +380,7 @@ class _Frame:
         self.kwargs = {name: _keep(value) for name, value in kwargs.items()}
         self.context = context
         self.random_state = random_state
+        self.casting = _casting()
         self.compare = compare
         self.early_stop = early_stop
         self.debug = debug
@@ -392,7 +410,7 @@ class _Frame:
         run = _SecondRun(len(self.expected) if self.early_stop else None)
         hooks = saved_tensors_hooks(run, lambda tensor: tensor)
         stop = contextlib.suppress(_StopRecomputation)
-        with stop, _random_state(self.random_state), enable_grad(), hooks, self.context:
+        with stop, _random_state(self.random_state), enable_grad(), hooks, self.casting(), self.context:
             self.function(*args, **kwargs)
         tensors = run.recomputed if self.complete else run.recomputed[: len(self.expected)]
         self._check([_described(tensor) for tensor in tensors])

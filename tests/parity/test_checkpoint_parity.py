@@ -261,3 +261,40 @@ def test_a_checkpoint_of_a_transform(early_stop: bool) -> None:
     wanted = runtime.autograd.grad(function(x).sum(), x)
     out = runtime.utils.checkpoint.checkpoint(function, x, use_reentrant=False, early_stop=early_stop)
     assert runtime.autograd.grad(out.sum(), x)[0].tolist() == wanted[0].tolist()
+
+
+@BOTH_WAYS
+@pytest.mark.parametrize("cast", [("forward",), ("backward",), ("forward", "backward")])
+def test_the_second_run_casts_as_the_first(use_reentrant: bool, cast: tuple[str, ...]) -> None:
+    def body(torch: Any) -> Any:
+        def block(on: bool) -> Any:
+            return torch.autocast("cpu", dtype=torch.bfloat16) if on else contextlib.nullcontext()
+
+        seen: list[str] = []
+
+        def function(x: Any) -> Any:
+            out = x @ weight
+            seen.append(str(out.dtype).rpartition(".")[2])
+            return out.tanh().float()
+
+        weight = (torch.arange(16.0).reshape(4, 4) / 32).requires_grad_()
+        x = torch.ones(2, 4, requires_grad=True)
+        with block("forward" in cast):
+            out = checkpoint(torch, function, x, use_reentrant=use_reentrant)
+        with block("backward" in cast):
+            out.sum().backward()
+        return seen, x.grad, weight.grad
+
+    assert_same(body)
+
+
+def test_parts_of_a_sequence_cast_as_they_did() -> None:
+    def body(torch: Any) -> Any:
+        steps = [lambda x: x @ (torch.arange(4.0).reshape(2, 2) / 8), lambda x: x.exp()] * 2
+        x = torch.ones(2, 2, requires_grad=True)
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            out = torch.utils.checkpoint.checkpoint_sequential(steps, 2, x, use_reentrant=False)
+        out.float().sum().backward()
+        return x.grad
+
+    assert_same(body)

@@ -689,3 +689,50 @@ def test_forward_of_a_function_carries_no_tangents() -> None:
             return seen, ad.unpack_dual(out).tangent
 
     assert_same_results(body)
+
+
+def _nested(torch: Any, seen: list[Any]) -> Any:
+    """A Function whose backward runs another one, as often as it is told, and notes what holds there."""
+
+    class Nested(torch.autograd.Function):  # type: ignore[misc, name-defined]
+        @staticmethod
+        def forward(ctx: Any, x: Any, count: int) -> Any:
+            ctx.count = count
+            ctx.save_for_backward(x)
+            return x * 2
+
+        @staticmethod
+        def backward(ctx: Any, grad: Any) -> Any:
+            if ctx.count == 0:
+                raise_or_note(seen)
+                return grad * 2, None
+            leaf = ctx.saved_tensors[0].detach().requires_grad_()
+            with torch.enable_grad():
+                out = Nested.apply(leaf, ctx.count - 1).sum()
+            out.backward()
+            return leaf.grad + grad, None
+
+    def raise_or_note(seen: list[Any]) -> None:
+        if seen:
+            raise KeyError("far inside")
+        seen.append((torch.is_grad_enabled(), torch.is_autocast_enabled("cpu")))
+
+    return Nested
+
+
+@pytest.mark.parametrize("count", [1, 100, 400])
+def test_backwards_lie_in_each_other(count: int) -> None:
+    def body(torch: Any) -> Any:
+        x, seen = torch.ones(2, requires_grad=True), []
+        with torch.autocast("cpu"):
+            _nested(torch, seen).apply(x, count).sum().backward()
+        return x.grad, seen
+
+    assert_same_results(body)
+
+
+def test_an_error_comes_out_of_backwards_that_lie_in_each_other() -> None:
+    def body(torch: Any) -> Any:
+        _nested(torch, [True]).apply(torch.ones(2, requires_grad=True), 100).sum().backward()
+
+    assert_same(body, "far inside")

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 from two_modules import attempt, compare
+
+from tests.parity.both import assert_same_results
 
 pytestmark = pytest.mark.parity
 
@@ -104,3 +107,45 @@ def test_remainders_of_numbers(number: Any) -> None:
         return [number % torch.tensor(x) for x in ([2, -3], [2.0, -0.7])]
 
     compare(body)
+
+
+PAIRS: dict[str, Callable[[Any, Any], Any]] = {
+    "x + 1": lambda torch, x: x + 1,
+    "x * 2": lambda torch, x: x * 2,
+    "x - 1": lambda torch, x: x - 1,
+    "x / 2": lambda torch, x: x / 2,
+    "1 + x": lambda torch, x: 1 + x,
+    "2.5 * x": lambda torch, x: 2.5 * x,
+    "1 - x": lambda torch, x: 1 - x,
+    "x**2": lambda torch, x: x**2,
+    "x % 2": lambda torch, x: x % 2,
+    **{
+        name: lambda torch, x, name=name: getattr(torch, name)(x, 2)
+        for name in ("add", "sub", "mul", "div", "subtract", "multiply", "divide", "true_divide", "rsub", "fmod", "pow")
+    },
+    "alpha": lambda torch, x: x.add(1, alpha=2),
+    "add_": lambda torch, x: x.mul(x).add_(1),
+    "sub_": lambda torch, x: x.mul(x).sub_(1),
+    "mul_": lambda torch, x: x.add(x).mul_(2),
+    "div_": lambda torch, x: x.add(x).div_(2),
+    "two": lambda torch, x: (x * x) / x,
+    "clamp": lambda torch, x: x.clamp(0, 1),
+    "clamp by Tensors": lambda torch, x: x.clamp(x, x),
+    "max": lambda torch, x: x.max(),
+    "max of a dimension": lambda torch, x: x.max(0).values,
+    "min": lambda torch, x: x.min(),
+    "fmod by a Tensor": lambda torch, x: x.fmod(x + 1),
+    "remainder by a Tensor": lambda torch, x: x % (x + 1),
+}
+
+
+@pytest.mark.parametrize("pair", PAIRS.values(), ids=PAIRS)
+def test_nodes_are_those_of_the_overload_that_pytorch_takes(pair: Callable[[Any, Any], Any]) -> None:
+    def body(torch: Any) -> Any:
+        x = torch.ones(2, requires_grad=True)
+        out = pair(torch, x)
+        node = out.grad_fn
+        named = type(node).__name__ == node.name() and node.name() in repr(node) and node.name() in repr(out)
+        return node, named
+
+    assert_same_results(body)

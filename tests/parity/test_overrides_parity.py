@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import warnings
 from collections.abc import Callable
@@ -11,7 +12,7 @@ import pytest
 import torch
 
 import runtime
-from tests.parity.both import assert_same
+from tests.parity.both import assert_same, assert_same_results
 
 pytestmark = pytest.mark.parity
 
@@ -245,3 +246,72 @@ def test_versions_compare_as_pytorchs() -> None:
             if other in ("2.13", "2.13.0", (2, 13)):
                 continue  # PyTorch's counts the name of the build as later than the release
             assert getattr(ours, compare)(other) == getattr(theirs, compare)(other), (other, compare)
+
+
+class _Counting:
+    """Modes of a library that count calls, under names."""
+
+    def __init__(self, library: Any) -> None:
+        class Mode(library.overrides.TorchFunctionMode):  # type: ignore[misc]
+            calls = 0
+
+            def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+                self.calls += 1
+                return func(*args, **kwargs or {})
+
+        self.first, self.second = Mode(), Mode()
+
+
+@pytest.mark.parametrize("order", ["aa", "aba", "aab", "abab"])
+def test_a_mode_lies_in_itself(order: str) -> None:
+    def body(library: Any) -> Any:
+        modes = _Counting(library)
+        found = []
+        with contextlib.ExitStack() as blocks:
+            for name in order:
+                blocks.enter_context(modes.first if name == "a" else modes.second)
+                library.add(library.ones(2), 1)
+                found.append((modes.first.calls, modes.second.calls))
+        library.add(library.ones(2), 1)
+        return *found, modes.first.calls, modes.second.calls
+
+    assert_same_results(body)
+
+
+def test_a_mode_that_enters_itself_while_it_handles_a_call() -> None:
+    def body(library: Any) -> Any:
+        calls = []
+
+        class Mode(library.overrides.TorchFunctionMode):  # type: ignore[misc]
+            def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+                calls.append(len(calls))
+                with self if len(calls) < 4 else contextlib.nullcontext():
+                    return func(*args, **kwargs or {})
+
+        with Mode():
+            return library.sin(library.ones(2)), len(calls)
+
+    assert_same_results(body)
+
+
+@pytest.mark.parametrize("what", ["operator", "factory", "with a class", "in another mode"])
+def test_a_mode_declines(what: str) -> None:
+    def body(library: Any) -> Any:
+        class Declining(library.overrides.TorchFunctionMode):  # type: ignore[misc]
+            def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+                return NotImplemented
+
+        class Taking(library.Tensor):  # type: ignore[misc]
+            @classmethod
+            def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+                return "taken"
+
+        x = library.ones(2)
+        mine = x.as_subclass(Taking)
+        outer = _Counting(library).first if what == "in another mode" else contextlib.nullcontext()
+        with outer, Declining():
+            if what == "factory":
+                return library.zeros(2)
+            return library.add(mine if what == "with a class" else x, 1)
+
+    assert_same(body)

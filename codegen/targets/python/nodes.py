@@ -35,6 +35,7 @@ class NodeView:
     """What the template of a Node class prints; all of it is broken into lines and, where it is a body, indented."""
 
     class_name: str
+    shown: str
     operator: str
     docstring: str
     slots: str
@@ -61,6 +62,7 @@ def node_view(operator: OperatorPlan, node: NodePlan, function: str, printer: Py
     _write_record(node, record)
     return NodeView(
         node.class_name,
+        node.shown,
         node.operator,
         docstring(str(node.schema), STEP),
         laid_out(Joined("__slots__ = ", display((*edges, *attributes))), STEP),

@@ -6,7 +6,6 @@ an observer sees the thread that it was started in.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from runtime.autograd.profiler.events import Scope
 from runtime.base import modes
 from runtime.base.tensor import Tensor
+from runtime.base.threads import ThreadState
 from runtime.graph.node import AccumulateGrad, Node
 from runtime.graph.views import CopySlices
 
@@ -73,7 +73,7 @@ class Observer(Protocol):
         """The operator that runs has recorded `node`."""
 
 
-class _Observers(threading.local):
+class _Observers(ThreadState):
     active: tuple[Observer, ...] = ()
 
 

@@ -20,6 +20,7 @@ from runtime.autograd.profiler.events import MEMORY_EVENT_NAME, FunctionEvent, S
 from runtime.autograd.profiler.observing import Call
 from runtime.base.memory import owner_of
 from runtime.base.tensor import Tensor
+from runtime.base.threads import ThreadState
 from runtime.graph.node import Node
 
 _OWN_PACKAGES = frozenset(("generated", "runtime"))
@@ -28,7 +29,7 @@ _STEP_NAME = "ProfilerStep#"
 _next_thread: Callable[[], int] = itertools.count(1).__next__
 
 
-class _Thread(threading.local):
+class _Thread(ThreadState):
     """A small number for each thread, in the order in which they are asked for."""
 
     def __init__(self) -> None:

@@ -57,7 +57,8 @@ Ref call_python(const Function& function, PyObject* const* values) {
 }
 
 bool watched_apply(Node* self, PyObject* grad, PyObject** results) {
-  tell_enter("node", Ref(PyUnicode_FromString(self->cls->name)), kNoGuard, 0, nullptr);
+  tell_enter("node", Ref(PyObject_GetAttrString(reinterpret_cast<PyObject*>(Py_TYPE(self)), "_name")), kNoGuard, 0,
+             nullptr);
   const bool done = applies.at(self->cls)(self, grad, results);
   tell_leave(nullptr, nullptr);
   return done;
