@@ -17,7 +17,7 @@ from runtime.base.errors import flag
 from runtime.base.modes import grad_mode
 from runtime.base.state import UNTRACKED
 from runtime.base.tensor import Tensor, wrap
-from runtime.base.types import CPU, Device, DType, check_device, get_default_device
+from runtime.base.types import CPU, Device, DType, check_device, check_there, get_default_device
 
 
 def tensor(
@@ -184,6 +184,7 @@ def _placed(out: Tensor, device: Device | str | None) -> Tensor:
     """A Tensor in main memory, or a copy of it on a device."""
     if device is None or (kind := Device(device).type) == "cpu":
         return out
+    check_there(kind)
     backend = backends[kind]
     return backend.tensor(backend.from_host(out._array))
 

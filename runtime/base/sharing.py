@@ -65,7 +65,7 @@ def share(new: Tensor, old: Tensor) -> None:
 
 
 def guard(view: Tensor) -> None:
-    """Mark `view`, just made, as one that writes must not change."""
+    """Mark `view` as one that writes change the history of, whether they are recorded or not."""
     writes = counter(view)
     if len(writes) > 1:
         writes[1].guarded = True

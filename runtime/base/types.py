@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, SupportsIndex, TypeAlias, overload
 from runtime.base import devices, identity, modes
 from runtime.base.devices import backends
 from runtime.base.dtypes import dtype
+from runtime.base.keys import DEVICES
 from runtime.base.threads import ThreadState
 
 if TYPE_CHECKING:
@@ -94,18 +95,31 @@ def _integers(sizes: Iterable[Any], first: int) -> list[int]:
     return converted
 
 
+# The names of all kinds of devices that PyTorch knows.
+KINDS = (*DEVICES, "opengl", "opencl", "ideep")
+
+
 class device:
-    """Where a tensor lives: `cpu`, a device that a package brings, or `meta` for tensors with a shape and no data."""
+    """Where a tensor lives: `cpu`, a device that a package brings, or `meta` for tensors with a shape and no data.
+
+    Devices of the other kinds that PyTorch knows have names as well, and are not there: only using one is an error.
+
+    Raises:
+        TypeError: `type` is no string.
+        RuntimeError: there is no such kind of device, or the index is none.
+    """
 
     __slots__ = ("index", "type")
 
     type: str
     index: int | None
 
-    def __init__(self, type: str | device, index: int | None = None) -> None:
+    def __init__(self, type: str | int | device, index: int | None = None) -> None:
         if isinstance(type, device):
             self.type, self.index = type.type, type.index
             return
+        if isinstance(type, int):
+            raise RuntimeError("Cannot access accelerator device when none is available.")
         if not isinstance(type, str):
             raise TypeError(f"device(): argument 'type' must be str, not {type.__class__.__name__}")
         name, colon, number = type.partition(":")
@@ -115,9 +129,9 @@ class device:
             if not number.isascii() or not number.isdigit() or (len(number) > 1 and number[0] == "0"):
                 raise RuntimeError(f"Invalid device string: '{type}'")
             index = int(number)
-        if name != "cpu" and name not in backends:
-            known = ", ".join(("cpu", *backends))
-            raise RuntimeError(f"Expected one of {known} device type, but got: {type}")
+        if name not in KINDS and name not in backends:
+            known = ", ".join(dict.fromkeys((*KINDS, *backends)))
+            raise RuntimeError(f"Expected one of {known} device type at start of device string: {type}")
         self.type, self.index = name, index
 
     def __eq__(self, other: object) -> bool:
@@ -137,7 +151,7 @@ class device:
         return device, (self.type, self.index)
 
     def __enter__(self) -> device:
-        check_device(self)
+        _note(self)
         with _changed_default():
             _defaults.blocks = (*_defaults.blocks, self)
         return self
@@ -163,13 +177,29 @@ _defaults = _Defaults()
 
 
 def check_device(place: device | str | None) -> None:
-    """Raise unless this is a device, and remember that somebody asked for it.
+    """Raise unless this is a device that is there, and remember that somebody asked for it.
 
     Raises:
-        RuntimeError: it is none.
+        RuntimeError: it is none, or not there; an AssertionError for one of CUDA or XPU, as in PyTorch.
     """
-    if place is not None and (kind := device(place).type) != "cpu":
+    if place is not None:
+        check_there(_note(place))
+
+
+def check_there(kind: str) -> None:
+    """Raise unless there are devices of this kind; see `check_device`."""
+    if kind != "cpu" and kind not in backends:
+        name = kind.upper()
+        error = AssertionError if kind in ("cuda", "xpu") else RuntimeError
+        raise error(f"Gradwright has no {name}: Torch not compiled with {name} enabled")
+
+
+def _note(place: device | str) -> str:
+    """The kind of a device that somebody asks for: from then on calls look where they run."""
+    kind = device(place).type
+    if kind != "cpu":
         devices.named.add(kind)
+    return kind
 
 
 @contextmanager
@@ -193,9 +223,10 @@ def set_default_device(device: Device | str | None) -> None:
     """Let factories of this thread make Tensors on `device`; None is where they are made at the start.
 
     Raises:
-        RuntimeError: there is no such device.
+        RuntimeError: there is no such device. One that is not there is an error of the factories.
     """
-    check_device(device)
+    if device is not None:
+        _note(device)
     with _changed_default():
         _defaults.device = CPU if device is None else Device(device)
 

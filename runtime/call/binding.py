@@ -319,7 +319,7 @@ def _to_dtype(value: Any) -> DType:
 
 
 def _to_device(value: Any) -> Device:
-    if isinstance(value, (str, Device)):
+    if isinstance(value, (str, Device)) or type(value) is int:
         return Device(value)
     raise _Mismatch
 

@@ -10,7 +10,7 @@ from runtime.base.devices import backends, named
 from runtime.base.keys import CPU
 from runtime.base.meta_array import MetaArray, plain
 from runtime.base.tensor import Tensor, wrap
-from runtime.base.types import get_default_device, sparse_coo
+from runtime.base.types import check_there, get_default_device, sparse_coo
 from runtime.call.facts import flat_tensors
 from runtime.call.kernel_table import backend_of
 from runtime.graph import forward
@@ -68,7 +68,10 @@ def _asked_for(operator: Operator, values: list[Any]) -> str | None:
     device = None if at is None else values[at]
     if device is None:
         return None
-    return backends[device.type].key if device.type in backends else CPU
+    if device.type == "cpu":
+        return CPU
+    check_there(device.type)
+    return backends[device.type].key
 
 
 def _brought_together(operator: Operator, values: list[Any], wanted: str) -> list[Any]:

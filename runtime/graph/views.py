@@ -126,13 +126,16 @@ def bump_version(tensor: Tensor) -> None:
         return
     writes[0] += 1
     if len(writes) > 1 and writes[1].guarded:
-        # Whoever wrote, and recorded or not: views that must not change have lost their meaning. But nothing is unclear
-        # about one of no_grad mode that was itself written in this mode: no gradient is asked of it.
+        # Whoever wrote, and recorded or not: views that must not change have lost their meaning, and hooks are of what
+        # others were before. What is recorded as written gets its new history afterwards. But nothing is unclear about a
+        # view of no_grad mode that was itself written in this mode: no gradient is asked of it.
         for view in views_over(tensor):
             if view is tensor and _kind(view) == "no_grad" and not grad_mode.enabled:
                 _require_grad(view, False)
             elif _kind(view) != "single":
                 _make_stale(view)
+            elif _has_hooks(view) and not (view is tensor and grad_mode.enabled):
+                _renew(view)
 
 
 def check_tracked(tensor: Tensor) -> None:
@@ -205,7 +208,8 @@ def _origin(view: Tensor) -> str:
         return edge.origin
     if not isinstance(edge, (Node, OutputEdge)):
         return "This tensor"
-    node, output_nr = (edge.node, edge.output_nr) if isinstance(edge, OutputEdge) else (edge, 0)
+    node, output_nr = _place_of(edge)
+    assert isinstance(node, Node)
     return f"Output {output_nr} of {node.name()}"
 
 
@@ -274,6 +278,15 @@ def _renew(view: Tensor) -> None:
     _move_retained(view, old, new)
 
 
+def _has_hooks(view: Tensor) -> bool:
+    node, output_nr = _place_of(view._edge)
+    return isinstance(node, Node) and node._extra is not None and output_nr in node._extra.tensor_hooks
+
+
+def _place_of(edge: Leaf | Node | OutputEdge | None) -> tuple[Leaf | Node | None, int]:
+    return (edge.node, edge.output_nr) if isinstance(edge, OutputEdge) else (edge, 0)
+
+
 def _make_stale(view: Tensor) -> None:
     root = view._base
     if root is None or root._edge is None or view._array.dtype.kind in "biu" or isinstance(view._edge, StaleView):
@@ -284,9 +297,8 @@ def _make_stale(view: Tensor) -> None:
 
 def _move_retained(tensor: Tensor, old: Leaf | Node | OutputEdge | None, new: Node | OutputEdge) -> None:
     """`tensor` keeps the gradient of its new value, no longer that of the old one."""
-    node, output_nr = (old.node, old.output_nr) if isinstance(old, OutputEdge) else (old, 0)
-    new_node, new_output_nr = (new.node, new.output_nr) if isinstance(new, OutputEdge) else (new, 0)
-    if not isinstance(node, Node) or node._extra is None or node is new_node:
+    (node, output_nr), (new_node, new_output_nr) = _place_of(old), _place_of(new)
+    if not isinstance(node, Node) or node._extra is None or node is new_node or not isinstance(new_node, Node):
         return
     known = node._extra.retained.get(output_nr)
     if known is not None and known() is tensor:

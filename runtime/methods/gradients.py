@@ -10,7 +10,7 @@ from runtime.base.errors import flag
 from runtime.base.handles import RemovableHandle
 from runtime.base.modes import grad_mode
 from runtime.base.once import publish
-from runtime.base.sharing import views_over
+from runtime.base.sharing import guard, views_over
 from runtime.base.state import LEAF, LEAF_EDGES, UNTRACKED
 from runtime.base.tensor import Tensor
 from runtime.graph import forward
@@ -91,6 +91,8 @@ def register_hook(self: Tensor, hook: Callable[[Tensor], Tensor | None]) -> Remo
     if self.is_leaf:
         hooks = self.extra.hooks
         return RemovableHandle(publish(self.extra, "hooks", {}) if hooks is None else hooks, hook)
+    if self._base is not None:
+        guard(self)  # a write to its base leaves the hook behind
     node, number = self._node_and_output()
     return RemovableHandle(node.extra.tensor_hooks.setdefault(number, {}), hook)
 

@@ -141,7 +141,7 @@ class _Storages:
         try:
             device = Device(wanted)
             Tensor(0).to(device)
-        except (RuntimeError, TypeError, NotImplementedError) as error:
+        except (RuntimeError, TypeError, NotImplementedError, AssertionError) as error:
             raise RuntimeError(
                 f"Attempting to deserialize a storage on the device {wanted!r}, which is not there. If you want it in "
                 "main memory, use load() with map_location='cpu'."

@@ -398,3 +398,29 @@ def test_what_a_hook_gives_for_no_gradient_is_refused() -> None:
         first.backward()
 
     assert_same(body, "can't replace a None gradient with a non-None value")
+
+
+# -- views whose base is written
+
+
+@pytest.mark.parametrize("write", ["x.mul_(3)", "v.mul_(3)", "x[1].mul_(3)", "x.detach().mul_(3)", "x.data.mul_(3)"])
+@pytest.mark.parametrize("leaf", [True, False])
+@pytest.mark.parametrize("recorded", [True, False])
+def test_a_write_leaves_the_hooks_of_a_view_behind(write: str, leaf: bool, recorded: bool) -> None:
+    def body(torch: Any) -> Any:
+        start = torch.ones(2, 2, requires_grad=True)
+        x = start if leaf else start * 2
+        v, w, log = x[0], x.view(4), []
+        v.register_hook(lambda grad: log.append("v") or grad * 10)
+        v.retain_grad()
+        w.register_hook(lambda grad: log.append("w") or grad * 10)
+        before = v.sum()
+        with torch.set_grad_enabled(recorded):
+            eval(write, {"x": x, "v": v})
+        # PyTorch gives a view its new history when somebody looks at it.
+        assert v.grad_fn is not None
+        v.register_hook(lambda grad: log.append("later") or grad * 2)
+        (before + v.sum() + w.sum()).backward()
+        return log, start.grad, v.grad
+
+    assert_same(body)

@@ -256,7 +256,7 @@ def test_values_in_python() -> None:
         ),
         (lambda x: torch.randn(2, device="npu"), NotImplementedError, "'randn' has no kernel for NPU"),
         (lambda x: x.half(), TypeError, "NPU has no elements of type float16"),
-        (lambda x: x.to("gpu"), RuntimeError, "Expected one of cpu, meta, npu device type"),
+        (lambda x: x.to("gpu"), RuntimeError, "Expected one of cpu, .*npu.* device type"),
         (lambda x: torch.func.jvp(torch.sin, (x,), (x,)), NotImplementedError, "forward mode on npu"),
         (lambda x: torch.vmap(torch.sin)(x), RuntimeError, "no operator of NPU"),
         (lambda x: setattr(torch.ones(2), "data", x), RuntimeError, "incompatible tensor type"),

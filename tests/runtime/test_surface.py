@@ -77,19 +77,46 @@ def test_set_default_device() -> None:
     assert runtime.get_default_device().index is None
 
 
-@pytest.mark.parametrize("place", ["vulkan", "cuda"])
-def test_devices_that_there_are_not(place: str) -> None:
-    with pytest.raises(RuntimeError):
-        runtime.set_default_device(place)
-    with pytest.raises(RuntimeError), runtime.device(place):
-        pass
+@pytest.mark.parametrize(
+    ("place", "error"), [("vulkan", RuntimeError), ("mps", RuntimeError), ("cuda:0", AssertionError)]
+)
+def test_devices_that_there_are_not_have_names_and_nothing_else(place: str, error: type[Exception]) -> None:
+    device = runtime.device(place)
+    assert (str(device), device) == (place, runtime.device(device.type, device.index))
+    assert pickle.loads(pickle.dumps(device)) == copy.deepcopy(device) == device
+    assert runtime.ones(1).device != device
+    not_there = pytest.raises(error, match=f"not compiled with {device.type.upper()} enabled")
     for make in (runtime.zeros, runtime.rand, runtime.eye):
-        with pytest.raises(RuntimeError):
+        with not_there:
             make(2, device=place)
-    with pytest.raises(RuntimeError):
-        runtime.tensor([1], device=place)
+    for use in (
+        lambda: runtime.tensor([1], device=place),
+        lambda: runtime.ones(1).to(device),
+        lambda: runtime.ones(1).new_zeros(1, device=device),
+        lambda: runtime.ones_like(runtime.ones(1), device=device),
+        lambda: Linear(1, 1).to(place),
+    ):
+        with not_there:
+            use()
+    with not_there, device:
+        assert runtime.get_default_device() == device
+        runtime.zeros(1)
+    try:
+        runtime.set_default_device(place)
+        for use in (lambda: runtime.zeros(1), lambda: runtime.tensor([1]), lambda: Linear(1, 1)):
+            with not_there:
+                use()
+    finally:
+        runtime.set_default_device(None)
+    assert runtime.zeros(1).tolist() == [0.0]
+
+
+def test_numbers_of_devices() -> None:
+    for use in (lambda: runtime.device(0), lambda: runtime.zeros(2, device=0)):
+        with pytest.raises(RuntimeError, match="accelerator"):
+            use()
     with pytest.raises(TypeError):
-        runtime.zeros(2, device=3)
+        runtime.zeros(2, device=3.0)
     assert runtime.get_default_device().type == "cpu"
 
 
