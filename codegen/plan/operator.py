@@ -229,8 +229,10 @@ def plan_operator(
     never_differentiable = entry is not None and node is None
     layout = plan_layout(function, kind)
     straight = written = None
-    if kind is OperatorKind.KERNEL and schema.kind is SchemaKind.FUNCTIONAL and (
-        _returns_tensors(schema) or _returns_flag(schema)
+    if (
+        kind is OperatorKind.KERNEL
+        and schema.kind is SchemaKind.FUNCTIONAL
+        and (_returns_tensors(schema) or _returns_flag(schema))
     ):
         edges = None if node is None else [edge.name for edge in node.edges]
         results = _results(schema, view, layout)

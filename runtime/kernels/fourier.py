@@ -22,8 +22,10 @@ _NORMS: Final = {True: ("backward", "ortho", "forward"), False: ("forward", "ort
 
 @functools.cache
 def _transforms() -> Any:
-    """SciPy's transforms without what its public functions ask of their arguments, which takes longer than small
-    transforms do; None where this SciPy has none under the name."""
+    """SciPy's transforms themselves, or None where this SciPy has none under the name.
+
+    What its public functions ask of their arguments takes longer than a small transform.
+    """
     try:
         from scipy.fft._pocketfft import pypocketfft
     except ImportError:

@@ -72,7 +72,7 @@ def test_what_is_not_finite() -> None:
 def test_what_is_wrong_is_said() -> None:
     weight = wrap(np.ones((5, 3), np.float32))
     for indices, offsets in (([0, 7], [0]), ([0, -1], [0]), ([0, 1], [1]), ([0, 1], [0, 3]), ([0, 1, 2], [0, 2, 1])):
-        with pytest.raises(RuntimeError, match="offsets|indices"):
+        with pytest.raises(RuntimeError, match=r"offsets|indices"):
             ops._embedding_bag(weight, wrap(np.array(indices)), wrap(np.array(offsets)))
     for offsets, has_end in (([], False), ([0], True)):
         with pytest.raises(RuntimeError, match="2 indices, but no bag"):

@@ -1,4 +1,4 @@
-"""Small calls that are loops of the core: comparisons of whole arrays, products of all elements, bins, QR factors."""
+"""Small calls in the core: comparisons of whole arrays, products of all elements, bins, QR factors, transforms."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from runtime import native, ops
-from runtime.base.tensor import wrap
+from runtime import autograd, native, ops
+from runtime.base.tensor import Tensor, wrap
+from runtime.composite import fourier
 from runtime.kernels import reduction, statistics
 from runtime.kernels.orthogonal import linalg_qr
 from runtime.native import core
@@ -76,7 +77,8 @@ def test_products_of_large_and_small_factors_in_turn() -> None:
 
 @pytest.mark.parametrize("dtype", ["f4", "f8"])
 @pytest.mark.parametrize(
-    "edges", [[0.0, 1.0], [-1.0, 0.0, 0.0, 0.5, 2.0], list(np.geomspace(1e-6, 3, 40)), list(np.linspace(-2, 2, 51)), [1, 1]]
+    "edges",
+    [[0.0, 1.0], [-1.0, 0.0, 0.0, 0.5, 2.0], list(np.geomspace(1e-6, 3, 40)), list(np.linspace(-2, 2, 51)), [1, 1]],
 )
 def test_bins(edges: list[float], dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
     ends = np.array(edges, dtype)
@@ -148,3 +150,45 @@ def test_large_and_small_elements() -> None:
             warnings.simplefilter("ignore")
             for found, expected in zip(qr(odd, "reduced"), linalg_qr(odd), strict=True):
                 np.testing.assert_array_equal(found, expected)
+
+
+# -- Fourier transforms
+
+TRANSFORMS = ("fft_fft", "fft_ifft", "fft_rfft", "fft_irfft", "fft_hfft", "fft_ihfft")
+
+
+@pytest.mark.parametrize("dtype", "fdFD")
+@pytest.mark.parametrize("name", TRANSFORMS)
+def test_transforms(name: str, dtype: str) -> None:
+    rng = np.random.default_rng(0)
+    parts = rng.normal(size=(2, 4, 5))
+    x = wrap((parts[0] + 1j * parts[1] if dtype in "FD" else parts[0]).astype(dtype))
+    if dtype in "FD" and name in ("fft_rfft", "fft_ihfft"):
+        with pytest.raises((RuntimeError, NotImplementedError)):
+            getattr(ops, name)(x)
+        return
+    for n, dim, norm in itertools.product((None, 5, 3, 8), (-1, 0, 1), (None, "ortho", "forward", "backward")):
+        found, expected = getattr(ops, name)(x, n, dim, norm), getattr(fourier, name)(x, n, dim, norm)
+        assert (found.dtype, found.shape, found.stride()) == (expected.dtype, expected.shape, expected.stride())
+        np.testing.assert_array_equal(found._array, expected._array)
+
+
+def test_transforms_are_made_in_the_core() -> None:
+    x = wrap(np.ones((3, 4)))
+    for call in (lambda: ops.fft_fft(x), lambda: ops.fft_irfft(ops.fft_rfft(x))):
+        assert {(record.path, record.why) for record in native.explain(call).records} == {("fast", None)}
+    for wrong in (lambda: ops.fft_fft(x, 0), lambda: ops.fft_fft(x, None, 2), lambda: ops.fft_fft(x, norm="none")):
+        with pytest.raises((RuntimeError, IndexError), match="data points|out of range|normalization"):
+            wrong()
+
+
+def test_gradients_of_transforms() -> None:
+    x = wrap(np.random.default_rng(0).normal(size=(3, 4))).requires_grad_()
+
+    def both(library: Any) -> Tensor:
+        spectrum = library.fft_ifft(library.fft_fft(x, None, 0))
+        return library.fft_irfft(library.fft_rfft(x)) * (spectrum * spectrum.conj()).real
+
+    found, expected = (ops.sum(both(library)) for library in (ops, fourier))
+    (one,), (other,) = (autograd.grad(total, x) for total in (found, expected))
+    np.testing.assert_array_equal(one._array, other._array)
