@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from codegen.bind.composites import ResolvedComposite
 from codegen.bind.entries import ResolvedEntry
 from codegen.formula.typed import (
+    BOOL,
     DTYPE,
     SCALAR,
     TypedExpr,
@@ -228,7 +229,11 @@ def plan_operator(
     never_differentiable = entry is not None and node is None
     layout = plan_layout(function, kind)
     straight = written = None
-    if kind is OperatorKind.KERNEL and schema.kind is SchemaKind.FUNCTIONAL and _returns_tensors(schema):
+    if (
+        kind is OperatorKind.KERNEL
+        and schema.kind is SchemaKind.FUNCTIONAL
+        and (_returns_tensors(schema) or _returns_flag(schema))
+    ):
         edges = None if node is None else [edge.name for edge in node.edges]
         results = _results(schema, view, layout)
         of_complex = elementwise is not None and elementwise[0] is not None and elementwise[0].of_complex
@@ -271,6 +276,10 @@ def _returns_tensors(schema: FunctionSchema) -> bool:
     return all(is_tensor_like(formula_type(result.type)) for result in schema.returns)
 
 
+def _returns_flag(schema: FunctionSchema) -> bool:
+    return [formula_type(result.type) for result in schema.returns] == [BOOL]
+
+
 def _results(schema: FunctionSchema, view: ViewKind | None, layout: LayoutPlan | None) -> ResultPlan:
     """What the fast path makes of what the kernel gives."""
     count = len(schema.returns)
@@ -282,6 +291,8 @@ def _results(schema: FunctionSchema, view: ViewKind | None, layout: LayoutPlan |
         return ResultPlan(ResultKind.VIEWS, None if is_list else count, base)
     if is_list:
         return ResultPlan(ResultKind.LIST, layout=layout)
+    if _returns_flag(schema):
+        return ResultPlan(ResultKind.FLAG)
     if count > 1:
         return ResultPlan(ResultKind.SEVERAL, count, layout=layout, masked=schema.masks_outputs)
     return ResultPlan(ResultKind.ARRAY, layout=layout)

@@ -34,6 +34,7 @@ class Asked(Enum):
     FLAG = "a bool of Python"
     OPTIONAL_FLAG = "a bool of Python, or None"
     FLAGS = "a tuple of bools"
+    OPTIONAL_FLOATS = "a list or a tuple of Python, at whose numbers the kernel looks; or None"
     DTYPE = "a dtype: NumPy's"
     OPTIONAL_DTYPE = "a dtype: NumPy's; or None"
     ABSENT = "None"
@@ -77,6 +78,7 @@ class GuardKind(Enum):
     NO_MODE = "no_mode"
     ABSENT = "absent"
     TUPLE = "tuple"
+    SEQUENCE_OR_NONE = "sequence_or_none"
     DTYPE = "dtype"
     DTYPE_OR_NONE = "dtype_or_none"
     INTEGER = "integer"
@@ -191,6 +193,7 @@ class ResultKind(Enum):
     VIEWS = "a tuple of views of an argument, which come from one call"
     LIST = "a tuple of Tensors"
     SEVERAL = "the operator's results, under their names"
+    FLAG = "nothing: it is a bool of Python"
 
 
 @dataclass(frozen=True, slots=True)

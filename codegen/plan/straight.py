@@ -45,6 +45,7 @@ _GUARDS: Mapping[Asked, GuardKind] = {
     Asked.FLAG: GuardKind.FLAG,
     Asked.OPTIONAL_FLAG: GuardKind.FLAG_OR_NONE,
     Asked.FLAGS: GuardKind.TUPLE,
+    Asked.OPTIONAL_FLOATS: GuardKind.SEQUENCE_OR_NONE,
     Asked.DTYPE: GuardKind.DTYPE,
     Asked.OPTIONAL_DTYPE: GuardKind.DTYPE_OR_NONE,
     Asked.ABSENT: GuardKind.ABSENT,
@@ -250,6 +251,8 @@ def _asked(argument: Argument) -> Asked | None:
         return Asked.OPTIONAL_INTS if optional else Asked.INTS
     if inner == ListType(BOOL):
         return Asked.FLAGS
+    if inner == ListType(FLOAT) and optional:
+        return Asked.OPTIONAL_FLOATS
     if inner == BOOL:
         return Asked.OPTIONAL_FLAG if optional else Asked.FLAG
     return None if isinstance(inner, ListType) else Asked.NOTHING

@@ -127,8 +127,8 @@ def bump_version(tensor: Tensor) -> None:
     writes[0] += 1
     if len(writes) > 1 and writes[1].guarded:
         # Whoever wrote, and recorded or not: views that must not change have lost their meaning, and hooks are of what
-        # others were before. What is recorded as written gets its new history afterwards. But nothing is unclear about a
-        # view of no_grad mode that was itself written in this mode: no gradient is asked of it.
+        # others were before. What is recorded as written gets its new history afterwards. But nothing is unclear about
+        # a view of no_grad mode that was itself written in this mode: no gradient is asked of it.
         for view in views_over(tensor):
             if view is tensor and _kind(view) == "no_grad" and not grad_mode.enabled:
                 _require_grad(view, False)

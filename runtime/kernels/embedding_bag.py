@@ -73,6 +73,8 @@ def embedding_bag_of_rows(
         if offsets.size == 0:
             raise RuntimeError("include_last_offset: number of offsets should be at least 1")
         offsets = offsets[:-1]
+    if indices.size and not offsets.size:
+        raise RuntimeError(f"embedding_bag: there are {indices.size} indices, but no bag that they are in")
     bags, kind = len(offsets), np.promote_types(indices.dtype, offsets.dtype)
     lengths = np.diff(np.append(offsets, indices.size))
     bag_of = np.repeat(np.arange(bags), lengths)

@@ -7,8 +7,9 @@ of elements that are summed, 2 for that number itself.
 
 from __future__ import annotations
 
+import functools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -20,10 +21,50 @@ from runtime.kernels._common import Array, checked_sizes, is_half, is_integral, 
 _NORMS: Final = {True: ("backward", "ortho", "forward"), False: ("forward", "ortho", "backward")}
 
 
-def _norm(normalization: int, forward: bool) -> str:
+@functools.cache
+def _transforms() -> Any:
+    """SciPy's transforms themselves, or None where this SciPy has none under the name.
+
+    What its public functions ask of their arguments takes longer than a small transform.
+    """
+    try:
+        from scipy.fft._pocketfft import pypocketfft
+    except ImportError:
+        return None
+    return pypocketfft
+
+
+def _check_normalization(normalization: int) -> None:
     if normalization not in (0, 1, 2):
         raise RuntimeError(f"normalization of a transform is 0, 1 or 2, not {normalization}")
-    return _NORMS[forward][normalization]
+
+
+def _is_usual(self: Array) -> bool:
+    """Whether the bare transforms take an array as it is."""
+    return self.dtype.char in "fdFD" and self.dtype.isnative and self.flags.aligned
+
+
+def _transformed(self: Array, axes: tuple[int, ...], normalization: int, forward: bool, onesided: bool) -> Array:
+    """The transform of an array, real or complex, along its last dimensions."""
+    transforms = _transforms()
+    if transforms is not None and _is_usual(self):
+        if onesided:
+            return np.asarray(transforms.r2c(self, axes, forward, normalization))
+        return np.asarray(transforms.c2c(self, axes, forward, normalization))
+    from scipy import fft
+
+    transform = fft.rfftn if onesided else fft.fftn if forward else fft.ifftn
+    return np.asarray(transform(self, axes=axes, norm=_NORMS[forward][normalization]))
+
+
+def _real(self: Array, size: int, normalization: int) -> Array:
+    """The inverse of a transform of one side along the last dimension, of `size` elements."""
+    transforms = _transforms()
+    if transforms is not None and _is_usual(self):
+        return np.asarray(transforms.c2r(self, (self.ndim - 1,), size, False, normalization))
+    from scipy import fft
+
+    return np.asarray(fft.irfft(self, size, norm=_NORMS[False][normalization]))
 
 
 def _dims(self: Array, dim: Sequence[int]) -> tuple[int, ...]:
@@ -38,19 +79,16 @@ def _by_strides(self: Array, dims: Sequence[int]) -> list[int]:
     return sorted(dims, key=lambda dim: -self.strides[dim])
 
 
-def _order(self: Array, dims: Sequence[int]) -> tuple[int, ...]:
-    """All dimensions, those that are transformed innermost: so the elements of a sum lie side by side in the result."""
-    rest = [dim for dim in range(self.ndim) if dim not in dims]
-    return (*_by_strides(self, rest), *dims)
+def _along(self: Array, dims: Sequence[int], transform: Callable[[Array, tuple[int, ...]], Array]) -> Array:
+    """What `transform` makes along its last dimensions, for others, of which the last one becomes the innermost.
 
-
-def _laid_out(result: Array, order: Sequence[int]) -> Array:
-    """`result`, whose dimensions are in this order, with them in their own."""
-    return result.transpose(np.argsort(order))
-
-
-def _last_places(self: Array, count: int) -> tuple[int, ...]:
-    return tuple(range(self.ndim - count, self.ndim))
+    So the elements of a sum lie side by side in the result; the dimensions around them keep the order of their steps.
+    """
+    last = tuple(range(self.ndim - len(dims), self.ndim))
+    if self.flags.c_contiguous and tuple(dims) == last:
+        return transform(self, last)
+    order = (*_by_strides(self, [dim for dim in range(self.ndim) if dim not in dims]), *dims)
+    return transform(self.transpose(order), last).transpose(sorted(range(self.ndim), key=order.__getitem__))
 
 
 def _complex(self: Array) -> np.dtype[Any]:
@@ -62,16 +100,12 @@ def fft_c2c(self: Array, dim: Sequence[int], normalization: int, forward: bool) 
 
     Without dimensions it is a copy.  Source: the definition above.
     """
-    from scipy import fft
-
     dims = _dims(self, dim)
-    norm = _norm(normalization, forward)
+    _check_normalization(normalization)
     if not dims or not self.size:
         return self.copy(order="C" if repeats(self) else "K")
-    order = _order(self, _by_strides(self, dims))
-    moved = self.transpose(order)
-    transform = fft.fftn if forward else fft.ifftn
-    return _laid_out(transform(moved, axes=_last_places(self, len(dims)), norm=norm), order)
+    inner = _by_strides(self, dims) if len(dims) > 1 else dims
+    return _along(self, inner, lambda moved, axes: _transformed(moved, axes, normalization, forward, False))
 
 
 def fft_r2c(self: Array, dim: Sequence[int], normalization: int, onesided: bool) -> Array:
@@ -79,21 +113,17 @@ def fft_r2c(self: Array, dim: Sequence[int], normalization: int, onesided: bool)
 
     If `onesided`, it has in the last of them only the first `n // 2 + 1` elements: the others are conjugates of these.
     """
-    from scipy import fft
-
     dims = _dims(self, dim)
     if not dims:
         raise RuntimeError("_fft_r2c: there has to be a dimension to transform")
-    norm = _norm(normalization, True)
+    _check_normalization(normalization)
     if not self.size:
         sizes = list(self.shape)
         if onesided:
             sizes[dims[-1]] = sizes[dims[-1]] // 2 + 1
         return np.zeros(sizes, _complex(self))
-    order = _order(self, [*_by_strides(self, dims[:-1]), dims[-1]])
-    moved = self.transpose(order)
-    transform = fft.rfftn if onesided else fft.fftn
-    return _laid_out(transform(moved, axes=_last_places(self, len(dims)), norm=norm), order)
+    inner = (*_by_strides(self, dims[:-1]), dims[-1]) if len(dims) > 1 else dims
+    return _along(self, inner, lambda moved, axes: _transformed(moved, axes, normalization, True, onesided))
 
 
 def fft_c2r(self: Array, dim: Sequence[int], normalization: int, last_dim_size: int) -> Array:
@@ -102,12 +132,10 @@ def fft_c2r(self: Array, dim: Sequence[int], normalization: int, last_dim_size: 
     What is no transform of real numbers is taken as the nearest one: the imaginary parts of elements that are their own
     conjugates do not count.
     """
-    from scipy import fft
-
     dims = _dims(self, dim)
     if not dims:
         raise RuntimeError("_fft_c2r: there has to be a dimension to transform")
-    norm = _norm(normalization, False)
+    _check_normalization(normalization)
     last = dims[-1]
     if last_dim_size < 1 or self.shape[last] != last_dim_size // 2 + 1:
         raise RuntimeError(
@@ -118,8 +146,7 @@ def fft_c2r(self: Array, dim: Sequence[int], normalization: int, last_dim_size: 
         sizes = list(self.shape)
         sizes[last] = last_dim_size
         return np.zeros(sizes, spectrum.real.dtype)
-    order = _order(spectrum, [last])
-    return _laid_out(fft.irfft(spectrum.transpose(order), last_dim_size, norm=norm), order)
+    return _along(spectrum, (last,), lambda moved, _: _real(moved, last_dim_size, normalization))
 
 
 # -- frequencies

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any, Literal
 
@@ -10,6 +11,7 @@ import numpy as np
 from runtime.kernels._common import Array, Number, normalize_dim, type_name
 from runtime.kernels.factory import linspace
 from runtime.kernels.ordering import kth_places
+from runtime.native import core
 
 # -- one element of each row
 
@@ -207,6 +209,8 @@ def histogramdd_bin_edges(
     count = points.shape[1]
     if len(bins) != count:
         raise RuntimeError(f"histogramdd: expected {count} numbers of bins, one for each column, but got {len(bins)}")
+    if range is not None and not all(type(end) is float or type(end) is int for end in range):
+        raise TypeError("histogramdd: range should have numbers")
     if range is not None and len(range) != 2 * count:
         raise RuntimeError(f"histogramdd: range should have {2 * count} elements, but got {len(range)}")
     edges = []
@@ -218,7 +222,7 @@ def histogramdd_bin_edges(
             low, high = range[2 * place : 2 * place + 2]
         elif len(points):
             low, high = float(points[:, place].min()), float(points[:, place].max())
-        if not (np.isfinite(low) and np.isfinite(high)):
+        if not (math.isfinite(low) and math.isfinite(high)):
             raise RuntimeError(f"histogramdd: dimension {place}'s range [{low:g}, {high:g}] is not finite")
         if low > high:
             raise RuntimeError(f"histogramdd: min should not exceed max, but got {low:g} and {high:g}")
@@ -231,6 +235,16 @@ def _points(self: Array) -> Array:
     if self.ndim < 2:
         raise RuntimeError(f"histogramdd: input tensor should have at least 2 dimensions, but got {self.ndim}")
     return self.reshape(-1, self.shape[-1])
+
+
+def _places(column: Array, edges: Array) -> Array:
+    """For each number of a column between which edges it lies, the last of which belongs to the last part; or -1."""
+    if core is not None and column.dtype.char in "fd":
+        places = np.empty(column.shape, np.int64)
+        core.find_bins(np.ascontiguousarray(column), np.ascontiguousarray(edges), places)
+        return places
+    inside = (column >= edges[0]) & (column <= edges[-1])
+    return np.where(inside, np.minimum(np.searchsorted(edges, column, side="right") - 1, edges.size - 2), -1)
 
 
 def histogramdd_from_bin_tensors(
@@ -253,15 +267,13 @@ def histogramdd_from_bin_tensors(
             )
         if edges.size < 2:
             raise RuntimeError(f"histogram(): bins must be > 0, but got {edges.size - 1} for dimension {place}")
-    inside = np.ones(len(points), bool)
-    places = []
-    for column, edges in zip(points.T, bins, strict=True):
-        inside &= (column >= edges[0]) & (column <= edges[-1])
-        places.append(np.minimum(np.searchsorted(edges, column, side="right") - 1, edges.size - 2))
     shape = [edges.size - 1 for edges in bins]
-    weights = None if weight is None else weight.reshape(-1)[inside]
-    flat = np.ravel_multi_index([place[inside] for place in places], shape) if points.size else np.zeros(0, np.int64)
-    result = np.bincount(flat, weights, int(np.prod(shape))).reshape(shape)
+    flat = np.zeros(len(points), np.int64)  # the box of each point, or -1
+    for column, edges, count in zip(points.T, bins, shape, strict=True):
+        places = _places(column, edges)
+        flat = np.where((flat < 0) | (places < 0), -1, flat * count + places) if len(bins) > 1 else places
+    weights = None if weight is None else weight.reshape(-1)
+    result = np.bincount(flat + 1, weights, math.prod(shape) + 1)[1:].reshape(shape)
     if density:
         volumes: Array = np.ones(())
         for edges in bins:

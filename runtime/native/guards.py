@@ -88,6 +88,7 @@ WORDS: Mapping[str, Callable[..., str]] = {
     "no_mode": lambda: "a mode or a handler is open",
     "absent": lambda given: f"{given[0]} is given",
     "tuple": lambda given: f"{given[0]} is no tuple",
+    "sequence_or_none": lambda given: f"{given[0]} is no list or tuple",
     "dtype": lambda given: f"{given[0]} is no runtime.dtype",
     "dtype_or_none": lambda given: f"{given[0]} is no runtime.dtype",
     "integer": lambda given: f"{given[0]} is no int",

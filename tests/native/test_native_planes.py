@@ -18,7 +18,7 @@ pytestmark = pytest.mark.skipif(not native.is_available(), reason="the native co
 
 GEOMETRIES = [
     (sizes, kernel, stride, padding, dilation, each)
-    for sizes, kernel in (((7,), (3,)), ((6, 9), (3, 3)), ((5, 20), (1, 4)), ((8, 3), (5, 3)))
+    for sizes, kernel in (((7,), (3,)), ((6, 9), (3, 3)), ((5, 20), (1, 4)), ((8, 3), (5, 3)), ((4, 5, 3), (2, 3, 3)))
     for stride, padding, dilation, each in ((1, 0, 1, 1), (1, 2, 1, 2), (2, 1, 1, 1), (1, 3, 2, 1), (3, 2, 1, 3))
     if all(size + 2 * padding > dilation * (width - 1) for size, width in zip(sizes, kernel, strict=True))
 ]
@@ -106,6 +106,8 @@ def test_transposed_convolution(geometry: tuple[Any, ...], dtype: str, channels:
         ((9, 8, 6, 5), (4, 8, 1, 1), 2, 0, 1),
         ((9, 8, 6, 5), (4, 8, 1, 1), 1, 2, 1),
         ((2, 3, 300000), (2, 3, 3), 1, 1, 1),  # a row is more than a part
+        ((2, 16, 9, 30, 20), (3, 16, 3, 3, 3), 1, 1, 1),  # and some rows of planes
+        ((5, 4, 3, 6, 5), (4, 2, 1, 1, 1), 1, 0, 2),
     ],
     ids=str,
 )

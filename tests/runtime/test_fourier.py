@@ -10,6 +10,7 @@ import pytest
 
 import runtime as torch
 from runtime.autograd import gradcheck, gradgradcheck
+from runtime.kernels import fourier
 
 NORMS = (None, "backward", "ortho", "forward")
 ONE = ("fft", "ifft", "rfft", "irfft", "hfft", "ihfft")
@@ -206,3 +207,24 @@ def test_frequencies_and_shifts() -> None:
         torch.fft.fftshift(torch.ones(3), ())
     with pytest.raises(IndexError):
         torch.fft.fftshift(torch.tensor(1.0), 0)
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+def test_transforms_without_the_bare_functions_of_scipy(dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    x = numbers(3, 4, 6, real=True).astype(dtype)
+    z = numbers(3, 4, 6).astype("c8" if dtype == "f4" else "c16")
+
+    def transformed() -> list[Any]:
+        made = []
+        for array, dims in itertools.product((x, x.T, x[:, ::2]), ([0], [2], [1, 2], [2, 0])):
+            made += [fourier.fft_r2c(array, dims, norm, one) for norm in range(3) for one in (True, False)]
+        for array, dims in itertools.product((z, z.T, z[:, ::2]), ([0], [2], [1, 2], [2, 0])):
+            made += [fourier.fft_c2c(array, dims, norm, forward) for norm in range(3) for forward in (True, False)]
+            made += [fourier.fft_c2r(array, dims, norm, 2 * array.shape[dims[-1]] - 1) for norm in range(3)]
+        return made
+
+    found = transformed()
+    monkeypatch.setattr(fourier, "_transforms", lambda: None)
+    for one, other in zip(found, transformed(), strict=True):
+        assert (one.dtype, one.shape) == (other.dtype, other.shape)
+        np.testing.assert_array_equal(one, other)

@@ -25,6 +25,7 @@ _GUARDS: Mapping[GuardKind, str] = {
     GuardKind.NO_MODE: "nothing_unusual()",
     GuardKind.ABSENT: "{0} == Py_None",
     GuardKind.TUPLE: "PyTuple_CheckExact({0})",
+    GuardKind.SEQUENCE_OR_NONE: "({0} == Py_None || PyTuple_CheckExact({0}) || PyList_CheckExact({0}))",
     GuardKind.DTYPE: "is_instance({0}, {needed})",
     GuardKind.DTYPE_OR_NONE: "is_instance_or_none({0}, {needed})",
     GuardKind.INTEGER: "PyLong_CheckExact({0})",

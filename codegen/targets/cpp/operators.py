@@ -351,6 +351,9 @@ class KernelEntry(Entry):
         match results.kind:
             case ResultKind.ARRAY:
                 out.add("Ref out = new_tensor(std::move(result));")
+            case ResultKind.FLAG:
+                out.when(["!PyBool_Check(result.get())"], self._fall_back())
+                out.add("Ref out = std::move(result);")
             case ResultKind.VIEW:
                 out.add(f"Ref out = new_view(std::move(result), {cpp(base)});")
             case ResultKind.VIEWS:

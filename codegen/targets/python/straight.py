@@ -49,6 +49,7 @@ _GUARDS: Mapping[GuardKind, str] = {
     GuardKind.NO_MODE: "plain",
     GuardKind.ABSENT: "{0} is None",
     GuardKind.TUPLE: "type({0}) is tuple",
+    GuardKind.SEQUENCE_OR_NONE: "({0} is None or type({0}) is tuple or type({0}) is list)",
     GuardKind.DTYPE: "type({0}) is dtypes.dtype",
     GuardKind.DTYPE_OR_NONE: "({0} is None or type({0}) is dtypes.dtype)",
     GuardKind.INTEGER: "type({0}) is int",
@@ -257,6 +258,10 @@ class _Writer:
                 self._lay_out(results.layout)
                 out.add("out = new(Tensor)", "out._array = result")
                 out.add("out._base = out._edge = out._writes = out._extra = None")
+            case ResultKind.FLAG:
+                with out.when(["type(result) is not bool"]):
+                    out.add(self.decline)
+                out.add("out = result")
             case ResultKind.VIEW:
                 with out.when(["type(result) is not ndarray"]):
                     out.add(self.decline)

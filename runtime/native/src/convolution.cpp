@@ -30,7 +30,7 @@ constexpr char kOtherConvolution[] = "a convolution of another form";
 // So many elements of columns are made at once.
 constexpr npy_intp kPart = npy_intp{1} << 18;
 
-// Some images, or some rows of the result of one.
+// Some images, or some rows of the result of one, counted through its planes.
 struct Part {
   npy_intp first, count, top, height;
 };
@@ -38,14 +38,14 @@ struct Part {
 // work(part) for parts that make up the batch.
 template <class Work>
 void for_parts(const Convolution& plan, Work work) {
-  const npy_intp row = plan.inner() * plan.groups * plan.columns.count, image = row * plan.rows.count;
+  const npy_intp row = plan.inner() * plan.groups * plan.columns.count, image = row * plan.lines();
   // What has no columns is no part of an image.
   const bool whole = plan.is_pointwise() || image <= kPart;
   const npy_intp together = plan.is_pointwise() ? 1 : std::max<npy_intp>(1, kPart / image);
-  const npy_intp most = whole ? plan.rows.count : std::max<npy_intp>(1, kPart / row);
+  const npy_intp most = whole ? plan.lines() : std::max<npy_intp>(1, kPart / row);
   for (npy_intp first = 0; first < plan.batch; first += together) {
-    for (npy_intp top = 0; top < plan.rows.count; top += most) {
-      work(Part{first, std::min(together, plan.batch - first), top, std::min(most, plan.rows.count - top)});
+    for (npy_intp top = 0; top < plan.lines(); top += most) {
+      work(Part{first, std::min(together, plan.batch - first), top, std::min(most, plan.lines() - top)});
     }
   }
 }
@@ -71,17 +71,21 @@ class Buffer {
 // at `from` and on, `step` elements apart; zeros(to, count) where they are in the padding.
 template <class Copy, class Zeros>
 void for_rows(const Convolution& plan, const Part& part, npy_intp tap, Copy copy, Zeros zeros) {
-  const Along &rows = plan.rows, &columns = plan.columns;
-  const npy_intp i = tap / columns.kernel, j = tap % columns.kernel, width = columns.count;
+  const Along &planes = plan.planes, &rows = plan.rows, &columns = plan.columns;
+  const npy_intp j = tap % columns.kernel, i = tap / columns.kernel % rows.kernel;
+  const npy_intp h = tap / (columns.kernel * rows.kernel), width = columns.count;
   const npy_intp first = std::min(columns.first(j), width), end = std::max(first, columns.end(j));
-  for (npy_intp y = 0; y < part.height; ++y) {
-    const npy_intp row = (part.top + y) * rows.stride + rows.start(i), to = y * width;
-    if (row < 0 || row >= rows.size || first == end) {
+  npy_intp z = part.top / rows.count, y = part.top % rows.count;
+  for (npy_intp to = 0; to < part.height * width; to += width) {
+    const npy_intp plane = z * planes.stride + planes.start(h), row = y * rows.stride + rows.start(i);
+    if (++y == rows.count) y = 0, ++z;
+    if (plane < 0 || plane >= planes.size || row < 0 || row >= rows.size || first == end) {
       zeros(to, width);
       continue;
     }
     if (first > 0) zeros(to, first);
-    copy(to + first, row * columns.size + first * columns.stride + columns.start(j), columns.stride, end - first);
+    const npy_intp from = (plane * rows.size + row) * columns.size + first * columns.stride + columns.start(j);
+    copy(to + first, from, columns.stride, end - first);
     if (end < width) zeros(to + end, width - end);
   }
 }
@@ -268,6 +272,9 @@ void backward(const Convolution& plan, const T* grad, const T* in, const T* weig
   if (gradients.of_bias != nullptr) sum_channels(grad, plan.batch, plan.made, plan.out(), gradients.of_bias);
 }
 
+// The dimensions of images that have loops: planes, rows, columns.
+constexpr int kImageDims = 3;
+
 // A number for each of `dims` dimensions, as the Python kernel reads them; false for what it refuses.
 bool read_numbers(PyObject* given, int dims, npy_intp least, npy_intp* numbers) {
   if (!PyTuple_CheckExact(given)) return false;
@@ -285,7 +292,7 @@ bool read_plan(PyArrayObject* input, PyArrayObject* weight, PyObject* stride, Py
                PyObject* transposed, PyObject* output_padding, PyObject* groups, Convolution& plan) {
   const int dims = PyArray_NDIM(input) - 2;
   const Kind kind = kind_of(input);
-  if ((dims != 1 && dims != 2) || kind == Kind::kNone || kind_of(weight) != kind || PyArray_NDIM(weight) != dims + 2)
+  if (dims < 1 || dims > kImageDims || kind == Kind::kNone || kind_of(weight) != kind || PyArray_NDIM(weight) != dims + 2)
     return false;
   if (!is_dense(weight) || PyArray_SIZE(input) == 0 || PyArray_SIZE(weight) == 0) return false;
   if (!PyBool_Check(transposed) || !detail::read_int(groups, &plan.groups) || plan.groups < 1) return false;
@@ -294,17 +301,17 @@ bool read_plan(PyArrayObject* input, PyArrayObject* weight, PyObject* stride, Py
   plan.channels = PyArray_DIM(weight, 1) * plan.groups;
   plan.made = PyArray_DIM(weight, 0);
   if ((adjoint ? plan.made : plan.channels) != PyArray_DIM(input, 1) || plan.made % plan.groups != 0) return false;
-  npy_intp steps[2], pads[2], wide[2], more[2];
+  npy_intp steps[kImageDims], pads[kImageDims], wide[kImageDims], more[kImageDims];
   if (!read_numbers(stride, dims, 1, steps) || !read_numbers(padding, dims, 0, pads) ||
       !read_numbers(dilation, dims, 1, wide)) {
     return false;
   }
   if (adjoint && !read_numbers(output_padding, dims, 0, more)) return false;
-  plan.rows = {1, 1, 1, 1, 0, 1};
+  plan.planes = plan.rows = {1, 1, 1, 1, 0, 1};
   for (int i = 0; i < dims; ++i) {
     const npy_intp size = PyArray_DIM(input, 2 + i), kernel = PyArray_DIM(weight, 2 + i);
     const npy_intp span = wide[i] * (kernel - 1) + 1;
-    Along& along = i == dims - 1 ? plan.columns : plan.rows;
+    Along& along = i == dims - 1 ? plan.columns : i == dims - 2 ? plan.rows : plan.planes;
     if (adjoint) {
       const npy_intp whole = (size - 1) * steps[i] - 2 * pads[i] + span + more[i];
       if (whole <= 0 || more[i] >= steps[i]) return false;
@@ -324,7 +331,8 @@ void result_sizes(PyArrayObject* input, const Convolution& plan, bool adjoint, n
   sizes[0] = plan.batch;
   sizes[1] = adjoint ? plan.channels : plan.made;
   sizes[ndim - 1] = adjoint ? plan.columns.size : plan.columns.count;
-  if (ndim == 4) sizes[2] = adjoint ? plan.rows.size : plan.rows.count;
+  if (ndim > 3) sizes[ndim - 2] = adjoint ? plan.rows.size : plan.rows.count;
+  if (ndim > 4) sizes[2] = adjoint ? plan.planes.size : plan.planes.count;
 }
 
 template <class T>
@@ -363,7 +371,7 @@ Ref convolution(PyObject* input, PyObject* weight, PyObject* bias, PyObject* str
     return declined(kOtherConvolution);
   const Kind kind = kind_of(images);
   const bool adjoint = transposed == Py_True;
-  npy_intp sizes[4];
+  npy_intp sizes[kImageDims + 2];
   result_sizes(images, plan, adjoint, sizes);
   if (bias != Py_None) {
     PyArrayObject* terms = array_of(bias);
@@ -400,7 +408,7 @@ Ref convolution_backward(PyObject* grad_output, PyObject* input, PyObject* weigh
     return declined(kOtherConvolution);
   const Kind kind = kind_of(images);
   const bool adjoint = transposed == Py_True;
-  npy_intp sizes[4];
+  npy_intp sizes[kImageDims + 2];
   result_sizes(images, plan, adjoint, sizes);
   const int ndim = PyArray_NDIM(images);
   if (PyArray_NDIM(given) != ndim || !std::equal(sizes, sizes + ndim, PyArray_DIMS(given)))
@@ -443,7 +451,7 @@ Operator convolution_operator{"convolution_default"};
 Ref convolve(int dims, PyObject* input, PyObject* weight, PyObject* bias, PyObject* stride, PyObject* padding,
              PyObject* dilation, PyObject* groups) {
   if (PyArray_NDIM(array_of(input)) != dims + 2) return Ref();
-  const npy_intp none[] = {0, 0};
+  const npy_intp none[kImageDims] = {};
   Ref steps = detail::int_list(stride), pads = detail::int_list(padding), wide = detail::int_list(dilation);
   Ref more = detail::ints(none, dims);
   if (!steps || !pads || !wide || !more) return Ref();
@@ -461,6 +469,10 @@ Ref conv1d(PyObject* input, PyObject* weight, PyObject* bias, PyObject* stride, 
 Ref conv2d(PyObject* input, PyObject* weight, PyObject* bias, PyObject* stride, PyObject* padding, PyObject* dilation,
            PyObject* groups) {
   return convolve(2, input, weight, bias, stride, padding, dilation, groups);
+}
+Ref conv3d(PyObject* input, PyObject* weight, PyObject* bias, PyObject* stride, PyObject* padding, PyObject* dilation,
+           PyObject* groups) {
+  return convolve(3, input, weight, bias, stride, padding, dilation, groups);
 }
 
 }  // namespace composites

@@ -6,6 +6,7 @@
 
 #include "address_map.hpp"
 #include "attributes.hpp"
+#include "bins.hpp"
 #include "callable.hpp"
 #include "engine.hpp"
 #include "hooks.hpp"
@@ -248,6 +249,8 @@ PyMethodDef methods[] = {
      "solve_factors(factors, pivots, sides, transposed): solutions in the place of each side; see runtime/kernels/_matrices.py"},
     {"solve_triangles", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(solve_triangles)), METH_FASTCALL,
      "solve_triangles(triangles, sides, lower, unit): solutions in the place of each side; see runtime/kernels/_matrices.py"},
+    {"find_bins", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(find_bins)), METH_FASTCALL,
+     "find_bins(values, edges, places): the part between two edges for each value, or -1; see runtime/kernels/statistics.py"},
     {"exchange", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(exchange)), METH_FASTCALL,
      "exchange(values, places): exchange each value with the one at the place that stands beside it, in turn."},
     {"view_of", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(view_of)), METH_FASTCALL,

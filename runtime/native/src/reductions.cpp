@@ -237,6 +237,26 @@ void fold_abreast(const Layout& layout, const T* in, T* out, npy_intp begin, npy
   if (count > 0) finish();
 }
 
+// A row by itself. Elements that wait for each other are taken from parts of it side by side; neighbours stay together, so
+// that large and small ones in turn do not overflow.
+template <class Fold, class T>
+T fold_row(const T* in, const Axis& axis) {
+  if constexpr (requires { Fold::kOneByOne; }) {
+    const npy_intp part = axis.size / kAbreast;
+    if (part >= kAbreast) {
+      T values[kAbreast];
+      std::fill_n(values, kAbreast, Fold::template start<T>());
+      for (npy_intp i = 0; i < part; ++i) {
+        for (int k = 0; k < kAbreast; ++k) values[k] = Fold::column(values[k], in[(k * part + i) * axis.in]);
+      }
+      for (int k = 1; k < kAbreast; ++k) values[0] = Fold::column(values[0], values[k]);
+      const Axis rest = {axis.size - kAbreast * part, axis.in, 0};
+      return Fold::rows(values[0], in + kAbreast * part * axis.in, &rest, 1);
+    }
+  }
+  return Fold::rows(Fold::template start<T>(), in, &axis, 1);
+}
+
 template <class Fold, class T>
 void reduce(const Layout& layout, const T* in, T* out) {
   if (layout.outputs == 0) return;
@@ -250,6 +270,10 @@ void reduce(const Layout& layout, const T* in, T* out) {
     return;
   }
   const bool is_row = layout.inner.count == 1 && layout.outer.count == 0;
+  if (is_row && layout.outputs == 1 && layout.count > 0) {
+    *out = Fold::end(fold_row<Fold>(in, layout.inner.items[0]), layout.count);
+    return;
+  }
   parallel_for(layout.outputs, grain_for(layout.count), [&](npy_intp begin, npy_intp end) {
     if constexpr (requires { Fold::kOneByOne; }) {
       if (is_row && end - begin > 1) return fold_abreast<Fold>(layout, in, out, begin, end);
@@ -280,7 +304,7 @@ Ref fold_all(PyObject* tensor, Empty empty = Empty::kAllowed) {
   const Axis axis = {size, 1, 0};
   for_kind(kind, [&]<class T>(T) {
     const T* in = elements<const T>(array);
-    *elements<T>(as_ndarray(result)) = Fold::end(Fold::rows(Fold::template start<T>(), in, &axis, 1), size);
+    *elements<T>(as_ndarray(result)) = Fold::end(fold_row<Fold>(in, axis), size);
   });
   return result;
 }

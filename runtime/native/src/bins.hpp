@@ -1,0 +1,12 @@
+// Where numbers lie between edges; see runtime/kernels/statistics.py.
+
+#pragma once
+
+#include "core.hpp"
+
+namespace gradwright {
+
+// find_bins(values, edges, places), as a method of the module: it writes the places.
+PyObject* find_bins(PyObject*, PyObject* const* args, Py_ssize_t count);
+
+}  // namespace gradwright
