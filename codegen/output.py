@@ -16,7 +16,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 
 from codegen.inputs import FORMAT, MANIFEST, checksum
-from codegen.paths import ARRAY_API, BATCHING_RULES, Paths
+from codegen.paths import ARRAY_API, BATCHING_RULES, SCHEMAS, Paths
 from codegen.words import BUILT_IN_NAMESPACE, CPP, TARGETS
 
 
@@ -107,7 +107,7 @@ def _sources(paths: Paths, target: str) -> Iterator[Path]:
     others = (paths.tags, paths.helpers, *(paths.library or ()), *(paths.base or ()))
     yield from (path for path in others if path is not None)
     generator = Path(__file__).parent
-    yield from sorted((*generator.rglob("*.py"), *(generator / "derive").glob("*.yaml")))
+    yield from sorted((*generator.rglob("*.py"), *(generator / "derive").glob("*.yaml"), *SCHEMAS.iterdir()))
     yield from sorted(path for folder in (*TARGETS, "docs") for path in (paths.templates / folder).rglob("*.j2"))
     yield from paths.native_kernels
     if target == CPP:
