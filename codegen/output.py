@@ -152,7 +152,16 @@ def write(files: Mapping[str, str], output: Path) -> int:
             path = output / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(files[name], encoding="utf-8", newline="\n")
+    _compile(output / name for name in files if name.endswith(".py"))
     return len(changed)
+
+
+def _compile(modules: Iterable[Path]) -> None:
+    """Put bytecode beside modules, which import would make in each process where PYTHONDONTWRITEBYTECODE is set."""
+    from compileall import compile_file
+
+    for path in modules:
+        compile_file(path, quiet=2)  # where it can not be written the modules work without it
 
 
 def replace_text(path: Path, text: str) -> None:

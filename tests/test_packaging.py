@@ -83,6 +83,7 @@ def test_wheel_holds_the_packages_and_the_data(installed: Path) -> None:
     ):
         assert (installed / "codegen" / "data" / name).exists()
     assert (installed / "codegen" / "schemas" / "backend.schema.json").exists()
+    assert not [*installed.rglob("*.pyc")]
     assert (installed / "generated" / "registry.py").exists()
 
 
@@ -176,7 +177,7 @@ for name in names:
         ours = getattr(getattr(module, each), "__module__", "runtime").split(".")[0] in ("runtime", "generated")
         if ours and not each.startswith("_") and not isinstance(getattr(module, each), types.ModuleType):
             imported = ("Tensor", "DType", "no_grad", "wrap", "Generator") if name.startswith("nn.") else ()
-            if each not in (*other_devices.__all__, *imported):
+            if each not in ("TYPE_CHECKING", *other_devices.__all__, *imported):
                 print(f"gradwright.{name}.{each}".replace("..", "."))
 """
 

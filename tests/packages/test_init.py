@@ -54,7 +54,7 @@ def test_the_files_are_what_their_readers_take(project: Project) -> None:
 @pytest.mark.parametrize("name", ["native_functions", "derivatives"])
 def test_the_yaml_files_name_their_schemas(name: str, project: Project) -> None:
     assert project.generate().returncode == 0
-    file = project.package / f"{name}.yaml"
+    file = project.folder / "mylib" / f"{name}.yaml"
     found = re.match(r"# yaml-language-server: \$schema=(\S+)\n", file.read_text())
     assert found
     schema = json.loads((file.parent / found[1]).read_text())
