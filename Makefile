@@ -21,6 +21,8 @@ PYTEST = $(PY) -m pytest -n $(WORKERS) --dist loadgroup $(if $(PART),--part $(PA
 # One thread a process: the arrays in tests are small, and several workers share the cores.
 export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
+# To compile all modules takes longer than most of these processes run; `clean` removes what is kept.
+unexport PYTHONDONTWRITEBYTECODE
 
 # Builds the native core; a machine without a compiler or CMake goes on with a line that says so.
 CORE = $(PY) -m codegen build --optional

@@ -114,6 +114,7 @@ def _generate() -> None:
     )
     if finished.returncode != 0:
         raise RuntimeError(f"python -m codegen failed, so there is nothing to pack:\n{finished.stdout}")
+    shutil.rmtree(STAGE / "__pycache__", ignore_errors=True)  # an installer makes its own
 
 
 def _name_modules_twice() -> None:

@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 
 from codegen.inputs import FORMAT, MANIFEST, checksum, content
-from codegen.paths import ARRAY_API, BATCHING_RULES, Paths
+from codegen.paths import ARRAY_API, BATCHING_RULES, SCHEMAS, Paths
 from codegen.words import BUILT_IN_NAMESPACE, CPP, TARGETS
 from codegen.writing import text_of, write_text
 
@@ -105,7 +105,7 @@ def _sources(paths: Paths, target: str) -> Iterator[Path]:
     others = (paths.tags, paths.helpers, *(paths.library or ()), *(paths.base or ()))
     yield from (path for path in others if path is not None)
     generator = Path(__file__).parent
-    yield from sorted((*generator.rglob("*.py"), *(generator / "derive").glob("*.yaml")))
+    yield from sorted((*generator.rglob("*.py"), *(generator / "derive").glob("*.yaml"), *SCHEMAS.iterdir()))
     yield from sorted(path for folder in (*TARGETS, "docs") for path in (paths.templates / folder).rglob("*.j2"))
     yield from paths.native_kernels
     if target == CPP:
@@ -150,4 +150,13 @@ def write(files: Mapping[str, str], output: Path) -> int:
             path = output / name
             path.parent.mkdir(parents=True, exist_ok=True)
             write_text(path, files[name])
+    _compile(output / name for name in files if name.endswith(".py"))
     return len(changed)
+
+
+def _compile(modules: Iterable[Path]) -> None:
+    """Put bytecode beside modules, which import would make in each process where PYTHONDONTWRITEBYTECODE is set."""
+    from compileall import compile_file
+
+    for path in modules:
+        compile_file(path, quiet=2)  # where it can not be written the modules work without it

@@ -22,6 +22,8 @@ ARRAY_API = "array_api"  # a folder of the runtime, as the next one is
 BASE = "generated"
 BATCHING_RULES = "func/rules"  # a folder of the runtime, as the values of PartKind are
 EXAMPLES = "examples.txt"  # beside native_functions.yaml
+# JSON Schemas of the YAML, for editors.
+SCHEMAS = Path(__file__).parent / "schemas"
 
 
 class PartKind(enum.Enum):

@@ -22,7 +22,9 @@ from runtime.load.collector import paused as _collector_paused  # noqa: E402
 if TYPE_CHECKING:
     from runtime import _C as _C
     from runtime import accelerator as accelerator
+    from runtime import amp as amp
     from runtime import autograd as autograd
+    from runtime import backends as backends
     from runtime import compiler as compiler
     from runtime import cpu as cpu
     from runtime import cuda as cuda

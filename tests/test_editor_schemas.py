@@ -10,6 +10,8 @@ import jsonschema
 import pytest
 import yaml
 
+from codegen.paths import SCHEMAS
+from codegen.read import backends
 from codegen.read.functions import KEYS
 from codegen.words import AUTOGRAD_KEYS, DTYPE_GROUPS, DTYPE_KINDS, KERNEL_KEYS, TAGS, PromotionKind, words_of
 
@@ -17,7 +19,7 @@ ROOT = Path(__file__).resolve().parent.parent
 
 
 def schema(name: str) -> dict[str, Any]:
-    loaded = json.loads((ROOT / "docs" / f"{name}.schema.json").read_text(encoding="utf-8"))
+    loaded = json.loads((SCHEMAS / f"{name}.schema.json").read_text(encoding="utf-8"))
     assert isinstance(loaded, dict)
     return loaded
 
@@ -47,6 +49,12 @@ def test_the_vocabulary_is_the_readers() -> None:
     assert problems("derivatives", "".join(blocks)) == []
 
 
+def test_the_keys_of_a_back_end_are_the_readers() -> None:
+    assert schema("backend")["properties"].keys() == set(backends.KEYS) - {"autograd"}  # which is refused
+    text = "backend: NPU\ndevice: npu\narrays: arrays\nkernels: kernels\narray_api: True\nsupported:\n"
+    assert problems("backend", text) == problems("backend", f"{text}- add.Tensor\n- mm: fast_mm\n") == []
+
+
 @pytest.mark.parametrize(
     ("name", "text"),
     [
@@ -60,6 +68,10 @@ def test_the_vocabulary_is_the_readers() -> None:
         ("derivatives", "- self: grad\n"),
         ("derivatives", "- name: f(Tensor self) -> Tensor\n  self: [grad]\n"),
         ("derivatives", "- name: f(Tensor self) -> Tensor\n  output_differentiability: []\n"),
+        ("backend", "backend: NPU\n"),
+        ("backend", "backend: NPU\narrays: arrays.py\n"),
+        ("backend", "backend: NPU\narrays: arrays\nsuported: [mm]\n"),
+        ("backend", "backend: NPU\narrays: arrays\nsupported: [[mm]]\n"),
     ],
 )
 def test_mistakes_are_found(name: str, text: str) -> None:

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 import runtime
+from codegen import output
 from runtime.load.loading import load
 
 ROOT = Path(__file__).parents[1]
@@ -358,3 +359,18 @@ def test_output_of_other_yaml_is_an_error_that_names_the_command(copy: Path) -> 
         file.write("# changed\n")
     done = python("import generated", copy)
     assert "ImportError: generated was made from other YAML; run: python -m codegen" in done.stderr
+
+
+def test_bytecode_lies_beside_generated_modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)  # as in most containers
+    output.write({"__init__.py": "", "operators.py": "x = 1\n", "reference.md": "# x\n"}, tmp_path)
+    for name in ("__init__.py", "operators.py"):
+        assert Path(importlib.util.cache_from_source(str(tmp_path / name))).exists()
+
+
+def test_runs_of_the_makefile_keep_bytecode() -> None:
+    done = subprocess.run(
+        ["make", "--silent", "--eval", "shown: ; @echo [$$PYTHONDONTWRITEBYTECODE]", "shown"],
+        cwd=ROOT, env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert done.stdout == "[]\n"

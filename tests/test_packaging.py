@@ -7,8 +7,10 @@ import functools
 import os
 import subprocess
 import sys
+import sysconfig
 import tarfile
 import tomllib
+import venv
 import zipfile
 from importlib.metadata import packages_distributions, version
 from pathlib import Path
@@ -78,7 +80,7 @@ def test_source_distribution_holds_the_sources_and_no_output(built: Path) -> Non
 
 def test_wheel_holds_the_packages_and_the_data(installed: Path) -> None:
     top = {path.name for path in installed.iterdir() if not path.name.endswith(".dist-info")}
-    assert top == {"codegen", "gradwright", "runtime", "generated"}
+    assert top == {"codegen", "gradwright", "gradwright_methods", "runtime", "generated"}
     for name in (
         "native_functions.yaml",
         "derivatives.yaml",
@@ -87,6 +89,8 @@ def test_wheel_holds_the_packages_and_the_data(installed: Path) -> None:
         "templates/init/pyproject.toml.j2",
     ):
         assert (installed / "codegen" / "data" / name).exists()
+    assert (installed / "codegen" / "schemas" / "backend.schema.json").exists()
+    assert not [*installed.rglob("*.pyc")]
     assert (installed / "generated" / "registry.py").exists()
 
 
@@ -187,3 +191,112 @@ def _required(extra: str) -> frozenset[str]:
         else:
             names.add(canonicalize_name(requirement.name))
     return frozenset(names)
+
+
+# What type checkers see of an installed wheel.
+
+PROGRAM = """\
+from typing import assert_type
+
+import gradwright as torch
+import gradwright.nn.functional as F
+import mylib
+from gradwright import Tensor, nn, optim
+from gradwright.utils.data import DataLoader, TensorDataset
+
+x: Tensor = torch.randn(2, 3, requires_grad=True)
+assert_type(torch.tanh(x), Tensor)
+assert_type(torch.linalg.svdvals(x) + 1, Tensor)
+assert_type(torch.ops.relu(x), Tensor)
+assert_type(F.softmax(x, dim=1), Tensor)
+values, indices = x.sort()
+assert_type(values, Tensor)
+assert_type(torch.max(x, 0).indices, Tensor)
+assert_type(torch.linalg.svd(x).Vh, Tensor)
+x.nonzero(as_tuple=True)
+optim.SGD(nn.Linear(3, 4).parameters(), lr=0.1).step()
+DataLoader(TensorDataset(x))
+assert_type(mylib.squareplus(x), Tensor)
+assert_type(x.squareplus(b=2), Tensor)
+torch.ops.mylib.squareplus(x)
+"""
+
+MISTAKES = """\
+import gradwright as torch
+from gradwright import Tensor, no_such_name
+
+x: Tensor = torch.ones(2)
+torch.no_such_operator(x)
+torch.linalg.no_such_operator(x)
+x.no_such_method()
+x.squareplus(c=1)
+x.sort().no_such_field
+torch.mm(x, "a")
+"""
+
+# Names at run time, but for modules, and for operators of other devices, which refuse every call.
+NAMES = """\
+import importlib, types
+import gradwright
+from gradwright import other_devices
+
+names = ["", "nn", "nn.functional", "nn.init", "nn.utils", "optim", "autograd", "func", "linalg", "fft", "special"]
+names += ["distributions", "utils.data", "utils.checkpoint", "fx", "sparse", "autograd.forward_ad", "amp", "library"]
+for name in names:
+    module = importlib.import_module(f"gradwright.{name}".rstrip("."))
+    print(f"import gradwright.{name}".rstrip("."))
+    for each in getattr(module, "__all__", vars(module)):
+        ours = getattr(getattr(module, each), "__module__", "runtime").split(".")[0] in ("runtime", "generated")
+        if ours and not each.startswith("_") and not isinstance(getattr(module, each), types.ModuleType):
+            imported = ("Tensor", "DType", "no_grad", "wrap", "Generator") if name.startswith("nn.") else ()
+            if each not in ("TYPE_CHECKING", *other_devices.__all__, *imported):
+                print(f"gradwright.{name}.{each}".replace("..", "."))
+"""
+
+
+@pytest.fixture(scope="module")
+def project(installed: Path) -> Path:
+    """The project of a package, in an environment `env` that has the wheel and what the tests have besides it."""
+    folder = installed.parent / "project"
+    venv.create(folder / "env")
+    site = sysconfig.get_path("purelib", vars={"base": str(folder / "env"), "platbase": str(folder / "env")})
+    others = sysconfig.get_path("purelib")
+    Path(site, "installed.pth").write_text(f"{installed}\n{others}\n")
+    environment = {**os.environ, "PYTHONPATH": str(installed)}
+    for command in (["init", "mylib"], []):
+        subprocess.run([sys.executable, "-m", "codegen", *command], cwd=folder, env=environment, check=True)
+    (folder / "program.py").write_text(PROGRAM)
+    (folder / "mistakes.py").write_text(MISTAKES)
+    names = python(installed, "-c", NAMES)
+    assert names.returncode == 0, names.stderr
+    (folder / "names.py").write_text(names.stdout)
+    return folder
+
+
+def check_types(project: Path, *command: str) -> subprocess.CompletedProcess[str]:
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    return subprocess.run(
+        [sys.executable, "-m", *command], cwd=project, env=environment, capture_output=True, text=True
+    )
+
+
+def lines_of_errors(text: str) -> set[int]:
+    return {int(line.split(":")[1]) for line in text.splitlines() if "mistakes.py:" in line and "error" in line}
+
+
+def test_mypy_knows_an_installed_wheel(project: Path) -> None:
+    interpreter = project / "env" / "bin" / "python"
+    found = check_types(
+        project, "mypy", "--strict", "--python-executable", str(interpreter), "program.py", "names.py", "mylib"
+    )
+    assert found.returncode == 0, found.stdout + found.stderr
+    mistakes = check_types(project, "mypy", "--strict", "--python-executable", str(interpreter), "mistakes.py")
+    assert lines_of_errors(mistakes.stdout) == {2, *range(5, 11)}, mistakes.stdout
+
+
+def test_pyright_knows_an_installed_wheel(project: Path) -> None:
+    interpreter = project / "env" / "bin" / "python"
+    found = check_types(project, "pyright", "--pythonpath", str(interpreter), "program.py", "mylib")
+    assert found.returncode == 0, found.stdout + found.stderr
+    mistakes = check_types(project, "pyright", "--pythonpath", str(interpreter), "mistakes.py")
+    assert lines_of_errors(mistakes.stdout) == {2, *range(5, 11)}, mistakes.stdout

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -41,3 +43,36 @@ def test_a_make_command_exists(command: str, tmp_path: Path) -> None:
     target = command.partition("#")[0].split()[1]
     finished = run(f"make --dry-run {target}", copy_tree(tmp_path))
     assert finished.returncode == 0, finished.stdout
+
+
+def test_what_the_tour_calls_comes_with_both_commands() -> None:
+    assert any("pytest" in command.line for block in split()[1] for command in commands(block))
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
+    for extra in ("demo", "test"):
+        assert any(requirement.startswith("pytest>") for requirement in extras[extra])
+
+
+def test_the_versions_are_those_of_the_project() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    page = PAGE.read_text(encoding="utf-8")
+    assert f"Python {project['requires-python'].removeprefix('>=')} or newer" in page
+    numpy = next(each for each in project["dependencies"] if each.startswith("numpy>="))
+    assert f"NumPy {numpy.removeprefix('numpy>=')} or newer" in page
+
+
+def test_the_rows_of_speed_are_those_of_its_page() -> None:
+    table = PAGE.read_text(encoding="utf-8").partition("## Speed")[2].partition("## ")[0]
+    rows = [line for line in table.splitlines() if line.startswith("|")]
+    assert len(rows) > 3
+    assert not set(rows) - set((ROOT / "docs" / "speed.md").read_text(encoding="utf-8").splitlines())
+
+
+def test_each_page_is_listed_once() -> None:
+    listed = re.findall(r"^- \[(docs/[\w-]+\.md)\]", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
+    assert len(listed) == len(set(listed))
+
+
+def test_no_page_installs_from_where_nothing_is() -> None:
+    pages = [PAGE, *(ROOT / "docs").glob("*.md"), *(ROOT / "templates").rglob("*.md.j2")]
+    found = re.compile(r"pip install gradwright|pypi\.org/project/gradwright")
+    assert [page.name for page in pages if found.search(page.read_text(encoding="utf-8"))] == []

@@ -25,7 +25,7 @@ from runtime.autograd.variable import Variable, is_multithreading_enabled, set_m
 from runtime.base.later import load_later
 
 if TYPE_CHECKING:
-    from runtime.autograd import forward_ad, functional, graph, profiler, profiler_util
+    from runtime.autograd import forward_ad, function, functional, graph, profiler, profiler_util
 else:
     load_later(__name__, ("forward_ad", "functional", "graph", "profiler", "profiler_util"))
 

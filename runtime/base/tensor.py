@@ -36,7 +36,9 @@ from runtime.base.types import DType, MemoryFormat
 from runtime.native import core
 
 if TYPE_CHECKING:
+    from runtime import functional, sparse_functions
     from runtime.graph.node import Node, OutputEdge
+    from runtime.methods import storage
 
 _new = object.__new__
 
@@ -389,6 +391,42 @@ class Tensor(TensorBase, ArrayAccess, ArrayExchange, Casts, Transposes):
             create_graph: bool = False,
             inputs: Tensor | Sequence[Tensor] | None = None,
         ) -> None: ...
+
+        # Functions as they are.
+        lu = functional.lu
+        unique = functional.unique
+        unique_consecutive = functional.unique_consecutive
+        resize_ = storage.resize_
+        resize_as_ = storage.resize_as_
+        set_ = storage.set_
+        storage_type = storage.storage_type
+        untyped_storage = storage.untyped_storage
+        storage = storage.storage
+        smm = sparse_functions.smm
+        sparse_mask = sparse_functions.sparse_mask
+        sspaddmm = sparse_functions.sspaddmm
+        to_sparse = sparse_functions.to_sparse
+        to_sparse_coo = sparse_functions.to_sparse_coo
+
+        def coalesce(self) -> Tensor: ...
+        def cuda(self, device: Any = None, non_blocking: bool = False, memory_format: Any = None) -> Tensor: ...
+        def pin_memory(self, device: Any = None) -> Tensor: ...
+        def nonzero(self, *, out: Tensor | None = None, as_tuple: builtins.bool = False) -> Any: ...
+        def indices(self) -> Tensor: ...
+        def is_coalesced(self) -> builtins.bool: ...
+        def values(self) -> Tensor: ...
+        @property
+        def is_cpu(self) -> builtins.bool: ...
+        @property
+        def is_mps(self) -> builtins.bool: ...
+        @property
+        def is_nested(self) -> builtins.bool: ...
+        @property
+        def is_quantized(self) -> builtins.bool: ...
+        @property
+        def is_xla(self) -> builtins.bool: ...
+        @property
+        def is_xpu(self) -> builtins.bool: ...
 
     @property
     def _version(self) -> int:

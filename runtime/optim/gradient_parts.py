@@ -15,7 +15,7 @@ class PartsOfGradient:
     """
 
     def __init__(self, grad: Tensor) -> None:
-        self._grad = grad.coalesce()  # type: ignore[attr-defined]
+        self._grad = grad.coalesce()
         self.values: Tensor = self._grad.values()
 
     def at_same_places(self, values: Tensor) -> Tensor:

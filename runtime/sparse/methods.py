@@ -175,9 +175,9 @@ def native_norm(input: Tensor, p: Any = 2) -> Tensor:
 
 def indices_copy(input: Tensor) -> Tensor:
     """The places of a coalesced Tensor, in memory of their own."""
-    return input.indices().clone()  # type: ignore[attr-defined, no-any-return]
+    return input.indices().clone()
 
 
 def values_copy(input: Tensor) -> Tensor:
     """The parts of a coalesced Tensor, in memory of their own."""
-    return input.values().clone()  # type: ignore[attr-defined, no-any-return]
+    return input.values().clone()

@@ -39,6 +39,7 @@ y: Tensor = runtime.add(x, 2.0, alpha=3) @ x.t()
 z: Tensor = x.sum([0], keepdim=True).expand(2, 3) + 1 - x * x
 w: Tensor = x.mul_(2).view(-1)[1:]
 parts: tuple[Tensor, ...] = x.split(1)
+found: Tensor = x.sort().values + runtime.linalg.qr(x).Q
 {extra}
 """
 
@@ -50,6 +51,8 @@ parts: tuple[Tensor, ...] = x.split(1)
         ("x.tanh(1)", "Too many positional arguments"),
         ("runtime.mm(x, 'a')", "incompatible type"),
         ("x.no_such_operator()", "no attribute"),
+        ("runtime.sort(x).place", "no attribute"),
+        ("runtime.linalg.no_such_operator(x)", "no attribute"),
     ],
 )
 def test_mypy_reads_the_stubs(extra: str, message: str, tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -153,5 +154,15 @@ def _short(name: Name) -> str:
     return f"`{name.name.rpartition('.')[2]}`"
 
 
+def sentence(text: str) -> str:
+    """What README.md says of a page."""
+    names, there, differ, _ = re.findall(r"\d+", text.partition("| all |")[2].partition("\n")[0])
+    return (
+        f"Of {int(names):,} public names of PyTorch in its main modules {int(there):,} are there as in PyTorch, and "
+        f"{differ} differ in what [docs/pytorch.md](docs/pytorch.md) says."
+    )
+
+
 if __name__ == "__main__":
     PAGE.write_text(page(), encoding="utf-8")
+    print(sentence(page()))

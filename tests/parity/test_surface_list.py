@@ -16,6 +16,11 @@ def test_the_page_is_current() -> None:
     assert surface.PAGE.read_text(encoding="utf-8") == surface.page(), stale
 
 
+def test_readme_says_what_the_command_prints() -> None:
+    readme = (surface.PAGE.parents[1] / "README.md").read_text(encoding="utf-8")
+    assert surface.sentence(surface.PAGE.read_text(encoding="utf-8")) in " ".join(readme.split())
+
+
 def test_each_pattern_is_of_a_name() -> None:
     known = surface.reasons()
     names = {name.name: name for module in surface.MODULES for name in surface.names_of(module, known)}

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from types import SimpleNamespace
 
 from codegen.inputs import INTERFACE
-from codegen.paths import Paths
+from codegen.paths import SCHEMAS, Paths
 from codegen.plan.documentation import plan_documentation
 from codegen.plan.kinds import OperatorKind
 from codegen.plan.operator import OperatorPlan
@@ -77,6 +77,9 @@ def emit(plan: Plan, paths: Paths) -> Iterator[tuple[str, str]]:
             backends=[backends.module_of(backend) for backend in plan.backends],
         ),
     )
+    if package is not None:  # the YAML of a package names them by where they lie in its own folder
+        for schema in sorted(SCHEMAS.iterdir()):
+            yield schema.name, schema.read_text(encoding="utf-8")
     yield from backends.emit(plan, paths, env)
     yield from stubs.emit(plan, env, _hidden(paths))
 

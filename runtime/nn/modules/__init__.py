@@ -7,8 +7,12 @@ from __future__ import annotations
 
 from importlib import import_module
 from pkgutil import iter_modules
+from typing import TYPE_CHECKING
 
 for _found in iter_modules(__path__):
     if not _found.name.startswith("_"):
         _part = vars(import_module(f"{__name__}.{_found.name}"))
         globals().update((name, value) for name, value in _part.items() if not name.startswith("_"))
+
+if TYPE_CHECKING:
+    from runtime.nn import *  # noqa: F403
