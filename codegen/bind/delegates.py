@@ -22,12 +22,12 @@ def bind_delegates(functions: Sequence[NativeFunction], diagnostics: Diagnostics
     """The operators, of which those that delegate and those that they delegate to belong together."""
     by_name = {str(function.name): function for function in functions}
     delegating: dict[str, list[NativeFunction]] = {}
-    lost = set()
+    lost: set[str] = set()
     for function in functions:
         if function.structured_delegate is not None:
             target = _target(function, str(function.structured_delegate), by_name, diagnostics)
             if target is None:
-                lost.add(str(function.name))
+                lost |= {str(function.name), str(function.structured_delegate)} & by_name.keys()
             else:
                 delegating.setdefault(str(target.name), []).append(function)
     bound: dict[str, NativeFunction] = {name: replace(by_name[name], late_bound=True) for name in lost}

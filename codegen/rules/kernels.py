@@ -8,7 +8,6 @@ from codegen.read.model import NativeFunction
 from codegen.rules.checked import Checked
 from codegen.rules.variants import find_misdeclared
 from codegen.schema.names import python
-from codegen.schema.types import SchemaKind
 from codegen.source import Diagnostics, Text
 from codegen.words import COMPOSITE_KEYS, Hint, did_you_mean
 
@@ -85,12 +84,8 @@ def _check_parameters(
         return
     parameters = [parameter.name for parameter in definition.parameters]
     if parameters != names:
-        hint = f"its parameters are to be ({', '.join(names)})"
-        if function.schema.kind is SchemaKind.OUT:
-            hint = f"kernels give their results: remove this entry, and write 'autogen: {function.name}' in that of the "
-            hint += "functional operator"
         diagnostics.error(
             Code.KERNEL_PARAMETERS,
             place.span(), f"'{definition.name}({', '.join(parameters)})' does not fit '{function.schema}'",
-            hint=hint, notes=note,
+            hint=f"its parameters are to be ({', '.join(names)})", notes=note,
         )  # fmt: skip

@@ -108,7 +108,7 @@ def test_a_helper_that_is_declared_linear_is_proven_so(project: Project) -> None
 
 def test_causes_and_real_results(project: Project) -> None:
     sized = TWICE.replace("twice", "sized").replace("  samples", "  promotion: int_to_float\n  samples")
-    pair = TWICE.replace("twice(Tensor self) -> Tensor", "pair(Tensor self) -> (Tensor, Tensor)").replace("twice", "pair")
+    pair = TWICE.replace("self) -> Tensor", "self) -> (Tensor, Tensor)").replace("twice", "pair")
     project.append("native_functions.yaml", TWICE + TWICE.replace("twice", "thrice") + pair + sized)
     project.append(
         "kernels.py",
