@@ -39,6 +39,7 @@ from codegen.rules.linear.formulas import Linearity
 from codegen.rules.linear.holomorphy import Holomorphy
 from codegen.rules.table import check, report
 from codegen.source import Diagnostics, SourceFile
+from codegen.targets.cpp.own import check_own_kernels
 from codegen.targets.docs import target as docs
 from codegen.targets.docs.explain import explained
 from codegen.targets.target import Target
@@ -139,7 +140,9 @@ def analyze(paths: Paths, texts: Mapping[Path, str] | None = None) -> Result:
     )  # fmt: skip
     rules = {} if library is not None else fingerprints(functions, by_name, (kernels, composites, helpers, batching))
     made = replace(made, backends=backends, rules=rules, optimizers=tuple(map(plan_optimizer, update_rules)))
-    return Result(functions, entries, made, diagnostics, findings, resolved, checked, operators)
+    check_own_kernels(made, paths, diagnostics, findings)
+    plan = None if diagnostics else made
+    return Result(functions, entries, plan, diagnostics, findings, resolved, checked, operators)
 
 
 def _with_expressions(
