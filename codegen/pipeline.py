@@ -11,6 +11,7 @@ from pathlib import Path
 from codegen import foreign
 from codegen.bind.backends import Backend, bind_backend
 from codegen.bind.call_targets import HelperTable, OperatorTable
+from codegen.bind.delegates import bind_delegates
 from codegen.bind.composites import resolve_composites
 from codegen.bind.elementwise import ElementwiseTable
 from codegen.bind.entries import ResolvedEntry, resolve_entries
@@ -27,7 +28,7 @@ from codegen.plan.names import FunctionNames
 from codegen.plan.operator import OperatorPlan
 from codegen.plan.optimizers import plan_optimizer
 from codegen.plan.plan import Plan, make_plan
-from codegen.python_source import FunctionIndex, SourcePart
+from codegen.python_source import FunctionIndex, PythonModule, SourcePart
 from codegen.read.backends import read_backend
 from codegen.read.files import load, read_derivatives, read_helpers, read_native_functions, read_tags
 from codegen.read.model import DerivativeEntry, HelperDeclaration, NativeFunction
@@ -38,6 +39,7 @@ from codegen.rules.linear.formulas import Linearity
 from codegen.rules.linear.holomorphy import Holomorphy
 from codegen.rules.table import check, report
 from codegen.source import Diagnostics, SourceFile
+from codegen.targets.cpp.own import check_own_kernels
 from codegen.targets.docs import target as docs
 from codegen.targets.docs.explain import explained
 from codegen.targets.target import Target
@@ -75,6 +77,8 @@ def analyze(paths: Paths, texts: Mapping[Path, str] | None = None) -> Result:
     if functions is None or entries is None or declarations is None:  # the names of a missing file would be unknown
         return Result(functions or (), entries or (), None, diagnostics, findings)
     source = functools.cache(lambda part: SourcePart(part, diagnostics))
+    if paths.library is None:
+        functions = bind_delegates(functions, diagnostics)
     kernels, composites, helpers = (FunctionIndex(map(source, paths.functions(kind))) for kind in PartKind)
     library = None
     read = functions
@@ -118,7 +122,7 @@ def analyze(paths: Paths, texts: Mapping[Path, str] | None = None) -> Result:
     sources = KernelSources(kernels)
     checked = Checked(
         read, functions, resolved, kernels, composites, batching, table, linear, Holomorphy.beside(linear, sources),
-        sources,
+        sources, _with_known_operators(paths, composites, helpers), paths.namespace,
     )  # fmt: skip
     check(checked, library is not None, diagnostics, findings)
     if library is not None:  # what the library's own entries are found to be is said where they are generated
@@ -136,7 +140,9 @@ def analyze(paths: Paths, texts: Mapping[Path, str] | None = None) -> Result:
     )  # fmt: skip
     rules = {} if library is not None else fingerprints(functions, by_name, (kernels, composites, helpers, batching))
     made = replace(made, backends=backends, rules=rules, optimizers=tuple(map(plan_optimizer, update_rules)))
-    return Result(functions, entries, made, diagnostics, findings, resolved, checked, operators)
+    check_own_kernels(made, paths, diagnostics, findings)
+    plan = None if diagnostics else made
+    return Result(functions, entries, plan, diagnostics, findings, resolved, checked, operators)
 
 
 def _with_expressions(
@@ -160,6 +166,15 @@ def _with_expressions(
             derived.append(entry)
         completed[name] = entries.derivation.completed(known, entry)
     return (*resolved, *derived), [completed.get(str(function.name), function) for function in functions]
+
+
+def _with_known_operators(paths: Paths, *indexes: FunctionIndex) -> tuple[PythonModule, ...]:
+    """The project's own modules of functions on Tensors, unless they may call operators beside those that are read."""
+    if paths.library is not None or (paths.package != BASE and paths.base is None):
+        return ()
+    shipped = "" if paths.package == BASE else "runtime."
+    modules = (item for index in indexes for item in index.modules.items())
+    return tuple(module for name, module in modules if not shipped or not name.startswith(shipped))
 
 
 def _bind_backends(

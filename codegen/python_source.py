@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from codegen.codes import Code
 from codegen.paths import PythonPart
-from codegen.source import Diagnostics, SourceFile, Span
+from codegen.source import CONFLICT_HINT, Diagnostics, SourceFile, Span, find_conflict
 
 if TYPE_CHECKING:
     import numpy as np
@@ -96,12 +96,14 @@ class SourcePart:
 
     def __init__(self, part: PythonPart, diagnostics: Diagnostics) -> None:
         self.shown = part.shown
+        self.complete = True  # whether all of its modules could be read
         self.modules: dict[str, PythonModule] = {}
         self.functions: dict[str, PythonFunction] = {}
         for path, name, shown in part.files():
             file = SourceFile(shown, path.read_text(encoding="utf-8-sig"))
             tree = _parse(file, diagnostics)
             if tree is None:
+                self.complete = False
                 continue
             self.modules[name] = _module(name, file, tree)
             for function in _functions(tree, file, name):
@@ -122,6 +124,7 @@ class FunctionIndex:
     def __init__(self, parts: Iterable[SourcePart]) -> None:
         read = tuple(parts)
         self.folder = " or ".join(part.shown for part in reversed(read))
+        self.complete = all(part.complete for part in read)  # else what is missing may be in a module with errors
         self.functions: dict[str, PythonFunction] = {}
         self.modules: dict[str, PythonModule] = {}
         self.hiding: dict[str, PythonFunction] = {}  # what an earlier part has a function of the same name for
@@ -142,6 +145,10 @@ def _parse(file: SourceFile, diagnostics: Diagnostics) -> ast.Module | None:
     try:
         return ast.parse(file.text)
     except SyntaxError as error:
+        conflict = find_conflict(file)
+        if conflict is not None:
+            diagnostics.error(Code.PYTHON_SOURCE, conflict, "a merge conflict: both sides stand here", CONFLICT_HINT)
+            return None
         line = min(error.lineno or 1, len(file.line_starts))
         start = file.line_starts[line - 1] + max((error.offset or 1) - 1, 0)
         diagnostics.error(

@@ -138,6 +138,8 @@ class Diagnostics:
     """The errors of a run, collected until nothing more can be found."""
 
     items: list[Diagnostic] = field(default_factory=list)
+    # Operators whose entries could not be read: that they are missing is no error of those that name them.
+    unread: set[str] = field(default_factory=set)
 
     def error(
         self, code: Code, span: Span, message: str, hint: Hint = None, notes: tuple[tuple[Span, str], ...] = ()
@@ -164,6 +166,16 @@ class Diagnostics:
 
     def sorted(self) -> list[Diagnostic]:
         return sorted(set(self.items), key=lambda item: item.sort_key)
+
+
+_CONFLICT = re.compile(r"^<{7} .*\n(?:.*\n)*?={7}\r?\n(?:.*\n)*?>{7} .*$", re.MULTILINE)
+CONFLICT_HINT = "keep one side, or both, and remove the lines of the three marks"
+
+
+def find_conflict(file: SourceFile) -> Span | None:
+    """The first mark of a merge that was not finished: both sides stand in the file."""
+    found = _CONFLICT.search(file.text) if "<<<<<<< " in file.text else None
+    return None if found is None else Span(file, found.start(), found.start() + 7)
 
 
 def _replacement(span: Span, hint: Meant) -> Replacement | None:

@@ -85,6 +85,8 @@ def _function_of(
     function = table.functions.get(name)
     span = entry.text.span(0, entry.schema.name_end or len(name))
     if function is None:
+        if name in diagnostics.unread:
+            return None
         diagnostics.error(
             Code.UNKNOWN_OPERATOR,
             span,

@@ -84,6 +84,10 @@ class FormulaResolver(Operations):
             return Literal(constant[0], node.start, node.end, constant[1])
         known = self.scope.variables.get(node.id)
         if known is None:
+            missing = self.scope.missing.get(node.id)
+            if missing is not None:
+                self.error(Code.OUTPUTS, node.start, node.end, *missing)
+                return None
             hint: Hint = did_you_mean(node.id, self.scope.variables)
             if hint is None:
                 hint = f"in scope: {', '.join(sorted(self.scope.variables))}"

@@ -76,6 +76,7 @@ class Scope:
         self.by_element = by_element
         self.variables: dict[str, tuple[VariableKind, int, ValueType]] = {}
         self.ambiguous: dict[str, str] = {}
+        self.missing: dict[str, tuple[str, str]] = {}  # names of gradients that are not there: why, and what to do
         arguments = {argument.name for argument in schema.arguments}
         for argument in schema.arguments:
             type = formula_type(argument.type)
@@ -104,10 +105,19 @@ class Scope:
     def backward(self) -> None:
         """Add the names of backward formulas: gradients and `grad_input_mask`."""
         outputs = self.differentiable_outputs
+        if not outputs:
+            none = "nothing comes back: 'output_differentiability' says that no result is differentiable"
+            self.missing |= dict.fromkeys(("grad", "grads"), (none, "remove the formula, or 'output_differentiability'"))
+        for index, result in enumerate(self.schema.returns):
+            if index not in outputs and result.name is not None:
+                message = f"'{result.name}' is not differentiable, and has no gradient"
+                self.missing[f"grad_{result.name}"] = message, "'output_differentiability' says which results are"
         if outputs:
             is_list = len(self.schema.returns) == 1 and self.result_types[outputs[0]] != TENSOR
             if not is_list:  # the results of Tensor[] have as many gradients as the run makes
                 self._add("grad", VariableKind.GRAD, TENSOR)
+            else:
+                self.missing["grad"] = "each Tensor of the result has a gradient of its own", "write 'grads[i]'"
             self._add("grads", VariableKind.GRADS, ListType(TENSOR))
         for position, index in enumerate(outputs):
             name = self.schema.returns[index].name

@@ -19,9 +19,11 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from codegen import extension
-from codegen.commands import toolchain
+from codegen.commands import proofs, toolchain
 from codegen.commands.build import BuildError, Places, progress, put
+from codegen.commands.diagnostics import print_diagnostics
 from codegen.commands.toolchain import MissingError
+from codegen.commands.verify import prove, refuted
 from codegen.inputs import root_folder
 from codegen.paths import Paths
 from codegen.words import CPP
@@ -30,12 +32,13 @@ from codegen.writing import write_text
 _OPTIONS = ("-std=c++20", "-O3", "-DNDEBUG", "-Wall", "-fPIC", "-fvisibility=hidden", "-fvisibility-inlines-hidden")
 
 
-def build_package(paths: Paths, optional: bool = False) -> int:
+def build_package(paths: Paths, optional: bool = False, no_verify: bool = False) -> int:
     """Compile what a generation has just made for the package, and say on standard output what was done.
 
     Args:
         paths: Where things lie.
         optional: Where this machine can not build an extension at all, that is no error.
+        no_verify: Compare nothing of what was compiled with Python.
 
     Returns:
         The exit status: 0, or 1 with the reason on standard error.
@@ -55,7 +58,22 @@ def build_package(paths: Paths, optional: bool = False) -> int:
         return 1
     done = f"{steps} steps in {time.time() - started:.1f} s" if steps else "nothing to do"
     print(f"native operators: {done}: {paths.shown(place)}")
-    return 0
+    return 0 if not steps or not proofs.wanted(no_verify, paths) or _is_proven(paths) else 1
+
+
+def _is_proven(paths: Paths) -> bool:
+    """Compare what was compiled with what Python computes, and say what differs, at its place."""
+    status, found = prove(paths, ["--property", "native", "--quiet"])
+    if found is None:
+        print("warning: C++ was not compared with Python: what was built does not load", file=sys.stderr)
+        return True
+    wrong = refuted(found["cells"], paths)
+    if wrong:
+        print_diagnostics(wrong, sys.stderr)
+        return False
+    proven = sum(cell["status"] == "proven" for cell in found["cells"])
+    print(f"proven: C++ computes what Python computes, of {proven} operators")
+    return status == 0
 
 
 def _build(paths: Paths, started: float) -> tuple[Path, int]:

@@ -138,7 +138,7 @@ def _main(argv: Sequence[str] | None) -> int:
     if in_package:
         from codegen.commands.build_package import build_package
 
-        return build_package(paths, arguments.optional)
+        return build_package(paths, arguments.optional, arguments.no_verify)
     from codegen.commands.build import build
 
     return build(paths, arguments.sanitize, arguments.optional)

@@ -133,7 +133,9 @@ def _entry(schema: FunctionSchema) -> Iterator[str]:
     yield "  dispatch:"
     yield f"    CPU: {schema.name.python_name}"
     yield "  samples:"
-    yield f"  - {', '.join(_samples(schema))}"
+    sample = ", ".join(_samples(schema))
+    # What begins with a mark of YAML is quoted.
+    yield f"  - {sample}" if sample[:1].isalnum() else "  - '" + sample.replace("'", "''") + "'"
 
 
 def _samples(schema: FunctionSchema) -> Iterator[str]:

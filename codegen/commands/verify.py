@@ -154,7 +154,12 @@ def refuted(cells: Iterable[Mapping[str, Any]], paths: Paths) -> Diagnostics:
     """What was refuted, at its places: of each argument the first property, with the others in a hint."""
     diagnostics = Diagnostics()
     wrong: dict[tuple[str, str | None], list[Mapping[str, Any]]] = {}
+    cells = list(cells)
+    # Where C++ differs from Python, what else is wrong may be wrong in C++ alone: no formula is to blame.
+    in_cpp = {cell["operator"] for cell in cells if cell["property"] == "native" and cell.get("failures")}
     for cell in cells:
+        if cell["operator"] in in_cpp and cell["property"] != "native":
+            continue
         for failure in cell.get("failures", ())[:1]:
             wrong.setdefault((cell["operator"], failure["argument"]), []).append(cell)
     if not wrong:
@@ -178,6 +183,8 @@ def refuted(cells: Iterable[Mapping[str, Any]], paths: Paths) -> Diagnostics:
         span = _place(code, argument, function, formulas.get(operator))
         if cell["property"] == "returns" and function is not None:
             span = _kernel_place(function) or span
+        elif cell["property"] == "native" and function is not None:
+            span = _native_place(function, paths) or span
         if span is None:
             continue  # an operator of another file
         at = (
@@ -213,6 +220,16 @@ def _place(
     if function is not None and function.composite is not None and code is not Code.UNPROVEN:
         return function.composite.text.span()
     return None if function is None else function.text.span()
+
+
+def _native_place(function: NativeFunction, paths: Paths) -> Span | None:
+    """The kernel of an operator in C++, where a package or the core has one that is written by hand."""
+    from codegen.targets.cpp.own import place_of
+
+    files = (*paths.own_kernels, *paths.native_kernels)
+    shown = {path: paths.shown(path) for path in files}
+    places = (place_of(str(line.kernel), files, shown) for line in function.dispatch)
+    return next((place for place in places if place is not None), None)
 
 
 def _parser(program: Sequence[str]) -> argparse.ArgumentParser:

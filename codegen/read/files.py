@@ -16,7 +16,7 @@ from codegen.read.functions import FunctionReader
 from codegen.read.helpers import HelperReader
 from codegen.read.model import DerivativeEntry, HelperDeclaration, NativeFunction
 from codegen.read.yaml_text import YamlFile
-from codegen.source import Diagnostics, SourceFile, Span
+from codegen.source import CONFLICT_HINT, Diagnostics, SourceFile, Span, find_conflict
 from codegen.words import TAGS
 
 
@@ -41,7 +41,12 @@ def load(path: str | os.PathLike[str], display_path: str, diagnostics: Diagnosti
             "save the file as UTF-8",
         )
         return None
-    return SourceFile(display_path, text)
+    file = SourceFile(display_path, text)
+    conflict = find_conflict(file)
+    if conflict is not None:
+        diagnostics.error(Code.UNREADABLE, conflict, "a merge conflict: both sides stand here", CONFLICT_HINT)
+        return None
+    return file
 
 
 def read_native_functions(

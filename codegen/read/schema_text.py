@@ -32,4 +32,6 @@ def read_schema(
         return text, parse_schema(text, types=types)
     except ParseError as error:
         file.parse_error(Code.SIGNATURE, text, error)
+        if key == "func":
+            file.diagnostics.unread.add(text.value.partition("(")[0].strip())
         return None

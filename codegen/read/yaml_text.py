@@ -39,6 +39,7 @@ _ANY_BREAK = re.compile(_BREAK)
 _ESCAPED_BREAK = re.compile(rf"\\{_BREAK}")
 _PROPERTIES = re.compile(rf"(?:[&!][^\s]*(?:[ \t]+|[ \t]*(?:#.*)?{_BREAK})+)*")
 _ENTRY_START = re.compile(r"^-(?=\s)", re.MULTILINE)
+_FUNC = re.compile(r"^[- ] *func: *['\"]?([\w.]+)", re.MULTILINE)
 _UNREADABLE = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _REPLACEMENT = "\ufffd"
 _NO_COLON = "could not find expected ':'"
@@ -239,6 +240,7 @@ class YamlFile:
             except (yaml.MarkedYAMLError, _TooDeep) as error:
                 # The anchors of other entries are out of sight here.  Where that is all that is wrong, the error of
                 # the whole file is the one to show.
+                self.diagnostics.unread.update(_FUNC.findall(body, start, stop))
                 if not (isinstance(error, yaml.MarkedYAMLError) and (error.problem or "").startswith(_NO_ANCHOR)):
                     self._syntax_error(error, start + base, stop + base)
         if len(self.diagnostics.items) == before:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from codegen.bind.call_targets import OperatorTable
 from codegen.bind.entries import ResolvedEntry, ResolvedFormula
 from codegen.codes import Code
 from codegen.formula.typed import SCALAR, TypedExpr, children, formula_type
@@ -11,6 +12,7 @@ from codegen.rules.checked import Checked
 from codegen.rules.linear.degree import Degree, conjugated, flat
 from codegen.rules.linear.formulas import Degrees
 from codegen.rules.linear.holomorphy import Holomorphy, in_argument, takes_complex
+from codegen.signs import CONJUGATION
 from codegen.source import Diagnostics
 
 
@@ -31,7 +33,7 @@ def find_missing_conjugates(entry: ResolvedEntry, checked: Checked, diagnostics:
             if depends in _KNOWN:
                 # The derivative in `z` depends on it as the results do, and is conjugated unless it is that in conj(z).
                 wanted = depends if claim is Degree.ANTIHOLOMORPHIC else conjugated(depends)
-                _find(entry, formula, formula.tree, argument, depends, wanted, checked.holomorphy, diagnostics)
+                _find(entry, formula, formula.tree, argument, depends, wanted, checked, diagnostics)
 
 
 _KNOWN = {Degree.HOLOMORPHIC, Degree.ANTIHOLOMORPHIC}
@@ -44,9 +46,10 @@ def _find(
     argument: str,
     depends: Degree,
     wanted: Degree,
-    holomorphy: Holomorphy,
+    checked: Checked,
     diagnostics: Diagnostics,
 ) -> None:
+    holomorphy = checked.holomorphy
     degrees = in_argument(entry, argument, depends)
     wrong = (conjugated(wanted), Degree.NONLINEAR)
     if flat(holomorphy.of_tree(tree, degrees)) not in wrong:
@@ -58,11 +61,20 @@ def _find(
         formula.source.text.span(place.start, place.end),
         f"a conjugate is {'missing' if conjugate else 'too much'}: the formulas say that '{entry.function.name}' is "
         f"{depends.value} in '{argument}', and then this depends on {conjugate}'{argument}' alone",
-        hint="write '.conj()' behind what 'grad' is multiplied with; where the results of complex numbers are real, "
-        "say 'promotion: complex_to_float' instead"
-        if conjugate
-        else None,
+        hint=_hint(checked.table) if conjugate else None,
     )
+
+
+def _hint(table: OperatorTable) -> str:
+    """How a conjugate is written with these operators."""
+    written = table.written(CONJUGATION)
+    if any("method" in function.variants for function in table.overloads("conj")):
+        start = "write '.conj()' behind what 'grad' is multiplied with"
+    elif written is not None:
+        start = f"give '{written.name.base}' what 'grad' is multiplied with"
+    else:
+        start = "no operator here conjugates: declare one, or leave complex numbers out with 'dtypes: real'"
+    return f"{start}; where the results of complex numbers are real, say 'promotion: complex_to_float' instead"
 
 
 def _innermost(tree: TypedExpr, degrees: Degrees, wrong: Sequence[Degree], holomorphy: Holomorphy) -> TypedExpr:

@@ -6,6 +6,7 @@ from codegen.codes import Code
 from codegen.python_source import PythonFunction
 from codegen.read.model import NativeFunction
 from codegen.rules.checked import Checked
+from codegen.rules.variants import find_misdeclared
 from codegen.schema.names import python
 from codegen.source import Diagnostics, Text
 from codegen.words import COMPOSITE_KEYS, Hint, did_you_mean
@@ -15,7 +16,11 @@ def check_kernels(checked: Checked, diagnostics: Diagnostics) -> None:
     """Every function that a `dispatch` names exists and takes the operator's arguments."""
     kernels, composites = checked.kernels, checked.composites
     for function in checked.functions:
-        if function.late_bound or function.variant_of is not None:
+        if function.late_bound or function.variant_of is not None or diagnostics.touch(function.text):
+            continue
+        misdeclared = find_misdeclared(function, checked.functions)
+        if misdeclared is not None:
+            diagnostics.error(Code.VARIANT, function.text.span(), *misdeclared)
             continue
         composite = function.elementwise is None and all(entry.key in COMPOSITE_KEYS for entry in function.dispatch)
         if function.layout is not None and composite:
@@ -30,6 +35,8 @@ def check_kernels(checked: Checked, diagnostics: Diagnostics) -> None:
             index = composites if composite else kernels
             definition = index.get(str(entry.kernel))
             if definition is None:
+                if not index.complete:
+                    continue
                 other = (kernels if composite else composites).get(str(entry.kernel))
                 if other is not None:
                     hint: Hint = f"'{entry.kernel}' is in {other.module}; {entry.key} names functions in {index.folder}"
@@ -43,7 +50,7 @@ def check_kernels(checked: Checked, diagnostics: Diagnostics) -> None:
         if not function.dispatch and function.composite is None and function.elementwise is None:
             name = function.name.python_name
             definition = composites.get(name)
-            if definition is None:
+            if definition is None and composites.complete:
                 meant = did_you_mean(name, (candidate.name for candidate in composites))
                 diagnostics.error(
                     Code.NO_FUNCTION,
@@ -53,7 +60,7 @@ def check_kernels(checked: Checked, diagnostics: Diagnostics) -> None:
                     if meant is not None
                     else "without dispatch it is CompositeImplicitAutograd: write that function, or name a kernel",
                 )
-            else:
+            elif definition is not None:
                 _check_parameters(function, definition, function.text, True, diagnostics)
 
 

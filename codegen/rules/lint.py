@@ -39,7 +39,7 @@ def find_no_derivative(checked: Checked, diagnostics: Diagnostics) -> None:
 def find_no_samples(checked: Checked, diagnostics: Diagnostics) -> None:
     """Every operator has calls to be tested with."""
     for function in _own(checked):
-        if function.variant_of is None and not samples_of(function):
+        if not samples_of(function):
             diagnostics.error(
                 Code.NO_SAMPLES, _name(function), f"'{function.name}' has no samples: no test calls it",
                 hint="write calls of it below 'samples:', such as '- T(3, 4)'",
@@ -135,7 +135,7 @@ def find_differentiable_integers(entry: ResolvedEntry, checked: Checked, diagnos
 
 
 def _own(checked: Checked) -> Iterator[NativeFunction]:
-    return (function for function in checked.written if not function.late_bound)
+    return (each for each in checked.written if not each.late_bound and each.variant_of is None)
 
 
 def _name(function: NativeFunction) -> Span:

@@ -13,6 +13,7 @@ from codegen.bind.entries import ResolvedEntry
 from codegen.codes import Code
 from codegen.formula.typed import OperatorCall, walk
 from codegen.rules.batching import check_batching
+from codegen.rules.called import check_called
 from codegen.rules.checked import Checked
 from codegen.rules.conjugates import find_missing_conjugates
 from codegen.rules.costs import find_lost_history, find_saved_in_vain, find_unreachable
@@ -73,6 +74,7 @@ class EntryRule:
 OPERATOR_RULES = (
     OperatorRule(check_kernels, Severity.ERROR, Severity.OFF),  # foreign operators are bound late
     OperatorRule(check_batching, Severity.ERROR, Severity.OFF),
+    OperatorRule(check_called, Severity.ERROR, Severity.OFF),
     OperatorRule(check_variants, Severity.ERROR, Severity.ERROR),
     OperatorRule(check_samples, Severity.ERROR, Severity.ERROR),
     OperatorRule(find_no_derivative, Severity.FINDING, Severity.OFF),

@@ -2,10 +2,48 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from codegen.codes import Code
+from codegen.read.model import NativeFunction
 from codegen.rules.checked import Checked
 from codegen.schema.types import SchemaKind
+from codegen.schema.variants import variant_key
 from codegen.source import Diagnostics
+
+
+def find_misdeclared(function: NativeFunction, functions: Iterable[NativeFunction]) -> tuple[str, str] | None:
+    """What is wrong with the signature of an operator that is meant for an out variant, and what to do; None: nothing.
+
+    It is one by its overload and its argument 'out', beside a functional operator of its base name.
+    """
+    schema = function.schema
+    out = next((argument for argument in schema.all_arguments if argument.name == "out"), None)
+    if schema.kind is not SchemaKind.OUT and (out is None or not function.name.overload.endswith("out")):
+        return None
+    beside = [
+        each for each in functions if each.name.base == function.name.base and each is not function
+        and each.schema.kind is SchemaKind.FUNCTIONAL
+    ]  # fmt: skip
+    if not beside:
+        return None
+    if schema.kind is not SchemaKind.OUT:
+        return (
+            f"'out' of '{function.name}' is written, and its type does not say so",
+            f"write 'Tensor(a!) out' and '-> Tensor(a!)', or remove this entry: 'autogen: {function.name}' in that of "
+            f"'{beside[0].name}' makes it",
+        )
+    if any(variant_key(each.schema) == variant_key(schema) for each in beside):
+        return None
+    own = {argument.name for argument in schema.arguments} - {argument.name for argument in schema.out}
+    there = [argument.name for argument in beside[0].schema.arguments]
+    lacks = ", ".join(f"'{name}'" for name in there if name not in own)
+    more = ", ".join(f"'{name}'" for name in sorted(own - set(there)))
+    differs = f"lacks {lacks}" if lacks else f"has {more}" if more else "has arguments of other types"
+    return (
+        f"'{function.name}' {differs}: but for 'out', it has the arguments of '{beside[0].name}'",
+        f"remove this entry: 'autogen: {function.name}' in that of '{beside[0].name}' makes it",
+    )
 
 
 def check_variants(checked: Checked, diagnostics: Diagnostics) -> None:

@@ -85,3 +85,47 @@ def test_output_that_does_not_load_stops_no_generation(wrong: Project) -> None:
     finished = generate(wrong)
     assert finished.returncode == 0
     assert "warning: the rules that have changed were not proven" in finished.stderr
+
+
+def test_a_helper_that_is_declared_linear_is_proven_so(project: Project) -> None:
+    project.append("native_functions.yaml", TWICE)
+    project.append("kernels.py", KERNEL)
+    project.append("derivatives.yaml", RULE.format(2).replace("grad * 2", "doubled(grad)"))
+    project.append(
+        "helpers.py",
+        "from gradwright import Tensor, ops\nfrom gradwright.library import linear_in\n\n\n"
+        '@linear_in("grad")\ndef doubled(grad: Tensor) -> Tensor:\n    return ops.abs(grad) * 2\n',
+    )
+    finished = generate(project)
+    assert "linear" in finished.stderr.partition("refuted are ")[2]
+    file = project.file("helpers.py")
+    # Twice the gradient, for a reason that the source does not show.
+    file.write_text(file.read_text().replace("ops.abs(grad) * 2", "ops.log(ops.exp(grad)) * 2"))
+    finished = generate(project)
+    assert (finished.returncode, finished.stderr) == (0, "")
+    assert "proven: twice" in finished.stdout
+
+
+def test_causes_and_real_results(project: Project) -> None:
+    sized = TWICE.replace("twice", "sized").replace("  samples", "  promotion: int_to_float\n  samples")
+    pair = TWICE.replace("self) -> Tensor", "self) -> (Tensor, Tensor)").replace("twice", "pair")
+    project.append("native_functions.yaml", TWICE + TWICE.replace("twice", "thrice") + pair + sized)
+    project.append(
+        "kernels.py",
+        KERNEL + "\n\ndef thrice(self: Array) -> Array:\n    return self * 3\n"
+        "\n\ndef pair(self: Array) -> tuple[Array, Array]:\n    return self * 2, self * 3\n"
+        "\n\ndef sized(self: Array) -> Array:\n    return np.abs(self) ** 2\n",
+    )
+    project.append(
+        "derivatives.yaml",
+        RULE.format("2.00008")
+        + RULE.format("3").replace("twice", "thrice").replace("grad * 3", "'grad.is_complex() ? real(grad) * 3 : grad * 3'")
+        + "\n- name: pair(Tensor self) -> (Tensor, Tensor)\n  self: grads[0] * 3 + grads[1] * 2\n"
+        + "\n- name: sized(Tensor self) -> Tensor\n  self: grad * 2 * self\n",
+    )
+    finished = generate(project)
+    assert "gradient of 'self' is off by the factor 1.00004 at" in finished.stderr
+    assert "gradient of 'self' is without its imaginary part at" in finished.stderr
+    assert "gradient of 'self' is wrong at" in finished.stderr  # of the pair: nothing simple explains it
+    assert finished.stderr.endswith("\n3 errors\n")  # the formula of `sized` is right as it is
+    assert "GW056" not in finished.stderr

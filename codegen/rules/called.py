@@ -1,0 +1,45 @@
+"""The operators that helpers and composite functions name exist."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from codegen.codes import Code
+from codegen.python_source import PythonModule
+from codegen.rules.checked import Checked
+from codegen.source import Diagnostics, Span
+from codegen.words import did_you_mean
+
+# The module of operators, under both names of the package.
+_OPS = (("runtime", "ops"), ("gradwright", "ops"))
+
+
+def check_called(checked: Checked, diagnostics: Diagnostics) -> None:
+    """Each call `ops.name(...)`, or one in the namespace of the project, is of an operator that there is."""
+    functions = checked.table.functions.values()
+    known = {name.base for function in functions for name in (function.name, *(made for made, _ in function.autogen))}
+    unread = {name.partition(".")[0] for name in diagnostics.unread}
+    for module in checked.modules:
+        for name, place in _called(module, checked.namespace):
+            if name not in known | unread:
+                diagnostics.error(
+                    Code.UNKNOWN_FUNCTION, place, f"there is no operator '{name}'", did_you_mean(name, known)
+                )
+
+
+def _called(module: PythonModule, namespace: str) -> Iterator[tuple[str, Span]]:
+    """The operators that a module calls by their names, with their places."""
+    for definition in module.functions.values():
+        for node in ast.walk(definition):
+            match node:
+                case ast.Call(func=ast.Attribute(value=ast.Name(id=name)) as called):
+                    pass
+                case ast.Call(func=ast.Attribute(value=ast.Attribute(value=ast.Name(id=name), attr=inner)) as called):
+                    if inner != namespace:  # of another package, or one overload
+                        continue
+                case _:
+                    continue
+            if module.imports.get(name) in _OPS:
+                whole = module.span(called)
+                yield called.attr, Span(whole.file, whole.end - len(called.attr), whole.end)

@@ -1,0 +1,2 @@
+def twice(grad: Tensor -> Tensor:
+    return grad

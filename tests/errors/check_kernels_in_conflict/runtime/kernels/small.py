@@ -1,0 +1,6 @@
+<<<<<<< HEAD
+def sin(self):
+=======
+def sin(self, other):
+>>>>>>> theirs
+    return self
