@@ -9,9 +9,10 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from codegen.words import INTERRUPTED
 from codegen.writing import write_text
 from runtime.verify import printing
-from runtime.verify.ledger import Ledger
+from runtime.verify.ledger import Ledger, rules_of
 from runtime.verify.results import Status
 from runtime.verify.running import chosen, operators_of, processors, prove_all
 from runtime.verify.table import BY_NAME, PROPERTIES
@@ -24,8 +25,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = _parser()
     arguments = parser.parse_args(argv)
     started = time.perf_counter()
+    operators = operators_of(arguments.package)
     try:
-        operators = operators_of(arguments.package)
         names = chosen(operators, arguments.operators, arguments.exact)
     except ValueError as error:
         parser.error(str(error))
@@ -63,9 +64,9 @@ def main(argv: Sequence[str] | None = None) -> int:
             print(f"error: {line}", file=sys.stderr)
             status = REFUTED
     if arguments.update_ledger is not None and status == OK:
-        Ledger.of(cells, operators if not arguments.operators else None, arguments.update_ledger).write(
-            arguments.update_ledger
-        )
+        rules = None if arguments.property or arguments.without else rules_of(arguments.package)
+        known = None if arguments.operators else operators
+        Ledger.of(cells, known, arguments.update_ledger, rules).write(arguments.update_ledger)
     return status
 
 
@@ -90,4 +91,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        sys.exit(main())
+    except KeyboardInterrupt:
+        sys.exit(INTERRUPTED)
