@@ -284,8 +284,8 @@ def _parser(program: Sequence[str]) -> argparse.ArgumentParser:
     )  # fmt: skip
     parser.add_argument(
         "--unproven", action="store_true",
-        help="only operators whose rules are not proven as they are: the ledger and what earlier proofs left beside the "
-        "output tell",
+        help="only operators whose rules are not proven as they are, by the ledger and by what earlier proofs left "
+        "beside the output",
     )  # fmt: skip
     parser.add_argument("--jobs", type=int, help="how many processes (default: all processors)")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write all that was found; - is standard output")

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import signal
 import subprocess
 import sys
 import time
 
 import pytest
-from documents import ROOT
 from own_packages import Project
+
+from codegen.commands import proofs
+from codegen.output import stale_files
+from codegen.paths import Paths
+from codegen.project import read_project
+from codegen.source import Diagnostics
+from documents import ROOT
 
 TWICE = """
 - func: twice(Tensor self) -> Tensor
@@ -88,30 +93,25 @@ def test_verify_in_a_package(wrong: Project) -> None:
 
 
 def assert_open(project: Project, message: str) -> None:
-    """`--check` and `lint` fail, at a place of the YAML; unless they are told not to ask."""
-    for words in (["--check"], ["lint"]):
-        finished = generate(project, *words)
-        assert (finished.returncode, finished.stdout) == (1, ""), words
-        assert f"error: {message} [GW074]" in finished.stderr
-        assert generate(project, *words, "--no-verify").returncode == 0
-    assert json.loads(generate(project, "--check", "--json").stdout) == ["proofs.txt"]
-    (found,) = json.loads(generate(project, "lint", "--json").stdout)
+    """`--check` and `lint` fail, at a place of the YAML."""
+    checked = generate(project, "--check")
+    assert (checked.returncode, checked.stdout) == (1, "")
+    assert f"error: {message} [GW074]" in checked.stderr
+    linted = generate(project, "lint", "--json")
+    (found,) = json.loads(linted.stdout)
     assert (found["code"], found["severity"], found["message"]) == ("GW074", "error", message)
-
-
-def assert_proven(project: Project) -> None:
-    for words in (["--check"], ["lint"]):
-        finished = generate(project, *words)
-        assert (finished.returncode, finished.stderr) == (0, "")
-    assert "proven" not in generate(project).stdout
+    assert linted.returncode == 1
 
 
 def test_a_refuted_rule_is_red_in_ci_until_it_is_mended(wrong: Project) -> None:
     assert generate(wrong).returncode == 1
     assert_open(wrong, "the rule of 'twice' is refuted")
+    assert generate(wrong, "lint", "--no-verify").returncode == 0
     mend(wrong)
     assert generate(wrong).returncode == 0
-    assert_proven(wrong)
+    for words in (["--check"], ["lint"]):
+        finished = generate(wrong, *words)
+        assert (finished.returncode, finished.stderr) == (0, "")
 
 
 def test_a_rule_that_was_not_proven_is_proven_by_the_next_run(wrong: Project) -> None:
@@ -121,102 +121,112 @@ def test_a_rule_that_was_not_proven_is_proven_by_the_next_run(wrong: Project) ->
     finished = generate(wrong)  # which has nothing to generate
     assert ": 0 of 10 files written" in finished.stdout
     assert finished.stdout.splitlines()[-1].startswith("proven: squareplus, twice: ")
-    assert_proven(wrong)
 
 
-def test_proofs_that_crash_prove_nothing(wrong: Project) -> None:
-    mend(wrong)
-    kernels = wrong.file("kernels.py")
-    text = kernels.read_text()
-    for kernel, reason in (
-        ("import os; os.abort()", "the proofs ended with SIGABRT"),
-        ("return self * 2", "ValueError"),
-    ):
-        kernels.write_text(
-            text.replace("return self * 2", kernel) + ("\nraise ValueError\n" * (reason == "ValueError"))
-        )
-        for _ in range(2):
-            finished = generate(wrong)
-            assert finished.returncode == 1
-            assert finished.stderr == f"error: not proven: squareplus, twice: {reason}\n"
-    kernels.write_text(text)
-    assert generate(wrong, "verify", "--unproven").returncode == 1  # what was generated is of the other kernels
-    assert generate(wrong, "--no-verify").returncode == 0
-    assert generate(wrong, "verify", "--unproven", "--jobs", "1").stdout.splitlines()[-1].startswith("2 operators: ")
-    assert_proven(wrong)
-    assert generate(wrong, "verify", "--unproven").stderr == "every rule is proven\n"
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [("import os; os.abort()", "the proofs ended with SIGABRT"), ("raise ValueError", "ValueError")],
+)
+def test_proofs_that_crash_prove_nothing(wrong: Project, line: str, reason: str) -> None:
+    wrong.append("kernels.py", f"\n{line}\n")
+    for _ in range(2):  # the second run has nothing to generate
+        finished = generate(wrong)
+        assert finished.returncode == 1
+        assert finished.stderr == f"error: not proven: squareplus, twice: {reason}\n"
 
 
 def test_proofs_that_are_interrupted_say_so_in_a_line(wrong: Project) -> None:
-    assert generate(wrong, "--no-verify").returncode == 0
-    kernels = wrong.file("kernels.py")
     mark = wrong.folder / "begun"
-    slow = f"import time; open({str(mark)!r}, 'w').close(); time.sleep(600)"
-    kernels.write_text(kernels.read_text().replace("return self * 2", slow))
+    wrong.append("kernels.py", f"\nimport time\n\nopen({str(mark)!r}, 'w').close()\ntime.sleep(600)\n")
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "GRADWRIGHT_VERIFY": "1"}
-    for words in ([], ["verify", "twice"]):
-        with subprocess.Popen(
-            [sys.executable, "-m", "codegen", *words], cwd=wrong.folder, env=environment, text=True,
-            stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, start_new_session=True,
-        ) as process:  # fmt: skip
-            while not mark.exists() and process.poll() is None:
-                time.sleep(0.05)
-            os.killpg(process.pid, signal.SIGINT)  # as a terminal does
-            assert process.communicate()[1] == "interrupted\n"
-        assert process.returncode == 130
-        mark.unlink()
-    assert_open(wrong, "not proven: squareplus, twice")
+    with subprocess.Popen(
+        [sys.executable, "-m", "codegen"], cwd=wrong.folder, env=environment, text=True,
+        stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, start_new_session=True,
+    ) as process:  # fmt: skip
+        while not mark.exists() and process.poll() is None:
+            time.sleep(0.05)
+        os.killpg(process.pid, signal.SIGINT)  # as a terminal does
+        assert process.communicate()[1] == "interrupted\n"
+    assert process.returncode == 130
+    assert not wrong.file("_generated/proofs.txt").exists()
 
 
 def test_verify_keeps_what_it_finds(wrong: Project) -> None:
     assert generate(wrong, "--no-verify").returncode == 0
     assert generate(wrong, "verify", "twice").returncode == 1
-    assert "twice" in wrong.file("_generated/proofs.txt").read_text()
-    assert generate(wrong, "verify", "squareplus").returncode == 0
-    assert_open(wrong, "the rule of 'twice' is refuted")
-    mend(wrong)
-    assert generate(wrong, "--no-verify").returncode == 0
-    assert generate(wrong, "verify", "twice", "--property", "gradient").returncode == 0
-    assert_open(wrong, "not proven: twice")  # some properties are not all
-    assert generate(wrong, "verify", "twice").returncode == 0
-    assert_proven(wrong)
+    assert generate(wrong, "verify", "squareplus", "--property", "gradient").returncode == 0  # which is not all
+    assert [line.split()[::2] for line in recorded(wrong)] == [["twice", "refuted"]]
+    assert generate(wrong, "verify", "squareplus", "--update-ledger").returncode == 0
+    (row,) = json.loads(wrong.file("coverage.json").read_text())["operators"].values()
+    assert len(row["rule"]) == 10
+    wrong.append("kernels.py", "\n")
+    refused = generate(wrong, "verify", "--unproven")
+    assert (refused.returncode, refused.stdout) == (1, "")
+    assert "mylib/_generated is not what the YAML gives\nrun: python -m codegen\n" in refused.stderr
 
 
-def test_what_is_left_of_other_operators_is_nothing(wrong: Project) -> None:
-    mend(wrong)
-    assert generate(wrong).returncode == 0
-    file = wrong.file("_generated/proofs.txt")
-    comments, (first, second) = file.read_text().splitlines()[:2], file.read_text().splitlines()[2:]
-    assert "Commit it" in comments[1]
-    conflict = [
-        "<<<<<<< HEAD",
-        "twice 0123456789 refuted",
-        "=======",
-        second,
-        ">>>>>>> other",
-        "gone 0123456789 refuted",
-    ]
-    file.write_text("\n".join([*comments, first, *conflict]))
-    wrong.file("_generated/refuted.txt").write_text("gone\n")  # of an earlier version
-    assert "refuted.txt" in generate(wrong, "--check").stderr
-    assert generate(wrong).returncode == 0
-    assert not wrong.file("_generated/refuted.txt").exists()
-    assert_proven(wrong)
+def recorded(project: Project) -> list[str]:
+    file = project.file("_generated/proofs.txt")
+    return file.read_text().splitlines()[2:] if file.exists() else []
 
 
-def test_a_ledger_has_the_words_of_the_rules(wrong: Project) -> None:
-    """What it says is proven, a checkout without the other file need not prove again."""
-    mend(wrong)
-    assert generate(wrong, "--no-verify").returncode == 0
-    assert generate(wrong, "verify", "--update-ledger").returncode == 0
-    rows = json.loads(wrong.file("coverage.json").read_text())["operators"]
-    assert len(rows["twice"]["rule"]) == 10
-    shutil.rmtree(wrong.file("_generated"))
-    assert "proven" not in generate(wrong).stdout
-    assert not wrong.file("_generated/proofs.txt").exists()
-    assert_proven(wrong)
-    wrong.file("kernels.py").write_text(wrong.file("kernels.py").read_text().replace("self * 2", "2 * self"))
-    assert generate(wrong).stdout.splitlines()[-1].startswith("proven: twice: ")
+@pytest.fixture
+def paths(project: Project) -> Paths:
+    found = read_project(project.folder / "pyproject.toml", Diagnostics())
+    assert found is not None
+    found.output.mkdir()
+    return found
+
+
+RULES = {"a": "1" * 10, "b": "2" * 10}
+
+
+def cells(**statuses: str) -> list[dict[str, str]]:
+    return [{"operator": name, "property": "gradient", "status": status} for name, status in statuses.items()]
+
+
+def test_what_is_known_is_known_of_one_rule(project: Project, paths: Paths) -> None:
+    assert proofs.unproven(RULES, paths) == {"a": False, "b": False}
+    proofs.keep(cells(a="proven", b="refuted"), RULES, paths)
+    assert proofs.unproven(RULES, paths) == {"b": True}
+    proofs.keep(cells(b="proven"), RULES, paths)
+    assert proofs.unproven(RULES, paths) == {}
+    changed = {"a": RULES["a"], "b": "3" * 10, "c": "4" * 10}
+    assert proofs.unproven(changed, paths) == {"b": False, "c": False}
+    proofs.keep(cells(c="proven"), changed, paths)
+    assert recorded(project) == ["a 1111111111 proven", "c 4444444444 proven"]  # what was known of b is of no use
+
+
+def test_what_the_core_computes_says_nothing_of_a_rule(paths: Paths) -> None:
+    of_the_core = {"operator": "a", "property": "native", "status": "refuted"}
+    proofs.keep([*cells(a="proven"), of_the_core], RULES, paths)
+    assert proofs.unproven(RULES, paths) == {"b": False}
+
+
+def test_a_merge_conflict_and_what_is_left_of_other_operators(project: Project, paths: Paths) -> None:
+    proofs.keep(cells(a="proven"), RULES, paths)
+    file = project.file("_generated/proofs.txt")
+    assert "Commit it" in file.read_text()
+    with file.open("a") as lines:
+        lines.write("<<<<<<< HEAD\nb 2222222222 proven\n=======\nb 5555555555 refuted\n>>>>>>> other\ngone\n")
+    assert proofs.unproven(RULES, paths) == {}
+    file.write_bytes(b"\xef\xbb\xbf" + file.read_bytes().replace(b"\n", b"\r\n"))
+    assert proofs.unproven(RULES, paths) == {}
+    assert stale_files([], paths.output) == []
+    project.file("_generated/refuted.txt").write_text("gone\n")  # of an earlier version
+    assert stale_files([], paths.output) == ["refuted.txt"]
+
+
+def test_what_the_ledger_says_need_not_be_kept(project: Project, paths: Paths) -> None:
+    ledger = project.file("coverage.json")
+    ledger.write_text(json.dumps({"operators": {"a": {"rule": RULES["a"], "proven": "gradient"}, "b": {"proven": ""}}}))
+    assert proofs.unproven(RULES, paths) == {"b": False}
+    proofs.keep(cells(a="proven", b="proven"), RULES, paths)
+    assert recorded(project) == ["b 2222222222 proven"]
+    proofs.keep(cells(a="refuted"), RULES, paths)
+    assert proofs.unproven(RULES, paths) == {"a": True}
+    ledger.write_text("<<<<<<< HEAD\n")
+    assert proofs.unproven(RULES, paths) == {"a": True}
 
 
 def test_the_tests_of_init_take_composites(project: Project) -> None:
