@@ -17,7 +17,7 @@ from codegen.paths import ARRAY_API, BATCHING_RULES, Paths
 from codegen.words import BUILT_IN_NAMESPACE, CPP, TARGETS
 from codegen.writing import text_of, write_text
 
-# Beside the output: what is known of the rules that it was made from (`codegen/commands/proofs.py`).
+# Beside the output of a package: what is known of the rules that it was made from (`codegen/commands/proofs.py`).
 PROOFS = "proofs.txt"
 
 

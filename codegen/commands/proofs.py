@@ -1,23 +1,23 @@
 """What is proven of a project's rules: a generation proves those that nobody has proven as they are.
 
-A file beside the output keeps, for each operator, what its proofs have found, and the word of the rule that they were
-about (`codegen/fingerprints.py`). Of a rule that has another word since then nothing is known. A ledger tells the same
-of the words that it has: so of Gradwright's own operators a new checkout has nothing to prove.
+A file keeps, for each operator, what its proofs have found, and the word of the rule that they were about
+(`codegen/fingerprints.py`). Of a rule that has another word since then nothing is known. It is committed: beside the
+output of a package, and in `docs` for Gradwright's own operators, whose output is not, so that a new checkout has
+nothing to prove.
 """
 
 from __future__ import annotations
 
-import json
 import os
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from codegen.codes import Code
 from codegen.commands.diagnostics import print_diagnostics
-from codegen.commands.proven import ledger_file
 from codegen.output import PROOFS
-from codegen.paths import BASE, Paths
+from codegen.paths import BASE, Paths, project_paths
 from codegen.source import Diagnostics
 from codegen.words import counted
 from codegen.writing import text_of, write_text
@@ -34,17 +34,18 @@ _PROVEN, _REFUTED = "proven", "refuted"
 # Says something of what was compiled, and nothing of the rule.
 _OF_THE_CORE = "native"
 _ABOUT = """\
-# What the proofs of the rules of this folder have found: an operator, a word that changes with its rule, the outcome.
-# 'gradwright' proves what is not proven here, 'gradwright --check' and 'gradwright lint' fail. Commit it with the rest.
+# What the proofs of rules have found: an operator, a word that changes with its rule, the outcome. A run that generates
+# proves what is not proven here; with --check it fails, and so does lint. Commit this file: others need not prove again.
 """
 # What the proofs found of an operator when its rule had a word.
 Outcomes = Mapping[tuple[str, str], str]
 
 
 def wanted(no_verify: bool, paths: Paths) -> bool:
-    """Whether rules have to be proven: not those of somebody else, nor Gradwright's own away from their ledger."""
+    """Whether rules have to be proven: not those of somebody else, nor Gradwright's own outside of its checkout."""
     left_out = no_verify or os.environ.get(VARIABLE) == "0" or paths.library is not None
-    return not left_out and (paths.package != BASE or ledger_file(paths).exists())
+    ours = paths.native_functions == project_paths().native_functions
+    return not left_out and (not ours or _file(paths).exists())
 
 
 def unproven(rules: Mapping[str, str], paths: Paths) -> Mapping[str, bool]:
@@ -54,7 +55,7 @@ def unproven(rules: Mapping[str, str], paths: Paths) -> Mapping[str, bool]:
         rules: a word for each operator.
         paths: of the project.
     """
-    known = {**_in_ledger(paths), **_recorded(paths)}
+    known = _recorded(paths)
     found = {name: known.get((name, word)) for name, word in rules.items()}
     return {name: outcome == _REFUTED for name, outcome in found.items() if outcome != _PROVEN}
 
@@ -98,20 +99,16 @@ def keep(cells: Iterable[Mapping[str, Any]], rules: Mapping[str, str], paths: Pa
         if cell["property"] != _OF_THE_CORE:
             name = cell["operator"]
             found[name] = _REFUTED if cell["status"] == _REFUTED else found.get(name, _PROVEN)
-    before, ledger = _recorded(paths), _in_ledger(paths)
+    before = _recorded(paths)
     known = {key: outcome for key, outcome in before.items() if rules.get(key[0]) == key[1]}
     known |= {
         (name, rules[name]): outcome
         for name, outcome in found.items()
         if name in rules and (whole or outcome == _REFUTED)
     }
-    known = {key: outcome for key, outcome in known.items() if ledger.get(key) != outcome}
-    file = paths.output / PROOFS
-    if not known:
-        file.unlink(missing_ok=True)
-    elif known != before:
+    if known != before:
         lines = (f"{name} {word} {outcome}\n" for (name, word), outcome in sorted(known.items()))
-        write_text(file, _ABOUT + "".join(lines))
+        write_text(_file(paths), _ABOUT + "".join(lines))
 
 
 def findings(result: Result, paths: Paths) -> Diagnostics:
@@ -139,20 +136,11 @@ def _some(names: Sequence[str]) -> str:
     return ", ".join(names[:_SHOWN]) + (f" and {more} more" if more > 0 else "")
 
 
+def _file(paths: Paths) -> Path:
+    own = project_paths()
+    return (own.root / "docs" if paths.output == own.output else paths.output) / PROOFS
+
+
 def _recorded(paths: Paths) -> Outcomes:
-    lines = (line.split() for line in (text_of(paths.output / PROOFS) or "").splitlines())
+    lines = (line.split() for line in (text_of(_file(paths)) or "").splitlines())
     return {(line[0], line[1]): line[2] for line in lines if len(line) == 3 and line[2] in (_PROVEN, _REFUTED)}
-
-
-def _in_ledger(paths: Paths) -> Outcomes:
-    return dict(_read_ledger(paths))
-
-
-def _read_ledger(paths: Paths) -> Iterator[tuple[tuple[str, str], str]]:
-    try:
-        rows = json.loads(text_of(ledger_file(paths)) or "{}").get("operators", {})
-        for name, row in rows.items():
-            if "rule" in row:
-                yield (name, row["rule"]), _PROVEN
-    except (ValueError, AttributeError, TypeError):
-        return  # whoever reads the ledger for what it says will say what is wrong with it

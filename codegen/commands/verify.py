@@ -284,8 +284,7 @@ def _parser(program: Sequence[str]) -> argparse.ArgumentParser:
     )  # fmt: skip
     parser.add_argument(
         "--unproven", action="store_true",
-        help="only operators whose rules are not proven as they are, by the ledger and by what earlier proofs left "
-        "beside the output",
+        help="only operators whose rules are not proven as they are, by what earlier proofs have left",
     )  # fmt: skip
     parser.add_argument("--jobs", type=int, help="how many processes (default: all processors)")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write all that was found; - is standard output")

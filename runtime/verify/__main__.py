@@ -12,7 +12,7 @@ from pathlib import Path
 from codegen.words import INTERRUPTED
 from codegen.writing import write_text
 from runtime.verify import printing
-from runtime.verify.ledger import Ledger, rules_of
+from runtime.verify.ledger import Ledger
 from runtime.verify.results import Status
 from runtime.verify.running import chosen, operators_of, processors, prove_all
 from runtime.verify.table import BY_NAME, PROPERTIES
@@ -64,9 +64,9 @@ def main(argv: Sequence[str] | None = None) -> int:
             print(f"error: {line}", file=sys.stderr)
             status = REFUTED
     if arguments.update_ledger is not None and status == OK:
-        rules = None if arguments.property or arguments.without else rules_of(arguments.package)
-        known = None if arguments.operators else operators
-        Ledger.of(cells, known, arguments.update_ledger, rules).write(arguments.update_ledger)
+        Ledger.of(cells, operators if not arguments.operators else None, arguments.update_ledger).write(
+            arguments.update_ledger
+        )
     return status
 
 

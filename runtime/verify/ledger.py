@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
-import sys
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from codegen.inputs import manifest_text
 from codegen.writing import write_text
 from runtime import native
 from runtime.verify.results import Cell, Status
@@ -22,15 +19,11 @@ _NATIVE = "native"
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One operator: the properties that are proven, and with the reasons those that are not, or by convention.
-
-    `rule` is the word that the generator had for its rule then, and that it will not have for another one.
-    """
+    """One operator: the properties that are proven, and with the reasons those that are not, or by convention."""
 
     proven: tuple[str, ...]
     skipped: Mapping[str, str]
     conventions: Mapping[str, str]
-    rule: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,28 +40,23 @@ class Ledger:
         known = json.loads(file.read_text(encoding="utf-8"))["operators"]
         return cls(
             {
-                name: Row(
-                    tuple(row["proven"].split()), row.get("skipped", {}), row.get("conventions", {}), row.get("rule")
-                )
+                name: Row(tuple(row["proven"].split()), row.get("skipped", {}), row.get("conventions", {}))
                 for name, row in known.items()
             }
         )
 
     @classmethod
-    def of(
-        cls, cells: Sequence[Cell], known: Collection[str] | None, file: Path, rules: Mapping[str, str] | None = None
-    ) -> Ledger:
+    def of(cls, cells: Sequence[Cell], known: Collection[str] | None, file: Path) -> Ledger:
         """What some cells say, and for other operators what the file does.
 
         Args:
             cells: what was looked at.
             known: all operators, where others are to go; None: those of the file stay.
             file: where the ledger is.
-            rules: the words of the rules that were looked at; None: those of the file stay.
         """
         rows = {name: row for name, row in cls.read(file).rows.items() if known is None or name in known}
         for name, own in _by_operator(cells).items():
-            before = rows.get(name, Row((), {}, {}, None))
+            before = rows.get(name, Row((), {}, {}))
             seen = {cell.name for cell in own} - ({_NATIVE} if not native.is_available() else set())
             proven = {c.name for c in own if c.status is Status.PROVEN} | (set(before.proven) - seen)
             reasons = [
@@ -78,16 +66,14 @@ class Ledger:
                     (Status.SKIPPED, before.skipped), (Status.CONVENTION, before.conventions),
                 )
             ]  # fmt: skip
-            rule = before.rule if rules is None else rules.get(name)
-            rows[name] = Row(tuple(p.name for p in PROPERTIES if p.name in proven), *reasons, rule)
+            rows[name] = Row(tuple(p.name for p in PROPERTIES if p.name in proven), *reasons)
         return cls(dict(sorted(rows.items())))
 
     def write(self, file: Path) -> None:
         """Write the ledger: a line for each operator, and one for each property that is skipped."""
         entries = []
         for name, row in self.rows.items():
-            fields: dict[str, object] = {} if row.rule is None else {"rule": row.rule}
-            fields["proven"] = " ".join(row.proven)
+            fields: dict[str, object] = {"proven": " ".join(row.proven)}
             if row.skipped:
                 fields["skipped"] = dict(row.skipped)
             if row.conventions:
@@ -122,13 +108,6 @@ class Ledger:
     def document(self) -> str:
         """The table of docs/coverage.md."""
         return "\n".join(_document(self))
-
-
-def rules_of(package: str) -> Mapping[str, str]:
-    """The words that a generated package was given for the rules of its operators."""
-    folder = os.path.dirname(sys.modules[package].__file__ or "")
-    words: str = json.loads(manifest_text(folder)).get("rules", "")
-    return dict(word.split("=", 1) for word in words.split())
 
 
 COMMAND = "run python -m codegen verify --update-ledger"

@@ -156,9 +156,6 @@ def test_verify_keeps_what_it_finds(wrong: Project) -> None:
     assert generate(wrong, "verify", "twice").returncode == 1
     assert generate(wrong, "verify", "squareplus", "--property", "gradient").returncode == 0  # which is not all
     assert [line.split()[::2] for line in recorded(wrong)] == [["twice", "refuted"]]
-    assert generate(wrong, "verify", "squareplus", "--update-ledger").returncode == 0
-    (row,) = json.loads(wrong.file("coverage.json").read_text())["operators"].values()
-    assert len(row["rule"]) == 10
     wrong.append("kernels.py", "\n")
     refused = generate(wrong, "verify", "--unproven")
     assert (refused.returncode, refused.stdout) == (1, "")
@@ -215,18 +212,6 @@ def test_a_merge_conflict_and_what_is_left_of_other_operators(project: Project, 
     assert stale_files([], paths.output) == []
     project.file("_generated/refuted.txt").write_text("gone\n")  # of an earlier version
     assert stale_files([], paths.output) == ["refuted.txt"]
-
-
-def test_what_the_ledger_says_need_not_be_kept(project: Project, paths: Paths) -> None:
-    ledger = project.file("coverage.json")
-    ledger.write_text(json.dumps({"operators": {"a": {"rule": RULES["a"], "proven": "gradient"}, "b": {"proven": ""}}}))
-    assert proofs.unproven(RULES, paths) == {"b": False}
-    proofs.keep(cells(a="proven", b="proven"), RULES, paths)
-    assert recorded(project) == ["b 2222222222 proven"]
-    proofs.keep(cells(a="refuted"), RULES, paths)
-    assert proofs.unproven(RULES, paths) == {"a": True}
-    ledger.write_text("<<<<<<< HEAD\n")
-    assert proofs.unproven(RULES, paths) == {"a": True}
 
 
 def test_the_tests_of_init_take_composites(project: Project) -> None:
