@@ -80,6 +80,7 @@ class Code(Enum):
     WRONG_TANGENT = "GW071"
     WRONG_SECOND = "GW072"
     UNPROVEN = "GW073"
+    NOT_PROVEN = "GW074"
 
     def __str__(self) -> str:
         return self.value

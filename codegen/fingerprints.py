@@ -123,11 +123,17 @@ def _said(value: Any) -> Iterator[str]:
         if not isinstance(value, NativeFunction | Span):
             yield from _said(getattr(value, "text", ""))
         for field in dataclasses.fields(value) if not isinstance(value, Span) else ():
-            if field.name not in _NOT_SAID:
+            part = getattr(value, field.name)
+            # What is not said changes no word, so that a key that is new to the YAML changes none.
+            if field.name not in _NOT_SAID and part != _default(field):
                 yield field.name
-                yield from _said(getattr(value, field.name))
+                yield from _said(part)
     else:
         yield str(value)
+
+
+def _default(field: dataclasses.Field[Any]) -> Any:
+    return field.default if field.default_factory is dataclasses.MISSING else field.default_factory()
 
 
 def _helpers(tree: TypedExpr | None) -> Iterator[Helper]:

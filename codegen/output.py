@@ -17,6 +17,9 @@ from codegen.paths import ARRAY_API, BATCHING_RULES, SCHEMAS, Paths
 from codegen.words import BUILT_IN_NAMESPACE, CPP, TARGETS
 from codegen.writing import text_of, write_text
 
+# Beside the output of a package: what is known of the rules that it was made from (`codegen/commands/proofs.py`).
+PROOFS = "proofs.txt"
+
 
 def input_hash(paths: Iterable[Path]) -> str:
     """A hash over the contents of the input files, in order."""
@@ -70,12 +73,9 @@ def unchanged(paths: Paths, target: str) -> tuple[str, int] | None:
         return None
 
 
-def rules(paths: Paths) -> Mapping[str, str] | None:
-    """The word for each operator that an earlier generation has left; None where there was none."""
-    known = _read(paths.output)
-    if known is None:
-        return None
-    words = known.get("rules", "")
+def rules(paths: Paths) -> Mapping[str, str]:
+    """The word for each operator that a generation has left."""
+    words = (_read(paths.output) or {}).get("rules", "")
     assert isinstance(words, str)
     return dict(word.split("=", 1) for word in words.split())
 
@@ -92,9 +92,9 @@ def source_hash(paths: Paths, target: str) -> str:
 
 def stale_files(files: Collection[str], output: Path) -> list[str]:
     """Files of an earlier generation that this one, which makes `files`, does not make."""
-    kinds = (".py", ".pyi", ".json", ".cpp", ".hpp")
+    kinds = (".py", ".pyi", ".json", ".cpp", ".hpp", ".txt")
     present = (path.name for path in output.glob("*") if path.is_file() and path.suffix in kinds)
-    return sorted(name for name in present if name not in files and name != MANIFEST)
+    return sorted(name for name in present if name not in (*files, MANIFEST, PROOFS))
 
 
 def _sources(paths: Paths, target: str) -> Iterator[Path]:

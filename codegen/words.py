@@ -142,6 +142,10 @@ class NumberKind(Enum):
     AS_IS = "as_is"  # the kernel looks at them
 
 
+# The exit status of a program that Ctrl-C has ended, as shells say it.
+INTERRUPTED = 130
+
+
 def words_of(kinds: type[Enum]) -> tuple[str, ...]:
     """The words of the YAML for the members of one of these sets."""
     return tuple(kind.value for kind in kinds)

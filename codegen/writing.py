@@ -62,8 +62,8 @@ def _write(contents: Mapping[Path, bytes]) -> None:
                 beside = target.with_name(f".{target.name}.{os.getpid()}")
                 made[path] = beside, target
                 _write_beside(beside, target, data)
-        for path, (beside, target) in made.items():
-            os.replace(beside, target)
+        for path in made:
+            os.replace(*made[path])
     except OSError as error:
         error.filename, error.filename2 = os.fspath(path), None
         raise

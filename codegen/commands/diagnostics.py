@@ -23,10 +23,10 @@ def print_diagnostics(diagnostics: Diagnostics, stream: TextIO, as_json: bool = 
 
     `severity` is what they are: errors, or warnings.
     """
-    items = diagnostics.sorted()
     if as_json:
-        stream.write(json.dumps([_as_json(item, severity) for item in items], indent=2) + "\n")
+        stream.write(json.dumps(as_values(diagnostics, severity), indent=2) + "\n")
         return
+    items = diagnostics.sorted()
     lines = [line for item in items for line in _lines(item, severity)]
     count = len(items)
     lines.append([(counted(count, severity), _STYLES[severity] if count else "bold green")])
@@ -36,6 +36,11 @@ def print_diagnostics(diagnostics: Diagnostics, stream: TextIO, as_json: bool = 
         _print_in_colour(lines, stream)
     else:
         stream.write("".join("".join(text for text, _ in line) + "\n" for line in lines))
+
+
+def as_values(diagnostics: Diagnostics, severity: str = "error") -> list[dict[str, object]]:
+    """All diagnostics as JSON has them, in the order of their places."""
+    return [_as_json(item, severity) for item in diagnostics.sorted()]
 
 
 def _lines(item: Diagnostic, severity: str) -> list[Line]:

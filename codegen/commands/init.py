@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import importlib.metadata
+import json
 import keyword
+import re
+import subprocess
 import sys
 from pathlib import Path
 
+from codegen.inputs import data_folder, root_folder
 from codegen.paths import project_paths
 from codegen.project import SCHEMA_VERSION
 from codegen.targets.environment import environment
@@ -34,7 +39,8 @@ def init(name: str, folder: Path) -> int:
             reason = "can not be imported: write letters, digits and underscores"
         print(f"error: '{name}' {reason}", file=sys.stderr)
         return 2
-    files = _files(name)
+    source = _source()
+    files = _files(name, source)
     present = [path for path in files if (folder / path).exists()]
     if present:
         print(f"error: this folder has {', '.join(sorted(present))} already; nothing was written", file=sys.stderr)
@@ -43,10 +49,46 @@ def init(name: str, folder: Path) -> int:
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
     replace_texts({folder / path: text for path, text in files.items()})
     print(f"{name}: {len(files)} files written; next: gradwright && pytest")
+    if source is None:
+        print("note: the workflow needs a wheel of Gradwright, which README.md says how to make", file=sys.stderr)
     return 0
 
 
-def _files(name: str) -> dict[str, str]:
+def _source() -> str | None:
+    """What pip can install this very Gradwright from on another machine; None where nothing is known.
+
+    It is to be this one, because `--check` compares with what another one would have generated otherwise.
+    """
+    if data_folder() == root_folder():
+        url, commit = _git("remote", "get-url", "origin"), _git("rev-parse", "HEAD")
+        if url is None or commit is None:
+            return None
+        scp = re.fullmatch(r"(\w+@[^:/]+):(.+)", url)  # as git takes it, and pip does not
+        url = f"ssh://{scp[1]}/{scp[2]}" if scp else url
+        return f"gradwright @ git+{url}@{commit}" if re.match(r"(https?|ssh)://", url) else None
+    try:
+        said = importlib.metadata.distribution("gradwright").read_text("direct_url.json")
+    except importlib.metadata.PackageNotFoundError:
+        return None
+    if said is None:  # from an index
+        return f"gradwright=={VERSION}"
+    origin = json.loads(said)
+    if not re.match(r"(https?|ssh)://", origin["url"]):
+        return None
+    vcs = origin.get("vcs_info")
+    return f"gradwright @ {origin['url']}" if vcs is None else f"gradwright @ git+{origin['url']}@{vcs['commit_id']}"
+
+
+def _git(*words: str) -> str | None:
+    """What git says of the checkout, if it does."""
+    try:
+        said = subprocess.run(["git", "-C", root_folder(), *words], capture_output=True, text=True, check=True).stdout
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    return said.strip() or None
+
+
+def _files(name: str, source: str | None) -> dict[str, str]:
     """The text of each file, by its path in the project."""
     templates = project_paths().templates
     env = environment(templates, "init")
@@ -56,5 +98,5 @@ def _files(name: str) -> dict[str, str]:
         first, *rest = path.relative_to(root).with_suffix("").parts
         place = "/".join((name if first == _PACKAGE else first, *rest))
         template = env.get_template(path.relative_to(root).as_posix())
-        files[place] = template.render(name=name, version=VERSION, schema_version=SCHEMA_VERSION)
+        files[place] = template.render(name=name, version=VERSION, schema_version=SCHEMA_VERSION, source=source)
     return files

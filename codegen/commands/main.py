@@ -18,11 +18,12 @@ from codegen.commands import proofs
 from codegen.commands.chosen import add_files, chosen_paths, named_files
 from codegen.paths import Paths
 from codegen.version import VERSION
-from codegen.words import BUILT_IN_NAMESPACE, CPP, TARGETS
+from codegen.words import BUILT_IN_NAMESPACE, CPP, INTERRUPTED, TARGETS
 
 if TYPE_CHECKING:
     from codegen.pipeline import Result
     from codegen.plan.plan import Plan
+    from codegen.source import Diagnostics
 
 OK, ERRORS, USAGE = 0, 1, 2
 # What a command needs a name of.
@@ -31,7 +32,7 @@ _NEEDED_NAMES = {
     "init": "the name of the new package",
     "new": "the signature of the new operator, such as 'mish2(Tensor self) -> Tensor'",
 }
-PIPE_CLOSED, INTERRUPTED = 141, 130  # as shells say it
+PIPE_CLOSED = 141  # as shells say it
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -151,8 +152,7 @@ def _carry_out(arguments: argparse.Namespace, paths: Paths, argv: Sequence[str],
         counted = [each for each in known if each is not None]
         if len(counted) == len(known):
             _done(paths, counted[0][0], 0, sum(count + 1 for _, count in counted), started)
-            refuted = proofs.left(paths) if proofs.wanted(arguments.no_verify, paths) else ()
-            return OK if not refuted or proofs.prove_changed(refuted, paths) else ERRORS
+            return _prove(arguments, paths, output.rules(paths))
     return _run(arguments, paths, argv, started)
 
 
@@ -173,7 +173,7 @@ def _run(arguments: argparse.Namespace, paths: Paths, argv: Sequence[str], start
         print_diagnostics(result.findings, sys.stdout if arguments.json else sys.stderr, arguments.json)
         return ERRORS
     if arguments.command == "lint":
-        return _lint(result, arguments.json)
+        return _lint(result, paths, arguments)
     if arguments.command == "list":
         if arguments.native:
             return _native(result.plan, paths)
@@ -191,8 +191,7 @@ def _run(arguments: argparse.Namespace, paths: Paths, argv: Sequence[str], start
         return explain(result.plan, paths, arguments.name, arguments.target, arguments.shapes)
     emitted = [(paths.for_target(target), pipeline.emit(paths, result.plan, target)) for target in arguments.target]
     if arguments.check:
-        return _check(emitted, paths, argv, arguments.json)
-    before = output.rules(paths)
+        return _check(emitted, result, paths, argv, arguments)
     # Python last: its manifest is what the runtime trusts.
     touched = sum(output.write(files, place.output) for place, files in reversed(emitted))
     if arguments.json:
@@ -204,11 +203,15 @@ def _run(arguments: argparse.Namespace, paths: Paths, argv: Sequence[str], start
     _done(paths, pipeline.summary(result.plan), touched, sum(len(files) for _, files in emitted), started)
     if result.findings and not shown:
         print(f"{len(result.findings.items)} findings, no errors: 'report' instead of 'generate' shows them")
+    return _prove(arguments, paths, result.plan.rules or {})
+
+
+def _prove(arguments: argparse.Namespace, paths: Paths, rules: Mapping[str, str]) -> int:
+    """Prove the rules of what was generated that are not proven as they are."""
     if "python" not in arguments.target or not proofs.wanted(arguments.no_verify, paths):
         return OK
-    rules = result.plan.rules or {}
-    names = {*proofs.changed(before, rules, paths), *proofs.left(paths)} & rules.keys()
-    return OK if not names or proofs.prove_changed(sorted(names), paths) else ERRORS
+    names = list(proofs.unproven(rules, paths))
+    return OK if not names or proofs.prove_rules(names, rules, paths) else ERRORS
 
 
 def _done(paths: Paths, summary: str, touched: int, count: int, started: float) -> None:
@@ -236,7 +239,8 @@ def _parser() -> argparse.ArgumentParser:
         help="generate (default) writes the output; build compiles the native core, too; list shows the operators; "
         "explain NAME shows all about one, or about the code of a message; report judges the formulas; "
         "verify proves the rules, and has options of its own (verify --help); "
-        "lint fails where it finds what is seldom meant; fix writes the words that messages say were meant; "
+        "lint fails where it finds what is seldom meant, or a rule that is not proven; "
+        "fix writes the words that messages say were meant; "
         "format keeps the two YAML files in one style; coverage shows what is proven of each operator, with "
         "--backend what runs on a backend; "
         "init NAME makes a package of one's own; "
@@ -264,8 +268,8 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--check",
         action="store_true",
-        help="write nothing; fail if the output is missing or not what would be written, or with "
-        "format, if a file would change",
+        help="write nothing; fail if the output is missing or not what would be written, if a rule is not proven, or "
+        "with format, if a file would change",
     )
     parser.add_argument(
         "--diff", action="store_true", help="with format or fix: write nothing, and show what would change"
@@ -275,7 +279,9 @@ def _parser() -> argparse.ArgumentParser:
         help="with list: only what is declared and not implemented; with coverage: only what lacks something, or where "
         "something is skipped",
     )  # fmt: skip
-    parser.add_argument("--no-verify", action="store_true", help="prove nothing of rules that have changed")
+    parser.add_argument(
+        "--no-verify", action="store_true", help="prove no rules; with --check and lint: do not ask whether they are"
+    )
     parser.add_argument("--backend", metavar="KEY", help="with coverage: the dispatch key of a backend of the project")
     parser.add_argument("--native", action="store_true", help="with list: what is left to Python by C++, and why")
     parser.add_argument(
@@ -292,30 +298,53 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _check(emitted: Sequence[tuple[Paths, Mapping[str, str]]], paths: Paths, argv: Sequence[str], as_json: bool) -> int:
+def _check(
+    emitted: Sequence[tuple[Paths, Mapping[str, str]]],
+    result: Result,
+    paths: Paths,
+    argv: Sequence[str],
+    arguments: argparse.Namespace,
+) -> int:
+    from codegen.commands.diagnostics import print_diagnostics
+
     stale = [
         (place.output / name).relative_to(paths.output).as_posix()
         for place, files in emitted
         for name in output.differences(files, place.output)
     ]
-    if as_json:
-        print(json.dumps(stale))
+    unproven = _unproven(result, paths, arguments) if not stale and "python" in arguments.target else None
+    if arguments.json:
+        print(json.dumps([*stale, *([output.PROOFS] if unproven else [])]))
     elif stale:
         words = [word for word in argv if word != "--check"]
         command = shlex.join([*_program(), *words])
         print(f"{paths.shown(paths.output)} is not what the YAML gives: {', '.join(stale)}", file=sys.stderr)
         print(f"run: {command}", file=sys.stderr)
-    return ERRORS if stale else OK
+    elif unproven:
+        print_diagnostics(unproven, sys.stderr)
+    return ERRORS if stale or unproven else OK
 
 
-def _lint(result: Result, as_json: bool) -> int:
-    from codegen.commands.diagnostics import print_diagnostics
+def _lint(result: Result, paths: Paths, arguments: argparse.Namespace) -> int:
+    from codegen.commands.diagnostics import as_values, print_diagnostics
 
-    if result.findings or as_json:
-        print_diagnostics(result.findings, sys.stdout if as_json else sys.stderr, as_json, "warning")
+    unproven = _unproven(result, paths, arguments)
+    if arguments.json:
+        print(json.dumps([*as_values(result.findings, "warning"), *as_values(unproven)], indent=2))
+    elif result.findings or unproven:
+        if result.findings:
+            print_diagnostics(result.findings, sys.stderr, severity="warning")
+        if unproven:
+            print_diagnostics(unproven, sys.stderr)
     else:
         print("nothing found")
-    return ERRORS if result.findings else OK
+    return ERRORS if result.findings or unproven else OK
+
+
+def _unproven(result: Result, paths: Paths, arguments: argparse.Namespace) -> Diagnostics:
+    from codegen.source import Diagnostics
+
+    return proofs.findings(result, paths) if proofs.wanted(arguments.no_verify, paths) else Diagnostics()
 
 
 def _list(plan: Plan, as_json: bool) -> int:

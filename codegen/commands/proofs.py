@@ -1,73 +1,146 @@
-"""What a generation proves: the rules that have changed, after its output is written.
+"""What is proven of a project's rules: a generation proves those that nobody has proven as they are.
 
-The operators whose rules were refuted are kept in a file beside the output until they are proven, so that a later run
-that has nothing to generate says it again.
+A file keeps, for each operator, what its proofs have found, and the word of the rule that they were about
+(`codegen/fingerprints.py`). Of a rule that has another word since then nothing is known. It is committed: beside the
+output of a package, and in `docs` for Gradwright's own operators, whose output is not, so that a new checkout has
+nothing to prove.
 """
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
+from codegen.codes import Code
 from codegen.commands.diagnostics import print_diagnostics
-from codegen.paths import BASE, Paths
+from codegen.output import PROOFS
+from codegen.paths import BASE, Paths, project_paths
+from codegen.source import Diagnostics
+from codegen.words import counted
+from codegen.writing import text_of, write_text
 
-REFUTED = "refuted.txt"
+if TYPE_CHECKING:
+    from codegen.pipeline import Result
+
 # Set to 0 it is as if every run were given --no-verify.
 VARIABLE = "GRADWRIGHT_VERIFY"
-# Of more rules the proofs take longer than somebody waits who has only generated.
+# Of more of Gradwright's own rules the proofs take longer than somebody waits who has only generated.
 _MOST = 40
+_SHOWN = 4  # names in a message
+_PROVEN, _REFUTED = "proven", "refuted"
+# Says something of what was compiled, and nothing of the rule.
+_OF_THE_CORE = "native"
+_ABOUT = """\
+# What the proofs of rules have found: an operator, a word that changes with its rule, the outcome. A run that generates
+# proves what is not proven here; with --check it fails, and so does lint. Commit this file: others need not prove again.
+"""
+# What the proofs found of an operator when its rule had a word.
+Outcomes = Mapping[tuple[str, str], str]
 
 
 def wanted(no_verify: bool, paths: Paths) -> bool:
-    """Whether a generation proves what it has changed: it does not for somebody else's YAML."""
-    return not no_verify and os.environ.get(VARIABLE) != "0" and paths.library is None
+    """Whether rules have to be proven: not those of somebody else, nor Gradwright's own outside of its checkout."""
+    left_out = no_verify or os.environ.get(VARIABLE) == "0" or paths.library is not None
+    ours = paths.native_functions == project_paths().native_functions
+    return not left_out and (not ours or _file(paths).exists())
 
 
-def left(paths: Paths) -> Sequence[str]:
-    """The operators that an earlier run has refuted."""
-    try:
-        return (paths.output / REFUTED).read_text(encoding="utf-8").split()
-    except OSError:
-        return ()
+def unproven(rules: Mapping[str, str], paths: Paths) -> Mapping[str, bool]:
+    """The operators whose rules are not proven as they are, and of each whether it is refuted.
 
-
-def changed(before: Mapping[str, str] | None, rules: Mapping[str, str], paths: Paths) -> Sequence[str]:
-    """The operators whose rules are not those of an earlier generation.
-
-    Where there was none, all of a package are new; Gradwright's own are those that its tests have proven.
+    Args:
+        rules: a word for each operator.
+        paths: of the project.
     """
-    if before is None:
-        return () if paths.package == BASE else list(rules)
-    return [name for name, word in rules.items() if before.get(name) != word]
+    known = _recorded(paths)
+    found = {name: known.get((name, word)) for name, word in rules.items()}
+    return {name: outcome == _REFUTED for name, outcome in found.items() if outcome != _PROVEN}
 
 
-def prove_changed(names: Sequence[str], paths: Paths) -> bool:
-    """Prove some operators, print what is refuted, and say whether nothing was."""
-    from codegen.commands.verify import prove, refuted
+def prove_rules(names: Sequence[str], rules: Mapping[str, str], paths: Paths) -> bool:
+    """Prove some operators, keep and print what is found, and say whether nothing is wrong."""
+    from codegen.commands.verify import NoProofError, prove, refuted
 
-    if len(names) > _MOST:
-        print(f"{len(names)} rules have changed: 'verify' proves them")
+    if paths.package == BASE and len(names) > _MOST:
+        print(f"warning: {len(names)} rules are not proven: 'verify --unproven' proves them", file=sys.stderr)
         return True
-    status, found = prove(paths, [*names, "--exact", "--quiet", "--without", "native"], plain=True)
-    if found is None:
-        print("warning: the rules that have changed were not proven: what was generated does not load", file=sys.stderr)
-        return True
+    if sys.stdout.isatty() and len(names) > _SHOWN:
+        print(f"proving {counted(len(names), 'rule')}", flush=True)
+    try:
+        status, found = prove(paths, [*names, "--exact", "--quiet", "--without", _OF_THE_CORE], plain=True)
+    except NoProofError as error:
+        print(f"error: not proven: {_some(names)}: {error.reason}", file=sys.stderr)
+        return False
     cells = found["cells"]
+    keep(cells, rules, paths)
     wrong = refuted(cells, paths)
-    _keep(sorted({cell["operator"] for cell in cells if cell["status"] == "refuted"}), paths.output / REFUTED)
     if wrong:
         print_diagnostics(wrong, sys.stderr)
     elif status == 0:
-        proven = sum(cell["status"] == "proven" for cell in cells)
-        print(f"proven: {', '.join(names[:4])}{' ...' if len(names) > 4 else ''}: {proven} properties")
+        proven = sum(cell["status"] == _PROVEN for cell in cells)
+        print(f"proven: {_some(names)}: {proven} properties")
     return not wrong
 
 
-def _keep(names: Sequence[str], file: Path) -> None:
-    if names:
-        file.write_text("\n".join(names) + "\n", encoding="utf-8")
-    else:
-        file.unlink(missing_ok=True)
+def keep(cells: Iterable[Mapping[str, Any]], rules: Mapping[str, str], paths: Paths, whole: bool = True) -> None:
+    """Keep what proofs have found.
+
+    Args:
+        cells: what they have found.
+        rules: the word of each operator whose rule they were about. What is known of other words is dropped.
+        paths: of the project.
+        whole: whether they looked at all properties; an operator is not proven by some of them.
+    """
+    found: dict[str, str] = {}
+    for cell in cells:
+        if cell["property"] != _OF_THE_CORE:
+            name = cell["operator"]
+            found[name] = _REFUTED if cell["status"] == _REFUTED else found.get(name, _PROVEN)
+    before = _recorded(paths)
+    known = {key: outcome for key, outcome in before.items() if rules.get(key[0]) == key[1]}
+    known |= {
+        (name, rules[name]): outcome
+        for name, outcome in found.items()
+        if name in rules and (whole or outcome == _REFUTED)
+    }
+    if known != before:
+        lines = (f"{name} {word} {outcome}\n" for (name, word), outcome in sorted(known.items()))
+        write_text(_file(paths), _ABOUT + "".join(lines))
+
+
+def findings(result: Result, paths: Paths) -> Diagnostics:
+    """What is refuted, each at its place, and what is not proven, at that of the first."""
+    diagnostics = Diagnostics()
+    rules = (result.plan.rules if result.plan is not None else None) or {}
+    found = unproven(rules, paths)
+    entries = {str(entry.schema.name): entry.text.span() for entry in result.entries}
+    places = {str(function.name): function.text.span() for function in result.functions} | entries
+    missing = [name for name, is_refuted in found.items() if not is_refuted]
+    for name in (*(name for name, is_refuted in found.items() if is_refuted), *missing[:1]):
+        is_refuted = found[name]
+        diagnostics.error(
+            Code.NOT_PROVEN,
+            places[name],
+            f"the rule of '{name}' is refuted" if is_refuted else f"not proven: {_some(missing)}",
+            "a run that generates says what is wrong" if is_refuted else "a run that generates proves what is not",
+        )
+    return diagnostics
+
+
+def _some(names: Sequence[str]) -> str:
+    """The first of some names."""
+    more = len(names) - _SHOWN
+    return ", ".join(names[:_SHOWN]) + (f" and {more} more" if more > 0 else "")
+
+
+def _file(paths: Paths) -> Path:
+    own = project_paths()
+    return (own.root / "docs" if paths.output == own.output else paths.output) / PROOFS
+
+
+def _recorded(paths: Paths) -> Outcomes:
+    lines = (line.split() for line in (text_of(_file(paths)) or "").splitlines())
+    return {(line[0], line[1]): line[2] for line in lines if len(line) == 3 and line[2] in (_PROVEN, _REFUTED)}

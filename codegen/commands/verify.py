@@ -8,6 +8,8 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import shlex
+import signal
 import subprocess
 import sys
 import tempfile
@@ -15,8 +17,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from codegen import pipeline
+from codegen import output, pipeline
 from codegen.codes import Code
+from codegen.commands import proofs
 from codegen.commands.chosen import add_files, chosen_paths, named_files
 from codegen.commands.diagnostics import print_diagnostics
 from codegen.commands.others import generated
@@ -27,8 +30,8 @@ from codegen.inputs import OUTPUT_VARIABLE, root_folder
 from codegen.paths import BASE, Paths
 from codegen.read.model import DerivativeEntry, NativeFunction
 from codegen.source import Diagnostic, Diagnostics, Span
-from codegen.words import PROPERTIES
-from codegen.writing import write_text
+from codegen.words import INTERRUPTED, PROPERTIES
+from codegen.writing import text_of, write_text
 
 # What is found where nothing is looked at.
 _NOTHING: Mapping[str, Any] = {"seconds": 0.0, "summary": "no operators", "properties": [], "cells": []}
@@ -50,8 +53,9 @@ def verify(argv: Sequence[str], program: Sequence[str]) -> int:
     parser = _parser(program)
     arguments = parser.parse_args(argv)
     others = named_files(arguments)
-    if arguments.since is not None and (arguments.operators or others):
-        parser.error("--since says which operators, and of which files")
+    selection = next((each for each in ("since", "unproven") if getattr(arguments, each)), None)
+    if selection is not None and (arguments.operators or others or (arguments.since and arguments.unproven)):
+        parser.error(f"--{selection} says which operators, and of which files")
     if others and (arguments.ledger or arguments.update_ledger):
         parser.error("the ledger is of the project's own operators")
     paths = chosen_paths(arguments, parser)
@@ -66,18 +70,36 @@ def verify(argv: Sequence[str], program: Sequence[str]) -> int:
             except ValueError as error:
                 parser.error(str(error))
             return _carry_out(arguments, made.paths, chosen, of_others=True)
+    is_current = output.unchanged(paths, "python") is not None
+    if not is_current and (arguments.unproven or arguments.update_ledger):
+        print(f"error: {paths.shown(paths.output)} is not what the YAML gives", file=sys.stderr)
+        print(f"run: {shlex.join(program)}", file=sys.stderr)
+        return 1
+    rules = output.rules(paths) if is_current else {}
     names: Sequence[str] = arguments.operators
     if arguments.since is not None:
         status, names = touched(arguments.since, paths)
-        if status != 0 or not names:
-            if status == 0:
-                _keep(_NOTHING, arguments, paths)
+        if status != 0:
             return status
-    return _carry_out(arguments, paths, names, of_others=False)
+    elif arguments.unproven:
+        names = list(proofs.unproven(rules, paths))
+        if not names:
+            print("every rule is proven", file=sys.stderr)
+    if selection is not None and not names:
+        _keep(_NOTHING, arguments, paths)
+        return 0
+    return _carry_out(arguments, paths, names, of_others=False, rules=rules)
 
 
-def _carry_out(arguments: argparse.Namespace, paths: Paths, names: Sequence[str], of_others: bool) -> int:
-    options = [*names, *(["--exact"] if of_others or arguments.since is not None else [])]
+def _carry_out(
+    arguments: argparse.Namespace,
+    paths: Paths,
+    names: Sequence[str],
+    of_others: bool,
+    rules: Mapping[str, str] | None = None,
+) -> int:
+    chosen = of_others or arguments.since or arguments.unproven
+    options = [*names, *(["--exact"] if chosen else [])]
     for name in arguments.property or ():
         options += ["--property", name]
     if arguments.jobs is not None:
@@ -92,9 +114,12 @@ def _carry_out(arguments: argparse.Namespace, paths: Paths, names: Sequence[str]
     as_json = str(arguments.json) == "-"
     if as_json:
         options.append("--quiet")
-    status, found = prove(paths, options)
-    if found is None:
-        return status
+    try:
+        status, found = prove(paths, options)
+    except NoProofError as error:
+        return error.status
+    if rules:
+        proofs.keep(found["cells"], rules, paths, whole=not arguments.property)
     if of_others and arguments.out is None:
         for failure in (each for cell in found["cells"] for each in cell.get("failures", ())):
             failure["again"] = ""  # what was generated is gone by then
@@ -116,26 +141,60 @@ def _keep(found: Mapping[str, Any], arguments: argparse.Namespace, paths: Paths)
         write_page(arguments.html, paths.templates, found, paths.package)
 
 
-def prove(paths: Paths, options: Sequence[str], plain: bool = False) -> tuple[int, Mapping[str, Any] | None]:
-    """Run the proofs: the exit status, and what `runtime.verify --json` writes; None where they could not be run, which
-    has been printed.
+# As `python -m runtime.verify`, and without a word where it is interrupted before it has begun.
+_PROOFS = f"""\
+import sys
+try:
+    from runtime.verify.__main__ import main
+    sys.exit(main())
+except KeyboardInterrupt:
+    sys.exit({INTERRUPTED})
+"""
+
+
+class NoProofError(Exception):
+    """The proofs did not come to an end.
+
+    Attributes:
+        status: the exit status of their process.
+        reason: the last line that it printed, or the signal that ended it.
+    """
+
+    def __init__(self, status: int, said: str) -> None:
+        lines = said.strip().splitlines()
+        ended = signal.Signals(-status).name if status < 0 else f"status {status}"
+        self.reason = lines[-1] if lines and status >= 0 else f"the proofs ended with {ended}"
+        self.status = status if status > 0 else 1
+        super().__init__(self.reason)
+
+
+def prove(paths: Paths, options: Sequence[str], plain: bool = False) -> tuple[int, Mapping[str, Any]]:
+    """Run the proofs: the exit status, and what `runtime.verify --json` writes.
 
     Args:
         paths: of the project whose operators are proven.
         options: for `runtime.verify`.
         plain: whether it is done in Python alone, and what it says besides is dropped.
+
+    Raises:
+        NoProofError: they could not be run; why has been printed, unless they are plain.
     """
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "found.json"
-        command = [sys.executable, "-m", "runtime.verify", "--package", paths.package, "--json", str(file), "--places"]
+        command = [sys.executable, "-c", _PROOFS, "--package", paths.package, "--json", str(file), "--places"]
         environment = {**_environment(paths), **({"GRADWRIGHT_NATIVE": "0"} if plain else {})}
-        dropped = subprocess.DEVNULL if plain else None
-        finished = subprocess.run([*command, *options], env=environment, stderr=dropped, check=False)
-        try:
-            text = file.read_text(encoding="utf-8")
-        except OSError:
-            return finished.returncode or 1, None
-    return finished.returncode, json.loads(text)
+        dropped = subprocess.PIPE if plain else None
+        with subprocess.Popen([*command, *options], env=environment, stderr=dropped, text=True) as process:
+            try:
+                _, said = process.communicate()
+            except KeyboardInterrupt:
+                if process.poll() is None:  # it was meant for this process alone
+                    process.send_signal(signal.SIGINT)
+                raise
+        text = text_of(file)
+    if text is None:
+        raise NoProofError(process.returncode, said or "")
+    return process.returncode, json.loads(text)
 
 
 def _environment(paths: Paths) -> Mapping[str, str]:
@@ -247,6 +306,10 @@ def _parser(program: Sequence[str]) -> argparse.ArgumentParser:
         "--since", metavar="REV",
         help="only operators whose rules (formulas, helpers, kernels, samples) are not those of this revision of the "
         "git repository",
+    )  # fmt: skip
+    parser.add_argument(
+        "--unproven", action="store_true",
+        help="only operators whose rules are not proven as they are, by what earlier proofs have left",
     )  # fmt: skip
     parser.add_argument("--jobs", type=int, help="how many processes (default: all processors)")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write all that was found; - is standard output")

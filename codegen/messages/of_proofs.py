@@ -50,4 +50,14 @@ PAGES = (
         'def twice(self):\n    return self.ravel(order="K").reshape(self.shape) * 2\n',
         "def twice(self):\n    return self * 2\n",
     ),
+    Page(
+        Code.NOT_PROVEN, "A rule is not proven as it is",
+        "A run that generates proves the rules that have changed, and keeps what it finds in 'proofs.txt' beside the "
+        "output, which is committed with it. 'lint' and '--check' prove nothing: they fail where the rule was refuted, "
+        "or where nothing is known of it because the proofs were left out, interrupted, or ended by a crash. With "
+        "'--no-verify' they do not ask.",
+        DERIVATIVES,
+        f"{_NAME}  self: grad * 4\n",
+        f"{_NAME}  self: grad * 2\n",
+    ),
 )  # fmt: skip

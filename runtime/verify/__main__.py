@@ -9,6 +9,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from codegen.words import INTERRUPTED
 from codegen.writing import write_text
 from runtime.verify import printing
 from runtime.verify.ledger import Ledger
@@ -24,8 +25,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = _parser()
     arguments = parser.parse_args(argv)
     started = time.perf_counter()
+    operators = operators_of(arguments.package)
     try:
-        operators = operators_of(arguments.package)
         names = chosen(operators, arguments.operators, arguments.exact)
     except ValueError as error:
         parser.error(str(error))
@@ -90,4 +91,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        sys.exit(main())
+    except KeyboardInterrupt:
+        sys.exit(INTERRUPTED)

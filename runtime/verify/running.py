@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import multiprocessing
 import os
+import signal
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 
@@ -86,11 +87,22 @@ def _run(
         return
     # Forked where that is possible: the operators are loaded once.
     method = "fork" if "fork" in multiprocessing.get_all_start_methods() else "spawn"
-    with ProcessPoolExecutor(jobs, mp_context=multiprocessing.get_context(method)) as pool:
+    context = multiprocessing.get_context(method)
+    with ProcessPoolExecutor(jobs, mp_context=context, initializer=_end_when_interrupted) as pool:
         chunks = [names[start : start + _CHUNK] for start in range(0, len(names), _CHUNK)]
         tasks = [pool.submit(prove_some, package, chunk, properties, incomplete) for chunk in chunks]
-        for task in as_completed(tasks):
-            yield task.result()
+        try:
+            for task in as_completed(tasks):
+                yield task.result()
+        except KeyboardInterrupt:
+            for worker in multiprocessing.active_children():
+                worker.terminate()  # what they are about is of no use any more
+            raise
+
+
+def _end_when_interrupted() -> None:
+    """A worker that is interrupted ends without a word: its parent has one."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def prove_some(package: str, names: Sequence[str], properties: Sequence[str], incomplete: bool = False) -> list[Cell]:

@@ -2,10 +2,22 @@
 
 from __future__ import annotations
 
+import json
+import os
+import signal
 import subprocess
+import sys
+import time
 
 import pytest
 from own_packages import Project
+
+from codegen.commands import proofs
+from codegen.output import stale_files
+from codegen.paths import Paths
+from codegen.project import read_project
+from codegen.source import Diagnostics
+from documents import ROOT
 
 TWICE = """
 - func: twice(Tensor self) -> Tensor
@@ -80,13 +92,6 @@ def test_verify_in_a_package(wrong: Project) -> None:
     assert "gradient\t0 proven\t1 refuted" in finished.stdout
 
 
-def test_output_that_does_not_load_stops_no_generation(wrong: Project) -> None:
-    wrong.append("kernels.py", "\nraise ValueError\n")
-    finished = generate(wrong)
-    assert finished.returncode == 0
-    assert "warning: the rules that have changed were not proven" in finished.stderr
-
-
 def test_a_helper_that_is_declared_linear_is_proven_so(project: Project) -> None:
     project.append("native_functions.yaml", TWICE)
     project.append("kernels.py", KERNEL)
@@ -129,3 +134,139 @@ def test_causes_and_real_results(project: Project) -> None:
     assert "gradient of 'self' is wrong at" in finished.stderr  # of the pair: nothing simple explains it
     assert finished.stderr.endswith("\n3 errors\n")  # the formula of `sized` is right as it is
     assert "GW056" not in finished.stderr
+
+
+def assert_open(project: Project, message: str) -> None:
+    """`--check` and `lint` fail, at a place of the YAML."""
+    checked = generate(project, "--check")
+    assert (checked.returncode, checked.stdout) == (1, "")
+    assert f"error: {message} [GW074]" in checked.stderr
+    linted = generate(project, "lint", "--json")
+    (found,) = json.loads(linted.stdout)
+    assert (found["code"], found["severity"], found["message"]) == ("GW074", "error", message)
+    assert linted.returncode == 1
+
+
+def test_a_refuted_rule_is_red_in_ci_until_it_is_mended(wrong: Project) -> None:
+    assert generate(wrong).returncode == 1
+    assert_open(wrong, "the rule of 'twice' is refuted")
+    assert generate(wrong, "lint", "--no-verify").returncode == 0
+    mend(wrong)
+    assert generate(wrong).returncode == 0
+    for words in (["--check"], ["lint"]):
+        finished = generate(wrong, *words)
+        assert (finished.returncode, finished.stderr) == (0, "")
+
+
+def test_a_rule_that_was_not_proven_is_proven_by_the_next_run(wrong: Project) -> None:
+    mend(wrong)
+    assert generate(wrong, "--no-verify").returncode == 0
+    assert_open(wrong, "not proven: squareplus, twice")
+    finished = generate(wrong)  # which has nothing to generate
+    assert ": 0 of 10 files written" in finished.stdout
+    assert finished.stdout.splitlines()[-1].startswith("proven: squareplus, twice: ")
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [("import os; os.abort()", "the proofs ended with SIGABRT"), ("raise ValueError", "ValueError")],
+)
+def test_proofs_that_crash_prove_nothing(wrong: Project, line: str, reason: str) -> None:
+    wrong.append("kernels.py", f"\n{line}\n")
+    for _ in range(2):  # the second run has nothing to generate
+        finished = generate(wrong)
+        assert finished.returncode == 1
+        assert finished.stderr == f"error: not proven: squareplus, twice: {reason}\n"
+
+
+def test_proofs_that_are_interrupted_say_so_in_a_line(wrong: Project) -> None:
+    mark = wrong.folder / "begun"
+    wrong.append("kernels.py", f"\nimport time\n\nopen({str(mark)!r}, 'w').close()\ntime.sleep(600)\n")
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "GRADWRIGHT_VERIFY": "1"}
+    with subprocess.Popen(
+        [sys.executable, "-m", "codegen"], cwd=wrong.folder, env=environment, text=True,
+        stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, start_new_session=True,
+    ) as process:  # fmt: skip
+        while not mark.exists() and process.poll() is None:
+            time.sleep(0.05)
+        os.killpg(process.pid, signal.SIGINT)  # as a terminal does
+        assert process.communicate()[1] == "interrupted\n"
+    assert process.returncode == 130
+    assert not wrong.file("_generated/proofs.txt").exists()
+
+
+def test_verify_keeps_what_it_finds(wrong: Project) -> None:
+    assert generate(wrong, "--no-verify").returncode == 0
+    assert generate(wrong, "verify", "twice").returncode == 1
+    assert generate(wrong, "verify", "squareplus", "--property", "gradient").returncode == 0  # which is not all
+    assert [line.split()[::2] for line in recorded(wrong)] == [["twice", "refuted"]]
+    wrong.append("kernels.py", "\n")
+    refused = generate(wrong, "verify", "--unproven")
+    assert (refused.returncode, refused.stdout) == (1, "")
+    assert "mylib/_generated is not what the YAML gives\nrun: python -m codegen\n" in refused.stderr
+
+
+def recorded(project: Project) -> list[str]:
+    file = project.file("_generated/proofs.txt")
+    return file.read_text().splitlines()[2:] if file.exists() else []
+
+
+@pytest.fixture
+def paths(project: Project) -> Paths:
+    found = read_project(project.folder / "pyproject.toml", Diagnostics())
+    assert found is not None
+    found.output.mkdir()
+    return found
+
+
+RULES = {"a": "1" * 10, "b": "2" * 10}
+
+
+def cells(**statuses: str) -> list[dict[str, str]]:
+    return [{"operator": name, "property": "gradient", "status": status} for name, status in statuses.items()]
+
+
+def test_what_is_known_is_known_of_one_rule(project: Project, paths: Paths) -> None:
+    assert proofs.unproven(RULES, paths) == {"a": False, "b": False}
+    proofs.keep(cells(a="proven", b="refuted"), RULES, paths)
+    assert proofs.unproven(RULES, paths) == {"b": True}
+    proofs.keep(cells(b="proven"), RULES, paths)
+    assert proofs.unproven(RULES, paths) == {}
+    changed = {"a": RULES["a"], "b": "3" * 10, "c": "4" * 10}
+    assert proofs.unproven(changed, paths) == {"b": False, "c": False}
+    proofs.keep(cells(c="proven"), changed, paths)
+    assert recorded(project) == ["a 1111111111 proven", "c 4444444444 proven"]  # what was known of b is of no use
+
+
+def test_what_the_core_computes_says_nothing_of_a_rule(paths: Paths) -> None:
+    of_the_core = {"operator": "a", "property": "native", "status": "refuted"}
+    proofs.keep([*cells(a="proven"), of_the_core], RULES, paths)
+    assert proofs.unproven(RULES, paths) == {"b": False}
+
+
+def test_a_merge_conflict_and_what_is_left_of_other_operators(project: Project, paths: Paths) -> None:
+    proofs.keep(cells(a="proven"), RULES, paths)
+    file = project.file("_generated/proofs.txt")
+    assert "Commit it" in file.read_text()
+    with file.open("a") as lines:
+        lines.write("<<<<<<< HEAD\nb 2222222222 proven\n=======\nb 5555555555 refuted\n>>>>>>> other\ngone\n")
+    assert proofs.unproven(RULES, paths) == {}
+    file.write_bytes(b"\xef\xbb\xbf" + file.read_bytes().replace(b"\n", b"\r\n"))
+    assert proofs.unproven(RULES, paths) == {}
+    assert stale_files([], paths.output) == []
+    project.file("_generated/refuted.txt").write_text("gone\n")  # of an earlier version
+    assert stale_files([], paths.output) == ["refuted.txt"]
+
+
+def test_the_tests_of_init_take_composites(project: Project) -> None:
+    """One that loses its history has wrong derivatives, and no formula that could be."""
+    project.append("native_functions.yaml", "\n- func: mean_of_squares(Tensor self) -> Tensor\n  samples:\n  - T(3)\n")
+    body = "    return ops.mean(self * self)\n"
+    file = project.file("composites.py")
+    file.write_text(f"from gradwright import Tensor, ops\n\n\ndef mean_of_squares(self: Tensor) -> Tensor:\n{body}")
+    for text, status in ((body, 0), (body.replace("self * self", "self * self.detach()"), 1)):
+        file.write_text(file.read_text().replace(body, text))
+        assert generate(project, "--no-verify").returncode == 0
+        tested = project.run("-m", "pytest", "-q", "-p", "no:cacheprovider")
+        assert tested.returncode == status, tested.stdout
+    assert "mean_of_squares(T(3)) in float64" in tested.stdout

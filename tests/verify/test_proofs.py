@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from codegen import output
+from codegen.commands import proofs
+from codegen.paths import project_paths
 from codegen.words import PROPERTIES
 from documents import ROOT
 from generated.registry import OPERATORS
@@ -27,6 +30,12 @@ def test_operator(name: str) -> None:
 
 def test_the_ledger_names_the_operators_that_there_are() -> None:
     assert sorted(LEDGER.rows) == sorted(OPERATORS), "run: python -m codegen verify --update-ledger"
+
+
+def test_every_rule_is_proven_as_it_is() -> None:
+    """What docs/proofs.txt says is committed with the rules: a new checkout has nothing to prove."""
+    paths = project_paths()
+    assert proofs.unproven(output.rules(paths), paths) == {}, "run: python -m codegen, or python -m codegen verify"
 
 
 def test_every_differentiable_operator_has_a_proven_gradient() -> None:
