@@ -85,7 +85,7 @@ def perform(
 def _writing(level: VmapLevel, operator: Operator, values: list[Any]) -> Any:
     """A kernel that writes gets the whole batch where it works element by element, else a view of each entry."""
     if not all(is_batched(target, level) for target in tensors_at(values, operator.targets)):
-        raise RuntimeError(_UNBATCHED_TARGET)
+        raise RuntimeError(UNBATCHED_TARGET)
     back = operator.given_back
     if operator.targets == [back] and operator.batching is not None and operator.batching[0] in _IN_PLACE:
         call(operator, families.aligned(level, operator, values, written=back))
