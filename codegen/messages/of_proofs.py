@@ -45,7 +45,8 @@ PAGES = (
         "A call in place or with 'out=', for a batch, in C++, or of a Tensor that lies otherwise in memory gives other "
         "numbers; a kernel writes to an argument, or returns something else than its schema says: no array, the memory "
         "of an argument where no view is declared, a copy where one is, numbers of another width; something is saved "
-        "that no gradient needs; or 'unproven' names a property that holds. Where there is a reason that it can not hold, 'unproven' of the operator says it.",
+        "that no gradient needs; or 'unproven' names a property that holds. Where there is a reason that it can not "
+        "hold, 'unproven' of the operator says it.",
         KERNELS,
         'def twice(self):\n    return self.ravel(order="K").reshape(self.shape) * 2\n',
         "def twice(self):\n    return self * 2\n",

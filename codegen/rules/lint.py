@@ -108,7 +108,7 @@ def find_kernel_writes(checked: Checked, diagnostics: Diagnostics) -> None:
                 diagnostics.error(
                     Code.KERNEL_WRITES, entry.kernel.span(),
                     f"the kernel '{entry.kernel}' writes to '{name}', which the caller still has",
-                    hint="work on a copy; an operator in place follows by 'autogen', or says 'Tensor(a!)' in its schema",
+                    hint="work on a copy; what works in place follows by 'autogen', or says 'Tensor(a!)' in its schema",
                     notes=((place, "here"),),
                 )  # fmt: skip
 

@@ -16,14 +16,7 @@ def counted(operator: Operator, result: Any) -> Any:
     Raises:
         RuntimeError: it has not; an array is no tuple of its rows.
     """
-    count = operator.result_count
-    length = len(result) if isinstance(result, (tuple, list)) else None
-    if count is None:
-        fits, wanted = length is not None, "a list"
-    else:
-        fits, wanted = length == (None if count == 1 else count) or not count, _count_text(count)
-    if not fits:
-        raise _misfit(operator, wanted, _count_text(length) if length is not None and count != 1 else _kind(result))
+    _raise(operator, _miscount(operator, result))
     return result
 
 
@@ -33,33 +26,47 @@ def check_arrays(operator: Operator, result: Any) -> None:
     Raises:
         RuntimeError: there are other results than the operator has, or one that is a Tensor is no array.
     """
-    if type(result) is np.ndarray and operator.result_count == 1:
-        return
-    counted(operator, result)
+    if type(result) is not np.ndarray or operator.result_count != 1:
+        _raise(operator, misfit(operator, result))
+
+
+def misfit(operator: Operator, result: Any) -> tuple[str, str] | None:
+    """What a kernel on arrays was to return, and what it did; None where it fits the schema."""
+    found = _miscount(operator, result)
     returns = operator.signature.schema.returns
-    if not returns:
-        if result is not None:
-            raise _misfit(operator, "None", _kind(result))
-        return
+    if found is not None or not returns:
+        return found or (None if result is None else ("None", _kind(result)))
     if operator.result_count == 1:
-        if str(returns[0].type) == "Tensor" and not _is_array(result):
-            raise _misfit(operator, "an array", _kind(result))
-        return
+        fits = str(returns[0].type) != "Tensor" or _is_array(result)
+        return None if fits else ("an array", _kind(result))
     types = [str(value.type) for value in returns] if len(returns) > 1 else ["Tensor"] * len(result)
     left_out = operator.signature.schema.masks_outputs
     for place, (type_, item) in enumerate(zip(types, result, strict=True)):
         if type_ == "Tensor" and not _is_array(item) and not (left_out and item is None):
-            raise _misfit(operator, f"an array as result {place}", _kind(item))
+            return f"an array as result {place}", _kind(item)
+    return None
+
+
+def _miscount(operator: Operator, result: Any) -> tuple[str, str] | None:
+    count = operator.result_count
+    length = len(result) if isinstance(result, (tuple, list)) else None
+    if count is None:
+        return None if length is not None else ("a list", _kind(result))
+    if length == (None if count == 1 else count) or not count:
+        return None
+    return _count_text(count), _count_text(length) if length is not None and count != 1 else _kind(result)
+
+
+def _raise(operator: Operator, found: tuple[str, str] | None) -> None:
+    if found is not None:
+        raise RuntimeError(
+            f"{operator.qualified_name}: expected {found[0]}, but the kernel returned {found[1]}"
+            f"\n  schema: {operator.schema}"
+        )
 
 
 def _is_array(value: Any) -> bool:
     return isinstance(value, (np.ndarray, np.generic))
-
-
-def _misfit(operator: Operator, wanted: str, returned: str) -> RuntimeError:
-    return RuntimeError(
-        f"{operator.qualified_name}: expected {wanted}, but the kernel returned {returned}\n  schema: {operator.schema}"
-    )
 
 
 def _kind(value: Any) -> str:

@@ -17,7 +17,7 @@ import numpy as np
 
 from runtime.base import dtypes
 from runtime.call.dispatch import Operator
-from runtime.call.returned import check_arrays
+from runtime.call.returned import misfit
 from runtime.kernels._common import COMPLEX32
 from runtime.load.operator_info import OperatorInfo
 
@@ -54,10 +54,9 @@ def place_of(kernel: Kernel) -> str:
 
 def _problem(operator: Operator, info: OperatorInfo, arrays: Sequence[np.ndarray], result: Any) -> str | None:
     """What is wrong with what a kernel returned; None if nothing is."""
-    try:
-        check_arrays(operator, result)
-    except RuntimeError as error:
-        return str(error).partition(": ")[2].partition("\n")[0].replace("the kernel returned", "returned")
+    found = misfit(operator, result)
+    if found is not None:
+        return f"returned {found[1]}, and the schema wants {found[0]}"
     results = list(_arrays((result,)))
     for place, made in enumerate(results):
         if made.dtype not in _KNOWN:
@@ -80,18 +79,20 @@ def _problem(operator: Operator, info: OperatorInfo, arrays: Sequence[np.ndarray
             if made.shape != shape:
                 return f"returned shape {made.shape} for arguments of shape {shape}: it works element by element"
     keeps_width = operator.promotion is None or operator.promotion[0] in _KEEPING
-    return _width_problem(arrays, results) if keeps_width and "ScalarType" not in operator.schema else None
+    if not keeps_width or "ScalarType" in operator.schema:
+        return None
+    return _width_problem(arrays, results, info.differentiable)
 
 
 def _shares(one: np.ndarray, other: np.ndarray) -> bool:
     return bool(np.may_share_memory(one, other)) and bool(np.shares_memory(one, other))
 
 
-def _width_problem(arrays: Sequence[np.ndarray], results: Sequence[np.ndarray]) -> str | None:
+def _width_problem(arrays: Sequence[np.ndarray], results: Sequence[np.ndarray], of_integers: bool) -> str | None:
     given = {array.dtype for array in arrays}
     widths = {_width(dtype) for dtype in given if dtype.kind in "fc" and dtype.itemsize > _HALF}
-    if given and all(dtype.kind in "biu" for dtype in given):
-        widths = {_width(dtypes.get_default_dtype().numpy)}  # what becomes of integers
+    if of_integers and given and all(dtype.kind in "biu" for dtype in given):
+        widths = {_width(dtypes.get_default_dtype().numpy)}  # what is computed of integers has the default dtype
     for made in results:
         if (
             len(widths) == 1
@@ -99,8 +100,8 @@ def _width_problem(arrays: Sequence[np.ndarray], results: Sequence[np.ndarray]) 
             and made.dtype not in given
             and _width(made.dtype) not in widths
         ):
-            named = ", ".join(sorted(map(str, given)))
-            return f"returned {made.dtype} for {named}: a constant of another type, perhaps"
+            kinds = ", ".join(sorted(map(str, given)))
+            return f"returned {made.dtype} for {kinds}: a constant of another type, perhaps"
     return None
 
 

@@ -11,6 +11,7 @@ from runtime.verify.points import HALVES, Point
 
 _REAL, _COMPLEX = "float64", "complex128"
 BOTH = (_REAL, _COMPLEX)
+_IN_KERNELS = ("float32", _REAL, "complex64", _COMPLEX, *HALVES, "int64", "bool")
 EVERY = (*HALVES, "float32", _REAL, "complex64", _COMPLEX)
 
 
@@ -37,7 +38,7 @@ class Property:
 
 
 PROPERTIES = (
-    Property("returns", "what kernels hand back", kernels.returns, (*EVERY, "int64", "bool"), of_derivatives=False),
+    Property("returns", "what kernels hand back", kernels.returns, _IN_KERNELS, of_derivatives=False),
     Property("gradient", "gradients against finite differences", first_order.gradient, (_REAL,), of_values=True),
     Property("gradient_complex", "the same of complex numbers", first_order.gradient, (_COMPLEX,), of_values=True),
     Property("complex_step", "gradients against complex steps", first_order.complex_step, (_REAL,), of_values=True),

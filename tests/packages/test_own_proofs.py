@@ -270,3 +270,58 @@ def test_the_tests_of_init_take_composites(project: Project) -> None:
         tested = project.run("-m", "pytest", "-q", "-p", "no:cacheprovider")
         assert tested.returncode == status, tested.stdout
     assert "mean_of_squares(T(3)) in float64" in tested.stdout
+
+
+# Kernels that hand back something else than the schema says, and what is said of each.
+HANDED_BACK = {
+    "my_view(Tensor self) -> Tensor": (
+        "return self[:]",
+        "returned memory of an argument, and the schema declares no view: return a copy",
+    ),
+    "my_itself(Tensor self) -> Tensor": (
+        "return self",
+        "returned memory of an argument, and the schema declares no view: return a copy",
+    ),
+    "my_copied(Tensor(a) self) -> Tensor(a)": ("return self.copy()", "returned a copy, and the schema declares a view"),
+    "my_wide(Tensor self) -> Tensor": (
+        'return self.astype("float64")',
+        "returned float64 for float32: a constant of another type, perhaps",
+    ),
+    "my_fraction(Tensor self) -> Tensor": (
+        'return self * 1 if self.dtype.kind in "fc" else self * 1.0',
+        "returned float64 for int64: a constant of another type, perhaps",
+    ),
+    "my_none(Tensor self) -> Tensor": ("self * 1", "returned None, and the schema wants an array"),
+    "my_number(Tensor self) -> Tensor": ("return 1.0", "returned a float, and the schema wants an array"),
+    "my_listed(Tensor self) -> Tensor": ("return [1.0, 2.0]", "returned a list of 2, and the schema wants 1 result"),
+    "my_few(Tensor self) -> (Tensor, Tensor)": (
+        "return self * 1",
+        "returned a ndarray, and the schema wants 2 results",
+    ),
+    "my_pair(Tensor self) -> (Tensor, Tensor)": (
+        "return self * 1, None",
+        "returned None, and the schema wants an array as result 1",
+    ),
+    "my_shared(Tensor self) -> (Tensor, Tensor)": (
+        "made = self * 1\n    return made, made",
+        "returned two results in one memory: return a copy",
+    ),
+    "my_written(Tensor self, Tensor other) -> Tensor": ("other += 1\n    return self * 1", "wrote to an argument"),
+}
+
+
+def test_what_a_kernel_hands_back_is_proven(project: Project) -> None:
+    for schema, (body, _) in HANDED_BACK.items():
+        name, of_two = schema.partition("(")[0], "other" in schema
+        call, arguments = ("T(3), T(3)", "self, other") if of_two else ("T(3)", "self")
+        project.append(
+            "native_functions.yaml", f"\n- func: {schema}\n  dispatch: {{CPU: {name}}}\n  samples:\n  - {call}\n"
+        )
+        outputs = "  output_differentiability: [True, False]\n" if "(Tensor, Tensor)" in schema else ""
+        other = "  other: non_differentiable\n" if of_two else ""
+        project.append("derivatives.yaml", f"\n- name: {schema}\n{outputs}  self: grad\n{other}")
+        project.append("kernels.py", f"\n\ndef {name}({arguments}):\n    {body}\n")
+    finished = generate(project)
+    assert finished.returncode == 1
+    for schema, (_, problem) in HANDED_BACK.items():
+        assert f"error: the kernel '{schema.partition('(')[0]}' {problem} at sample 1, " in finished.stderr

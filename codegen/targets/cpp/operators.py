@@ -346,7 +346,8 @@ class KernelEntry(Entry):
         out, results = self.out, self.straight.results
         if results.is_sequence:
             count = -1 if results.count is None else results.count
-            out.when([f"!has_results(result.get(), {count})"], self._fall_back())
+            masked = ", true" if results.masked else ""
+            out.when([f"!has_results(result.get(), {count}{masked})"], self._fall_back())
         base = results.base or ""
         match results.kind:
             case ResultKind.ARRAY:

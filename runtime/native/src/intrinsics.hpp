@@ -70,18 +70,25 @@ inline Ref as_array(Ref result) {
   if (!result || PyArray_CheckExact(result.get())) return result;
   return Ref(PyArray_FromAny(result.get(), nullptr, 0, 0, NPY_ARRAY_ENSUREARRAY, nullptr));
 }
-// Several results are none: the general path says so.
+// What is no array is left to the general path, which says so.
 template <class... Args>
 Ref run_for_array(PyObject* kernel, Args... args) {
   Ref result = run(kernel, args...);
-  if (result && (PyTuple_Check(result.get()) || PyList_Check(result.get()))) return Ref();
+  if (result && !PyArray_Check(result.get()) && !PyArray_CheckScalar(result.get())) return Ref();
   return as_array(std::move(result));
 }
 
-// Whether a kernel gave a tuple or list, of `count` results if that is not negative.
-inline bool has_results(PyObject* result, Py_ssize_t count) {
-  if (PyTuple_Check(result)) return count < 0 || PyTuple_GET_SIZE(result) == count;
-  return PyList_Check(result) && (count < 0 || PyList_GET_SIZE(result) == count);
+// Whether a kernel gave a tuple or list of arrays, of `count` results if that is not negative; with `masked` some of them
+// may be None.
+inline bool has_results(PyObject* result, Py_ssize_t count, bool masked = false) {
+  if (!PyTuple_Check(result) && !PyList_Check(result)) return false;
+  const Py_ssize_t size = PySequence_Fast_GET_SIZE(result);
+  if (count >= 0 && size != count) return false;
+  for (Py_ssize_t i = 0; i < size; ++i) {
+    PyObject* item = PySequence_Fast_GET_ITEM(result, i);
+    if (!PyArray_Check(item) && !PyArray_CheckScalar(item) && !(masked && item == Py_None)) return false;
+  }
+  return true;
 }
 
 // -- the fast path

@@ -21,7 +21,7 @@ def f_default(self, weight=None):
             except Exception:
                 return f_default_op(self, weight)
             if type(result) is not ndarray:
-                if isinstance(result, (tuple, list)):
+                if not isinstance(result, (ndarray, generic)):
                     return f_default_op(self, weight)
                 result = asarray(result)
             if not result.flags.c_contiguous:

@@ -13,7 +13,7 @@ def f_default(self):
             except Exception:
                 return f_default_op(self)
             if type(result) is not ndarray:
-                if isinstance(result, (tuple, list)):
+                if not isinstance(result, (ndarray, generic)):
                     return f_default_op(self)
                 result = asarray(result)
             if not result.flags.c_contiguous:

@@ -21,7 +21,7 @@ def f_default(self, other, *, alpha=1):
             except Exception:
                 return f_default_op(self, other, alpha=alpha)
             if type(result) is not ndarray:
-                if isinstance(result, (tuple, list)):
+                if not isinstance(result, (ndarray, generic)):
                     return f_default_op(self, other, alpha=alpha)
                 result = asarray(result)
             if not result.flags.c_contiguous:

@@ -21,7 +21,7 @@ def f_default(size, value, *, dtype=None, layout=None, device=None, pin_memory=N
         except Exception:
             return f_default_op(size, value, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory)
         if type(result) is not ndarray:
-            if isinstance(result, (tuple, list)):
+            if not isinstance(result, (ndarray, generic)):
                 return f_default_op(size, value, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory)
             result = asarray(result)
         out = new(Tensor)

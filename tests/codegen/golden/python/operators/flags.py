@@ -11,7 +11,7 @@ def f_default(self, mask):
                 result = f_default_kernel(self_array, mask)
             except Exception:
                 return f_default_op(self, mask)
-            if not isinstance(result, (tuple, list)) or len(result) != 2:
+            if not isinstance(result, (tuple, list)) or len(result) != 2 or not are_arrays_or_none(result):
                 return f_default_op(self, mask)
             out = f_default_op.results(
                 [None if array is None else wrap(layouts.contiguous(asarray(array))) for array in result]

@@ -17,7 +17,7 @@ def f_default(self, size):
             except Exception:
                 return f_default_op(self, size)
             if type(result) is not ndarray:
-                if isinstance(result, (tuple, list)):
+                if not isinstance(result, (ndarray, generic)):
                     return f_default_op(self, size)
                 result = asarray(result)
             if not result.flags.c_contiguous:

@@ -13,7 +13,7 @@ def f_default(tensors):
         except Exception:
             return f_default_op(tensors)
         if type(result) is not ndarray:
-            if isinstance(result, (tuple, list)):
+            if not isinstance(result, (ndarray, generic)):
                 return f_default_op(tensors)
             result = asarray(result)
         if not result.flags.c_contiguous:

@@ -12,7 +12,7 @@ def f_default(self, *, lambda_=1):
             except Exception:
                 return f_default_op(self, **{"lambda": lambda_})
             if type(result) is not ndarray:
-                if isinstance(result, (tuple, list)):
+                if not isinstance(result, (ndarray, generic)):
                     return f_default_op(self, **{"lambda": lambda_})
                 result = asarray(result)
             if not result.flags.c_contiguous:

@@ -16,7 +16,7 @@ def f_default_straight(array_):
             except Exception:
                 return f_default_op(array_)
             if type(result) is not ndarray:
-                if isinstance(result, (tuple, list)):
+                if not isinstance(result, (ndarray, generic)):
                     return f_default_op(array_)
                 result = asarray(result)
             if not result.flags.c_contiguous:

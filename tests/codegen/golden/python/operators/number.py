@@ -15,7 +15,7 @@ def f_default(self, other):
             except Exception:
                 return f_default_op(self, other)
             if type(result) is not ndarray:
-                if isinstance(result, (tuple, list)):
+                if not isinstance(result, (ndarray, generic)):
                     return f_default_op(self, other)
                 result = asarray(result)
             if not result.flags.c_contiguous:

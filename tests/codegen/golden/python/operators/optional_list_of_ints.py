@@ -17,7 +17,7 @@ def f_default(self, dim=None):
             except Exception:
                 return f_default_op(self, dim)
             if type(result) is not ndarray:
-                if isinstance(result, (tuple, list)):
+                if not isinstance(result, (ndarray, generic)):
                     return f_default_op(self, dim)
                 result = asarray(result)
             if not result.flags.c_contiguous:

@@ -12,7 +12,7 @@ def f_default(self):
                 result = f_default_kernel(self_array)
             except Exception:
                 return f_default_op(self)
-            if not isinstance(result, (tuple, list)) or len(result) != 2:
+            if not isinstance(result, (tuple, list)) or len(result) != 2 or not are_arrays(result):
                 return f_default_op(self)
             out = f_default_op.results(
                 [

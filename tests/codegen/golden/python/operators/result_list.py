@@ -11,7 +11,7 @@ def f_default(self):
                 result = f_default_kernel(self_array)
             except Exception:
                 return f_default_op(self)
-            if not isinstance(result, (tuple, list)):
+            if not isinstance(result, (tuple, list)) or not are_arrays(result):
                 return f_default_op(self)
             out = tuple([wrap(layouts.contiguous(asarray(array))) for array in result])
             if self._edge is not None:

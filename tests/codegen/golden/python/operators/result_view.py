@@ -13,6 +13,8 @@ def f_default(self):
             result = f_default_kernel(self_array)
         except Exception:
             return f_default_op(self)
+        if type(result) is not ndarray:
+            return f_default_op(self)
         out = view_of(result, self)
         if self._edge is not None and grad_mode.enabled:
             nodes.record_f_default(out, self)
