@@ -39,8 +39,7 @@ def init(name: str, folder: Path) -> int:
             reason = "can not be imported: write letters, digits and underscores"
         print(f"error: '{name}' {reason}", file=sys.stderr)
         return 2
-    source = _source()
-    files = _files(name, source)
+    files = _files(name, _source())
     present = [path for path in files if (folder / path).exists()]
     if present:
         print(f"error: this folder has {', '.join(sorted(present))} already; nothing was written", file=sys.stderr)
@@ -49,8 +48,6 @@ def init(name: str, folder: Path) -> int:
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
     replace_texts({folder / path: text for path, text in files.items()})
     print(f"{name}: {len(files)} files written; next: gradwright && pytest")
-    if source is None:
-        print("note: the workflow needs a wheel of Gradwright, which README.md says how to make", file=sys.stderr)
     return 0
 
 

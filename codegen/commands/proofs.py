@@ -35,7 +35,7 @@ _PROVEN, _REFUTED = "proven", "refuted"
 _OF_THE_CORE = "native"
 _ABOUT = """\
 # What the proofs of rules have found: an operator, a word that changes with its rule, the outcome. A run that generates
-# proves what is not proven here; with --check it fails, and so does lint. Commit this file: others need not prove again.
+# proves what is not proven here; with --check it fails, and so does lint. Commit it: others need not prove it again.
 """
 # What the proofs found of an operator when its rule had a word.
 Outcomes = Mapping[tuple[str, str], str]

@@ -6,12 +6,14 @@ import json
 import re
 import tomllib
 from pathlib import Path
+from types import SimpleNamespace
 
 import jsonschema
 import pytest
 import yaml
 from own_packages import Project
 
+from codegen.commands import init as init_module
 from codegen.commands.init import init
 from codegen.version import VERSION
 
@@ -46,6 +48,15 @@ def test_the_files_are_what_their_readers_take(project: Project) -> None:
     assert table["project"]["dependencies"] == [f"gradwright>={VERSION}"]
     for name in (".github/workflows/ci.yml", ".pre-commit-config.yaml"):
         assert "gradwright --check" in str(yaml.safe_load((project.folder / name).read_text()))
+    steps = yaml.safe_load((project.folder / ".github/workflows/ci.yml").read_text())["jobs"]["test"]["steps"]
+    commands = [step["run"] for step in steps if "run" in step]
+    assert commands[-5:] == [
+        "gradwright --check",
+        "gradwright format --check",
+        "gradwright lint",
+        "gradwright verify",
+        "pytest",
+    ]
     for file in project.folder.rglob("*"):
         if file.is_file():
             assert "{{" not in file.read_text().replace("${{", "")
@@ -81,3 +92,51 @@ def test_a_name_is_needed(tmp_path: Path) -> None:
     finished = Project(tmp_path).generate("init")
     assert finished.returncode == 2
     assert "init needs the name of the new package" in finished.stderr
+
+
+@pytest.mark.parametrize(
+    ("origin", "source"),
+    [
+        ("https://example.org/gradwright.git", "gradwright @ git+https://example.org/gradwright.git@{commit}"),
+        ("git@example.org:us/gradwright.git", "gradwright @ git+ssh://git@example.org/us/gradwright.git@{commit}"),
+        ("/somewhere/gradwright", None),
+        (None, None),
+    ],
+)
+def test_the_workflow_installs_gradwright_from_where_the_checkout_came_from(
+    origin: str | None, source: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answers = {"remote": origin, "rev-parse": "0123456789abcdef"}
+    monkeypatch.setattr(init_module, "_git", lambda *words: answers[words[0]])
+    assert init("mylib", tmp_path) == 0
+    workflow = yaml.safe_load((tmp_path / ".github/workflows/ci.yml").read_text())
+    commands = [step["run"] for step in workflow["jobs"]["test"]["steps"] if "run" in step]
+    wanted = [] if source is None else [f"pip install '{source.format(commit=answers['rev-parse'])}'"]
+    assert commands[: commands.index("pip install -e '.[test]'")] == wanted
+    assert workflow.get("env") == ({"PIP_FIND_LINKS": "wheels"} if source is None else None)
+    assert ("--wheel-dir wheels" in (tmp_path / "README.md").read_text()) is (source is None)
+
+
+@pytest.mark.parametrize(
+    ("said", "source"),
+    [
+        (None, f"gradwright=={VERSION}"),
+        ('{"url": "https://example.org/g.whl", "archive_info": {}}', "gradwright @ https://example.org/g.whl"),
+        (
+            '{"url": "https://example.org/g.git", "vcs_info": {"vcs": "git", "commit_id": "0123"}}',
+            "gradwright @ git+https://example.org/g.git@0123",
+        ),
+        ('{"url": "file:///here/g.whl", "archive_info": {}}', None),
+    ],
+)
+def test_an_installed_gradwright_knows_where_it_came_from(
+    said: str | None, source: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(init_module, "data_folder", lambda: "elsewhere")
+    installed = SimpleNamespace(read_text=lambda name: said)
+    monkeypatch.setattr(init_module.importlib.metadata, "distribution", lambda name: installed)
+    assert init_module._source() == source
+
+
+def test_line_ends_are_the_same_everywhere(project: Project) -> None:
+    assert "* text=auto eol=lf" in (project.folder / ".gitattributes").read_text().splitlines()

@@ -18,7 +18,8 @@ from runtime import native
 PAGE = ROOT / "docs" / "packages.md"
 
 
-def test_the_page_holds(tmp_path: Path) -> None:
+def test_the_page_holds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GRADWRIGHT_VERIFY", "1")
     for block in blocks(PAGE):
         follow(block, tmp_path)
 
