@@ -9,7 +9,6 @@ import numpy as np
 from runtime.kernels._common import Array, normalize_dim, type_name
 from runtime.kernels._matrices import check_square
 
-
 _MOST_SMALL = 8  # rows of a matrix of which many are computed side by side
 _SIDE_BY_SIDE = 1 << 14  # elements of them that stay in the cache
 # By the precision: the degree of the Taylor polynomial, and the norm up to which what it leaves out does not show.

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.linalg
 
 import runtime as torch
 from runtime.autograd import gradcheck, gradgradcheck
@@ -135,3 +136,46 @@ def test_a_loss_that_depends_on_a_phase_is_refused() -> None:
         with pytest.raises(RuntimeError, match="ill-defined"):
             torch.real(vectors(given).sum()).backward()
         (vectors(given).abs() ** 2).sum().backward()
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.complex64])
+@pytest.mark.parametrize("size", [100, 401])
+def test_determinants_are_in_range_where_products_of_some_pivots_are_not(size: int, dtype: Any) -> None:
+    random = np.random.default_rng(size)
+    unitary = torch.tensor(np.linalg.qr(random.standard_normal((size, size)))[0], dtype=dtype)
+    # The first pivots are small, and the last ones large.
+    scales = torch.tensor(np.repeat([0.25, 4.0, 1.0], [size // 2, size // 2, size % 2]), dtype=dtype)
+    A = (scales[:, None] * unitary).requires_grad_()
+    det = torch.linalg.det(A)
+    sign, logarithm = torch.linalg.slogdet(A)
+    det.abs().backward()
+    tolerance = 1e3 * torch.finfo(dtype).eps
+    assert abs(abs(det.item()) - 1) < tolerance
+    assert abs(sign.item() - det.item()) < tolerance
+    assert abs(logarithm.item()) < tolerance
+    torch.testing.assert_close(A.grad * scales[:, None], unitary, rtol=0, atol=tolerance)
+
+
+def test_determinants_out_of_range() -> None:
+    large = torch.eye(400) * 10
+    assert torch.linalg.det(large).item() == math.inf
+    assert torch.linalg.det(large / 100).item() == 0
+    assert torch.linalg.det(torch.diag(torch.tensor([1e-44, 1e38, 1e6]))).item() == pytest.approx(1, rel=0.1)
+    assert torch.linalg.slogdet(large)[1].item() == pytest.approx(400 * math.log(10))
+    assert math.isnan(torch.linalg.det(torch.diag(torch.tensor([math.nan, 1.0]))).item())
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.complex128])
+@pytest.mark.parametrize("scale", [0.0, 1e-3, 1.0, 4.0])
+@pytest.mark.parametrize("size", [1, 2, 3, 8])
+def test_exponentials_of_many_small_matrices(size: int, scale: float, dtype: Any) -> None:
+    random = np.random.default_rng(size)
+    given = random.standard_normal((7, 400, size, size)) * (scale / size)
+    given[0, 0] *= 1e-3
+    A = torch.tensor(given, dtype=dtype)
+    found = torch.linalg.matrix_exp(A)
+    wanted = scipy.linalg.expm(A.numpy())
+    tolerance = 1e4 * torch.finfo(dtype).eps  # what SciPy loses
+    bounds = tolerance * np.abs(wanted).max(axis=(-2, -1), keepdims=True)
+    assert found.dtype == dtype
+    assert bool((np.abs(found.numpy() - wanted) <= bounds).all())
