@@ -164,10 +164,11 @@ def linspace(start: Number, end: Number, steps: int, dtype: DType) -> Array:
         start, end = _real(start), _real(end)
     if steps == 1:
         return np.full(1, start, exact).astype(dtype)
-    places = np.arange(*checked_sizes([steps]))
-    step = (end - start) / max(steps - 1, 1)
-    values = np.where(places < steps // 2, start + step * places, end - step * (steps - 1 - places))
-    return values.astype(dtype)
+    away = np.arange(*checked_sizes([steps])) * ((end - start) / max(steps - 1, 1))
+    values, half = np.empty(steps, exact), steps // 2
+    np.add(start, away[:half], out=values[:half])
+    np.subtract(end, away[: steps - half][::-1], out=values[half:])
+    return values.astype(dtype, copy=False)
 
 
 def logspace(start: Number, end: Number, steps: int, base: float, dtype: DType) -> Array:

@@ -268,10 +268,10 @@ def histogramdd_from_bin_tensors(
         if edges.size < 2:
             raise RuntimeError(f"histogram(): bins must be > 0, but got {edges.size - 1} for dimension {place}")
     shape = [edges.size - 1 for edges in bins]
-    flat = np.zeros(len(points), np.int64)  # the box of each point, or -1
-    for column, edges, count in zip(points.T, bins, shape, strict=True):
-        places = _places(column, edges)
-        flat = np.where((flat < 0) | (places < 0), -1, flat * count + places) if len(bins) > 1 else places
+    flat = _places(points[:, 0], bins[0]) if bins else np.zeros(len(points), np.int64)  # the box of each point, or -1
+    for place in range(1, len(bins)):
+        places = _places(points[:, place], bins[place])
+        flat = np.where((flat < 0) | (places < 0), -1, flat * shape[place] + places)
     weights = None if weight is None else weight.reshape(-1)
     result = np.bincount(flat + 1, weights, math.prod(shape) + 1)[1:].reshape(shape)
     if density:

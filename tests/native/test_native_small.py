@@ -176,9 +176,9 @@ def test_transforms(name: str, dtype: str) -> None:
 def test_transforms_are_made_in_the_core() -> None:
     x = wrap(np.ones((3, 4)))
     for call in (lambda: ops.fft_fft(x), lambda: ops.fft_irfft(ops.fft_rfft(x))):
-        assert {(record.path, record.why) for record in native.explain(call).records} == {("fast", None)}
+        assert {record.kernel for record in native.explain(call).records} == {"operators", "Python kernel"}
     for wrong in (lambda: ops.fft_fft(x, 0), lambda: ops.fft_fft(x, None, 2), lambda: ops.fft_fft(x, norm="none")):
-        with pytest.raises((RuntimeError, IndexError), match="data points|out of range|normalization"):
+        with pytest.raises((RuntimeError, IndexError), match=r"data points|out of range|normalization"):
             wrong()
 
 
