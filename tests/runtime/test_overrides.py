@@ -313,7 +313,7 @@ def test_a_mode_may_replace_or_decline() -> None:
     with Mode() as mode:
         assert isinstance(mode, Mode)
         assert torch.sin(one) == "mine"
-        with pytest.raises(TypeError, match="no implementation found .* nor in mode"):
+        with pytest.raises(TypeError, match=r"no implementation found .* nor in mode"):
             torch.exp(one)
         with torch.DisableTorchFunction():
             assert torch.sin(torch.zeros(1)).tolist() == [0.0]
