@@ -43,10 +43,10 @@ class ModeBlock:
         Of the blocks of this mode that lie in each other that is outside of the innermost which is not yet left so.
         """
         known = interest.around, state.modes
-        place = max(place for place, mode in enumerate(state.modes) if mode is self)
-        blocks = reversed(self._blocks)
-        interest.around = next(handlers for _, handlers, modes in blocks if modes == state.modes[:place])
-        state.modes = state.modes[:place]
+        open_modes: tuple[object, ...] = state.modes
+        outer = state.modes[: max(place for place, mode in enumerate(open_modes) if mode is self)]
+        interest.around = next(handlers for _, handlers, modes in reversed(self._blocks) if modes == outer)
+        state.modes = outer
         try:
             return call(*args)
         finally:

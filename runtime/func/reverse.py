@@ -26,6 +26,7 @@ from runtime.base.tensor import Tensor, wrap
 from runtime.func.arguments import ArgNums, check_real, check_tensors, chosen_positions, split_aux, with_chosen
 from runtime.func.batched import batch, dress, peel
 from runtime.func.calls import whole_batch
+from runtime.func.captured import unchanged
 from runtime.func.grad_level import GradLevel, without_history
 from runtime.func.levels import open_vmaps
 from runtime.func.pytree import Tree, flatten, tree_map
@@ -140,7 +141,8 @@ def grad_and_value(
         with recording.running():
             leaves, tree = flatten(tuple([args[position] for position in positions]))
             chosen = tree.join([recording.input(leaf) for leaf in leaves])
-            out = with_chosen(func, args, kwargs, positions)(*chosen)
+            with unchanged(func):
+                out = with_chosen(func, args, kwargs, positions)(*chosen)
             value, aux = split_aux(out, has_aux, "grad_and_value(f)(*args)")
             _check_scalar(value)
             root = recording.peeled(value)
@@ -236,7 +238,9 @@ def _record(
     recording = _Recording()
     with recording.running():
         leaves, inputs = flatten(primals)
-        out, aux = split_aux(func(*inputs.join([recording.input(leaf) for leaf in leaves])), has_aux, name)
+        with unchanged(func):
+            result = func(*inputs.join([recording.input(leaf) for leaf in leaves]))
+        out, aux = split_aux(result, has_aux, name)
         outputs, tree = flatten(out)
         if not outputs:
             raise RuntimeError(f"{name}: Expected f to be a function that has non-empty output (got output = {out})")

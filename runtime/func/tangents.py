@@ -12,6 +12,7 @@ from runtime import ops
 from runtime.base.tensor import Tensor, wrap
 from runtime.func.arguments import ArgNums, check_real, check_tensors, chosen_positions, split_aux, with_chosen
 from runtime.func.batched import BatchedTensor, batch, dress, peel
+from runtime.func.captured import unchanged
 from runtime.func.levels import VmapLevel, open_vmaps
 from runtime.func.pytree import Tree, flatten, tree_map
 from runtime.func.reverse import jacrev, one_hot, vjp
@@ -77,7 +78,9 @@ class _Tangents:
         level = forward.enter()
         try:
             duals = [self._dual(primal, tangent, level) for primal, tangent in zip(primals, tangents, strict=True)]
-            out, aux = split_aux(func(*tree.join(duals)), has_aux, "jvp(f, primals, tangents)")
+            with unchanged(func):
+                result = func(*tree.join(duals))
+            out, aux = split_aux(result, has_aux, "jvp(f, primals, tangents)")
             outputs, structure = flatten(out)
             check_tensors(outputs, "jvp(f, primals, tangents)")
             out_tangents = [_tangent_of(tensor, level, strict) for tensor in outputs]

@@ -266,7 +266,7 @@ def test_clamp_between_tensors_takes_the_fast_path() -> None:
     ):
         explained = native.explain(lambda bounds=bounds: x.clamp(*bounds))
         assert [(call.name, call.fast) for call in explained.records] == [("clamp.Tensor", True)]
-        assert type(explained.result.grad_fn).__name__ == "ClampBackward1"
+        assert type(explained.result.grad_fn).__name__ == "ClampBackward0"
         assert runtime.autograd.grad(explained.result.sum(), x)[0].tolist() == kept
     for other in (low.double(), low.long()):  # promoted in Python
         assert not native.explain(lambda other=other: x.clamp(other, high)).records[-1].fast

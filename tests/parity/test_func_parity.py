@@ -11,6 +11,7 @@ import pytest
 import torch
 
 import runtime
+from tests.parity.both import assert_same_results
 
 pytestmark = pytest.mark.parity
 
@@ -549,3 +550,57 @@ def test_same_errors(name: str) -> None:
         assert text in str(caught.value)
         found.append(caught.type)
     assert found[0] is found[1]
+
+
+WRITES: dict[str, Callable[[Any, Any, Any], Any]] = {
+    "recorded": lambda torch, x, captured: captured.add_(x),
+    "a number": lambda torch, x, captured: captured.fill_(1.0),
+    "an element": lambda torch, x, captured: captured.__setitem__(0, x[0]),
+    "a view": lambda torch, x, captured: captured[:2].mul_(2),
+    "detached": lambda torch, x, captured: captured.detach().add_(1),
+    "under no_grad": lambda torch, x, captured: torch.no_grad()(captured.add_)(1),
+}
+TRANSFORMS: dict[str, Callable[[Any, Any, Any], Any]] = {
+    "grad": lambda func, f, x: func.grad(f)(x),
+    "grad of grad": lambda func, f, x: func.grad(lambda y: func.grad(f)(y).sum())(x),
+    "vjp": lambda func, f, x: func.vjp(f, x),
+    "jvp": lambda func, f, x: func.jvp(f, (x,), (x,)),
+    "jacrev": lambda func, f, x: func.jacrev(f)(x),
+}
+
+
+@pytest.mark.parametrize("write", WRITES.values(), ids=WRITES)
+@pytest.mark.parametrize("transform", TRANSFORMS.values(), ids=TRANSFORMS)
+def test_captured_tensors_are_not_written(write: Any, transform: Any) -> None:
+    def body(torch: Any) -> Any:
+        captured = torch.ones(3)
+
+        def f(x: Any) -> Any:
+            write(torch, x, captured)
+            return (x * x).sum()
+
+        try:
+            transform(torch.func, f, torch.ones(3))
+        except RuntimeError as error:
+            return "mutate a captured Tensor" in str(error), captured.requires_grad, captured.grad_fn
+        return "nothing was raised"
+
+    assert_same_results(body)
+
+
+@pytest.mark.parametrize("transform", TRANSFORMS.values(), ids=TRANSFORMS)
+def test_tensors_that_a_function_makes_are_written(transform: Any) -> None:
+    def body(torch: Any) -> Any:
+        captured = torch.ones(3)
+
+        def f(x: Any) -> Any:
+            made, copied = torch.zeros(3), captured.clone()
+            made[0] = x[0]
+            made.add_(x)
+            copied[:2].mul_(2)
+            return (made * copied * x).sum()
+
+        out = transform(torch.func, f, torch.ones(3))
+        return out[0] if isinstance(out, tuple) else out, captured
+
+    assert_same_results(body)
