@@ -40,6 +40,7 @@ if TYPE_CHECKING:
         optim,
         overrides,
         profiler,
+        return_types,
         serialization,
         signal,
         sparse,
@@ -52,8 +53,8 @@ if TYPE_CHECKING:
     )
 else:
     _LATER = (
-        "_C accelerator autograd compiler cpu cuda distributed distributions func fx jit library masked mps "
-        "mtia nn optim overrides profiler serialization signal sparse storage testing types utils version xpu"
+        "_C accelerator autograd compiler cpu cuda distributed distributions func fx jit library masked mps mtia nn "
+        "optim overrides profiler return_types serialization signal sparse storage testing types utils version xpu"
     )
     _load_later(__name__, _LATER.split())
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def counted(operator: Operator, result: Any) -> Any:
-    """What a kernel or a composite function returned, if it has as many results as the operator.
+    """What a kernel or a composite function returned, if it has as many results as the operator, by their names.
 
     Raises:
         RuntimeError: it has not; an array is no tuple of its rows.
@@ -33,7 +33,7 @@ def counted(operator: Operator, result: Any) -> Any:
     else:
         fits, wanted = length == (None if count == 1 else count) or not count, _count_text(count)
     if fits:
-        return result
+        return operator.results(result) if type(result) is tuple else result
     returned = f"a {type(result).__name__}" if length is None else _count_text(length)
     raise RuntimeError(
         f"{operator.qualified_name}: expected {wanted}, but the kernel returned {returned}\n  schema: {operator.schema}"
