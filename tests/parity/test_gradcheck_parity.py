@@ -314,15 +314,17 @@ IN_PLACE: dict[str, Callable[[Any, Any], Any]] = {
         lambda y: _prehooked(y, lambda g: 1 / (g[0] is not None) and None), (x,)
     ),
     "division": lambda m, x: m.autograd.gradcheck(lambda y: 1 // 0, (x,), raise_exception=False),
-    "around": lambda m, x: m.autograd.gradcheck(m.sin, (_wrapper(m)(x.detach()).requires_grad_(),)),
+    "around": lambda m, x: m.autograd.gradcheck(m.sin, (_wrapper(m)(x.detach().clone()).requires_grad_(),)),
     "around, fast": lambda m, x: m.autograd.gradcheck(
-        m.sin, (_wrapper(m)(x.detach()).requires_grad_(),), fast_mode=True
+        m.sin, (_wrapper(m)(x.detach().clone()).requires_grad_(),), fast_mode=True
     ),
-    "around, second": lambda m, x: m.autograd.gradgradcheck(m.sin, (_wrapper(m)(x.detach()).requires_grad_(),)),
+    "around, second": lambda m, x: m.autograd.gradgradcheck(m.sin, (_wrapper(m)(x.detach().clone()).requires_grad_(),)),
     "around, forward": lambda m, x: m.autograd.gradcheck(
-        m.sin, (_wrapper(m)(x.detach()).requires_grad_(),), check_forward_ad=True
+        m.sin, (_wrapper(m)(x.detach().clone()).requires_grad_(),), check_forward_ad=True
     ),
-    "around one of two": lambda m, x: m.autograd.gradcheck(m.mul, (_wrapper(m)(x.detach()).requires_grad_(), x)),
+    "around one of two": lambda m, x: m.autograd.gradcheck(
+        m.mul, (_wrapper(m)(x.detach().clone()).requires_grad_(), x)
+    ),
 }
 
 
