@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from runtime import optim as optim
     from runtime import overrides as overrides
     from runtime import profiler as profiler
+    from runtime import return_types as return_types
     from runtime import serialization as serialization
     from runtime import signal as signal
     from runtime import sparse as sparse
@@ -52,8 +53,8 @@ if TYPE_CHECKING:
     from runtime import xpu as xpu
 else:
     _LATER = (
-        "_C accelerator autograd compiler cpu cuda distributed distributions func fx jit library masked mps "
-        "mtia nn optim overrides profiler serialization signal sparse storage testing types utils version xpu"
+        "_C accelerator autograd compiler cpu cuda distributed distributions func fx jit library masked mps mtia nn "
+        "optim overrides profiler return_types serialization signal sparse storage testing types utils version xpu"
     )
     _load_later(__name__, _LATER.split())
 

@@ -49,7 +49,7 @@ LAYERS: Mapping[str, Sequence[Sequence[str]]] = {
         ("runtime.other_devices",),
         ("runtime.settings", "runtime.symbols", "runtime.legacy", "runtime.futures", "runtime.conditional"),
         ("runtime.amp", "runtime.compiler", "runtime.cpu", "runtime.distributed", "runtime.jit", "runtime._C"),
-        ("runtime.types", "runtime.cuda"),
+        ("runtime.types", "runtime.return_types", "runtime.cuda"),
         ("runtime.accelerator", "runtime.mps", "runtime.mtia", "runtime.xpu"),
         ("runtime.methods",),
         (

@@ -332,7 +332,10 @@ class Tensor(TensorBase, ArrayAccess, ArrayExchange, Casts, Transposes):
     def data(self) -> Tensor:
         """A Tensor over the same memory whose writes autograd does not notice."""
         if class_dispatch.watch.classes and class_dispatch.takers((self,)):
-            return class_dispatch.detached(self)
+            out = class_dispatch.detached(self)
+            if out is not self:
+                out._writes = [0]  # a count of its own
+            return out
         return wrap(self._array)
 
     @data.setter

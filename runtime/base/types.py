@@ -6,7 +6,7 @@ import operator
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import cache
-from typing import TYPE_CHECKING, Any, SupportsIndex, TypeAlias, overload
+from typing import TYPE_CHECKING, Any, Self, SupportsIndex, TypeAlias, overload
 
 from runtime.base import devices, identity, modes
 from runtime.base.devices import backends
@@ -281,10 +281,23 @@ def lies_in(self: Tensor, memory_format: MemoryFormat | None) -> bool:
 
 
 class NamedResult(tuple[Any, ...]):
-    """The results of an operator that returns several, by position and by name."""
+    """The results of an operator that returns several, by position and by name.
+
+    Raises:
+        TypeError: it is made of more or fewer.
+    """
 
     __slots__ = ()
     _fields: tuple[str, ...] = ()
+    n_fields = n_sequence_fields = n_unnamed_fields = 0
+
+    def __new__(cls, values: Iterable[Any]) -> Self:
+        made = super().__new__(cls, values)
+        if len(made) != cls.n_fields:
+            raise TypeError(
+                f"{cls.__module__}.{cls.__name__}() takes a {cls.n_fields}-sequence ({len(made)}-sequence given)"
+            )
+        return made
 
     def __repr__(self) -> str:
         parts = (f"{name}={value!r}" for name, value in zip(self._fields, self, strict=True))
@@ -298,7 +311,8 @@ class NamedResult(tuple[Any, ...]):
 def named_result(name: str, fields: tuple[str, ...]) -> type[NamedResult]:
     """The class of the results of operator `name`; made from an iterable, as a tuple is."""
     members: dict[str, Any] = {field: property(operator.itemgetter(i)) for i, field in enumerate(fields)}
-    return type(name, (NamedResult,), {"__slots__": (), "_fields": fields, **members})
+    members.update(__slots__=(), __module__="runtime.return_types", _fields=fields, __match_args__=fields)
+    return type(name, (NamedResult,), {**members, "n_fields": len(fields), "n_sequence_fields": len(fields)})
 
 
 def _make_named_result(name: str, fields: tuple[str, ...], values: tuple[Any, ...]) -> NamedResult:

@@ -128,7 +128,11 @@ class Signature:
         except _Mismatch as misfit:
             place = f" (position {position + 1})" if position < positional else ""
             what = str(misfit) or f"must be {parameter.type}, not {describe(value)}"
-            raise self.error(f"argument '{parameter.name}'{place} {what}") from None
+            # Packets give None for what a call leaves out.
+            left_out = (
+                f" (missing required argument '{parameter.name}')" if value is None and parameter.required else ""
+            )
+            raise self.error(f"argument '{parameter.name}'{place} {what}{left_out}") from None
 
     def tensors_match(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
         """Whether every Tensor among the arguments stands where the schema has a Tensor."""

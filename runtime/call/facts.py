@@ -297,9 +297,14 @@ class OperatorFacts:
     @cached_property
     def result_type(self) -> Callable[[Sequence[Any]], Any]:
         """Makes the result of several outputs: a tuple, with names where the schema names them."""
+        return named_result(self.signature.name, self.result_names) if self.result_names else tuple
+
+    @cached_property
+    def result_names(self) -> tuple[str, ...]:
+        """The names of several outputs, where the schema names all of them."""
         names = [result.name for result in self.signature.schema.returns]
-        known = [name for name in names if name is not None]
-        return named_result(self.signature.name, tuple(known)) if known and len(known) == len(names) else tuple
+        known = tuple([name for name in names if name is not None])
+        return known if len(known) == len(names) > 1 else ()
 
     @cached_property
     def factory_positions(self) -> tuple[int | None, int | None]:

@@ -14,7 +14,7 @@ from runtime.base.keys import COMPOSITE_IMPLICIT
 from runtime.base.modes import grad_mode, unrecorded
 from runtime.base.stand_in import Elsewhere, overwrite
 from runtime.base.tensor import Tensor
-from runtime.base.types import DType
+from runtime.base.types import DType, named_result
 from runtime.call.facts import tensors_at
 from runtime.call.general import choose, handed_over, performed, stood_in
 from runtime.call.kernel_table import backend_of
@@ -37,7 +37,10 @@ def write_out(operator: Operator, out: Any, *args: Any) -> Any:
         if not isinstance(target, Tensor):
             raise TypeError(f"{operator.name}(): argument 'out' must be Tensor, not {describe(target)}")
     written = performed(operator, "out", [targets, *values], _write)
-    return out if written is targets else written
+    if written is not targets:
+        return written
+    names = operator.result_names
+    return named_result(f"{operator.signature.name}_out", names)(targets) if names else out
 
 
 def _write(operator: Operator, all_values: list[Any]) -> Any:

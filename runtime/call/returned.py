@@ -11,13 +11,13 @@ if TYPE_CHECKING:
 
 
 def counted(operator: Operator, result: Any) -> Any:
-    """What a kernel or a composite function returned, if it has as many results as the operator.
+    """What a kernel or a composite function returned, if it has as many results as the operator, by their names.
 
     Raises:
         RuntimeError: it has not; an array is no tuple of its rows.
     """
     _raise(operator, _miscount(operator, result))
-    return result
+    return operator.results(result) if type(result) is tuple else result
 
 
 def check_arrays(operator: Operator, result: Any) -> None:

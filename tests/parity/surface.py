@@ -27,6 +27,7 @@ MODULES = (
     "torch", "torch.Tensor", "torch.nn", "torch.nn.functional", "torch.nn.init", "torch.nn.utils", "torch.optim",
     "torch.autograd", "torch.func", "torch.linalg", "torch.fft", "torch.special", "torch.distributions",
     "torch.utils.data", "torch.utils.checkpoint", "torch.fx", "torch.sparse",
+    "torch.nn.grad", "torch.return_types",
 )  # fmt: skip
 NOT_WRITTEN = "not written"
 

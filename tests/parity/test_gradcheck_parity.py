@@ -258,3 +258,86 @@ def test_missing_gradients(formula: str, place: str, count: int, materialize: bo
                 return type(error).__name__, str(error)[:45]
 
     assert verdict(runtime) == verdict(torch)
+
+
+# -- inputs move in their own memory; what Tensors around others hold
+
+
+def _wrapper(m: Any) -> Any:
+    class Around(m.Tensor):  # type: ignore[misc, name-defined]
+        @staticmethod
+        def __new__(cls, inner: Any) -> Any:
+            made = m.Tensor._make_wrapper_subclass(cls, inner.size(), strides=inner.stride(), dtype=inner.dtype)
+            made.inner = inner
+            return made
+
+        @classmethod
+        def __torch_dispatch__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            tree_map = m.utils._pytree.tree_map
+            plain = tree_map(lambda leaf: leaf.inner if isinstance(leaf, Around) else leaf, (args, kwargs or {}))
+            out = func(*plain[0], **plain[1])
+            return tree_map(lambda leaf: Around(leaf) if isinstance(leaf, m.Tensor) else leaf, out)
+
+    return Around
+
+
+def _prehooked(x: Any, hook: Callable[[Any], Any]) -> Any:
+    y = x.clone()
+    if y.requires_grad:
+        y.grad_fn.register_prehook(hook)
+    return y
+
+
+def _hooked_always(x: Any, hook: Callable[[Any], Any]) -> Any:
+    y = x.clone()
+    if y.requires_grad:
+        y.register_hook(hook)
+    return y
+
+
+def _needs_a_gradient(grad: Any) -> None:
+    if grad is None:
+        raise RuntimeError("there is none")
+
+
+IN_PLACE: dict[str, Callable[[Any, Any], Any]] = {
+    "captured": lambda m, x: m.autograd.gradcheck(lambda y: x.sin(), (x,)),
+    "captured, fast": lambda m, x: m.autograd.gradcheck(lambda y: x.sin(), (x,), fast_mode=True),
+    "captured, second": lambda m, x: m.autograd.gradgradcheck(lambda y: x.sin(), (x,)),
+    "in a container": lambda m, x: m.autograd.gradcheck(lambda y, state: state["x"].sin() * y, (x, {"x": x})),
+    "not contiguous": lambda m, x: m.autograd.gradcheck(m.sin, (x.detach().repeat(2, 1).t().requires_grad_(),)),
+    "shapes by values": lambda m, x: m.autograd.gradcheck(lambda y: y[y >= 1.0].sin(), (x,)),
+    "shapes by values, fast": lambda m, x: m.autograd.gradcheck(lambda y: y[y >= 1.0], (x,), fast_mode=True),
+    "shapes by values, quiet": lambda m, x: m.autograd.gradcheck(lambda y: y[y >= 1.0], (x,), raise_exception=False),
+    "hook": lambda m, x: m.autograd.gradcheck(lambda y: _hooked_always(y, _needs_a_gradient), (x,)),
+    "prehook": lambda m, x: m.autograd.gradcheck(
+        lambda y: _prehooked(y, lambda g: 1 / (g[0] is not None) and None), (x,)
+    ),
+    "division": lambda m, x: m.autograd.gradcheck(lambda y: 1 // 0, (x,), raise_exception=False),
+    "around": lambda m, x: m.autograd.gradcheck(m.sin, (_wrapper(m)(x.detach().clone()).requires_grad_(),)),
+    "around, fast": lambda m, x: m.autograd.gradcheck(
+        m.sin, (_wrapper(m)(x.detach().clone()).requires_grad_(),), fast_mode=True
+    ),
+    "around, second": lambda m, x: m.autograd.gradgradcheck(m.sin, (_wrapper(m)(x.detach().clone()).requires_grad_(),)),
+    "around, forward": lambda m, x: m.autograd.gradcheck(
+        m.sin, (_wrapper(m)(x.detach().clone()).requires_grad_(),), check_forward_ad=True
+    ),
+    "around one of two": lambda m, x: m.autograd.gradcheck(
+        m.mul, (_wrapper(m)(x.detach().clone()).requires_grad_(), x)
+    ),
+}
+
+
+@pytest.mark.parametrize("name", IN_PLACE)
+def test_inputs_move_in_place(name: str) -> None:
+    def verdict(m: Any) -> Any:
+        x = m.tensor([1.0, 2.0, 0.5], dtype=m.float64, requires_grad=True)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            try:
+                found = IN_PLACE[name](m, x)
+            except Exception as error:
+                found = type(error).__name__, str(error)[:45]
+        return found, x.tolist(), x._version, x.grad
+
+    assert verdict(runtime) == verdict(torch)

@@ -129,3 +129,26 @@ def test_arrays_beside_signs() -> None:
     t += a
     assert t.dtype is runtime.float64
     assert kept.tolist() == [1.0, 2.0]
+
+
+@pytest.mark.parametrize(
+    ("call", "name"),
+    [
+        ("torch.softmax(x)", "dim"),
+        ("torch.softmax(dim=0)", "self"),
+        ("torch.tanh()", "self"),
+        ("torch.matmul(x)", "other"),
+        ("torch.dropout(x)", "p"),
+        ("torch.reshape(x)", "shape"),
+        ("torch.gather(x, 0)", "index"),
+        ("x.gather(0)", "index"),
+        ("x.softmax()", "dim"),
+        ("x.cumsum()", "dim"),
+    ],
+)
+def test_a_missing_argument_has_a_name(call: str, name: str) -> None:
+    function = call.partition("(")[0].rpartition(".")[2]
+    with pytest.raises(
+        TypeError, match=rf"{function}\(\): .*missing required argument '{name}'.*\n  schema: {function}"
+    ):
+        eval(call, {"torch": runtime, "x": runtime.ones(2, 2)})

@@ -8,12 +8,17 @@ import numpy as np
 
 from runtime.autograd import forward_ad
 from runtime.autograd.backward import grad as autograd_grad
-from runtime.autograd.gradcheck.problem import Problem, Unit, directions
+from runtime.autograd.gradcheck.problem import Problem, Unit, directions, numbers
 from runtime.base.tensor import Tensor, wrap
 from runtime.func.batched import batch
 from runtime.func.calls import whole_batch
 from runtime.func.vmap_calls import vmap_level
 from runtime.graph import forward
+
+
+def zeros(tensor: Tensor) -> np.ndarray:
+    """As many zeros as a Tensor has elements, in its shape and dtype."""
+    return np.zeros(tensor._array.shape, tensor._array.dtype)
 
 
 def gradients(problem: Problem, starts: Mapping[int, np.ndarray]) -> list[np.ndarray]:
@@ -25,7 +30,7 @@ def gradients(problem: Problem, starts: Mapping[int, np.ndarray]) -> list[np.nda
     """
     raw = raw_gradients(problem, starts)
     pairs = zip(raw, problem.wanted, strict=True)
-    return [np.zeros_like(x._array) if gradient is None else gradient._array for gradient, x in pairs]
+    return [zeros(x) if gradient is None else numbers(gradient) for gradient, x in pairs]
 
 
 def raw_gradients(problem: Problem, starts: Mapping[int, np.ndarray]) -> tuple[Tensor | None, ...]:
@@ -41,12 +46,12 @@ def batched_gradients(problem: Problem, index: int, starts: np.ndarray) -> list[
     options = {"retain_graph": True, "allow_unused": True, "is_grads_batched": True}
     gradients = autograd_grad(out, problem.wanted, wrap(np.asarray(starts)), **options)
     zeros = [np.zeros((len(starts), *x._array.shape), x._array.dtype) for x in problem.wanted]
-    return [zero if gradient is None else gradient._array for gradient, zero in zip(gradients, zeros, strict=True)]
+    return [zero if gradient is None else numbers(gradient) for gradient, zero in zip(gradients, zeros, strict=True)]
 
 
 def backward(problem: Problem, index: int, unit: Unit) -> list[np.ndarray]:
     """For each input the table of the gradients of the real or the imaginary parts of an output."""
-    out = problem.outputs[index]._array
+    out = zeros(problem.outputs[index])
     tables = [np.zeros((x._array.size, out.size), x._array.dtype) for x in problem.wanted]
     for column in range(out.size):
         start = np.zeros_like(out, order="C")
@@ -69,7 +74,7 @@ def tangents(problem: Problem, directions: Mapping[int, np.ndarray]) -> list[Ten
             tensor = problem.wanted[number]
             duals[number] = forward_ad.make_dual(tensor, wrap(np.asarray(direction, tensor._array.dtype)))
         pairs = [(out, forward.tangent_of(out)) for out in problem.call(duals)]
-    return [wrap(np.zeros_like(out._array)) if tangent is None else tangent for out, tangent in pairs]
+    return [wrap(zeros(out)) if tangent is None else tangent for out, tangent in pairs]
 
 
 def batched_tangents(problem: Problem, number: int, directions: np.ndarray) -> list[np.ndarray]:
@@ -94,5 +99,5 @@ def forward_table(problem: Problem, number: int, unit: Unit) -> list[np.ndarray]
     tables = [np.zeros((len(rows), out._array.size), out._array.dtype) for out in problem.outputs]
     for place, row in enumerate(rows):
         for table, tangent in zip(tables, row, strict=True):
-            table[place] = tangent._array.reshape(-1)
+            table[place] = numbers(tangent).reshape(-1)
     return tables

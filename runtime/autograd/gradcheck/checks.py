@@ -8,8 +8,9 @@ import numpy as np
 
 from runtime.autograd.gradcheck import analytical, numerical
 from runtime.autograd.gradcheck.error import GradcheckError
-from runtime.autograd.gradcheck.problem import Problem, random_values, units
+from runtime.autograd.gradcheck.problem import Problem, numbers, random_values, units
 from runtime.base.tensor import Tensor
+from runtime.graph.hooks import apply_with_hooks
 from runtime.graph.node import Node
 from runtime.graph.search import reachable
 
@@ -64,7 +65,7 @@ def tangent_dtypes(problem: Problem) -> None:
 
 def zero_gradients(problem: Problem) -> None:
     """Output gradients of zero give input gradients of zero."""
-    starts = {index: np.zeros_like(out._array) for index, out in enumerate(problem.outputs)}
+    starts = {index: analytical.zeros(out) for index, out in enumerate(problem.outputs)}
     for position, gradient in zip(problem.positions, analytical.gradients(problem, starts), strict=True):
         if np.any(gradient != 0):
             raise GradcheckError(
@@ -87,7 +88,7 @@ def undefined_gradients(problem: Problem) -> None:
             raise GradcheckError(
                 f"Expected backward function to handle undefined output grads: {node.name()} was given none"
             ) from error
-        if any(grad is not None and np.any(grad._array != 0) for grad in results):
+        if any(grad is not None and np.any(numbers(grad) != 0) for grad in results):
             raise GradcheckError(
                 "Expected all input grads to be undefined or zero when all output grads are undefined or zero: those "
                 f"of {node.name()} are not"
@@ -128,7 +129,7 @@ def undefined_tangents(problem: Problem) -> None:
         missing = analytical.tangents(problem, others)
         zeros = analytical.tangents(problem, {**directions, number: np.zeros_like(directions[number])})
         for index, (first, second) in enumerate(zip(missing, zeros, strict=True)):
-            if not _close(problem, first._array, second._array):
+            if not _close(problem, numbers(first), numbers(second)):
                 raise GradcheckError(
                     f"Mismatch in tangent values for output {index} when input {position} has an undefined tangent "
                     f"value. Got: {first} but expected: {second}"
@@ -156,7 +157,7 @@ def batched_tangents(problem: Problem) -> None:
     for number, tensor in enumerate(problem.wanted):
 
         def tangents(direction: np.ndarray, number: int = number) -> Sequence[np.ndarray]:
-            return [tangent._array for tangent in analytical.tangents(problem, {number: direction})]
+            return [numbers(tangent) for tangent in analytical.tangents(problem, {number: direction})]
 
         directions = [random_values(tensor._array, random) for _ in range(2)]
         expected = [np.stack(each) for each in zip(*map(tangents, directions), strict=True)]
@@ -176,5 +177,8 @@ def _close(problem: Problem, first: np.ndarray, second: np.ndarray) -> bool:
 
 
 def _run_without_gradients(node: Node) -> Sequence[Tensor | None]:
-    """What a Node gives where none of its outputs has a gradient; the engine does not run those."""
-    return () if node.num_outputs == 1 else node.apply((None,) * node.output_count)
+    """What a Node and its hooks give where none of its outputs has a gradient; the engine does not run those."""
+    for hooks in list(node._extra.tensor_hooks.values()) if node._extra is not None else ():
+        for hook in list(hooks.values()):
+            hook(None)
+    return apply_with_hooks(node, None if node.num_outputs == 1 else (None,) * node.output_count, None)

@@ -9,7 +9,7 @@ import numpy as np
 
 from runtime.autograd.gradcheck import analytical, numerical
 from runtime.autograd.gradcheck.error import GradcheckError
-from runtime.autograd.gradcheck.problem import Problem, Unit, random_values, units
+from runtime.autograd.gradcheck.problem import Problem, Unit, numbers, random_values, units
 from runtime.base.tensor import wrap
 
 
@@ -117,7 +117,7 @@ def _forward_fast(problem: Problem, known: numerical.Jacobians, number: int, uni
         def tables(index: int = index) -> tuple[np.ndarray, np.ndarray]:
             return known.along(number, unit, index), analytical.forward_table(problem, number, unit)[index]
 
-        _compare_fast(problem, pairs[index], changes[index], tangent._array, scale, tables)
+        _compare_fast(problem, pairs[index], changes[index], numbers(tangent), scale, tables)
 
 
 def _unit_vector(values: np.ndarray) -> np.ndarray:

@@ -8,25 +8,39 @@ from __future__ import annotations
 
 import numpy as np
 
-from runtime.autograd.gradcheck.problem import Problem, Unit, directions, units
-from runtime.base.tensor import Tensor, wrap
+from runtime.autograd.gradcheck.problem import Problem, Unit, directions, numbers, overwrite, units
 
 
 def difference(problem: Problem, number: int, direction: np.ndarray) -> list[np.ndarray]:
-    """The derivatives of all outputs when input `number` moves along `direction`."""
-    array, eps = problem.wanted[number]._array, problem.tolerance.eps
-    ahead, behind = array.copy(order="K"), array.copy(order="K")
-    ahead += (eps * direction).astype(array.dtype)
-    behind -= (eps * direction).astype(array.dtype)
-    after, before = _values(problem, number, ahead), _values(problem, number, behind)
+    """The derivatives of all outputs when input `number` moves along `direction`.
+
+    It moves in its own memory, so functions that use the same Tensor in other ways than as their argument see it move.
+
+    Raises:
+        AssertionError: the shape of an output changes with the values of inputs.
+    """
+    tensor, eps = problem.wanted[number], problem.tolerance.eps
+    kept = np.array(numbers(tensor), order="C")
+    step = (eps * direction).astype(kept.dtype)
+    try:
+        overwrite(tensor, kept - step)
+        before = _values(problem)
+        overwrite(tensor, kept + step)
+        after = _values(problem)
+    finally:
+        overwrite(tensor, kept)
+    now = [out._array for out in problem.outputs] or before
+    for one, other, out in zip(before, after, now, strict=True):
+        if not one.shape == other.shape == out.shape:
+            raise AssertionError(
+                "Expected `func` to return outputs with the same shape when inputs are perturbed by "
+                f"{eps}, but got: shapes {one.shape}, {out.shape} and {other.shape}."
+            )
     return [np.asarray((a - b) / (2 * eps)) for a, b in zip(after, before, strict=True)]
 
 
-def _values(problem: Problem, number: int, array: np.ndarray) -> list[np.ndarray]:
-    replaced: dict[int, Tensor] = {}
-    for other, tensor in enumerate(problem.wanted):
-        replaced[other] = wrap(array if other == number else tensor._array.copy(order="K")).requires_grad_()
-    return [out._array.copy() for out in problem.call(replaced)]
+def _values(problem: Problem) -> list[np.ndarray]:
+    return [np.array(numbers(out)) for out in problem.call({})]
 
 
 def jacobian(problem: Problem, number: int, unit: Unit) -> list[np.ndarray]:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from runtime.autograd.grad_mode import no_grad
 from runtime.base.memory import repeats
 from runtime.base.tensor import Tensor, wrap
 
@@ -54,6 +55,21 @@ class Problem:
             inputs[self.positions[number]] = tensor
         result = self.function(*inputs)
         return differentiable(result) if self.outputs else _floating(result)
+
+
+def numbers(tensor: Tensor) -> np.ndarray:
+    """The values of a Tensor; of one around others, what its class copies into a plain one."""
+    if not tensor._opaque:
+        return tensor._array
+    copy = wrap(np.zeros(tensor._array.shape, tensor._array.dtype))
+    with no_grad():
+        copy.copy_(tensor.detach())
+    return copy._array
+
+
+def overwrite(tensor: Tensor, values: np.ndarray) -> None:
+    """Give an input other values, which no graph notices."""
+    tensor.data.copy_(wrap(values))
 
 
 def check_inputs(inputs: Sequence[Any]) -> None:
