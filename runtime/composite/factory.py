@@ -95,6 +95,7 @@ def to_other(
 
 
 def type_as(self: Tensor, other: Tensor) -> Tensor:
+    """The elements in the dtype of another Tensor."""
     return _converted(self, other.dtype, False, None, other.device)
 
 
@@ -278,6 +279,7 @@ def new_empty_strided(
     device: Device | None = None,
     pin_memory: bool | None = None,
 ) -> Tensor:
+    """A Tensor of these sizes and strides with arbitrary elements."""
     return ops.empty_strided(size, stride, dtype=dtype or self.dtype, device=device or self.device)
 
 

@@ -60,6 +60,7 @@ def _joint_dtype(tensors: Sequence[Array]) -> np.dtype[Any]:
 
 
 def cat(tensors: Sequence[Array], dim: int = 0) -> Array:
+    """The Tensors one behind the other along a dimension."""
     if not tensors:
         raise ValueError("torch.cat(): expected a non-empty list of Tensors")
     first = tensors[0]
@@ -91,6 +92,7 @@ def cat(tensors: Sequence[Array], dim: int = 0) -> Array:
 
 
 def stack(tensors: Sequence[Array], dim: int = 0) -> Array:
+    """The Tensors one behind the other along a new dimension."""
     if not tensors:
         raise RuntimeError("stack expects a non-empty TensorList")
     axis = normalize_dim(dim, tensors[0].ndim + 1)
@@ -111,11 +113,13 @@ def stack(tensors: Sequence[Array], dim: int = 0) -> Array:
 
 
 def flip(self: Array, dims: Sequence[int]) -> Array:
+    """The Tensor with these dimensions reversed."""
     axes = normalize_dims(dims, self.ndim)
     return (np.flip(self, axes) if self.ndim else self).copy()
 
 
 def roll(self: Array, shifts: Sequence[int], dims: Sequence[int] = ()) -> Array:
+    """The Tensor moved along dimensions; what leaves at one end comes in at the other."""
     if not shifts:
         raise RuntimeError("`shifts` required")
     if not all(-(2**63) <= shift < 2**63 for shift in shifts):  # NumPy takes any
@@ -133,6 +137,7 @@ def roll(self: Array, shifts: Sequence[int], dims: Sequence[int] = ()) -> Array:
 
 
 def repeat(self: Array, repeats: Sequence[int]) -> Array:
+    """The Tensor repeated along its dimensions, which may be more than it has."""
     if len(repeats) < self.ndim:
         raise RuntimeError("Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor")
     if any(count < 0 for count in repeats):
