@@ -34,6 +34,7 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2, compute_mode: int | None = None)
 
 
 def pdist(self: Tensor, p: float = 2) -> Tensor:
+    """The distances of all pairs of rows, in the p-norm."""
     if self.dim() != 2:
         raise RuntimeError(f"pdist only supports 2D tensors, got: {self.dim()}D")
     if not self.is_floating_point():

@@ -18,11 +18,13 @@ def linalg_solve_ex(A: Tensor, B: Tensor, *, left: bool = True, check_errors: bo
 
 
 def linalg_slogdet(A: Tensor) -> tuple[Tensor, Tensor]:
+    """The sign of the determinant, and the logarithm of its absolute value."""
     sign, logarithm, _, _ = ops._linalg_slogdet(A)
     return sign, logarithm
 
 
 def slogdet(self: Tensor) -> tuple[Tensor, Tensor]:
+    """The sign of the determinant, and the logarithm of its absolute value."""
     sign, logarithm = ops.linalg_slogdet(self)
     return sign, logarithm
 

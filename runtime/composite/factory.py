@@ -56,6 +56,7 @@ def to_dtype(
     copy: bool = False,
     memory_format: MemoryFormat | None = None,
 ) -> Tensor:
+    """The Tensor in another dtype or memory format, or itself where it has these."""
     return _converted(self, dtype, copy, memory_format)
 
 

@@ -218,14 +218,17 @@ def chunk(self: Tensor, chunks: int, dim: int = 0) -> Sequence[Tensor]:
 
 
 def split_copy_Tensor(self: Tensor, split_size: int, dim: int = 0) -> Sequence[Tensor]:
+    """The parts of `split` in memory of their own."""
     return _copies(self.split(split_size, dim))
 
 
 def split_with_sizes_copy(self: Tensor, split_sizes: Sequence[int], dim: int = 0) -> Sequence[Tensor]:
+    """The parts of `split_with_sizes` in memory of their own."""
     return _copies(self.split_with_sizes(split_sizes, dim))
 
 
 def unbind_copy_int(self: Tensor, dim: int = 0) -> Sequence[Tensor]:
+    """The slices of `unbind` in memory of their own."""
     return _copies(self.unbind(dim))
 
 

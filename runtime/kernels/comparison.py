@@ -96,6 +96,7 @@ def where(condition: Array, self: Array | Number, other: Array | Number) -> Arra
 def nan_to_num(
     self: Array, nan: float | None = None, posinf: float | None = None, neginf: float | None = None
 ) -> Array:
+    """The elements with numbers in the place of NaN and infinities."""
     if self.dtype.kind == "V":  # bfloat16, which NumPy takes for a type without NaN
         from ml_dtypes import finfo
 

@@ -50,6 +50,7 @@ def full(size: Sequence[int], fill_value: Number, dtype: DType) -> Array:
 
 
 def scalar_tensor(s: Number, dtype: DType) -> Array:
+    """A Tensor without dimensions that holds a number."""
     return np.asarray(element(s, dtype, wraps=is_half(dtype)), dtype)
 
 
@@ -77,18 +78,22 @@ def full_like(self: Array, fill_value: Number, dtype: DType | None = None) -> Ar
 
 
 def new_zeros(self: Array, size: Sequence[int], dtype: DType | None = None) -> Array:
+    """Zeros of another shape, in the dtype of the Tensor."""
     return zeros(size, dtype or self.dtype)
 
 
 def new_ones(self: Array, size: Sequence[int], dtype: DType | None = None) -> Array:
+    """Ones of another shape, in the dtype of the Tensor."""
     return ones(size, dtype or self.dtype)
 
 
 def new_empty(self: Array, size: Sequence[int], dtype: DType | None = None) -> Array:
+    """Arbitrary elements of another shape, in the dtype of the Tensor."""
     return empty(size, dtype or self.dtype)
 
 
 def new_full(self: Array, size: Sequence[int], fill_value: Number, dtype: DType | None = None) -> Array:
+    """One number in another shape, in the dtype of the Tensor."""
     return full(size, fill_value, dtype or self.dtype)
 
 

@@ -21,34 +21,42 @@ _MOST_HERMITE = 512  # above, each value has overflowed
 
 
 def special_chebyshev_polynomial_t(x: Array | Number, n: Array | Number) -> Array:
+    """The Chebyshev polynomial T of degree `n`."""
     return _chebyshev(x, n, lambda x: x, _cosines)
 
 
 def special_chebyshev_polynomial_u(x: Array | Number, n: Array | Number) -> Array:
+    """The Chebyshev polynomial U of degree `n`."""
     return _chebyshev(x, n, lambda x: 2 * x, _sines)
 
 
 def special_chebyshev_polynomial_v(x: Array | Number, n: Array | Number) -> Array:
+    """The Chebyshev polynomial V of degree `n`."""
     return _chebyshev(x, n, lambda x: 2 * x - 1, _half_cosines)
 
 
 def special_chebyshev_polynomial_w(x: Array | Number, n: Array | Number) -> Array:
+    """The Chebyshev polynomial W of degree `n`."""
     return _chebyshev(x, n, lambda x: 2 * x + 1, _half_sines)
 
 
 def special_shifted_chebyshev_polynomial_t(x: Array | Number, n: Array | Number) -> Array:
+    """The Chebyshev polynomial T of degree `n` at 2 x - 1."""
     return _chebyshev(x, n, lambda x: x, _cosines, shifted=True)
 
 
 def special_shifted_chebyshev_polynomial_u(x: Array | Number, n: Array | Number) -> Array:
+    """The Chebyshev polynomial U of degree `n` at 2 x - 1."""
     return _chebyshev(x, n, lambda x: 2 * x, _sines, shifted=True)
 
 
 def special_shifted_chebyshev_polynomial_v(x: Array | Number, n: Array | Number) -> Array:
+    """The Chebyshev polynomial V of degree `n` at 2 x - 1."""
     return _chebyshev(x, n, lambda x: 2 * x - 1, _half_cosines, shifted=True)
 
 
 def special_shifted_chebyshev_polynomial_w(x: Array | Number, n: Array | Number) -> Array:
+    """The Chebyshev polynomial W of degree `n` at 2 x - 1."""
     return _chebyshev(x, n, lambda x: 2 * x + 1, _half_sines, shifted=True)
 
 
@@ -65,6 +73,7 @@ def special_hermite_polynomial_he(x: Array | Number, n: Array | Number) -> Array
 
 
 def special_laguerre_polynomial_l(x: Array | Number, n: Array | Number) -> Array:
+    """The Laguerre polynomial of degree `n`."""
     at, order, dtype = _operands(x, n)
 
     def step(k: int, x: Array, last: Array, before: Array) -> Array:
@@ -75,6 +84,7 @@ def special_laguerre_polynomial_l(x: Array | Number, n: Array | Number) -> Array
 
 
 def special_legendre_polynomial_p(x: Array | Number, n: Array | Number) -> Array:
+    """The Legendre polynomial of degree `n`."""
     at, order, dtype = _operands(x, n)
 
     def step(k: int, x: Array, last: Array, before: Array) -> Array:

@@ -224,6 +224,7 @@ def unfold_backward(grad_in: Array, input_sizes: Sequence[int], dim: int, size: 
 
 
 def select_scatter(self: Array, src: Array, dim: int, index: int) -> Array:
+    """A copy with `src` in the place of one slice along a dimension."""
     result = self.copy()
     _write(select_int(result, dim, index), src)
     return result
@@ -232,12 +233,14 @@ def select_scatter(self: Array, src: Array, dim: int, index: int) -> Array:
 def slice_scatter(
     self: Array, src: Array, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1
 ) -> Array:
+    """A copy with `src` in the place of a slice of a dimension."""
     result = self.copy()
     _write(slice_dim(result, dim, start, end, step), src)
     return result
 
 
 def diagonal_scatter(self: Array, src: Array, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Array:
+    """A copy with `src` in the place of a diagonal."""
     result = self.copy()
     _write(diagonal(result, offset, dim1, dim2), src)
     return result

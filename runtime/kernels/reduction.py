@@ -118,11 +118,13 @@ def nansum(self: Array, dim: Dims = None, keepdim: bool = False, dtype: DType | 
 
 
 def prod_all(self: Array, dtype: DType | None = None) -> Array:
+    """The product of the elements."""
     values, result = _accumulate_in(self, dtype)
     return _cast(_reduce(np.multiply, values, None, False), result)
 
 
 def prod_dim(self: Array, dim: int, keepdim: bool = False, dtype: DType | None = None) -> Array:
+    """The product along a dimension."""
     values, result = _accumulate_in(self, dtype)
     return _cast(_reduce(np.multiply, values, _axis(dim, self.ndim), keepdim), result)
 
@@ -224,6 +226,7 @@ def min_dim(self: Array, dim: int, keepdim: bool = False) -> tuple[Array, Array]
 
 
 def aminmax(self: Array, dim: int | None = None, keepdim: bool = False) -> tuple[Array, Array]:
+    """The smallest and the largest element."""
     dims = None if dim is None else (dim,)
     return (
         _extremum(self, dims, keepdim, np.minimum, "aminmax"),
@@ -329,6 +332,7 @@ def logsumexp(self: Array, dim: Dims, keepdim: bool = False) -> Array:
 def linalg_vector_norm(
     self: Array, ord: Number = 2, dim: Dims = None, keepdim: bool = False, dtype: DType | None = None
 ) -> Array:
+    """The p-norm of vectors: the p-th root of the sum of |x|^p."""
     if isinstance(ord, complex):
         raise RuntimeError(f"linalg.vector_norm: Expected a non-complex scalar as the order of norm, but got {ord}")
     if is_integral(self.dtype):
@@ -394,6 +398,7 @@ def cumsum(self: Array, dim: int, dtype: DType | None = None) -> Array:
 
 
 def cumprod(self: Array, dim: int, dtype: DType | None = None) -> Array:
+    """The product of the elements so far along a dimension."""
     return _scan(self, dim, dtype, np.multiply)
 
 

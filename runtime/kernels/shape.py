@@ -101,6 +101,7 @@ def view_dtype(self: Array, dtype: np.dtype[Any]) -> Array:
 
 
 def alias(self: Array) -> Array:
+    """A view of the whole Tensor."""
     return self[...]
 
 
@@ -198,6 +199,7 @@ def expand(self: Array, size: Sequence[int], implicit: bool = False) -> Array:
 
 
 def select_int(self: Array, dim: int, index: int) -> Array:
+    """A view of one slice along a dimension."""
     if self.ndim == 0:
         raise IndexError("select() cannot be applied to a 0-dim tensor.")
     place = normalize_dim(dim, self.ndim)
@@ -210,6 +212,7 @@ def select_int(self: Array, dim: int, index: int) -> Array:
 
 
 def slice_dim(self: Array, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1) -> Array:
+    """A view of every `step`-th element along a dimension, from `start` up to `end`."""
     if self.ndim == 0:
         raise IndexError("slice() cannot be applied to a 0-dim tensor.")
     place = normalize_dim(dim, self.ndim)
@@ -262,6 +265,7 @@ def split(self: Array, split_size: int, dim: int = 0) -> list[Array]:
 
 
 def split_with_sizes(self: Array, split_sizes: Sequence[int], dim: int = 0) -> list[Array]:
+    """Views of parts of these sizes along a dimension."""
     place, length = _split_dim(self, dim)
     if any(size < 0 for size in split_sizes):
         raise RuntimeError(

@@ -130,24 +130,28 @@ def special_ndtri(self: Array) -> Array:
 
 
 def i0(self: Array) -> Array:
+    """The modified Bessel function of the first kind, of order 0."""
     from scipy import special
 
     return _in_scipy(special.i0, self)
 
 
 def special_i0e(self: Array) -> Array:
+    """exp(-|self|) i0(self), without overflow."""
     from scipy import special
 
     return _in_scipy(special.i0e, self)
 
 
 def special_i1(self: Array) -> Array:
+    """The modified Bessel function of the first kind, of order 1."""
     from scipy import special
 
     return _in_scipy(special.i1, self)
 
 
 def special_i1e(self: Array) -> Array:
+    """exp(-|self|) i1(self), without overflow."""
     from scipy import special
 
     return _in_scipy(special.i1e, self)
