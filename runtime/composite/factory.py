@@ -28,6 +28,7 @@ def drawn_in_order(like: Tensor, p: float, generator: Generator | None = None) -
 
 
 def normal_inplace(self: Tensor, mean: float = 0, std: float = 1, *, generator: Generator | None = None) -> Tensor:
+    """Writes random numbers of a normal distribution into `self`."""
     return self.copy_(ops.normal_functional(self.detach(), mean, std, generator=generator))
 
 

@@ -51,6 +51,7 @@ def float_power_Scalar(self: Scalar, exponent: Tensor) -> Tensor:
 
 
 def float_power_inplace(self: Tensor, exponent: Tensor | Scalar) -> Tensor:
+    """Writes the power of `self` to the exponent into `self`, which has to be float64 or complex128."""
     wide = _double_or_complex(self, exponent)
     if self.dtype is not wide:
         raise RuntimeError(
