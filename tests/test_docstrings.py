@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import pydoc
+import re
 from pathlib import Path
 from types import FunctionType
 
@@ -58,6 +59,8 @@ def test_functions_methods_and_overloads() -> None:
     assert text == (
         "tanh(Tensor self) -> Tensor\n"
         "\n"
+        "NumPy's `tanh`.\n"
+        "\n"
         "Derivative:\n"
         "    self: tanh_backward(grad, result)\n"
         "    result: auto_element_wise\n"
@@ -82,6 +85,23 @@ def test_functions_methods_and_overloads() -> None:
 def test_what_computes_it_says_what_it_is() -> None:
     assert "\n\n`x / abs(x)`, and 0 at 0. A real NaN has the sign 0.\n\n" in (runtime.ops.sgn.__doc__ or "")
     assert "\n\n`abs(self) <= lambd ? 0 : self`, element by element.\n\n" in (runtime.ops.hardshrink.__doc__ or "")
+
+
+def test_public_functions_say_what_they_compute() -> None:
+    """By a sentence, the formula that they stand for, or NumPy's function."""
+    other = re.compile(
+        r"(\S+: )?(Differentiated through|Not differentiable|Declared only)|Derivative|Examples?:|\w+(\.\w+)?\(.*\) ->",
+        re.S,
+    )
+    public = {
+        base: packet.__doc__ or ""
+        for base, packet in packets.PACKETS.items()
+        if packets.PYTHON_MODULES.get(base) in (None, "fft", "linalg", "special")
+        and not base.startswith("_")
+        and "_backward" not in base
+    }
+    assert [base for base, text in public.items() if all(map(other.match, text.strip().split("\n\n")))] == []
+    assert "numbers between 0 and 1 whose sum is 1" in public["softmax"]
 
 
 def test_signatures() -> None:

@@ -370,7 +370,7 @@ def test_bytecode_lies_beside_generated_modules(tmp_path: Path, monkeypatch: pyt
 
 def test_runs_of_the_makefile_keep_bytecode() -> None:
     done = subprocess.run(
-        ["make", "--silent", "--eval", "shown: ; @echo [$$PYTHONDONTWRITEBYTECODE]", "shown"],
+        ["make", "--silent", "--eval", "shown: ; @echo [$${PYTHONDONTWRITEBYTECODE-}]", "shown"],
         cwd=ROOT, env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}, capture_output=True, text=True, check=True,
     )  # fmt: skip
     assert done.stdout == "[]\n"

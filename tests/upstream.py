@@ -125,6 +125,8 @@ def counts(paths: Paths, result: pipeline.Result, ours: Mapping[str, set[str]]) 
         f"{_share(bound, formulas)} parsed, type-checked and bound to overloads and helpers |",
         f"| {len(theirs)} Node classes | {_share(theirs.keys() & ours.keys(), theirs)}, by name; {len(same)} with the "
         f"same saved attributes, {len(fewer)} save fewer Tensors |",
+        f"| as the generator counts: {pipeline.summary(result.plan)} | an operator with its variants is one; Nodes and "
+        "formulas that PyTorch has not are counted as well |",
         f"| {len(helpers)} helpers that formulas call | all declared, every call checked; {len(implemented)} "
         "implemented |",
     ]

@@ -45,10 +45,20 @@ def _overload(operator: OperatorPlan) -> OverloadDocumentation:
         operator,
         False,
         str(operator.schema),
-        operator.implementation.about if operator.implementations else "",
+        _about(operator),
         operator.formula_texts if operator.node is not None else (),
         derivative,
     )
+
+
+def _about(operator: OperatorPlan) -> str:
+    """What it computes: the formula that it stands for, the first paragraph of its function, or NumPy's function."""
+    if operator.composite is not None:
+        return f"`{' '.join(operator.composite.text.value.split())}`."
+    if not operator.implementations:
+        return ""
+    function = operator.implementation
+    return function.about or (f"NumPy's `{function.alias}`." if function.alias else "")
 
 
 def _variant(operator: OperatorPlan) -> OverloadDocumentation:

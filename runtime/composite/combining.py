@@ -90,6 +90,7 @@ def hsplit_int(self: Tensor, sections: int) -> Sequence[Tensor]:
 
 
 def hsplit_array(self: Tensor, indices: Sequence[int]) -> Sequence[Tensor]:
+    """Views of parts along the second dimension, or along the only one, which begin at these indices."""
     return self.tensor_split(indices, _horizontal(self))
 
 
@@ -100,6 +101,7 @@ def vsplit_int(self: Tensor, sections: int) -> Sequence[Tensor]:
 
 
 def vsplit_array(self: Tensor, indices: Sequence[int]) -> Sequence[Tensor]:
+    """Views of parts along the first dimension, which begin at these indices."""
     _check_dims(self, "vsplit", 2)
     return self.tensor_split(indices, 0)
 
@@ -111,6 +113,7 @@ def dsplit_int(self: Tensor, sections: int) -> Sequence[Tensor]:
 
 
 def dsplit_array(self: Tensor, indices: Sequence[int]) -> Sequence[Tensor]:
+    """Views of parts along the third dimension, which begin at these indices."""
     _check_dims(self, "dsplit", 3)
     return self.tensor_split(indices, 2)
 
@@ -141,12 +144,15 @@ def _equal_parts(self: Tensor, name: str, sections: int, dim: int) -> Sequence[T
 
 
 def unsafe_chunk(self: Tensor, chunks: int, dim: int = 0) -> Sequence[Tensor]:
+    """`chunk`, whose parts may be written one by one."""
     return [part.clone() for part in self.chunk(chunks, dim)]
 
 
 def unsafe_split_Tensor(self: Tensor, split_size: int, dim: int = 0) -> Sequence[Tensor]:
+    """`split`, whose parts may be written one by one."""
     return [part.clone() for part in self.split(split_size, dim)]
 
 
 def unsafe_split_with_sizes(self: Tensor, split_sizes: Sequence[int], dim: int = 0) -> Sequence[Tensor]:
+    """`split_with_sizes`, whose parts may be written one by one."""
     return [part.clone() for part in self.split_with_sizes(split_sizes, dim)]

@@ -50,6 +50,7 @@ def conv1d(
     dilation: Sequence[int] = (1,),
     groups: int = 1,
 ) -> Tensor:
+    """Cross-correlation of a batch of signals (N, C, L) with kernels (C_out, C / groups, K)."""
     return _convolve("conv1d", 1, input, weight, bias, stride, padding, dilation, groups)
 
 
@@ -62,6 +63,7 @@ def conv2d(
     dilation: Sequence[int] = (1, 1),
     groups: int = 1,
 ) -> Tensor:
+    """Cross-correlation of a batch of images (N, C, H, W) with kernels (C_out, C / groups, K_h, K_w)."""
     return _convolve("conv2d", 2, input, weight, bias, stride, padding, dilation, groups)
 
 
@@ -74,6 +76,7 @@ def conv3d(
     dilation: Sequence[int] = (1, 1, 1),
     groups: int = 1,
 ) -> Tensor:
+    """Cross-correlation of a batch of volumes (N, C, D, H, W) with kernels (C_out, C / groups, K_d, K_h, K_w)."""
     return _convolve("conv3d", 3, input, weight, bias, stride, padding, dilation, groups)
 
 
@@ -86,6 +89,7 @@ def conv1d_padding(
     dilation: Sequence[int] = (1,),
     groups: int = 1,
 ) -> Tensor:
+    """The same, padded by 'valid' (not at all) or 'same' (to the length of the input)."""
     return _convolve("conv1d", 1, input, weight, bias, stride, padding, dilation, groups)
 
 
@@ -98,6 +102,7 @@ def conv2d_padding(
     dilation: Sequence[int] = (1, 1),
     groups: int = 1,
 ) -> Tensor:
+    """The same, padded by 'valid' (not at all) or 'same' (to the size of the input)."""
     return _convolve("conv2d", 2, input, weight, bias, stride, padding, dilation, groups)
 
 
@@ -110,6 +115,7 @@ def conv3d_padding(
     dilation: Sequence[int] = (1, 1, 1),
     groups: int = 1,
 ) -> Tensor:
+    """The same, padded by 'valid' (not at all) or 'same' (to the size of the input)."""
     return _convolve("conv3d", 3, input, weight, bias, stride, padding, dilation, groups)
 
 
@@ -177,6 +183,7 @@ def conv_transpose1d(
     groups: int = 1,
     dilation: Sequence[int] = (1,),
 ) -> Tensor:
+    """The transpose of `conv1d` with these kernels: what the gradient of its input is."""
     return _transpose("conv_transpose1d", 1, input, weight, bias, stride, padding, output_padding, groups, dilation)
 
 
@@ -190,6 +197,7 @@ def conv_transpose2d_input(
     groups: int = 1,
     dilation: Sequence[int] = (1, 1),
 ) -> Tensor:
+    """The transpose of `conv2d` with these kernels: what the gradient of its input is."""
     return _transpose("conv_transpose2d", 2, input, weight, bias, stride, padding, output_padding, groups, dilation)
 
 
@@ -203,6 +211,7 @@ def conv_transpose3d_input(
     groups: int = 1,
     dilation: Sequence[int] = (1, 1, 1),
 ) -> Tensor:
+    """The transpose of `conv3d` with these kernels: what the gradient of its input is."""
     return _transpose("conv_transpose3d", 3, input, weight, bias, stride, padding, output_padding, groups, dilation)
 
 

@@ -12,6 +12,7 @@ _MANY = 25  # vectors, from which on distances are made of products
 
 
 def cdist(x1: Tensor, x2: Tensor, p: float = 2, compute_mode: int | None = None) -> Tensor:
+    """The distance of each row of one matrix to each row of the other, in the p-norm."""
     for name, x in (("X1", x1), ("X2", x2)):
         if not x.is_floating_point():
             raise RuntimeError(f"cdist only supports floating-point dtypes, {name} got: {x.dtype}")
@@ -33,6 +34,7 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2, compute_mode: int | None = None)
 
 
 def pdist(self: Tensor, p: float = 2) -> Tensor:
+    """The distances of all pairs of rows, in the p-norm."""
     if self.dim() != 2:
         raise RuntimeError(f"pdist only supports 2D tensors, got: {self.dim()}D")
     if not self.is_floating_point():

@@ -9,6 +9,7 @@ from runtime.graph import forward
 
 
 def linalg_solve_ex(A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = False) -> tuple[Tensor, Tensor]:
+    """The solution of A X = B, and a number that is not 0 where A is singular."""
     result, _, _, info = ops._linalg_solve_ex(A, B, left=left, check_errors=check_errors)
     return result, info
 
@@ -17,11 +18,13 @@ def linalg_solve_ex(A: Tensor, B: Tensor, *, left: bool = True, check_errors: bo
 
 
 def linalg_slogdet(A: Tensor) -> tuple[Tensor, Tensor]:
+    """The sign of the determinant, and the logarithm of its absolute value."""
     sign, logarithm, _, _ = ops._linalg_slogdet(A)
     return sign, logarithm
 
 
 def slogdet(self: Tensor) -> tuple[Tensor, Tensor]:
+    """The sign of the determinant, and the logarithm of its absolute value."""
     sign, logarithm = ops.linalg_slogdet(self)
     return sign, logarithm
 
@@ -40,16 +43,19 @@ def logdet(self: Tensor) -> Tensor:
 
 
 def linalg_cholesky(self: Tensor, *, upper: bool = False) -> Tensor:
+    """The lower triangular L with A = L L^H, or the upper one, of a positive definite Hermitian A."""
     L: Tensor = ops.linalg_cholesky_ex(self, upper=upper, check_errors=True)[0]
     return L
 
 
 def linalg_lu_factor(A: Tensor, *, pivot: bool = True) -> tuple[Tensor, Tensor]:
+    """The factors L and U of A = P L U in one matrix, and the pivots."""
     LU, pivots, _ = ops.linalg_lu_factor_ex(A, pivot=pivot, check_errors=True)
     return LU, pivots
 
 
 def linalg_ldl_factor(self: Tensor, *, hermitian: bool = False) -> tuple[Tensor, Tensor]:
+    """The factors L and D of A = L D L^T in one matrix, and the pivots."""
     LD, pivots, _ = ops.linalg_ldl_factor_ex(self, hermitian=hermitian, check_errors=True)
     return LD, pivots
 
@@ -66,6 +72,7 @@ def linalg_eigvals(self: Tensor) -> Tensor:
 
 
 def linalg_eigvalsh(self: Tensor, UPLO: str = "L") -> Tensor:
+    """The eigenvalues of a Hermitian matrix, in ascending order."""
     values: Tensor = ops._linalg_eigh(self, UPLO)[0]
     return values
 
@@ -131,6 +138,7 @@ def linalg_cond(self: Tensor, p: Scalar | None = None) -> Tensor:
 
 
 def linalg_cond_p_str(self: Tensor, p: str) -> Tensor:
+    """The condition number: the norm of A times that of its inverse."""
     if p not in ("fro", "nuc"):
         raise RuntimeError(f"linalg.cond got an invalid norm type: {p}")
     _check_square(f"linalg.cond(ord={p})", self)

@@ -28,6 +28,7 @@ def drawn_in_order(like: Tensor, p: float, generator: Generator | None = None) -
 
 
 def normal_inplace(self: Tensor, mean: float = 0, std: float = 1, *, generator: Generator | None = None) -> Tensor:
+    """Writes random numbers of a normal distribution into `self`."""
     return self.copy_(ops.normal_functional(self.detach(), mean, std, generator=generator))
 
 
@@ -56,6 +57,7 @@ def to_dtype(
     copy: bool = False,
     memory_format: MemoryFormat | None = None,
 ) -> Tensor:
+    """The Tensor in another dtype or memory format, or itself where it has these."""
     return _converted(self, dtype, copy, memory_format)
 
 
@@ -95,6 +97,7 @@ def to_other(
 
 
 def type_as(self: Tensor, other: Tensor) -> Tensor:
+    """The elements in the dtype of another Tensor."""
     return _converted(self, other.dtype, False, None, other.device)
 
 
@@ -278,6 +281,7 @@ def new_empty_strided(
     device: Device | None = None,
     pin_memory: bool | None = None,
 ) -> Tensor:
+    """A Tensor of these sizes and strides with arbitrary elements."""
     return ops.empty_strided(size, stride, dtype=dtype or self.dtype, device=device or self.device)
 
 

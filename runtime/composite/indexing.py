@@ -183,6 +183,7 @@ def nonzero_numpy(self: Tensor) -> list[Tensor]:
 
 
 def where(condition: Tensor) -> list[Tensor]:
+    """Where the condition holds, as index Tensors: one for each dimension."""
     return list(ops.nonzero_numpy(condition))
 
 

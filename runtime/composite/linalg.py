@@ -61,6 +61,7 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
 
 
 def outer(self: Tensor, vec2: Tensor) -> Tensor:
+    """The matrix of the products of each element of one vector with each of the other."""
     for name, tensor in (("self", self), ("vec2", vec2)):
         if tensor.dim() != 1:
             raise RuntimeError(f"outer: Expected 1-D argument {name}, but got {tensor.dim()}-D")
@@ -68,6 +69,7 @@ def outer(self: Tensor, vec2: Tensor) -> Tensor:
 
 
 def inner(self: Tensor, other: Tensor) -> Tensor:
+    """The sums of products over the last dimensions of both."""
     if self.dim() == 0 or other.dim() == 0:
         return self * other
     if self.shape[-1] != other.shape[-1]:
@@ -122,6 +124,7 @@ def tensordot(self: Tensor, other: Tensor, dims_self: Sequence[int], dims_other:
 
 
 def diag(self: Tensor, diagonal: int = 0) -> Tensor:
+    """The matrix with these elements on a diagonal, or the diagonal of a matrix."""
     if self.dim() == 1:
         return ops.diag_embed(self, diagonal)
     if self.dim() == 2:
@@ -133,20 +136,24 @@ def diag(self: Tensor, diagonal: int = 0) -> Tensor:
 
 
 def linalg_svdvals(A: Tensor, *, driver: str | None = None) -> Tensor:
+    """The singular values of a matrix, in descending order."""
     result: Tensor = ops._linalg_svd(A, driver=driver)[1]
     return result
 
 
 def linalg_inv(A: Tensor) -> Tensor:
+    """The inverse of a square matrix."""
     result: Tensor = ops.linalg_inv_ex(A, check_errors=True)[0]
     return result
 
 
 def inverse(self: Tensor) -> Tensor:
+    """The inverse of a square matrix."""
     result: Tensor = ops.linalg_inv_ex(self, check_errors=True)[0]
     return result
 
 
 def linalg_solve(A: Tensor, B: Tensor, *, left: bool = True) -> Tensor:
+    """The X with A X = B, or with X A = B where `left` is False."""
     result: Tensor = ops._linalg_solve_ex(A, B, left=left, check_errors=True)[0]
     return result

@@ -13,6 +13,7 @@ from runtime.helpers.loss import reduced
 
 
 def l1_loss(self: Tensor, target: Tensor, reduction: int = 1) -> Tensor:
+    """The absolute differences, their mean or their sum."""
     return reduced((self - target).abs(), reduction)
 
 
@@ -26,6 +27,7 @@ def kl_div(self: Tensor, target: Tensor, reduction: int = 1, *, log_target: bool
 def nll_loss(
     self: Tensor, target: Tensor, weight: Tensor | None = None, reduction: int = 1, ignore_index: int = -100
 ) -> Tensor:
+    """Minus the log-probability of each target class, times the weight of the class; their weighted mean or sum."""
     output: Tensor = ops.nll_loss_forward(self, target, weight, reduction, ignore_index)[0]
     return output
 

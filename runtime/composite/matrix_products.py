@@ -106,6 +106,7 @@ def _chained(matrices: Sequence[Tensor], splits: dict[tuple[int, int], int]) -> 
 
 
 def chain_matmul(matrices: Sequence[Tensor]) -> Tensor:
+    """The product of several matrices, in the order that takes the fewest operations."""
     for matrix in matrices:
         if matrix.dim() != 2:
             raise RuntimeError(f"Tensor dimension is {matrix.dim()}, expected 2 instead.")

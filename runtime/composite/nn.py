@@ -16,11 +16,13 @@ from runtime.random import Generator
 
 
 def softmax_int(self: Tensor, dim: int, dtype: DType | None = None) -> Tensor:
+    """exp(self) over its sum along a dimension: numbers between 0 and 1 whose sum is 1."""
     converted = self if dtype is None else self.to(dtype)
     return ops._softmax(converted, dim, False)
 
 
 def log_softmax_int(self: Tensor, dim: int, dtype: DType | None = None) -> Tensor:
+    """The logarithm of the softmax along a dimension: self - log(sum(exp(self)))."""
     converted = self if dtype is None else self.to(dtype)
     return ops._log_softmax(converted, dim, False)
 
@@ -101,6 +103,7 @@ def layer_norm(
     eps: float = 1e-05,
     cudnn_enable: bool = True,
 ) -> Tensor:
+    """The input less its mean over its standard deviation, over the last dimensions; times a weight, plus a bias."""
     return ops.native_layer_norm(input, normalized_shape, weight, bias, eps)[0]
 
 

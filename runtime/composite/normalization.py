@@ -129,6 +129,7 @@ def batch_norm(
     eps: float,
     cudnn_enabled: bool,
 ) -> Tensor:
+    """The input less the mean of its channel over its standard deviation; times a weight, plus a bias."""
     if not training and (running_mean is None or running_var is None):
         raise RuntimeError("running_mean and running_var must be defined in evaluation mode")
     if input.numel() == 0:  # there is nothing to normalize, but there is a graph

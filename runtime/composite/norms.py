@@ -114,10 +114,12 @@ def _without_matrix(result: Tensor, rows: int, columns: int, keepdim: bool) -> T
 
 
 def nuclear_norm(self: Tensor, keepdim: bool = False) -> Tensor:
+    """The sum of the singular values of a matrix."""
     return ops.linalg_matrix_norm(self, "nuc", (-2, -1), keepdim)
 
 
 def nuclear_norm_dim(self: Tensor, dim: Sequence[int], keepdim: bool = False) -> Tensor:
+    """The sum of the singular values of the matrices in two dimensions."""
     return ops.linalg_matrix_norm(self, "nuc", dim, keepdim)
 
 

@@ -27,6 +27,7 @@ def div_mode(self: Tensor, other: Tensor | Scalar, *, rounding_mode: str | None)
 
 
 def positive(self: Tensor) -> Tensor:
+    """The Tensor itself."""
     if self.dtype is dtypes.bool:
         raise RuntimeError("The `+` operator, on a bool tensor is not supported.")
     return self
@@ -36,6 +37,7 @@ def positive(self: Tensor) -> Tensor:
 
 
 def float_power_Tensor_Tensor(self: Tensor, exponent: Tensor) -> Tensor:
+    """The power of `self` to the exponent, in float64 or complex128."""
     wide = _double_or_complex(self, exponent)
     return ops.pow(self.to(wide), exponent.to(wide))
 
@@ -49,6 +51,7 @@ def float_power_Scalar(self: Scalar, exponent: Tensor) -> Tensor:
 
 
 def float_power_inplace(self: Tensor, exponent: Tensor | Scalar) -> Tensor:
+    """Writes the power of `self` to the exponent into `self`, which has to be float64 or complex128."""
     wide = _double_or_complex(self, exponent)
     if self.dtype is not wide:
         raise RuntimeError(
@@ -72,26 +75,32 @@ def _double_or_complex(*operands: Tensor | Scalar) -> dtypes.dtype:
 
 
 def conj(self: Tensor) -> Tensor:
+    """The complex conjugate: a view for complex numbers, the Tensor itself for real ones."""
     return ops._conj_physical(self) if self.is_complex() else self
 
 
 def conj_physical(self: Tensor) -> Tensor:
+    """The complex conjugate in memory of its own."""
     return ops._conj_physical(self) if self.is_complex() else self
 
 
 def resolve_conj(self: Tensor) -> Tensor:
+    """The Tensor; where it is a conjugate that was not computed, what it stands for."""
     return self
 
 
 def resolve_neg(self: Tensor) -> Tensor:
+    """The Tensor; where it is a negative that was not computed, what it stands for."""
     return self
 
 
 def real(self: Tensor) -> Tensor:
+    """The real parts: a view for complex numbers, the Tensor itself for real ones."""
     return ops.view_as_real(self).select(-1, 0) if self.is_complex() else self
 
 
 def imag(self: Tensor) -> Tensor:
+    """The imaginary parts, a view."""
     return ops.view_as_real(self).select(-1, 1)
 
 
@@ -99,10 +108,12 @@ def imag(self: Tensor) -> Tensor:
 
 
 def isreal(self: Tensor) -> Tensor:
+    """Whether each element has no imaginary part."""
     return ops.imag(self) == 0 if self.is_complex() else ops.ones_like(self, dtype=dtypes.bool)
 
 
 def isclose(self: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Tensor:
+    """Whether |self - other| <= atol + rtol * |other|, for each element."""
     if self.dtype is not other.dtype:
         raise RuntimeError(f"{self.dtype} did not match {other.dtype}")
     if rtol < 0 or atol < 0:
@@ -120,6 +131,7 @@ def isclose(self: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-0
 
 
 def allclose(self: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> bool:
+    """Whether |self - other| <= atol + rtol * |other| for all elements."""
     return bool(ops.isclose(self, other, rtol, atol, equal_nan).all())
 
 
@@ -142,6 +154,7 @@ def is_nonzero(self: Tensor) -> bool:
 
 
 def where_Scalar(condition: Tensor, self: Scalar, other: Scalar) -> Tensor:
+    """Elements of `self` where the condition holds, and of `other` elsewhere."""
     numbers = [ops.full([], number, dtype=dtypes.dtype_of_number(number)) for number in (self, other)]
     return ops.where(condition, *numbers)
 

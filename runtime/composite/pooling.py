@@ -23,6 +23,7 @@ def max_pool1d_with_indices(
     dilation: Sizes = (1,),
     ceil_mode: bool = False,
 ) -> tuple[Tensor, Tensor]:
+    """The largest element of each window, and where it was."""
     _check(self, "max_pool1d")
     far = stride or kernel_size
     flat = self.unsqueeze(-2)
@@ -39,6 +40,7 @@ def max_pool1d(
     dilation: Sizes = (1,),
     ceil_mode: bool = False,
 ) -> Tensor:
+    """The largest element of each window."""
     return ops.max_pool1d_with_indices(self, kernel_size, stride, padding, dilation, ceil_mode)[0]
 
 
@@ -50,6 +52,7 @@ def max_pool2d(
     dilation: Sizes = (1, 1),
     ceil_mode: bool = False,
 ) -> Tensor:
+    """The largest element of each window."""
     return ops.max_pool2d_with_indices(self, kernel_size, stride, padding, dilation, ceil_mode)[0]
 
 
@@ -77,6 +80,7 @@ def max_pool3d(
     dilation: Sizes = (1, 1, 1),
     ceil_mode: bool = False,
 ) -> Tensor:
+    """The largest element of each window."""
     return ops.max_pool3d_with_indices(self, kernel_size, stride, padding, dilation, ceil_mode)[0]
 
 
@@ -88,6 +92,7 @@ def avg_pool1d(
     ceil_mode: bool = False,
     count_include_pad: bool = True,
 ) -> Tensor:
+    """The mean of each window."""
     _check(self, "avg_pool1d")
     far = stride or kernel_size
     sizes = [1, *kernel_size], [1, *far], [0, *padding]
@@ -95,15 +100,18 @@ def avg_pool1d(
 
 
 def adaptive_avg_pool1d(self: Tensor, output_size: Sizes) -> Tensor:
+    """The means of as many windows as the output has elements."""
     _check(self, "adaptive_avg_pool1d")
     return ops.adaptive_avg_pool2d(self.unsqueeze(-2), [1, *output_size]).squeeze(-2)
 
 
 def adaptive_avg_pool2d(self: Tensor, output_size: Sizes) -> Tensor:
+    """The means of as many windows as the output has elements."""
     return _mean(self, 2) if all(size == 1 for size in output_size) else ops._adaptive_avg_pool2d(self, output_size)
 
 
 def adaptive_avg_pool3d(self: Tensor, output_size: Sizes) -> Tensor:
+    """The means of as many windows as the output has elements."""
     return _mean(self, 3) if all(size == 1 for size in output_size) else ops._adaptive_avg_pool3d(self, output_size)
 
 
@@ -114,6 +122,7 @@ def _mean(self: Tensor, dims: int) -> Tensor:
 
 
 def adaptive_max_pool1d(self: Tensor, output_size: Sizes) -> tuple[Tensor, Tensor]:
+    """The largest elements of as many windows as the output has, and where they were."""
     _check(self, "adaptive_max_pool1d")
     values, indices = ops.adaptive_max_pool2d(self.unsqueeze(-2), [1, *output_size])
     return values.squeeze(-2), indices.squeeze(-2)

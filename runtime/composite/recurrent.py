@@ -91,18 +91,21 @@ def _cell(step: Step, gates: int, input: Tensor, state: State, weights: _Weights
 def rnn_tanh_cell(
     input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None
 ) -> Tensor:
+    """One step: tanh(w_ih x + b_ih + w_hh h + b_hh)."""
     return _cell(_tanh_step, 1, input, (hx,), _Weights(w_ih, w_hh, b_ih, b_hh))[0]
 
 
 def rnn_relu_cell(
     input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None
 ) -> Tensor:
+    """One step: relu(w_ih x + b_ih + w_hh h + b_hh)."""
     return _cell(_relu_step, 1, input, (hx,), _Weights(w_ih, w_hh, b_ih, b_hh))[0]
 
 
 def gru_cell(
     input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None
 ) -> Tensor:
+    """One step of a gated recurrent unit: the new hidden state."""
     return _cell(_gru_step, 3, input, (hx,), _Weights(w_ih, w_hh, b_ih, b_hh))[0]
 
 
@@ -286,6 +289,7 @@ def rnn_tanh_input(
     bidirectional: bool,
     batch_first: bool,
 ) -> tuple[Tensor, Tensor]:
+    """A recurrent network of tanh cells over sequences: all outputs, and the last hidden states."""
     options = has_biases, num_layers, dropout, train, bidirectional, batch_first
     out, hidden = _run(_tanh_step, input, None, [hx], params, *options)
     return out, hidden
@@ -318,6 +322,7 @@ def rnn_relu_input(
     bidirectional: bool,
     batch_first: bool,
 ) -> tuple[Tensor, Tensor]:
+    """A recurrent network of relu cells over sequences: all outputs, and the last hidden states."""
     options = has_biases, num_layers, dropout, train, bidirectional, batch_first
     out, hidden = _run(_relu_step, input, None, [hx], params, *options)
     return out, hidden
@@ -350,6 +355,7 @@ def gru_input(
     bidirectional: bool,
     batch_first: bool,
 ) -> tuple[Tensor, Tensor]:
+    """A network of gated recurrent units over sequences: all outputs, and the last hidden states."""
     options = has_biases, num_layers, dropout, train, bidirectional, batch_first
     out, hidden = _run(_gru_step, input, None, [hx], params, *options)
     return out, hidden
@@ -382,6 +388,7 @@ def lstm_input(
     bidirectional: bool,
     batch_first: bool,
 ) -> tuple[Tensor, Tensor, Tensor]:
+    """A network of long short-term memory over sequences: all outputs, the last hidden and cell states."""
     options = has_biases, num_layers, dropout, train, bidirectional, batch_first
     out, hidden, cell = _run(_lstm_step, input, None, _lstm_states(hx), params, *options)
     return out, hidden, cell

@@ -33,6 +33,7 @@ def reshape(self: Tensor, shape: Sequence[int]) -> Tensor:
 
 
 def contiguous(self: Tensor, *, memory_format: MemoryFormat | None = None) -> Tensor:
+    """The Tensor, or a copy whose elements lie in this order in memory."""
     if memory_format is preserve_format:
         raise RuntimeError("preserve memory format is unsupported by the contiguous operator")
     if memory_format is None or memory_format is contiguous_format:
@@ -49,6 +50,7 @@ def broadcast_tensors(tensors: Sequence[Tensor]) -> Sequence[Tensor]:
 
 
 def flatten_using_ints(self: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
+    """The dimensions from `start_dim` to `end_dim` as one."""
     start, end = normalize_dim(start_dim, self.dim()), normalize_dim(end_dim, self.dim())
     if self.dim() == 0:
         return self.reshape([1])
@@ -64,6 +66,7 @@ def flatten_using_ints(self: Tensor, start_dim: int = 0, end_dim: int = -1) -> T
 
 
 def unflatten_int(self: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
+    """One dimension as several of these sizes."""
     place = normalize_dim(dim, self.dim())
     if not sizes:
         raise RuntimeError("unflatten: sizes must be non-empty")
@@ -79,20 +82,24 @@ def unflatten_int(self: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
 
 
 def ravel(self: Tensor) -> Tensor:
+    """All elements in one dimension."""
     return self.contiguous().view([-1] if self.numel() else [0])
 
 
 def atleast_1d(self: Tensor) -> Tensor:
+    """The Tensor with at least one dimension."""
     return self.reshape([1]) if self.dim() == 0 else self
 
 
 def atleast_2d(self: Tensor) -> Tensor:
+    """The Tensor with at least two dimensions."""
     if self.dim() == 0:
         return self.reshape([1, 1])
     return self.unsqueeze(0) if self.dim() == 1 else self
 
 
 def atleast_3d(self: Tensor) -> Tensor:
+    """The Tensor with at least three dimensions."""
     if self.dim() == 0:
         return self.reshape([1, 1, 1])
     if self.dim() == 1:
@@ -116,6 +123,7 @@ def atleast_3d_sequence(tensors: Sequence[Tensor]) -> Sequence[Tensor]:
 
 
 def movedim_intlist(self: Tensor, source: Sequence[int], destination: Sequence[int]) -> Tensor:
+    """A view with dimensions at other places."""
     if len(source) != len(destination):
         raise RuntimeError(
             f"movedim: Invalid source or destination dims: source ({list(source)} dims) should contain the same "
@@ -130,10 +138,12 @@ def movedim_intlist(self: Tensor, source: Sequence[int], destination: Sequence[i
 
 
 def movedim_int(self: Tensor, source: int, destination: int) -> Tensor:
+    """A view with a dimension at another place."""
     return self.movedim([source], [destination])
 
 
 def adjoint(self: Tensor) -> Tensor:
+    """The conjugate of the matrix with its last two dimensions exchanged."""
     if self.dim() == 1:
         raise RuntimeError("adjoint() is only supported on matrices or batches of matrices. Got 1-D tensor.")
     swapped = self.transpose(-2, -1) if self.dim() else self.alias()
@@ -141,18 +151,21 @@ def adjoint(self: Tensor) -> Tensor:
 
 
 def flipud(self: Tensor) -> Tensor:
+    """The Tensor with its first dimension reversed."""
     if self.dim() < 1:
         raise RuntimeError("Input must be >= 1-d.")
     return self.flip([0])
 
 
 def fliplr(self: Tensor) -> Tensor:
+    """The Tensor with its second dimension reversed."""
     if self.dim() < 2:
         raise RuntimeError("Input must be >= 2-d.")
     return self.flip([1])
 
 
 def rot90(self: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
+    """The Tensor turned by 90 degrees, `k` times, in the plane of two dimensions."""
     if len(dims) != 2:
         raise RuntimeError(f"expected total rotation dims == 2, but got dims = {len(dims)}")
     if self.dim() < 2:
@@ -176,6 +189,7 @@ def rot90(self: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
 
 
 def narrow(self: Tensor, dim: int, start: int, length: int) -> Tensor:
+    """A view of `length` elements along a dimension, from `start` on."""
     if self.dim() == 0:
         raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")
     place = normalize_dim(dim, self.dim())
@@ -191,6 +205,7 @@ def narrow(self: Tensor, dim: int, start: int, length: int) -> Tensor:
 
 
 def chunk(self: Tensor, chunks: int, dim: int = 0) -> Sequence[Tensor]:
+    """Views of at most so many parts of equal size along a dimension, of which the last may be smaller."""
     if self.dim() == 0:
         raise RuntimeError("chunk expects at least a 1-dimensional tensor")
     if chunks <= 0:
@@ -203,14 +218,17 @@ def chunk(self: Tensor, chunks: int, dim: int = 0) -> Sequence[Tensor]:
 
 
 def split_copy_Tensor(self: Tensor, split_size: int, dim: int = 0) -> Sequence[Tensor]:
+    """The parts of `split` in memory of their own."""
     return _copies(self.split(split_size, dim))
 
 
 def split_with_sizes_copy(self: Tensor, split_sizes: Sequence[int], dim: int = 0) -> Sequence[Tensor]:
+    """The parts of `split_with_sizes` in memory of their own."""
     return _copies(self.split_with_sizes(split_sizes, dim))
 
 
 def unbind_copy_int(self: Tensor, dim: int = 0) -> Sequence[Tensor]:
+    """The slices of `unbind` in memory of their own."""
     return _copies(self.unbind(dim))
 
 
@@ -219,6 +237,7 @@ def _copies(views: Sequence[Tensor]) -> Sequence[Tensor]:
 
 
 def tensor_split_sections(self: Tensor, sections: int, dim: int = 0) -> Sequence[Tensor]:
+    """Views of so many parts along a dimension, whose sizes differ by at most one."""
     if self.dim() == 0:
         raise RuntimeError("tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims")
     if sections <= 0:
@@ -230,6 +249,7 @@ def tensor_split_sections(self: Tensor, sections: int, dim: int = 0) -> Sequence
 
 
 def tensor_split_indices(self: Tensor, indices: Sequence[int], dim: int = 0) -> Sequence[Tensor]:
+    """Views of parts along a dimension, which begin at these indices."""
     if self.dim() == 0:
         raise RuntimeError("tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims")
     place = normalize_dim(dim, self.dim())
@@ -263,6 +283,7 @@ def tensor_split_tensor_indices_or_sections(
 
 
 def hstack(tensors: Sequence[Tensor]) -> Tensor:
+    """The Tensors one behind the other along the second dimension, or along the only one."""
     if not tensors:
         raise RuntimeError("hstack expects a non-empty TensorList")
     rows = [ops.atleast_1d(tensor) for tensor in tensors]
@@ -270,24 +291,28 @@ def hstack(tensors: Sequence[Tensor]) -> Tensor:
 
 
 def vstack(tensors: Sequence[Tensor]) -> Tensor:
+    """The Tensors one behind the other along the first dimension; vectors are rows."""
     if not tensors:
         raise RuntimeError("vstack expects a non-empty TensorList")
     return ops.cat([ops.atleast_2d(tensor) for tensor in tensors], 0)
 
 
 def dstack(tensors: Sequence[Tensor]) -> Tensor:
+    """The Tensors one behind the other along the third dimension."""
     if not tensors:
         raise RuntimeError("dstack expects a non-empty TensorList")
     return ops.cat([ops.atleast_3d(tensor) for tensor in tensors], 2)
 
 
 def column_stack(tensors: Sequence[Tensor]) -> Tensor:
+    """The Tensors one behind the other along the second dimension; vectors are columns."""
     if not tensors:
         raise RuntimeError("column_stack expects a non-empty TensorList")
     return ops.cat([x.reshape([x.numel(), 1]) if x.dim() <= 1 else x for x in tensors], 1)
 
 
 def meshgrid(tensors: Sequence[Tensor]) -> Sequence[Tensor]:
+    """The coordinates of all points of a grid, a Tensor for each dimension."""
     return _grid(tensors, False)
 
 
@@ -321,6 +346,7 @@ def _grid(tensors: Sequence[Tensor], swap: bool) -> Sequence[Tensor]:
 
 
 def tile(self: Tensor, dims: Sequence[int]) -> Tensor:
+    """The Tensor repeated along its dimensions."""
     return self.repeat([1] * (self.dim() - len(dims)) + list(dims))
 
 
@@ -344,6 +370,7 @@ def repeat_interleave_self_Tensor(
 def repeat_interleave_self_int(
     self: Tensor, repeats: int, dim: int | None = None, *, output_size: int | None = None
 ) -> Tensor:
+    """Each element so many times in a row."""
     source = self.flatten() if dim is None else self
     place = 0 if dim is None else normalize_dim(dim, self.dim())
     if repeats < 0:
@@ -369,6 +396,7 @@ def matrix_H(self: Tensor) -> Tensor:
 
 
 def numpy_T(self: Tensor) -> Tensor:
+    """A view with the dimensions in reverse order."""
     return self.permute(list(range(self.dim() - 1, -1, -1)))
 
 

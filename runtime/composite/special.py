@@ -29,4 +29,5 @@ def special_zeta_other_scalar(self: Tensor, other: Scalar) -> Tensor:
 
 
 def polygamma_inplace(self: Tensor, n: int) -> Tensor:
+    """Writes the polygamma function of order `n` into `self`."""
     return self.copy_(ops.polygamma(n, self.clone()))  # what is written was saved for the gradient

@@ -28,24 +28,28 @@ def nanmean(
 def quantile(
     self: Tensor, q: Tensor, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear"
 ) -> Tensor:
+    """The values below which these fractions of the elements lie."""
     return _quantile("quantile", self, q, dim, keepdim, interpolation, False)
 
 
 def quantile_scalar(
     self: Tensor, q: float, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear"
 ) -> Tensor:
+    """The value below which this fraction of the elements lies."""
     return _quantile("quantile", self, _level(q, self), dim, keepdim, interpolation, False)
 
 
 def nanquantile(
     self: Tensor, q: Tensor, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear"
 ) -> Tensor:
+    """The same without elements that are NaN."""
     return _quantile("nanquantile", self, q, dim, keepdim, interpolation, True)
 
 
 def nanquantile_scalar(
     self: Tensor, q: float, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear"
 ) -> Tensor:
+    """The same without elements that are NaN."""
     return _quantile("nanquantile", self, _level(q, self), dim, keepdim, interpolation, True)
 
 
@@ -227,6 +231,7 @@ def _without(y: Tensor, dim: int) -> Tensor:
 
 
 def trapezoid_x(y: Tensor, x: Tensor, *, dim: int = -1) -> Tensor:
+    """The integral along a dimension by the rule of trapezoids, at the places `x`."""
     if y.shape[_axis(y, dim)] == 0:
         return _without(y, dim)
     steps = _steps("trapezoid", y, x, dim)
@@ -235,6 +240,7 @@ def trapezoid_x(y: Tensor, x: Tensor, *, dim: int = -1) -> Tensor:
 
 
 def trapezoid_dx(y: Tensor, *, dx: Scalar = 1, dim: int = -1) -> Tensor:
+    """The integral along a dimension by the rule of trapezoids, in steps of `dx`."""
     if y.dtype is dtypes.bool:
         raise RuntimeError("trapezoid: received a bool input for `y`, but bool is not supported")
     size = int(y.shape[_axis(y, dim)])
@@ -244,12 +250,14 @@ def trapezoid_dx(y: Tensor, *, dx: Scalar = 1, dim: int = -1) -> Tensor:
 
 
 def cumulative_trapezoid_x(y: Tensor, x: Tensor, *, dim: int = -1) -> Tensor:
+    """The integral up to each place by the rule of trapezoids, at the places `x`."""
     steps = _steps("cumulative_trapezoid", y, x, dim)
     left, right = _sides(y, dim)
     return (steps * (left + right)).cumsum(dim) / 2
 
 
 def cumulative_trapezoid_dx(y: Tensor, *, dx: Scalar = 1, dim: int = -1) -> Tensor:
+    """The integral up to each place by the rule of trapezoids, in steps of `dx`."""
     if y.dtype is dtypes.bool:
         raise RuntimeError("cumulative_trapezoid: received a bool input for `y`, but bool is not supported")
     left, right = _sides(y, dim)

@@ -11,6 +11,7 @@ from runtime.kernels._indices import accumulate_at, check_integer, check_range, 
 
 
 def index_select(self: Array, dim: int, index: Array) -> Array:
+    """The slices at these indices along a dimension."""
     place = normalize_dim(dim, self.ndim)
     if index.ndim > 1:
         raise IndexError("index_select(): Index is supposed to be a vector")
@@ -110,6 +111,7 @@ def index_copy(self: Array, dim: int, index: Array, source: Array) -> Array:
 
 
 def index_fill(self: Array, dim: int, index: Array, value: Number) -> Array:
+    """A copy with a number in the slices at these indices."""
     place = normalize_dim(dim, self.ndim)
     _check_real(isinstance(value, complex), self)
     return _index_fill(self, place, index, element(value, self.dtype))
@@ -216,6 +218,7 @@ def scatter_value(self: Array, dim: int, index: Array, value: Number) -> Array:
 
 
 def scatter_add(self: Array, dim: int, index: Array, src: Array) -> Array:
+    """A copy to which the elements of `src` are added at the places that `index` gives."""
     place = normalize_dim(dim, self.ndim)
     if index.size == 0:
         return contiguous_copy(self)

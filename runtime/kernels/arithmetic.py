@@ -17,6 +17,7 @@ lcm = np.lcm
 
 
 def neg(self: Array) -> Array:
+    """The negative of the element."""
     try:
         return np.negative(self)
     except TypeError:
@@ -30,10 +31,12 @@ _ONE = 1  # the usual `alpha`, of which there is one object; others of its value
 
 
 def add(self: Array, other: Array | Number, alpha: Number = 1) -> Array:
+    """The sum self + alpha * other."""
     return np.add(self, other if alpha is _ONE else _scaled(self, other, alpha))
 
 
 def sub(self: Array, other: Array | Number, alpha: Number = 1) -> Array:
+    """The difference self - alpha * other."""
     scaled = other if alpha is _ONE else _scaled(self, other, alpha)
     try:
         return np.subtract(self, scaled)
@@ -86,6 +89,7 @@ def _refuse_bool(self: Array, other: Array | Number) -> None:
 
 
 def floor_divide(self: Array, other: Array | Number) -> Array:
+    """The largest integer that is not above self / other."""
     if self.dtype.kind in "iu":
         check_divisor(other)
     return np.floor_divide(self, other)
@@ -107,18 +111,22 @@ def remainder(self: Array | Number, other: Array | Number) -> Array:
 
 
 def floor(self: Array) -> Array:
+    """The largest integer that is not above the element."""
     return np.floor(self) if self.dtype.kind not in "iu" else self.copy()
 
 
 def ceil(self: Array) -> Array:
+    """The smallest integer that is not below the element."""
     return np.ceil(self) if self.dtype.kind not in "iu" else self.copy()
 
 
 def trunc(self: Array) -> Array:
+    """The element without its fraction."""
     return np.trunc(self) if self.dtype.kind not in "iu" else self.copy()
 
 
 def round_half_even(self: Array) -> Array:
+    """The nearest integer; of two that are equally near the even one."""
     return np.rint(self) if self.dtype.kind not in "iu" else self.copy()
 
 

@@ -10,60 +10,70 @@ _FAR = 1e5  # SciPy's Airy function gives up somewhat above
 
 
 def special_bessel_j0(self: Array) -> Array:
+    """The Bessel function of the first kind, of order 0."""
     from scipy import special
 
     return np.asarray(special.j0(self))
 
 
 def special_bessel_j1(self: Array) -> Array:
+    """The Bessel function of the first kind, of order 1."""
     from scipy import special
 
     return np.asarray(special.j1(self))
 
 
 def special_bessel_y0(self: Array) -> Array:
+    """The Bessel function of the second kind, of order 0."""
     from scipy import special
 
     return np.asarray(special.y0(self))
 
 
 def special_bessel_y1(self: Array) -> Array:
+    """The Bessel function of the second kind, of order 1."""
     from scipy import special
 
     return np.asarray(special.y1(self))
 
 
 def special_modified_bessel_i0(self: Array) -> Array:
+    """The modified Bessel function of the first kind, of order 0."""
     from scipy import special
 
     return np.asarray(special.i0(self))
 
 
 def special_modified_bessel_i1(self: Array) -> Array:
+    """The modified Bessel function of the first kind, of order 1."""
     from scipy import special
 
     return np.asarray(special.i1(self))
 
 
 def special_modified_bessel_k0(self: Array) -> Array:
+    """The modified Bessel function of the second kind, of order 0."""
     from scipy import special
 
     return np.asarray(special.k0(self))
 
 
 def special_modified_bessel_k1(self: Array) -> Array:
+    """The modified Bessel function of the second kind, of order 1."""
     from scipy import special
 
     return np.asarray(special.k1(self))
 
 
 def special_scaled_modified_bessel_k0(x: Array) -> Array:
+    """The modified Bessel function of the second kind, of order 0, times exp(x)."""
     from scipy import special
 
     return np.asarray(special.k0e(x))
 
 
 def special_scaled_modified_bessel_k1(x: Array) -> Array:
+    """The modified Bessel function of the second kind, of order 1, times exp(x)."""
     from scipy import special
 
     return np.asarray(special.k1e(x))

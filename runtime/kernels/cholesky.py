@@ -32,6 +32,7 @@ def linalg_cholesky_ex(self: Array, upper: bool = False, check_errors: bool = Fa
 
 
 def cholesky(self: Array, upper: bool = False) -> Array:
+    """The lower triangular L with A = L L^H, or the upper one, of a positive definite Hermitian A."""
     check_square("cholesky", self)
     result, info = _factors(self, upper)
     raise_singular("cholesky" + _INDEFINITE, info)

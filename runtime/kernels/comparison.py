@@ -28,34 +28,42 @@ bitwise_right_shift = np.right_shift
 
 
 def lt(self: Array, other: Array | Number) -> Array:
+    """Whether self < other."""
     return np.less(self, other)
 
 
 def le(self: Array, other: Array | Number) -> Array:
+    """Whether self <= other."""
     return np.less_equal(self, other)
 
 
 def gt(self: Array, other: Array | Number) -> Array:
+    """Whether self > other."""
     return np.greater(self, other)
 
 
 def ge(self: Array, other: Array | Number) -> Array:
+    """Whether self >= other."""
     return np.greater_equal(self, other)
 
 
 def maximum(self: Array, other: Array | Number) -> Array:
+    """The larger of two elements; NaN where either is."""
     return np.maximum(self, other)
 
 
 def minimum(self: Array, other: Array | Number) -> Array:
+    """The smaller of two elements; NaN where either is."""
     return np.minimum(self, other)
 
 
 def fmax(self: Array, other: Array) -> Array:
+    """The larger of two elements; where one is NaN the other."""
     return np.fmax(self, other)
 
 
 def fmin(self: Array, other: Array) -> Array:
+    """The smaller of two elements; where one is NaN the other."""
     return np.fmin(self, other)
 
 
@@ -68,6 +76,7 @@ def clamp_max(self: Array, max: Array | Number) -> Array:
 
 
 def where(condition: Array, self: Array | Number, other: Array | Number) -> Array:
+    """Elements of `self` where the condition holds, and of `other` elsewhere."""
     if condition.dtype.kind != "b" and condition.dtype.char != "B":
         raise RuntimeError(
             f"where expected condition to be a boolean tensor, but got a tensor with dtype {condition.dtype}"
@@ -87,6 +96,7 @@ def where(condition: Array, self: Array | Number, other: Array | Number) -> Arra
 def nan_to_num(
     self: Array, nan: float | None = None, posinf: float | None = None, neginf: float | None = None
 ) -> Array:
+    """The elements with numbers in the place of NaN and infinities."""
     if self.dtype.kind == "V":  # bfloat16, which NumPy takes for a type without NaN
         from ml_dtypes import finfo
 

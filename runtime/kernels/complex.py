@@ -22,10 +22,12 @@ def sgn(self: Array) -> Array:
 
 
 def sign(self: Array) -> Array:
+    """-1, 0 or 1, as the element is below, at or above 0."""
     return sgn(self)
 
 
 def signbit(self: Array) -> Array:
+    """Whether the sign of the element is negative, also that of -0."""
     if self.dtype.kind in "iub":
         return np.less(self, 0)
     return np.signbit(self)
@@ -40,6 +42,7 @@ def angle(self: Array) -> Array:
 
 
 def complex_(real: Array, imag: Array) -> Array:
+    """Complex numbers of real and imaginary parts."""
     _check_parts("complex", real, imag)
     shape = np.broadcast_shapes(real.shape, imag.shape)
     if is_half(real.dtype):

@@ -17,6 +17,7 @@ logaddexp2 = np.logaddexp2
 
 
 def log1p(self: Array) -> Array:
+    """log(1 + self), exact near 0."""
     if self.dtype.kind != "c":
         return np.log1p(self)
     from scipy import special  # NumPy's loses the real part near 0, and where 1 + x is near the unit circle
@@ -39,6 +40,7 @@ def logaddexp(self: Array, other: Array) -> Array:
 
 
 def pow_tensor_scalar(self: Array, exponent: Number) -> Array:
+    """The power of `self` to the exponent."""
     # Powers by multiplication and square roots are many times faster than the general function.
     if exponent == 2:
         return np.square(self)
@@ -60,10 +62,12 @@ def pow_tensor_scalar(self: Array, exponent: Number) -> Array:
 
 
 def pow_tensor_tensor(self: Array, exponent: Array) -> Array:
+    """The power of `self` to the exponent."""
     return _integer_power(self, exponent) if exponent.dtype.kind == "i" else np.power(self, exponent)
 
 
 def pow_scalar_tensor(self: Number, exponent: Array) -> Array:
+    """The power of `self` to the exponent."""
     if exponent.dtype.kind == "i":
         return _integer_power(np.asarray(self, exponent.dtype), exponent)
     return np.power(self, exponent)

@@ -28,24 +28,29 @@ DType = np.dtype[Any]
 
 
 def zeros(size: Sequence[int], dtype: DType) -> Array:
+    """A Tensor of zeros."""
     return np.zeros(checked_sizes(size), dtype)
 
 
 def ones(size: Sequence[int], dtype: DType) -> Array:
+    """A Tensor of ones."""
     if dtype.names is not None:
         return full(size, 1, dtype)
     return np.ones(checked_sizes(size), dtype)
 
 
 def empty(size: Sequence[int], dtype: DType) -> Array:
+    """A Tensor of this shape with arbitrary elements."""
     return np.empty(checked_sizes(size), dtype)
 
 
 def full(size: Sequence[int], fill_value: Number, dtype: DType) -> Array:
+    """A Tensor of this shape that holds one number everywhere."""
     return np.full(checked_sizes(size), element(fill_value, dtype), dtype)
 
 
 def scalar_tensor(s: Number, dtype: DType) -> Array:
+    """A Tensor without dimensions that holds a number."""
     return np.asarray(element(s, dtype, wraps=is_half(dtype)), dtype)
 
 
@@ -53,34 +58,42 @@ def scalar_tensor(s: Number, dtype: DType) -> Array:
 
 
 def zeros_like(self: Array, dtype: DType | None = None) -> Array:
+    """Zeros in the shape and dtype of another Tensor."""
     return np.zeros(self.shape, dtype or self.dtype)
 
 
 def ones_like(self: Array, dtype: DType | None = None) -> Array:
+    """Ones in the shape and dtype of another Tensor."""
     return ones(self.shape, dtype or self.dtype)
 
 
 def empty_like(self: Array, dtype: DType | None = None) -> Array:
+    """Arbitrary elements in the shape and dtype of another Tensor."""
     return np.empty(self.shape, dtype or self.dtype)
 
 
 def full_like(self: Array, fill_value: Number, dtype: DType | None = None) -> Array:
+    """One number in the shape and dtype of another Tensor."""
     return full(self.shape, fill_value, dtype or self.dtype)
 
 
 def new_zeros(self: Array, size: Sequence[int], dtype: DType | None = None) -> Array:
+    """Zeros of another shape, in the dtype of the Tensor."""
     return zeros(size, dtype or self.dtype)
 
 
 def new_ones(self: Array, size: Sequence[int], dtype: DType | None = None) -> Array:
+    """Ones of another shape, in the dtype of the Tensor."""
     return ones(size, dtype or self.dtype)
 
 
 def new_empty(self: Array, size: Sequence[int], dtype: DType | None = None) -> Array:
+    """Arbitrary elements of another shape, in the dtype of the Tensor."""
     return empty(size, dtype or self.dtype)
 
 
 def new_full(self: Array, size: Sequence[int], fill_value: Number, dtype: DType | None = None) -> Array:
+    """One number in another shape, in the dtype of the Tensor."""
     return full(size, fill_value, dtype or self.dtype)
 
 
@@ -124,6 +137,7 @@ def arange_start(start: Number, end: Number, dtype: DType) -> Array:
 
 
 def arange(end: Number, dtype: DType) -> Array:
+    """The numbers 0, 1, 2, ... below `end`."""
     return arange_start_step(0, end, 1, dtype)
 
 
@@ -186,6 +200,7 @@ def logspace(start: Number, end: Number, steps: int, base: float, dtype: DType) 
 
 
 def eye(n: int, dtype: DType) -> Array:
+    """The identity matrix."""
     return eye_m(n, n, dtype)
 
 
@@ -205,12 +220,14 @@ def _check_index_type(name: str, dtype: DType | None) -> None:
 
 
 def tril_indices(row: int, col: int, offset: int = 0, dtype: DType | None = None) -> Array:
+    """The rows and columns of the elements on and below a diagonal."""
     _check_index_type("tril_indices", dtype)
     checked_sizes([row, col])
     return np.stack(np.tril_indices(row, offset, col)).astype(dtype or np.int64)
 
 
 def triu_indices(row: int, col: int, offset: int = 0, dtype: DType | None = None) -> Array:
+    """The rows and columns of the elements on and above a diagonal."""
     _check_index_type("triu_indices", dtype)
     checked_sizes([row, col])
     return np.stack(np.triu_indices(row, offset, col)).astype(dtype or np.int64)

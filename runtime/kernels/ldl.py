@@ -30,6 +30,7 @@ def linalg_ldl_factor_ex(
 
 
 def linalg_ldl_solve(LD: Array, pivots: Array, B: Array, hermitian: bool = False) -> Array:
+    """The X with A X = B, by the factors of `linalg_ldl_factor`."""
     check_square("torch.linalg.ldl_solve", LD)
     check_matrix("torch.linalg.ldl_solve", B)
     if LD.shape[-1] != B.shape[-2]:

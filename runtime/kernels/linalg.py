@@ -21,6 +21,7 @@ _FLOAT32, _FLOAT64 = np.dtype(np.float32), np.dtype(np.float64)
 
 
 def mm(self: Array, mat2: Array) -> Array:
+    """The product of two matrices."""
     dtype = self.dtype
     if self.ndim == 2 and mat2.ndim == 2 and dtype is mat2.dtype and (dtype is _FLOAT32 or dtype is _FLOAT64):
         try:
@@ -35,6 +36,7 @@ def mm(self: Array, mat2: Array) -> Array:
 
 
 def bmm(self: Array, mat2: Array) -> Array:
+    """The products of the matrices of two batches."""
     _check_batches(self, mat2)
     if self.dtype != mat2.dtype:
         raise RuntimeError(f"expected scalar type {type_name(self.dtype)} but found {type_name(mat2.dtype)}")
@@ -42,6 +44,7 @@ def bmm(self: Array, mat2: Array) -> Array:
 
 
 def mv(self: Array, vec: Array) -> Array:
+    """The product of a matrix and a vector."""
     _check_matrix_vector(1, self, vec)
     if self.dtype != vec.dtype:
         raise RuntimeError(f"expected scalar type {type_name(self.dtype)} but found {type_name(vec.dtype)}")
@@ -49,16 +52,19 @@ def mv(self: Array, vec: Array) -> Array:
 
 
 def dot(self: Array, tensor: Array) -> Array:
+    """The sum of the products of two vectors."""
     _check_vectors("dot", self, tensor)
     return _multiply("dot", self, tensor)
 
 
 def vdot(self: Array, other: Array) -> Array:
+    """The sum of the products of the conjugate of a vector with another."""
     _check_vectors("vdot", self, other)
     return _multiply("vdot", self.conj() if self.dtype.kind == "c" else self, other)
 
 
 def addmm(self: Array, mat1: Array, mat2: Array, beta: Number = 1, alpha: Number = 1) -> Array:
+    """The sum beta * self + alpha * (mat1 @ mat2)."""
     if mat1.ndim != 2 or mat2.ndim != 2:
         which = "mat1" if mat1.ndim != 2 else "mat2"
         raise RuntimeError(f"{which} must be a matrix, got {(mat1 if mat1.ndim != 2 else mat2).ndim}-D tensor")
@@ -71,6 +77,7 @@ def addmm(self: Array, mat1: Array, mat2: Array, beta: Number = 1, alpha: Number
 
 
 def addmv(self: Array, mat: Array, vec: Array, beta: Number = 1, alpha: Number = 1) -> Array:
+    """The sum beta * self + alpha * (mat @ vec)."""
     _check_matrix_vector(self.ndim, mat, vec)
     if not self.dtype == mat.dtype == vec.dtype:
         names = [type_name(array.dtype) for array in (self, mat, vec)]
@@ -81,6 +88,7 @@ def addmv(self: Array, mat: Array, vec: Array, beta: Number = 1, alpha: Number =
 
 
 def baddbmm(self: Array, batch1: Array, batch2: Array, beta: Number = 1, alpha: Number = 1) -> Array:
+    """The sum beta * self + alpha * (batch1 @ batch2)."""
     _check_batches(batch1, batch2)
     if not self.dtype == batch1.dtype == batch2.dtype:
         names = ", ".join(type_name(array.dtype) for array in (self, batch1, batch2))
@@ -89,6 +97,7 @@ def baddbmm(self: Array, batch1: Array, batch2: Array, beta: Number = 1, alpha: 
 
 
 def addbmm(self: Array, batch1: Array, batch2: Array, beta: Number = 1, alpha: Number = 1) -> Array:
+    """The sum of beta * self and of alpha * (batch1 @ batch2) over the batch."""
     _check_batches(batch1, batch2)
     if not self.dtype == batch1.dtype == batch2.dtype:
         names = ", ".join(type_name(array.dtype) for array in (self, batch1, batch2))
@@ -204,6 +213,7 @@ def _check_batches(batch1: Array, batch2: Array) -> None:
 
 
 def trace(self: Array) -> Array:
+    """The sum of the diagonal of a matrix."""
     if self.ndim != 2:
         raise RuntimeError(f"trace: expected a matrix, but got tensor with dim {self.ndim}")
     along = self.diagonal()
@@ -211,6 +221,7 @@ def trace(self: Array) -> Array:
 
 
 def tril(self: Array, diagonal: int = 0) -> Array:
+    """The elements on and below a diagonal; 0 above it."""
     if self.ndim < 2:
         raise RuntimeError("tril: input tensor must have at least 2 dimensions")
     rows, columns = self.shape[-2:]
@@ -220,6 +231,7 @@ def tril(self: Array, diagonal: int = 0) -> Array:
 
 
 def triu(self: Array, diagonal: int = 0) -> Array:
+    """The elements on and above a diagonal; 0 below it."""
     if self.ndim < 2:
         raise RuntimeError("triu: input tensor must have at least 2 dimensions")
     rows, columns = self.shape[-2:]
@@ -229,6 +241,7 @@ def triu(self: Array, diagonal: int = 0) -> Array:
 
 
 def diag_embed(self: Array, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Array:
+    """Matrices with these elements on a diagonal."""
     ndim = self.ndim + 1
     first, second = normalize_dim(dim1, ndim), normalize_dim(dim2, ndim)
     if first == second:

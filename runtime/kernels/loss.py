@@ -32,6 +32,7 @@ def _spread(grad_output: Array, values: Array, reduction: int) -> Array:
 
 
 def mse_loss(self: Array, target: Array, reduction: int = 1) -> Array:
+    """The squares of the differences, their mean or their sum."""
     away = np.subtract(self, target)
     if reduction == 0:
         return np.multiply(away, away)

@@ -14,6 +14,7 @@ def _check_mask(name: str, mask: Array) -> None:
 
 
 def masked_fill(self: Array, mask: Array, value: Number) -> Array:
+    """A copy with a number wherever the mask holds."""
     _check_mask("masked_fill_", mask)
     return np.where(mask, np.asarray(element(value, self.dtype)), self)
 
@@ -57,6 +58,7 @@ def masked_scatter(self: Array, mask: Array, source: Array) -> Array:
 
 
 def nonzero(self: Array) -> Array:
+    """The indices of elements that are not 0, a row for each."""
     return np.argwhere(self).astype(np.int64, copy=False)
 
 

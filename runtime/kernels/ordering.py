@@ -10,6 +10,7 @@ from runtime.kernels._common import Array, normalize_dim
 
 
 def sort(self: Array, dim: int = -1, descending: bool = False) -> tuple[Array, Array]:
+    """The elements along a dimension in order, and where they were."""
     return sort_stable(self, None, dim, descending)
 
 
@@ -58,10 +59,12 @@ def median_dim(self: Array, dim: int, keepdim: bool = False) -> tuple[Array, Arr
 
 
 def cummax(self: Array, dim: int) -> tuple[Array, Array]:
+    """The largest element so far along a dimension, and where it was."""
     return _running_extremum(self, dim, np.maximum, np.greater_equal)
 
 
 def cummin(self: Array, dim: int) -> tuple[Array, Array]:
+    """The smallest element so far along a dimension, and where it was."""
     return _running_extremum(self, dim, np.minimum, np.less_equal)
 
 

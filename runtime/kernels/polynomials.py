@@ -26,41 +26,49 @@ _NAN_AFTER = 64  # steps, after which it is looked whether anything but NaN is l
 
 @blocked
 def special_chebyshev_polynomial_t(x: Array | Number, n: Array | Number) -> Array:
+    """The Chebyshev polynomial T of degree `n`."""
     return _chebyshev(x, n, lambda x: x, _cosines)
 
 
 @blocked
 def special_chebyshev_polynomial_u(x: Array | Number, n: Array | Number) -> Array:
+    """The Chebyshev polynomial U of degree `n`."""
     return _chebyshev(x, n, lambda x: 2 * x, _sines)
 
 
 @blocked
 def special_chebyshev_polynomial_v(x: Array | Number, n: Array | Number) -> Array:
+    """The Chebyshev polynomial V of degree `n`."""
     return _chebyshev(x, n, lambda x: 2 * x - 1, _half_cosines)
 
 
 @blocked
 def special_chebyshev_polynomial_w(x: Array | Number, n: Array | Number) -> Array:
+    """The Chebyshev polynomial W of degree `n`."""
     return _chebyshev(x, n, lambda x: 2 * x + 1, _half_sines)
 
 
 @blocked
 def special_shifted_chebyshev_polynomial_t(x: Array | Number, n: Array | Number) -> Array:
+    """The Chebyshev polynomial T of degree `n` at 2 x - 1."""
     return _chebyshev(x, n, lambda x: x, _cosines, shifted=True)
 
 
 @blocked
 def special_shifted_chebyshev_polynomial_u(x: Array | Number, n: Array | Number) -> Array:
+    """The Chebyshev polynomial U of degree `n` at 2 x - 1."""
     return _chebyshev(x, n, lambda x: 2 * x, _sines, shifted=True)
 
 
 @blocked
 def special_shifted_chebyshev_polynomial_v(x: Array | Number, n: Array | Number) -> Array:
+    """The Chebyshev polynomial V of degree `n` at 2 x - 1."""
     return _chebyshev(x, n, lambda x: 2 * x - 1, _half_cosines, shifted=True)
 
 
 @blocked
 def special_shifted_chebyshev_polynomial_w(x: Array | Number, n: Array | Number) -> Array:
+    """The Chebyshev polynomial W of degree `n` at 2 x - 1."""
     return _chebyshev(x, n, lambda x: 2 * x + 1, _half_sines, shifted=True)
 
 
@@ -80,6 +88,7 @@ def special_hermite_polynomial_he(x: Array | Number, n: Array | Number) -> Array
 
 @blocked
 def special_laguerre_polynomial_l(x: Array | Number, n: Array | Number) -> Array:
+    """The Laguerre polynomial of degree `n`."""
     at, order, dtype = _operands(x, n)
 
     def step(k: int, x: Array, last: Array, before: Array, out: Array) -> None:
@@ -91,6 +100,7 @@ def special_laguerre_polynomial_l(x: Array | Number, n: Array | Number) -> Array
 
 @blocked
 def special_legendre_polynomial_p(x: Array | Number, n: Array | Number) -> Array:
+    """The Legendre polynomial of degree `n`."""
     at, order, dtype = _operands(x, n)
 
     def step(k: int, x: Array, last: Array, before: Array, out: Array) -> None:

@@ -125,6 +125,7 @@ def rand_generator(size: Sequence[int], generator: Random, dtype: DType) -> Arra
 
 
 def rand(size: Sequence[int], dtype: DType) -> Array:
+    """Random numbers from 0 up to 1, all equally likely."""
     return rand_generator(size, None, dtype)
 
 
@@ -133,6 +134,7 @@ def randn_generator(size: Sequence[int], generator: Random, dtype: DType) -> Arr
 
 
 def randn(size: Sequence[int], dtype: DType) -> Array:
+    """Random numbers of the normal distribution with mean 0 and variance 1."""
     return randn_generator(size, None, dtype)
 
 
@@ -224,6 +226,7 @@ def _after_exchanges(count: int, partners: Array) -> Array:
 
 
 def randperm(n: int, dtype: DType) -> Array:
+    """The numbers from 0 up to `n` in random order."""
     return randperm_generator(n, None, dtype)
 
 
@@ -237,6 +240,7 @@ def rand_like_generator(self: Array, generator: Random, dtype: DType | None = No
 
 
 def rand_like(self: Array, dtype: DType | None = None) -> Array:
+    """Random numbers from 0 up to 1, in the shape of another Tensor."""
     return rand_like_generator(self, None, dtype)
 
 
@@ -248,6 +252,7 @@ def randn_like_generator(self: Array, generator: Random, dtype: DType | None = N
 
 
 def randn_like(self: Array, dtype: DType | None = None) -> Array:
+    """Random numbers of the normal distribution, in the shape of another Tensor."""
     return randn_like_generator(self, None, dtype)
 
 
@@ -268,6 +273,7 @@ def randint_like_generator(self: Array, high: int, generator: Random, dtype: DTy
 
 
 def randint_like(self: Array, high: int, dtype: DType | None = None) -> Array:
+    """Random integers below `high`, in the shape of another Tensor."""
     return randint_like_low_generator(self, 0, high, None, dtype)
 
 
@@ -305,6 +311,7 @@ def bernoulli_tensor(self: Array, p: Array, generator: Random) -> Array:
 
 
 def uniform(self: Array, from_: float, to: float, generator: Random) -> Array:
+    """Random numbers between two bounds, all equally likely."""
     _check_continuous("check_uniform_bounds", self.dtype)
     if from_ > to:
         raise RuntimeError(f"uniform_ expects to return a [from, to) range, but found from={from_:g} > to={to:g}")
@@ -322,6 +329,7 @@ def _check_deviations(std: Array) -> None:
 
 
 def normal_functional(self: Array, mean: float, std: float, generator: Random) -> Array:
+    """Random numbers of a normal distribution."""
     _check_continuous("normal_kernel_cpu", self.dtype)
     _check_deviation(std)
     return _laid_out(_normal(generator, self.size, self.dtype, mean, std, self.flags.c_contiguous), self)
@@ -335,6 +343,7 @@ def normal_float_float(mean: float, std: float, size: Sequence[int], generator: 
 
 
 def normal_tensor_float(mean: Array, std: float, generator: Random) -> Array:
+    """Random numbers of normal distributions with these means."""
     drawn = normal_float_float(0, std, mean.shape, generator, mean.dtype)
     if is_complex32(mean.dtype):
         return narrowed(widened(drawn) + widened(mean))
@@ -354,6 +363,7 @@ def normal_tensor_tensor(mean: Array, std: Array, generator: Random) -> Array:
 
 
 def exponential(self: Array, lambd: float, generator: Random) -> Array:
+    """Random numbers of the exponential distribution."""
     if lambd <= 0:
         raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={lambd:g}")
     return _in_order(_waits(_source(generator), self.size, self.dtype) * (1 / lambd), self)
@@ -410,6 +420,7 @@ def _last_whole_number(dtype: DType) -> int:
 
 
 def cauchy(self: Array, median: float, sigma: float, generator: Random) -> Array:
+    """Random numbers of the Cauchy distribution."""
     if sigma <= 0:
         raise RuntimeError(f"cauchy_ expects sigma > 0.0, but found sigma={sigma:g}")
     drawn = tan_of(np.pi * (_source(generator).unit64(self.size) - 0.5), self.dtype == np.float64)
@@ -417,6 +428,7 @@ def cauchy(self: Array, median: float, sigma: float, generator: Random) -> Array
 
 
 def log_normal(self: Array, mean: float, std: float, generator: Random) -> Array:
+    """Numbers whose logarithms are of a normal distribution."""
     if std <= 0:
         raise RuntimeError(f"log_normal_ expects std > 0.0, but found std={std:g}")
     double = self.dtype == np.float64

@@ -60,6 +60,7 @@ def _joint_dtype(tensors: Sequence[Array]) -> np.dtype[Any]:
 
 
 def cat(tensors: Sequence[Array], dim: int = 0) -> Array:
+    """The Tensors one behind the other along a dimension."""
     if not tensors:
         raise ValueError("torch.cat(): expected a non-empty list of Tensors")
     first = tensors[0]
@@ -91,6 +92,7 @@ def cat(tensors: Sequence[Array], dim: int = 0) -> Array:
 
 
 def stack(tensors: Sequence[Array], dim: int = 0) -> Array:
+    """The Tensors one behind the other along a new dimension."""
     if not tensors:
         raise RuntimeError("stack expects a non-empty TensorList")
     axis = normalize_dim(dim, tensors[0].ndim + 1)
@@ -111,11 +113,13 @@ def stack(tensors: Sequence[Array], dim: int = 0) -> Array:
 
 
 def flip(self: Array, dims: Sequence[int]) -> Array:
+    """The Tensor with these dimensions reversed."""
     axes = normalize_dims(dims, self.ndim)
     return (np.flip(self, axes) if self.ndim else self).copy()
 
 
 def roll(self: Array, shifts: Sequence[int], dims: Sequence[int] = ()) -> Array:
+    """The Tensor moved along dimensions; what leaves at one end comes in at the other."""
     if not shifts:
         raise RuntimeError("`shifts` required")
     if not all(-(2**63) <= shift < 2**63 for shift in shifts):  # NumPy takes any
@@ -133,6 +137,7 @@ def roll(self: Array, shifts: Sequence[int], dims: Sequence[int] = ()) -> Array:
 
 
 def repeat(self: Array, repeats: Sequence[int]) -> Array:
+    """The Tensor repeated along its dimensions, which may be more than it has."""
     if len(repeats) < self.ndim:
         raise RuntimeError("Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor")
     if any(count < 0 for count in repeats):
@@ -219,6 +224,7 @@ def unfold_backward(grad_in: Array, input_sizes: Sequence[int], dim: int, size: 
 
 
 def select_scatter(self: Array, src: Array, dim: int, index: int) -> Array:
+    """A copy with `src` in the place of one slice along a dimension."""
     result = self.copy()
     _write(select_int(result, dim, index), src)
     return result
@@ -227,12 +233,14 @@ def select_scatter(self: Array, src: Array, dim: int, index: int) -> Array:
 def slice_scatter(
     self: Array, src: Array, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1
 ) -> Array:
+    """A copy with `src` in the place of a slice of a dimension."""
     result = self.copy()
     _write(slice_dim(result, dim, start, end, step), src)
     return result
 
 
 def diagonal_scatter(self: Array, src: Array, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Array:
+    """A copy with `src` in the place of a diagonal."""
     result = self.copy()
     _write(diagonal(result, offset, dim1, dim2), src)
     return result

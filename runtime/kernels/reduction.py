@@ -97,6 +97,7 @@ def _sum_of_floats(self: Array) -> Array:
 
 
 def sum_all(self: Array, dtype: DType | None = None) -> Array:
+    """The sum of the elements."""
     if dtype is None and (self.dtype is _FLOAT32 or self.dtype is _FLOAT64):
         return _sum_of_floats(self)
     values, result = _accumulate_in(self, dtype)
@@ -104,33 +105,39 @@ def sum_all(self: Array, dtype: DType | None = None) -> Array:
 
 
 def sum_dim(self: Array, dim: Dims, keepdim: bool = False, dtype: DType | None = None) -> Array:
+    """The sum along dimensions."""
     values, result = _accumulate_in(self, dtype)
     return _cast(_reduce(np.add, values, _axes(dim, self.ndim), keepdim), result)
 
 
 def nansum(self: Array, dim: Dims = None, keepdim: bool = False, dtype: DType | None = None) -> Array:
+    """The sum of the elements that are not NaN."""
     if not is_integral(self.dtype):
         self = np.where(np.isnan(self), np.zeros((), self.dtype), self)
     return sum_dim(self, dim, keepdim, dtype)
 
 
 def prod_all(self: Array, dtype: DType | None = None) -> Array:
+    """The product of the elements."""
     values, result = _accumulate_in(self, dtype)
     return _cast(_reduce(np.multiply, values, None, False), result)
 
 
 def prod_dim(self: Array, dim: int, keepdim: bool = False, dtype: DType | None = None) -> Array:
+    """The product along a dimension."""
     values, result = _accumulate_in(self, dtype)
     return _cast(_reduce(np.multiply, values, _axis(dim, self.ndim), keepdim), result)
 
 
 def mean_all(self: Array, dtype: DType | None = None) -> Array:
+    """The mean of the elements."""
     if dtype is None and self.size and (self.dtype is _FLOAT32 or self.dtype is _FLOAT64):
         return np.asarray(_sum_of_floats(self) / self.dtype.type(self.size))
     return mean_dim(self, None, False, dtype)
 
 
 def mean_dim(self: Array, dim: Dims, keepdim: bool = False, dtype: DType | None = None) -> Array:
+    """The mean along dimensions."""
     result = dtype or self.dtype
     axes = _axes(dim, self.ndim)
     values, _ = _accumulate_in(self, result)
@@ -191,10 +198,12 @@ def std_mean(
 
 
 def amax(self: Array, dim: Dims = (), keepdim: bool = False) -> Array:
+    """The largest elements along dimensions."""
     return _extremum(self, dim, keepdim, np.maximum, "amax")
 
 
 def amin(self: Array, dim: Dims = (), keepdim: bool = False) -> Array:
+    """The smallest elements along dimensions."""
     return _extremum(self, dim, keepdim, np.minimum, "amin")
 
 
@@ -217,6 +226,7 @@ def min_dim(self: Array, dim: int, keepdim: bool = False) -> tuple[Array, Array]
 
 
 def aminmax(self: Array, dim: int | None = None, keepdim: bool = False) -> tuple[Array, Array]:
+    """The smallest and the largest element."""
     dims = None if dim is None else (dim,)
     return (
         _extremum(self, dims, keepdim, np.minimum, "aminmax"),
@@ -225,10 +235,12 @@ def aminmax(self: Array, dim: int | None = None, keepdim: bool = False) -> tuple
 
 
 def argmax(self: Array, dim: int | None = None, keepdim: bool = False) -> Array:
+    """The index of the largest element."""
     return _arg_extremum(self, dim, keepdim, "argmax")
 
 
 def argmin(self: Array, dim: int | None = None, keepdim: bool = False) -> Array:
+    """The index of the smallest element."""
     return _arg_extremum(self, dim, keepdim, "argmin")
 
 
@@ -254,6 +266,7 @@ def _arg_extremum(self: Array, dim: int | None, keepdim: bool, name: str) -> Arr
 
 
 def all_all(self: Array) -> Array:
+    """Whether no element is 0."""
     return all_dims(self, None)
 
 
@@ -266,6 +279,7 @@ def all_dims(self: Array, dim: Dims = None, keepdim: bool = False) -> Array:
 
 
 def any_all(self: Array) -> Array:
+    """Whether an element is not 0."""
     return any_dims(self, None)
 
 
@@ -293,6 +307,7 @@ def count_nonzero_dims(self: Array, dim: Sequence[int]) -> Array:
 
 
 def count_nonzero(self: Array, dim: int | None = None) -> Array:
+    """How many elements are not 0."""
     return count_nonzero_dims(self, () if dim is None else (dim,))
 
 
@@ -300,6 +315,7 @@ def count_nonzero(self: Array, dim: int | None = None) -> Array:
 
 
 def logsumexp(self: Array, dim: Dims, keepdim: bool = False) -> Array:
+    """log(sum(exp(self))) along dimensions, without overflow."""
     axes = _axes(dim, self.ndim)
     if _reduced_count(self, axes):
         top = _reduce(np.maximum, self.real, axes, True)
@@ -316,6 +332,7 @@ def logsumexp(self: Array, dim: Dims, keepdim: bool = False) -> Array:
 def linalg_vector_norm(
     self: Array, ord: Number = 2, dim: Dims = None, keepdim: bool = False, dtype: DType | None = None
 ) -> Array:
+    """The p-norm of vectors: the p-th root of the sum of |x|^p."""
     if isinstance(ord, complex):
         raise RuntimeError(f"linalg.vector_norm: Expected a non-complex scalar as the order of norm, but got {ord}")
     if is_integral(self.dtype):
@@ -376,10 +393,12 @@ def _check_norm_of_nothing(self: Array, order: float, axes: tuple[int, ...] | No
 
 
 def cumsum(self: Array, dim: int, dtype: DType | None = None) -> Array:
+    """The sum of the elements so far along a dimension."""
     return _scan(self, dim, dtype, np.add)
 
 
 def cumprod(self: Array, dim: int, dtype: DType | None = None) -> Array:
+    """The product of the elements so far along a dimension."""
     return _scan(self, dim, dtype, np.multiply)
 
 
@@ -392,6 +411,7 @@ def _scan(self: Array, dim: int, dtype: DType | None, ufunc: np.ufunc) -> Array:
 
 
 def logcumsumexp(self: Array, dim: int) -> Array:
+    """log(cumsum(exp(self))) along a dimension, without overflow."""
     axis = _axis(dim, self.ndim)
     if axis is None:
         return self.copy()

@@ -71,6 +71,7 @@ def broadcast_sizes(left: Sequence[int], right: Sequence[int]) -> list[int]:
 
 
 def view(self: Array, size: Sequence[int]) -> Array:
+    """A view of another shape with the same elements in order."""
     try:
         # Of an array in order, never a copy, and said so in a third of the time.
         made = self.reshape(size) if self.flags.c_contiguous else self.reshape(size, copy=False)
@@ -100,6 +101,7 @@ def view_dtype(self: Array, dtype: np.dtype[Any]) -> Array:
 
 
 def alias(self: Array) -> Array:
+    """A view of the whole Tensor."""
     return self[...]
 
 
@@ -107,6 +109,7 @@ def alias(self: Array) -> Array:
 
 
 def transpose(self: Array, dim0: int, dim1: int) -> Array:
+    """A view with two dimensions exchanged."""
     try:
         return self.swapaxes(dim0, dim1)
     except (IndexError, OverflowError):
@@ -116,12 +119,14 @@ def transpose(self: Array, dim0: int, dim1: int) -> Array:
 
 
 def t(self: Array) -> Array:
+    """A view of a matrix with its dimensions exchanged."""
     if self.ndim > 2:
         raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {self.ndim}D")
     return self.T if self.ndim == 2 else self[...]
 
 
 def permute(self: Array, dims: Sequence[int]) -> Array:
+    """A view with the dimensions in another order."""
     if len(dims) != self.ndim:
         raise RuntimeError(
             "permute(sparse_coo): number of dimensions in the tensor input does not match the length of the desired "
@@ -137,6 +142,7 @@ def permute(self: Array, dims: Sequence[int]) -> Array:
 
 
 def unsqueeze(self: Array, dim: int) -> Array:
+    """A view with a dimension of size 1 more."""
     place = normalize_dim(dim, self.ndim + 1)
     sizes, strides = self.shape, self.strides
     stride = sizes[place] * strides[place] if place < self.ndim else self.itemsize
@@ -144,6 +150,7 @@ def unsqueeze(self: Array, dim: int) -> Array:
 
 
 def squeeze_all(self: Array) -> Array:
+    """A view without dimensions of size 1."""
     return self.squeeze() if 1 in self.shape else self[...]
 
 
@@ -158,6 +165,7 @@ def squeeze_dims(self: Array, dim: Sequence[int]) -> Array:
 
 
 def expand(self: Array, size: Sequence[int], implicit: bool = False) -> Array:
+    """A view in which dimensions of size 1 are as large as asked for."""
     new = len(size) - self.ndim
     if new < 0:
         raise RuntimeError(
@@ -191,6 +199,7 @@ def expand(self: Array, size: Sequence[int], implicit: bool = False) -> Array:
 
 
 def select_int(self: Array, dim: int, index: int) -> Array:
+    """A view of one slice along a dimension."""
     if self.ndim == 0:
         raise IndexError("select() cannot be applied to a 0-dim tensor.")
     place = normalize_dim(dim, self.ndim)
@@ -203,6 +212,7 @@ def select_int(self: Array, dim: int, index: int) -> Array:
 
 
 def slice_dim(self: Array, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1) -> Array:
+    """A view of every `step`-th element along a dimension, from `start` up to `end`."""
     if self.ndim == 0:
         raise IndexError("slice() cannot be applied to a 0-dim tensor.")
     place = normalize_dim(dim, self.ndim)
@@ -212,6 +222,7 @@ def slice_dim(self: Array, dim: int = 0, start: int | None = None, end: int | No
 
 
 def diagonal(self: Array, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Array:
+    """A view of a diagonal of two dimensions."""
     first, second = normalize_dim(dim1, self.ndim), normalize_dim(dim2, self.ndim)
     if first == second:
         raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
@@ -223,6 +234,7 @@ def diagonal(self: Array, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Arra
 
 
 def unfold(self: Array, dimension: int, size: int, step: int) -> Array:
+    """A view of all windows of a size along a dimension."""
     place = normalize_dim(dimension, self.ndim)
     length = self.shape[place] if self.ndim else 1
     if not 0 <= size <= length:
@@ -241,6 +253,7 @@ def unfold(self: Array, dimension: int, size: int, step: int) -> Array:
 
 
 def split(self: Array, split_size: int, dim: int = 0) -> list[Array]:
+    """Views of parts of a size along a dimension, of which the last may be smaller."""
     place, length = _split_dim(self, dim)
     if split_size < 0:
         raise RuntimeError(f"split expects split_size be non-negative, but got split_size={split_size}")
@@ -252,6 +265,7 @@ def split(self: Array, split_size: int, dim: int = 0) -> list[Array]:
 
 
 def split_with_sizes(self: Array, split_sizes: Sequence[int], dim: int = 0) -> list[Array]:
+    """Views of parts of these sizes along a dimension."""
     place, length = _split_dim(self, dim)
     if any(size < 0 for size in split_sizes):
         raise RuntimeError(
@@ -271,6 +285,7 @@ def split_with_sizes(self: Array, split_sizes: Sequence[int], dim: int = 0) -> l
 
 
 def unbind(self: Array, dim: int = 0) -> list[Array]:
+    """Views of all slices along a dimension."""
     if self.ndim == 0:
         normalize_dim(dim, 0)
         raise IndexError("Dimension specified as 0 but tensor has no dimensions")
@@ -348,12 +363,14 @@ def _restrided(self: Array, sizes: tuple[int, ...], strides: tuple[int, ...]) ->
 
 
 def view_as_real(self: Array) -> Array:
+    """A view of complex numbers as pairs of real ones."""
     half = self.itemsize // 2
     real = self["real"] if is_complex32(self.dtype) else self.real
     return _strided(real, (*self.shape, 2), (*self.strides, half))
 
 
 def view_as_complex(self: Array) -> Array:
+    """A view of pairs of real numbers as complex ones."""
     if self.ndim == 0:
         raise RuntimeError("Input tensor must have one or more dimensions")
     if self.shape[-1] != 2:

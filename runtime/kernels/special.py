@@ -24,24 +24,28 @@ def _of_two(function: Callable[..., Array], self: Array | Number, other: Array |
 
 
 def erf(self: Array) -> Array:
+    """The error function: 2 / sqrt(pi) times the integral of exp(-t^2) from 0 to the element."""
     from scipy import special
 
     return _in_scipy(special.erf, self)
 
 
 def erfc(self: Array) -> Array:
+    """1 - erf(self), exact where that is small."""
     from scipy import special
 
     return _in_scipy(special.erfc, self)
 
 
 def erfinv(self: Array) -> Array:
+    """The inverse of the error function."""
     from scipy import special
 
     return np.copysign(_in_scipy(special.erfinv, self), self)  # SciPy drops the sign of zeros
 
 
 def lgamma(self: Array) -> Array:
+    """The logarithm of |gamma(self)|."""
     from scipy import special
 
     return np.where(np.isinf(self), np.absolute(self), _in_scipy(special.gammaln, self))
@@ -85,12 +89,14 @@ def _trigamma(x: Array) -> Array:
 
 
 def igamma(self: Array, other: Array) -> Array:
+    """The regularized lower incomplete gamma function."""
     from scipy import special
 
     return _of_two(special.gammainc, self, other)
 
 
 def igammac(self: Array, other: Array) -> Array:
+    """The regularized upper incomplete gamma function."""
     from scipy import special
 
     return _of_two(special.gammaincc, self, other)
@@ -100,18 +106,21 @@ def igammac(self: Array, other: Array) -> Array:
 
 
 def special_erfcx(self: Array) -> Array:
+    """exp(self^2) erfc(self), without overflow."""
     from scipy import special
 
     return _in_scipy(special.erfcx, self)
 
 
 def special_log_ndtr(self: Array) -> Array:
+    """The logarithm of the distribution function of the normal distribution."""
     from scipy import special
 
     return _in_scipy(special.log_ndtr, self)
 
 
 def special_ndtri(self: Array) -> Array:
+    """The inverse of the distribution function of the normal distribution."""
     from scipy import special
 
     return _in_scipy(special.ndtri, self)
@@ -121,24 +130,28 @@ def special_ndtri(self: Array) -> Array:
 
 
 def i0(self: Array) -> Array:
+    """The modified Bessel function of the first kind, of order 0."""
     from scipy import special
 
     return _in_scipy(special.i0, self)
 
 
 def special_i0e(self: Array) -> Array:
+    """exp(-|self|) i0(self), without overflow."""
     from scipy import special
 
     return _in_scipy(special.i0e, self)
 
 
 def special_i1(self: Array) -> Array:
+    """The modified Bessel function of the first kind, of order 1."""
     from scipy import special
 
     return _in_scipy(special.i1, self)
 
 
 def special_i1e(self: Array) -> Array:
+    """exp(-|self|) i1(self), without overflow."""
     from scipy import special
 
     return _in_scipy(special.i1e, self)

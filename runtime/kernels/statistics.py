@@ -142,6 +142,7 @@ def searchsorted_scalar(
 
 
 def bucketize(self: Array, boundaries: Array, out_int32: bool = False, right: bool = False) -> Array:
+    """The index of the interval between boundaries in which each element lies."""
     _check_boundaries(boundaries)
     return searchsorted(boundaries, self, out_int32, right)
 
@@ -159,6 +160,7 @@ def _check_boundaries(boundaries: Array) -> None:
 def isin_tensor_tensor(
     elements: Array, test_elements: Array, assume_unique: bool = False, invert: bool = False
 ) -> Array:
+    """Whether each element is one of the test elements."""
     return np.asarray(np.isin(elements, test_elements, invert=invert))
 
 

@@ -66,6 +66,7 @@ def unique_dim(
 def unique_dim_consecutive(
     self: Array, dim: int, return_inverse: bool = False, return_counts: bool = False
 ) -> tuple[Array, Array, Array]:
+    """The slices along a dimension without those that are equal to the one before."""
     axis = _axis(self, dim)
     rows = _rows(self, axis)
     return _slices(self, axis, *_grouped(rows, np.arange(len(rows))))

@@ -19,6 +19,7 @@ def copy(self: Array, src: Array) -> Array:
 
 
 def fill(self: Array, value: Number) -> Array:
+    """One number in the place of all elements."""
     return np.full(self.shape, element(value, self.dtype), self.dtype)
 
 
@@ -29,4 +30,5 @@ def fill_tensor(self: Array, value: Array) -> Array:
 
 
 def zero(self: Array) -> Array:
+    """0 in the place of all elements."""
     return np.zeros(self.shape, self.dtype)
