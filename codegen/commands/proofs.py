@@ -7,18 +7,22 @@ that has nothing to generate says it again.
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from codegen.codes import Code
 from codegen.commands.diagnostics import print_diagnostics
 from codegen.paths import BASE, Paths
+from codegen.source import Diagnostics, SourceFile, Span
 
 REFUTED = "refuted.txt"
 # Set to 0 it is as if every run were given --no-verify.
 VARIABLE = "GRADWRIGHT_VERIFY"
 # Of more rules the proofs take longer than somebody waits who has only generated.
 _MOST = 40
+_FRAME = re.compile(r'^  File "(.+)", line (\d+), in <module>$', re.MULTILINE)
 
 
 def wanted(no_verify: bool, paths: Paths) -> bool:
@@ -51,8 +55,13 @@ def prove_changed(names: Sequence[str], paths: Paths) -> bool:
     if len(names) > _MOST:
         print(f"{len(names)} rules have changed: 'verify' proves them")
         return True
-    status, found = prove(paths, [*names, "--exact", "--quiet", "--without", "native"], plain=True)
+    said: list[str] = []
+    status, found = prove(paths, [*names, "--exact", "--quiet", "--without", "native"], plain=True, said=said)
     if found is None:
+        broken = _broken("".join(said), paths)
+        if broken:
+            print_diagnostics(broken, sys.stderr)
+            return False
         print("warning: the rules that have changed were not proven: what was generated does not load", file=sys.stderr)
         return True
     cells = found["cells"]
@@ -64,6 +73,22 @@ def prove_changed(names: Sequence[str], paths: Paths) -> bool:
         proven = sum(cell["status"] == "proven" for cell in cells)
         print(f"proven: {', '.join(names[:4])}{' ...' if len(names) > 4 else ''}: {proven} properties")
     return not wrong
+
+
+def _broken(traceback: str, paths: Paths) -> Diagnostics:
+    """What keeps a package from being loaded, at the last line of its own functions that a traceback comes by."""
+    diagnostics = Diagnostics()
+    files = {str(path): shown for _, part in paths.own for path, _, shown in part.files()}
+    places = [(file, int(line)) for file, line in _FRAME.findall(traceback) if file in files]
+    lines = traceback.strip().splitlines()
+    if places and lines:
+        file, number = places[-1]
+        source = SourceFile(files[file], Path(file).read_text(encoding="utf-8"))
+        start = source.line_starts[number - 1]
+        span = Span(source, start, start + max(len(source.line(number)), 1))
+        hint = "nothing of the package can be imported until it is mended"
+        diagnostics.error(Code.PYTHON_SOURCE, span, f"this module does not load: {lines[-1]}", hint)
+    return diagnostics
 
 
 def _keep(names: Sequence[str], file: Path) -> None:

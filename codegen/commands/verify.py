@@ -115,21 +115,26 @@ def _keep(found: Mapping[str, Any], arguments: argparse.Namespace, paths: Paths)
         write_page(arguments.html, paths.templates, found, paths.package)
 
 
-def prove(paths: Paths, options: Sequence[str], plain: bool = False) -> tuple[int, Mapping[str, Any] | None]:
+def prove(
+    paths: Paths, options: Sequence[str], plain: bool = False, said: list[str] | None = None
+) -> tuple[int, Mapping[str, Any] | None]:
     """Run the proofs: the exit status, and what `runtime.verify --json` writes; None where they could not be run, which
     has been printed.
 
     Args:
         paths: of the project whose operators are proven.
         options: for `runtime.verify`.
-        plain: whether it is done in Python alone, and what it says besides is dropped.
+        plain: whether it is done in Python alone, and what it says besides is not shown.
+        said: takes what was not shown.
     """
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "found.json"
         command = [sys.executable, "-m", "runtime.verify", "--package", paths.package, "--json", str(file), "--places"]
         environment = {**_environment(paths), **({"GRADWRIGHT_NATIVE": "0"} if plain else {})}
-        dropped = subprocess.DEVNULL if plain else None
-        finished = subprocess.run([*command, *options], env=environment, stderr=dropped, check=False)
+        kept = subprocess.PIPE if plain else None
+        finished = subprocess.run([*command, *options], env=environment, stderr=kept, text=True, check=False)
+        if said is not None:
+            said.append(finished.stderr or "")
         try:
             text = file.read_text(encoding="utf-8")
         except OSError:

@@ -233,7 +233,8 @@ def test_the_hint_names_the_declaration(analysed: Callable[..., Result]) -> None
 
 
 @pytest.mark.parametrize(
-    ("declaration", "said"), [('@linear_in("gard")', "'gard'"), ("@linear_in()", "nothing"), ("@linear_in(1)", "nothing")]
+    ("declaration", "said"),
+    [('@linear_in("gard")', "'gard'"), ("@linear_in()", "nothing"), ("@linear_in(1)", "nothing")],
 )
 def test_a_declaration_of_no_parameter(analysed: Callable[..., Result], declaration: str, said: str) -> None:
     error = analysed(FUNCTIONS, FORMULAS, DECLARED.format(declarations=declaration), KERNELS).diagnostics.items[0]

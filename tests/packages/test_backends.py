@@ -107,7 +107,9 @@ def test_the_whole_set_of_kernels_over_the_array_api(backend: Callable[[str], Pr
 
 def test_a_file_of_somebody_elses_back_end(backend: Callable[[str], Project]) -> None:
     listed = "supported:\n- relu\n- no_such.op\n- linear\n- lgamma\nfull_codegen:\n- mm: fast\n- nor.this\n"
-    text = f"backend: NPU\narrays: arrays\nkernels: npu_kernels\ncpp_namespace: at\nsymint:\n- relu\nlax: True\n{listed}"
+    text = (
+        f"backend: NPU\narrays: arrays\nkernels: npu_kernels\ncpp_namespace: at\nsymint:\n- relu\nlax: True\n{listed}"
+    )
     project = backend(text)
     finished = project.generate()
     assert (finished.returncode, finished.stderr) == (0, "")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 
 import pytest
@@ -80,11 +81,13 @@ def test_verify_in_a_package(wrong: Project) -> None:
     assert "gradient\t0 proven\t1 refuted" in finished.stdout
 
 
-def test_output_that_does_not_load_stops_no_generation(wrong: Project) -> None:
-    wrong.append("kernels.py", "\nraise ValueError\n")
+def test_functions_that_do_not_load_are_an_error_at_their_place(wrong: Project) -> None:
+    wrong.append("kernels.py", "\nfrom numpy import arrray\n")
     finished = generate(wrong)
-    assert finished.returncode == 0
-    assert "warning: the rules that have changed were not proven" in finished.stderr
+    assert finished.returncode == 1
+    assert re.match(r"mylib/kernels\.py:\d+:1: error: this module does not load: ImportError: cannot ", finished.stderr)
+    assert "\nfrom numpy import arrray\n" in finished.stderr
+    assert wrong.file("_generated/nodes.py").exists()
 
 
 def test_a_helper_that_is_declared_linear_is_proven_so(project: Project) -> None:
@@ -119,7 +122,9 @@ def test_causes_and_real_results(project: Project) -> None:
     project.append(
         "derivatives.yaml",
         RULE.format("2.00008")
-        + RULE.format("3").replace("twice", "thrice").replace("grad * 3", "'grad.is_complex() ? real(grad) * 3 : grad * 3'")
+        + RULE.format("3")
+        .replace("twice", "thrice")
+        .replace("grad * 3", "'grad.is_complex() ? real(grad) * 3 : grad * 3'")
         + "\n- name: pair(Tensor self) -> (Tensor, Tensor)\n  self: grads[0] * 3 + grads[1] * 2\n"
         + "\n- name: sized(Tensor self) -> Tensor\n  self: grad * 2 * self\n",
     )

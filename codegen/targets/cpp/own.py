@@ -74,9 +74,7 @@ def _operands(kernel: PythonFunction) -> int | None:
     return kernel.arity if kernel.parameters is None else len(kernel.parameters)
 
 
-def _misfit(
-    name: str, span: Span, counts: frozenset[int], kernel: PythonFunction, diagnostics: Diagnostics
-) -> None:
+def _misfit(name: str, span: Span, counts: frozenset[int], kernel: PythonFunction, diagnostics: Diagnostics) -> None:
     wanted = f"{name}({', '.join(parameter.name for parameter in kernel.parameters or ())})"
     if counts:
         has = " or ".join(map(str, sorted(counts)))
