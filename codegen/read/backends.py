@@ -25,7 +25,8 @@ from codegen.words import did_you_mean
 
 # PyTorch's keys that say how C++ is made; there is none here.
 _OF_CPP = (
-    "cpp_namespace", "class_name", "extra_headers", "use_out_as_primary", "device_guard", "symint", "ir_gen", "non_native",
+    "cpp_namespace", "class_name", "extra_headers", "use_out_as_primary", "device_guard", "symint", "ir_gen",
+    "non_native",
 )  # fmt: skip
 # The lists of operators that have kernels: PyTorch's generator writes some itself, and takes them like the others.
 _LISTS = ("supported", "full_codegen")
@@ -47,7 +48,7 @@ class BackendFile:
     """What the file of a backend says.
 
     `arrays` and `kernels` name modules of the package; `array_api` is where all kernels over the array API standard are
-    taken. `lax`: what is listed and can not have a kernel is left out. `meaningless` are the keys that say nothing here.
+    taken. `lax`: what is listed and can not have a kernel is left out. `meaningless` are keys that say nothing here.
     """
 
     key: str

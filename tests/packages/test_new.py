@@ -66,7 +66,7 @@ def test_it_generates_and_a_call_says_what_is_missing(project: Project) -> None:
 def test_a_sample_that_begins_with_a_mark_of_yaml(schema: str, project: Project) -> None:
     paths = paths_of(project)
     assert new(schema, paths) == 0
-    functions, entries = read_operators(paths.native_functions, paths.derivatives, paths, found := Diagnostics())
+    functions, _ = read_operators(paths.native_functions, paths.derivatives, paths, found := Diagnostics())
     assert found.items == []
     assert functions is not None
     assert [str(sample)[:1] for sample in functions[-1].samples] == ["[" if "[]" in schema else '"']

@@ -39,7 +39,8 @@ def check_own_kernels(plan: Plan, paths: Paths, diagnostics: Diagnostics, findin
             if kernel is None:
                 if counts and len(re.findall(rf"\b{name}\b", whole)) == 1:
                     findings.error(
-                        Code.NO_FUNCTION, span, f"no operator of the package has a kernel '{name}': this is never called",
+                        Code.NO_FUNCTION, span,
+                        f"no operator of the package has a kernel '{name}': this is never called",
                         did_you_mean(name, kernels) or "it has the name of the kernel in Python",
                     )  # fmt: skip
             elif _operands(kernel) not in counts:
