@@ -11,8 +11,8 @@ from pathlib import Path
 from codegen import foreign
 from codegen.bind.backends import Backend, bind_backend
 from codegen.bind.call_targets import HelperTable, OperatorTable
-from codegen.bind.delegates import bind_delegates
 from codegen.bind.composites import resolve_composites
+from codegen.bind.delegates import bind_delegates
 from codegen.bind.elementwise import ElementwiseTable
 from codegen.bind.entries import ResolvedEntry, resolve_entries
 from codegen.bind.rule_source import read_update_rules

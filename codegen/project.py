@@ -192,7 +192,9 @@ class _Table:
         for key in keys:
             path = folder / f"{key.lower()}.yaml"
             if key in KERNEL_KEYS or key in AUTOGRAD_KEYS or keys.count(key) > 1:
-                self._error("dispatch_keys", f"the dispatch key '{key}' is not free", "choose another name")
+                twice = keys.count(key) > 1
+                hint = "name it once" if twice else f"PyTorch has it: choose another name, such as 'My{key}'"
+                self._error("dispatch_keys", f"the dispatch key '{key}' is not free", hint)
             elif not path.is_file():
                 self._error(
                     "dispatch_keys",

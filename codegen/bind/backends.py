@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from codegen.codes import Code
 from codegen.paths import PythonPart
@@ -23,7 +23,8 @@ _GENERIC = "xp"  # the first parameter of kernels over the array API
 class Backend:
     """A dispatch key with its device, its module of arrays, and its kernels by the names of operators.
 
-    `generic` are those over the array API standard, which take the namespace of the arrays first.
+    `generic` are those over the array API standard, which take the namespace of the arrays first. `notices` say what of
+    the file means nothing here.
     """
 
     key: str
@@ -32,6 +33,7 @@ class Backend:
     file: str
     kernels: Mapping[str, PythonFunction]
     generic: Mapping[str, PythonFunction]
+    notices: tuple[str, ...] = ()
 
     @property
     def supported(self) -> frozenset[str]:
@@ -70,7 +72,12 @@ def bind_backend(
     own_kernels = {name: function for name, (function, is_own) in chosen.items() if is_own}
     shared = {name: function for name, (function, is_own) in chosen.items() if not is_own}
     generics = {name: function for name, function in {**whole, **shared}.items() if name not in own_kernels}
-    return Backend(read.key, read.device, arrays.module, shown, own_kernels, generics)
+    notices = []
+    if read.meaningless:
+        notices.append(f"{shown}: without a meaning here: {', '.join(read.meaningless)}")
+    for what, names in binding.left_out.items():
+        notices.append(f"{shown}: left out, because {what} ({len(names)}): {', '.join(names)}")
+    return Backend(read.key, read.device, arrays.module, shown, own_kernels, generics, tuple(notices))
 
 
 def _may_have_kernels(function: NativeFunction) -> bool:
@@ -109,6 +116,7 @@ class _Binding:
     all: Mapping[str, NativeFunction]
     functions: Mapping[str, NativeFunction]
     diagnostics: Diagnostics
+    left_out: dict[str, list[str]] = field(default_factory=dict)  # in a lax file, by why
 
     def listed(self) -> Iterator[tuple[str, tuple[PythonFunction, bool]]]:
         """The kernels of the operators that are listed, and whether each is the package's own."""
@@ -133,9 +141,15 @@ class _Binding:
                 continue
             yield name, (kernel, is_own)
 
+    def _leave_out(self, each: Supported, why: str) -> None:
+        self.left_out.setdefault(why, []).append(each.operator.value)
+
     def _no_operator(self, each: Supported) -> None:
         name = each.operator.value
         known = self.all.get(name)
+        if self.read.lax:
+            self._leave_out(each, "there is no such operator" if known is None else "they are made of other operators")
+            return
         if known is not None:
             message = f"'{name}' is made of other operators: a kernel for it would never be called"
             hint: Hint = "remove it, and list the operators that it calls"
@@ -155,7 +169,9 @@ class _Binding:
             own = self.own.get(each.kernel.value)
             kernel = own or self.generic.get(each.kernel.value)
             wanted, place = each.kernel.value, each.kernel
-        if kernel is None:
+        if kernel is None and self.read.lax:
+            self._leave_out(each, "they have no kernel")
+        elif kernel is None:
             where = f"{self.own.folder} or {self.generic.folder}" if self.own.folder else self.generic.folder
             names = (candidate.name for index in (self.own, self.generic) for candidate in index)
             self.diagnostics.error(

@@ -107,7 +107,9 @@ class Scope:
         outputs = self.differentiable_outputs
         if not outputs:
             none = "nothing comes back: 'output_differentiability' says that no result is differentiable"
-            self.missing |= dict.fromkeys(("grad", "grads"), (none, "remove the formula, or 'output_differentiability'"))
+            self.missing |= dict.fromkeys(
+                ("grad", "grads"), (none, "remove the formula, or 'output_differentiability'")
+            )
         for index, result in enumerate(self.schema.returns):
             if index not in outputs and result.name is not None:
                 message = f"'{result.name}' is not differentiable, and has no gradient"

@@ -200,6 +200,8 @@ def _run(arguments: argparse.Namespace, paths: Paths, argv: Sequence[str], start
     shown = paths.library is None or arguments.warn
     if result.findings and shown:
         print_diagnostics(result.findings, sys.stderr, severity="warning")
+    for notice in (notice for backend in result.plan.backends for notice in backend.notices):
+        print(notice)
     _done(paths, pipeline.summary(result.plan), touched, sum(len(files) for _, files in emitted), started)
     if result.findings and not shown:
         print(f"{len(result.findings.items)} findings, no errors: 'report' instead of 'generate' shows them")

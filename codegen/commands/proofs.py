@@ -9,6 +9,7 @@ nothing to prove.
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -18,7 +19,7 @@ from codegen.codes import Code
 from codegen.commands.diagnostics import print_diagnostics
 from codegen.output import PROOFS
 from codegen.paths import BASE, Paths, project_paths
-from codegen.source import Diagnostics
+from codegen.source import Diagnostics, SourceFile, Span
 from codegen.words import counted
 from codegen.writing import text_of, write_text
 
@@ -39,6 +40,7 @@ _ABOUT = """\
 """
 # What the proofs found of an operator when its rule had a word.
 Outcomes = Mapping[tuple[str, str], str]
+_FRAME = re.compile(r'^  File "(.+)", line (\d+), in <module>$', re.MULTILINE)
 
 
 def wanted(no_verify: bool, paths: Paths) -> bool:
@@ -72,7 +74,11 @@ def prove_rules(names: Sequence[str], rules: Mapping[str, str], paths: Paths) ->
     try:
         status, found = prove(paths, [*names, "--exact", "--quiet", "--without", _OF_THE_CORE], plain=True)
     except NoProofError as error:
-        print(f"error: not proven: {_some(names)}: {error.reason}", file=sys.stderr)
+        broken = _broken(error.said, paths)
+        if broken:
+            print_diagnostics(broken, sys.stderr)
+        else:
+            print(f"error: not proven: {_some(names)}: {error.reason}", file=sys.stderr)
         return False
     cells = found["cells"]
     keep(cells, rules, paths)
@@ -83,6 +89,22 @@ def prove_rules(names: Sequence[str], rules: Mapping[str, str], paths: Paths) ->
         proven = sum(cell["status"] == _PROVEN for cell in cells)
         print(f"proven: {_some(names)}: {proven} properties")
     return not wrong
+
+
+def _broken(traceback: str, paths: Paths) -> Diagnostics:
+    """What keeps a package from being loaded, at the last line of its own functions that a traceback comes by."""
+    diagnostics = Diagnostics()
+    files = {str(path): shown for _, part in paths.own for path, _, shown in part.files()}
+    places = [(file, int(line)) for file, line in _FRAME.findall(traceback) if file in files]
+    lines = traceback.strip().splitlines()
+    if places and lines:
+        file, number = places[-1]
+        source = SourceFile(files[file], Path(file).read_text(encoding="utf-8"))
+        start = source.line_starts[number - 1]
+        span = Span(source, start, start + max(len(source.line(number)), 1))
+        hint = "nothing of the package can be imported until it is mended"
+        diagnostics.error(Code.PYTHON_SOURCE, span, f"this module does not load: {lines[-1]}", hint)
+    return diagnostics
 
 
 def keep(cells: Iterable[Mapping[str, Any]], rules: Mapping[str, str], paths: Paths, whole: bool = True) -> None:

@@ -158,6 +158,7 @@ class NoProofError(Exception):
     Attributes:
         status: the exit status of their process.
         reason: the last line that it printed, or the signal that ended it.
+        said: all that it printed and nobody was shown.
     """
 
     def __init__(self, status: int, said: str) -> None:
@@ -165,6 +166,7 @@ class NoProofError(Exception):
         ended = signal.Signals(-status).name if status < 0 else f"status {status}"
         self.reason = lines[-1] if lines and status >= 0 else f"the proofs ended with {ended}"
         self.status = status if status > 0 else 1
+        self.said = said
         super().__init__(self.reason)
 
 

@@ -81,8 +81,15 @@ class GradientPlan:
 
 def with_place(names: Sequence[str], formula: Text) -> str:
     """A formula, the names it is for, and where it stands: `derivatives.yaml:32  self: grad * other.conj()`."""
-    span = formula.span()
-    return f"{posixpath.basename(span.file.path)}:{span.line}  {with_names(names, formula)}"
+    return f"{shown_yaml(formula)}:{formula.span().line}  {with_names(names, formula)}"
+
+
+def shown_yaml(text: Text) -> str:
+    """The YAML that a text stands in: `mylib/derivatives.yaml`, as the project's own messages have it."""
+    # In an installed Gradwright it lies below; what is emitted is the same there as in a checkout, and names no folder
+    # of this machine.
+    path = text.span().file.path.removeprefix("codegen/data/")
+    return posixpath.basename(path) if posixpath.isabs(path) else path
 
 
 def with_names(names: Sequence[str], formula: Text) -> str:

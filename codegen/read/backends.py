@@ -5,7 +5,8 @@
     - add.Tensor
     - mm: fast_mm
 
-Gradwright's own keys say where the arrays and the kernels are: `device`, `arrays`, `kernels`, `array_api`.
+Gradwright's own keys say where the arrays and the kernels are: `device`, `arrays`, `kernels`, `array_api`; and with
+`lax`, which is for files of others, what is listed and can not have a kernel here is left out.
 """
 
 from __future__ import annotations
@@ -25,9 +26,11 @@ from codegen.words import did_you_mean
 # PyTorch's keys that say how C++ is made; there is none here.
 _OF_CPP = (
     "cpp_namespace", "class_name", "extra_headers", "use_out_as_primary", "device_guard", "symint", "ir_gen",
-    "full_codegen", "non_native",
+    "non_native",
 )  # fmt: skip
-KEYS = ("backend", "supported", "autograd", "device", "arrays", "kernels", "array_api", *_OF_CPP)
+# The lists of operators that have kernels: PyTorch's generator writes some itself, and takes them like the others.
+_LISTS = ("supported", "full_codegen")
+KEYS = ("backend", *_LISTS, "autograd", "device", "arrays", "kernels", "array_api", "lax", *_OF_CPP)
 _DEVICE = re.compile(r"[a-z][a-z0-9_]*")
 _MODULE = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 
@@ -45,7 +48,7 @@ class BackendFile:
     """What the file of a backend says.
 
     `arrays` and `kernels` name modules of the package; `array_api` is where all kernels over the array API standard are
-    taken.
+    taken. `lax`: what is listed and can not have a kernel is left out. `meaningless` are keys that say nothing here.
     """
 
     key: str
@@ -54,6 +57,8 @@ class BackendFile:
     kernels: Text | None
     array_api: Span | None
     supported: tuple[Supported, ...]
+    lax: bool = False
+    meaningless: tuple[str, ...] = ()
 
 
 def read_backend(file: SourceFile, key: str, diagnostics: Diagnostics) -> BackendFile | None:
@@ -95,6 +100,7 @@ class _Reader:
         arrays = self._module(fields, "arrays")
         kernels = self._module(fields, "kernels") if "kernels" in fields else None
         supported = self._supported(fields)
+        lax = self.values.boolean(fields, "lax")
         whole = fields["array_api"][0] if self.values.boolean(fields, "array_api") else None
         if len(self.yaml.diagnostics.items) > before or arrays is None:
             return None
@@ -105,6 +111,8 @@ class _Reader:
             kernels,
             None if whole is None else self.yaml.span(whole),
             supported,
+            lax,
+            tuple(name for name in fields if name in _OF_CPP),
         )
 
     def _fields(self) -> Fields | None:
@@ -130,11 +138,10 @@ class _Reader:
         self.yaml.diagnostics.error(Code.MALFORMED, text.span(), f"'{text}' is no '{name}'", hint)
 
     def _supported(self, fields: Fields) -> tuple[Supported, ...]:
-        if "supported" not in fields:
-            return ()
         hint = "write '- add.Tensor', or '- add.Tensor: kernel' where the kernel has another name"
         supported: dict[str, Supported] = {}
-        for node in self.yaml.sequence(fields["supported"][1], "'supported'", hint) or ():
+        lists = (self.yaml.sequence(fields[name][1], f"'{name}'", hint) for name in _LISTS if name in fields)
+        for node in (node for nodes in lists for node in nodes or ()):
             each = self._operator(node, hint)
             if each is None:
                 continue

@@ -12,7 +12,6 @@ from codegen.rules.linear.degree import Degree, flat
 from codegen.rules.linear.formulas import Degrees, Linearity
 from codegen.source import Diagnostics
 
-
 _LINEAR = "a derivative formula is a linear map of what comes in"
 
 

@@ -42,7 +42,7 @@ def explained(operator: Operator, error: Exception, values: Sequence[Any]) -> Ex
 
 
 def declared_at(operator: Operator) -> str | None:
-    """`native_functions.yaml:87`, where the operator is declared; None where that file is not there."""
+    """`mylib/native_functions.yaml:87`, where the operator is declared; None where that file is not there."""
     package = registered.packages.get(operator.namespace)
     return None if package is None else _declarations(package).get(str(operator.schema).partition("(")[0])
 
@@ -77,7 +77,15 @@ def _declarations(package: str) -> Mapping[str, str]:
             found = [(match[1], number) for number, line in enumerate(lines, 1) if (match := _DECLARED.match(line))]
     except (OSError, KeyError):
         return {}
-    return {name: f"{os.path.basename(file)}:{number}" for name, number in found}
+    return {name: f"{_shown(file, package)}:{number}" for name, number in found}
+
+
+def _shown(file: str, package: str) -> str:
+    """A file as messages name it: one of a package from the folder that the package lies in."""
+    folder = os.path.dirname(sys.modules[package].__file__ or "")
+    below = os.path.relpath(file, os.path.join(folder, *[os.pardir] * (package.count(".") + 1)))
+    is_below = package != registered.packages[BUILT_IN] and not below.startswith(os.pardir)
+    return below.replace(os.sep, "/") if is_below else os.path.basename(file)
 
 
 def _short(value: object) -> str:

@@ -33,7 +33,11 @@ def cause_of(point: Point, place: int, cotangents: Sequence[Tensor]) -> str | No
             if told is not None:
                 return told
     difference = found - right[place]
-    if difference.size > 1 and not _same(found, right[place]) and _same(difference, np.full_like(difference, difference.flat[0])):
+    if (
+        difference.size > 1
+        and not _same(found, right[place])
+        and _same(difference, np.full_like(difference, difference.flat[0]))
+    ):
         # It may depend on what came back, unlike the others.
         return f"off by the constant {difference.flat[0]:.6g}"
     return None

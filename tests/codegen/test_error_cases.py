@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
+from codegen.pipeline import Result
 
 ERRORS = Path(__file__).parents[1] / "errors"
 KINDS = {
@@ -46,3 +49,30 @@ KINDS = {
 def test_kind_has_cases(kind: str) -> None:
     missing = [case for case in KINDS[kind] if not (ERRORS / case / "expected.txt").exists()]
     assert missing == []
+
+
+FUNCTION = "- func: sin(Tensor self) -> Tensor\n  dispatch:\n    CPU: sin\n"
+FORMULA = "- name: sin(Tensor self) -> Tensor\n  self: twice(grad)\n"
+KERNEL = "def sin(self):\n    return self\n"
+HELPER = "def twice(grad: Tensor) -> Tensor:\n    return grad\n"
+BOTH = "<<<<<<< HEAD\n{}=======\n{}>>>>>>> theirs\n"
+CONFLICT = "a merge conflict: both sides stand here"
+
+
+@pytest.mark.parametrize(
+    ("files", "path", "message"),
+    [
+        ((FUNCTION, FORMULA, HELPER, KERNEL.replace(")", "")), "kernels/small.py", "this Python file does not parse"),
+        ((FUNCTION, FORMULA, HELPER.replace(")", ""), KERNEL), "helpers/small.py", "this Python file does not parse"),
+        ((FUNCTION, FORMULA, HELPER, BOTH.format(KERNEL, KERNEL)), "kernels/small.py", CONFLICT),
+        ((FUNCTION, FORMULA, BOTH.format(HELPER, HELPER), KERNEL), "helpers/small.py", CONFLICT),
+        ((BOTH.format(FUNCTION, FUNCTION), FORMULA, HELPER, KERNEL), "native_functions.yaml", CONFLICT),
+        ((FUNCTION, BOTH.format("", FORMULA), HELPER, KERNEL), "derivatives.yaml", CONFLICT),
+    ],
+)
+def test_what_can_not_be_read_is_the_only_error(
+    analysed: Callable[..., Result], files: tuple[str, ...], path: str, message: str
+) -> None:
+    (error,) = analysed(*files).diagnostics.items
+    assert error.span.file.path.endswith(path)
+    assert error.message.startswith(message)

@@ -83,6 +83,7 @@ def test_error_messages(backend: Callable[[str], Project], name: str, update_gol
     ("line", "message"),
     [
         ('dispatch_keys = ["CPU"]', "the dispatch key 'CPU' is not free"),
+        ('dispatch_keys = ["XLA"]', "hint: PyTorch has it: choose another name, such as 'MyXLA'"),
         ('dispatch_keys = "NPU"', "'dispatch_keys' is to be a list of names such as \"NPU\""),
         ('dispatch_keys = ["NPU"]', "no file 'npu.yaml' in the package, which lists the kernels of 'NPU'"),
         ('dispatch_keys = ["NPU"]\nbase = "none"', "a backend is one of Gradwright's operators"),
@@ -102,6 +103,27 @@ def test_the_whole_set_of_kernels_over_the_array_api(backend: Callable[[str], Pr
     assert '"relu": _mylib_npu_kernels.relu' in generated
     assert '"sort.stable": _runtime_array_api_reductions.sort_stable' in generated
     assert generated.count("_runtime_array_api_") > 200
+
+
+def test_a_file_of_somebody_elses_back_end(backend: Callable[[str], Project]) -> None:
+    listed = "supported:\n- relu\n- no_such.op\n- linear\n- lgamma\nfull_codegen:\n- mm: fast\n- nor.this\n"
+    text = (
+        f"backend: NPU\narrays: arrays\nkernels: npu_kernels\ncpp_namespace: at\nsymint:\n- relu\nlax: True\n{listed}"
+    )
+    project = backend(text)
+    finished = project.generate()
+    assert (finished.returncode, finished.stderr) == (0, "")
+    assert finished.stdout.splitlines()[:4] == [
+        "mylib/npu.yaml: without a meaning here: cpp_namespace, symint",
+        "mylib/npu.yaml: left out, because there is no such operator (2): no_such.op, nor.this",
+        "mylib/npu.yaml: left out, because they are made of other operators (1): linear",
+        "mylib/npu.yaml: left out, because they have no kernel (1): lgamma",
+    ]
+    generated = project.file("_generated/backend_npu.py").read_text()
+    assert '"mm": _mylib_npu_kernels.fast' in generated
+    assert '"relu": _mylib_npu_kernels.relu' in generated
+    project.file("npu.yaml").write_text(text.replace("lax: True\n", ""))
+    assert project.generate().stderr.endswith("\n4 errors\n")
 
 
 def test_every_kernel_over_the_array_api_is_of_an_operator() -> None:

@@ -10,6 +10,7 @@ import pytest
 from own_packages import Project
 
 from codegen.commands.diagnostics import print_diagnostics
+from codegen.commands.verify import refuted
 from codegen.paths import find_project
 from codegen.pipeline import Result, analyze
 from codegen.project import read_project
@@ -89,6 +90,95 @@ def test_a_package_in_src(project: Project) -> None:
     (project.folder / "src").mkdir()
     os.rename(project.folder / "mylib", project.folder / "src" / "mylib")
     assert not messages(result_of(project))
+
+
+NATIVE = """#pragma once
+
+namespace gradwright::kernels {{
+
+struct {name} {{
+  template <class T>
+  static T apply({operands}) {{ return x; }}
+}};
+
+}}  // namespace gradwright::kernels
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "operands", "error", "finding"),
+    [
+        ("squareplus", "T x, T b", "", ""),
+        ("squareplus", "T x", "'squareplus' has 1 operand, and 'squareplus(self, b)' in Python 2", ""),
+        ("squareplu", "T x, T b", "", "no operator of the package has a kernel 'squareplu': this is never called"),
+    ],
+)
+def test_kernels_in_cpp_stand_for_one_in_python(
+    project: Project, name: str, operands: str, error: str, finding: str
+) -> None:
+    project.file("native").mkdir()
+    project.file("native/mine.hpp").write_text(NATIVE.format(name=name, operands=operands))
+    result = result_of(project)
+    assert [item.message for item in result.diagnostics.items] == [error] * bool(error)
+    assert [item.message for item in result.findings.items] == [finding] * bool(finding)
+    assert (result.plan is None) is bool(error)
+
+
+def test_a_kernel_in_cpp_outside_of_its_namespace(project: Project) -> None:
+    project.file("native").mkdir()
+    text = NATIVE.format(name="squareplus", operands="T x, T b").replace("gradwright::kernels", "mine")
+    project.file("native/mine.hpp").write_text(text)
+    (error,) = result_of(project).diagnostics.items
+    assert error.message == "'squareplus' has the name of a kernel, and is none"
+    assert str(error.span) == "mylib/native/mine.hpp:5:8"
+
+
+def test_where_cpp_differs_the_kernel_in_cpp_is_to_blame(project: Project) -> None:
+    project.file("native").mkdir()
+    project.file("native/mine.hpp").write_text(NATIVE.format(name="squareplus", operands="T x, T b"))
+    paths = read_project(project.folder / "pyproject.toml", Diagnostics())
+    assert paths is not None
+    failure = {"argument": "self", "number": 1, "sample": "T(3)", "dtype": "float64", "message": "wrong", "again": ""}
+    cells = [
+        {"operator": "squareplus", "property": each, "status": "refuted", "failures": [failure]}
+        for each in ("gradient", "native")
+    ]
+    (error,) = refuted(cells, paths).items
+    assert str(error.span) == "mylib/native/mine.hpp:5:8"
+    (error,) = refuted(cells[:1], paths).items
+    assert str(error.span).startswith("mylib/derivatives.yaml:")
+
+
+STRUCTURED = """
+- func: twice(Tensor self, float by=2.0) -> Tensor
+  variants: function, method
+  structured_delegate: twice.out
+  samples:
+  - T(3)
+- func: twice_(Tensor(a!) self, float by=2.0) -> Tensor(a!)
+  variants: method
+  structured_delegate: twice.out
+- func: twice.out(Tensor self, float by=2.0, *, Tensor(a!) out) -> Tensor(a!)
+  structured: True
+  dispatch:
+    CPU: twice
+"""
+
+
+def test_structured_operators_share_a_kernel(project: Project) -> None:
+    project.append("native_functions.yaml", STRUCTURED)
+    project.append("kernels.py", "\n\ndef twice(self: Array, by: float) -> Array:\n    return self * by\n")
+    project.append("derivatives.yaml", "\n- name: twice(Tensor self, float by=2.0) -> Tensor\n  self: grad * by\n")
+    finished = project.generate()
+    assert (finished.returncode, finished.stderr) == (0, "")
+    program = """
+import mylib, gradwright as torch
+x, out = torch.ones(2, requires_grad=True), torch.empty(2)
+mylib.twice(x, 3).sum().backward()
+y = torch.ones(2)
+print(x.grad.tolist(), mylib.twice(y, out=out) is out, out.tolist(), y.twice_(5.0) is y, y.tolist())
+"""
+    assert project.output(program) == "[3.0, 3.0] True [2.0, 2.0] True [5.0, 5.0]"
 
 
 def test_names_of_gradwright_are_taken(project: Project) -> None:

@@ -108,8 +108,10 @@ def test_an_error_in_a_formula_names_its_place(project: Project) -> None:
     assert project.generate().returncode == 0
     program = "import mylib, runtime as t; x = t.ones(2, requires_grad=True); mylib.two(x, x).sum().backward()"
     assert project.run("-c", program).stderr.endswith(
-        "ValueError: broken\nin the derivative of two (TwoBackward0)\n  derivatives.yaml:8  other: broken(grad)\n"
+        "ValueError: broken\nin the derivative of two (TwoBackward0)\n  mylib/derivatives.yaml:8  other: broken(grad)\n"
     )
+    program = "import mylib, runtime as t; mylib.two(t.ones(2), t.ones(3))"
+    assert ", mylib/native_functions.yaml:16\n" in project.run("-c", program).stderr
 
 
 def test_edited_yaml_is_noticed(generated: Project) -> None:

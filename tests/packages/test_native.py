@@ -322,10 +322,16 @@ print(torch.equal(mylib.bump(x, x), x.tanh() * x))
     assert text.endswith("True True\nTrue")
     # An edited kernel makes the extension stale, and compiles that one file.
     file = folder / "bump.cpp"
-    file.write_text(file.read_text() + "// changed\n")
+    # Here to one that declines, which is proven, and says why.
+    declining = r'\1  if (x != nullptr) return declined("no time");\n'
+    file.write_text(re.sub(r"(Ref bump\(.*\) \{\n)", declining, file.read_text()))
     stale(built, "it was built from other sources")
-    again = built.generate("build")
+    again = built.run("-m", "codegen", "build", GRADWRIGHT_VERIFY="1")
     assert "native operators: 2 steps in" in again.stdout
+    assert "proven: C++ computes what Python computes, of " in again.stdout
+    program = "import mylib, gradwright as torch; x = torch.ones(3); "
+    text = built.output(program + "print(torch.native.explain(lambda: mylib.bump(x, x)))")
+    assert re.search(r"^bump +fast +Python kernel +no time$", text, re.MULTILINE), text
     assert built.output(NATIVE) == "True"
     file.write_text("what is this\n")
     broken = built.generate("build")

@@ -7,6 +7,7 @@ from own_packages import Project
 
 from codegen.commands.new import new
 from codegen.paths import Paths
+from codegen.pipeline import read_operators
 from codegen.project import read_project
 from codegen.source import Diagnostics
 
@@ -59,6 +60,16 @@ def test_it_generates_and_a_call_says_what_is_missing(project: Project) -> None:
     kernels.write_text(kernels.read_text().replace(missing, "return self"))
     program = "import mylib, runtime; mylib.mish2(runtime.ones(2, requires_grad=True)).sum().backward()"
     assert "mish2, the gradient of self" in project.run("-c", program).stderr
+
+
+@pytest.mark.parametrize("schema", ["joined(Tensor[] parts) -> Tensor", "said(str how, Tensor x) -> Tensor"])
+def test_a_sample_that_begins_with_a_mark_of_yaml(schema: str, project: Project) -> None:
+    paths = paths_of(project)
+    assert new(schema, paths) == 0
+    functions, _ = read_operators(paths.native_functions, paths.derivatives, paths, found := Diagnostics())
+    assert found.items == []
+    assert functions is not None
+    assert [str(sample)[:1] for sample in functions[-1].samples] == ["[" if "[]" in schema else '"']
 
 
 def test_another_overload_of_an_operator_of_ones_own(project: Project) -> None:

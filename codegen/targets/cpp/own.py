@@ -39,7 +39,8 @@ def check_own_kernels(plan: Plan, paths: Paths, diagnostics: Diagnostics, findin
             if kernel is None:
                 if counts and len(re.findall(rf"\b{name}\b", whole)) == 1:
                     findings.error(
-                        Code.NO_FUNCTION, span, f"no operator of the package has a kernel '{name}': this is never called",
+                        Code.NO_FUNCTION, span,
+                        f"no operator of the package has a kernel '{name}': this is never called",
                         did_you_mean(name, kernels) or "it has the name of the kernel in Python",
                     )  # fmt: skip
             elif _operands(kernel) not in counts:
@@ -74,9 +75,7 @@ def _operands(kernel: PythonFunction) -> int | None:
     return kernel.arity if kernel.parameters is None else len(kernel.parameters)
 
 
-def _misfit(
-    name: str, span: Span, counts: frozenset[int], kernel: PythonFunction, diagnostics: Diagnostics
-) -> None:
+def _misfit(name: str, span: Span, counts: frozenset[int], kernel: PythonFunction, diagnostics: Diagnostics) -> None:
     wanted = f"{name}({', '.join(parameter.name for parameter in kernel.parameters or ())})"
     if counts:
         has = " or ".join(map(str, sorted(counts)))

@@ -14,6 +14,7 @@ from jinja2 import Environment
 
 from codegen.paths import BASE, PLACES, Paths
 from codegen.plan.kinds import OperatorKind
+from codegen.plan.node import shown_yaml
 from codegen.plan.operator import OperatorPlan
 from codegen.plan.plan import Plan
 from codegen.targets.cpp.backward import first_line
@@ -28,7 +29,7 @@ from codegen.targets.cpp.operators import entry_view, has_entry, kernels_of
 from codegen.targets.cpp.optimizers import optimizer_view
 from codegen.targets.cpp.packets import number_slots, packet_lines, sign_lines
 from codegen.targets.cpp.statements import wrapped
-from codegen.targets.cpp.text import Library, UnprintableError, node_place, shown_yaml
+from codegen.targets.cpp.text import Library, UnprintableError, node_place
 from codegen.targets.cpp.writer import Writer
 from codegen.targets.environment import environment, quoted
 from codegen.words import BUILT_IN_NAMESPACE

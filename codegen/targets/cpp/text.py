@@ -26,6 +26,7 @@ from codegen.formula.typed import (
     VariableKind,
 )
 from codegen.plan.names import FunctionNames
+from codegen.plan.node import shown_yaml
 from codegen.plan.operator import OperatorPlan, ParameterPlan
 from codegen.schema.names import python
 from codegen.schema.types import OperatorName
@@ -75,12 +76,6 @@ class Place:
 def node_place(node: str, text: Text) -> str:
     """What compilers are told to be the file of a Node's formulas: `derivatives.yaml#TanhBackward0`."""
     return f"{shown_yaml(text)}#{node}"
-
-
-def shown_yaml(text: Text) -> str:
-    """The YAML that a text stands in."""
-    # In an installed package it lies below; what is emitted is the same there as in a checkout.
-    return text.span().file.path.removeprefix("codegen/data/")
 
 
 @dataclass(frozen=True, slots=True)

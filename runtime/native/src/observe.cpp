@@ -1,6 +1,7 @@
 #include "observe.hpp"
 
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <utility>
 
@@ -105,7 +106,9 @@ Ref watched_call(Function& function, PyObject* const* values) {
   Ref out(function.ordered(values));
   if (watching) function.replaced |= kByWatcher;
   const char* ran = std::exchange(noted, outer);
-  tell_leave(ran != nullptr ? ran : "native loop", ran == kPythonKernel ? decline_reason : nullptr);
+  // An extension has a constant of its own: what it notes is compared by its text.
+  const bool in_python = ran != nullptr && std::string_view(ran) == kPythonKernel;
+  tell_leave(ran != nullptr ? ran : "native loop", in_python ? decline_reason : nullptr);
   return out;
 }
 

@@ -1,2 +1,0 @@
-def twice(grad: Tensor -> Tensor:
-    return grad

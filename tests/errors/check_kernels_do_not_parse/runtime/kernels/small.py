@@ -1,2 +1,0 @@
-def sin(self:
-    return self

@@ -1,6 +1,0 @@
-<<<<<<< HEAD
-def sin(self):
-=======
-def sin(self, other):
->>>>>>> theirs
-    return self
