@@ -71,7 +71,7 @@ def _problem(operator: Operator, info: OperatorInfo, arrays: Sequence[np.ndarray
                 return "returned two results in one memory: return a copy"
         if operator.view is not None and made.size and not shared:
             return "returned a copy, and the schema declares a view"
-    if operator.view is not None:
+    if operator.view is not None or operator.given_back is not None:
         return None
     if info.pointwise:
         shape = np.broadcast_shapes(*(array.shape for array in arrays))

@@ -70,7 +70,7 @@ def test_tangents_that_are_not_written_are_refuted(monkeypatch: pytest.MonkeyPat
     def without_tangents(first: Sequence[Tensor]) -> list[Tensor]:
         return [each.detach().exp() for each in first]
 
-    monkeypatch.setattr(variants, "giving", lambda info: without_tangents)
+    monkeypatch.setattr(variants, "on_copies", lambda info: without_tangents)
     with pytest.raises(Refuted, match="tangent of element 0 in place"):
         variants.inplace(point_of("_foreach_exp_"))
 
@@ -88,7 +88,7 @@ def test_batches_of_writes_are_compared_with_a_loop(monkeypatch: pytest.MonkeyPa
         seen.append(len(seen))
         return [each + len(seen) for each in first]
 
-    monkeypatch.setattr(batching, "giving", lambda info: only_at_first)
+    monkeypatch.setattr(batching, "on_copies", lambda info: only_at_first)
     with pytest.raises(Refuted):
         batching.batching(point)
 
