@@ -122,8 +122,8 @@ def _run(operator: Operator, kernel: Kernel, values: list[Any]) -> Any:
     else:
         with forward.suspended(), unrecorded():
             out = kernel.run(operator, values)
-        if back is None:
-            return as_results(operator, out, values)
+    if back is None:
+        return as_results(operator, out, values)
     if out is not values[back]:
         check_fits(operator, out._array, values[back])
         overwrite(values[back]._array, out._array)
