@@ -113,7 +113,7 @@ def _run(operator: Operator, kernel: Kernel, values: list[Any]) -> Any:
     if type(kernel) is ArrayKernel:
         return _run_on_arrays(operator, kernel, values)
     if isinstance(kernel, (DeviceKernel, MetaKernel)):
-        if operator.targets != [back]:
+        if operator.targets not in ([], [back]):
             raise NotImplementedError(
                 f"{operator.qualified_name}: kernels of other backends than the CPU write nothing, so only what is a "
                 f"result can be written there\n  schema: {operator.schema}"
