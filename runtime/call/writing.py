@@ -113,7 +113,7 @@ def _run(operator: Operator, kernel: Kernel, values: list[Any]) -> Any:
     if type(kernel) is ArrayKernel:
         return _run_on_arrays(operator, kernel, values)
     if isinstance(kernel, (DeviceKernel, MetaKernel)):
-        if operator.targets != [back]:
+        if operator.targets not in ([], [back]):
             raise NotImplementedError(
                 f"{operator.qualified_name}: kernels of other backends than the CPU write nothing, so only what is a "
                 f"result can be written there\n  schema: {operator.schema}"
@@ -122,8 +122,8 @@ def _run(operator: Operator, kernel: Kernel, values: list[Any]) -> Any:
     else:
         with forward.suspended(), unrecorded():
             out = kernel.run(operator, values)
-        if back is None:
-            return as_results(operator, out, values)
+    if back is None:
+        return as_results(operator, out, values)
     if out is not values[back]:
         check_fits(operator, out._array, values[back])
         overwrite(values[back]._array, out._array)

@@ -87,7 +87,12 @@ def _writing(level: VmapLevel, operator: Operator, values: list[Any]) -> Any:
     if not all(is_batched(target, level) for target in tensors_at(values, operator.targets)):
         raise RuntimeError(UNBATCHED_TARGET)
     back = operator.given_back
-    if operator.targets == [back] and operator.batching is not None and operator.batching[0] in _IN_PLACE:
+    if (
+        back is not None
+        and operator.targets == [back]
+        and operator.batching is not None
+        and operator.batching[0] in _IN_PLACE
+    ):
         call(operator, families.aligned(level, operator, values, written=back))
         return values[back]
     out = families.loop(level, operator, values)
