@@ -60,7 +60,6 @@ EXCEPTIONS = {
     "_TO_BOOL": "functions of NumPy",
     "_TO_FLOAT": "functions of NumPy",
     "_TO_INTEGER": "functions of NumPy",
-    "_EDITING": "a command",
     "_WRITING_FUNCTIONS": "functions of NumPy",
     "_WRITING_METHODS": "methods of arrays",
     "_VIEWS": "attributes of arrays",
