@@ -64,7 +64,6 @@ EXCEPTIONS = {
     "_REAL_OF_REAL": "functions of NumPy",
     "_REAL_PARTS": "attributes of arrays",
     "_is_real": "functions of Python and NumPy",
-    "_EDITING": "a command",
     "_WRITING_FUNCTIONS": "functions of NumPy",
     "_WRITING_METHODS": "methods of arrays",
     "_VIEWS": "attributes of arrays",

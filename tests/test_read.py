@@ -252,7 +252,7 @@ def test_load(tmp_path: Path) -> None:
     diagnostics = Diagnostics()
     (tmp_path / "good").write_bytes("\ufeffé\r\n".encode())
     file = load(tmp_path / "good", "good", diagnostics)
-    assert file == SourceFile("good", "é\r\n")
+    assert file == SourceFile("good", "é\n")
     assert not diagnostics
     (tmp_path / "bad").write_bytes(b"a\n\xc3\xa9\xff")
     for name in ("bad", "missing", ".", "nul\0"):

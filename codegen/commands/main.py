@@ -213,7 +213,11 @@ def _prove(arguments: argparse.Namespace, paths: Paths, rules: Mapping[str, str]
     if "python" not in arguments.target or not proofs.wanted(arguments.no_verify, paths):
         return OK
     names = list(proofs.unproven(rules, paths))
-    return OK if not names or proofs.prove_rules(names, rules, paths) else ERRORS
+    if not names:
+        return OK
+    from codegen.commands.proving import prove_rules
+
+    return OK if prove_rules(names, rules, paths) else ERRORS
 
 
 def _done(paths: Paths, summary: str, touched: int, count: int, started: float) -> None:

@@ -9,18 +9,14 @@ nothing to prove.
 from __future__ import annotations
 
 import os
-import re
-import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from codegen.codes import Code
-from codegen.commands.diagnostics import print_diagnostics
 from codegen.output import PROOFS
-from codegen.paths import BASE, Paths, project_paths
-from codegen.source import Diagnostics, SourceFile, Span
-from codegen.words import counted
+from codegen.paths import Paths, project_paths
+from codegen.source import Diagnostics
 from codegen.writing import text_of, write_text
 
 if TYPE_CHECKING:
@@ -28,19 +24,16 @@ if TYPE_CHECKING:
 
 # Set to 0 it is as if every run were given --no-verify.
 VARIABLE = "GRADWRIGHT_VERIFY"
-# Of more of Gradwright's own rules the proofs take longer than somebody waits who has only generated.
-_MOST = 40
-_SHOWN = 4  # names in a message
-_PROVEN, _REFUTED = "proven", "refuted"
+SHOWN = 4  # names in a message
+PROVEN, REFUTED = "proven", "refuted"
 # Says something of what was compiled, and nothing of the rule.
-_OF_THE_CORE = "native"
+OF_THE_CORE = "native"
 _ABOUT = """\
 # What the proofs of rules have found: an operator, a word that changes with its rule, the outcome. A run that generates
 # proves what is not proven here; with --check it fails, and so does lint. Commit it: others need not prove it again.
 """
 # What the proofs found of an operator when its rule had a word.
 Outcomes = Mapping[tuple[str, str], str]
-_FRAME = re.compile(r'^  File "(.+)", line (\d+), in <module>$', re.MULTILINE)
 
 
 def wanted(no_verify: bool, paths: Paths) -> bool:
@@ -59,52 +52,7 @@ def unproven(rules: Mapping[str, str], paths: Paths) -> Mapping[str, bool]:
     """
     known = _recorded(paths)
     found = {name: known.get((name, word)) for name, word in rules.items()}
-    return {name: outcome == _REFUTED for name, outcome in found.items() if outcome != _PROVEN}
-
-
-def prove_rules(names: Sequence[str], rules: Mapping[str, str], paths: Paths) -> bool:
-    """Prove some operators, keep and print what is found, and say whether nothing is wrong."""
-    from codegen.commands.verify import NoProofError, prove, refuted
-
-    if paths.package == BASE and len(names) > _MOST:
-        print(f"warning: {len(names)} rules are not proven: 'verify --unproven' proves them", file=sys.stderr)
-        return True
-    if sys.stdout.isatty() and len(names) > _SHOWN:
-        print(f"proving {counted(len(names), 'rule')}", flush=True)
-    try:
-        status, found = prove(paths, [*names, "--exact", "--quiet", "--without", _OF_THE_CORE], plain=True)
-    except NoProofError as error:
-        broken = _broken(error.said, paths)
-        if broken:
-            print_diagnostics(broken, sys.stderr)
-        else:
-            print(f"error: not proven: {_some(names)}: {error.reason}", file=sys.stderr)
-        return False
-    cells = found["cells"]
-    keep(cells, rules, paths)
-    wrong = refuted(cells, paths)
-    if wrong:
-        print_diagnostics(wrong, sys.stderr)
-    elif status == 0:
-        proven = sum(cell["status"] == _PROVEN for cell in cells)
-        print(f"proven: {_some(names)}: {proven} properties")
-    return not wrong
-
-
-def _broken(traceback: str, paths: Paths) -> Diagnostics:
-    """What keeps a package from being loaded, at the last line of its own functions that a traceback comes by."""
-    diagnostics = Diagnostics()
-    files = {str(path): shown for _, part in paths.own for path, _, shown in part.files()}
-    places = [(file, int(line)) for file, line in _FRAME.findall(traceback) if file in files]
-    lines = traceback.strip().splitlines()
-    if places and lines:
-        file, number = places[-1]
-        source = SourceFile(files[file], Path(file).read_text(encoding="utf-8"))
-        start = source.line_starts[number - 1]
-        span = Span(source, start, start + max(len(source.line(number)), 1))
-        hint = "nothing of the package can be imported until it is mended"
-        diagnostics.error(Code.PYTHON_SOURCE, span, f"this module does not load: {lines[-1]}", hint)
-    return diagnostics
+    return {name: outcome == REFUTED for name, outcome in found.items() if outcome != PROVEN}
 
 
 def keep(cells: Iterable[Mapping[str, Any]], rules: Mapping[str, str], paths: Paths, whole: bool = True) -> None:
@@ -118,15 +66,15 @@ def keep(cells: Iterable[Mapping[str, Any]], rules: Mapping[str, str], paths: Pa
     """
     found: dict[str, str] = {}
     for cell in cells:
-        if cell["property"] != _OF_THE_CORE:
+        if cell["property"] != OF_THE_CORE:
             name = cell["operator"]
-            found[name] = _REFUTED if cell["status"] == _REFUTED else found.get(name, _PROVEN)
+            found[name] = REFUTED if cell["status"] == REFUTED else found.get(name, PROVEN)
     before = _recorded(paths)
     known = {key: outcome for key, outcome in before.items() if rules.get(key[0]) == key[1]}
     known |= {
         (name, rules[name]): outcome
         for name, outcome in found.items()
-        if name in rules and (whole or outcome == _REFUTED)
+        if name in rules and (whole or outcome == REFUTED)
     }
     if known != before:
         lines = (f"{name} {word} {outcome}\n" for (name, word), outcome in sorted(known.items()))
@@ -146,16 +94,16 @@ def findings(result: Result, paths: Paths) -> Diagnostics:
         diagnostics.error(
             Code.NOT_PROVEN,
             places[name],
-            f"the rule of '{name}' is refuted" if is_refuted else f"not proven: {_some(missing)}",
+            f"the rule of '{name}' is refuted" if is_refuted else f"not proven: {some(missing)}",
             "a run that generates says what is wrong" if is_refuted else "a run that generates proves what is not",
         )
     return diagnostics
 
 
-def _some(names: Sequence[str]) -> str:
+def some(names: Sequence[str]) -> str:
     """The first of some names."""
-    more = len(names) - _SHOWN
-    return ", ".join(names[:_SHOWN]) + (f" and {more} more" if more > 0 else "")
+    more = len(names) - SHOWN
+    return ", ".join(names[:SHOWN]) + (f" and {more} more" if more > 0 else "")
 
 
 def _file(paths: Paths) -> Path:
@@ -165,4 +113,4 @@ def _file(paths: Paths) -> Path:
 
 def _recorded(paths: Paths) -> Outcomes:
     lines = (line.split() for line in (text_of(_file(paths)) or "").splitlines())
-    return {(line[0], line[1]): line[2] for line in lines if len(line) == 3 and line[2] in (_PROVEN, _REFUTED)}
+    return {(line[0], line[1]): line[2] for line in lines if len(line) == 3 and line[2] in (PROVEN, REFUTED)}
