@@ -169,10 +169,15 @@ def _with_expressions(
 
 
 def _with_known_operators(paths: Paths, *indexes: FunctionIndex) -> tuple[PythonModule, ...]:
-    """The project's own modules of functions on Tensors, unless they may call operators beside those that are read."""
-    if paths.library is not None or (paths.package != BASE and paths.base is None):
+    """The project's own modules of functions on Tensors, unless they may call operators beside those that are read.
+
+    The runtime's are those of the YAML beside it: another file may have a few of its operators only.
+    """
+    is_base = paths.package == BASE
+    knows_all = paths.runtime.parent == paths.native_functions.parent if is_base else paths.base is not None
+    if paths.library is not None or not knows_all:
         return ()
-    shipped = "" if paths.package == BASE else "runtime."
+    shipped = "" if is_base else "runtime."
     modules = (item for index in indexes for item in index.modules.items())
     return tuple(module for name, module in modules if not shipped or not name.startswith(shipped))
 
