@@ -13,7 +13,7 @@ from runtime.call import registered
 from runtime.call.facts import BUILT_IN
 
 # Functions that are no operators.
-_FUNCTIONS = {"histogramdd": ("hist", "bin_edges")}
+_FUNCTIONS: dict[str, tuple[str, ...]] = {"histogramdd": ("hist", "bin_edges")}
 
 
 @cache
