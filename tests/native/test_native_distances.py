@@ -32,6 +32,7 @@ def test_distances(rows: int, size: int, p: float, dtype: str) -> None:
     np.testing.assert_allclose(other.numpy(), wanted[1], rtol=tolerance, atol=tolerance)
 
 
+@np.errstate(all="ignore")  # as kernels are called
 def test_numbers_that_are_drawn() -> None:
     random = np.random.default_rng(0)
     shape = (10.0 ** random.uniform(-2, 3, 700)).astype("f4")
