@@ -29,16 +29,21 @@ from runtime.native import core
 
 
 class _Current(ThreadState):
-    """The backward that this thread runs, the innermost one, and how many are open in each other on its stack."""
+    """The backward that this thread runs, the innermost one, and how many are open in each other: on its stack, and
+    with those of the threads that wait for it.
+    """
 
     run: Any = None
     depth = 0
+    open = 0
 
 
 _current = _Current()
 
 # A backward that a Node or a hook starts runs on the same stack, which has room for so many.
 _MOST_NESTED = 20
+# Of more that are open in each other none will end.
+_MOST_OPEN = 5_000
 
 
 def current_run() -> Any:
@@ -146,11 +151,18 @@ class Backward:
             self.search = kind(starts, self.inputs)
 
     def send(self, starts: Sequence[Any], grads: Sequence[Tensor]) -> list[Tensor | None]:
-        """Send `grads` to the leaves: the gradients of the inputs, or an empty list where they are accumulated."""
+        """Send `grads` to the leaves: the gradients of the inputs, or an empty list where they are accumulated.
+
+        Raises:
+            RecursionError: more backwards are open in each other than would ever end.
+        """
         if _current.depth >= _MOST_NESTED:
+            if _current.open >= _MOST_OPEN:
+                raise RecursionError(f"{_MOST_OPEN} backwards have been started by Nodes or hooks of each other")
             modes = grad_mode.enabled, grad_mode.inference
             return in_another_thread(self._send_first, starts, grads, modes)
         _current.depth += 1
+        _current.open += 1
         try:
             if overriding.watch.used:
                 with overriding.DisableTorchFunction():  # formulas are no calls of the program
@@ -158,6 +170,7 @@ class Backward:
             return self._send(starts, grads)
         finally:
             _current.depth -= 1
+            _current.open -= 1
 
     def _send_first(
         self, starts: Sequence[Any], grads: Sequence[Tensor], modes: tuple[bool, bool]

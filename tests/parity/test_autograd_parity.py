@@ -177,10 +177,16 @@ def compare(program: list[Step], twice: bool) -> None:
     """Run a program in both libraries: the same errors, values and gradients at every step."""
     ours, theirs = Program(runtime), Program(torch)
     for step in program:
+        written = step[1] % len(theirs.tensors)
         expected = theirs.step(*step)
         assert ours.step(*step) == expected, step
-        stale = [*map(_is_stale, theirs.tensors)]
-        assert [*map(_is_stale, ours.tensors)] == stale, step
+        stale, found = ([*map(_is_stale, each.tensors)] for each in (theirs, ours))
+        if step[0] in WRITES and step[-1] and stale[written] and not found[written]:
+            # A view of no_grad mode that is written in this mode has no gradient here: docs/deviations.md.
+            assert not ours.tensors[written].requires_grad
+            for each in (stale, found, theirs.tensors, ours.tensors):
+                del each[written]
+        assert found == stale, step
         if any(stale):
             break
         for a, b in zip(ours.tensors, theirs.tensors, strict=True):
