@@ -167,7 +167,7 @@ def test_under_vmap() -> None:
 
 
 def test_a_query_with_nan() -> None:
-    """It spreads over its row, which is zeros in PyTorch."""
+    """It spreads over its row, which PyTorch fills with zeros where the processor has AVX-512."""
 
     def row(library: Any) -> Any:
         tensors = {name: value.detach() for name, value in names(library).items() if name in "qkv"}
@@ -175,7 +175,8 @@ def test_a_query_with_nan() -> None:
         out = library.nn.functional.scaled_dot_product_attention(*(tensors[name] for name in "qkv"))
         return out[0, 0, 1].tolist()
 
-    assert row(torch) == [0.0] * 4
+    theirs = row(torch)
+    assert theirs == [0.0] * 4 or np.isnan(theirs).all()
     assert np.isnan(row(runtime)).all()
 
 
