@@ -338,22 +338,23 @@ def test_backward_within_hooks() -> None:
     assert other.grad.tolist() == [12.0, 12.0]
 
 
-def test_backward_within_backward_goes_deep() -> None:
+@pytest.mark.parametrize("deepest", [60, 2000])
+def test_backward_within_backward_goes_deep(deepest: int) -> None:
     x = runtime.ones(2, requires_grad=True)
     depths: list[int] = []
 
     def descend(depth: int) -> Callable[[], None]:
         def action() -> None:
             depths.append(depth)
-            if depth < 60:
+            if depth < deepest:
                 with runtime.enable_grad():
                     (Pass.apply(x * 2, descend(depth + 1)) * x).sum().backward()
 
         return action
 
     Pass.apply(x * 2, descend(0)).sum().backward()
-    assert depths == list(range(61))
-    assert x.grad.tolist() == [2.0 + 60 * 4] * 2
+    assert depths == list(range(deepest + 1))
+    assert x.grad.tolist() == [2.0 + deepest * 4] * 2
 
 
 def test_a_backward_without_end_is_an_error() -> None:
