@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import resource
 import subprocess
 import sys
@@ -76,7 +77,7 @@ def test_line_ends_and_a_mark_are_no_difference(project: Project) -> None:
     for words in (["--check"], ["format", "--check"], ["lint"]):
         finished = project.generate(*words)
         assert (finished.returncode, finished.stderr) == (0, ""), words
-    assert ": 0 of 10 files written" in project.generate().stdout
+    assert re.search(r": 0 of \d+ files written", project.generate().stdout)
     assert project.output("import mylib, runtime; print(mylib.squareplus(runtime.zeros(1)).item())") == "1.0"
 
 

@@ -16,6 +16,7 @@ FUNCTIONS = """
 - func: weighted_mean(Tensor self, Tensor weight, int dim) -> Tensor
   dispatch:
     CPU: weighted_mean
+  dtypes: floating, complex
   samples:
   - T(2, 3), T(3), 0
   - T(3), T(2, 3), 1

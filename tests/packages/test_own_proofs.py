@@ -177,7 +177,7 @@ def test_a_rule_that_was_not_proven_is_proven_by_the_next_run(wrong: Project) ->
     assert generate(wrong, "--no-verify").returncode == 0
     assert_open(wrong, "not proven: squareplus, twice")
     finished = generate(wrong)  # which has nothing to generate
-    assert ": 0 of 10 files written" in finished.stdout
+    assert re.search(r": 0 of \d+ files written", finished.stdout)
     assert finished.stdout.splitlines()[-1].startswith("proven: squareplus, twice: ")
 
 
