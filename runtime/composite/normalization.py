@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from runtime import ops
 from runtime.base import dtypes
 from runtime.base.tensor import Tensor
@@ -14,9 +16,16 @@ def _follow(running: Tensor | None, new: Tensor, momentum: float) -> None:
     The write is not counted: no formula uses statistics that a pass in training changes, and two of them may run before
     the first one's backward.
     """
-    if running is not None:
+    if running is None or running.is_meta:
+        return
+    if running._batched:
         kept, wide = running.data, dtypes.promote_types(dtypes.float32, new.dtype)
         kept.copy_(kept.to(wide) * (1 - momentum) + new.data.to(wide) * momentum)
+        return
+    array, values = running._array, new._array
+    wider = np.result_type(np.float32, values.dtype)
+    with np.errstate(all="ignore"):
+        array[...] = (array.astype(wider) * (1 - momentum) + values.astype(wider) * momentum).astype(array.dtype)
 
 
 def _check_batches(input: Tensor, *running: Tensor | None) -> None:
