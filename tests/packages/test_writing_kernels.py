@@ -150,7 +150,7 @@ def writing(project: Project) -> Project:
 def test_what_is_written_is_proven_counted_and_recorded(writing: Project) -> None:
     finished = writing.run("-m", "codegen", GRADWRIGHT_VERIFY="1")
     assert finished.returncode == 0, finished.stderr
-    assert "proven: averaged, damp_, fresh_, mix_ ..." in finished.stdout
+    assert "proven: squareplus, damp_, fresh_, mix_ and 2 more" in finished.stdout
     assert writing.output(PROGRAM) == "right"
 
 
