@@ -74,7 +74,7 @@ def _weighted_slopes(difference: Array, distance: Array, grad: Array, p: float) 
         return np.sign(difference), grad  # many times quicker than in place
     if math.isinf(p):
         greatest = np.abs(difference) == distance[..., None]
-        return np.multiply(np.sign(difference), greatest), np.where(distance == 0, 0, grad)
+        return np.where(greatest, np.sign(difference), 0).astype(difference.dtype), np.where(distance == 0, 0, grad)
     sizes = np.abs(difference)
     sizes[sizes == 0] = 1  # where the sign is zero
     raised = np.power(sizes, p - 1, out=sizes)
