@@ -57,7 +57,8 @@ def run(project: Path, *words: str) -> subprocess.CompletedProcess[str]:
 
 
 def contents(folder: Path) -> dict[str, bytes]:
-    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    files = (path for path in folder.rglob("*") if path.is_file() and path.parent.name != "__pycache__")
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in files}
 
 
 def test_generate_writes_the_output_and_says_so(project: Path) -> None:
