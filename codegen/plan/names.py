@@ -18,7 +18,8 @@ from codegen.schema.types import OperatorName
 WORDS = frozenset((
     "AttributeError", "Exception", "any", "bool", "complex", "enumerate", "float", "int", "isinstance", "len", "list",
     "tuple", "type",
-    "Geometry", "LEAF", "Tensor", "all_plain", "all_plain_or_none", "any_edge", "are_arrays", "are_arrays_or_none", "asarray", "base_ops", "check_attached", "generic",
+    "Geometry", "LEAF", "Tensor", "all_plain", "all_plain_or_none", "any_edge", "are_arrays", "are_arrays_or_none",
+    "asarray", "base_ops", "check_attached", "generic",
     "check_versions", "choose", "dtypes", "float32", "float64", "foreign_operand", "freed_error", "given", "grad_mode",
     "info_of", "int64", "int_tuple", "interest", "is_int64_or_none", "layouts", "math", "missing_helper",
     "modified_error", "ndarray", "new", "next_sequence_nr", "nodes", "not_implemented_error", "numbers", "operators",
