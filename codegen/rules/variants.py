@@ -15,10 +15,10 @@ from codegen.source import Diagnostics
 def find_misdeclared(function: NativeFunction, functions: Iterable[NativeFunction]) -> tuple[str, str] | None:
     """What is wrong with the signature of an operator that is meant for an out variant, and what to do; None: nothing.
 
-    It is one by its overload and its argument 'out', beside a functional operator of its base name.
+    It is one by its overload and its keyword-only argument 'out', beside a functional operator of its base name.
     """
     schema = function.schema
-    out = next((argument for argument in schema.all_arguments if argument.name == "out"), None)
+    out = next((argument for argument in (*schema.kwarg_only, *schema.out) if argument.name == "out"), None)
     if schema.kind is not SchemaKind.OUT and (out is None or not function.name.overload.endswith("out")):
         return None
     beside = [
