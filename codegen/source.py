@@ -141,6 +141,11 @@ class Diagnostics:
     # Operators whose entries could not be read: that they are missing is no error of those that name them.
     unread: set[str] = field(default_factory=set)
 
+    @property
+    def unread_bases(self) -> set[str]:
+        """The names of the unread operators, without their overloads."""
+        return {name.partition(".")[0] for name in self.unread}
+
     def error(
         self, code: Code, span: Span, message: str, hint: Hint = None, notes: tuple[tuple[Span, str], ...] = ()
     ) -> None:

@@ -85,17 +85,17 @@ class Calls(ABC):
             targets += [helper_target(h) for h in self.table.helpers.overloads(spelling, self.diagnostics)]
             if targets:
                 return self.overloads.choose(spelling, targets, args, node.function.start, node.function.end, node)
-        if base not in self.table.helpers and self.table.helpers.index.complete and base not in self._unread():
+        if (
+            base not in self.table.helpers
+            and self.table.helpers.index.complete
+            and base not in self.diagnostics.unread_bases
+        ):
             known = [*self.table.by_base, *self.table.helpers.names()]
             hint = did_you_mean(base, known) or f"a helper is a function of a module in {self.table.helpers.folder}"
             self.error(
                 Code.UNKNOWN_FUNCTION, node.function.start, node.function.end, f"unknown function '{name}'", hint
             )
         return None
-
-    def _unread(self) -> set[str]:
-        """The base names of operators whose entries could not be read."""
-        return {name.partition(".")[0] for name in self.diagnostics.unread}
 
     def mapped(self, node: syntax.Call, source: syntax.Expr, function: syntax.Lambda) -> TypedExpr | None:
         """`fmap(list, [](int i) { return -i; })`."""

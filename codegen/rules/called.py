@@ -19,10 +19,10 @@ def check_called(checked: Checked, diagnostics: Diagnostics) -> None:
     """Each call `ops.name(...)`, or one in the namespace of the project, is of an operator that there is."""
     functions = checked.table.functions.values()
     known = {name.base for function in functions for name in (function.name, *(made for made, _ in function.autogen))}
-    unread = {name.partition(".")[0] for name in diagnostics.unread}
+    unread = diagnostics.unread_bases
     for module in checked.modules:
         for name, place in _called(module, checked.namespace):
-            if name not in known | unread:
+            if name not in known and name not in unread:
                 diagnostics.error(
                     Code.UNKNOWN_FUNCTION, place, f"there is no operator '{name}'", did_you_mean(name, known)
                 )

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 from runtime import ops
 from runtime.base.modes import Variant, grad_mode
 from runtime.base.tensor import Tensor
-from runtime.call.facts import tensors_at
 from runtime.func.batched import BatchedTensor
 from runtime.func.calls import UNBATCHED_TARGET, call, is_batched
 from runtime.func.levels import VmapLevel
@@ -84,19 +83,17 @@ def perform(
 
 def _writing(level: VmapLevel, operator: Operator, values: list[Any]) -> Any:
     """A kernel that writes gets the whole batch where it works element by element, else a view of each entry."""
-    if not all(is_batched(target, level) for target in tensors_at(values, operator.targets)):
-        raise RuntimeError(UNBATCHED_TARGET)
     back = operator.given_back
     if (
         back is not None
         and operator.targets == [back]
+        and is_batched(values[back], level)
         and operator.batching is not None
         and operator.batching[0] in _IN_PLACE
     ):
         call(operator, families.aligned(level, operator, values, written=back))
         return values[back]
-    out = families.loop(level, operator, values)
-    return out if back is None else values[back]
+    return families.loop(level, operator, values)
 
 
 def _inplace(level: VmapLevel, operator: Operator, values: list[Any]) -> Tensor:
