@@ -133,22 +133,28 @@ def test_lower_bounds_are_given_and_are_met() -> None:
 FOR_DEVICES = {"cupy"}
 
 
-def test_what_tests_import_stands_in_an_extra() -> None:
+@pytest.mark.parametrize(
+    ("extra", "least"), [("test", 250), pytest.param("parity", 200, marks=pytest.mark.parity)], ids=["test", "parity"]
+)
+def test_what_tests_import_stands_in_an_extra(extra: str, least: int) -> None:
     """A package that only some machines happen to have would leave tests out without a word."""
     compared = 0
     missing = set()
     for path in sorted(TESTS.rglob("*.py")):
         text = path.read_text(encoding="utf-8")
-        with_torch = (
-            "pytest.mark.parity" in text or path.is_relative_to(TESTS / "parity") or path == TESTS / "upstream.py"
-        )
-        extra = "parity" if with_torch else "test"
+        if _extra_of(path, text) != extra:
+            continue
         for module in _imported(ast.parse(text)) - OWN - sys.stdlib_module_names:
             compared += 1
             if not _distributions(module) & _required(extra):
                 missing.add((str(path.relative_to(ROOT)), module))
-    assert compared > 500
+    assert compared > least
     assert not missing, f"not in the dependencies, nor in the extra of these tests: {sorted(missing)}"
+
+
+def _extra_of(path: Path, text: str) -> str:
+    with_torch = path.is_relative_to(TESTS / "parity") or path == TESTS / "upstream.py"
+    return "parity" if with_torch or "pytest.mark.parity" in text else "test"
 
 
 def test_no_test_is_skipped_for_a_missing_package() -> None:

@@ -16,8 +16,12 @@ from runtime.verify.points import Point, all_tensors, array, assert_close, gives
 from runtime.verify.results import Inapplicable, Refuted, Undecided
 
 SIZE = 3
-# What says that a call can not be batched: it looks at values, it reads a mask, or its views want another layout.
-_REFUSALS = ("vmap: ", "Batching rule not implemented", "boolean mask", "inplace arithmetic", "view size is not")
+# What says that a call can not be batched: it looks at values, it reads a mask, its views want another layout, or it
+# would write what there is one of.
+_REFUSALS = (
+    "vmap: ", "Batching rule not implemented", "boolean mask", "inplace arithmetic", "view size is not",
+    "Batch norm got a batched tensor",
+)  # fmt: skip
 # What says that there is no batch of an operator: its results are as large as values say, which it declares.
 _NO_BATCH = "operators that can output dynamic shape"
 

@@ -130,7 +130,7 @@ def _table(node: NodePlan) -> list[str]:
     properties = any(not variable.is_hidden for variable in node.saved)
     fields = [quoted(node.operator), f"sizeof({name})", str(len(node.edges)), "apply", *slots]
     fields.append("properties" if properties else "nullptr")
-    lines = [*quoted_lines(name), *quoted_lines(str(node.schema))]
+    lines = [*quoted_lines(name), *quoted_lines(node.shown), *quoted_lines(str(node.schema))]
     return [*lines, *(f"    {field}," for field in fields)]
 
 

@@ -105,7 +105,8 @@ struct Node {
 // A generated Node class. The edges of its Nodes stand right behind the struct Node, as PyObject*[edges]: a leaf
 // Tensor, a Node, an OutputEdge, or null.
 struct NodeClass {
-  const char* name;       // "MulBackward0"
+  const char* name;       // "MulBackward0", of the class in Python in whose place this is
+  const char* shown;      // the name that users see, which may be another class's
   const char* schema;     // "mul.Tensor(Tensor self, Tensor other) -> Tensor"
   const char* operator_;  // "mul.Tensor"
   Py_ssize_t basicsize;

@@ -272,11 +272,7 @@ PyObject* make_node_class(PyObject* extension, const NodeClass* cls, const std::
   PyObject* type = PyType_FromModuleAndSpec(extension, &spec, bases);
   Py_DECREF(bases);
   if (type == nullptr) return nullptr;
-  // What the class in Python says, in whose place it is: the name that users see may be another class's.
-  Ref nodes(PyImport_ImportModule(module.c_str()));
-  Ref in_python(nodes ? PyObject_GetAttrString(nodes.get(), cls->name) : nullptr);
-  Ref shown(in_python ? PyObject_GetAttrString(in_python.get(), "_name") : nullptr);
-  Ref operator_(PyUnicode_FromString(cls->operator_)), one(PyLong_FromLong(1));
+  Ref shown(PyUnicode_FromString(cls->shown)), operator_(PyUnicode_FromString(cls->operator_)), one(PyLong_FromLong(1));
   const bool failed = !shown || !operator_ || !one || PyObject_SetAttrString(type, "operator", operator_.get()) < 0 ||
                       PyObject_SetAttrString(type, "_name", shown.get()) < 0 ||
                       PyObject_SetAttrString(type, "__name__", shown.get()) < 0 ||
