@@ -189,13 +189,18 @@ def test_proofs_that_crash_prove_nothing(wrong: Project) -> None:
         assert finished.stderr == "error: not proven: squareplus, twice: the proofs ended with SIGABRT\n"
 
 
+def _heed_interrupts() -> None:
+    """What a shell starts in the background ignores interrupts, and so would all processes of these tests."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 def test_proofs_that_are_interrupted_say_so_in_a_line(wrong: Project) -> None:
     mark = wrong.folder / "begun"
     wrong.append("kernels.py", f"\nimport time\n\nopen({str(mark)!r}, 'w').close()\ntime.sleep(600)\n")
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "GRADWRIGHT_VERIFY": "1"}
     with subprocess.Popen(
         [sys.executable, "-m", "codegen"], cwd=wrong.folder, env=environment, text=True,
-        stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, start_new_session=True,
+        stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, start_new_session=True, preexec_fn=_heed_interrupts,
     ) as process:  # fmt: skip
         while not mark.exists() and process.poll() is None:
             time.sleep(0.05)

@@ -29,6 +29,7 @@ bool ExpandBackward0::apply(Node*, PyObject* grad, PyObject** results) {
 
 const NodeClass ExpandBackward0::table = {
     "ExpandBackward0",
+    "ExpandBackward0",
     "expand(Tensor(a) self, SymInt[] size, *, bool implicit=False) -> Tensor(a)",
     "expand",
     sizeof(ExpandBackward0),

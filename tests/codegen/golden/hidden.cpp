@@ -26,6 +26,7 @@ bool HiddenBackward0::apply(Node* base, PyObject*, PyObject**) {
 
 const NodeClass HiddenBackward0::table = {
     "HiddenBackward0",
+    "HiddenBackward0",
     "hidden(Tensor self) -> Tensor",
     "hidden",
     sizeof(HiddenBackward0),

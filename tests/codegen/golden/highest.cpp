@@ -66,6 +66,7 @@ PyGetSetDef HighestBackward0::properties[] = {
 
 const NodeClass HighestBackward0::table = {
     "HighestBackward0",
+    "HighestBackward0",
     "highest(Tensor self, int dim) -> (Tensor values, Tensor indices)",
     "highest",
     sizeof(HighestBackward0),

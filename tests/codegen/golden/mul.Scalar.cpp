@@ -67,6 +67,7 @@ PyGetSetDef MulBackward1::properties[] = {
 
 const NodeClass MulBackward1::table = {
     "MulBackward1",
+    "MulBackward1",
     "mul.Scalar(Tensor self, Scalar other) -> Tensor",
     "mul.Scalar",
     sizeof(MulBackward1),

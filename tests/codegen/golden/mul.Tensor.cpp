@@ -92,6 +92,7 @@ PyGetSetDef MulBackward0::properties[] = {
 
 const NodeClass MulBackward0::table = {
     "MulBackward0",
+    "MulBackward0",
     "mul.Tensor(Tensor self, Tensor other) -> Tensor",
     "mul.Tensor",
     sizeof(MulBackward0),

@@ -65,6 +65,7 @@ PyGetSetDef NormOfBackward0::properties[] = {
 
 const NodeClass NormOfBackward0::table = {
     "NormOfBackward0",
+    "NormOfBackward0",
     "norm_of(Tensor input, Tensor? weight=None) -> Tensor",
     "norm_of",
     sizeof(NormOfBackward0),

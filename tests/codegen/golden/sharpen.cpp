@@ -57,6 +57,7 @@ PyGetSetDef SharpenBackward0::properties[] = {
 
 const NodeClass SharpenBackward0::table = {
     "SharpenBackward0",
+    "SharpenBackward0",
     "sharpen(Tensor self, Scalar by=1) -> Tensor",
     "sharpen",
     sizeof(SharpenBackward0),

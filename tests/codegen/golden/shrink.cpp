@@ -71,6 +71,7 @@ PyGetSetDef ShrinkBackward0::properties[] = {
 
 const NodeClass ShrinkBackward0::table = {
     "ShrinkBackward0",
+    "ShrinkBackward0",
     "shrink(Tensor self, float lambd=0.5, *, str mode='hard') -> Tensor",
     "shrink",
     sizeof(ShrinkBackward0),

@@ -68,6 +68,7 @@ PyGetSetDef TotalBackward0::properties[] = {
 
 const NodeClass TotalBackward0::table = {
     "TotalBackward0",
+    "TotalBackward0",
     "total(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
     "total",
     sizeof(TotalBackward0),
