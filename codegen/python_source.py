@@ -6,6 +6,7 @@ They are read from source with `ast`, never imported: a runtime that does not lo
 from __future__ import annotations
 
 import ast
+import functools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -101,12 +102,12 @@ class SourcePart:
         self.functions: dict[str, PythonFunction] = {}
         for path, name, shown in part.files():
             file = SourceFile(shown, path.read_text(encoding="utf-8-sig"))
-            tree = _parse(file, diagnostics)
-            if tree is None:
+            read = _read(file, name, diagnostics)
+            if read is None:
                 self.complete = False
                 continue
-            self.modules[name] = _module(name, file, tree)
-            for function in _functions(tree, file, name):
+            self.modules[name], functions = read
+            for function in functions:
                 other = self.functions.setdefault(function.name, function)
                 if other is not function and not function.name.startswith("_"):
                     diagnostics.error(
@@ -141,9 +142,11 @@ class FunctionIndex:
         return iter(self.functions.values())
 
 
-def _parse(file: SourceFile, diagnostics: Diagnostics) -> ast.Module | None:
+def _read(
+    file: SourceFile, name: str, diagnostics: Diagnostics
+) -> tuple[PythonModule, tuple[PythonFunction, ...]] | None:
     try:
-        return ast.parse(file.text)
+        return _read_module(file, name)
     except SyntaxError as error:
         conflict = find_conflict(file)
         if conflict is not None:
@@ -155,6 +158,13 @@ def _parse(file: SourceFile, diagnostics: Diagnostics) -> ast.Module | None:
             Code.PYTHON_SOURCE, Span(file, start, start + 1), f"this Python file does not parse: {error.msg}"
         )
         return None
+
+
+@functools.lru_cache(maxsize=1024)
+def _read_module(file: SourceFile, name: str) -> tuple[PythonModule, tuple[PythonFunction, ...]]:
+    """A module and its functions; a process that analyzes several times parses a file once for each of its texts."""
+    tree = ast.parse(file.text)
+    return _module(name, file, tree), tuple(_functions(tree, file, name))
 
 
 def _module(name: str, file: SourceFile, tree: ast.Module) -> PythonModule:

@@ -44,6 +44,12 @@ found: Tensor = x.sort().values + runtime.linalg.qr(x).Q
 """
 
 
+@pytest.fixture(scope="module")
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The stubs are read once, and kept for the programs that follow."""
+    return tmp_path_factory.mktemp("mypy")
+
+
 @pytest.mark.parametrize(
     ("extra", "message"),
     [
@@ -55,11 +61,11 @@ found: Tensor = x.sort().values + runtime.linalg.qr(x).Q
         ("runtime.linalg.no_such_operator(x)", "no attribute"),
     ],
 )
-def test_mypy_reads_the_stubs(extra: str, message: str, tmp_path: Path) -> None:
+def test_mypy_reads_the_stubs(extra: str, message: str, tmp_path: Path, cache: Path) -> None:
     program = tmp_path / "program.py"
     program.write_text(PROGRAM.format(extra=extra))
     done = subprocess.run(
-        [sys.executable, "-m", "mypy", "--config-file", ROOT / "pyproject.toml", "--cache-dir", tmp_path, program],
+        [sys.executable, "-m", "mypy", "--config-file", ROOT / "pyproject.toml", "--cache-dir", cache, program],
         cwd=ROOT, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert (done.returncode != 0) == bool(message), done.stdout
