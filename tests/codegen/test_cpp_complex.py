@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
+from own_project import own_analysis
 
 from codegen.paths import project_paths
-from codegen.pipeline import analyze
 from codegen.plan.operator import OperatorPlan
 from codegen.targets.cpp.functors import with_expressions
 from codegen.targets.cpp.headers import Native, NativeKernels, Written, WrittenFunctor
 from codegen.targets.cpp.target import explain
 
 PATHS = project_paths()
-PLAN = analyze(PATHS).plan
+PLAN = own_analysis().plan
 assert PLAN is not None
 KERNELS = with_expressions(
     Native(NativeKernels.read(*PATHS.native_kernels)).with_numpy(PLAN.operators), PLAN.operators

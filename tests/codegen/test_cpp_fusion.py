@@ -6,10 +6,10 @@ import re
 from dataclasses import replace
 
 import pytest
+from own_project import own_analysis
 
 from codegen.formula.typed import OperatorCall, walk
 from codegen.paths import project_paths
-from codegen.pipeline import analyze
 from codegen.plan.elementwise import ChoicePlan, Way
 from codegen.plan.operator import OperatorPlan
 from codegen.targets.cpp.functors import with_expressions
@@ -18,7 +18,7 @@ from codegen.targets.cpp.headers import Native, NativeKernels, WrittenChoice, Wr
 from codegen.targets.cpp.target import explain
 
 PATHS = project_paths()
-PLAN = analyze(PATHS).plan
+PLAN = own_analysis().plan
 assert PLAN is not None
 KERNELS = with_expressions(Native(NativeKernels.read(*PATHS.native_kernels)), PLAN.operators).core
 OPERATORS = {operator.function: operator for operator in PLAN.operators}

@@ -10,9 +10,8 @@ import sys
 from pathlib import Path
 
 import pytest
+from own_project import own_analysis
 
-from codegen.paths import project_paths
-from codegen.pipeline import analyze
 from codegen.plan.memory import Array, read_arrays
 from codegen.plan.operator import OperatorPlan
 from codegen.targets.docs.explain import explained
@@ -21,7 +20,7 @@ from documents import ROOT
 
 @pytest.fixture(scope="module")
 def operators() -> dict[str, OperatorPlan]:
-    plan = analyze(project_paths()).plan
+    plan = own_analysis().plan
     assert plan is not None
     return {str(operator.name): operator for operator in plan.operators}
 

@@ -10,9 +10,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from own_project import own_analysis
 
-from codegen.paths import project_paths
-from codegen.pipeline import analyze
 from codegen.plan.plan import Plan
 from codegen.targets.literals import literal
 from codegen.targets.python import document
@@ -59,7 +58,7 @@ def test_strings_have_double_quotes(path: Path) -> None:
 
 @pytest.fixture(scope="module")
 def plan() -> Plan:
-    made = analyze(project_paths()).plan
+    made = own_analysis().plan
     assert made is not None
     return made
 

@@ -7,13 +7,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 import pytest
+from own_project import own_analysis
 
-from codegen import pipeline
 from codegen.bind.entries import ResolvedEntry
 from codegen.codes import Code
 from codegen.formula.meaning import Meaning
 from codegen.formula.typed import Intrinsic, OperatorCall, TypedExpr, Variable, rewrite, walk
-from codegen.paths import project_paths
 from codegen.pipeline import Result
 from codegen.rules.checked import Checked
 from codegen.rules.conjugates import find_missing_conjugates
@@ -27,7 +26,7 @@ HOLOMORPHIC, ANTIHOLOMORPHIC = Degree.HOLOMORPHIC, Degree.ANTIHOLOMORPHIC
 
 @functools.cache
 def checked() -> Checked:
-    found = pipeline.analyze(project_paths()).checked
+    found = own_analysis().checked
     assert found is not None
     return found
 

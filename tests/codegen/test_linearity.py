@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 
 import pytest
+from own_project import own_analysis
 
 from codegen.formula.typed import TypedExpr
 from codegen.paths import project_paths
@@ -21,7 +22,7 @@ GRADIENT, TANGENTS = Degrees(gradient=Degree.LINEAR), Degrees(tangent=Degree.LIN
 
 @pytest.fixture(scope="module")
 def own() -> Result:
-    return analyze(project_paths())
+    return own_analysis()
 
 
 def trees(result: Result) -> Iterator[tuple[str, TypedExpr, Degrees]]:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from own_project import own_analysis
 
 from codegen import pipeline
 from codegen.codes import Code
-from codegen.paths import PythonPart, project_paths
+from codegen.paths import PythonPart
 from codegen.project import read_project
 from codegen.python_source import FunctionIndex, SourcePart
 from codegen.rules.allowed import without_allowed
@@ -112,7 +113,7 @@ def test_other_names_of_functions_of_numpy(name: str, kind: Elements | None, red
 
 
 def test_our_own_yaml_has_no_findings() -> None:
-    result = pipeline.analyze(project_paths())
+    result = own_analysis()
     assert result.findings.items == []
 
 

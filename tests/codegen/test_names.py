@@ -295,6 +295,7 @@ def test_no_operator_hides_what_the_module_of_operators_uses() -> None:
     assert looked_up == []
 
 
+@pytest.mark.xdist_group("hostile names")
 def test_names_in_python(tree: Path) -> None:
     done = python_in(tree, "program.py", "3", GRADWRIGHT_NATIVE="0")
     assert done.returncode == 0, (done.stdout + done.stderr)[-10000:]
@@ -325,6 +326,7 @@ def test_slots_are_no_attributes_of_nodes(name: str) -> None:
     assert names.slot(name.removeprefix("_")) not in dir(Node)
 
 
+@pytest.mark.xdist_group("hostile names")
 def test_nodes_use_the_slots_that_they_have(tree: Path) -> None:
     """A misspelled one would be found only where a saved argument was written, or a graph is run a second time."""
     module = ast.parse((tree / "generated" / "nodes.py").read_text(encoding="utf-8"))

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from compiling import compiled, needs_compiler
+from own_project import own_analysis
 
 from codegen import output
 from codegen.bind.rule_source import read_update_rules
@@ -197,7 +198,7 @@ def test_masks_are_numbers_where_they_meet_elements(tmp_path: Path) -> None:
 
 
 def test_what_the_plan_of_momentum_is() -> None:
-    made = analyze(project_paths()).plan
+    made = own_analysis().plan
     assert made is not None
     sgd = next(each for each in made.optimizers if each.name == "sgd")
     assert [option.name for option in sgd.options][:4] == ["lr", "weight_decay", "decoupled", "maximize"]

@@ -12,7 +12,6 @@ import pytest
 import runtime
 from codegen.formula.typed import walk
 from codegen.paths import project_paths
-from codegen.pipeline import analyze
 from codegen.targets.cpp.functors import with_expressions
 from codegen.targets.cpp.fusion import fuse
 from codegen.targets.cpp.headers import Native, NativeKernels
@@ -20,6 +19,8 @@ from runtime import native
 
 if not native.is_available():
     pytest.skip("the native core is not built, or switched off", allow_module_level=True)
+
+from own_project import own_analysis
 
 from generated import operators
 
@@ -44,7 +45,7 @@ CALLS: dict[str, Any] = {
 
 
 def test_all_such_composites_are_here() -> None:
-    plan = analyze(PATHS).plan
+    plan = own_analysis().plan
     assert plan is not None
     known = {operator.name: operator for operator in plan.operators}
     kernels = Native(NativeKernels.read(*PATHS.native_kernels)).with_numpy(plan.operators)

@@ -19,7 +19,6 @@ from scipy import special
 import runtime
 from codegen.formula.typed import BOOL, SCALAR, TENSOR, walk
 from codegen.paths import project_paths
-from codegen.pipeline import analyze
 from codegen.plan.operator import OperatorPlan
 from codegen.targets.cpp.functors import with_expressions
 from codegen.targets.cpp.fusion import fuse
@@ -34,11 +33,13 @@ from runtime.base.tensor import wrap
 if not native.is_available():
     pytest.skip("the native core is not built, or switched off", allow_module_level=True)
 
+from own_project import own_analysis
+
 from generated import operators
 
 Array = np.ndarray[Any, Any]
 
-PLAN = analyze(project_paths()).plan
+PLAN = own_analysis().plan
 assert PLAN is not None
 HEADERS = [path for path in project_paths().native_kernels if path.name in ("functors.hpp", "kernels.hpp")]
 NATIVE = with_expressions(Native(NativeKernels.read(*HEADERS)).with_numpy(PLAN.operators), PLAN.operators)

@@ -6,15 +6,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from own_project import own_analysis
 
 import runtime
-from codegen.paths import project_paths
-from codegen.pipeline import analyze
 from codegen.read.model import NativeFunction
 from generated.registry import OPERATORS
 from runtime.testing import operator_function, sample_inputs
 
-RESULT = analyze(project_paths())
+RESULT = own_analysis()
 OUTPUTS = {str(entry.function.name): entry.differentiable_outputs for entry in RESULT.resolved}
 DECLARED = [(function, group) for function in RESULT.functions for group in function.linear]
 
