@@ -150,13 +150,17 @@ def write(files: Mapping[str, str], output: Path) -> int:
             path = output / name
             path.parent.mkdir(parents=True, exist_ok=True)
             write_text(path, files[name])
-    _compile(output / name for name in files if name.endswith(".py"))
+    for name in files:
+        if name.endswith(".py"):
+            _compile(output / name, name in changed)
     return len(changed)
 
 
-def _compile(modules: Iterable[Path]) -> None:
-    """Put bytecode beside modules, which import would make in each process where PYTHONDONTWRITEBYTECODE is set."""
+def _compile(module: Path, is_new: bool) -> None:
+    """Put bytecode beside a module, which import would make in each process where PYTHONDONTWRITEBYTECODE is set.
+
+    `is_new`: what lies there is of another text, which by its second may seem to be this one.
+    """
     from compileall import compile_file
 
-    for path in modules:
-        compile_file(path, quiet=2)  # where it can not be written the modules work without it
+    compile_file(module, quiet=2, force=is_new)  # where it can not be written the module works without it

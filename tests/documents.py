@@ -78,6 +78,12 @@ def copy_tree(target: Path) -> Path:
     return tree
 
 
+def contents(folder: Path) -> dict[str, bytes]:
+    """The files in a folder by name, but for the bytecode that stands beside them."""
+    files = (path for path in folder.rglob("*") if path.is_file() and path.parent.name != "__pycache__")
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in files}
+
+
 def run(command: str, tree: Path) -> subprocess.CompletedProcess[str]:
     """Run a line of shell in the copy, with `python` the interpreter of the tests; both streams come back as one."""
     environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import runpy
 import shutil
 import subprocess
 import sys
@@ -366,6 +367,13 @@ def test_bytecode_lies_beside_generated_modules(tmp_path: Path, monkeypatch: pyt
     output.write({"__init__.py": "", "operators.py": "x = 1\n", "reference.md": "# x\n"}, tmp_path)
     for name in ("__init__.py", "operators.py"):
         assert Path(importlib.util.cache_from_source(str(tmp_path / name))).exists()
+
+
+def test_bytecode_is_of_the_last_text(tmp_path: Path) -> None:
+    """Python tells texts apart by their second and their size, and both may be the same."""
+    for value in range(3):
+        output.write({"module.py": f"value = {value}\n"}, tmp_path)
+        assert runpy.run_path(importlib.util.cache_from_source(str(tmp_path / "module.py")))["value"] == value
 
 
 def test_runs_of_the_makefile_keep_bytecode() -> None:

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from documents import contents
+
 ROOT = Path(__file__).parents[2]
 NATIVE = """\
 - func: mul.Tensor(Tensor self, Tensor other) -> Tensor
@@ -54,11 +56,6 @@ def run(project: Path, *words: str) -> subprocess.CompletedProcess[str]:
         *words, "--native-functions", "native_functions.yaml", "--derivatives", "derivatives.yaml",
         "--strict", "--out", "out", cwd=project,
     )  # fmt: skip
-
-
-def contents(folder: Path) -> dict[str, bytes]:
-    files = (path for path in folder.rglob("*") if path.is_file() and path.parent.name != "__pycache__")
-    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in files}
 
 
 def test_generate_writes_the_output_and_says_so(project: Path) -> None:

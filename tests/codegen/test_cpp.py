@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 from compiling import CORE, compiled, needs_compiler
+from own_project import own_analysis
 
 from codegen.commands.build import Places
 from codegen.formula.typed import BOOL, TENSOR, Arithmetic, Intrinsic, Variable, VariableKind
@@ -235,8 +236,7 @@ def test_what_stays_in_python_says_why(made: Plan, small_paths: Paths) -> None:
 
 
 def test_of_this_project_only_lists_and_general_paths_stay_in_python() -> None:
-    paths = project_paths()
-    plan = analyze(paths).plan
+    paths, plan = project_paths(), own_analysis().plan
     assert plan is not None
     reasons = set(cpp.coverage(plan, paths).nodes.values())
     assert reasons <= {
@@ -451,8 +451,7 @@ def test_a_compiler_takes_it(made: Plan, small_paths: Paths, tmp_path: Path) -> 
 
 @needs_compiler
 def test_a_compiler_takes_shards_of_this_project(tmp_path: Path) -> None:
-    paths = project_paths()
-    plan = analyze(paths).plan
+    paths, plan = project_paths(), own_analysis().plan
     assert plan is not None
     folder = written(emit(paths, plan, "cpp"), tmp_path)
     for number in range(0, cpp.SHARDS, 5):
@@ -486,8 +485,7 @@ def test_errors_point_into_the_yaml_and_back(made: Plan, small_paths: Paths, tmp
 @pytest.mark.skipif(FORMATTER is None, reason="there is no clang-format")
 def test_layout_is_that_of_clang_format(tmp_path: Path) -> None:
     assert FORMATTER is not None
-    paths = project_paths()
-    plan = analyze(paths).plan
+    paths, plan = project_paths(), own_analysis().plan
     assert plan is not None
     for name, text in emit(paths, plan, "cpp").items():
         if name.endswith(("cpp", "hpp")):

@@ -58,9 +58,9 @@ def test_strings_have_double_quotes(path: Path) -> None:
 
 @pytest.fixture(scope="module")
 def plan() -> Plan:
-    made = own_analysis().plan
-    assert made is not None
-    return made
+    own_plan = own_analysis().plan
+    assert own_plan is not None
+    return own_plan
 
 
 FORMULA = re.compile(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
@@ -24,11 +23,10 @@ from codegen.source import Diagnostics
 HOLOMORPHIC, ANTIHOLOMORPHIC = Degree.HOLOMORPHIC, Degree.ANTIHOLOMORPHIC
 
 
-@functools.cache
 def checked() -> Checked:
-    found = own_analysis().checked
-    assert found is not None
-    return found
+    own_checked = own_analysis().checked
+    assert own_checked is not None
+    return own_checked
 
 
 def findings(entry: ResolvedEntry) -> list[str]:

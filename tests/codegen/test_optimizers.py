@@ -198,16 +198,16 @@ def test_masks_are_numbers_where_they_meet_elements(tmp_path: Path) -> None:
 
 
 def test_what_the_plan_of_momentum_is() -> None:
-    made = own_analysis().plan
-    assert made is not None
-    sgd = next(each for each in made.optimizers if each.name == "sgd")
+    plan = own_analysis().plan
+    assert plan is not None
+    sgd = next(each for each in plan.optimizers if each.name == "sgd")
     assert [option.name for option in sgd.options][:4] == ["lr", "weight_decay", "decoupled", "maximize"]
     assert [option.default for option in sgd.options][:4] == [None, 0.0, 0.0, 0.0]
     assert sgd.optional == {2}
     assert sgd.in_place == {1}  # the sum may become the gradient itself
     kinds = {type(step) for step in steps_in(sgd.body)}
     assert {Loop, Point, Copy} <= kinds
-    adam = next(each for each in made.optimizers if each.name == "adam")
+    adam = next(each for each in plan.optimizers if each.name == "adam")
     assert adam.in_place == {1, 2}
 
 
@@ -320,11 +320,10 @@ def test_a_project_without_rules_has_none(small_paths: Paths) -> None:
 
 @needs_compiler
 def test_a_compiler_takes_it(tmp_path: Path) -> None:
-    paths = project_paths()
-    made = analyze(paths).plan
-    assert made is not None
+    paths, plan = project_paths(), own_analysis().plan
+    assert plan is not None
     file = tmp_path / "optimizers.cpp"
-    file.write_text(emit(paths, made, "cpp")[file.name], encoding="utf-8")
+    file.write_text(emit(paths, plan, "cpp")[file.name], encoding="utf-8")
     shutil.copy(paths.runtime / "native" / "src" / "optim.hpp", tmp_path)
     said = compiled(file)
     assert said.returncode == 0, said.stderr

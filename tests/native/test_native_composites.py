@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from own_project import own_analysis
 
 import runtime
 from codegen.formula.typed import walk
@@ -19,8 +20,6 @@ from runtime import native
 
 if not native.is_available():
     pytest.skip("the native core is not built, or switched off", allow_module_level=True)
-
-from own_project import own_analysis
 
 from generated import operators
 

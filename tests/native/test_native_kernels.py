@@ -13,6 +13,7 @@ from complex_parts import check_parts
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
+from own_project import own_analysis
 from programs import run
 from scipy import special
 
@@ -32,8 +33,6 @@ from runtime.base.tensor import wrap
 
 if not native.is_available():
     pytest.skip("the native core is not built, or switched off", allow_module_level=True)
-
-from own_project import own_analysis
 
 from generated import operators
 

@@ -13,11 +13,7 @@ import pytest
 from own_packages import Project
 
 from codegen.writing import replace_texts, write_text
-from documents import ROOT
-
-
-def contents(folder: Path) -> dict[str, bytes]:
-    return {str(path): path.read_bytes() for path in folder.rglob("*") if path.is_file() and path.suffix != ".pyc"}
+from documents import ROOT, contents
 
 
 def on_a_full_disk(project: Project, *words: str) -> subprocess.CompletedProcess[str]:

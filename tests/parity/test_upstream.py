@@ -29,6 +29,7 @@ from upstream import (
 from codegen import pipeline
 from codegen.formula.typed import HelperCall, OperatorCall, walk
 from codegen.targets.cpp import target as cpp
+from documents import contents
 
 pytestmark = pytest.mark.parity
 ROOT = Path(__file__).parents[2]
@@ -188,12 +189,6 @@ def test_layout_of_the_native_code_is_that_of_clang_format(output: Path) -> None
     command = ["clang-format", f"--style=file:{ROOT / '.clang-format'}", "--dry-run", "--Werror", *map(str, files)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[:3000]
-
-
-def contents(folder: Path) -> dict[str, bytes]:
-    """The files by name, but for the bytecode that stands beside them."""
-    files = (path for path in folder.rglob("*") if path.is_file() and path.parent.name != "__pycache__")
-    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in files}
 
 
 def test_one_entry_edited_rewrites_the_files_that_hold_it(output: Path, tmp_path: Path) -> None:
