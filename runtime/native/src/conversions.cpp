@@ -48,7 +48,7 @@ struct BFloat16 {
 
 template <class Half>
 struct Widening {
-  static GRADWRIGHT_INLINE void run(char** args, npy_intp size, const npy_intp*) {
+  static GRADWRIGHT_INLINE void run(char** args, npy_intp size, const npy_intp*, void*) {
     const auto* in = reinterpret_cast<const uint16_t*>(args[0]);
     auto* out = reinterpret_cast<float*>(args[1]);
     GRADWRIGHT_INDEPENDENT
@@ -57,7 +57,7 @@ struct Widening {
 };
 template <class Half>
 struct Rounding {
-  static GRADWRIGHT_INLINE void run(char** args, npy_intp size, const npy_intp*) {
+  static GRADWRIGHT_INLINE void run(char** args, npy_intp size, const npy_intp*, void*) {
     const auto* in = reinterpret_cast<const float*>(args[0]);
     auto* out = reinterpret_cast<uint16_t*>(args[1]);
     GRADWRIGHT_INDEPENDENT

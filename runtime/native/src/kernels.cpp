@@ -18,7 +18,7 @@ namespace {
 // `condition ? a : b` for elements of one size, whatever they are.
 template <class U>
 struct Choose {
-  static GRADWRIGHT_INLINE void run(char** args, npy_intp size, const npy_intp* steps) {
+  static GRADWRIGHT_INLINE void run(char** args, npy_intp size, const npy_intp* steps, void*) {
     const char *c = args[0], *a = args[1], *b = args[2];
     char* out = args[3];
     constexpr npy_intp item = sizeof(U);

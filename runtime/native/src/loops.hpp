@@ -44,9 +44,8 @@ constexpr npy_intp kBlockBytes = 4096;
 template <class T>
 constexpr npy_intp kBlock = kBlockBytes / sizeof(T);
 
-// Elements that are computed before they are written around the caches.
-template <class T>
-constexpr npy_intp kStreamed = 512 / sizeof(T);
+// Bytes that are computed before they are written around the caches.
+constexpr npy_intp kStreamedBytes = 2048;
 
 using LoopFunction = void (*)(char** args, const npy_intp* size, const npy_intp* steps, void* data);
 
@@ -228,149 +227,71 @@ GRADWRIGHT_INLINE void run_leading(const T* const* in, T* out, npy_intp size, st
   }
 }
 
+// A loop of ours as the loops below call it, which hold no arithmetic and so are the same for all functions. Loops of
+// ours have one as their `data`.
+struct OwnBody {
+  LoopFunction function;
+  int operands;
+  int leading;  // those before the numbers; as many as there are operands where the loop takes no numbers
+};
+
+// Over operands that lie anywhere: what is not dense is copied into a block, once for all where it is a single element.
+template <size_t item>
+GRADWRIGHT_SHARED void run_in_blocks(const OwnBody& body, char** args, npy_intp size, const npy_intp* steps);
+
+// Around the caches, see Loop::streaming; `data` is an OwnBody.
+template <class T>
+GRADWRIGHT_SHARED LoopFunction streaming_loop();
+
+inline bool are_all(const npy_intp* steps, int count, npy_intp step) {
+  for (int k = 0; k < count; ++k) {
+    if (steps[k] != step) return false;
+  }
+  return true;
+}
+
 template <class F, class T, class A>
 struct Body {
   static constexpr int kOperands = operands_of<F>();
   static constexpr auto kIndices = std::make_index_sequence<kOperands>();
   static constexpr bool kHasNumbers = IsPointwise<F> && leading_of<F>() < kOperands;
 
-  // Whether the leading operands are dense, and the others single elements.
-  static GRADWRIGHT_INLINE bool has_numbers(const npy_intp* steps) {
-    for (int k = 0; k < kOperands; ++k) {
-      if (steps[k] != (k < leading_of<F>() ? npy_intp{sizeof(T)} : 0)) return false;
-    }
-    return kHasNumbers;
-  }
-
-  static GRADWRIGHT_INLINE void run(char** args, npy_intp size, const npy_intp* steps) {
-    if constexpr (IsPointwise<F> && kOperands == 1) {
-      run_one(args, size, steps);
-    } else if constexpr (IsPointwise<F> && kOperands == 2) {
-      run_two(args, size, steps);
-    } else {
-      run_blocks(args, size, steps);
+  static GRADWRIGHT_INLINE void run(char** args, npy_intp size, const npy_intp* steps, void* data) {
+    constexpr npy_intp kItem = sizeof(T);
+    const T* in[kOperands];
+    for (int k = 0; k < kOperands; ++k) in[k] = reinterpret_cast<const T*>(args[k]);
+    T* out = reinterpret_cast<T*>(args[kOperands]);
+    if (are_all(steps, kOperands + 1, kItem) && (IsPointwise<F> || size <= kBlock<T>)) {
+      run_dense<F, T, A>(in, out, size, kIndices);
+    } else if (!takes_numbers(steps, out, in, size)) {
+      run_in_blocks<sizeof(T)>(*static_cast<const OwnBody*>(data), args, size, steps);
     }
   }
 
-  static GRADWRIGHT_INLINE void run_one(char** args, npy_intp size, const npy_intp* steps) {
-    if (steps[0] == sizeof(T) && steps[1] == sizeof(T)) {
-      const T* in = reinterpret_cast<const T*>(args[0]);
-      T* out = reinterpret_cast<T*>(args[1]);
-      GRADWRIGHT_INDEPENDENT
-      for (npy_intp i = 0; i < size; ++i) out[i] = call<F, T, A>(in[i]);
-      return;
-    }
-    const char* in = args[0];
-    char* out = args[1];
-    for (npy_intp i = 0; i < size; ++i, in += steps[0], out += steps[1]) {
-      *reinterpret_cast<T*>(out) = call<F, T, A>(read<T>(in));
-    }
-  }
-
-  static GRADWRIGHT_INLINE void run_two(char** args, npy_intp size, const npy_intp* steps) {
-    if (steps[2] == sizeof(T)) {
-      const T *a = reinterpret_cast<const T*>(args[0]), *b = reinterpret_cast<const T*>(args[1]);
-      T* out = reinterpret_cast<T*>(args[2]);
-      if (steps[0] == sizeof(T) && steps[1] == sizeof(T)) {
-        GRADWRIGHT_INDEPENDENT
-        for (npy_intp i = 0; i < size; ++i) out[i] = call<F, T, A>(a[i], b[i]);
-        return;
-      }
+  // Whether operands are dense or single elements in an order that there is a loop for, which has then run.
+  static GRADWRIGHT_INLINE bool takes_numbers(const npy_intp* steps, T* out, const T* const* in, npy_intp size) {
+    if (size <= 0 || steps[kOperands] != sizeof(T)) return false;
+    if constexpr (IsPointwise<F> && kOperands == 2) {
       if (steps[0] == sizeof(T) && steps[1] == 0) {
-        const T right = *b;
+        const T right = *in[1];
         GRADWRIGHT_INDEPENDENT
-        for (npy_intp i = 0; i < size; ++i) out[i] = call<F, T, A>(a[i], right);
-        return;
+        for (npy_intp i = 0; i < size; ++i) out[i] = call<F, T, A>(in[0][i], right);
+        return true;
       }
       if (steps[0] == 0 && steps[1] == sizeof(T)) {
-        const T left = *a;
+        const T left = *in[0];
         GRADWRIGHT_INDEPENDENT
-        for (npy_intp i = 0; i < size; ++i) out[i] = call<F, T, A>(left, b[i]);
-        return;
+        for (npy_intp i = 0; i < size; ++i) out[i] = call<F, T, A>(left, in[1][i]);
+        return true;
+      }
+    } else if constexpr (kHasNumbers) {
+      constexpr int kLeading = leading_of<F>();
+      if (are_all(steps, kLeading, sizeof(T)) && are_all(steps + kLeading, kOperands - kLeading, 0)) {
+        run_leading<F, T, A>(in, out, size, kIndices);
+        return true;
       }
     }
-    const char *a = args[0], *b = args[1];
-    char* out = args[2];
-    for (npy_intp i = 0; i < size; ++i, a += steps[0], b += steps[1], out += steps[2]) {
-      *reinterpret_cast<T*>(out) = call<F, T, A>(read<T>(a), read<T>(b));
-    }
-  }
-
-  // Operands are dense or single elements, the result is dense and no operand.
-  static GRADWRIGHT_INLINE void run_streaming(char** args, npy_intp size, const npy_intp* steps) {
-    constexpr npy_intp kLine = kLineBytes / static_cast<npy_intp>(sizeof(T));
-    constexpr bool kNewer = std::is_same_v<A, Joined>;  // those have AVX, too
-    const bool numbers = has_numbers(steps);
-    alignas(kLineBytes) T singles[kOperands][kStreamed<T>];
-    const T* in[kOperands];
-    npy_intp moves[kOperands];
-    for (int k = 0; k < kOperands; ++k) {
-      moves[k] = steps[k] == 0 ? 0 : 1;
-      if (steps[k] == 0) std::fill_n(singles[k], kStreamed<T>, read<T>(args[k]));
-      in[k] = steps[k] == 0 ? singles[k] : reinterpret_cast<const T*>(args[k]);
-    }
-    T* out = reinterpret_cast<T*>(args[kOperands]);
-    const auto advance = [&](npy_intp count) {
-      out += count;
-      size -= count;
-      for (int k = 0; k < kOperands; ++k) in[k] += count * moves[k];
-    };
-    const auto before = static_cast<npy_intp>(-reinterpret_cast<uintptr_t>(out) % kLineBytes / sizeof(T));
-    const npy_intp head = std::min(size, before);
-    run_dense<F, T, A>(in, out, head, kIndices);
-    advance(head);
-    // Several lines at a time: loops that are as short as a line are written out, and not made of vectors.
-    alignas(kLineBytes) T block[kStreamed<T>];
-    while (size >= kLine) {
-      const npy_intp count = std::min(size, kStreamed<T>) / kLine * kLine;
-      if (numbers) {
-        if constexpr (kHasNumbers) run_leading<F, T, A>(in, block, count, kIndices);
-      } else {
-        run_dense<F, T, A>(in, block, count, kIndices);
-      }
-      for (npy_intp i = 0; i < count; i += kLine) stream_line<kNewer>(out + i, block + i);
-      advance(count);
-    }
-    run_dense<F, T, A>(in, out, size, kIndices);
-  }
-
-  // What is not dense is copied into a block, once for all where it is a single element.
-  static GRADWRIGHT_INLINE void run_blocks(char** args, npy_intp size, const npy_intp* steps) {
-    if constexpr (kHasNumbers) {
-      if (has_numbers(steps) && steps[kOperands] == sizeof(T)) {
-        const T* in[kOperands];
-        for (int k = 0; k < kOperands; ++k) in[k] = reinterpret_cast<const T*>(args[k]);
-        if (size > 0) run_leading<F, T, A>(in, reinterpret_cast<T*>(args[kOperands]), size, kIndices);
-        return;
-      }
-    }
-    constexpr npy_intp kSize = kBlock<T>;
-    alignas(64) T copies[kOperands + 1][kSize];
-    const T* in[kOperands];
-    for (int k = 0; k < kOperands; ++k) {
-      if (steps[k] != 0) continue;
-      std::fill_n(copies[k], std::min(size, kSize), read<T>(args[k]));
-      in[k] = copies[k];
-    }
-    const bool dense = steps[kOperands] == sizeof(T);
-    for (npy_intp start = 0; start < size; start += kSize) {
-      const npy_intp count = std::min(kSize, size - start);
-      for (int k = 0; k < kOperands; ++k) {
-        const char* from = args[k] + start * steps[k];
-        if (steps[k] == sizeof(T)) {
-          in[k] = reinterpret_cast<const T*>(from);
-        } else if (steps[k] != 0) {
-          for (npy_intp i = 0; i < count; ++i) copies[k][i] = read<T>(from + i * steps[k]);
-          in[k] = copies[k];
-        }
-      }
-      char* to = args[kOperands] + start * steps[kOperands];
-      T* out = dense ? reinterpret_cast<T*>(to) : copies[kOperands];
-      run_dense<F, T, A>(in, out, count, kIndices);
-      if (!dense) {
-        for (npy_intp i = 0; i < count; ++i) *reinterpret_cast<T*>(to + i * steps[kOperands]) = out[i];
-      }
-    }
+    return false;
   }
 };
 
@@ -380,31 +301,24 @@ struct Body {
 // variable GRADWRIGHT_CPU lowers it ("baseline", "avx2").
 int cpu_generation();
 
-template <class F, class T, class A = Baseline>
-struct StreamingBody {
-  static GRADWRIGHT_INLINE void run(char** args, npy_intp size, const npy_intp* steps) {
-    detail::Body<F, T, A>::run_streaming(args, size, steps);
-  }
-};
-
 // A body for each generation of processors. All that it calls is made part of it: a function that stays one of its own is
 // compiled for the oldest generation, and called for each element.
 //
 // `Newer` is the body of those that multiply and add in one step.
 template <class Body, class Newer = Body>
 struct Generations {
-  GRADWRIGHT_FLATTEN static void baseline(char** args, const npy_intp* size, const npy_intp* steps, void*) {
-    Body::run(args, *size, steps);
+  GRADWRIGHT_FLATTEN static void baseline(char** args, const npy_intp* size, const npy_intp* steps, void* data) {
+    Body::run(args, *size, steps, data);
   }
 #ifdef GRADWRIGHT_X86
   GRADWRIGHT_FLATTEN
   __attribute__((target("avx2,fma"))) static void avx2(char** args, const npy_intp* size, const npy_intp* steps,
-                                                       void*) {
-    Newer::run(args, *size, steps);
+                                                       void* data) {
+    Newer::run(args, *size, steps, data);
   }
   GRADWRIGHT_FLATTEN __attribute__((target("avx512f,avx512vl,avx512dq,avx512bw"))) static void avx512(
-      char** args, const npy_intp* size, const npy_intp* steps, void*) {
-    Newer::run(args, *size, steps);
+      char** args, const npy_intp* size, const npy_intp* steps, void* data) {
+    Newer::run(args, *size, steps, data);
   }
   static LoopFunction best() {
     constexpr LoopFunction bodies[] = {baseline, avx2, avx512};
@@ -416,15 +330,15 @@ struct Generations {
 };
 
 template <class F, class T>
-LoopFunction streaming_loop() {
-  if constexpr (kCanStream && IsPointwise<F> && !kIsComplex<T>)
-    return Generations<StreamingBody<F, T>, StreamingBody<F, T, Joined>>::best();
-  return nullptr;
-}
+inline const detail::OwnBody own_body = {
+    Generations<detail::Body<F, T, Baseline>, detail::Body<F, T, Joined>>::best(), detail::operands_of<F>(),
+    IsPointwise<F> ? detail::leading_of<F>() : detail::operands_of<F>()};
 
 template <class F, class T>
-inline const Loop own_loop = {Generations<detail::Body<F, T, Baseline>, detail::Body<F, T, Joined>>::best(), nullptr,
-                              kTypeNumber<T>, !IsBlock<F>, streaming_loop<F, T>()};
+inline const Loop own_loop = {
+    Generations<detail::Body<F, T, Baseline>, detail::Body<F, T, Joined>>::best(),
+    const_cast<detail::OwnBody*>(&own_body<F, T>), kTypeNumber<T>, !IsBlock<F>,
+    kCanStream && IsPointwise<F> && !kIsComplex<T> ? detail::streaming_loop<T>() : nullptr};
 
 // A function of which there is another one for complex numbers.
 template <class F, class C>
