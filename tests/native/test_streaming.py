@@ -11,20 +11,19 @@ from compiling import loaded
 import runtime
 
 PROGRAM = r"""
-#include "loops.hpp"
+#include "operand_blocks.cpp"
 using namespace gradwright;
+
+int gradwright::cpu_generation() { return 0; }
 
 struct Fma {
   template <class T>
   static T apply(T a, T b, T c) { return a * b + c; }
 };
 
-extern "C" void run(int wide, char** args, long size, const npy_intp* steps) {
-  if (wide) {
-    StreamingBody<Fma, double>::run(args, size, steps);
-  } else {
-    StreamingBody<Fma, float>::run(args, size, steps);
-  }
+extern "C" void run(int wide, char** args, npy_intp size, const npy_intp* steps) {
+  const Loop& loop = wide ? own_loop<Fma, double> : own_loop<Fma, float>;
+  loop.streaming(args, &size, steps, loop.data);
 }
 """
 
@@ -41,7 +40,7 @@ def test_lines_and_what_is_before_and_behind_them(
 ) -> None:
     random = np.random.default_rng(0)
     item = np.dtype(dtype).itemsize
-    for size in (0, 1, 7, 8, 15, 16, 17, 31, 64, 100):
+    for size in (0, 1, 7, 8, 15, 16, 17, 31, 64, 100, 512, 1100):
         for shift in (0, 1, 3, 15):
             operands = [random.normal(size=size + 16).astype(dtype)[k : size + k] for k in range(3)]
             memory = np.full(size + 48, 7, dtype)

@@ -264,7 +264,23 @@ struct Body {
     if (are_all(steps, kOperands + 1, kItem) && (IsPointwise<F> || size <= kBlock<T>)) {
       run_dense<F, T, A>(in, out, size, kIndices);
     } else if (!takes_numbers(steps, out, in, size)) {
-      run_in_blocks<sizeof(T)>(*static_cast<const OwnBody*>(data), args, size, steps);
+      if constexpr (IsPointwise<F> && kOperands <= 2) {
+        run_strided(args, size, steps, kIndices);
+      } else {
+        run_in_blocks<sizeof(T)>(*static_cast<const OwnBody*>(data), args, size, steps);
+      }
+    }
+  }
+
+  // One element after another: for few operands that is quicker than to copy them.
+  template <size_t... index>
+  static GRADWRIGHT_INLINE void run_strided(char** args, npy_intp size, const npy_intp* steps,
+                                            std::index_sequence<index...>) {
+    const char* in[] = {args[index]...};
+    char* out = args[kOperands];
+    for (npy_intp i = 0; i < size; ++i, out += steps[kOperands]) {
+      *reinterpret_cast<T*>(out) = call<F, T, A>(read<T>(in[index])...);
+      ((in[index] += steps[index]), ...);
     }
   }
 

@@ -1,0 +1,104 @@
+// Loops over operands that lie anywhere, and around the caches: they fill blocks for a loop over dense operands, and empty
+// them. They hold no arithmetic, so one serves all functions.
+
+#include "loops.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace gradwright {
+
+namespace detail {
+
+namespace {
+
+template <size_t item>
+void copy(char* to, npy_intp to_step, const char* from, npy_intp from_step, npy_intp size) {
+  for (npy_intp i = 0; i < size; ++i, to += to_step, from += from_step) std::memcpy(to, from, item);
+}
+
+template <class T, bool in_halves>
+struct Streaming {
+  static constexpr npy_intp kItem = sizeof(T), kLine = kLineBytes / kItem;
+
+  static GRADWRIGHT_INLINE void run(char** args, npy_intp size, const npy_intp* steps, void* data) {
+    const auto& body = *static_cast<const OwnBody*>(data);
+    const int last = body.operands;
+    alignas(kLineBytes) char block[kStreamedBytes], singles[kMostOperands][kStreamedBytes];
+    char* from[kMostOperands + 1];
+    npy_intp moves[kMostOperands + 1];
+    std::copy_n(args, last + 1, from);
+    std::copy_n(steps, last + 1, moves);
+    const bool knows = last <= 2 || (are_all(steps, body.leading, kItem) &&
+                                     are_all(steps + body.leading, last - body.leading, 0));
+    for (int k = 0; k < last && !knows; ++k) {
+      if (steps[k] != 0) continue;
+      copy<sizeof(T)>(singles[k], kItem, args[k], 0, kStreamedBytes / kItem);
+      from[k] = singles[k];
+      moves[k] = kItem;
+    }
+    char* out = args[last];
+    const auto compute = [&](npy_intp count, char* to) {
+      from[last] = to;
+      if (count > 0) body.function(from, &count, moves, data);
+      for (int k = 0; k < last; ++k) from[k] += count * steps[k];
+      out += count * kItem;
+      size -= count;
+    };
+    const auto before = static_cast<npy_intp>(-reinterpret_cast<uintptr_t>(out) % kLineBytes / kItem);
+    compute(std::min(size, before), out);
+    while (size >= kLine) {
+      char* to = out;
+      const npy_intp count = std::min(size, kStreamedBytes / kItem) / kLine * kLine;
+      compute(count, block);
+      for (npy_intp i = 0; i < count * kItem; i += kLineBytes) stream_line<in_halves>(to + i, block + i);
+    }
+    compute(size, out);
+  }
+};
+
+}  // namespace
+
+template <size_t item>
+void run_in_blocks(const OwnBody& body, char** args, npy_intp size, const npy_intp* steps) {
+  constexpr npy_intp kItem = item, kSize = kBlockBytes / kItem;
+  if (size <= 0) return;
+  const int last = body.operands;
+  alignas(64) char copies[kMostOperands + 1][kBlockBytes];
+  char* from[kMostOperands + 1];
+  npy_intp moves[kMostOperands + 1];
+  std::fill_n(moves, last + 1, kItem);
+  for (int k = 0; k <= last; ++k) {
+    from[k] = copies[k];
+    if (k < last && steps[k] == 0) copy<item>(copies[k], kItem, args[k], 0, std::min(size, kSize));
+  }
+  for (npy_intp start = 0; start < size; start += kSize) {
+    const npy_intp count = std::min(kSize, size - start);
+    for (int k = 0; k <= last; ++k) {
+      char* operand = args[k] + start * steps[k];
+      if (steps[k] == kItem) {
+        from[k] = operand;
+      } else if (k < last && steps[k] != 0) {
+        copy<item>(copies[k], kItem, operand, steps[k], count);
+      }
+    }
+    body.function(from, &count, moves, const_cast<OwnBody*>(&body));
+    if (steps[last] != kItem) copy<item>(args[last] + start * steps[last], steps[last], copies[last], kItem, count);
+  }
+}
+
+template void run_in_blocks<4>(const OwnBody&, char**, npy_intp, const npy_intp*);
+template void run_in_blocks<8>(const OwnBody&, char**, npy_intp, const npy_intp*);
+template void run_in_blocks<16>(const OwnBody&, char**, npy_intp, const npy_intp*);
+
+template <class T>
+LoopFunction streaming_loop() {
+  return Generations<Streaming<T, false>, Streaming<T, true>>::best();
+}
+
+template LoopFunction streaming_loop<float>();
+template LoopFunction streaming_loop<double>();
+
+}  // namespace detail
+
+}  // namespace gradwright
