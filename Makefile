@@ -27,7 +27,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # Builds the native core; a machine without a compiler or CMake goes on with a line that says so.
 CORE = $(PY) -m codegen build --optional
 
-.PHONY: help demo test lint parity parity-full upstream outside bench generate native sanitize sanitize-threads clean distclean
+.PHONY: help demo test lint parity parity-full upstream outside bench generate native sanitize sanitize-threads night clean distclean
 
 help:
 	@echo 'make demo      generate, check every operator, train a classifier'
@@ -42,6 +42,7 @@ help:
 	@echo 'make native    build the native core (test, parity and bench do, where it can be built)'
 	@echo 'make sanitize  its tests under AddressSanitizer and UndefinedBehaviorSanitizer'
 	@echo 'make sanitize-threads  those about threads under ThreadSanitizer'
+	@echo 'make night     all tests, in all ways: hours'
 	@echo 'make clean     remove what was generated and cached; distclean removes .venv too'
 
 $(PY):
@@ -110,6 +111,19 @@ upstream: $(STAMP)parity generate
 
 outside: $(STAMP)test
 	$(PY) tests/outside.py
+
+# What .ci/run takes turns with, whole.
+night: export GRADWRIGHT_PART =
+night:
+	$(MAKE) test
+	GRADWRIGHT_NATIVE=0 $(MAKE) test
+	$(MAKE) lint
+	$(MAKE) parity
+	GRADWRIGHT_NATIVE=0 $(MAKE) parity
+	$(MAKE) upstream
+	$(MAKE) outside
+	$(MAKE) sanitize
+	$(MAKE) sanitize-threads
 
 bench: $(STAMP)bench
 	$(CORE)

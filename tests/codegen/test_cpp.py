@@ -315,7 +315,8 @@ def test_one_edited_formula_changes_one_shard(made: Plan, small_paths: Paths) ->
     after = emit(small_paths, edited, "cpp")
     changed = {name for name, text in after.items() if text != before[name]}
     neg = next(operator for operator in made.operators if str(operator.name) == "neg")
-    assert changed == {f"shard_{cpp.shard_of(neg):02}.cpp", "manifest.json"}
+    number = f"{cpp.shard_of(neg):02}"
+    assert changed == {f"shard_{number}.cpp", f"loops_{number}.cpp", "manifest.json"}
 
 
 ADDED = """
@@ -341,7 +342,8 @@ def test_an_operator_that_is_added_changes_one_shard(made: Plan, small_paths: Pa
     changed = {name for name, text in after.items() if text != before[name]}
     added = next(operator for operator in more.operators if str(operator.name) == "aardvark")
     # No file of C++ includes these but that of the packets, which are few lines.
-    assert changed == {f"shard_{cpp.shard_of(added):02}.cpp", "packets.cpp", "places.json", "manifest.json"}
+    shared = {"packets.cpp", "places.json", "manifest.json"}
+    assert changed == {f"shard_{cpp.shard_of(added):02}.cpp", f"loops_{cpp.shard_of(added):02}.cpp"} | shared
 
 
 def test_an_operator_that_is_added_to_this_project_changes_one_shard(tmp_path: Path) -> None:
@@ -356,10 +358,10 @@ def test_an_operator_that_is_added_to_this_project_changes_one_shard(tmp_path: P
     assert after is not None
     old, new = emit(paths, before, "cpp"), emit(paths, after, "cpp")
     changed = {name for name, text in new.items() if text != old[name]}
-    assert len([name for name in changed if name.startswith("shard_")]) == 1
-    assert changed - {name for name in changed if name.startswith("shard_")} == {
-        "packets.cpp", "places.json", "manifest.json",
-    }  # fmt: skip
+    for kind in ("shard", "loops"):
+        assert len([name for name in changed if name.startswith(f"{kind}_")]) == 1
+    others = {name for name in changed if not name.startswith(("shard_", "loops_"))}
+    assert others == {"packets.cpp", "places.json", "manifest.json"}
 
 
 @pytest.mark.parametrize(
@@ -444,7 +446,8 @@ def test_a_compiler_takes_it(made: Plan, small_paths: Paths, tmp_path: Path) -> 
     empty = {f"shard_{n:02}.cpp" for n in range(cpp.SHARDS)} - {
         f"shard_{cpp.shard_of(o):02}.cpp" for o in made.operators
     }
-    for name in ("packets.cpp", "shards.cpp", *sorted(shards), *sorted(empty)[:1]):
+    files = [*sorted(shards), *sorted(empty)[:1]]
+    for name in ("packets.cpp", "shards.cpp", *files, *(file.replace("shard", "loops") for file in files)):
         said = compiled(folder / name)
         assert said.returncode == 0, said.stderr
 
@@ -454,9 +457,10 @@ def test_a_compiler_takes_shards_of_this_project(tmp_path: Path) -> None:
     paths, plan = project_paths(), own_analysis().plan
     assert plan is not None
     folder = written(emit(paths, plan, "cpp"), tmp_path)
-    for number in range(0, cpp.SHARDS, 5):
-        said = compiled(folder / f"shard_{number:02}.cpp")
-        assert said.returncode == 0, said.stderr
+    for number in range(0, cpp.SHARDS, 8):
+        for kind in ("shard", "loops"):
+            said = compiled(folder / f"{kind}_{number:02}.cpp")
+            assert said.returncode == 0, said.stderr
 
 
 @needs_compiler

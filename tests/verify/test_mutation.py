@@ -87,7 +87,7 @@ def run(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_a_part_of_all_mistakes_is_found() -> None:
-    """`GRADWRIGHT_PART` names another part; `.ci/run` one for each commit."""
+    """`GRADWRIGHT_PART` names another part; `.ci/run` another one each day."""
     part = os.environ.get("GRADWRIGHT_PART") or f"1/{PARTS}"
     finished = run("--part", part)
     assert finished.returncode == 0, f"part {part}\n{finished.stdout}{finished.stderr}"

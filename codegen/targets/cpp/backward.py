@@ -9,7 +9,7 @@ from codegen.formula.typed import Intrinsic, TypedExpr, Variable, VariableKind, 
 from codegen.plan.node import EdgePlan, GradientPlan, NodePlan
 from codegen.targets.cpp.fusion import FusedFormula, fuse
 from codegen.targets.cpp.intrinsics import LEFT_TO_PYTHON
-from codegen.targets.cpp.loops import Loops
+from codegen.targets.cpp.loops import Loops, LoopTable
 from codegen.targets.cpp.names import cpp
 from codegen.targets.cpp.needs import Needs
 from codegen.targets.cpp.statements import COLUMNS, Call, Statements, returned
@@ -50,7 +50,7 @@ class Backward:
         self.needs = needs
         self.parameters = Parameters({"base": "Node*", "grad": "PyObject*", "results": "PyObject**"})
         self.out = Statements()
-        self.tables: list[str] = []  # of formulas that are one loop
+        self.tables: list[LoopTable] = []  # of formulas that are one loop
         self._write()
 
     @property
@@ -134,7 +134,7 @@ class Backward:
         else:
             together = printer.value(tree)
             self.out.unless("!unpack_into", [together, *map(_name, edges)], "return false;")
-        self.tables += loops.lines
+        self.tables += loops.tables
         if printer.is_placed:
             self.out.lead_back()
 

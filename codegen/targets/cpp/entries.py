@@ -10,7 +10,7 @@ from codegen.plan.operator import OperatorPlan
 from codegen.plan.steps import Guard, GuardKind
 from codegen.schema.names import python
 from codegen.targets.cpp.headers import COMPOSITES, NativeKernels
-from codegen.targets.cpp.loops import Loops
+from codegen.targets.cpp.loops import Loops, LoopTable
 from codegen.targets.cpp.names import cpp
 from codegen.targets.cpp.needs import Needs
 from codegen.targets.cpp.statements import Call, Statement, Statements, returned, wrapped
@@ -65,13 +65,12 @@ class EntryView:
     symbol: str  # and in C++
     schema: str
     declaration: tuple[str, ...]
-    fused: tuple[str, ...]  # the tables of formulas that are one loop
+    fused: tuple[LoopTable, ...]  # of formulas that are one loop
     head: tuple[str, ...]
     body: tuple[str, ...]
     unpack: tuple[str, ...]  # of `failing`: the parameters that tests look at
     tests: tuple[str, ...]  # what has to hold, in the order of the plan's guards
     parameters: tuple[str, ...]  # the array of their names
-    vectorcall: tuple[str, ...]
     out: str  # who serves calls with `out=`
     computes_halves: str  # "true" or "false"
     count: int
@@ -111,13 +110,12 @@ class Entry(ABC):
             cpp(function),
             schema,
             tuple(wrapped(f"Ref {cpp(function)}(", head, ");")),
-            tuple(self.loops.lines),
+            tuple(self.loops.tables),
             tuple(wrapped(f"Ref {cpp(function)}(", head, ") {")),
             tuple(body),
             tuple(unpack),
             tuple(self.tests),
             tuple(wrapped(f"const char* const {function}_parameters[] = {{", names, "};")),
-            tuple(wrapped("    vectorcall<", [f"ops::{cpp(function)}", cpp(function)], ">,")),
             self._out() if function == self.operator.function and self.operator.writes_out else "Out::kPython",
             str(self.operator.computes_halves).lower(),
             len(parameters),

@@ -5,8 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from codegen.targets.cpp.fusion import FusedFormula
-from codegen.targets.cpp.headers import KERNELS
 from codegen.targets.cpp.needs import Needs
+
+
+FORMULAS = "formulas"
+
+
+@dataclass(frozen=True, slots=True)
+class LoopTable:
+    """The table of one formula: its name and its lines."""
+
+    name: str
+    lines: tuple[str, ...]
 
 
 @dataclass
@@ -16,23 +26,24 @@ class Loops:
     Attributes:
         stem: what their names begin with.
         needs: collects the functors.
-        lines: the tables, which stand before the function.
-        count: how many there are.
+        tables: those that the function calls.
     """
 
     stem: str
     needs: Needs
-    lines: list[str] = field(default_factory=list)
-    count: int = 0
+    tables: list[LoopTable] = field(default_factory=list)
 
     def add(self, formula: FusedFormula) -> str:
         """Write the table of a formula; the result is its name."""
-        self.count += 1
-        name = self.stem if self.count == 1 else f"{self.stem}_{self.count}"
+        count = len(self.tables) + 1
+        name = self.stem if count == 1 else f"{self.stem}_{count}"
         parts = []
         for step in formula.steps:
             slots = ", ".join(map(str, (step.result, *step.operands)))
-            functor = self.needs.native(step.kernels, KERNELS, step.kernel, len(step.operands))
-            parts.append(f"    Part<struct {functor}, {slots}>")
-        self.lines += [f"using {name} = Formula<", *(f"{part}," for part in parts[:-1]), f"{parts[-1]}>;"]
-        return name
+            functor = self.needs.part(step.kernels, step.kernel, len(step.operands))
+            parts.append(f"    Part<{functor}, {slots}>")
+        given = f"{len(formula.tensors)}, {len(formula.numbers)}"
+        head = f"extern const FormulaTable {name} = formula_table<"
+        lines = [f"{head}{given},", *(f"{part}," for part in parts[:-1]), f"{parts[-1]}>;"]
+        self.tables.append(LoopTable(name, tuple(lines)))
+        return f"{FORMULAS}::{name}"

@@ -18,6 +18,9 @@ from codegen.targets.literals import literal
 class Needs:
     """What one generated file needs of Python: callables by their place, and constants by their text; and of C++: the
     entries that it calls, headers, and functions and functors that stand in none.
+
+    The loops of functors are compiled apart from what calls them: `loops` and `parts` say which functors have loops that
+    are called from here, and from the tables of formulas, each with what its definition needs.
     """
 
     package: str = BASE  # of which the file has operators
@@ -29,6 +32,8 @@ class Needs:
     declared: dict[tuple[str, str], int] = field(default_factory=dict)  # namespace and name: how many arguments
     numpy: dict[str, NumpyFunction] = field(default_factory=dict)  # functors of NumPy's functions, by their C++ names
     written: dict[str, Sequence[str]] = field(default_factory=dict)  # the lines of functors of expressions
+    loops: dict[str, Needs] = field(default_factory=dict)
+    parts: dict[str, Needs] = field(default_factory=dict)
 
     def name(self, module: str, *path: str) -> str:
         """A callable: a name of a module, or the attribute that further names lead to."""
@@ -79,6 +84,31 @@ class Needs:
             self.declared[namespace, name] = count
         return f"{namespace}::{name}"
 
+    def loop(self, kernels: NativeKernels, name: str, count: int) -> str:
+        """A functor, for the templates that call its loops."""
+        definition = Needs(self.package)
+        functor = definition.native(kernels, KERNELS, name, count)
+        self.loops[f"struct {functor}"] = definition
+        return functor
+
+    def part(self, kernels: NativeKernels, name: str, count: int) -> str:
+        """A functor, for the table of a formula."""
+        definition = Needs(self.package)
+        functor = f"struct {definition.native(kernels, KERNELS, name, count)}"
+        self.parts[functor] = definition
+        return functor
+
+    def written_loop(self, kernels: NativeKernels, functor: WrittenFunctor, with_complex: bool) -> str:
+        """A functor that the generator writes, and that of complex numbers, for the templates that call its loops."""
+        definition = Needs(self.package)
+        if with_complex and functor.of_complex is not None:
+            name = definition.with_complex(kernels, functor, functor.of_complex)
+            self.loops[name] = definition
+        else:
+            name = definition.written_functor(kernels, functor)
+            self.loops[f"struct {name}"] = definition
+        return name
+
     def written_functor(self, kernels: NativeKernels, functor: WrittenFunctor) -> str:
         """A functor that the generator writes."""
         for used in functor.uses:
@@ -105,6 +135,8 @@ class Needs:
         self.declared |= other.declared
         self.numpy |= other.numpy
         self.written |= other.written
+        self.loops |= other.loops
+        self.parts |= other.parts
         self.recorders |= other.recorders
         self.constants |= other.constants
 

@@ -10,15 +10,15 @@ from codegen.plan.node import NodePlan
 from codegen.plan.operator import OperatorPlan
 from codegen.plan.saved import SavedVariable
 from codegen.targets.cpp.backward import Backward
+from codegen.targets.cpp.loops import LoopTable
 from codegen.targets.cpp.names import cpp
 from codegen.targets.cpp.needs import Needs
-from codegen.targets.cpp.statements import COLUMNS, Statements, quoted_lines, wrapped
+from codegen.targets.cpp.statements import Statements, quoted_lines, wrapped
 from codegen.targets.cpp.text import CppPrinter, Library
 from codegen.targets.environment import quoted
 
 # How many inputs a Node of the core has room for; the build checks that it is the same there.
 MOST_EDGES = 16
-_VISITED = ("Node* base", "visitproc visit", "void* arg")
 
 # The types of the slots of what is saved.
 _SLOTS = {
@@ -38,15 +38,12 @@ class NodeView:
     record_head: tuple[str, ...]  # lines up to the body
     record_declaration: tuple[str, ...]
     record: tuple[str, ...]
-    fused: tuple[str, ...]  # the tables of formulas that are one loop
+    fused: tuple[LoopTable, ...]  # of formulas that are one loop
     apply_head: tuple[str, ...]
     apply: tuple[str, ...]
     leads_back: frozenset[int]  # the lines of it before which the compiler is led back from a formula
     uses_node: bool  # whether apply looks at the Node at all
-    release: tuple[str, ...]
-    traverse_head: tuple[str, ...]
-    traverse: tuple[str, ...]
-    properties: tuple[str, ...]
+    slots: tuple[str, ...]  # the table of what it saves
     table: tuple[str, ...]  # the NodeClass
     arguments: tuple[str, ...]  # of record, after the result: parameter names of the operator
 
@@ -76,7 +73,6 @@ def node_view(operator: OperatorPlan, node: NodePlan, library: Library, needs: N
     """
     mine = Needs(needs.package)
     names = [f"saved_{variable.name}" for variable in node.saved]
-    slots = [f"node->{name}" for name in names]
     arguments = _arguments(operator, node)
     record = _record_lines(operator, node, library, mine)
     backward = Backward(node, library, mine)
@@ -96,10 +92,7 @@ def node_view(operator: OperatorPlan, node: NodePlan, library: Library, needs: N
         tuple(backward.out.lines),
         frozenset(backward.out.leads_back),
         backward.uses_node,
-        tuple(wrapped("  release_all(", ["all", *slots], ");")) if slots else (),
-        tuple(wrapped(f"int {node.class_name}::traverse(", _VISITED, ") {")),
-        tuple(wrapped("  return visit_all(", ["visit", "arg", *slots], ");")) if slots else (),
-        tuple(line for variable in node.saved for line in _property_lines(variable, node)),
+        tuple(line for variable in node.saved for line in _slot_lines(variable, node)),
         tuple(_table(node)),
         arguments,
     )
@@ -126,25 +119,19 @@ def _arguments(operator: OperatorPlan, node: NodePlan) -> tuple[str, ...]:
 
 def _table(node: NodePlan) -> list[str]:
     name = node.class_name
-    slots = ["release", "traverse"] if node.saved else ["drop_nothing", "visit_nothing"]
-    properties = any(not variable.is_hidden for variable in node.saved)
-    fields = [quoted(node.operator), f"sizeof({name})", str(len(node.edges)), "apply", *slots]
-    fields.append("properties" if properties else "nullptr")
+    saved = f"gradwright::table({name}_saved)" if node.saved else "{}"
+    fields = [quoted(node.operator), f"sizeof({name})", str(len(node.edges)), "apply", saved]
     lines = [*quoted_lines(name), *quoted_lines(node.shown), *quoted_lines(str(node.schema))]
     return [*lines, *(f"    {field}," for field in fields)]
 
 
-def _property_lines(variable: SavedVariable, node: NodePlan) -> list[str]:
-    """An entry of the table of `_saved_NAME`."""
-    if variable.is_hidden:
-        return []
-    history = ", false" if node.is_without_history(variable) else ""
-    member = f"&{node.class_name}::saved_{variable.name}{history}"
-    parts = [quoted(f"_saved_{variable.name}"), quoted(variable.name)]
-    whole = wrapped(f"    saved_property<{member}>(", parts, "),")
-    if all(len(line) <= COLUMNS for line in whole):
-        return whole
-    return [f"    saved_property<{member}>(", f"        {', '.join(parts)}),"]
+def _slot_lines(variable: SavedVariable, node: NodePlan) -> list[str]:
+    """A row of the table of what is saved."""
+    kind = _SLOTS.get(variable.kind, "PyObject*").removeprefix("Saved").replace("PyObject*", "Value")
+    history = "WithoutHistory" if node.is_without_history(variable) else ""
+    shown = "nullptr" if variable.is_hidden else quoted(f"_saved_{variable.name}")
+    place = f"offsetof({node.class_name}, saved_{variable.name})"
+    return wrapped("    {", [shown, place, f"SlotKind::k{kind}{history}"], "},")
 
 
 # -- recording

@@ -283,14 +283,13 @@ class KernelEntry(Entry):
             return None
         if not tensors or asked != [Asked.TENSOR] * tensors + [Asked.NUMBER] * (len(asked) - tensors):
             return None
-        functor = self.needs.native(self.kernels, KERNELS, name, len(arguments))
+        functor = self.needs.loop(self.kernels, name, len(arguments))
         return _loop(start, functor, tensors, [argument.name for argument in arguments])
 
     def _loop_of(self, written: Written, start: str) -> Loop | None:
         if isinstance(written, WrittenFunctor):
-            functor = self.needs.written_functor(self.kernels, written)
-            if written.of_complex is not None and not start:  # what is in blocks does not write in place
-                functor = self.needs.with_complex(self.kernels, written, written.of_complex)
+            # What is in blocks does not write in place.
+            functor = self.needs.written_loop(self.kernels, written, with_complex=not start)
             return _loop(start, functor, written.tensors, written.parameters)
         then, orelse = (None if side is None else self._loop_of(side, start) for side in (written.then, written.orelse))
         return LoopChoice(written.test, then, orelse)

@@ -1,6 +1,8 @@
 """The C++ target: entries of operators, backward Nodes, and the tables that the native core finds them by.
 
-Operators are spread over files by a hash of their base name, so that an edited entry changes one file.
+Operators are spread over files by a hash of their base name, so that an edited entry changes one file. The loops of
+functors, and the tables of formulas that run as one loop, stand in as many files beside these: they are compiled with
+other options, and each loop once.
 """
 
 from __future__ import annotations
@@ -23,6 +25,7 @@ from codegen.targets.cpp.functors import with_expressions
 from codegen.targets.cpp.fusion import MOST_SLOTS, MOST_STEPS, MOST_TEMPORARIES
 from codegen.targets.cpp.headers import KERNELS, WRITERS, Native, NativeKernels
 from codegen.targets.cpp.inplace import inplace_view
+from codegen.targets.cpp.loops import FORMULAS, LoopTable
 from codegen.targets.cpp.needs import Needs
 from codegen.targets.cpp.nodes import MOST_EDGES, NodeView, node_view, why_python
 from codegen.targets.cpp.operators import entry_view, has_entry, kernels_of
@@ -36,7 +39,7 @@ from codegen.words import BUILT_IN_NAMESPACE
 
 name = "cpp"
 
-SHARDS = 16
+SHARDS = 48
 # A package with no more operators than this is one file.
 FEW = 24
 FOLDER = "generated/cpp"
@@ -57,6 +60,16 @@ class Shard:
     nodes: dict[str, NodeView] = field(default_factory=dict)  # by the operator's function
     entries: list[EntryView] = field(default_factory=list)
     left_to_python: list[tuple[str, str]] = field(default_factory=list)  # operators and Node classes, with reasons
+
+
+@dataclass
+class LoopFile:
+    """The loops of functors and the tables of formulas in one file, and the functors whose loops it calls of others."""
+
+    needs: Needs = field(default_factory=Needs)
+    functors: set[str] = field(default_factory=set)
+    called: set[str] = field(default_factory=set)
+    tables: list[LoopTable] = field(default_factory=list)
 
 
 @dataclass
@@ -85,6 +98,8 @@ def emit(plan: Plan, paths: Paths) -> Iterator[tuple[str, str]]:
     }
     for number, shard in enumerate(shards):
         yield f"shard_{number:02}.cpp", _shard_text(shard, f"{number:02}", env, common)
+    for number, loops in enumerate(_loop_files(shards, paths.package)):
+        yield f"loops_{number:02}.cpp", env.get_template("loops.cpp.j2").render(**_loop_values(loops), **common)
     native = {entry.function for shard in shards for entry in shard.entries}
     yield (
         "packets.cpp",
@@ -187,6 +202,23 @@ def _plan_shards(plan: Plan, paths: Paths) -> tuple[Sequence[Shard], Coverage]:
     return shards, coverage
 
 
+def _loop_files(shards: Sequence[Shard], package: str) -> Sequence[LoopFile]:
+    """The files of loops. That of a functor is found by its name, that of a formula stands beside its Node or entry."""
+    files = [LoopFile(Needs(package)) for _ in shards]
+    for file, shard in zip(files, shards, strict=True):
+        file.tables = [table for view in (*shard.nodes.values(), *shard.entries) for table in view.fused]
+        file.called = set(shard.needs.parts)
+        for functor, definition in shard.needs.parts.items():
+            file.needs.update(definition)
+        for functor, definition in (*shard.needs.loops.items(), *shard.needs.parts.items()):
+            owner = files[zlib.crc32(functor.encode()) % len(files)]
+            owner.functors.add(functor)
+            owner.needs.update(definition)
+    for file in files:
+        file.called -= file.functors
+    return files
+
+
 def _formulas(operators: Iterable[OperatorPlan], native: Native, library: Library) -> Iterator[str]:
     """The operators that are formulas, where C++ can say them."""
     for operator in operators:
@@ -225,7 +257,8 @@ def _values(shard: Shard) -> Mapping[str, object]:
         "entries": shard.entries,
         "left_to_python": [(quoted(name), quoted(reason)) for name, reason in shard.left_to_python],
         "headers": sorted(shard.needs.headers | _HEADERS),
-        "declared": _declared(shard),
+        "declared": _declared(shard.needs, _elsewhere(shard)),
+        "loops": sorted(shard.needs.loops),
         "called": _called(shard),
         "names": [(name, name_lines(name, module, attribute)) for name, (module, attribute) in names],
         "recorders": [
@@ -236,20 +269,48 @@ def _values(shard: Shard) -> Mapping[str, object]:
     }
 
 
+def _loop_values(file: LoopFile) -> Mapping[str, object]:
+    return {
+        "headers": sorted({*file.needs.headers, "formulas.hpp"}),
+        "declared": _declared(file.needs),
+        "called": sorted(file.called),
+        "functors": sorted(file.functors),
+        "formulas": FORMULAS,
+        "tables": [table.lines for table in file.tables],
+    }
+
+
 # What generated code is written in; the others hold kernels, and are there where one of these is called.
 _WORDS = ("formulas", "halves", "inplace", "intrinsics", "kernels", "layouts", "registry", "saved_state", "views")
 _HEADERS = frozenset(f"{name}.hpp" for name in _WORDS)
 
 
-def _declared(shard: Shard) -> list[tuple[str, list[list[str]]]]:
+def _elsewhere(shard: Shard) -> dict[str, list[list[str]]]:
+    """What the files of loops define: functors, by names alone, and tables."""
+    written: dict[str, Sequence[str]] = {}
+    names: set[str] = set()
+    for definition in shard.needs.loops.values():
+        written |= definition.written
+        names |= definition.numpy.keys()
+    names |= {functor.removeprefix(f"struct {KERNELS}::") for functor in shard.needs.loops if functor.startswith("struct ")}
+    aliases = {name for name, (first, *_) in written.items() if first.startswith("using ")}
+    functors = [[f"struct {name};"] for name in sorted((names | written.keys()) - aliases)]
+    tables = [table.name for view in (*shard.nodes.values(), *shard.entries) for table in view.fused]
+    return {
+        KERNELS: [*functors, *(list(written[name]) for name in sorted(aliases))],
+        FORMULAS: [[f"extern const FormulaTable {name};"] for name in tables],
+    }
+
+
+def _declared(needs: Needs, found: dict[str, list[list[str]]] | None = None) -> list[tuple[str, list[list[str]]]]:
     """What stands in no header, by its namespace: functors of NumPy's functions, and functions."""
-    found: dict[str, list[list[str]]] = {}
-    for name, kernel in sorted(shard.needs.numpy.items()):
+    found = {} if found is None else found
+    for name, kernel in sorted(needs.numpy.items()):
         parts = f"{quoted(kernel.ufunc)}, {kernel.operands}, takes::{kernel.takes}"
         lines = [f"struct {name} {{", f"  static inline Ufunc ufunc{{{parts}}};", "};"]
         found.setdefault(KERNELS, []).append(lines)
-    found.setdefault(KERNELS, []).extend(list(lines) for _, lines in sorted(shard.needs.written.items()))
-    for (namespace, function), count in sorted(shard.needs.declared.items()):
+    found.setdefault(KERNELS, []).extend(list(lines) for _, lines in sorted(needs.written.items()))
+    for (namespace, function), count in sorted(needs.declared.items()):
         found.setdefault(namespace, []).append(_declaration(function, count, "bool" if namespace == WRITERS else "Ref"))
     return sorted((namespace, each) for namespace, each in found.items() if each)
 

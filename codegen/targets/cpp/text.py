@@ -161,7 +161,7 @@ class CppPrinter:
         values = [self.value(tensor) for tensor in formula.tensors]
         values += [self.default(n) if isinstance(n, ParameterPlan) else self.value(n) for n in formula.numbers]
         target = f"Ref {name}" if declare else name
-        self.out.assign(target, f"{table}::run<{len(formula.tensors)}>", [*turns, slot or "-1", *values])
+        self.out.assign(target, f"{table}.run", [*turns, slot or "-1", *values])
         self.out.add(f"if (!{name}) {{")
         self.loops = None
         with self.out.block():

@@ -59,7 +59,7 @@ PyObject* pass_on(PyObject* self, PyObject* const* args, size_t flags, PyObject*
 }
 
 PyObject* call_function(const Function* function, PyObject* const* args, size_t count) {
-  return function->vectorcall(nullptr, args, count, nullptr);
+  return call(*function, args, count, nullptr);
 }
 
 PyObject* call_unbound(PyObject* self, PyObject* const* args, size_t flags, PyObject* keywords);
@@ -239,13 +239,13 @@ PyObject* call_packet(PyObject* self, PyObject* const* args, size_t flags, PyObj
     if (out != nullptr || PyErr_Occurred()) return out;
   }
   if (const Function* function = overload_for(packet, args, count, keywords)) {
-    return function->vectorcall(nullptr, args, flags, keywords);
+    return call(*function, args, flags, keywords);
   }
   return call_unbound(self, args, flags, keywords);
 }
 
 PyObject* call_entry(PyObject* self, PyObject* const* args, size_t flags, PyObject* keywords) {
-  return as_callable(self)->single->vectorcall(nullptr, args, flags, keywords);
+  return call(*as_callable(self)->single, args, flags, keywords);
 }
 
 // -- the type

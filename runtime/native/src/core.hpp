@@ -8,6 +8,7 @@
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <utility>
 
@@ -102,6 +103,27 @@ struct Node {
   npy_intp dims[kInlineDims];
 };
 
+template <class T>
+struct Table {
+  T const* items = nullptr;
+  size_t count = 0;
+  T const* begin() const { return items; }
+  T const* end() const { return items + count; }
+};
+
+template <class T, size_t count>
+constexpr Table<T> table(T const (&items)[count]) {
+  return {items, count};
+}
+
+// Something that Nodes of a class save.
+enum class SlotKind : unsigned char { kValue, kInput, kResult, kResultWithoutHistory };
+struct SavedSlot {
+  const char* property;  // "_saved_self"; null where nobody sees it
+  size_t offset;         // of a PyObject*, a SavedInput or a SavedResult, in the Node
+  SlotKind kind;
+};
+
 // A generated Node class. The edges of its Nodes stand right behind the struct Node, as PyObject*[edges]: a leaf
 // Tensor, a Node, an OutputEdge, or null.
 struct NodeClass {
@@ -113,10 +135,7 @@ struct NodeClass {
   int edges;
   // The gradients of the inputs, one for each edge, as new references or null for None. False: an exception is set.
   mutable bool (*apply)(Node* self, PyObject* grad, PyObject** results);
-  // Drop the saved Tensors; what else was saved too where it is `all`.
-  void (*release)(Node* self, bool all);
-  int (*traverse)(Node* self, visitproc visit, void* arg);  // all that was saved
-  PyGetSetDef* saved;  // `_saved_NAME`, ended by an empty one; the setters are for runtime.graph.recording alone
+  Table<SavedSlot> saved;
   mutable PyTypeObject* type = nullptr;  // the Python class, once it is made
 };
 
@@ -242,6 +261,9 @@ inline void release(SavedResult& slot) {
   if (slot.array != nullptr) slot.at = kFreed;
   drop(slot);
 }
+
+// Drop the Tensors that a Node saved.
+void release_saved(Node* node);
 
 // Sets the exception of saved state that is gone, and of a saved input the history of which is.
 void raise_freed(Node* self);

@@ -167,8 +167,8 @@ Ref run_joint(const Loop& loop, const Formula& formula, Result result, PyObject*
 namespace {
 
 // The loop over plain Tensors, of which none is to be recorded.
-Ref run_loop_of(const Step* steps, int count, JointLoop joint, int spent, PyObject* const* given, int tensors,
-                int numbers, Turns* turns) {
+Ref run_loop_of(const FormulaTable& table, int spent, PyObject* const* given, Turns* turns) {
+  const auto [steps, count, tensors, numbers, joint] = table;
   Formula formula;
   Operand operands[kMostSlots];
   int types[kMostSlots];
@@ -249,18 +249,25 @@ Ref run_loop_of(const Step* steps, int count, JointLoop joint, int spent, PyObje
   return out;
 }
 
+bool is_large(PyObject* tensor) { return PyArray_NBYTES(array_of(tensor)) >= kLargeArray; }
+
 }  // namespace
 
+}  // namespace detail
+
 // Apart from the loop, whose frame is large: what is recorded should lose no time.
-Ref run_formula(const Step* steps, int count, JointLoop joint, int spent, PyObject* const* given, int tensors,
-                int numbers, Turns* turns) {
+Ref FormulaTable::run_with(int spent, PyObject* const* given, Turns* turns) const {
+  if (unusual != 0 || kernels_replaced != 0) return Ref();
+  const int most = turns != nullptr ? 0 : spent;  // of one kernel: what has to be large
+  if (count == 1) {
+    if (most < 0 || !is_plain(given[most]) || !detail::is_large(given[most])) return Ref();
+    if (turns == nullptr && !is_private(given[spent])) return Ref();
+  }
   for (int slot = 0; slot < tensors; ++slot) {
     if (!is_plain(given[slot]) || (grad_enabled && requires_grad(given[slot]))) return Ref();
   }
-  return run_loop_of(steps, count, joint, spent, given, tensors, numbers, turns);
+  return detail::run_loop_of(*this, spent, given, turns);
 }
-
-}  // namespace detail
 
 void Turns::add(detail::Work&& work) {
   if (works_ == nullptr) works_ = new std::vector<detail::Work>;

@@ -72,9 +72,6 @@ const Loop* step_loop(const int* types) {
 // The loop of a formula that is one function of elements, for its element type; null where there is none.
 using JointLoop = const Loop* (*)(int type);
 
-Ref run_formula(const Step* steps, int count, JointLoop joint, int spent, PyObject* const* given, int tensors,
-                int numbers, Turns* turns);
-
 }  // namespace detail
 
 // Whether a plain Tensor, without history, is the caller's alone with all its memory.
@@ -133,7 +130,7 @@ constexpr bool last_gives_bool() {
 template <int tensors, int given, class... Parts>
 struct Chain {
   static constexpr int kOperands = given, kLeading = tensors;
-  static constexpr bool only_float = !all_take<double, Parts...>();
+  static constexpr bool only_float = !all_take<double, Parts...>(), one_loop = true;
 
   template <class T, class A = Baseline, class... Args>
   static T apply(Args... args) {
@@ -154,44 +151,45 @@ constexpr JointLoop joint_loop() {
 
 }  // namespace detail
 
-// A formula over Tensors of one shape, and numbers after them, by its kernels in the order of computation; a Tensor without
-// history, or null without an exception where its statements have to be run: where one of these would record, where dtypes
-// differ or shapes broadcast.
+// A formula over Tensors of one shape, and numbers after them, by its kernels in the order of computation.
+//
+// run() gives a Tensor without history, or null without an exception where its statements have to be run: where one of
+// these would record, where dtypes differ or shapes broadcast.
 //
 // `spent`: the slot of the gradient, where no formula after this one reads it; else -1. Its memory then becomes the
 // result's, if nobody else can read it. A formula of one kernel is worth it for that alone, and where it is large; or where
 // others of the Node wait for it.
-template <class... Parts>
-struct Formula {
-  template <int tensors, class... Args>
-  static Ref run(int spent, Args... args) {
+struct FormulaTable {
+  const Step* steps;
+  int count;
+  int tensors;
+  int numbers;
+  detail::JointLoop joint;  // null where there is none
+
+  template <class... Args>
+  Ref run(int spent, Args... args) const {
     PyObject* const given[] = {args...};
-    if constexpr (kIsKernel) {
-      if (spent < 0 || !is_plain(given[spent]) || !is_large(given[spent]) || !is_private(given[spent])) return Ref();
-    }
-    return run_with<tensors, sizeof...(Args)>(spent, given, nullptr);
+    return run_with(spent, given, nullptr);
   }
-  template <int tensors, class... Args>
-  static Ref run(Turns& turns, int spent, Args... args) {
+  template <class... Args>
+  Ref run(Turns& turns, int spent, Args... args) const {
     PyObject* const given[] = {args...};
-    if constexpr (kIsKernel) {
-      if (!is_plain(given[0]) || !is_large(given[0])) return Ref();
-    }
-    return run_with<tensors, sizeof...(Args)>(spent, given, &turns);
+    return run_with(spent, given, &turns);
   }
 
  private:
-  static constexpr bool kIsKernel = sizeof...(Parts) == 1;
-
-  static bool is_large(PyObject* tensor) { return PyArray_NBYTES(array_of(tensor)) >= kLargeArray; }
-
-  template <int tensors, int count>
-  static Ref run_with(int spent, PyObject* const* given, Turns* turns) {
-    static constexpr Step steps[] = {Parts::kStep...};
-    if (unusual != 0 || kernels_replaced != 0) return Ref();
-    return detail::run_formula(steps, sizeof...(Parts), detail::joint_loop<tensors, count, Parts...>(), spent, given,
-                               tensors, count - tensors, turns);
-  }
+  Ref run_with(int spent, PyObject* const* given, Turns* turns) const;
 };
+
+namespace detail {
+
+template <class... Parts>
+inline constexpr Step steps_of[] = {Parts::kStep...};
+
+}  // namespace detail
+
+template <int tensors, int numbers, class... Parts>
+inline constexpr FormulaTable formula_table = {detail::steps_of<Parts...>, sizeof...(Parts), tensors, numbers,
+                                               detail::joint_loop<tensors, tensors + numbers, Parts...>()};
 
 }  // namespace gradwright

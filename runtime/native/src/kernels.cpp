@@ -11,6 +11,10 @@
 
 namespace gradwright {
 
+template const Loop* loop_of<struct kernels::add>(int);
+template const Loop* loop_of<struct kernels::sub>(int);
+template const Loop* loop_of<struct kernels::rsub>(int);
+
 int kernels_replaced = 0;
 
 namespace {

@@ -177,6 +177,11 @@ Ref binary_scalar(PyObject* tensor, PyObject* number) {
                                    array);
 }
 
+// Those that headers call are compiled in kernels.cpp.
+extern template const Loop* loop_of<struct kernels::add>(int);
+extern template const Loop* loop_of<struct kernels::sub>(int);
+extern template const Loop* loop_of<struct kernels::rsub>(int);
+
 namespace kernels {
 
 // Whether `alpha` is the number 1, which leaves nothing to multiply with.

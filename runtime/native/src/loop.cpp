@@ -261,7 +261,7 @@ bool Run::release(Node* node) {
     Ref released(PyObject_VectorcallMethod(names().release, &self, 1, nullptr));
     return static_cast<bool>(released);
   }
-  if (node->cls->release != nullptr) node->cls->release(node, false);
+  release_saved(node);
   return true;
 }
 

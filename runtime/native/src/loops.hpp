@@ -85,9 +85,14 @@ constexpr const char* kAll = "?bBhHiIlLqQefdFD";
 // The loops of one ufunc for operands of one element type.
 class GRADWRIGHT_SHARED Ufunc {
  public:
-  Ufunc(const char* name, int operands, const char* takes = takes::kAll)
-      : name_(name), takes_(takes), operands_(operands), next_(std::exchange(all_, this)) {
+  constexpr Ufunc(const char* name, int operands, const char* takes = takes::kAll)
+      : name_(name), takes_(takes), operands_(operands) {}
+  // Let it be looked up with the others.
+  bool enlist() {
+    if (is_enlisted_) return true;
+    next_ = std::exchange(all_, this);
     found_ = quick_ = false;  // an extension brings its own when others have been found
+    return is_enlisted_ = true;
   }
   // Null where there is none. Needs the GIL: the first call looks all ufuncs up, and watchers are told.
   const Loop* loop(int type) const {
@@ -114,7 +119,8 @@ class GRADWRIGHT_SHARED Ufunc {
   const char* name_;
   const char* takes_;
   int operands_;
-  Ufunc* next_;
+  bool is_enlisted_ = false;
+  Ufunc* next_ = nullptr;
   Loop loops_[kTypes] = {};
   static Ufunc* all_;
   static bool found_;
@@ -124,9 +130,14 @@ class GRADWRIGHT_SHARED Ufunc {
 template <class F>
 concept IsUfunc = requires { F::ufunc; };
 
+// Those whose loops are called are enlisted when the module is loaded; the others cost nothing.
+template <class F>
+inline const bool is_enlisted = F::ufunc.enlist();
+
 // NumPy's function on a block. Its loops were found before, when there was the GIL.
 template <class F, class T>
 GRADWRIGHT_INLINE void by_numpy(const T* in, T* out, npy_intp size) {
+  static_cast<void>(&is_enlisted<F>);
   const Loop* loop = F::ufunc.found(kTypeNumber<T>);
   char* args[] = {reinterpret_cast<char*>(const_cast<T*>(in)), reinterpret_cast<char*>(out)};
   const npy_intp steps[] = {sizeof(T), sizeof(T)};
@@ -202,29 +213,41 @@ GRADWRIGHT_INLINE T call(Args... args) {
   }
 }
 
-// Dense operands, all of them, into a dense result.
-template <class F, class T, class A, size_t... index>
+// Dense operands into a dense result. The last `singles` operands are single elements.
+template <class F, class T, class A, int singles, size_t... index>
 GRADWRIGHT_INLINE void run_dense(const T* const* in, T* out, npy_intp size, std::index_sequence<index...>) {
-  if constexpr (IsPointwise<F>) {
+  if constexpr (singles > 0) {
+    constexpr size_t dense = sizeof...(index) - singles;
+    const T last[] = {*in[index]...};
+    GRADWRIGHT_INDEPENDENT
+    for (npy_intp i = 0; i < size; ++i) out[i] = call<F, T, A>((index < dense ? in[index][i] : last[index])...);
+  } else if constexpr (IsPointwise<F>) {
     GRADWRIGHT_INDEPENDENT
     for (npy_intp i = 0; i < size; ++i) out[i] = call<F, T, A>(in[index][i]...);
+  } else if constexpr (requires { F::template block<T, A>(in[index]..., out, size); }) {
+    F::template block<T, A>(in[index]..., out, size);
   } else {
-    if constexpr (requires { F::template block<T, A>(in[index]..., out, size); }) {
-      F::template block<T, A>(in[index]..., out, size);
-    } else {
-      F::template block<T>(in[index]..., out, size);
-    }
+    F::template block<T>(in[index]..., out, size);
   }
 }
 
-// The same where the operands behind the leading ones are single elements.
-template <class F, class T, class A, size_t... index>
-GRADWRIGHT_INLINE void run_leading(const T* const* in, T* out, npy_intp size, std::index_sequence<index...>) {
-  const T singles[] = {*in[index]...};
-  GRADWRIGHT_INDEPENDENT
-  for (npy_intp i = 0; i < size; ++i) {
-    out[i] = call<F, T, A>((index < leading_of<F>() ? in[index][i] : singles[index])...);
-  }
+// Whether a function hands on how functions of vectors.hpp compute; then it is long.
+template <class F>
+concept CallsVectors = requires { &F::template apply<float, Baseline>; };
+
+// Whether there is one loop alone for a function. A long one is compiled once for each type and generation, and operands
+// that lie in another way are copied for it, which takes no time beside it.
+template <class F>
+constexpr bool has_one_loop() {
+  return !IsPointwise<F> || operands_of<F>() > 2 || CallsVectors<F> || requires { F::one_loop; };
+}
+
+// How many operands, the last ones, are single elements for a function with one loop. One of two operands that does not say
+// otherwise may be called with two Tensors.
+template <class F>
+constexpr int singles_of() {
+  constexpr bool says = operands_of<F>() > 2 || requires { F::kLeading; };
+  return IsPointwise<F> && has_one_loop<F>() && says ? operands_of<F>() - leading_of<F>() : 0;
 }
 
 // A loop of ours as the loops below call it, which hold no arithmetic and so are the same for all functions. Loops of
@@ -232,7 +255,8 @@ GRADWRIGHT_INLINE void run_leading(const T* const* in, T* out, npy_intp size, st
 struct OwnBody {
   LoopFunction function;
   int operands;
-  int leading;  // those before the numbers; as many as there are operands where the loop takes no numbers
+  int singles;    // the last ones, which are to be single elements
+  bool one_loop;  // the others are to be dense; else all may lie anywhere
 };
 
 // Over operands that lie anywhere: what is not dense is copied into a block, once for all where it is a single element.
@@ -252,27 +276,29 @@ inline bool are_all(const npy_intp* steps, int count, npy_intp step) {
 
 template <class F, class T, class A>
 struct Body {
-  static constexpr int kOperands = operands_of<F>();
+  static constexpr int kOperands = operands_of<F>(), kSingles = singles_of<F>(), kDense = kOperands - kSingles;
   static constexpr auto kIndices = std::make_index_sequence<kOperands>();
-  static constexpr bool kHasNumbers = IsPointwise<F> && leading_of<F>() < kOperands;
 
   static GRADWRIGHT_INLINE void run(char** args, npy_intp size, const npy_intp* steps, void* data) {
     constexpr npy_intp kItem = sizeof(T);
     const T* in[kOperands];
     for (int k = 0; k < kOperands; ++k) in[k] = reinterpret_cast<const T*>(args[k]);
     T* out = reinterpret_cast<T*>(args[kOperands]);
-    if (are_all(steps, kOperands + 1, kItem) && (IsPointwise<F> || size <= kBlock<T>)) {
-      run_dense<F, T, A>(in, out, size, kIndices);
-    } else if (!takes_numbers(steps, out, in, size)) {
-      if constexpr (IsPointwise<F> && kOperands <= 2) {
-        run_strided(args, size, steps, kIndices);
+    const bool is_dense = are_all(steps, kDense, kItem) && steps[kOperands] == kItem;
+    if constexpr (has_one_loop<F>()) {
+      if (is_dense && are_all(steps + kDense, kSingles, 0) && (IsPointwise<F> || size <= kBlock<T>)) {
+        if (size > 0) run_dense<F, T, A, kSingles>(in, out, size, kIndices);
       } else {
         run_in_blocks<sizeof(T)>(*static_cast<const OwnBody*>(data), args, size, steps);
       }
+    } else if (is_dense) {
+      run_dense<F, T, A, kSingles>(in, out, size, kIndices);
+    } else if (!takes_number(steps, out, in, size)) {
+      run_strided(args, size, steps, kIndices);
     }
   }
 
-  // One element after another: for few operands that is quicker than to copy them.
+  // One element after another: for a short function that is quicker than to copy them.
   template <size_t... index>
   static GRADWRIGHT_INLINE void run_strided(char** args, npy_intp size, const npy_intp* steps,
                                             std::index_sequence<index...>) {
@@ -284,10 +310,10 @@ struct Body {
     }
   }
 
-  // Whether operands are dense or single elements in an order that there is a loop for, which has then run.
-  static GRADWRIGHT_INLINE bool takes_numbers(const npy_intp* steps, T* out, const T* const* in, npy_intp size) {
-    if (size <= 0 || steps[kOperands] != sizeof(T)) return false;
-    if constexpr (IsPointwise<F> && kOperands == 2) {
+  // Whether one of two operands is a single element, and the other one is dense; the loop has then run.
+  static GRADWRIGHT_INLINE bool takes_number(const npy_intp* steps, T* out, const T* const* in, npy_intp size) {
+    if constexpr (kOperands == 2) {
+      if (size <= 0 || steps[kOperands] != sizeof(T)) return false;
       if (steps[0] == sizeof(T) && steps[1] == 0) {
         const T right = *in[1];
         GRADWRIGHT_INDEPENDENT
@@ -298,12 +324,6 @@ struct Body {
         const T left = *in[0];
         GRADWRIGHT_INDEPENDENT
         for (npy_intp i = 0; i < size; ++i) out[i] = call<F, T, A>(left, in[1][i]);
-        return true;
-      }
-    } else if constexpr (kHasNumbers) {
-      constexpr int kLeading = leading_of<F>();
-      if (are_all(steps, kLeading, sizeof(T)) && are_all(steps + kLeading, kOperands - kLeading, 0)) {
-        run_leading<F, T, A>(in, out, size, kIndices);
         return true;
       }
     }
@@ -348,7 +368,7 @@ struct Generations {
 template <class F, class T>
 inline const detail::OwnBody own_body = {
     Generations<detail::Body<F, T, Baseline>, detail::Body<F, T, Joined>>::best(), detail::operands_of<F>(),
-    IsPointwise<F> ? detail::leading_of<F>() : detail::operands_of<F>()};
+    detail::singles_of<F>(), detail::has_one_loop<F>()};
 
 template <class F, class T>
 inline const Loop own_loop = {
@@ -373,7 +393,8 @@ constexpr bool takes_type() {
   return true;
 }
 
-// The loop of a kernel for operands of one element type; null where there is none.
+// The loop of a kernel for operands of one element type; null where there is none. Generated code has those of its functors
+// in files of their own, and declares them where they are called.
 template <class F>
 const Loop* loop_of(int type) {
   if constexpr (requires { typename F::ForComplex; }) {
@@ -393,6 +414,7 @@ const Loop* loop_of(int type) {
     }
   }
   if constexpr (IsUfunc<F>) {
+    static_cast<void>(&is_enlisted<F>);
     return F::ufunc.loop(type);
   } else {
     return nullptr;

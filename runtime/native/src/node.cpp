@@ -114,19 +114,77 @@ struct Unfollowed {
 };
 Unfollowed unfollowed;
 
+// -- what is saved
+
+template <class T>
+T& at(Node* node, const SavedSlot& slot) {
+  return *reinterpret_cast<T*>(reinterpret_cast<char*>(node) + slot.offset);
+}
+
+int visit_slot(Node* node, const SavedSlot& slot, visitproc visit, void* arg) {
+  switch (slot.kind) {
+    case SlotKind::kValue:
+      Py_VISIT(at<PyObject*>(node, slot));
+      break;
+    case SlotKind::kInput:
+      Py_VISIT(at<SavedInput>(node, slot).tensor);
+      break;
+    default:
+      Py_VISIT(at<SavedResult>(node, slot).array);
+      Py_VISIT(at<SavedResult>(node, slot).writes);
+  }
+  return 0;
+}
+
+// `_saved_NAME`; the slot is the closure.
+PyObject* get_saved(PyObject* self, void* closure) {
+  Node* node = as_node(self);
+  const auto& slot = *static_cast<const SavedSlot*>(closure);
+  const char* name = slot.property + std::strlen("_saved_");
+  if (slot.kind == SlotKind::kInput) return Ref::borrow(unpack(node, name, at<SavedInput>(node, slot))).release();
+  if (slot.kind != SlotKind::kValue) {
+    return unpack(node, name, at<SavedResult>(node, slot), slot.kind == SlotKind::kResult).release();
+  }
+  PyObject* value = at<PyObject*>(node, slot);
+  if (value == nullptr) raise_freed(node);
+  return Py_XNewRef(value);
+}
+
+template <class Slot>
+int keep(Slot& slot, PyObject* value) {
+  if (value == nullptr) {
+    forget(slot);
+    return 0;
+  }
+  drop(slot);
+  return value == Py_None || save(slot, value) ? 0 : -1;
+}
+
+// Keep another Tensor, or None, in a slot, or leave it as if it were released. Not for users, to whom these attributes are
+// read-only: for runtime.graph.recording, which takes saved Tensors out of a Node when hooks ask for them.
+int set_saved(PyObject* self, PyObject* value, void* closure) {
+  Node* node = as_node(self);
+  const auto& slot = *static_cast<const SavedSlot*>(closure);
+  return slot.kind == SlotKind::kInput ? keep(at<SavedInput>(node, slot), value)
+                                       : keep(at<SavedResult>(node, slot), value);
+}
+
 int traverse(PyObject* self, visitproc visit, void* arg) {
   Node* node = as_node(self);
   PyObject** edges = edges_of(node);
   for (int i = 0; i < node->cls->edges; ++i) Py_VISIT(edges[i]);
-  if (node->cls->traverse != nullptr) {
-    if (int stop = node->cls->traverse(node, visit, arg)) return stop;
+  for (const SavedSlot& slot : node->cls->saved) {
+    if (int stop = visit_slot(node, slot, visit, arg)) return stop;
   }
   return traverse_base(self, visit, arg);
 }
 
 // What a generated Node saved, and where its gradients go.
 void drop_graph(Node* node) {
-  if (node->cls->release != nullptr) node->cls->release(node, true);
+  release_saved(node);
+  for (const SavedSlot& slot : node->cls->saved) {
+    if (slot.kind == SlotKind::kValue) Py_CLEAR(at<PyObject*>(node, slot));
+  }
   PyObject** edges = edges_of(node);
   for (int i = 0; i < node->cls->edges; ++i) Py_CLEAR(edges[i]);
 }
@@ -191,8 +249,7 @@ PyObject* py_apply(PyObject* self, PyObject* grad) {
 }
 
 PyObject* py_release(PyObject* self, PyObject*) {
-  Node* node = as_node(self);
-  if (node->cls->release != nullptr) node->cls->release(node, false);
+  release_saved(as_node(self));
   Py_RETURN_NONE;
 }
 
@@ -239,6 +296,16 @@ Ref tuple_of(const npy_intp* sizes, int count) {
   return made;
 }
 
+void release_saved(Node* node) {
+  for (const SavedSlot& slot : node->cls->saved) {
+    if (slot.kind == SlotKind::kInput) {
+      release(at<SavedInput>(node, slot));
+    } else if (slot.kind != SlotKind::kValue) {
+      release(at<SavedResult>(node, slot));
+    }
+  }
+}
+
 PyObject* make_node_base(PyObject* module) { return PyType_FromModuleAndSpec(module, &base_spec, nullptr); }
 
 PyObject* make_node_class(PyObject* extension, const NodeClass* cls, const std::string& module) {
@@ -247,12 +314,14 @@ PyObject* make_node_class(PyObject* extension, const NodeClass* cls, const std::
       {"edges", get_edges, nullptr, "Where the gradients of the inputs go.", nullptr},
       {"shape", get_shape, nullptr, "The shape of the output.", nullptr},
   };
-  size_t count = 0;
-  while (cls->saved != nullptr && cls->saved[count].name != nullptr) ++count;
-  auto* table = static_cast<PyGetSetDef*>(PyMem_Calloc(count + 3, sizeof(PyGetSetDef)));
+  auto* table = static_cast<PyGetSetDef*>(PyMem_Calloc(cls->saved.count + 3, sizeof(PyGetSetDef)));
   if (table == nullptr) return PyErr_NoMemory();
-  std::memcpy(table, common, sizeof common);
-  if (count > 0) std::memcpy(table + 2, cls->saved, count * sizeof(PyGetSetDef));
+  PyGetSetDef* next = std::copy(std::begin(common), std::end(common), table);
+  for (const SavedSlot& slot : cls->saved) {
+    if (slot.property == nullptr) continue;
+    const setter set = slot.kind == SlotKind::kValue ? nullptr : set_saved;  // values that are no Tensors have none
+    *next++ = {slot.property, get_saved, set, nullptr, const_cast<SavedSlot*>(&slot)};
+  }
   PyType_Slot slots[] = {
       {Py_tp_doc, const_cast<char*>(cls->schema)},
       {Py_tp_methods, methods},

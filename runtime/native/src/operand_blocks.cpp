@@ -29,9 +29,7 @@ struct Streaming {
     npy_intp moves[kMostOperands + 1];
     std::copy_n(args, last + 1, from);
     std::copy_n(steps, last + 1, moves);
-    const bool knows = last <= 2 || (are_all(steps, body.leading, kItem) &&
-                                     are_all(steps + body.leading, last - body.leading, 0));
-    for (int k = 0; k < last && !knows; ++k) {
+    for (int k = 0; k < last - body.singles && body.one_loop; ++k) {
       if (steps[k] != 0) continue;
       copy<sizeof(T)>(singles[k], kItem, args[k], 0, kStreamedBytes / kItem);
       from[k] = singles[k];
@@ -63,20 +61,23 @@ template <size_t item>
 void run_in_blocks(const OwnBody& body, char** args, npy_intp size, const npy_intp* steps) {
   constexpr npy_intp kItem = item, kSize = kBlockBytes / kItem;
   if (size <= 0) return;
-  const int last = body.operands;
+  const int last = body.operands, dense = last - body.singles;
+  // A single element that moves is another one each time.
+  const npy_intp most = are_all(steps + dense, body.singles, 0) ? kSize : 1;
   alignas(64) char copies[kMostOperands + 1][kBlockBytes];
   char* from[kMostOperands + 1];
   npy_intp moves[kMostOperands + 1];
-  std::fill_n(moves, last + 1, kItem);
   for (int k = 0; k <= last; ++k) {
+    const bool is_single = k >= dense && k < last;
+    moves[k] = is_single ? 0 : kItem;
     from[k] = copies[k];
-    if (k < last && steps[k] == 0) copy<item>(copies[k], kItem, args[k], 0, std::min(size, kSize));
+    if (k < dense && steps[k] == 0) copy<item>(copies[k], kItem, args[k], 0, std::min(size, most));
   }
-  for (npy_intp start = 0; start < size; start += kSize) {
-    const npy_intp count = std::min(kSize, size - start);
+  for (npy_intp start = 0; start < size; start += most) {
+    const npy_intp count = std::min(most, size - start);
     for (int k = 0; k <= last; ++k) {
       char* operand = args[k] + start * steps[k];
-      if (steps[k] == kItem) {
+      if (steps[k] == kItem || moves[k] == 0) {
         from[k] = operand;
       } else if (k < last && steps[k] != 0) {
         copy<item>(copies[k], kItem, operand, steps[k], count);

@@ -186,4 +186,10 @@ bool bind(const Function& function, PyObject* const* args, Py_ssize_t given, PyO
   return true;
 }
 
+PyObject* call_out_of_order(const Function& function, PyObject* const* args, size_t flags, PyObject* keywords) {
+  PyObject* values[kMostParameters];
+  if (bind(function, args, PyVectorcall_NARGS(flags), keywords, values)) return function.ordered(values);
+  return PyObject_Vectorcall(function.fallback, args, flags, keywords);
+}
+
 }  // namespace gradwright

@@ -24,9 +24,7 @@ struct Function {
   const char* const* parameters;  // their names, in the schema's order
   int count;
   int positional;  // how many of them may be given without their names
-  vectorcallfunc vectorcall;
-  PyObject* (*ordered)(
-      PyObject* const* values);  // the entry itself, on values that `bind` has put in order
+  PyObject* (*ordered)(PyObject* const* values);  // the entry, on values that `bind` has put in order
   // The number of the first guard in generated/guards.py that these values fail; kNoGuard if they pass.
   int (*failing)(PyObject* const* values);
   Out out;
@@ -70,19 +68,6 @@ struct Reason {
   const char* name;
   const char* reason;
 };
-
-template <class T>
-struct Table {
-  T const* items = nullptr;
-  size_t count = 0;
-  T const* begin() const { return items; }
-  T const* end() const { return items + count; }
-};
-
-template <class T, size_t count>
-constexpr Table<T> table(T const (&items)[count]) {
-  return {items, count};
-}
 
 // The operators and Nodes of one generated file.
 struct Shard {
@@ -153,7 +138,7 @@ bool bind(const Function& function, PyObject* const* args, Py_ssize_t given, PyO
 namespace detail {
 
 template <auto entry, size_t... index>
-PyObject* spread(PyObject* const* values, std::index_sequence<index...>) {
+PyObject* spread([[maybe_unused]] PyObject* const* values, std::index_sequence<index...>) {
   return entry(values[index]...).release();
 }
 
@@ -170,19 +155,12 @@ PyObject* ordered(PyObject* const* values) {
   return detail::spread<entry>(values, std::make_index_sequence<detail::arity(entry)>());
 }
 
-// The vectorcall of an entry. What does not fit goes on to the Python function as it is, which says what is wrong.
-template <auto entry, Function& function>
-PyObject* vectorcall(PyObject*, PyObject* const* args, size_t flags, PyObject* keywords) {
-  constexpr size_t count = detail::arity(entry);
-  static_assert(count <= kMostParameters);
+// A call of an entry. What does not fit goes on to the Python function as it is, which says what is wrong.
+PyObject* call_out_of_order(const Function& function, PyObject* const* args, size_t flags, PyObject* keywords);
+inline PyObject* call(const Function& function, PyObject* const* args, size_t flags, PyObject* keywords) {
   const Py_ssize_t given = PyVectorcall_NARGS(flags);
-  if (keywords == nullptr && given == static_cast<Py_ssize_t>(count) &&
-      function.positional == given) {
-    return ordered<entry>(args);
-  }
-  PyObject* values[count];
-  if (bind(function, args, given, keywords, values)) return ordered<entry>(values);
-  return PyObject_Vectorcall(function.fallback, args, flags, keywords);
+  if (keywords == nullptr && given == function.count && given == function.positional) return function.ordered(args);
+  return call_out_of_order(function, args, flags, keywords);
 }
 
 }  // namespace gradwright

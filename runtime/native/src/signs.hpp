@@ -32,7 +32,7 @@ inline bool holds_integers(PyObject* tensor) {
 
 inline PyObject* call(const Function* function, PyObject* left, PyObject* right) {
   PyObject* values[] = {left, right};
-  return function->vectorcall(nullptr, values, 2, nullptr);
+  return call(*function, values, 2, nullptr);
 }
 
 inline PyObject* not_implemented() { return Py_NewRef(Py_NotImplemented); }
@@ -89,7 +89,7 @@ PyObject* unary_sign(PyObject* self) {
   static_assert(index < kMostSigns);
   const LoadedSign& sign = forward_signs[index];
   if (sign.unary != nullptr && is_plain(self) && (!of_integers || detail::holds_integers(self))) {
-    return sign.unary->vectorcall(nullptr, &self, 1, nullptr);
+    return call(*sign.unary, &self, 1, nullptr);
   }
   if (sign.fallback == nullptr) {
     PyErr_Format(PyExc_TypeError, "bad operand type for %s: '%s'", number_signs.items[index],

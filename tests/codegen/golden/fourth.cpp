@@ -1,4 +1,4 @@
-using fourth_default_formula = Formula<
+extern const FormulaTable fourth_default_formula = formula_table<1, 1,
     Part<struct kernels::mul, 2, 0, 1>,
     Part<struct kernels::neg, 3, 2>>;
 
@@ -13,7 +13,7 @@ Ref fourth_default_(PyObject* self_, PyObject* by_, PyObject* negated_) {
     const int t0 = is_true(negated_);
     if (t0 < 0) return Ref();
     if (t0 > 0) {
-      value = fourth_default_formula::run<1>(-1, self_, by_);
+      value = formulas::fourth_default_formula.run(-1, self_, by_);
       if (!value) {
         if (PyErr_Occurred()) return Ref();
         Ref t1 = ops::mul_Scalar_(self_, by_);

@@ -24,7 +24,7 @@ bool MulBackward1::record(PyObject* out, PyObject* self_, PyObject* other_) {
   return true;
 }
 
-using MulBackward1_self = Formula<
+extern const FormulaTable MulBackward1_self = formula_table<1, 1,
     Part<struct kernels::mul, 2, 0, 1>>;
 
 bool MulBackward1::apply(Node* base, PyObject* grad, PyObject** results) {
@@ -36,7 +36,7 @@ bool MulBackward1::apply(Node* base, PyObject* grad, PyObject** results) {
 #line 1 "derivatives.yaml#MulBackward1"
   Ref t0 = conjugate_number(other_.get());
   if (!t0) return false;
-  self_gradient = MulBackward1_self::run<1>(0, grad, t0.get());
+  self_gradient = formulas::MulBackward1_self.run(0, grad, t0.get());
   if (!self_gradient) {
     if (PyErr_Occurred()) return false;
 #line 1 "derivatives.yaml#MulBackward1"

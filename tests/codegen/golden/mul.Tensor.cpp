@@ -27,9 +27,9 @@ bool MulBackward0::record(PyObject* out, PyObject* self_, PyObject* other_) {
   return true;
 }
 
-using MulBackward0_self = Formula<
+extern const FormulaTable MulBackward0_self = formula_table<2, 0,
     Part<struct kernels::mul, 2, 0, 1>>;
-using MulBackward0_other = Formula<
+extern const FormulaTable MulBackward0_other = formula_table<2, 0,
     Part<struct kernels::mul, 2, 0, 1>>;
 
 bool MulBackward0::apply(Node* base, PyObject* grad, PyObject** results) {
@@ -43,7 +43,7 @@ bool MulBackward0::apply(Node* base, PyObject* grad, PyObject** results) {
   Ref self_gradient;
   if (has_edge(node, 0)) {
     self_gradient =
-        MulBackward0_self::run<2>(turns, has_edge(node, 1) ? -1 : 0, grad, other_.get());
+        formulas::MulBackward0_self.run(turns, has_edge(node, 1) ? -1 : 0, grad, other_.get());
     if (!self_gradient) {
       if (PyErr_Occurred()) return false;
 #line 1 "derivatives.yaml#MulBackward0"
@@ -57,7 +57,7 @@ bool MulBackward0::apply(Node* base, PyObject* grad, PyObject** results) {
   // other: grad * self.conj()
   Ref other_gradient;
   if (has_edge(node, 1)) {
-    other_gradient = MulBackward0_other::run<2>(turns, 0, grad, self_.get());
+    other_gradient = formulas::MulBackward0_other.run(turns, 0, grad, self_.get());
     if (!other_gradient) {
       if (PyErr_Occurred()) return false;
 #line 2 "derivatives.yaml#MulBackward0"
