@@ -27,7 +27,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # Builds the native core; a machine without a compiler or CMake goes on with a line that says so.
 CORE = $(PY) -m codegen build --optional
 
-.PHONY: help demo test lint parity parity-full upstream outside bench generate native sanitize sanitize-threads night clean distclean
+.PHONY: help demo test lint parity parity-full upstream outside bench generate native sanitize sanitize-threads night times clean distclean
 
 help:
 	@echo 'make demo      generate, check every operator, train a classifier'
@@ -43,6 +43,7 @@ help:
 	@echo 'make sanitize  its tests under AddressSanitizer and UndefinedBehaviorSanitizer'
 	@echo 'make sanitize-threads  those about threads under ThreadSanitizer'
 	@echo 'make night     all tests, in all ways: hours'
+	@echo 'make times     how long all this takes from nothing, in a clone: half an hour'
 	@echo 'make clean     remove what was generated and cached; distclean removes .venv too'
 
 $(PY):
@@ -128,6 +129,9 @@ night:
 bench: $(STAMP)bench
 	$(CORE)
 	$(PY) -m bench
+
+times: $(STAMP)bench
+	$(PY) -m bench.times
 
 clean:
 	find generated -mindepth 1 ! -name README.md -delete

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from codegen.targets.cpp.fusion import FusedFormula
 from codegen.targets.cpp.needs import Needs
 
-
 FORMULAS = "formulas"
 
 

@@ -19,8 +19,8 @@ class Needs:
     """What one generated file needs of Python: callables by their place, and constants by their text; and of C++: the
     entries that it calls, headers, and functions and functors that stand in none.
 
-    The loops of functors are compiled apart from what calls them: `loops` and `parts` say which functors have loops that
-    are called from here, and from the tables of formulas, each with what its definition needs.
+    The loops of functors are compiled apart from what calls them: `loops` and `parts` name the functors whose loops are
+    called from here, and from the tables of formulas, each with what its definition needs.
     """
 
     package: str = BASE  # of which the file has operators

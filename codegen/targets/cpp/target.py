@@ -61,6 +61,13 @@ class Shard:
     entries: list[EntryView] = field(default_factory=list)
     left_to_python: list[tuple[str, str]] = field(default_factory=list)  # operators and Node classes, with reasons
 
+    def tables(self) -> Iterator[LoopTable]:
+        """The formulas that are one loop."""
+        for node in self.nodes.values():
+            yield from node.fused
+        for entry in self.entries:
+            yield from entry.fused
+
 
 @dataclass
 class LoopFile:
@@ -206,9 +213,9 @@ def _loop_files(shards: Sequence[Shard], package: str) -> Sequence[LoopFile]:
     """The files of loops. That of a functor is found by its name, that of a formula stands beside its Node or entry."""
     files = [LoopFile(Needs(package)) for _ in shards]
     for file, shard in zip(files, shards, strict=True):
-        file.tables = [table for view in (*shard.nodes.values(), *shard.entries) for table in view.fused]
+        file.tables = list(shard.tables())
         file.called = set(shard.needs.parts)
-        for functor, definition in shard.needs.parts.items():
+        for definition in shard.needs.parts.values():
             file.needs.update(definition)
         for functor, definition in (*shard.needs.loops.items(), *shard.needs.parts.items()):
             owner = files[zlib.crc32(functor.encode()) % len(files)]
@@ -292,13 +299,13 @@ def _elsewhere(shard: Shard) -> dict[str, list[list[str]]]:
     for definition in shard.needs.loops.values():
         written |= definition.written
         names |= definition.numpy.keys()
-    names |= {functor.removeprefix(f"struct {KERNELS}::") for functor in shard.needs.loops if functor.startswith("struct ")}
+    start = f"struct {KERNELS}::"
+    names |= {functor.removeprefix(start) for functor in shard.needs.loops if functor.startswith(start)}
     aliases = {name for name, (first, *_) in written.items() if first.startswith("using ")}
     functors = [[f"struct {name};"] for name in sorted((names | written.keys()) - aliases)]
-    tables = [table.name for view in (*shard.nodes.values(), *shard.entries) for table in view.fused]
     return {
         KERNELS: [*functors, *(list(written[name]) for name in sorted(aliases))],
-        FORMULAS: [[f"extern const FormulaTable {name};"] for name in tables],
+        FORMULAS: [[f"extern const FormulaTable {table.name};"] for table in shard.tables()],
     }
 
 

@@ -10,6 +10,7 @@ namespace {
 
 // Its inner loop calls BLAS, and multiplies by itself what BLAS has no form for.
 Ufunc matmul{"matmul", 2, "bBhHiIlLqQfdFD"};
+[[maybe_unused]] const bool is_matmul_enlisted = matmul.enlist();
 // Fewer integers than these are multiplied by it; of more, Python makes numbers that BLAS multiplies.
 constexpr npy_intp kFewIntegers = 1 << 11;
 
