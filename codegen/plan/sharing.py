@@ -22,25 +22,26 @@ def shared_parts(tree: TypedExpr) -> tuple[TypedExpr, ...]:
 
     What only one side of a choice computes is not among them: the other side does not need it.
     """
-    always = {structure(part) for part in _always(tree)}
+    always = {structure(part) for part in _always(tree) if is_shareable(part)}
     counts: dict[Hashable, int] = {}
-    order: list[TypedExpr] = []
+    order: list[tuple[Hashable, TypedExpr]] = []
 
     def visit(part: TypedExpr) -> None:
         if isinstance(part, Mapped):
             return  # its body is over elements, which differ
-        key = structure(part)
-        if is_shareable(part) and key in always:
+        key = structure(part) if is_shareable(part) else None
+        if key in always:
             counts[key] = counts.get(key, 0) + 1
             if counts[key] > 1:
                 return  # what it is made of is computed with it
         for child in children(part):
             visit(child)
-        if is_shareable(part) and key in always:
-            order.append(part)
+        if key in always:
+            order.append((key, part))
 
-    visit(tree)
-    return tuple(part for part in order if counts[structure(part)] > 1)
+    if always:
+        visit(tree)
+    return tuple(part for key, part in order if counts[key] > 1)
 
 
 def is_shareable(part: TypedExpr) -> bool:
