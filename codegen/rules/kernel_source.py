@@ -9,7 +9,7 @@ import ast
 import enum
 from collections.abc import Iterator, Mapping, Sequence
 
-from codegen.python_source import FunctionIndex, PythonFunction, PythonModule
+from codegen.python_source import FunctionIndex, PythonFunction, PythonModule, children_of
 from codegen.source import Span
 
 
@@ -150,7 +150,7 @@ def _statements(definition: ast.FunctionDef) -> Iterator[ast.AST]:
         node = pending.pop()
         yield node
         if not isinstance(node, ast.FunctionDef | ast.Lambda | ast.ClassDef):
-            pending.extend(reversed([*ast.iter_child_nodes(node)]))
+            pending.extend(reversed(children_of(node)))
 
 
 def _bound(parts: Sequence[ast.AST]) -> Iterator[str]:

@@ -26,14 +26,13 @@ def example(operator: OperatorPlan, base: str, namespace: str, hidden: Set[str])
     """
     limit = operator.source.dtypes
     is_complex = limit is not None and set(limit.kinds) <= COMPLEX_KINDS
-    samples = [_Arguments(text, is_complex) for text in operator.samples]
-    if not samples or not operator.schema.returns:
+    if not operator.samples or not operator.schema.returns:
         return ()
     if "pointwise" in operator.source.tags:
-        chosen = samples[0]
+        chosen = _Arguments(operator.samples[0], is_complex)
         chosen.flatten()
     else:
-        chosen = min(samples, key=_Arguments.order)
+        chosen = min((_Arguments(text, is_complex) for text in operator.samples), key=_Arguments.order)
     suffix = ""
     if operator.source.is_random or chosen.elements > _MOST_ELEMENTS:
         several = len(operator.schema.returns) != 1 or operator.returns_list
