@@ -57,6 +57,12 @@ def manifest_text(
     return json.dumps(contents, indent=1, sort_keys=True) + "\n"
 
 
+def is_of_sources(paths: Paths, target: str) -> bool:
+    """Whether the output was made from the sources as they are: then a run has found no errors in them."""
+    known = _read(paths.output)
+    return known is not None and known.get("sources") == source_hash(paths, target)
+
+
 def unchanged(paths: Paths, target: str) -> tuple[str, int] | None:
     """The summary of the output and its number of files, if a run of the generator would make just what is there."""
     known = _read(paths.output)
