@@ -123,7 +123,7 @@ def _said(value: Any) -> Iterator[str]:
     elif dataclasses.is_dataclass(value):
         if not isinstance(value, NativeFunction | Span):
             yield from _said(getattr(value, "text", ""))
-        for name, default in _fields(type(value)) if not isinstance(value, Span) else ():
+        for name, default in _fields(value.__class__) if not isinstance(value, Span) else ():
             part = getattr(value, name)
             # What is not said changes no word, so that a key that is new to the YAML changes none.
             if part != default:
@@ -134,7 +134,7 @@ def _said(value: Any) -> Iterator[str]:
 
 
 @functools.cache
-def _fields(kind: type[Any]) -> Sequence[tuple[str, Any]]:
+def _fields(kind: Any) -> Sequence[tuple[str, Any]]:
     """The parts of an entry that are said, each with its default."""
     fields = [field for field in dataclasses.fields(kind) if field.name not in _NOT_SAID]
     factory = dataclasses.MISSING

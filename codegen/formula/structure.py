@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import fields
 from operator import attrgetter
-from typing import Any
+from typing import Any, get_args
 
 from codegen.formula.typed import Literal, Typed, TypedExpr
+
+# What gives the fields of a part but its place; each kind of part has several.
+_SAID: Mapping[type[Typed], Callable[[Typed], tuple[object, ...]]] = {
+    kind: attrgetter(*(field.name for field in fields(kind) if field.name not in ("start", "end")))
+    for kind in get_args(TypedExpr)
+}
 
 
 def structure(part: TypedExpr) -> Hashable:
@@ -23,12 +28,6 @@ def _structure(part: Any) -> Hashable:
         return type(part.value).__name__, repr(part.value)
     if isinstance(part, Typed):
         kind = type(part)
-        return (kind.__name__, *[_structure(value) for value in _said(kind)(part)])
+        return (kind.__name__, *[_structure(value) for value in _SAID[kind](part)])
     assert part.__hash__ is not None
     return part  # type: ignore[no-any-return]
-
-
-@functools.cache
-def _said(kind: type[Typed]) -> Callable[[Typed], tuple[object, ...]]:
-    """Gives the fields of such a part but its place; each kind has several."""
-    return attrgetter(*(field.name for field in fields(kind) if field.name not in ("start", "end")))
