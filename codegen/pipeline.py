@@ -133,7 +133,7 @@ def analyze(paths: Paths, texts: Mapping[Path, str] | None = None, checks: bool 
         findings = Diagnostics([item for item in findings.items if item.span.file in foreign_files])
     if diagnostics:
         return Result(functions, entries, None, diagnostics, findings)
-    if library is None:
+    if checks and library is None:
         findings = without_allowed(findings, _files(functions, entries))
     planned = resolved if library is None else foreign.with_forward_formulas(resolved, library, own_table)
     names = None if base is None else FunctionNames(function.name for function in base.functions)

@@ -38,6 +38,7 @@ class Holomorphy(Linearity):
     _asked: set[str]  # of these operators, the summary was asked for since it was last guessed
 
     _sources: KernelSources
+    _complex: dict[str, bool]  # whether results that are differentiable may be complex, by operator
 
     @classmethod
     def beside(cls, linearity: Linearity, sources: KernelSources) -> Holomorphy:
@@ -47,6 +48,7 @@ class Holomorphy(Linearity):
         )
         found._summaries = {}
         found._asked = set()
+        found._complex = {}
         found._sources = sources
         return found
 
@@ -131,6 +133,12 @@ class Holomorphy(Linearity):
 
     def _gives_complex(self, function: NativeFunction) -> bool:
         """Whether results that are differentiable may be complex."""
+        name = str(function.name)
+        if name not in self._complex:
+            self._complex[name] = self._may_give_complex(function)
+        return self._complex[name]
+
+    def _may_give_complex(self, function: NativeFunction) -> bool:
         if not takes_complex(function) or function.gives_real:
             return False
         entry = self.entries.get(str(function.name))
