@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import dataclasses
+import functools
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import Enum
@@ -11,7 +12,7 @@ from typing import Any
 
 from codegen.bind.entries import ResolvedEntry
 from codegen.formula.typed import Helper, HelperCall, TypedExpr, children
-from codegen.python_source import FunctionIndex, PythonModule
+from codegen.python_source import FunctionIndex, PythonModule, parts_of
 from codegen.read.implied import samples_of
 from codegen.read.model import NativeFunction
 from codegen.schema.types import FunctionSchema, OperatorName
@@ -59,7 +60,7 @@ class _Sources:
         return text, frozenset(self._named(source, definition)) - {(module, name)}
 
     def _named(self, source: PythonModule, definition: ast.stmt) -> Iterator[tuple[str, str]]:
-        for node in ast.walk(definition):
+        for node in parts_of(definition):
             if isinstance(node, ast.Name):
                 module, name = source.imports.get(node.id, (source.name, node.id))
             elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
@@ -122,18 +123,22 @@ def _said(value: Any) -> Iterator[str]:
     elif dataclasses.is_dataclass(value):
         if not isinstance(value, NativeFunction | Span):
             yield from _said(getattr(value, "text", ""))
-        for field in dataclasses.fields(value) if not isinstance(value, Span) else ():
-            part = getattr(value, field.name)
+        for name, default in _fields(value.__class__) if not isinstance(value, Span) else ():
+            part = getattr(value, name)
             # What is not said changes no word, so that a key that is new to the YAML changes none.
-            if field.name not in _NOT_SAID and part != _default(field):
-                yield field.name
+            if part != default:
+                yield name
                 yield from _said(part)
     else:
         yield str(value)
 
 
-def _default(field: dataclasses.Field[Any]) -> Any:
-    return field.default if field.default_factory is dataclasses.MISSING else field.default_factory()
+@functools.cache
+def _fields(kind: Any) -> Sequence[tuple[str, Any]]:
+    """The parts of an entry that are said, each with its default."""
+    fields = [field for field in dataclasses.fields(kind) if field.name not in _NOT_SAID]
+    factory = dataclasses.MISSING
+    return [(f.name, f.default if f.default_factory is factory else f.default_factory()) for f in fields]
 
 
 def _helpers(tree: TypedExpr | None) -> Iterator[Helper]:

@@ -9,6 +9,7 @@ import functools
 import hashlib
 import json
 import os
+import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 
@@ -54,6 +55,12 @@ def manifest_text(
         if paths.native is not None:
             contents["native"] = Path(os.path.relpath(paths.native, paths.output)).as_posix()
     return json.dumps(contents, indent=1, sort_keys=True) + "\n"
+
+
+def is_of_sources(paths: Paths, target: str) -> bool:
+    """Whether the output was made from the sources as they are: then a run has found no errors in them."""
+    known = _read(paths.output)
+    return known is not None and known.get("sources") == source_hash(paths, target)
 
 
 def unchanged(paths: Paths, target: str) -> tuple[str, int] | None:
@@ -152,15 +159,19 @@ def write(files: Mapping[str, str], output: Path) -> int:
             write_text(path, files[name])
     for name in files:
         if name.endswith(".py"):
-            _compile(output / name, name in changed)
+            _keep_bytecode(output / name, name in changed)
     return len(changed)
 
 
-def _compile(module: Path, is_new: bool) -> None:
-    """Put bytecode beside a module, which import would make in each process where PYTHONDONTWRITEBYTECODE is set.
+def _keep_bytecode(module: Path, is_new: bool) -> None:
+    """See that a module has bytecode beside it from its first import on.
 
     `is_new`: what lies there is of another text, which by its second may seem to be this one.
     """
     from compileall import compile_file
+    from importlib.util import cache_from_source
 
-    compile_file(module, quiet=2, force=is_new)  # where it can not be written the module works without it
+    if sys.dont_write_bytecode:  # each process that imports it would compile it again
+        compile_file(module, quiet=2, force=is_new)  # where it can not be written the module works without it
+    elif is_new:
+        Path(cache_from_source(str(module))).unlink(missing_ok=True)

@@ -63,12 +63,14 @@ class Result:
     operators: Sequence[NativeFunction] = ()  # those of the base, too
 
 
-def analyze(paths: Paths, texts: Mapping[Path, str] | None = None) -> Result:
+def analyze(paths: Paths, texts: Mapping[Path, str] | None = None, checks: bool = True) -> Result:
     """Everything before emission: all errors of the files, and the plan if there are none.
 
     Args:
         paths: of the project.
         texts: what some of the inputs are to say instead of what they do say.
+        checks: whether the rules are applied, and the plan knows the word of each operator's rule: neither is needed of
+            sources from which a run has generated, if only operators are asked for.
     """
     diagnostics = Diagnostics()
     findings = Diagnostics()
@@ -112,7 +114,7 @@ def analyze(paths: Paths, texts: Mapping[Path, str] | None = None) -> Result:
     elementwise = ElementwiseTable(operators, own, known, reported, functions)
     numbers = Numbers(own, kernels, elementwise, paths)
     derived = KnownEntries(by_name, elementwise, known, own, numbers, reported, library is None)
-    resolved, functions = _with_expressions(resolved, functions, elementwise, derived, library is not None)
+    resolved, functions = _with_expressions(resolved, functions, elementwise, derived, checks and library is None)
     by_name = derived
     linear = Linearity(by_name, table, composites, helpers, known)
     batching = FunctionIndex([source(paths.runtime_part(BATCHING_RULES))])
@@ -124,13 +126,14 @@ def analyze(paths: Paths, texts: Mapping[Path, str] | None = None) -> Result:
         read, functions, resolved, kernels, composites, batching, table, linear, Holomorphy.beside(linear, sources),
         sources, _with_known_operators(paths, composites, helpers), paths.namespace,
     )  # fmt: skip
-    check(checked, library is not None, diagnostics, findings)
+    if checks:
+        check(checked, library is not None, diagnostics, findings)
     if library is not None:  # what the library's own entries are found to be is said where they are generated
         foreign_files = _files(read, entries)
         findings = Diagnostics([item for item in findings.items if item.span.file in foreign_files])
     if diagnostics:
         return Result(functions, entries, None, diagnostics, findings)
-    if library is None:
+    if checks and library is None:
         findings = without_allowed(findings, _files(functions, entries))
     planned = resolved if library is None else foreign.with_forward_formulas(resolved, library, own_table)
     names = None if base is None else FunctionNames(function.name for function in base.functions)
@@ -138,7 +141,9 @@ def analyze(paths: Paths, texts: Mapping[Path, str] | None = None) -> Result:
         functions, planned, table, kernels, composites, formulas, linear, elementwise,
         paths.package, paths.namespace, names,
     )  # fmt: skip
-    rules = {} if library is not None else fingerprints(functions, by_name, (kernels, composites, helpers, batching))
+    rules: Mapping[str, str] = {}
+    if checks and library is None:
+        rules = fingerprints(functions, by_name, (kernels, composites, helpers, batching))
     made = replace(made, backends=backends, rules=rules, optimizers=tuple(map(plan_optimizer, update_rules)))
     check_own_kernels(made, paths, diagnostics, findings)
     plan = None if diagnostics else made
@@ -150,9 +155,12 @@ def _with_expressions(
     functions: Sequence[NativeFunction],
     elementwise: ElementwiseTable,
     entries: KnownEntries,
-    foreign: bool,
+    checks: bool,
 ) -> tuple[tuple[ResolvedEntry, ...], Sequence[NativeFunction]]:
-    """The entries with those that are derived, and the operators with what follows from their expressions."""
+    """The entries with those that are derived, and the operators with what follows from their expressions.
+
+    `checks`: whether what is written is compared with what would be derived.
+    """
     resolved = [entries.completed(str(entry.function.name)) for entry in resolved]
     written = {str(entry.function.name): entry for entry in resolved}
     derived, completed = [], {}
@@ -160,7 +168,7 @@ def _with_expressions(
         name = str(known.function.name)
         entry = None
         if name in written:
-            if not foreign:
+            if checks:
                 entries.derivation.check(known, written[name])
         elif (entry := entries.derived(name)) is not None:
             derived.append(entry)

@@ -223,6 +223,27 @@ def _from_definition(definition: ast.FunctionDef, file: SourceFile, module: str)
     return PythonFunction(definition.name, module, tuple(parameters), returns, span, about=about, linear=linear)
 
 
+@functools.cache
+def parts_of(tree: ast.AST) -> Sequence[ast.AST]:
+    """What `ast.walk` goes through, in its order: several times faster."""
+    found = [tree]
+    for node in found:  # grows meanwhile
+        found += children_of(node)
+    return found
+
+
+def children_of(node: ast.AST) -> Sequence[ast.AST]:
+    """What `ast.iter_child_nodes` gives."""
+    found: list[ast.AST] = []
+    for name in node._fields:
+        value = getattr(node, name, None)
+        if isinstance(value, ast.AST):
+            found.append(value)
+        elif isinstance(value, list):
+            found += [item for item in value if isinstance(item, ast.AST)]
+    return found
+
+
 def linear_groups(definition: ast.FunctionDef) -> Sequence[ast.Call]:
     """The declarations above a function, `@linear_in("grad")`, of what it is linear in."""
     calls = [node for node in definition.decorator_list if isinstance(node, ast.Call)]

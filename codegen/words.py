@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import functools
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
@@ -167,6 +168,8 @@ class Meant:
         return f"did you mean '{self.meant}'?"
 
 
+_CLOSE = 0.6  # how much of two words has to be the same
+
 Hint = str | Meant | None
 """How what a message is about can be mended, as far as it is known."""
 
@@ -174,5 +177,23 @@ Hint = str | Meant | None
 def did_you_mean(word: str, known: Iterable[str]) -> Meant | None:
     """A hint naming the word of `known` that `word` was most likely meant to be."""
     folded = {candidate.lower(): candidate for candidate in sorted(known)}
-    close = difflib.get_close_matches(word.lower(), folded, 1, 0.6)
-    return Meant(word, folded[close[0]]) if close else None
+    close = _closest(word.lower(), tuple(folded))
+    return Meant(word, folded[close]) if close is not None else None
+
+
+@functools.lru_cache(maxsize=16)
+def _closest(word: str, known: tuple[str, ...]) -> str | None:
+    """What `difflib.get_close_matches` gives first, found with the fewest comparisons."""
+    matcher = difflib.SequenceMatcher(b=word)
+    bounds = []
+    for candidate in known:
+        matcher.set_seq1(candidate)
+        if matcher.real_quick_ratio() >= _CLOSE and (bound := matcher.quick_ratio()) >= _CLOSE:
+            bounds.append((bound, candidate))
+    best = (_CLOSE, "")
+    for bound, candidate in sorted(bounds, reverse=True):
+        if bound < best[0]:
+            break  # and so are all that follow
+        matcher.set_seq1(candidate)
+        best = max(best, (matcher.ratio(), candidate))
+    return best[1] or None

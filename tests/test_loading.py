@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import py_compile
 import runpy
 import shutil
 import subprocess
@@ -369,11 +370,18 @@ def test_bytecode_lies_beside_generated_modules(tmp_path: Path, monkeypatch: pyt
         assert Path(importlib.util.cache_from_source(str(tmp_path / name))).exists()
 
 
-def test_bytecode_is_of_the_last_text(tmp_path: Path) -> None:
+@pytest.mark.parametrize("is_kept", [True, False])
+def test_bytecode_is_of_the_last_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_kept: bool) -> None:
     """Python tells texts apart by their second and their size, and both may be the same."""
+    monkeypatch.setattr(sys, "dont_write_bytecode", not is_kept)
+    module = tmp_path / "module.py"
+    bytecode = Path(importlib.util.cache_from_source(str(module)))
     for value in range(3):
         output.write({"module.py": f"value = {value}\n"}, tmp_path)
-        assert runpy.run_path(importlib.util.cache_from_source(str(tmp_path / "module.py")))["value"] == value
+        if is_kept:
+            assert not bytecode.exists()
+            py_compile.compile(str(module))  # as an import does
+        assert runpy.run_path(str(bytecode))["value"] == value
 
 
 def test_runs_of_the_makefile_keep_bytecode() -> None:

@@ -162,7 +162,8 @@ def _run(arguments: argparse.Namespace, paths: Paths, argv: Sequence[str], start
     from codegen.commands.diagnostics import print_diagnostics
 
     gc.disable()  # the trees of a whole YAML have no cycles, and live until the process ends
-    result = pipeline.analyze(paths)
+    checks = arguments.command not in ("explain", "list") or not output.is_of_sources(paths, "python")
+    result = pipeline.analyze(paths, checks=checks)
     if result.plan is None:
         if arguments.json:
             print_diagnostics(result.diagnostics, sys.stdout, as_json=True)

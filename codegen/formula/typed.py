@@ -148,6 +148,9 @@ class Helper:
     result: ValueType
     function: PythonFunction | None
 
+    def __hash__(self) -> int:
+        return hash(self.name)  # few helpers have the same, and trees of formulas are full of them
+
     def __str__(self) -> str:
         return f"{self.name}({', '.join(f'{type} {name}' for name, type in self.parameters)}) -> {self.result}"
 

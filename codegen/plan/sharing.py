@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Hashable, Iterator
+from typing import TypeGuard
 
 from codegen.formula.structure import structure
 from codegen.formula.typed import (
@@ -14,6 +16,7 @@ from codegen.formula.typed import (
     OperatorCall,
     TypedExpr,
     children,
+    walk,
 )
 
 
@@ -22,30 +25,40 @@ def shared_parts(tree: TypedExpr) -> tuple[TypedExpr, ...]:
 
     What only one side of a choice computes is not among them: the other side does not need it.
     """
-    always = {structure(part) for part in _always(tree)}
+    calls = Counter(_called(part) for part in walk(tree) if isinstance(part, OperatorCall | HelperCall))
+
+    def may_repeat(part: TypedExpr) -> TypeGuard[OperatorCall | HelperCall]:
+        return is_shareable(part) and calls[_called(part)] > 1
+
+    always = {structure(part) for part in _always(tree) if may_repeat(part)}
     counts: dict[Hashable, int] = {}
-    order: list[TypedExpr] = []
+    order: list[tuple[Hashable, TypedExpr]] = []
 
     def visit(part: TypedExpr) -> None:
         if isinstance(part, Mapped):
             return  # its body is over elements, which differ
-        key = structure(part)
-        if is_shareable(part) and key in always:
+        key = structure(part) if may_repeat(part) else None
+        if key in always:
             counts[key] = counts.get(key, 0) + 1
             if counts[key] > 1:
                 return  # what it is made of is computed with it
         for child in children(part):
             visit(child)
-        if is_shareable(part) and key in always:
-            order.append(part)
+        if key in always:
+            order.append((key, part))
 
-    visit(tree)
-    return tuple(part for part in order if counts[structure(part)] > 1)
+    if always:
+        visit(tree)
+    return tuple(part for key, part in order if counts[key] > 1)
 
 
-def is_shareable(part: TypedExpr) -> bool:
+def is_shareable(part: TypedExpr) -> TypeGuard[OperatorCall | HelperCall]:
     """Whether it is worth a name."""
     return isinstance(part, OperatorCall | HelperCall) and part.type == TENSOR
+
+
+def _called(call: OperatorCall | HelperCall) -> Hashable:
+    return call.schema.name if isinstance(call, OperatorCall) else call.helper.name
 
 
 def _always(tree: TypedExpr) -> Iterator[TypedExpr]:

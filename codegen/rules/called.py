@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from codegen.codes import Code
-from codegen.python_source import PythonModule
+from codegen.python_source import PythonModule, parts_of
 from codegen.rules.checked import Checked
 from codegen.source import Diagnostics, Span
 from codegen.words import did_you_mean
@@ -31,7 +31,7 @@ def check_called(checked: Checked, diagnostics: Diagnostics) -> None:
 def _called(module: PythonModule, namespace: str) -> Iterator[tuple[str, Span]]:
     """The operators that a module calls by their names, with their places."""
     for definition in module.functions.values():
-        for node in ast.walk(definition):
+        for node in parts_of(definition):
             match node:
                 case ast.Call(func=ast.Attribute(value=ast.Name(id=name)) as called):
                     pass

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import ast
 import enum
+import functools
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
-from codegen.python_source import FunctionIndex, PythonFunction, PythonModule
+from codegen.python_source import FunctionIndex, PythonFunction, PythonModule, children_of
 from codegen.source import Span
 
 
@@ -86,8 +88,7 @@ class KernelSource:
         if self._function.alias:
             kind = _of_call(self._function.alias, of_numpy=True)
             return [None if kind is None else (kind, self._function.span)] * count
-        values = dict(_assigned_once(self._parts))
-        found = [_returned_parts(value, count, values) for value in _returned(self._parts)]
+        found = [_returned_parts(value, count, self._values) for value in _returned(self._parts)]
         if not found:
             return [None] * count
         kinds = [{None if part is None else part[0] for part in parts} for parts in zip(*found, strict=True)]
@@ -100,11 +101,15 @@ class KernelSource:
         """For each of `count` results whether it is seen to be real, also of complex numbers."""
         if self._function.alias:
             return [_is_real_of(self._function.alias)] * count
-        values = dict(_assigned_once(self._parts))
         found = [_parts_of(value, count) for value in _returned(self._parts)]
         if not found or not all(found):
             return [False] * count
-        return [all(_is_real(part, values) for part in parts) for parts in zip(*found, strict=True)]
+        return [all(_is_real(part, self._values) for part in parts) for parts in zip(*found, strict=True)]
+
+    @functools.cached_property
+    def _values(self) -> Mapping[str, ast.expr]:
+        """The values of the names that are given one once."""
+        return dict(_assigned_once(self._parts))
 
     def looks_at_dtypes(self) -> bool:
         """Whether it asks for a dtype, or for the truth of elements: then it takes what it is given."""
@@ -150,7 +155,7 @@ def _statements(definition: ast.FunctionDef) -> Iterator[ast.AST]:
         node = pending.pop()
         yield node
         if not isinstance(node, ast.FunctionDef | ast.Lambda | ast.ClassDef):
-            pending.extend(reversed([*ast.iter_child_nodes(node)]))
+            pending.extend(reversed(children_of(node)))
 
 
 def _bound(parts: Sequence[ast.AST]) -> Iterator[str]:
@@ -226,12 +231,12 @@ def _parts_of(value: ast.expr, count: int) -> Sequence[ast.expr]:
 
 
 def _assigned_once(parts: Sequence[ast.AST]) -> Iterator[tuple[str, ast.expr]]:
-    bound = [*_bound(parts)]
-    bound += [name for name, _ in _written(parts)]
+    bound = Counter(_bound(parts))
+    bound.update(name for name, _ in _written(parts))
     for node in parts:
         if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
             name = node.targets[0].id
-            if bound.count(name) == 1:
+            if bound[name] == 1:
                 yield name, node.value
 
 

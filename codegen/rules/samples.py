@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 from codegen.codes import Code
+from codegen.python_source import parts_of
 from codegen.read.samples import parse_sample
 from codegen.rules.checked import Checked
 from codegen.schema.names import python
@@ -37,7 +38,7 @@ def check_samples(checked: Checked, diagnostics: Diagnostics) -> None:
                         sample.span(), f"'{function.name}' has no argument '{keyword_.arg}'",
                         did_you_mean(str(keyword_.arg), keywords),
                     )  # fmt: skip
-            for node in ast.walk(call):
+            for node in parts_of(call):
                 if isinstance(node, ast.Call) and node is not call:
                     maker = node.func.id if isinstance(node.func, ast.Name) else ast.unparse(node.func)
                     if maker not in _MAKERS:

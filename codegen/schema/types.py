@@ -252,6 +252,9 @@ class FunctionSchema:
     name_end: int = field(default=0, compare=False)
     conventional: bool = field(default=True, compare=False)
 
+    def __hash__(self) -> int:
+        return hash(self.name)  # few schemas have the same, and trees of formulas are full of them
+
     def __post_init__(self) -> None:
         _check_arguments(self)
         if not self.conventional:

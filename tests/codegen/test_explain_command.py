@@ -7,11 +7,16 @@ import pty
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from own_project import own_analysis
 
+from codegen import output
+from codegen.inputs import MANIFEST
+from codegen.paths import project_paths
+from codegen.pipeline import analyze
 from codegen.plan.memory import Array, read_arrays
 from codegen.plan.operator import OperatorPlan
 from codegen.targets.docs.explain import explained
@@ -47,6 +52,23 @@ def test_places_of_the_entry_the_kernel_and_the_formulas(operators: dict[str, Op
     source = "mul = np.multiply"
     assert f"runtime.kernels.arithmetic.mul  {line_of('runtime/kernels/arithmetic.py', source)}  wins\n" in text
     assert f"  {line_of('derivatives.yaml', '  self: grad * other.conj()')}  self: grad * other.conj()\n" in text
+
+
+def test_of_sources_that_were_generated_from_it_says_the_same(operators: dict[str, OperatorPlan]) -> None:
+    plan = analyze(project_paths(), checks=False).plan
+    assert plan is not None
+    assert [explained(operator) for operator in plan.operators] == [*map(explained, operators.values())]
+
+
+def test_output_is_of_its_sources_until_one_changes(tmp_path: Path) -> None:
+    paths = project_paths()
+    changed = tmp_path / "derivatives.yaml"
+    changed.write_text(paths.derivatives.read_text(encoding="utf-8") + "# changed\n", encoding="utf-8")
+    made = replace(paths, output=tmp_path)
+    assert not output.is_of_sources(made, "python")
+    output.write({MANIFEST: output.manifest_text(made, "python", "", {})}, tmp_path)
+    assert output.is_of_sources(made, "python")
+    assert not output.is_of_sources(replace(made, derivatives=changed), "python")
 
 
 def test_the_first_key_in_the_order_wins(tmp_path: Path) -> None:

@@ -33,6 +33,14 @@ class Expressions(Calls):
                 return Degree.ZERO if value is None or (value == 0 and value is not False) else Degree.CONSTANT
             case ast.Name(id=name):
                 return self.variables.get(name, Degree.CONSTANT)
+            case ast.Call():
+                return self.call(node)
+            case ast.Attribute():
+                return self.attribute(node)
+            case ast.Subscript():
+                return self.subscript(node)
+            case ast.BinOp(left=left, op=op, right=right):
+                return self.sign(node, op, left, right)
             case ast.Tuple(elts=elts) if not any(isinstance(item, ast.Starred) for item in elts):
                 return tuple(self.value(item) for item in elts)
             case ast.Tuple(elts=elts) | ast.List(elts=elts) | ast.Set(elts=elts):
@@ -58,8 +66,6 @@ class Expressions(Calls):
                     self.blame(test, "this condition depends on it")
                     return Degree.UNKNOWN if decided is Degree.UNKNOWN else Degree.NONLINEAR
                 return either_one
-            case ast.BinOp(left=left, op=op, right=right):
-                return self.sign(node, op, left, right)
             case ast.UnaryOp(op=ast.UAdd(), operand=operand):
                 return self.value(operand)
             case ast.UnaryOp(op=ast.Not(), operand=operand):
@@ -73,12 +79,6 @@ class Expressions(Calls):
                 return self.decided(node, compared)
             case ast.BoolOp(values=tests):
                 return self.decided(node, [self.truth(test) for test in tests])
-            case ast.Attribute():
-                return self.attribute(node)
-            case ast.Subscript():
-                return self.subscript(node)
-            case ast.Call():
-                return self.call(node)
         return opaque(
             flat(self.variables.get(part.id, Degree.CONSTANT)) for part in ast.walk(node) if isinstance(part, ast.Name)
         )

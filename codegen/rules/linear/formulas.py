@@ -105,6 +105,7 @@ class Linearity:
         modules: dict[str, PythonModule] = {**composites.modules, **helpers.modules}
         self._concluded: dict[tuple[str, frozenset[str]], bool | None] = {}
         self._proving: set[tuple[str, frozenset[str]]] = set()
+        self._met: set[tuple[str, frozenset[str]]] = set()  # of these, the answer was asked for while it was assumed
         self._vanishing: dict[tuple[str, str], bool] = {}
         self._calls_known: dict[object, Value] = {}
         # By the identity of trees, which live as long as the run.
@@ -298,10 +299,11 @@ class Linearity:
         """Whether an operator with formulas is linear in these arguments together; None where it is unknown.
 
         A derivative is often made of calls of the operator itself.  So what is being proven counts as true while it is,
-        and if it turns out not to be, all that was concluded meanwhile is forgotten.
+        and if it turns out not to be, all that was concluded meanwhile is forgotten, if the answer was asked for.
         """
         key = name, arguments
         if key in self._concluded:
+            self._met.add(key)
             return self._concluded[key]
         function = self.table.functions[name]
         if arguments in function.linear or function.fills == 0:
@@ -310,10 +312,12 @@ class Linearity:
         self._conclusions.add(self._concluded, key)
         before = len(self._conclusions)
         self._proving.add(key)
+        self._met.discard(key)
         answer = self._prove(name, arguments)
         self._proving.remove(key)
         if answer is not True:
-            self._conclusions.forget(before)
+            if key in self._met:
+                self._conclusions.forget(before)
             self._concluded[key] = answer
         return answer
 
@@ -321,6 +325,7 @@ class Linearity:
         """Whether the results of an operator are zero where these arguments are, for all values of the others."""
         # What is being proven is no reason: what adds something would prove by itself that it adds nothing.
         if (name, arguments) in self._proving:
+            self._met.add((name, arguments))
             return False
         # A step function of another argument has the derivative zero, and may be added.
         others = self.facts.differentiable_arguments(name) - arguments

@@ -35,8 +35,10 @@ class Holomorphy(Linearity):
 
     complex_alone = True
     _summaries: dict[str, Mapping[str, Degree]]
+    _asked: set[str]  # of these operators, the summary was asked for since it was last guessed
 
     _sources: KernelSources
+    _complex: dict[str, bool]  # whether results that are differentiable may be complex, by operator
 
     @classmethod
     def beside(cls, linearity: Linearity, sources: KernelSources) -> Holomorphy:
@@ -45,6 +47,8 @@ class Holomorphy(Linearity):
             linearity.entries, linearity.table, linearity.composites, linearity.helpers, linearity.composite_formulas
         )
         found._summaries = {}
+        found._asked = set()
+        found._complex = {}
         found._sources = sources
         return found
 
@@ -102,6 +106,7 @@ class Holomorphy(Linearity):
     def summary(self, name: str) -> Mapping[str, Degree] | None:
         """How the results of an operator depend on its differentiable arguments; None: they only jump."""
         if name in self._summaries:
+            self._asked.add(name)
             return self._summaries[name]
         entry = self.entries.get(name)
         if entry is None:
@@ -114,10 +119,12 @@ class Holomorphy(Linearity):
             self._summaries[name] = guess
             self._conclusions.add(self._summaries, name)
             before = len(self._conclusions)
+            self._asked.discard(name)
             found: Mapping[str, Degree] = {argument: self._claimed(name, argument) for argument in formulas}
             if found == guess:
                 return guess
-            self._conclusions.forget(before)
+            if name in self._asked:
+                self._conclusions.forget(before)
             # What changes twice contradicts itself, as a formula that conjugates what its own operator gives.
             guess = {
                 argument: degree if guess[argument] in (degree, Degree.HOLOMORPHIC) else Degree.UNKNOWN
@@ -126,6 +133,12 @@ class Holomorphy(Linearity):
 
     def _gives_complex(self, function: NativeFunction) -> bool:
         """Whether results that are differentiable may be complex."""
+        name = str(function.name)
+        if name not in self._complex:
+            self._complex[name] = self._may_give_complex(function)
+        return self._complex[name]
+
+    def _may_give_complex(self, function: NativeFunction) -> bool:
         if not takes_complex(function) or function.gives_real:
             return False
         entry = self.entries.get(str(function.name))

@@ -7,6 +7,8 @@ import math
 from collections.abc import Callable, Sequence, Set
 
 from codegen.plan.operator import OperatorPlan
+from codegen.python_source import parts_of
+from codegen.read.samples import parse_sample
 from codegen.targets.python.document import STEP, Brackets, Joined, call, laid_out, tuple_of
 from codegen.words import BUILT_IN_NAMESPACE, COMPLEX_KINDS, SHORTENING_MODULES
 
@@ -26,14 +28,13 @@ def example(operator: OperatorPlan, base: str, namespace: str, hidden: Set[str])
     """
     limit = operator.source.dtypes
     is_complex = limit is not None and set(limit.kinds) <= COMPLEX_KINDS
-    samples = [_Arguments(text, is_complex) for text in operator.samples]
-    if not samples or not operator.schema.returns:
+    if not operator.samples or not operator.schema.returns:
         return ()
     if "pointwise" in operator.source.tags:
-        chosen = samples[0]
+        chosen = _Arguments(operator.samples[0], is_complex)
         chosen.flatten()
     else:
-        chosen = min(samples, key=_Arguments.order)
+        chosen = min((_Arguments(text, is_complex) for text in operator.samples), key=_Arguments.order)
     suffix = ""
     if operator.source.is_random or chosen.elements > _MOST_ELEMENTS:
         several = len(operator.schema.returns) != 1 or operator.returns_list
@@ -62,28 +63,31 @@ class _Arguments:
     """The arguments of a sample; `T(3, 4)` and the like become Tensors whose elements are written down."""
 
     def __init__(self, sample: str, is_complex: bool) -> None:
-        call = ast.parse(f"f({sample})", mode="eval").body
-        assert isinstance(call, ast.Call)
-        self._call = call
-        self._makers = [part for part in ast.walk(call) if isinstance(part, ast.Call) and _name(part) in _MAKERS]
+        self._call = parse_sample(sample)
+        self._makers = [part for part in parts_of(self._call) if isinstance(part, ast.Call) and _name(part) in _MAKERS]
+        self._is_flat = False
         self._is_complex = is_complex
         self._made = 0
 
     def order(self) -> tuple[bool, int]:
         """Smaller is better: with elements, but few of them."""
-        sizes = [math.prod(_shape(maker)) for maker in self._makers]
+        sizes = [math.prod(self._shape(maker)) for maker in self._makers]
         scalars = all(not maker.args for maker in self._makers)
         return not sizes or scalars or 0 in sizes, sum(sizes)
 
     def flatten(self) -> None:
         """Vectors in the place of all Tensors but those without dimensions."""
-        for maker in self._makers:
-            if maker.args and _name(maker) != "C":
-                maker.args = [ast.Constant(3)]
+        self._is_flat = True
+
+    def _shape(self, maker: ast.Call) -> tuple[int, ...]:
+        if self._is_flat and maker.args and _name(maker) != "C":
+            return (3,)
+        arguments = tuple(ast.literal_eval(argument) for argument in maker.args)
+        return _shape_of(arguments[0]) if _name(maker) == "C" else arguments
 
     @property
     def elements(self) -> int:
-        return sum(math.prod(_shape(maker)) for maker in self._makers)
+        return sum(math.prod(self._shape(maker)) for maker in self._makers)
 
     def code(self) -> list[str]:
         positional = [self._code(argument) for argument in self._call.args]
@@ -115,7 +119,7 @@ class _Arguments:
         if name == "C":
             said = [f"dtype={MODULE}.{options['dtype']}"] if "dtype" in options else []
             return call(f"{MODULE}.tensor", [ast.unparse(maker.args[0]), *said])
-        shape = _shape(maker)
+        shape = self._shape(maker)
         dtype = options.get("dtype")
         if name == "I" or (dtype is not None and "int" in dtype):
             low, high = options.get("low", 0), options.get("high", 3)
@@ -163,11 +167,6 @@ class _Arguments:
 def _name(call: ast.Call) -> str:
     assert isinstance(call.func, ast.Name)
     return call.func.id
-
-
-def _shape(maker: ast.Call) -> tuple[int, ...]:
-    arguments = tuple(ast.literal_eval(argument) for argument in maker.args)
-    return _shape_of(arguments[0]) if _name(maker) == "C" else arguments
 
 
 def _shape_of(elements: object) -> tuple[int, ...]:
