@@ -35,9 +35,7 @@ const NodeClass ExpandBackward0::table = {
     sizeof(ExpandBackward0),
     1,
     apply,
-    drop_nothing,
-    visit_nothing,
-    nullptr,
+    {},
 };
 
 }  // namespace

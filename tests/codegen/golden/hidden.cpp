@@ -32,9 +32,7 @@ const NodeClass HiddenBackward0::table = {
     sizeof(HiddenBackward0),
     1,
     apply,
-    drop_nothing,
-    visit_nothing,
-    nullptr,
+    {},
 };
 
 }  // namespace

@@ -12,9 +12,6 @@ struct HighestBackward0 final : Node {
 
   static bool record(PyObject* const* outs, PyObject* self_, PyObject* dim_);
   static bool apply(Node* base, PyObject* grad, PyObject** results);
-  static void release(Node* base, bool all);
-  static int traverse(Node* base, visitproc visit, void* arg);
-  static PyGetSetDef properties[];
 };
 
 bool HighestBackward0::record(PyObject* const* outs, PyObject* self_, PyObject* dim_) {
@@ -46,22 +43,10 @@ bool HighestBackward0::apply(Node* base, PyObject* grad, PyObject** results) {
   return true;
 }
 
-void HighestBackward0::release(Node* base, bool all) {
-  auto* node = static_cast<HighestBackward0*>(base);
-  release_all(all, node->saved_dim, node->saved_indices, node->saved_self_sym_sizes);
-}
-
-int HighestBackward0::traverse(Node* base, visitproc visit, void* arg) {
-  auto* node = static_cast<HighestBackward0*>(base);
-  return visit_all(visit, arg, node->saved_dim, node->saved_indices, node->saved_self_sym_sizes);
-}
-
-PyGetSetDef HighestBackward0::properties[] = {
-    saved_property<&HighestBackward0::saved_dim>("_saved_dim", "dim"),
-    saved_property<&HighestBackward0::saved_indices, false>("_saved_indices", "indices"),
-    saved_property<&HighestBackward0::saved_self_sym_sizes>("_saved_self_sym_sizes",
-                                                            "self_sym_sizes"),
-    {},
+const SavedSlot HighestBackward0_saved[] = {
+    {"_saved_dim", offsetof(HighestBackward0, saved_dim), SlotKind::kValue},
+    {"_saved_indices", offsetof(HighestBackward0, saved_indices), SlotKind::kResultWithoutHistory},
+    {"_saved_self_sym_sizes", offsetof(HighestBackward0, saved_self_sym_sizes), SlotKind::kValue},
 };
 
 const NodeClass HighestBackward0::table = {
@@ -72,9 +57,7 @@ const NodeClass HighestBackward0::table = {
     sizeof(HighestBackward0),
     1,
     apply,
-    release,
-    traverse,
-    properties,
+    gradwright::table(HighestBackward0_saved),
 };
 
 }  // namespace

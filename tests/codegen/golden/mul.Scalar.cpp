@@ -10,9 +10,6 @@ struct MulBackward1 final : Node {
 
   static bool record(PyObject* out, PyObject* self_, PyObject* other_);
   static bool apply(Node* base, PyObject* grad, PyObject** results);
-  static void release(Node* base, bool all);
-  static int traverse(Node* base, visitproc visit, void* arg);
-  static PyGetSetDef properties[];
 };
 
 bool MulBackward1::record(PyObject* out, PyObject* self_, PyObject* other_) {
@@ -50,19 +47,8 @@ bool MulBackward1::apply(Node* base, PyObject* grad, PyObject** results) {
   return true;
 }
 
-void MulBackward1::release(Node* base, bool all) {
-  auto* node = static_cast<MulBackward1*>(base);
-  release_all(all, node->saved_other);
-}
-
-int MulBackward1::traverse(Node* base, visitproc visit, void* arg) {
-  auto* node = static_cast<MulBackward1*>(base);
-  return visit_all(visit, arg, node->saved_other);
-}
-
-PyGetSetDef MulBackward1::properties[] = {
-    saved_property<&MulBackward1::saved_other>("_saved_other", "other"),
-    {},
+const SavedSlot MulBackward1_saved[] = {
+    {"_saved_other", offsetof(MulBackward1, saved_other), SlotKind::kValue},
 };
 
 const NodeClass MulBackward1::table = {
@@ -73,9 +59,7 @@ const NodeClass MulBackward1::table = {
     sizeof(MulBackward1),
     1,
     apply,
-    release,
-    traverse,
-    properties,
+    gradwright::table(MulBackward1_saved),
 };
 
 }  // namespace

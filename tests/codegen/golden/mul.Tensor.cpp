@@ -11,9 +11,6 @@ struct MulBackward0 final : Node {
 
   static bool record(PyObject* out, PyObject* self_, PyObject* other_);
   static bool apply(Node* base, PyObject* grad, PyObject** results);
-  static void release(Node* base, bool all);
-  static int traverse(Node* base, visitproc visit, void* arg);
-  static PyGetSetDef properties[];
 };
 
 bool MulBackward0::record(PyObject* out, PyObject* self_, PyObject* other_) {
@@ -74,20 +71,9 @@ bool MulBackward0::apply(Node* base, PyObject* grad, PyObject** results) {
   return true;
 }
 
-void MulBackward0::release(Node* base, bool all) {
-  auto* node = static_cast<MulBackward0*>(base);
-  release_all(all, node->saved_other, node->saved_self);
-}
-
-int MulBackward0::traverse(Node* base, visitproc visit, void* arg) {
-  auto* node = static_cast<MulBackward0*>(base);
-  return visit_all(visit, arg, node->saved_other, node->saved_self);
-}
-
-PyGetSetDef MulBackward0::properties[] = {
-    saved_property<&MulBackward0::saved_other>("_saved_other", "other"),
-    saved_property<&MulBackward0::saved_self>("_saved_self", "self"),
-    {},
+const SavedSlot MulBackward0_saved[] = {
+    {"_saved_other", offsetof(MulBackward0, saved_other), SlotKind::kInput},
+    {"_saved_self", offsetof(MulBackward0, saved_self), SlotKind::kInput},
 };
 
 const NodeClass MulBackward0::table = {
@@ -98,9 +84,7 @@ const NodeClass MulBackward0::table = {
     sizeof(MulBackward0),
     2,
     apply,
-    release,
-    traverse,
-    properties,
+    gradwright::table(MulBackward0_saved),
 };
 
 }  // namespace

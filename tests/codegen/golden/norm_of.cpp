@@ -11,9 +11,6 @@ struct NormOfBackward0 final : Node {
 
   static bool record(PyObject* out, PyObject* input_, PyObject* weight_);
   static bool apply(Node* base, PyObject* grad, PyObject** results);
-  static void release(Node* base, bool all);
-  static int traverse(Node* base, visitproc visit, void* arg);
-  static PyGetSetDef properties[];
 };
 
 bool NormOfBackward0::record(PyObject* out, PyObject* input_, PyObject* weight_) {
@@ -47,20 +44,9 @@ bool NormOfBackward0::apply(Node* base, PyObject* grad, PyObject** results) {
   return true;
 }
 
-void NormOfBackward0::release(Node* base, bool all) {
-  auto* node = static_cast<NormOfBackward0*>(base);
-  release_all(all, node->saved_input, node->saved_weight);
-}
-
-int NormOfBackward0::traverse(Node* base, visitproc visit, void* arg) {
-  auto* node = static_cast<NormOfBackward0*>(base);
-  return visit_all(visit, arg, node->saved_input, node->saved_weight);
-}
-
-PyGetSetDef NormOfBackward0::properties[] = {
-    saved_property<&NormOfBackward0::saved_input>("_saved_input", "input"),
-    saved_property<&NormOfBackward0::saved_weight>("_saved_weight", "weight"),
-    {},
+const SavedSlot NormOfBackward0_saved[] = {
+    {"_saved_input", offsetof(NormOfBackward0, saved_input), SlotKind::kInput},
+    {"_saved_weight", offsetof(NormOfBackward0, saved_weight), SlotKind::kInput},
 };
 
 const NodeClass NormOfBackward0::table = {
@@ -71,9 +57,7 @@ const NodeClass NormOfBackward0::table = {
     sizeof(NormOfBackward0),
     2,
     apply,
-    release,
-    traverse,
-    properties,
+    gradwright::table(NormOfBackward0_saved),
 };
 
 }  // namespace

@@ -10,9 +10,6 @@ struct SharpenBackward0 final : Node {
 
   static bool record(PyObject* out, PyObject* self_, PyObject* by_);
   static bool apply(Node* base, PyObject* grad, PyObject** results);
-  static void release(Node* base, bool all);
-  static int traverse(Node* base, visitproc visit, void* arg);
-  static PyGetSetDef properties[];
 };
 
 bool SharpenBackward0::record(PyObject* out, PyObject* self_, PyObject* by_) {
@@ -40,19 +37,8 @@ bool SharpenBackward0::apply(Node* base, PyObject* grad, PyObject** results) {
   return true;
 }
 
-void SharpenBackward0::release(Node* base, bool all) {
-  auto* node = static_cast<SharpenBackward0*>(base);
-  release_all(all, node->saved_by);
-}
-
-int SharpenBackward0::traverse(Node* base, visitproc visit, void* arg) {
-  auto* node = static_cast<SharpenBackward0*>(base);
-  return visit_all(visit, arg, node->saved_by);
-}
-
-PyGetSetDef SharpenBackward0::properties[] = {
-    saved_property<&SharpenBackward0::saved_by>("_saved_by", "by"),
-    {},
+const SavedSlot SharpenBackward0_saved[] = {
+    {"_saved_by", offsetof(SharpenBackward0, saved_by), SlotKind::kValue},
 };
 
 const NodeClass SharpenBackward0::table = {
@@ -63,9 +49,7 @@ const NodeClass SharpenBackward0::table = {
     sizeof(SharpenBackward0),
     1,
     apply,
-    release,
-    traverse,
-    properties,
+    gradwright::table(SharpenBackward0_saved),
 };
 
 }  // namespace

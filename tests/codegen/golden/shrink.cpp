@@ -12,9 +12,6 @@ struct ShrinkBackward0 final : Node {
 
   static bool record(PyObject* out, PyObject* self_, PyObject* lambd_, PyObject* mode_);
   static bool apply(Node* base, PyObject* grad, PyObject** results);
-  static void release(Node* base, bool all);
-  static int traverse(Node* base, visitproc visit, void* arg);
-  static PyGetSetDef properties[];
 };
 
 bool ShrinkBackward0::record(PyObject* out, PyObject* self_, PyObject* lambd_, PyObject* mode_) {
@@ -52,21 +49,10 @@ bool ShrinkBackward0::apply(Node* base, PyObject* grad, PyObject** results) {
   return true;
 }
 
-void ShrinkBackward0::release(Node* base, bool all) {
-  auto* node = static_cast<ShrinkBackward0*>(base);
-  release_all(all, node->saved_result, node->saved_lambd, node->saved_mode);
-}
-
-int ShrinkBackward0::traverse(Node* base, visitproc visit, void* arg) {
-  auto* node = static_cast<ShrinkBackward0*>(base);
-  return visit_all(visit, arg, node->saved_result, node->saved_lambd, node->saved_mode);
-}
-
-PyGetSetDef ShrinkBackward0::properties[] = {
-    saved_property<&ShrinkBackward0::saved_result>("_saved_result", "result"),
-    saved_property<&ShrinkBackward0::saved_lambd>("_saved_lambd", "lambd"),
-    saved_property<&ShrinkBackward0::saved_mode>("_saved_mode", "mode"),
-    {},
+const SavedSlot ShrinkBackward0_saved[] = {
+    {"_saved_result", offsetof(ShrinkBackward0, saved_result), SlotKind::kResult},
+    {"_saved_lambd", offsetof(ShrinkBackward0, saved_lambd), SlotKind::kValue},
+    {"_saved_mode", offsetof(ShrinkBackward0, saved_mode), SlotKind::kValue},
 };
 
 const NodeClass ShrinkBackward0::table = {
@@ -77,9 +63,7 @@ const NodeClass ShrinkBackward0::table = {
     sizeof(ShrinkBackward0),
     1,
     apply,
-    release,
-    traverse,
-    properties,
+    gradwright::table(ShrinkBackward0_saved),
 };
 
 }  // namespace

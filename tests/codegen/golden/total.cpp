@@ -11,9 +11,6 @@ struct TotalBackward0 final : Node {
 
   static bool record(PyObject* out, PyObject* self_, PyObject* keepdim_);
   static bool apply(Node* base, PyObject* grad, PyObject** results);
-  static void release(Node* base, bool all);
-  static int traverse(Node* base, visitproc visit, void* arg);
-  static PyGetSetDef properties[];
 };
 
 bool TotalBackward0::record(PyObject* out, PyObject* self_, PyObject* keepdim_) {
@@ -49,21 +46,9 @@ bool TotalBackward0::apply(Node* base, PyObject* grad, PyObject** results) {
   return true;
 }
 
-void TotalBackward0::release(Node* base, bool all) {
-  auto* node = static_cast<TotalBackward0*>(base);
-  release_all(all, node->saved_keepdim, node->saved_self_sym_sizes);
-}
-
-int TotalBackward0::traverse(Node* base, visitproc visit, void* arg) {
-  auto* node = static_cast<TotalBackward0*>(base);
-  return visit_all(visit, arg, node->saved_keepdim, node->saved_self_sym_sizes);
-}
-
-PyGetSetDef TotalBackward0::properties[] = {
-    saved_property<&TotalBackward0::saved_keepdim>("_saved_keepdim", "keepdim"),
-    saved_property<&TotalBackward0::saved_self_sym_sizes>("_saved_self_sym_sizes",
-                                                          "self_sym_sizes"),
-    {},
+const SavedSlot TotalBackward0_saved[] = {
+    {"_saved_keepdim", offsetof(TotalBackward0, saved_keepdim), SlotKind::kValue},
+    {"_saved_self_sym_sizes", offsetof(TotalBackward0, saved_self_sym_sizes), SlotKind::kValue},
 };
 
 const NodeClass TotalBackward0::table = {
@@ -74,9 +59,7 @@ const NodeClass TotalBackward0::table = {
     sizeof(TotalBackward0),
     1,
     apply,
-    release,
-    traverse,
-    properties,
+    gradwright::table(TotalBackward0_saved),
 };
 
 }  // namespace
