@@ -326,7 +326,7 @@ print(torch.equal(mylib.bump(x, x), x.tanh() * x))
     declining = r'\1  if (x != nullptr) return declined("no time");\n'
     file.write_text(re.sub(r"(Ref bump\(.*\) \{\n)", declining, file.read_text()))
     stale(built, "it was built from other sources")
-    again = built.run("-m", "codegen", "build", GRADWRIGHT_VERIFY="1")
+    again = built.generate("build", GRADWRIGHT_VERIFY="1")
     assert "native operators: 2 steps in" in again.stdout
     assert "proven: C++ computes what Python computes, of " in again.stdout
     program = "import mylib, gradwright as torch; x = torch.ones(3); "
@@ -368,13 +368,13 @@ print(x.grad, (x + x).tolist(), hasattr(mylib._generated.operators.add_Tensor, "
 
 def test_what_is_missing_is_said(new_project: Callable[[str], Project]) -> None:
     project = new_project("mylib")
-    missing = project.run("-m", "codegen", "build", CXX="no-such-compiler")
+    missing = project.generate("build", CXX="no-such-compiler")
     assert missing.returncode == 1
     assert "error: the native operators can not be built: there is no C++ compiler" in missing.stderr
-    optional = project.run("-m", "codegen", "build", "--optional", CXX="no-such-compiler")
+    optional = project.generate("build", "--optional", CXX="no-such-compiler")
     assert optional.returncode == 0
     assert "native operators: not built, which only makes things slower: there is no C++ compiler" in optional.stdout
-    assert project.run("-m", "codegen", "build", "--sanitize").returncode == 2
-    no_core = project.run("-m", "codegen", "build", GRADWRIGHT_NATIVE=str(project.folder))
+    assert project.generate("build", "--sanitize").returncode == 2
+    no_core = project.generate("build", GRADWRIGHT_NATIVE=str(project.folder))
     assert no_core.returncode == 1
     assert "Gradwright has no native core here" in no_core.stderr
