@@ -35,7 +35,8 @@ DERIVATIVES = """\
   other: grad * self.conj()
   result: self_t * other_p + other_t * self_p
 """
-OPTIONS = "--native-functions native_functions.yaml --derivatives derivatives.yaml --strict --out out".split()
+FILES = ["--native-functions", "native_functions.yaml", "--derivatives", "derivatives.yaml", "--out", "out"]
+OPTIONS = [*FILES, "--strict"]
 WITHOUT_FORWARD = DERIVATIVES[: DERIVATIVES.index("  result")]
 
 
@@ -249,7 +250,7 @@ def test_strict_takes_warnings_for_errors(command: tuple[str, ...], project: Pat
 
 def test_warn_says_what_somebody_elses_formulas_lack(project: Path) -> None:
     (project / "derivatives.yaml").write_text(NOT_CONJUGATED)
-    words = [*(word for word in OPTIONS if word != "--strict"), "--target", "python", "--no-verify"]
+    words = [*FILES, "--target", "python", "--no-verify"]
     silent = codegen(*words, folder=project)
     assert silent.returncode == 0, silent.stderr
     assert silent.stderr == ""
