@@ -7,6 +7,7 @@ import dataclasses
 import functools
 import gc
 import os
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -17,6 +18,7 @@ from unittest import mock
 
 from own_project import own_analysis
 
+import documents
 from codegen import output, pipeline
 from codegen.commands import toolchain
 from codegen.commands.main import main
@@ -38,6 +40,17 @@ def codegen(*words: str, folder: Path = ROOT, **variables: str) -> subprocess.Co
             file.seek(0)
             texts.append(file.read())
     return subprocess.CompletedProcess(words, status, *texts)
+
+
+def run_line(line: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    """As `documents.run`, with `gradwright` in this process where a line is that alone."""
+    first, *words = shlex.split(line)
+    if first != "gradwright" or "|" in words:
+        return documents.run(line, folder)
+    with mock.patch.object(sys, "argv", [first]):
+        finished = codegen(*words, folder=folder)
+    # Errors first, because what a process prints into a pipe is held back until it ends.
+    return subprocess.CompletedProcess(words, finished.returncode, finished.stderr + finished.stdout)
 
 
 def status_of(
