@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Mapping
 
 from codegen.paths import project_paths
-from codegen.pipeline import Result, analyze
+from codegen.pipeline import Result, analyze, emit
 
 
 @functools.cache
 def own_analysis() -> Result:
     """What the pipeline knows before it emits anything. Tests read it, and change nothing."""
     return analyze(project_paths())
+
+
+@functools.cache
+def own_cpp() -> Mapping[str, str]:
+    """The text of each file of C++ that is made of it."""
+    plan = own_analysis().plan
+    assert plan is not None
+    return emit(project_paths(), plan, "cpp")
