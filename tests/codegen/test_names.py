@@ -352,10 +352,11 @@ def test_nodes_use_the_slots_that_they_have(tree: Path) -> None:
             if isinstance(each, ast.Assign) and ast.unparse(each.targets[0]) == "__slots__"
         )
         known = {*slots, *dir(Node), *(each.name for each in node.body if isinstance(each, ast.FunctionDef))}
-        found = [each for each in ast.walk(node) if isinstance(each, ast.Attribute)]
         used |= {
-            (node.name, each.attr) for each in found if ast.unparse(each.value) == "self" and each.attr not in known
-        }
+            (node.name, each.attr)
+            for each in ast.walk(node)
+            if isinstance(each, ast.Attribute) and isinstance(each.value, ast.Name) and each.value.id == "self"
+        } - {(node.name, name) for name in known}
     assert used == set()
 
 
