@@ -16,7 +16,7 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -101,7 +101,7 @@ def run(command: str, tree: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
-def follow(block: Block, tree: Path) -> None:
+def follow(block: Block, tree: Path, run: Callable[[str, Path], subprocess.CompletedProcess[str]] = run) -> None:
     """Do what a block says, and compare what its commands print."""
     if block.language == "console":
         status = int(block.object) if block.action == "status" else 0

@@ -8,6 +8,8 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from in_process import codegen
+
 from documents import ROOT
 
 
@@ -43,9 +45,9 @@ class Project:
             text=True,
         )
 
-    def generate(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+    def generate(self, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
         """`gradwright`, in the project's folder."""
-        return self.run("-m", "codegen", *arguments)
+        return codegen(*arguments, folder=self.folder, **variables)
 
     def output(self, program: str) -> str:
         """What a program prints that is to run without an error."""

@@ -2,13 +2,35 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
+import gc
+from collections.abc import Iterator, Mapping
 
 from codegen.paths import project_paths
-from codegen.pipeline import Result, analyze
+from codegen.pipeline import Result, analyze, emit
+
+
+@contextlib.contextmanager
+def no_garbage() -> Iterator[None]:
+    """As a command does it: the trees of a whole YAML have no cycles, and the collector would look at them for long."""
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
 
 
 @functools.cache
 def own_analysis() -> Result:
     """What the pipeline knows before it emits anything. Tests read it, and change nothing."""
-    return analyze(project_paths())
+    with no_garbage():
+        return analyze(project_paths())
+
+
+@functools.cache
+def own_cpp() -> Mapping[str, str]:
+    """The text of each file of C++ that is made of it."""
+    plan = own_analysis().plan
+    assert plan is not None
+    return emit(project_paths(), plan, "cpp")

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from in_process import codegen, status_of
 
-from documents import contents
+from documents import ROOT, contents
 
-ROOT = Path(__file__).parents[2]
 NATIVE = """\
 - func: mul.Tensor(Tensor self, Tensor other) -> Tensor
   variants: function, method
@@ -34,14 +35,9 @@ DERIVATIVES = """\
   other: grad * self.conj()
   result: self_t * other_p + other_t * self_p
 """
+FILES = ["--native-functions", "native_functions.yaml", "--derivatives", "derivatives.yaml", "--out", "out"]
+OPTIONS = [*FILES, "--strict"]
 WITHOUT_FORWARD = DERIVATIVES[: DERIVATIVES.index("  result")]
-
-
-def codegen(*words: str, cwd: Path = ROOT) -> subprocess.CompletedProcess[str]:
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "NO_COLOR": "1"}
-    return subprocess.run(
-        [sys.executable, "-m", "codegen", *words], cwd=cwd, env=environment, capture_output=True, text=True, check=False
-    )
 
 
 @pytest.fixture
@@ -52,10 +48,7 @@ def project(tmp_path: Path) -> Path:
 
 
 def run(project: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    return codegen(
-        *words, "--native-functions", "native_functions.yaml", "--derivatives", "derivatives.yaml",
-        "--strict", "--out", "out", cwd=project,
-    )  # fmt: skip
+    return codegen(*words, *OPTIONS, folder=project)
 
 
 def test_generate_writes_the_output_and_says_so(project: Path) -> None:
@@ -121,7 +114,7 @@ def test_diagnostics_as_json(project: Path) -> None:
 
 
 def test_a_missing_file_is_an_error_with_a_name(project: Path) -> None:
-    failed = codegen("--native-functions", "nowhere.yaml", "--derivatives", "derivatives.yaml", cwd=project)
+    failed = codegen("--native-functions", "nowhere.yaml", "--derivatives", "derivatives.yaml", folder=project)
     assert failed.returncode == 1
     assert failed.stderr.startswith("nowhere.yaml:1:1: error: cannot read the file")
 
@@ -156,11 +149,26 @@ def test_list_and_explain(project: Path) -> None:
 def test_generation_does_not_import_the_runtime(project: Path) -> None:
     """A broken runtime or a stale output can never stop a regeneration."""
     script = (
-        "import sys, codegen.__main__ as m; m.main(['list']); "
-        "print([n for n in ('runtime', 'generated') if n in sys.modules])"
+        "import sys, codegen.__main__ as m; status = m.main(sys.argv[1:]); "
+        "print(status, [n for n in ('runtime', 'generated') if n in sys.modules])"
     )
-    done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True)
-    assert done.stdout.endswith("[]\n")
+    words = [sys.executable, "-c", script, *OPTIONS]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(words, cwd=project, env=environment, capture_output=True, text=True, check=True)
+    assert done.stdout.endswith("\n0 []\n")
+
+
+def test_a_reader_that_goes_away_is_no_error() -> None:
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "NO_COLOR": "1"}
+    command = [sys.executable, "-m", "codegen", "explain", "GW012"]
+    with subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as run:
+        assert run.stdout is not None
+        assert run.stderr is not None
+        run.stdout.close()
+        said = run.stderr.read().decode()
+    assert run.returncode == 141
+    assert "Traceback" not in said
+    assert "BrokenPipe" not in said
 
 
 @pytest.mark.parametrize(
@@ -173,21 +181,17 @@ def test_generation_does_not_import_the_runtime(project: Path) -> None:
         ["report"],
         ["lint"],
         ["lint", "--json"],
-        ["explain", "GW012"],
         ["format", "--check"],
     ],
 )
-def test_a_reader_that_goes_away_is_no_error(words: list[str]) -> None:
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "NO_COLOR": "1"}
-    command = [sys.executable, "-m", "codegen", *words]
-    with subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as run:
-        assert run.stdout is not None
-        assert run.stderr is not None
-        run.stdout.close()
-        said = run.stderr.read().decode()
-    assert run.returncode == 141
-    assert "Traceback" not in said
-    assert "BrokenPipe" not in said
+def test_each_command_heeds_that_its_reader_goes_away(words: list[str], tmp_path: Path) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    with (tmp_path / "said").open("w+") as said:
+        with os.fdopen(writing, "w") as pipe:  # which is flushed when it is closed, as at the end of a process
+            assert status_of(words, pipe, said) == 141
+        said.seek(0)
+        assert said.read() == ""
 
 
 @pytest.mark.parametrize(
@@ -209,7 +213,7 @@ def test_paths_that_can_not_be_read_or_written_are_said(project: Path, option: s
     options = {"--native-functions": "native_functions.yaml", "--derivatives": "derivatives.yaml", "--out": "out"}
     options[option] = place
     for more in ([], ["--check"]) if status == 1 else ([],):
-        done = codegen("--strict", *more, *(word for pair in options.items() for word in pair), cwd=project)
+        done = codegen("--strict", *more, *(word for pair in options.items() for word in pair), folder=project)
         assert done.returncode == status, done.stderr
         assert "Traceback" not in done.stderr
         assert "rror" in done.stderr
@@ -223,7 +227,7 @@ def test_an_in_place_operator_has_no_in_place_variant(project: Path, more: list[
     (project / "derivatives.yaml").write_text("[]\n")
     done = codegen(
         "--native-functions", "native_functions.yaml", "--derivatives", "derivatives.yaml", "--out", "out", *more,
-        cwd=project,
+        folder=project,
     )  # fmt: skip
     assert done.returncode == 1
     assert "'yy_' is no variant of 'xx_'" in done.stderr
@@ -246,20 +250,20 @@ def test_strict_takes_warnings_for_errors(command: tuple[str, ...], project: Pat
 
 def test_warn_says_what_somebody_elses_formulas_lack(project: Path) -> None:
     (project / "derivatives.yaml").write_text(NOT_CONJUGATED)
-    words = ("--native-functions", "native_functions.yaml", "--derivatives", "derivatives.yaml", "--out", "out")
-    silent = codegen(*words, "--no-verify", cwd=project)
+    words = [*FILES, "--target", "python", "--no-verify"]
+    silent = codegen(*words, folder=project)
     assert silent.returncode == 0, silent.stderr
     assert silent.stderr == ""
     assert "1 findings, no errors" in silent.stdout
-    for _ in range(2):  # the second time nothing is left to generate
-        done = codegen(*words, "--warn", "--no-verify", cwd=project)
-        assert done.returncode == 0, done.stderr
-        assert "derivatives.yaml:3:17: warning: a conjugate is missing" in done.stderr
-        assert "findings" not in done.stdout
+    done = codegen(*words, "--warn", folder=project)
+    assert done.returncode == 0, done.stderr
+    assert "derivatives.yaml:3:17: warning: a conjugate is missing" in done.stderr
+    assert re.search(r": 0 of \d+ files written", done.stdout)
+    assert "findings" not in done.stdout
 
 
 @pytest.mark.parametrize("words", [("--warn", "--strict"), ("--warn", "--json"), ("list", "--warn")])
 def test_warn_is_for_runs_that_generate(words: tuple[str, ...], project: Path) -> None:
-    done = codegen(*words, cwd=project)
+    done = codegen(*words, folder=project)
     assert done.returncode == 2
     assert "--warn" in done.stderr

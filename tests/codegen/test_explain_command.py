@@ -7,10 +7,13 @@ import pty
 import re
 import subprocess
 import sys
+import tempfile
+import threading
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from in_process import codegen, status_of
 from own_project import own_analysis
 
 from codegen import output
@@ -28,10 +31,6 @@ def operators() -> dict[str, OperatorPlan]:
     plan = own_analysis().plan
     assert plan is not None
     return {str(operator.name): operator for operator in plan.operators}
-
-
-def command(*words: str) -> list[str]:
-    return [sys.executable, "-m", "codegen", "explain", *words]
 
 
 def line_of(file: str, text: str) -> str:
@@ -130,25 +129,26 @@ def test_shapes_of_a_list() -> None:
 
 
 def test_overloads_that_do_not_take_the_shapes_are_left_out() -> None:
-    done = subprocess.run(command("mul", "--shapes", "3", "3"), cwd=ROOT, capture_output=True, text=True, check=True)
+    done = codegen("explain", "mul", "--shapes", "3", "3")
     assert done.stdout.startswith("mul.Tensor(")
     assert "mul.Scalar(" not in done.stdout
-    failed = subprocess.run(command("tanh", "--shapes", "3", "3"), cwd=ROOT, capture_output=True, text=True)
+    failed = codegen("explain", "tanh", "--shapes", "3", "3")
     assert (failed.returncode, failed.stdout) == (2, "")
     assert failed.stderr == "error: tanh has 1 Tensors (self), and there are 2 shapes\n"
 
 
 def test_code_of_both_targets() -> None:
-    done = subprocess.run(command("tanh", "--code"), cwd=ROOT, capture_output=True, text=True, check=True)
+    done = codegen("explain", "tanh", "--code")
     assert "class TanhBackward0(RecordedNode):" in done.stdout
     assert "PyObject* " in done.stdout
-    cpp = subprocess.run(command("tanh", "--target", "cpp"), cwd=ROOT, capture_output=True, text=True, check=True)
+    cpp = codegen("explain", "tanh", "--target", "cpp")
     assert "class TanhBackward0(RecordedNode):" not in cpp.stdout
     assert "PyObject* " in cpp.stdout
 
 
 def test_a_reader_that_goes_away() -> None:
-    piped = f"set -o pipefail; {' '.join(command('add', '--code'))} | head -1"
+    command = [sys.executable, "-m", "codegen", "explain", "add", "--code"]
+    piped = f"set -o pipefail; {' '.join(command)} | head -1"
     done = subprocess.run(["bash", "-c", piped], cwd=ROOT, capture_output=True, text=True)
     assert done.stdout.startswith("add.Tensor(")
     assert done.stderr == ""
@@ -157,30 +157,30 @@ def test_a_reader_that_goes_away() -> None:
 def on_a_terminal(*words: str, **variables: str) -> str:
     """What is printed on a terminal of 80 columns."""
     mine, theirs = pty.openpty()
-    environment = {key: value for key, value in os.environ.items() if key != "NO_COLOR"}
-    environment |= {"TERM": "xterm-256color", "COLUMNS": "80", **variables}
-    with subprocess.Popen(
-        command(*words), cwd=ROOT, env=environment, stdout=theirs, stdin=subprocess.DEVNULL
-    ) as running:
-        os.close(theirs)
-        parts = []
-        while True:
+    parts = []
+
+    def read() -> None:
+        while parts[-1:] != [b""]:
             try:
-                part = os.read(mine, 65536)
+                parts.append(os.read(mine, 65536))
             except OSError:  # the other end is closed
                 break
-            if not part:
-                break
-            parts.append(part)
+
+    reader = threading.Thread(target=read)
+    reader.start()
+    with open(theirs, "w") as terminal, tempfile.TemporaryFile("w") as other:
+        variables = {"TERM": "xterm-256color", "COLUMNS": "80", **variables}
+        status = status_of(["explain", *words], terminal, other, variables=variables)
+    reader.join()
     os.close(mine)
-    assert running.returncode == 0
+    assert status == 0
     return b"".join(parts).decode().replace("\r\n", "\n")
 
 
 def test_colour_on_a_terminal_and_nothing_is_cut() -> None:
-    plain = subprocess.run(command("add", "--code"), cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    plain = codegen("explain", "add", "--code").stdout
     assert "\x1b" not in plain
-    coloured = on_a_terminal("add", "--code")
+    coloured = on_a_terminal("add", "--code", NO_COLOR="")
     assert "\x1b[" in coloured
     assert re.sub(r"\x1b\[[\d;]*m", "", coloured).split("\n") == plain.split("\n")
     assert on_a_terminal("add", "--code", NO_COLOR="1") == plain

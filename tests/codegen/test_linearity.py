@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 
 import pytest
-from own_project import own_analysis
+from own_project import no_garbage, own_analysis
 
 from codegen.formula.typed import TypedExpr
 from codegen.paths import project_paths
@@ -271,7 +271,9 @@ def errors(changed: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
         text = with_line(text, entry, line)
     starts = [(number, row) for number, row in enumerate(text.splitlines(), 1) if row.startswith("- name: ")]
     found: dict[str, list[str]] = {}
-    for item in analyze(PATHS, {PATHS.derivatives: text}).diagnostics.sorted():
+    with no_garbage():
+        result = analyze(PATHS, {PATHS.derivatives: text})
+    for item in result.diagnostics.sorted():
         if not str(item.span).startswith(PATHS.derivatives.name):
             continue  # of an expression in the other file
         row = next(row for number, row in reversed(starts) if number <= item.span.line)
@@ -378,6 +380,7 @@ def mistaken(turn: int) -> Mapping[str, list[str]]:
     return errors(chosen)
 
 
+@pytest.mark.xdist_group("mistakes of the project")  # one process analyzes them
 @pytest.mark.parametrize("number", range(len(MUTATIONS)), ids=lambda number: "-".join(MUTATIONS[number][:2]))
 def test_a_mistake_in_the_file_of_the_project(number: int) -> None:
     entry, _, message = MUTATIONS[number]

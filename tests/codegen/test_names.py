@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import builtins
 import dis
+import functools
 import json
 import keyword
 import os
@@ -18,9 +19,11 @@ from pathlib import Path
 import pytest
 import yaml
 from compiling import compiled, needs_compiler
+from own_project import no_garbage
 
-from codegen.paths import Paths
-from codegen.pipeline import Result, emit
+from codegen import output
+from codegen.paths import Paths, paths_of_checkout
+from codegen.pipeline import Result, analyze, emit
 from codegen.plan.names import FunctionNames, packet
 from codegen.plan.plan import Plan
 from codegen.schema.names import python
@@ -28,6 +31,7 @@ from codegen.schema.parser import parse_schema
 from codegen.schema.types import OperatorName
 from codegen.targets.cpp.names import cpp
 from codegen.targets.python import names
+from codegen.words import TARGETS
 from documents import copy_tree
 from runtime import ops
 from runtime.graph.node import Node
@@ -63,11 +67,15 @@ AMBIGUOUS = frozenset(("grad", "grads", "result"))
 WITHOUT = frozenset(("true", "false", "and", "or", "not", "if", "else", "name"))
 
 
+@functools.cache
+def generated_module(name: str) -> ast.Module:
+    return ast.parse((ROOT / "generated" / f"{name}.py").read_text(encoding="utf-8"))
+
+
 def generated_names() -> Iterator[str]:
     """The variables of generated Python, globals and builtins among them, and what its modules import."""
     for name in ("operators", "nodes", "packets", "methods"):
-        tree = ast.parse((ROOT / "generated" / f"{name}.py").read_text(encoding="utf-8"))
-        for node in ast.walk(tree):
+        for node in ast.walk(generated_module(name)):
             if isinstance(node, ast.Name):
                 yield node.id
             elif isinstance(node, ast.arg):
@@ -83,7 +91,8 @@ _ALIKE = re.compile(
 )
 
 
-def hostile() -> list[str]:
+@functools.cache
+def hostile() -> Sequence[str]:
     """All names that something may be wrong with."""
     schemas = [parse_schema(entry["func"]) for entry in shipped()]
     arguments = {argument.name for schema in schemas for argument in schema.arguments}
@@ -97,7 +106,8 @@ def hostile() -> list[str]:
 
 def shipped() -> list[dict[str, str]]:
     """The entries of native_functions.yaml."""
-    found: list[dict[str, str]] = yaml.safe_load((ROOT / "native_functions.yaml").read_text(encoding="utf-8"))
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the one in C is many times as fast
+    found: list[dict[str, str]] = yaml.load((ROOT / "native_functions.yaml").read_text(encoding="utf-8"), loader)
     return found
 
 
@@ -280,8 +290,13 @@ def made(tree: Path, words: Sequence[str]) -> Path:
     tree = copy_tree(tree)
     Project((parse_schema(entry["func"]).name.base for entry in shipped()), words).write(tree)
     (tree / "program.py").write_text(PROGRAM, encoding="utf-8")
-    done = python_in(tree, "-m", "codegen")
-    assert done.returncode == 0, (done.stdout + done.stderr)[:10000]
+    paths = paths_of_checkout(tree)
+    with no_garbage():
+        result = analyze(paths)
+        assert result.plan is not None, [item.message for item in result.diagnostics.items][:20]
+        for target in TARGETS:
+            place = paths.for_target(target)
+            output.write(emit(place, result.plan, target), place.output)
     return tree
 
 
@@ -313,8 +328,7 @@ def _globals_of(function: ast.FunctionDef) -> set[str]:
     ("module", "spelled"), [("operators", names.argument), ("nodes", names.local), ("packets", names.argument)]
 )
 def test_no_argument_hides_what_a_function_uses(module: str, spelled: Callable[[str], str]) -> None:
-    tree = ast.parse((ROOT / "generated" / f"{module}.py").read_text(encoding="utf-8"))
-    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
+    functions = [node for node in ast.walk(generated_module(module)) if isinstance(node, ast.FunctionDef)]
     functions = [function for function in functions if not function.name.endswith("_sign")]  # of `self` and `other`
     used = set().union(*map(_globals_of, functions))
     assert len(used) > 10
@@ -338,10 +352,11 @@ def test_nodes_use_the_slots_that_they_have(tree: Path) -> None:
             if isinstance(each, ast.Assign) and ast.unparse(each.targets[0]) == "__slots__"
         )
         known = {*slots, *dir(Node), *(each.name for each in node.body if isinstance(each, ast.FunctionDef))}
-        found = [each for each in ast.walk(node) if isinstance(each, ast.Attribute)]
         used |= {
-            (node.name, each.attr) for each in found if ast.unparse(each.value) == "self" and each.attr not in known
-        }
+            (node.name, each.attr)
+            for each in ast.walk(node)
+            if isinstance(each, ast.Attribute) and isinstance(each.value, ast.Name) and each.value.id == "self"
+        } - {(node.name, name) for name in known}
     assert used == set()
 
 

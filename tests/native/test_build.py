@@ -27,6 +27,8 @@ def _why_not() -> str | None:
 REASON = _why_not()
 needs_tools = pytest.mark.skipif(REASON is not None, reason=f"no extension can be built here: {REASON}")
 
+pytestmark = pytest.mark.xdist_group("native build")  # one process builds the tree that they copy
+
 CORE = """
 #include <Python.h>
 int answer();

@@ -6,6 +6,8 @@ import re
 import tomllib
 from pathlib import Path
 
+from in_process import run_line
+
 from codegen import project
 from codegen.read import backends
 from codegen.words import KERNEL_KEYS
@@ -16,7 +18,7 @@ PAGE = ROOT / "docs" / "backend.md"
 
 def test_the_page_holds(tmp_path: Path) -> None:
     for block in blocks(PAGE):
-        follow(block, tmp_path)
+        follow(block, tmp_path, run_line)
 
 
 def test_the_table_of_keys_is_whole() -> None:

@@ -32,7 +32,7 @@ RULE = "\n- name: twice(Tensor self) -> Tensor\n  self: grad * {}\n"
 
 
 def generate(project: Project, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
-    return project.run("-m", "codegen", *arguments, **{"GRADWRIGHT_VERIFY": "1", **variables})
+    return project.generate(*arguments, **{"GRADWRIGHT_VERIFY": "1", **variables})
 
 
 @pytest.fixture

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from compiling import needs_compiler
+from in_process import run_line
 
 from codegen import project
 from codegen.inputs import INTERFACE
@@ -20,13 +21,15 @@ PAGE = ROOT / "docs" / "packages.md"
 
 def test_the_page_holds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GRADWRIGHT_VERIFY", "1")
+    monkeypatch.setenv("CXXFLAGS", "-O0")  # compiled at once: it is called a few times
     for block in blocks(PAGE):
-        follow(block, tmp_path)
+        follow(block, tmp_path, run_line)
 
 
 @needs_compiler
 @pytest.mark.skipif(not native.is_available(), reason="the native core is not built, or switched off")
-def test_the_page_about_kernels_holds(tmp_path: Path) -> None:
+def test_the_page_about_kernels_holds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CXXFLAGS", "-O0")
     for block in blocks(ROOT / "docs" / "native-kernels.md"):
         follow(block, tmp_path)
 

@@ -148,7 +148,7 @@ def writing(project: Project) -> Project:
 
 
 def test_what_is_written_is_proven_counted_and_recorded(writing: Project) -> None:
-    finished = writing.run("-m", "codegen", GRADWRIGHT_VERIFY="1")
+    finished = writing.generate(GRADWRIGHT_VERIFY="1")
     assert finished.returncode == 0, finished.stderr
     assert "proven: squareplus, damp_, fresh_, mix_ and 2 more" in finished.stdout
     assert writing.output(PROGRAM) == "right"
@@ -158,6 +158,6 @@ def test_a_kernel_that_loses_what_it_writes_is_refuted(writing: Project) -> None
     file = writing.file("kernels.py")
     wrong = "self.reshape(-1)[:] = (self * factor).reshape(-1)  # of a view with gaps that is a copy"
     file.write_text(file.read_text().replace("self *= factor", wrong))
-    finished = writing.run("-m", "codegen", GRADWRIGHT_VERIFY="1")
+    finished = writing.generate(GRADWRIGHT_VERIFY="1")
     assert finished.returncode == 1
     assert "error: result 0 of strided inputs: off by" in finished.stderr

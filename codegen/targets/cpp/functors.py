@@ -135,7 +135,7 @@ class _Functor:
             lines.append(f"{_STEP}static constexpr bool only_float = true;")
         if mark or self.mark:
             lines.append(f"{_STEP}static constexpr bool {mark or self.mark} = true;")
-        if 1 < self.tensors < len(self.parameters):
+        if self.tensors < len(self.parameters):
             lines.append(f"{_STEP}static constexpr int kLeading = {self.tensors};")
         vectors = "" if self.native.core.vectors.isdisjoint(self.uses) else ", class A = Baseline"
         lines.append(f"{_STEP}template <class T{vectors}>")

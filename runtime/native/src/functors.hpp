@@ -310,6 +310,7 @@ struct fmin {
 };
 // Operands: x, the lowest and the highest value.
 struct hardtanh {
+  static constexpr int kLeading = 1;
   template <class T>
   static T apply(T a, T low, T high) { return minimum::apply(maximum::apply(a, low), high); }
 };
@@ -332,6 +333,7 @@ struct log_sigmoid {
   static T apply(T a) { return minimum::apply(a, T(0)) - vectors::log_of_smooth_step<A>(a); }
 };
 struct softplus {
+  static constexpr int kLeading = 1;
   template <class T, class A = Baseline>
   static T apply(T a, T beta, T threshold) {
     const T scaled = a * beta, smooth = (maximum::apply(scaled, T(0)) + vectors::log_of_smooth_step<A>(scaled)) / beta;

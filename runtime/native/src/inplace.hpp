@@ -182,11 +182,13 @@ bool write_binary_scalar(PyObject* self, PyObject* number) {
 namespace kernels {
 
 struct addcmul {
+  static constexpr int kLeading = 3;
   static constexpr bool for_complex = true;
   template <class T>
   static T apply(T a, T b, T c, T value) { return a + b * c * value; }
 };
 struct addcdiv {
+  static constexpr int kLeading = 3;
   static constexpr bool for_complex = true;
   template <class T>
   static T apply(T a, T b, T c, T value) { return a + multiple_of(b / c, value); }

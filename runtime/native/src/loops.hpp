@@ -44,9 +44,6 @@ constexpr npy_intp kBlockBytes = 4096;
 template <class T>
 constexpr npy_intp kBlock = kBlockBytes / sizeof(T);
 
-// Bytes that are computed before they are written around the caches.
-constexpr npy_intp kStreamedBytes = 2048;
-
 using LoopFunction = void (*)(char** args, const npy_intp* size, const npy_intp* steps, void* data);
 
 // Sixteen bytes that are moved as they are.
@@ -194,16 +191,6 @@ GRADWRIGHT_INLINE T read(const char* from) {
   return *reinterpret_cast<const T*>(from);
 }
 
-// How many operands, the first ones, are Tensors where the others are numbers: one, if nothing else is said.
-template <class F>
-constexpr int leading_of() {
-  if constexpr (requires { F::kLeading; }) {
-    return F::kLeading;
-  } else {
-    return 1;
-  }
-}
-
 template <class F, class T, class A, class... Args>
 GRADWRIGHT_INLINE T call(Args... args) {
   if constexpr (requires { F::template apply<T, A>(args...); }) {
@@ -242,12 +229,15 @@ constexpr bool has_one_loop() {
   return !IsPointwise<F> || operands_of<F>() > 2 || CallsVectors<F> || requires { F::one_loop; };
 }
 
-// How many operands, the last ones, are single elements for a function with one loop. One of two operands that does not say
-// otherwise may be called with two Tensors.
+// How many operands, the last ones, are single elements for a function with one loop: those behind the leading ones, where
+// it says how many these are.
 template <class F>
 constexpr int singles_of() {
-  constexpr bool says = operands_of<F>() > 2 || requires { F::kLeading; };
-  return IsPointwise<F> && has_one_loop<F>() && says ? operands_of<F>() - leading_of<F>() : 0;
+  if constexpr (IsPointwise<F> && has_one_loop<F>() && requires { F::kLeading; }) {
+    return operands_of<F>() - F::kLeading;
+  } else {
+    return 0;
+  }
 }
 
 // A loop of ours as the loops below call it, which hold no arithmetic and so are the same for all functions. Loops of

@@ -17,6 +17,9 @@ void copy(char* to, npy_intp to_step, const char* from, npy_intp from_step, npy_
   for (npy_intp i = 0; i < size; ++i, to += to_step, from += from_step) std::memcpy(to, from, item);
 }
 
+// Bytes that are computed before they are written around the caches.
+constexpr npy_intp kStreamedBytes = 8192;
+
 template <class T, bool in_halves>
 struct Streaming {
   static constexpr npy_intp kItem = sizeof(T), kLine = kLineBytes / kItem;
