@@ -16,6 +16,9 @@ os.environ["GRADWRIGHT_VERIFY"] = "0"
 settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("any machine")
 
+# What tests of the native core say where they are skipped.
+NO_CORE = "the native core is not built"
+
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
@@ -69,3 +72,11 @@ def _small_heap() -> None:
 @pytest.fixture
 def update_goldens(request: pytest.FixtureRequest) -> bool:
     return bool(request.config.getoption("--update-goldens"))
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """The last line says so where the tests of the native core were not run."""
+    reporter = config.pluginmanager.get_plugin("terminalreporter")
+    skipped = reporter.stats.get("skipped", ()) if reporter is not None else ()
+    if any(NO_CORE in str(report.longrepr) for report in skipped):
+        print(f"The tests of the native core were not run: {NO_CORE}, or switched off.")
