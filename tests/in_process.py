@@ -100,21 +100,23 @@ def _written_to(name: str, file: TextIO) -> Iterator[None]:
 _really_analyze, _really_read_operators = pipeline.analyze, pipeline.read_operators
 
 
-def _analyze(paths: Paths, texts: Mapping[Path, str] | None = None) -> pipeline.Result:
+def _analyze(paths: Paths, texts: Mapping[Path, str] | None = None, checks: bool = True) -> pipeline.Result:
     own = project_paths()
     if texts is None and dataclasses.replace(paths, output=own.output) == own:
         return own_analysis()
     try:
         inputs = output.source_hash(paths, CPP)
     except OSError:  # a file is missing, which the analysis says
-        return _really_analyze(paths, texts)
-    return _analysis(paths, Path.cwd(), inputs, None if texts is None else tuple(texts.items()))
+        return _really_analyze(paths, texts, checks)
+    return _analysis(paths, Path.cwd(), inputs, None if texts is None else tuple(texts.items()), checks)
 
 
 @functools.lru_cache(maxsize=8)
-def _analysis(paths: Paths, folder: Path, inputs: str, texts: Sequence[tuple[Path, str]] | None) -> pipeline.Result:
+def _analysis(
+    paths: Paths, folder: Path, inputs: str, texts: Sequence[tuple[Path, str]] | None, checks: bool
+) -> pipeline.Result:
     """Commands that follow each other are often about the same inputs."""
-    return _really_analyze(paths, None if texts is None else dict(texts))
+    return _really_analyze(paths, None if texts is None else dict(texts), checks)
 
 
 def _read_operators(native_functions: Path, derivatives: Path, paths: Paths, *more: Any) -> Any:
