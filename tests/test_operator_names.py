@@ -1,4 +1,5 @@
-"""No module of the generator, of the runtime's core or of its batching rules decides by the name of an operator.
+"""No module of the generator, of the runtime's core, of its batching rules or of the native core decides by the name of
+an operator.
 
 What is special about an operator stands in native_functions.yaml, where an author of operators finds it.
 """
@@ -6,6 +7,7 @@ What is special about an operator stands in native_functions.yaml, where an auth
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,62 +16,72 @@ import yaml
 ROOT = Path(__file__).parents[1]
 CORE = ("codegen", "runtime/base", "runtime/call", "runtime/func", "runtime/graph", "runtime/load")
 
-# Words that only look like names of operators: by the function, class or table of a module that has them, and what they
-# are there.
+# Words that only look like names of operators: by the module, and the function, class or table in it that has them, and
+# what they are there.
 EXCEPTIONS = {
-    "_AUGMENTED": "a method of Python 2",
-    "_CONSTANT_FUNCTIONS": "functions of Python",
-    "_CONTAINERS": "functions of Python",
-    "_CONTAINER_METHODS": "methods of Python's containers",
-    "_ESCAPED": "escapes of strings",
-    "_ESCAPES": "escapes of strings",
-    "_GROWING_METHODS": "methods of Python's containers",
-    "_IN_PLACE": "a batching rule",
-    "_INTRINSICS": "intrinsics of formulas",
-    "_KIND_NAMES": "a kind of dtypes",
-    "_NUMBER_FUNCTIONS": "functions of C on numbers",
-    "_OF_NUMPY": "functions of NumPy",
-    "_OF_PYTHON": "functions of Python",
-    "_check_linear": "a word of a message",
-    "_registry_entry": "an argument of OperatorInfo",
-    "_CHARACTERS": "a kind of dtypes",
-    "_BESIDE": "a kind of dtypes",
-    "_SEVERAL": "a kind of dtypes",
-    "CALLED": "intrinsics of formulas",
-    "Calls": "functions of Python",
-    "DTYPE_GROUPS": "a group of dtypes",
-    "COMMON_KINDS": "a kind of dtypes",
-    "COMPUTED_KINDS": "a kind of dtypes",
-    "EQUALITIES": "methods of Python",
-    "Holomorphy": "intrinsics of formulas",
-    "KEYS": "keys of the YAML",
-    "Linearity": "intrinsics of formulas",
-    "MADE_INTRINSICS": "intrinsics of formulas",
-    "Mark": "an attribute",
-    "ORDER": "keys of the YAML",
-    "OWNED": "intrinsics of formulas",
-    "OwnKeys": "keys of the YAML",
-    "PROPERTIES": "properties that are proven",
-    "SCALAR_INTRINSICS": "intrinsics of formulas",
-    "TAGS": "a tag",
-    "SIGNS": "methods of Python and slots of CPython",
-    "WORDS": "functions of Python that generated code calls",
-    "_FRACTIONS": "kinds of dtypes",
-    "_OF_TRUTH": "functions of NumPy",
-    "_REDUCING": "functions of NumPy",
-    "_TO_BOOL": "functions of NumPy",
-    "_TO_FLOAT": "functions of NumPy",
-    "_TO_INTEGER": "functions of NumPy",
-    "_TO_REAL": "functions of NumPy",
-    "_REAL_OF_REAL": "functions of NumPy",
-    "_REAL_PARTS": "attributes of arrays",
-    "_is_real": "functions of Python and NumPy",
-    "_WRITING_FUNCTIONS": "functions of NumPy",
-    "_WRITING_METHODS": "methods of arrays",
-    "_VIEWS": "attributes of arrays",
-    "_elements": "an argument of functions of NumPy",
-    "_main": "a command",
-    "value_method": "a method of lists in C++",
+    "codegen/bind/rule_source.py: _OF_NUMPY": "functions of NumPy",
+    "codegen/bind/value_calls.py: _NUMBER_FUNCTIONS": "functions of C on numbers",
+    "codegen/bind/value_calls.py: value_method": "a method of lists in C++",
+    "codegen/commands/main.py: _main": "a command",
+    "codegen/derive/numbers.py: _INTRINSICS": "intrinsics of formulas",
+    "codegen/formatting.py: ORDER": "keys of the YAML",
+    "codegen/formula/intrinsics.py: MADE_INTRINSICS": "intrinsics of formulas",
+    "codegen/formula/intrinsics.py: SCALAR_INTRINSICS": "intrinsics of formulas",
+    "codegen/formula/literals.py: _ESCAPED": "escapes of strings",
+    "codegen/plan/names.py: WORDS": "functions of Python that generated code calls",
+    "codegen/read/functions.py: KEYS": "keys of the YAML",
+    "codegen/read/own_keys.py: OwnKeys": "keys of the YAML",
+    "codegen/rules/kernel_source.py: _OF_TRUTH": "functions of NumPy",
+    "codegen/rules/kernel_source.py: _REAL_OF_REAL": "functions of NumPy",
+    "codegen/rules/kernel_source.py: _REAL_PARTS": "attributes of arrays",
+    "codegen/rules/kernel_source.py: _REDUCING": "functions of NumPy",
+    "codegen/rules/kernel_source.py: _TO_BOOL": "functions of NumPy",
+    "codegen/rules/kernel_source.py: _TO_FLOAT": "functions of NumPy",
+    "codegen/rules/kernel_source.py: _TO_INTEGER": "functions of NumPy",
+    "codegen/rules/kernel_source.py: _TO_REAL": "functions of NumPy",
+    "codegen/rules/kernel_source.py: _VIEWS": "attributes of arrays",
+    "codegen/rules/kernel_source.py: _WRITING_FUNCTIONS": "functions of NumPy",
+    "codegen/rules/kernel_source.py: _WRITING_METHODS": "methods of arrays",
+    "codegen/rules/kernel_source.py: _elements": "an argument of functions of NumPy",
+    "codegen/rules/kernel_source.py: _is_real": "functions of Python and NumPy",
+    "codegen/rules/linear/formulas.py: Linearity": "intrinsics of formulas",
+    "codegen/rules/linear/holomorphy.py: Holomorphy": "intrinsics of formulas",
+    "codegen/rules/linear/python_calls.py: Calls": "functions of Python",
+    "codegen/rules/linear/python_calls.py: _CONSTANT_FUNCTIONS": "functions of Python",
+    "codegen/rules/linear/python_calls.py: _CONTAINERS": "functions of Python",
+    "codegen/rules/linear/python_calls.py: _CONTAINER_METHODS": "methods of Python's containers",
+    "codegen/rules/linear/python_calls.py: _GROWING_METHODS": "methods of Python's containers",
+    "codegen/rules/linearity.py: _check_linear": "a word of a message",
+    "codegen/rules/lint.py: _FRACTIONS": "kinds of dtypes",
+    "codegen/rules/reach.py: _OF_PYTHON": "functions of Python",
+    "codegen/schema/defaults.py: _ESCAPES": "escapes of strings",
+    "codegen/schema/types.py: _AUGMENTED": "a method of Python 2",
+    "codegen/signs.py: EQUALITIES": "methods of Python",
+    "codegen/signs.py: SIGNS": "methods of Python and slots of CPython",
+    "codegen/targets/cpp/entries.py: _SEVERAL": "a kind of dtypes",
+    "codegen/targets/cpp/intrinsics.py: CALLED": "intrinsics of formulas",
+    "codegen/targets/cpp/intrinsics.py: OWNED": "intrinsics of formulas",
+    "codegen/targets/cpp/optimizers.py: _OF_NUMPY": "functions of NumPy",
+    "codegen/targets/python/straight.py: _BESIDE": "a kind of dtypes",
+    "codegen/targets/python/straight.py: _CHARACTERS": "a kind of dtypes",
+    "codegen/targets/python/target.py: _registry_entry": "an argument of OperatorInfo",
+    "codegen/targets/python/text.py: _INTRINSICS": "intrinsics of formulas",
+    "codegen/words.py: COMMON_KINDS": "a kind of dtypes",
+    "codegen/words.py: DTYPE_GROUPS": "a group of dtypes",
+    "codegen/words.py: PROPERTIES": "properties that are proven",
+    "codegen/words.py: TAGS": "a tag",
+    "runtime/base/dtypes.py: _KIND_NAMES": "a kind of dtypes",
+    "runtime/base/overriding.py: CALLED": "intrinsics of formulas",
+    "runtime/base/state.py: Mark": "an attribute",
+    "runtime/call/facts.py: COMPUTED_KINDS": "a kind of dtypes",
+    "runtime/func/rules/__init__.py: _IN_PLACE": "a batching rule",
+}
+# The same of the C++ of the core, by file and word.
+EXCEPTIONS_IN_CPP = {
+    "attributes.cpp: detach": "a method of Tensors",
+    "kernels.cpp: tanh": "a value of an argument",
+    "module.cpp: sum": "a key of what Python hands over",
+    "sharing.cpp: view": "the mark of views",
 }
 
 
@@ -137,18 +149,44 @@ def found_in(path: Path) -> dict[str, set[str]]:
     return found
 
 
-FOUND = [
-    (path.relative_to(ROOT).as_posix(), where, sorted(names))
+FOUND = {
+    f"{path.relative_to(ROOT).as_posix()}: {where}": sorted(names)
     for folder in CORE
     for path in sorted((ROOT / folder).rglob("*.py"))
     for where, names in found_in(path).items()
-]
+}
+
+
+# What calls an operator, or a function of NumPy, by its name decides nothing.
+CALLED_IN_CPP = re.compile(r"\b(?:Operator|Ufunc) [^;]*;")
+WORDS_IN_CPP = re.compile(r'"([^"\\\n]*)"')
+
+
+def words_in_cpp(path: Path) -> Iterator[str]:
+    """The words in a file of C++ that are names of operators, or of their functions."""
+    functions = {re.sub(r"\W", "_", name if "." in name else f"{name}_default") for name in NAMES}
+    text = re.sub("//.*", "", path.read_text(encoding="utf-8"))
+    for found in WORDS_IN_CPP.finditer(CALLED_IN_CPP.sub("", text)):
+        if found[1] in NAMES or found[1] in functions:
+            yield f"{path.name}: {found[1]}"
+
+
+FOUND_IN_CPP = {
+    word
+    for path in sorted((ROOT / "runtime/native/src").iterdir())
+    if path.suffix in (".cpp", ".hpp")
+    for word in words_in_cpp(path)
+}
 
 
 def test_operators_are_told_by_what_their_entries_say() -> None:
-    new = [found for found in FOUND if found[1] not in EXCEPTIONS]
+    new = [(place, names) for place, names in FOUND.items() if place not in EXCEPTIONS]
     assert new == [], "say it in native_functions.yaml, by a key that docs/yaml.md describes"
 
 
 def test_exceptions_are_needed() -> None:
-    assert EXCEPTIONS.keys() - {where for _, where, _ in FOUND} == set()
+    assert EXCEPTIONS.keys() - FOUND.keys() == set()
+
+
+def test_the_core_knows_operators_only_where_it_calls_them() -> None:
+    assert EXCEPTIONS_IN_CPP.keys() == FOUND_IN_CPP
