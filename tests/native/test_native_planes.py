@@ -77,16 +77,18 @@ def test_convolution(geometry: tuple[Any, ...], dtype: str, channels: int, group
     compare_convolutions(x, w, lists, groups, MASKS)
 
 
+def leaves_something(geometry: tuple[Any, ...]) -> bool:
+    """Whether a transposed convolution has a result."""
+    sizes, kernel, stride, padding, dilation, _ = geometry
+    widths = zip(sizes, kernel, strict=True)
+    return all((size - 1) * stride + dilation * (width - 1) + 1 > 2 * padding for size, width in widths)
+
+
 @pytest.mark.parametrize("dtype", ["f4", "f8"])
-@pytest.mark.parametrize("geometry", GEOMETRIES, ids=str)
+@pytest.mark.parametrize("geometry", list(filter(leaves_something, GEOMETRIES)), ids=str)
 @pytest.mark.parametrize(("channels", "groups"), [(4, 4), (4, 1), (6, 2), (1, 1)])
 def test_transposed_convolution(geometry: tuple[Any, ...], dtype: str, channels: int, groups: int) -> None:
     sizes, kernel, stride, padding, dilation, each = geometry
-    if any(
-        (size - 1) * stride + dilation * (width - 1) + 1 <= 2 * padding
-        for size, width in zip(sizes, kernel, strict=True)
-    ):
-        pytest.skip("nothing would be left")
     rng = np.random.default_rng(0)
     x = rng.normal(size=(3, groups * each, *sizes)).astype(dtype)
     w = rng.normal(size=(groups * each, channels // groups, *kernel)).astype(dtype)
