@@ -36,7 +36,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--rotate",
         type=_part,
         metavar="K/N",
-        help="of the tests that are marked with `rotates` only such a part",
+        help="of the tests that are marked with `rotates`, and are one of many, only such a part",
     )
 
 
@@ -48,14 +48,17 @@ def _part(text: str) -> tuple[int, int]:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     every, rotating = config.getoption("--part"), config.getoption("--rotate")
     left_out = [
-        item
-        for item in items
-        if not _is_of(item, every) or (item.get_closest_marker("rotates") and not _is_of(item, rotating))
+        item for item in items if not _is_of(item, every) or (_takes_turns(item) and not _is_of(item, rotating))
     ]
     if left_out:
         config.hook.pytest_deselected(items=left_out)
         without = set(left_out)
         items[:] = [item for item in items if item not in without]
+
+
+def _takes_turns(item: pytest.Item) -> bool:
+    """Whether it is one of many with other parameters; what guards these runs each time."""
+    return item.get_closest_marker("rotates") is not None and hasattr(item, "callspec")
 
 
 def _is_of(item: pytest.Item, part: tuple[int, int] | None) -> bool:
