@@ -132,7 +132,7 @@ def once(tmp_path_factory: pytest.TempPathFactory) -> Project:
     project = write(made(tmp_path_factory.mktemp("built")))
     finished = project.generate("build")
     assert finished.returncode == 0, finished.stderr
-    assert re.search(r"^native operators: 4 steps in .* s: mylib/_generated/_native-", finished.stdout, re.MULTILINE)
+    assert re.search(r"^native operators: 5 steps in .* s: mylib/_generated/_native-", finished.stdout, re.MULTILINE)
     assert project.generate("build").stdout.splitlines()[-1].startswith("native operators: nothing to do: ")
     return project
 

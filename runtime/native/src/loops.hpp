@@ -249,13 +249,13 @@ struct OwnBody {
   bool one_loop;  // the others are to be dense; else all may lie anywhere
 };
 
-// Over operands that lie anywhere: what is not dense is copied into a block, once for all where it is a single element.
-template <size_t item>
-GRADWRIGHT_SHARED void run_in_blocks(const OwnBody& body, char** args, npy_intp size, const npy_intp* steps);
+// Over operands of `item` bytes that lie anywhere: what is not dense is copied into a block, once for all where it is a
+// single element.
+GRADWRIGHT_SHARED void run_in_blocks(const OwnBody& body, size_t item, char** args, npy_intp size,
+                                     const npy_intp* steps);
 
-// Around the caches, see Loop::streaming; `data` is an OwnBody.
-template <class T>
-GRADWRIGHT_SHARED LoopFunction streaming_loop();
+// Around the caches, see Loop::streaming; `data` is an OwnBody. The type is NumPy's number of float or double.
+GRADWRIGHT_SHARED LoopFunction streaming_loop(int type);
 
 inline bool are_all(const npy_intp* steps, int count, npy_intp step) {
   for (int k = 0; k < count; ++k) {
@@ -279,7 +279,7 @@ struct Body {
       if (is_dense && are_all(steps + kDense, kSingles, 0) && (IsPointwise<F> || size <= kBlock<T>)) {
         if (size > 0) run_dense<F, T, A, kSingles>(in, out, size, kIndices);
       } else {
-        run_in_blocks<sizeof(T)>(*static_cast<const OwnBody*>(data), args, size, steps);
+        run_in_blocks(*static_cast<const OwnBody*>(data), sizeof(T), args, size, steps);
       }
     } else if (is_dense) {
       run_dense<F, T, A, kSingles>(in, out, size, kIndices);
@@ -364,7 +364,7 @@ template <class F, class T>
 inline const Loop own_loop = {
     Generations<detail::Body<F, T, Baseline>, detail::Body<F, T, Joined>>::best(),
     const_cast<detail::OwnBody*>(&own_body<F, T>), kTypeNumber<T>, !IsBlock<F>,
-    kCanStream && IsPointwise<F> && !kIsComplex<T> ? detail::streaming_loop<T>() : nullptr};
+    kCanStream && IsPointwise<F> && !kIsComplex<T> ? detail::streaming_loop(kTypeNumber<T>) : nullptr};
 
 // A function of which there is another one for complex numbers.
 template <class F, class C>

@@ -58,10 +58,8 @@ struct Streaming {
   }
 };
 
-}  // namespace
-
 template <size_t item>
-void run_in_blocks(const OwnBody& body, char** args, npy_intp size, const npy_intp* steps) {
+void run_in_blocks_of(const OwnBody& body, char** args, npy_intp size, const npy_intp* steps) {
   constexpr npy_intp kItem = item, kSize = kBlockBytes / kItem;
   if (size <= 0) return;
   const int last = body.operands, dense = last - body.singles;
@@ -91,17 +89,23 @@ void run_in_blocks(const OwnBody& body, char** args, npy_intp size, const npy_in
   }
 }
 
-template void run_in_blocks<4>(const OwnBody&, char**, npy_intp, const npy_intp*);
-template void run_in_blocks<8>(const OwnBody&, char**, npy_intp, const npy_intp*);
-template void run_in_blocks<16>(const OwnBody&, char**, npy_intp, const npy_intp*);
+}  // namespace
 
-template <class T>
-LoopFunction streaming_loop() {
-  return Generations<Streaming<T, false>, Streaming<T, true>>::best();
+void run_in_blocks(const OwnBody& body, size_t item, char** args, npy_intp size, const npy_intp* steps) {
+  switch (item) {
+    case 4:
+      return run_in_blocks_of<4>(body, args, size, steps);
+    case 8:
+      return run_in_blocks_of<8>(body, args, size, steps);
+    default:
+      return run_in_blocks_of<16>(body, args, size, steps);
+  }
 }
 
-template LoopFunction streaming_loop<float>();
-template LoopFunction streaming_loop<double>();
+LoopFunction streaming_loop(int type) {
+  return type == NPY_FLOAT ? Generations<Streaming<float, false>, Streaming<float, true>>::best()
+                           : Generations<Streaming<double, false>, Streaming<double, true>>::best();
+}
 
 }  // namespace detail
 
