@@ -59,16 +59,19 @@ def manifest_text(
 
 def is_of_sources(paths: Paths, target: str) -> bool:
     """Whether the output was made from the sources as they are: then a run has found no errors in them."""
-    known = _read(paths.output)
-    return known is not None and known.get("sources") == source_hash(paths, target)
+    try:
+        known = _read(paths.output)
+        return known is not None and known.get("sources") == source_hash(paths, target)
+    except OSError:  # one is missing
+        return False
 
 
 def unchanged(paths: Paths, target: str) -> tuple[str, int] | None:
     """The summary of the output and its number of files, if a run of the generator would make just what is there."""
     known = _read(paths.output)
+    if known is None or not is_of_sources(paths, target):
+        return None
     try:
-        if known is None or known["sources"] != source_hash(paths, target):
-            return None
         files = known["files"]
         assert isinstance(files, dict)
         if stale_files(files, paths.output):

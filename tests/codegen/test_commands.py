@@ -113,8 +113,13 @@ def test_diagnostics_as_json(project: Path) -> None:
     assert (first["replacement"]["column"], first["replacement"]["text"]) == (16, "other")
 
 
-def test_a_missing_file_is_an_error_with_a_name(project: Path) -> None:
-    failed = codegen("--native-functions", "nowhere.yaml", "--derivatives", "derivatives.yaml", folder=project)
+@pytest.mark.parametrize("words", [[], ["explain", "mul.Tensor"], ["list"]])
+@pytest.mark.parametrize("is_generated", [False, True])
+def test_a_missing_file_is_an_error_with_a_name(project: Path, words: list[str], is_generated: bool) -> None:
+    if is_generated:
+        assert run(project).returncode == 0
+    options = ["--native-functions", "nowhere.yaml", "--derivatives", "derivatives.yaml", "--out", "out"]
+    failed = codegen(*words, *options, folder=project)
     assert failed.returncode == 1
     assert failed.stderr.startswith("nowhere.yaml:1:1: error: cannot read the file")
 
