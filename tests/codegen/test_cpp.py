@@ -452,7 +452,7 @@ def test_a_compiler_takes_it(made: Plan, small_paths: Paths, tmp_path: Path) -> 
 @needs_compiler
 def test_a_compiler_takes_shards_of_this_project(tmp_path: Path) -> None:
     folder = written(own_cpp(), tmp_path)
-    for number in range(0, cpp.SHARDS, 8):
+    for number in range(0, cpp.SHARDS, 4):
         for kind in ("shard", "loops"):
             said = compiled(folder / f"{kind}_{number:02}.cpp")
             assert said.returncode == 0, said.stderr
