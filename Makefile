@@ -86,8 +86,8 @@ sanitize: $(STAMP)test
 	CXX='$(CXX)' $(PY) -m codegen build --sanitize
 	GRADWRIGHT_NATIVE=build/sanitize PYTHONMALLOC=malloc ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 UBSAN_OPTIONS=print_stacktrace=1 \
 		LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libstdc++.so)" \
-		$(PYTEST) tests/native tests/runtime/test_engine_stress.py tests/runtime/test_threads.py \
-		--ignore=tests/native/test_build.py --capture=sys
+		$(PYTEST) tests/runtime/native tests/runtime/graph/test_engine_stress.py tests/runtime/native/test_threads.py \
+		--ignore=tests/runtime/native/test_build.py --capture=sys
 
 # The interpreter and NumPy are not instrumented: reported is what the core does without a lock, where the locks are of
 # whomever. ThreadSanitizer wants its memory at fixed places, which `setarch -R` leaves free.
@@ -95,7 +95,7 @@ sanitize-threads: $(STAMP)test
 	CXX='$(CXX)' $(PY) -m codegen build --sanitize=thread
 	GRADWRIGHT_NATIVE=build/sanitize-thread CXXFLAGS=-fsanitize=thread TSAN_OPTIONS=die_after_fork=0:halt_on_error=1:exitcode=66 \
 		setarch -R env LD_PRELOAD="$$($(CXX) -print-file-name=libtsan.so) $$($(CXX) -print-file-name=libstdc++.so)" \
-		$(PY) -m pytest tests/runtime/test_engine_stress.py tests/runtime/test_threads.py tests/runtime/test_interleaving.py \
+		$(PY) -m pytest tests/runtime/graph/test_engine_stress.py tests/runtime/native/test_threads.py tests/runtime/test_interleaving.py \
 		--capture=sys
 
 parity: $(STAMP)parity
@@ -105,13 +105,13 @@ parity: $(STAMP)parity
 # `make parity` holds the ledger; this says what is red and why. `make UPDATE=1 parity-full` adds what is green now.
 parity-full: $(STAMP)parity
 	$(CORE)
-	PYTHONPATH=tests/parity $(PY) -m opinfo --jobs $(WORKERS) --samples 64 $(if $(UPDATE),--update)
+	$(PY) -m tools.opinfo --jobs $(WORKERS) --samples 64 $(if $(UPDATE),--update)
 
 upstream: $(STAMP)parity generate
-	$(PY) tests/upstream.py -n $(WORKERS) $(if $(PART),--part $(PART))
+	$(PY) -m tools.upstream -n $(WORKERS) $(if $(PART),--part $(PART))
 
 outside: $(STAMP)test
-	$(PY) tests/outside.py
+	$(PY) -m tools.outside
 
 # What .ci/run takes turns with, whole.
 night: export GRADWRIGHT_PART = 1/1

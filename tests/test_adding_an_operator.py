@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from documents import ROOT, blocks, copy_tree, follow, run
+from support.documents import ROOT, blocks, copy_tree, follow, run
 
 PAGE = ROOT / "docs" / "adding-an-operator.md"
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from documents import ROOT, run
+from support.documents import ROOT, run
 
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 PORTS = sorted((ROOT / "examples" / "ports").glob("*.py"))

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from documents import ROOT
+from support.documents import ROOT
 
 LAYERS: Mapping[str, Sequence[Sequence[str]]] = {
     "codegen": (

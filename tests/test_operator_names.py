@@ -13,7 +13,8 @@ from pathlib import Path
 
 import yaml
 
-ROOT = Path(__file__).parents[1]
+from support.documents import ROOT
+
 CORE = ("codegen", "runtime/base", "runtime/call", "runtime/func", "runtime/graph", "runtime/load")
 
 # Words that only look like names of operators: by the module, and the function, class or table in it that has them, and

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import functools
 import os
+import re
 import subprocess
 import sys
 import sysconfig
@@ -20,9 +21,11 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from codegen.version import VERSION
-from documents import ROOT, copy_tree
+from support.documents import ROOT, copy_tree
 
 TESTS = ROOT / "tests"
+# Tests, and what they share with the tools.
+SOURCES = sorted(path for folder in (TESTS, ROOT / "tools") for path in folder.rglob("*.py"))
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +37,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tree / "dist"
     # Without isolation: the extra `test` has all that a build needs, so that no test reaches for a registry.
     command = [sys.executable, "-m", "build", "--no-isolation", "--outdir", str(out)]
-    # The extension has tests of its own, with less to compile (tests/native/test_build.py).
+    # The extension has tests of its own, with less to compile (tests/runtime/native/test_build.py).
     environment = {**os.environ, "GRADWRIGHT_NATIVE": "0"}
     finished = subprocess.run(command, cwd=tree, env=environment, capture_output=True, text=True)
     assert finished.returncode == 0, finished.stdout + finished.stderr
@@ -140,7 +143,7 @@ def test_what_tests_import_stands_in_an_extra(extra: str, least: int) -> None:
     """A package that only some machines happen to have would leave tests out without a word."""
     compared = 0
     missing = set()
-    for path in sorted(TESTS.rglob("*.py")):
+    for path in SOURCES:
         text = path.read_text(encoding="utf-8")
         if _extra_of(path, text) != extra:
             continue
@@ -153,14 +156,15 @@ def test_what_tests_import_stands_in_an_extra(extra: str, least: int) -> None:
 
 
 def _extra_of(path: Path, text: str) -> str:
-    with_torch = path.is_relative_to(TESTS / "parity") or path == TESTS / "upstream.py"
-    return "parity" if with_torch or "pytest.mark.parity" in text else "test"
+    shared = not path.name.startswith("test_") and re.search(r"^\s*(from|import) torch", text, re.MULTILINE)
+    of_parity = path.is_relative_to(TESTS / "parity") or "pytest.mark.parity" in text
+    return "parity" if shared or of_parity else "test"
 
 
 def test_no_test_is_skipped_for_a_missing_package() -> None:
     asked = {
         (path.name, node.args[0].value)
-        for path in TESTS.rglob("*.py")
+        for path in SOURCES
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
         if isinstance(node, ast.Call)
         and isinstance(node.func, ast.Attribute)
@@ -181,8 +185,8 @@ def _imported(tree: ast.Module) -> set[str]:
     return {name.partition(".")[0] for name in names}
 
 
-# What lies in the checkout: packages at its root, and modules beside the tests.
-OWN = {path.stem for path in ROOT.iterdir()} | {path.stem for path in TESTS.rglob("*")} | {"gradwright"}
+# What lies in the checkout: packages at its root, and what tests share.
+OWN = {path.stem for path in ROOT.iterdir()} | {path.stem for path in (*SOURCES, *TESTS.iterdir())} | {"gradwright"}
 
 
 @functools.cache

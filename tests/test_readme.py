@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from documents import ROOT, Block, Command, blocks, commands, copy_tree, follow, run
+from support.documents import ROOT, Block, Command, blocks, commands, copy_tree, follow, run
 
 PAGE = ROOT / "README.md"
 

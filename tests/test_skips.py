@@ -7,13 +7,15 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-TESTS = Path(__file__).parent
+from support.documents import ROOT
+
+FOLDERS = (ROOT / "tests", ROOT / "tools")
 
 # Reasons, as the source of the tests has them, and in how many places. A new one has to be of a machine, or of a known
 # difference to PyTorch; what has no meaning for some parameter is left out of the parameters.
 REASONS = {
     # What a machine has not, or what is switched off.
-    "'the native core is not built, or switched off'": 36,
+    "NO_CORE": 5,
     "f'no native core: {native.why_not()}'": 1,
     "'there is no native core'": 1,
     "'compares with the core'": 1,
@@ -37,15 +39,10 @@ REASONS = {
     '"PyTorch\'s YAML chooses another overload"': 1,
     "'its Node keeps what was written there, a known fault'": 1,
     # Where PyTorch has nothing to compare with, or is known to differ.
-    "'PyTorch has no such operator'": 2,
+    "'PyTorch has no such operator'": 1,
     "'PyTorch refuses to subtract bools'": 2,
     "'PyTorch counts an array that is a mask as one dimension'": 1,
     "'PyTorch rounds in between'": 1,
-    "'in another order'": 1,
-    '"not PyTorch\'s"': 2,
-    "'nonsense'": 1,
-    "'a known deviation'": 1,
-    "OUT_OF_DOMAIN[info.name]": 1,
 }
 _WAYS = ("skip", "skipif", "importorskip", "xfail", "skipTest", "SkipTest")
 
@@ -60,4 +57,4 @@ def reasons(path: Path) -> Iterator[str]:
 
 
 def test_every_skip_has_a_reason_from_the_list() -> None:
-    assert Counter(reason for path in sorted(TESTS.rglob("*.py")) for reason in reasons(path)) == REASONS
+    assert Counter(reason for folder in FOLDERS for path in folder.rglob("*.py") for reason in reasons(path)) == REASONS

@@ -10,8 +10,8 @@ import pytest
 from codegen.paths import Paths
 from codegen.pipeline import Result, analyze, emit
 from codegen.plan.plan import Plan
+from support.documents import ROOT
 
-ROOT = Path(__file__).parents[2]
 Planner = Callable[..., Plan]
 
 

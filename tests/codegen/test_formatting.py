@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from codegen.commands.main import main
 from codegen.formatting import ORDER, formatted
 from codegen.read.functions import KEYS
-from documents import ROOT
+from support.documents import ROOT
 
 OWN = [ROOT / name for name in ("native_functions.yaml", "derivatives.yaml")]
 UGLY = """\

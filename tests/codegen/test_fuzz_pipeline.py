@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import re
 from dataclasses import replace
-from pathlib import Path
 
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -13,8 +12,8 @@ from hypothesis import strategies as st
 from codegen.commands.diagnostics import print_diagnostics
 from codegen.paths import Paths
 from codegen.pipeline import analyze, emit
+from support.documents import ROOT
 
-ROOT = Path(__file__).parents[2]
 TOKEN = re.compile(r"\w+|\s+|.")
 FUNCTIONS = re.split(r"(?m)^(?=- func:)", (ROOT / "native_functions.yaml").read_text(encoding="utf-8"))[1:]
 FORMULAS = re.split(r"(?m)^(?=- name:)", (ROOT / "derivatives.yaml").read_text(encoding="utf-8"))[1:]

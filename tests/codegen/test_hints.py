@@ -5,9 +5,8 @@ from __future__ import annotations
 import difflib
 import random
 
-from own_project import own_analysis
-
 from codegen.words import did_you_mean
+from support.own_project import own_analysis
 
 
 def mistyped(word: str, source: random.Random) -> str:

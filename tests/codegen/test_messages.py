@@ -24,7 +24,7 @@ from codegen.project import read_project
 from codegen.python_source import SourcePart
 from codegen.rules.table import report
 from codegen.source import Diagnostic, Diagnostics
-from documents import ROOT
+from support.documents import ROOT
 
 DOCUMENT = ROOT / "docs" / "messages.md"
 

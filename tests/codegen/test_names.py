@@ -18,8 +18,6 @@ from pathlib import Path
 
 import pytest
 import yaml
-from compiling import compiled, needs_compiler
-from own_project import no_garbage
 
 from codegen import output
 from codegen.paths import Paths, paths_of_checkout
@@ -32,11 +30,12 @@ from codegen.schema.types import OperatorName
 from codegen.targets.cpp.names import cpp
 from codegen.targets.python import names
 from codegen.words import TARGETS
-from documents import copy_tree
 from runtime import ops
 from runtime.graph.node import Node
+from support.compiling import compiled, needs_compiler
+from support.documents import ROOT, copy_tree
+from support.own_project import no_garbage
 
-ROOT = Path(__file__).parents[2]
 CPP = re.findall(
     r"\w+",
     """

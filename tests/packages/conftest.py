@@ -6,9 +6,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from own_packages import Project
 
 from codegen.commands.init import init
+from support.own_packages import Project
 
 
 @pytest.fixture

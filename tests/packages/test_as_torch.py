@@ -7,10 +7,10 @@ import subprocess
 import sys
 from pathlib import Path
 
-import programs
 import pytest
 
-from documents import ROOT
+from support import programs
+from support.documents import ROOT
 
 INSTALL = "import gradwright; gradwright.install_as_torch()\n"
 

@@ -6,12 +6,11 @@ import re
 import tomllib
 from pathlib import Path
 
-from in_process import run_line
-
 from codegen import project
 from codegen.read import backends
 from codegen.words import KERNEL_KEYS
-from documents import ROOT, blocks, follow
+from support.documents import ROOT, blocks, follow
+from support.in_process import run_line
 
 PAGE = ROOT / "docs" / "backend.md"
 

@@ -10,9 +10,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from own_packages import Project
 
-from documents import ROOT
+from support.documents import ROOT
+from support.own_packages import Project
 
 ARRAYS = """
     class Array:

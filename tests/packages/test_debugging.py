@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from own_packages import Project
+
+from support.own_packages import Project
 
 BODIES = {
     "self += 1\n    return self.copy()": "wrote to an argument",

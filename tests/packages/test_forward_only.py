@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from own_packages import Project
+from support.own_packages import Project
 
 FUNCTIONS = """
 - func: blend(Tensor self, Tensor other, Tensor weight) -> Tensor

@@ -7,7 +7,6 @@ import os
 from pathlib import Path
 
 import pytest
-from own_packages import Project
 
 from codegen.commands.diagnostics import print_diagnostics
 from codegen.commands.verify import refuted
@@ -15,6 +14,7 @@ from codegen.paths import find_project
 from codegen.pipeline import Result, analyze
 from codegen.project import read_project
 from codegen.source import Diagnostics
+from support.own_packages import Project
 
 
 def table_errors(project: Project) -> str:

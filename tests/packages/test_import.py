@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from own_packages import Project
+
+from support.own_packages import Project
 
 MAKE = Callable[[str], Project]
 

@@ -11,11 +11,11 @@ from types import SimpleNamespace
 import jsonschema
 import pytest
 import yaml
-from own_packages import Project
 
 from codegen.commands import init as init_module
 from codegen.commands.init import init
 from codegen.version import VERSION
+from support.own_packages import Project
 
 
 def test_three_commands_lead_to_a_tested_operator(tmp_path: Path) -> None:

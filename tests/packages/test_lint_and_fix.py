@@ -6,9 +6,9 @@ import json
 import shutil
 
 import pytest
-from own_packages import Project
 
-from documents import ROOT
+from support.documents import ROOT
+from support.own_packages import Project
 
 TWICE = "\n- func: twice(Tensor self) -> Tensor\n  dispatch:\n    CPU: twice\n"
 KERNEL = "\n\ndef twice(self: Array) -> Array:\n    self *= 2\n    return self\n"

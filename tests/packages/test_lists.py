@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from own_packages import Project
+
+from support.own_packages import Project
 
 FUNCTIONS = """
 - func: products(Tensor[] ones, Tensor[] others) -> Tensor[]

@@ -8,16 +8,16 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from compiling import needs_compiler
-from own_packages import Project
 
 from codegen.commands.init import init
 from codegen.extension import SUFFIX
-from runtime import native
+from support.compiling import needs_compiler
+from support.native_core import needs_core
+from support.own_packages import Project
 
 pytestmark = [
     needs_compiler,
-    pytest.mark.skipif(not native.is_available(), reason="the native core is not built, or switched off"),
+    needs_core,
     pytest.mark.xdist_group("native package"),  # one process builds it
 ]
 # Of what is built to be loaded, replaced or refused. What optimization makes of the results, the other builds show.

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from own_packages import Project
 
 from codegen.commands.new import new
 from codegen.paths import Paths
 from codegen.pipeline import read_operators
 from codegen.project import read_project
 from codegen.source import Diagnostics
+from support.own_packages import Project
 
 BLEND = "blend(Tensor self, Tensor[] others, Scalar weight, *, int[2]? size=None) -> (Tensor low, Tensor high)"
 

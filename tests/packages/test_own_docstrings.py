@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from own_packages import Project
+from support.own_packages import Project
 
 
 def test_docstrings_of_a_package(project: Project) -> None:

@@ -11,14 +11,14 @@ import sys
 import time
 
 import pytest
-from own_packages import Project
 
 from codegen.commands import proofs
 from codegen.output import stale_files
 from codegen.paths import Paths
 from codegen.project import read_project
 from codegen.source import Diagnostics
-from documents import ROOT
+from support.documents import ROOT
+from support.own_packages import Project
 
 TWICE = """
 - func: twice(Tensor self) -> Tensor

@@ -10,10 +10,10 @@ import sys
 from pathlib import Path
 
 import pytest
-from own_packages import Project
 
 from codegen.writing import replace_texts, write_text
-from documents import ROOT, contents
+from support.documents import ROOT, contents
+from support.own_packages import Project
 
 
 def on_a_full_disk(project: Project, *words: str) -> subprocess.CompletedProcess[str]:

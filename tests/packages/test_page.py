@@ -8,13 +8,13 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from compiling import needs_compiler
-from in_process import run_line
 
 from codegen import project
 from codegen.inputs import INTERFACE
-from documents import ROOT, blocks, follow
-from runtime import native
+from support.compiling import needs_compiler
+from support.documents import ROOT, blocks, follow
+from support.in_process import run_line
+from support.native_core import needs_core
 
 PAGE = ROOT / "docs" / "packages.md"
 
@@ -27,7 +27,7 @@ def test_the_page_holds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
 
 
 @needs_compiler
-@pytest.mark.skipif(not native.is_available(), reason="the native core is not built, or switched off")
+@needs_core
 def test_the_page_about_kernels_holds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CXXFLAGS", "-O0")
     for block in blocks(ROOT / "docs" / "native-kernels.md"):

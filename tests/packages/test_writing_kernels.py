@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from own_packages import Project
+
+from support.own_packages import Project
 
 # A kernel that writes, one that returns a new array, and one that reads what it has overwritten.
 OPERATORS = """

@@ -1,4 +1,4 @@
-"""Where PyTorch is not installed (`make test`), no file of this folder is imported."""
+"""Where PyTorch is not installed (`make test`), no test of this folder is imported."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
-import upstream
+
+from tools import upstream
 
 HAS_PYTORCH = find_spec("torch") is not None
 
-collect_ignore_glob = [] if HAS_PYTORCH else ["test_*.py"]
+collect_ignore_glob = [] if HAS_PYTORCH else ["*test_*.py"]
 
 
 def pytest_report_header() -> str | None:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import runtime
-from tests.parity.both import assert_same, assert_same_results
+from support.both import assert_same, assert_same_results
 
 pytestmark = pytest.mark.parity
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import torch
 
-from tests.parity.both import assert_same, assert_same_results
+from support.both import assert_same, assert_same_results
 
 pytestmark = pytest.mark.parity
 

@@ -12,7 +12,7 @@ import pytest
 import torch
 
 import runtime
-from tests.parity.both import assert_same, assert_same_results
+from support.both import assert_same, assert_same_results
 
 pytestmark = pytest.mark.parity
 

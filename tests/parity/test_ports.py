@@ -9,9 +9,11 @@ from typing import Any
 
 import pytest
 
+from support.documents import ROOT
+
 pytestmark = pytest.mark.parity
 
-PORTS = Path(__file__).resolve().parents[2] / "examples" / "ports"
+PORTS = ROOT / "examples" / "ports"
 NAMES = sorted(path.stem for path in PORTS.glob("*.py"))
 
 

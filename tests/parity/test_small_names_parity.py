@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.parity.both import assert_same, outcome
+from support.both import assert_same, outcome
 
 pytestmark = pytest.mark.parity
 

@@ -1,4 +1,4 @@
-"""docs/pytorch.md is what `python -m tests.parity.surface` writes, and what it is made from says nothing in vain."""
+"""docs/pytorch.md is what `python -m tools.surface` writes, and what it is made from says nothing in vain."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from fnmatch import fnmatchcase
 
 import pytest
 
-from tests.parity import surface
+from tools import surface
 
 pytestmark = pytest.mark.parity
 
 
 def test_the_page_is_current() -> None:
-    stale = "docs/pytorch.md is stale: run python -m tests.parity.surface"
+    stale = "docs/pytorch.md is stale: run python -m tools.surface"
     assert surface.PAGE.read_text(encoding="utf-8") == surface.page(), stale
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.parity.both import assert_same
+from support.both import assert_same
 
 pytestmark = pytest.mark.parity
 

@@ -3,7 +3,7 @@
 //
 // The mathematics is the usual: an argument is reduced to a short interval with a constant in two or three parts (Cody and
 // Waite), and there a polynomial is computed. The coefficients are fits in Chebyshev's points, computed in 60 digits and
-// rounded; tests/native/test_vectors.py compares with functions of longer numbers. Where a part gives what another one lost,
+// rounded; tests/runtime/native/test_vectors.py compares with functions of longer numbers. Where a part gives what another one lost,
 // the order of additions matters: compilers must not contract or reorder them (arithmetic.flags).
 
 #pragma once

@@ -1,0 +1,89 @@
+"""The JSON Schemas that editors use say the same as the reader."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+import yaml
+
+from codegen.paths import SCHEMAS
+from codegen.read import backends
+from codegen.read.functions import KEYS
+from codegen.words import AUTOGRAD_KEYS, DTYPE_GROUPS, DTYPE_KINDS, KERNEL_KEYS, TAGS, PromotionKind, words_of
+from support.documents import ROOT
+
+
+def schema(name: str) -> dict[str, Any]:
+    loaded = json.loads((SCHEMAS / f"{name}.schema.json").read_text(encoding="utf-8"))
+    assert isinstance(loaded, dict)
+    return loaded
+
+
+def problems(name: str, text: str) -> list[str]:
+    validator = jsonschema.Draft202012Validator(schema(name))
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    return [error.message for error in validator.iter_errors(yaml.load(text, loader))]
+
+
+@pytest.mark.parametrize("name", ["native_functions", "derivatives"])
+def test_the_projects_own_file_is_valid(name: str) -> None:
+    jsonschema.Draft202012Validator.check_schema(schema(name))
+    assert problems(name, (ROOT / f"{name}.yaml").read_text(encoding="utf-8")) == []
+
+
+def test_the_vocabulary_is_the_readers() -> None:
+    definitions = schema("native_functions")["$defs"]
+    assert definitions["operator"]["properties"].keys() == KEYS
+    assert set(definitions["tag"]["enum"]) == TAGS
+    assert definitions["operator"]["properties"]["promotion"]["examples"] == list(words_of(PromotionKind))
+    assert definitions["operator"]["properties"]["dtypes"]["examples"][:-1] == [*DTYPE_KINDS, *DTYPE_GROUPS]
+    operator = "func: f(Tensor self) -> Tensor"
+    keys = [*(f"- {operator}\n  dispatch:\n    {key}: kernel\n" for key in sorted(KERNEL_KEYS))]
+    assert problems("native_functions", "".join(keys)) == []
+    blocks = [f"- name: f(Tensor self) -> Tensor\n  dispatch:\n    {key}:\n      self: grad\n" for key in AUTOGRAD_KEYS]
+    assert problems("derivatives", "".join(blocks)) == []
+
+
+def test_the_keys_of_a_back_end_are_the_readers() -> None:
+    assert schema("backend")["properties"].keys() == set(backends.KEYS) - {"autograd"}  # which is refused
+    text = "backend: NPU\ndevice: npu\narrays: arrays\nkernels: kernels\narray_api: True\nsupported:\n"
+    assert problems("backend", text) == problems("backend", f"{text}- add.Tensor\n- mm: fast_mm\n") == []
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("native_functions", "- func: f(Tensor self) -> Tensor\n  variant: method\n"),
+        ("native_functions", "- func: f(Tensor self) -> Tensor\n  variants: methods\n"),
+        ("native_functions", "- func: f(Tensor self) -> Tensor\n  dispatch:\n    cpu: f\n"),
+        ("native_functions", "- func: f(Tensor self) -> Tensor\n  promotion: no_such\n"),
+        ("native_functions", "- func: f(Tensor self) -> Tensor\n  dtypes: floats\n"),
+        ("native_functions", "- func: f(Tensor self) -> Tensor\n  domain: [1]\n"),
+        ("native_functions", "- variants: method\n"),
+        ("derivatives", "- self: grad\n"),
+        ("derivatives", "- name: f(Tensor self) -> Tensor\n  self: [grad]\n"),
+        ("derivatives", "- name: f(Tensor self) -> Tensor\n  output_differentiability: []\n"),
+        ("backend", "backend: NPU\n"),
+        ("backend", "backend: NPU\narrays: arrays.py\n"),
+        ("backend", "backend: NPU\narrays: arrays\nsuported: [mm]\n"),
+        ("backend", "backend: NPU\narrays: arrays\nsupported: [[mm]]\n"),
+    ],
+)
+def test_mistakes_are_found(name: str, text: str) -> None:
+    assert problems(name, text)
+
+
+@pytest.mark.parity
+@pytest.mark.parametrize(
+    ("name", "path"),
+    [("native_functions", "ATen/native/native_functions.yaml"), ("derivatives", "autograd/derivatives.yaml")],
+)
+def test_pytorchs_own_file_is_valid(name: str, path: str) -> None:
+    import torchgen
+
+    file = Path(torchgen.__file__).parent / "packaged" / path
+    assert problems(name, file.read_text(encoding="utf-8")) == []

@@ -1,0 +1,391 @@
+"""`import runtime` and `import generated`: either first, and what is said where the output is missing or stale."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import py_compile
+import runpy
+import shutil
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+
+import runtime
+from codegen import output
+from runtime.load.loading import load
+from support.documents import ROOT
+
+
+def python(script: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "PYTHONPATH": str(cwd)}
+    return subprocess.run(
+        [sys.executable, "-c", script], cwd=cwd, env=environment, capture_output=True, text=True, check=False
+    )
+
+
+@pytest.mark.parametrize("first", ["import runtime, generated", "import generated, runtime"])
+def test_either_may_come_first(first: str) -> None:
+    script = f"{first}; x = runtime.tensor([1.0]); print(generated.mul(x, x).item(), runtime.mul is generated.mul)"
+    done = python(script, ROOT)
+    assert done.stdout == "1.0 True\n", done.stderr
+
+
+def test_importing_does_not_load_what_is_used_later() -> None:
+    others = ("scipy", "ml_dtypes", "jinja2", "yaml", "rich", "torch", "numpy.random", "numpy.typing")
+    others += ("pathlib", "random", "shutil", "string", "tempfile")
+    ours = [f"runtime.{name}" for name in ("call.binding", "func.vectorize", "library.custom", "nn.module")]
+    ours += [f"runtime.{name}" for name in ("optim.sgd", "methods.printing", "profiler")]
+    ours += [f"runtime.autograd.{name}" for name in ("forward_ad", "functional", "graph")]
+    ours += ["codegen.schema", "codegen.paths", "codegen.output", "generated.nodes"]
+    assert not [name for name in ours if importlib.util.find_spec(name) is None]
+    script = f"import sys, runtime; print([name for name in {(*others, *ours)} if name in sys.modules])"
+    assert python(script, ROOT).stdout == "[]\n"
+
+
+# What is loaded on first use, and one way to use it.
+LATER = [
+    "runtime.func.grad",
+    "runtime.vmap",
+    "runtime.nn.Linear(1, 1)",
+    "runtime.nn.functional.relu",
+    "runtime.optim.SGD",
+    "runtime.optim.lr_scheduler.StepLR",
+    "runtime.utils.checkpoint.checkpoint",
+    "runtime.library.Library",
+    "runtime.Tag.core",
+    "runtime.profiler.profile",
+    "runtime.printoptions",
+    "runtime.is_anomaly_enabled()",
+    "runtime.autograd.Function",
+    "runtime.autograd.functional.jacobian",
+    "runtime.autograd.forward_ad.dual_level",
+    "runtime.autograd.graph.saved_tensors_hooks",
+    "runtime.autograd.detect_anomaly",
+    "runtime.autograd.profiler.profile",
+    "runtime.rand(2)",
+    "(runtime.ones(1, requires_grad=True) * 2).grad_fn.next_functions",
+]
+
+
+@pytest.mark.parametrize("use", LATER)
+def test_what_is_loaded_later_is_there_when_asked_for(use: str) -> None:
+    done = python(f"import runtime; assert {use} is not None", ROOT)
+    assert done.returncode == 0, done.stderr
+
+
+def test_names_that_are_loaded_later_are_listed() -> None:
+    later = {"func", "nn", "optim", "utils", "library", "profiler", "vmap", "printoptions", "Tag"}
+    assert later <= set(dir(runtime))
+    assert {"Function", "graph", "functional", "forward_ad", "detect_anomaly"} <= set(dir(runtime.autograd))
+    with pytest.raises(AttributeError, match="module 'runtime' has no attribute 'cuda_'"):
+        runtime.cuda_
+    with pytest.raises(AttributeError, match=r"module 'runtime\.autograd' has no attribute 'nothing'"):
+        runtime.autograd.nothing
+
+
+def test_operators_are_found_without_a_function_of_the_package() -> None:
+    assert "__getattr__" not in vars(runtime)
+
+
+def test_a_module_is_the_same_before_and_after_it_is_loaded() -> None:
+    script = (
+        "import sys, types, runtime; from runtime import nn; before = type(nn); nn.Linear; "
+        "print(before is types.ModuleType, type(nn) is types.ModuleType, nn is sys.modules['runtime.nn'] is runtime.nn)"
+    )
+    assert python(script, ROOT).stdout == "False True True\n"
+
+
+def test_threads_that_load_a_module_at_once_all_find_it_whole() -> None:
+    """Each comes in at another end, in an order of its own, while the interpreter changes between them all the time."""
+    script = f"""
+        import importlib, random, sys, threading, runtime
+        sys.setswitchinterval(1e-6)
+        uses = {LATER!r} + ["runtime.nn.utils", "runtime.nn.functional.gelu(runtime.ones(2))"]
+        names = ["runtime.nn.functional", "runtime.nn.utils", "runtime.func.rules.families", "runtime.func.vectorize",
+            "runtime.call.registered", "runtime.autograd.functional", "runtime.optim.sgd", "runtime.methods.printing",
+            "runtime.profiler", "runtime.call.overloads", "generated.nodes", "generated.registry",
+            "codegen.schema.types"]
+        start, errors = threading.Barrier(16), []
+        def use(number):
+            todo = [(eval, text) for text in uses] + [(look_into, name) for name in names]
+            random.Random(number).shuffle(todo)
+            start.wait()
+            for function, text in todo:
+                try:
+                    assert function(text) is not None
+                except BaseException as error:
+                    errors.append((text, error))
+        def look_into(name):
+            module = importlib.import_module(name)
+            assert module is sys.modules[name]
+            return module.__all__ if hasattr(module, "__all__") else vars(module)
+        threads = [threading.Thread(target=use, args=(n,)) for n in range(16)]
+        for thread in threads: thread.start()
+        for thread in threads: thread.join()
+        print(errors)
+    """
+    done = python(textwrap.dedent(script), ROOT)
+    assert done.stdout == "[]\n", done.stdout + done.stderr
+
+
+# A package whose parts wait, with code that goes on only when another thread has come as far as it can.
+STAND_IN = """
+    from runtime.base.later import load_later, load_the_rest_later
+    load_later(__name__, ("first", "second"))
+    load_the_rest_later(__name__)
+    from threading import Event
+    inside, outside = Event(), Event()
+"""
+
+
+def stand_in(folder: Path, script: str, part: str | None = None, **modules: str) -> str:
+    """What the script prints beside a package `standin` of these modules; with a `part`, the first is a package."""
+    texts = {"__init__.py": STAND_IN, **{f"{name}.py": text for name, text in modules.items()}}
+    if part is not None:
+        texts |= {"first/__init__.py": texts.pop("first.py"), "first/part.py": part}
+    for name, text in texts.items():
+        path = folder / "standin" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(textwrap.dedent(text))
+    before = f"import sys, threading; sys.path.insert(1, {str(ROOT)!r}); import runtime, standin; found = []\n"
+    done = python(before + textwrap.dedent(script), folder)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_a_package_and_its_part_can_be_loaded_from_both_ends_at_once(tmp_path: Path) -> None:
+    """One thread comes by the name of the part, while another runs the package, which imports the part."""
+    printed = stand_in(
+        tmp_path,
+        """
+        import importlib
+        def by_name():
+            standin.inside.wait()
+            part = importlib.import_module("standin.first.part")
+            standin.outside.set()
+            found.append(part.whole)
+        thread = threading.Thread(target=by_name, daemon=True)
+        thread.start()
+        found.append(standin.first.whole)
+        thread.join()
+        print(found)
+        """,
+        first="""
+            import standin
+            standin.inside.set()
+            if not standin.outside.wait(300):
+                print("the import by name waits for this code")
+            from standin.first.part import whole
+        """,
+        part="import standin.first; whole = 'whole'",
+        second="",
+    )
+    assert printed == "['whole', 'whole']\n"
+
+
+def test_modules_that_import_each_other_can_be_loaded_from_both_ends_at_once(tmp_path: Path) -> None:
+    printed = stand_in(
+        tmp_path,
+        """
+        import importlib
+        def second():
+            standin.inside.wait()
+            importlib.import_module("standin.second")
+            standin.outside.set()
+            found.append(standin.second.of_first().whole)
+        thread = threading.Thread(target=second, daemon=True)
+        thread.start()
+        found.append(standin.first.of_second().whole)
+        thread.join()
+        print(found)
+        """,
+        first="""
+            import standin
+            standin.inside.set()
+            if not standin.outside.wait(300):
+                print("the import waits for this code")
+            import standin.second
+            def of_second(): return standin.second
+            standin.second.whole
+            whole = 1
+        """,
+        second="""
+            import standin.first
+            def of_first(): return standin.first
+            whole = 2
+        """,
+    )
+    assert printed in ("[2, 1]\n", "[1, 2]\n")
+
+
+def test_a_user_s_module_may_import_what_another_thread_loads(tmp_path: Path) -> None:
+    """The other thread does not need the lock that the import system holds for the user's module."""
+    (tmp_path / "users.py").write_text("import standin; standin.outside.set(); found = standin.first.whole")
+    printed = stand_in(
+        tmp_path,
+        """
+        def load():
+            found.append(standin.first.whole)
+        thread = threading.Thread(target=load, daemon=True)
+        thread.start()
+        standin.inside.wait()
+        import users
+        thread.join()
+        print(found, users.found)
+        """,
+        first="import standin; standin.inside.set(); standin.outside.wait(); from standin.second import whole",
+        second="import standin.first; whole = 'whole'",
+    )
+    assert printed == "['whole'] whole\n"
+
+
+def test_nothing_is_seen_half_loaded(tmp_path: Path) -> None:
+    """Neither the module that runs, nor one that it brought along and that has run: it may lead back."""
+    printed = stand_in(
+        tmp_path,
+        "print(standin.first.before); [thread.join() for thread in standin.first.threads]; print(standin.found)",
+        first="""
+            import threading, standin
+            standin.found, state = [], "half"
+            def state_of(): return state
+            from standin.second import borrowed
+            looks = [lambda: standin.first.state, lambda: standin.second.borrowed()]
+            looks.append(lambda: vars(standin.first)["state"])
+            threads = [threading.Thread(target=lambda look=look: standin.found.append(look())) for look in looks]
+            for thread in threads: thread.start()
+            for thread in threads: thread.join(0.05)
+            before = list(standin.found)
+            state = "whole"
+        """,
+        second="from standin.first import state_of as borrowed",
+    )
+    before, after = printed.splitlines()
+    assert before == "[]"
+    assert after.strip("[]").split(", ") == ["'whole'"] * 3
+
+
+def test_what_is_set_on_a_module_that_waits_stays(tmp_path: Path) -> None:
+    printed = stand_in(
+        tmp_path,
+        "import standin.first; standin.first.value = 2; del standin.second.value; "
+        "print(standin.first.value, hasattr(standin.second, 'value'))",
+        first="value = 1",
+        second="value = 1",
+    )
+    assert printed == "2 False\n"
+
+
+def test_a_module_that_waits_can_be_inspected_and_loaded_again(tmp_path: Path) -> None:
+    printed = stand_in(
+        tmp_path,
+        """
+        import importlib, importlib.util, inspect
+        print(standin.first.__file__ == importlib.util.find_spec("standin.first").origin)
+        print(importlib.util.find_spec("standin.second").loader.get_source("standin.second"))
+        standin.first.value = 3
+        print(importlib.reload(standin.first).value, inspect.getsource(standin.first))
+        """,
+        first="value = 1",
+        second="value = 2",
+    )
+    assert printed == "True\nvalue = 2\n1 value = 1\n\n"
+
+
+def test_a_module_that_failed_to_load_can_be_loaded_again(copy: Path) -> None:
+    path = copy / "runtime" / "utils" / "__init__.py"
+    path.write_text(path.read_text() + "\nimport sys\nif not hasattr(sys, 'ready'): raise RuntimeError('not yet')\n")
+    script = """
+        import sys, runtime
+        try:
+            runtime.utils.checkpoint
+        except RuntimeError as error:
+            print(error)
+        sys.ready = True
+        print(runtime.utils.checkpoint.__name__)
+    """
+    done = python(textwrap.dedent(script), copy)
+    assert done.stdout == "not yet\nruntime.utils.checkpoint\n", done.stderr
+
+
+def test_star_import_brings_the_parts_along() -> None:
+    script = "from runtime import *; print(nn.Linear(2, 1)(ones(1, 2)).shape, vmap(sin)(zeros(2)).shape, float32)"
+    done = python(script, ROOT)
+    assert done.stdout == "runtime.Size([1, 1]) runtime.Size([2]) runtime.float32\n", done.stderr
+
+
+@pytest.mark.parametrize("name", ["forward_ad", "functional", "graph", "profiler"])
+def test_a_part_may_be_imported_before_its_package_is_used(name: str) -> None:
+    script = (
+        f"import runtime.autograd.{name} as part; import runtime, sys; "
+        f"print(len(dir(part)) > 9, part is runtime.autograd.{name} is sys.modules['runtime.autograd.{name}'])"
+    )
+    done = python(script, ROOT)
+    assert done.stdout == "True True\n", done.stderr
+
+
+def test_gradcheck_is_the_function_whichever_way_it_is_imported() -> None:
+    script = (
+        "from runtime.autograd.gradcheck import gradcheck; import runtime.autograd.gradcheck.compare, runtime; "
+        "print(runtime.autograd.gradcheck is gradcheck, callable(gradcheck))"
+    )
+    assert python(script, ROOT).stdout == "True True\n"
+
+
+def test_the_collector_is_as_it_was() -> None:
+    script = "import gc; {}; import runtime; print(gc.isenabled())"
+    assert python(script.format("gc.disable()"), ROOT).stdout == "False\n"
+    assert python(script.format("pass"), ROOT).stdout == "True\n"
+
+
+@pytest.fixture
+def copy(tmp_path: Path) -> Path:
+    for name in ("codegen", "runtime", "generated", "templates"):
+        shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
+    for name in ("native_functions.yaml", "derivatives.yaml"):
+        shutil.copy(ROOT / name, tmp_path / name)
+    return tmp_path
+
+
+def test_missing_output_is_an_error_that_names_the_command() -> None:
+    with pytest.raises(ImportError, match="there is no generated code; run: python -m codegen"):
+        load("a_package_that_is_not_there", runtime)
+
+
+def test_output_of_other_yaml_is_an_error_that_names_the_command(copy: Path) -> None:
+    with (copy / "derivatives.yaml").open("a") as file:
+        file.write("# changed\n")
+    done = python("import generated", copy)
+    assert "ImportError: generated was made from other YAML; run: python -m codegen" in done.stderr
+
+
+def test_bytecode_lies_beside_generated_modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)  # as in most containers
+    output.write({"__init__.py": "", "operators.py": "x = 1\n", "reference.md": "# x\n"}, tmp_path)
+    for name in ("__init__.py", "operators.py"):
+        assert Path(importlib.util.cache_from_source(str(tmp_path / name))).exists()
+
+
+@pytest.mark.parametrize("is_kept", [True, False])
+def test_bytecode_is_of_the_last_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_kept: bool) -> None:
+    """Python tells texts apart by their second and their size, and both may be the same."""
+    monkeypatch.setattr(sys, "dont_write_bytecode", not is_kept)
+    module = tmp_path / "module.py"
+    bytecode = Path(importlib.util.cache_from_source(str(module)))
+    for value in range(3):
+        output.write({"module.py": f"value = {value}\n"}, tmp_path)
+        if is_kept:
+            assert not bytecode.exists()
+            py_compile.compile(str(module))  # as an import does
+        assert runpy.run_path(str(bytecode))["value"] == value
+
+
+def test_runs_of_the_makefile_keep_bytecode() -> None:
+    done = subprocess.run(
+        ["make", "--silent", "--eval", "shown: ; @echo [$${PYTHONDONTWRITEBYTECODE-}]", "shown"],
+        cwd=ROOT, env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert done.stdout == "[]\n"
