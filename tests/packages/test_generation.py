@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import io
 import os
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
+from codegen import extending
+from codegen.bind.call_targets import OperatorTable
+from codegen.bind.entries import resolve_entries
 from codegen.commands.diagnostics import print_diagnostics
 from codegen.commands.verify import refuted
 from codegen.paths import find_project
 from codegen.pipeline import Result, analyze
 from codegen.project import read_project
+from codegen.read.model import DerivativeEntry
 from codegen.source import Diagnostics
 from support.own_packages import Project
 
@@ -218,6 +223,19 @@ def test_rules_see_through_operators_of_both(project: Project) -> None:
     (found,) = messages(result_of(project))
     assert found.startswith("mylib/derivatives.yaml:7:9: ")
     assert "not linear" in found
+
+
+def test_of_the_base_only_what_is_asked_for_is_bound(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A package of one operator is analyzed in a fraction of the time that the base takes."""
+    bound = []
+
+    def resolve(entries: Sequence[DerivativeEntry], table: OperatorTable, diagnostics: Diagnostics) -> object:
+        bound.extend(entries)
+        return resolve_entries(entries, table, diagnostics)
+
+    monkeypatch.setattr(extending, "resolve_entries", resolve)
+    assert result_of(project).plan is not None
+    assert 0 < len(bound) < 20
 
 
 def test_a_base_of_none_has_no_operators_but_the_packages(project: Project) -> None:

@@ -19,16 +19,14 @@ class EntryFacts:
     def __init__(self, entries: Mapping[str, ResolvedEntry]) -> None:
         self.entries = entries
 
-    @functools.cached_property
-    def differentiable(self) -> frozenset[str]:
-        """The names of the operators that are differentiable in an argument."""
-        return frozenset(
-            name
-            for name, entry in self.entries.items()
-            if any(formula.kind is not FormulaKind.NON_DIFFERENTIABLE for formula in entry.backward)
-        )
-
     @functools.cache  # noqa: B019 (both live as long as the run)
+    def is_differentiable(self, name: str) -> bool:
+        """Whether an operator is differentiable in an argument."""
+        # One by one: beside a base, most of its entries are never asked for, and none is bound before it is.
+        formulas = self.entries[name].backward if name in self.entries else ()
+        return any(formula.kind is not FormulaKind.NON_DIFFERENTIABLE for formula in formulas)
+
+    @functools.cache  # noqa: B019
     def formulas(self, name: str) -> Mapping[str, tuple[ResolvedFormula, int]]:
         """The formulas of an operator by argument, with the place of the argument among the names of the formula."""
         entry = self.entries[name]

@@ -192,7 +192,7 @@ class Linearity:
         name = str(function.name)
         if function.fills == 0:
             return Degree.ZERO
-        if takes_options(function) and name not in self.facts.differentiable and not function.is_composite_implicit:
+        if takes_options(function) and not self.facts.is_differentiable(name) and not function.is_composite_implicit:
             return Degree.ZERO if _filled_with_zero(function, degrees) else Degree.CONSTANT
         if all(degree is Degree.CONSTANT for degree in degrees.values()):
             return Degree.CONSTANT
@@ -206,7 +206,7 @@ class Linearity:
                 return value
         entry = self.entries.get(name)
         dependent = frozenset(argument for argument, degree in degrees.items() if degree is not Degree.CONSTANT)
-        differentiable = name in self.facts.differentiable
+        differentiable = self.facts.is_differentiable(name)
         # What has no derivative may be linear all the same, as `detach` is in the numbers.
         if entry is not None and (differentiable or not (entry.differentiable_outputs or dependent in function.linear)):
             return self._by_derivatives(entry, degrees)
@@ -273,7 +273,7 @@ class Linearity:
         zero = frozenset(n for n, degree in degrees.items() if degree is Degree.ZERO and n in self.facts.formulas(name))
         if any(self.is_factor(name, frozenset((argument,))) for argument in zero):
             return Degree.ZERO  # one of the factors is
-        constant = name in self.facts.differentiable and _filled_with_zero(entry.function, degrees)
+        constant = self.facts.is_differentiable(name) and _filled_with_zero(entry.function, degrees)
         if constant and all(self.vanishes(name, argument) for argument in self.facts.formulas(name)):
             return Degree.ZERO
         if not linear:
