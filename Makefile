@@ -15,9 +15,12 @@ STAMP := $(VENV)/.installed-
 WORKERS ?= 2
 # `make PART=K/N test`: only the tests of part K of N (tests/conftest.py), for parity and upstream too.
 PART ?=
-# `make ROTATE=K/N test`: only such a part of the tests that are marked with `rotates`, which are many and slow.
-ROTATE ?=
-PYTEST = $(PY) -m pytest -n $(WORKERS) --dist loadgroup $(if $(PART),--part $(PART)) $(if $(ROTATE),--rotate $(ROTATE))
+# The part that runs of the tests that are marked with `rotates`: proofs of rules that docs/proofs.txt has already, and
+# the many samples of OpInfo.
+ROTATE ?= 1/10
+PYTEST = $(PY) -m pytest -n $(WORKERS) --dist loadgroup $(if $(PART),--part $(PART)) --rotate $(ROTATE)
+# What depends on the core. The generator does not load it.
+OF_THE_RUNTIME = tests/runtime tests/packages tests/test_docstrings.py tests/test_examples.py
 # One thread a process: the arrays in tests are small, and several workers share the cores.
 export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
@@ -27,11 +30,12 @@ unexport PYTHONDONTWRITEBYTECODE
 # Builds the native core; a machine without a compiler or CMake goes on with a line that says so.
 CORE = $(PY) -m codegen build --optional
 
-.PHONY: help demo test lint parity parity-full upstream outside bench generate native sanitize sanitize-threads night times clean distclean
+.PHONY: help demo test test-python lint parity parity-python parity-full upstream outside bench generate native sanitize sanitize-threads night times clean distclean
 
 help:
 	@echo 'make demo      generate, check every operator, train a classifier'
 	@echo 'make test      everything that needs no PyTorch'
+	@echo 'make test-python  those of the runtime, in Python alone, without the native core; parity-python likewise'
 	@echo 'make lint      ruff, mypy --strict, and our own lint'
 	@echo 'make parity    the comparisons with PyTorch (installs it)'
 	@echo 'make parity-full  every operator on the samples of OpInfo, with a table by mode'
@@ -72,6 +76,9 @@ test: $(STAMP)test
 	$(CORE)
 	$(PYTEST) -m 'not parity'
 
+test-python: $(STAMP)test generate
+	GRADWRIGHT_NATIVE=0 $(PYTEST) -m 'not parity' $(OF_THE_RUNTIME)
+
 lint: $(STAMP)dev generate
 	$(PY) -m ruff check .
 	$(PY) -m ruff format --check .
@@ -102,25 +109,29 @@ parity: $(STAMP)parity
 	$(CORE)
 	$(PYTEST) -m parity
 
+parity-python: $(STAMP)parity generate
+	GRADWRIGHT_NATIVE=0 $(PYTEST) -m parity --ignore=tests/parity/codegen
+
 # `make parity` holds the ledger; this says what is red and why. `make UPDATE=1 parity-full` adds what is green now.
 parity-full: $(STAMP)parity
 	$(CORE)
 	$(PY) -m tools.opinfo --jobs $(WORKERS) --samples 64 $(if $(UPDATE),--update)
 
 upstream: $(STAMP)parity generate
-	$(PY) -m tools.upstream -n $(WORKERS) $(if $(PART),--part $(PART))
+	$(PY) -m tools.upstream -n $(WORKERS) $(if $(PART),--part $(PART)) --rotate $(ROTATE)
 
 outside: $(STAMP)test
 	$(PY) -m tools.outside
 
 # What .ci/run takes turns with, whole.
 night: export GRADWRIGHT_PART = 1/1
+night: export ROTATE = 1/1
 night:
 	$(MAKE) test
-	GRADWRIGHT_NATIVE=0 $(MAKE) test
+	$(MAKE) test-python
 	$(MAKE) lint
 	$(MAKE) parity
-	GRADWRIGHT_NATIVE=0 $(MAKE) parity
+	$(MAKE) parity-python
 	$(MAKE) upstream
 	$(MAKE) outside
 	$(MAKE) sanitize

@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 import sysconfig
+from collections.abc import Iterable
 from pathlib import Path
 
 import numpy
@@ -21,13 +22,36 @@ COMPILER = shutil.which("g++") or shutil.which("clang++")
 needs_compiler = pytest.mark.skipif(COMPILER is None, reason="there is no C++ compiler")
 
 
+# Of the core, as CMakeLists.txt has them.
+_HEADERS = ("composites", "formulas", "inplace", "layouts", "saved_state", "special")
+
+
 def compiled(source: Path, *more: str) -> subprocess.CompletedProcess[str]:
     """What a compiler says of one generated file."""
+    return _run(source.parent, "-fsyntax-only", *more, str(source))
+
+
+def complaints(sources: Iterable[Path], scratch: Path) -> list[str]:
+    """What a compiler says of those generated files in one folder that it does not take.
+
+    Args:
+        sources: the files.
+        scratch: an empty folder, for the headers of the core, which are compiled once.
+    """
+    sources = list(sources)
+    header = scratch / "headers.hpp"
+    header.write_text("".join(f'#include "{name}.hpp"\n' for name in _HEADERS))
+    done = _run(sources[0].parent, "-x", "c++-header", str(header), "-o", f"{header}.gch")
+    assert done.returncode == 0, done.stderr
+    finished = (_run(source.parent, "-fsyntax-only", "-include", str(header), str(source)) for source in sources)
+    return [each.stderr for each in finished if each.returncode != 0]
+
+
+def _run(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     assert COMPILER is not None
-    includes = [f"-I{source.parent}", f"-I{CORE}", f"-I{sysconfig.get_paths()['include']}"]
-    command = [COMPILER, "-std=c++20", "-fsyntax-only", "-Wall", "-Wextra", "-Werror", *includes]
-    command += ["-isystem", numpy.get_include(), *more, str(source)]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
+    includes = [f"-I{folder}", f"-I{CORE}", f"-I{sysconfig.get_paths()['include']}"]
+    command = [COMPILER, "-std=c++20", "-Wall", "-Wextra", "-Werror", *includes, "-isystem", numpy.get_include()]
+    return subprocess.run([*command, *words], capture_output=True, text=True, check=False)
 
 
 def loaded(folder: Path, program: str, *sources: str) -> ctypes.CDLL:

@@ -25,7 +25,7 @@ from codegen.targets.cpp.needs import Needs
 from codegen.targets.cpp.statements import Statements
 from codegen.targets.cpp.text import CppPrinter, Library
 from codegen.targets.literals import Name
-from support.compiling import CORE, compiled, needs_compiler
+from support.compiling import CORE, compiled, complaints, needs_compiler
 from support.documents import ROOT
 from support.own_project import own_analysis, own_cpp
 
@@ -444,18 +444,17 @@ def test_a_compiler_takes_it(made: Plan, small_paths: Paths, tmp_path: Path) -> 
         f"shard_{cpp.shard_of(o):02}.cpp" for o in made.operators
     }
     files = [*sorted(shards), *sorted(empty)[:1]]
-    for name in ("packets.cpp", "shards.cpp", *files, *(file.replace("shard", "loops") for file in files)):
-        said = compiled(folder / name)
-        assert said.returncode == 0, said.stderr
+    names = ("packets.cpp", "shards.cpp", *files, *(file.replace("shard", "loops") for file in files))
+    assert complaints((folder / name for name in names), tmp_path) == []
+    (folder / "wrong.cpp").write_text("int one = nothing;\n")
+    assert ["nothing" in said for said in complaints([folder / "wrong.cpp"], tmp_path)] == [True]
 
 
 @needs_compiler
 def test_a_compiler_takes_shards_of_this_project(tmp_path: Path) -> None:
     folder = written(own_cpp(), tmp_path)
-    for number in range(0, cpp.SHARDS, 4):
-        for kind in ("shard", "loops"):
-            said = compiled(folder / f"{kind}_{number:02}.cpp")
-            assert said.returncode == 0, said.stderr
+    names = (f"{kind}_{number:02}.cpp" for number in range(0, cpp.SHARDS, 4) for kind in ("shard", "loops"))
+    assert complaints((folder / name for name in names), tmp_path) == []
 
 
 @needs_compiler

@@ -17,7 +17,7 @@ import pytest
 from codegen import pipeline
 from codegen.formula.typed import HelperCall, OperatorCall, walk
 from codegen.targets.cpp import target as cpp
-from support.compiling import compiled, needs_compiler
+from support.compiling import complaints, needs_compiler
 from support.documents import ROOT, contents
 from tools.upstream import (
     counts,
@@ -163,16 +163,14 @@ def formula_line(lines: list[str], name: str, key: str) -> int:
 
 
 @needs_compiler
-def test_a_compiler_takes_the_native_code(output: Path, result: pipeline.Result) -> None:
+def test_a_compiler_takes_the_native_code(output: Path, result: pipeline.Result, tmp_path: Path) -> None:
     assert result.plan is not None
     found = cpp.coverage(result.plan, paths_of(packaged()))
     assert sum(reason is None for reason in found.nodes.values()) > 200
     files = sorted((output / "cpp").glob("*.cpp"))
     # Beside the shards and their loops: what puts them together, packets and optimizers.
     assert len(files) == 2 * cpp.SHARDS + 3
-    for file in files:
-        said = compiled(file)
-        assert said.returncode == 0, said.stderr
+    assert complaints(files, tmp_path) == []
 
 
 def test_the_native_code_does_not_depend_on_the_run(output: Path, tmp_path: Path) -> None:

@@ -19,8 +19,14 @@ LEDGER = Ledger.read(ROOT / "docs" / "coverage.json")
 MOST_SKIPS = 76
 
 
-@pytest.mark.rotates
-@pytest.mark.parametrize("name", OPERATORS)
+# Rules that were proven as they are were so by what generated them; of these some are proven again.
+PATHS = project_paths()
+UNPROVEN = proofs.unproven(output.rules(PATHS), PATHS)
+
+
+@pytest.mark.parametrize(
+    "name", [name if name in UNPROVEN else pytest.param(name, marks=pytest.mark.rotates) for name in OPERATORS]
+)
 def test_operator(name: str) -> None:
     cells = verify.prove(OPERATORS[name])
     wrong = [f"{cell.name}: {each.sample} in {each.dtype}: {each.message}" for cell in cells for each in cell.failures]
@@ -34,8 +40,7 @@ def test_the_ledger_names_the_operators_that_there_are() -> None:
 
 def test_every_rule_is_proven_as_it_is() -> None:
     """What docs/proofs.txt says is committed with the rules: a new checkout has nothing to prove."""
-    paths = project_paths()
-    assert proofs.unproven(output.rules(paths), paths) == {}, "run: python -m codegen, or python -m codegen verify"
+    assert UNPROVEN == {}, "run: python -m codegen, or python -m codegen verify"
 
 
 def test_every_differentiable_operator_has_a_proven_gradient() -> None:
