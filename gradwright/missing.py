@@ -21,7 +21,6 @@ _DIVIDED = {
     "torch.optim": "torch.optim",
     "torch.distributions": "torch.distributions",
     "torch.utils.data": "torch.utils.data",
-    "torch.utils.benchmark": "torch.utils.benchmark",
     "torch.autograd": "torch.autograd",
 }
 

@@ -85,8 +85,6 @@ from torch.nn.modules import Conv2d
 from torch.optim.adamw import AdamW
 from torch.optim.optimizer import Optimizer
 from torch.utils.data.sampler import RandomSampler
-from torch.utils.benchmark import Timer
-from torch.utils.benchmark.utils.common import Measurement
 from torch.nn.parameter import Parameter
 from torch.autograd.function import Function
 from torch.optim import adamw

@@ -1,20 +1,9 @@
-"""Data sets, pipes, samplers and loaders of batches, under PyTorch's names."""
+"""Data sets, samplers and loaders of batches, under PyTorch's names."""
 
 from __future__ import annotations
 
-from runtime.utils.data import datapipes as datapipes
-from runtime.utils.data import graph_settings as graph_settings
 from runtime.utils.data.collate import default_collate, default_convert
 from runtime.utils.data.dataloader import DataLoader
-from runtime.utils.data.datapipes.datapipe import DataChunk, DFIterDataPipe, IterDataPipe, MapDataPipe
-from runtime.utils.data.datapipes.decorators import (
-    argument_validation,
-    functional_datapipe,
-    guaranteed_datapipes_determinism,
-    non_deterministic,
-    runtime_validation,
-    runtime_validation_disabled,
-)
 from runtime.utils.data.dataset import (
     ChainDataset,
     ConcatDataset,
@@ -40,14 +29,10 @@ __all__ = [
     "BatchSampler",
     "ChainDataset",
     "ConcatDataset",
-    "DFIterDataPipe",
-    "DataChunk",
     "DataLoader",
     "Dataset",
     "DistributedSampler",
-    "IterDataPipe",
     "IterableDataset",
-    "MapDataPipe",
     "RandomSampler",
     "Sampler",
     "SequentialSampler",
@@ -56,14 +41,8 @@ __all__ = [
     "SubsetRandomSampler",
     "TensorDataset",
     "WeightedRandomSampler",
-    "argument_validation",
     "default_collate",
     "default_convert",
-    "functional_datapipe",
     "get_worker_info",
-    "guaranteed_datapipes_determinism",
-    "non_deterministic",
     "random_split",
-    "runtime_validation",
-    "runtime_validation_disabled",
 ]

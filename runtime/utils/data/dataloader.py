@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import functools
 import itertools
 import math
 import multiprocessing
@@ -17,10 +16,8 @@ from typing import Any, Generic, TypeVar
 
 from runtime.random import Generator
 from runtime.utils.data.collate import default_collate, default_convert
-from runtime.utils.data.datapipes.datapipe import IterDataPipe, MapDataPipe
 from runtime.utils.data.dataset import Dataset, IterableDataset
 from runtime.utils.data.fetch import Recipe
-from runtime.utils.data.graph_settings import apply_random_seed, apply_sharding, apply_shuffle_settings
 from runtime.utils.data.sampler import BatchSampler, RandomSampler, Sampler, SequentialSampler, random_seed
 from runtime.utils.data.worker import CHECK_EVERY, Ended, Failure, Task, WorkerInfo, get_worker_info, work
 
@@ -92,8 +89,6 @@ class DataLoader(Generic[T_co]):
         self.multiprocessing_context = multiprocessing_context
         self.in_order = in_order
         is_stream = isinstance(dataset, IterableDataset)
-        if isinstance(dataset, IterDataPipe):  # which can shuffle themselves
-            self.dataset, shuffle = apply_shuffle_settings(dataset, shuffle), None
         if is_stream:
             for name, value in (("shuffle", shuffle or None), ("sampler", sampler), ("batch_sampler", batch_sampler)):
                 if value is not None:
@@ -218,15 +213,6 @@ def _check_workers(number: int, timeout: float, prefetch: int | None, persistent
         raise ValueError("persistent_workers option needs num_workers > 0")
 
 
-def _divide(init: Callable[[int], None] | None, worker_id: int) -> None:
-    """Let the pipe of a worker take its part, and start as the loader says."""
-    info = get_worker_info()
-    assert info is not None
-    apply_sharding(info.dataset, info.num_workers, info.id)
-    if init is not None:
-        init(worker_id)
-
-
 class _Endless(Sampler[None]):
     """The indices of a stream, which say nothing."""
 
@@ -246,13 +232,8 @@ class _Batches:
             )
         self._dataset = loader.dataset
         self._index_sampler = loader._index_sampler
-        self._draw_seed_of_pipes(loader)
         self._seed = random_seed(loader.generator)
         self.begin(loader)
-
-    def _draw_seed_of_pipes(self, loader: DataLoader[Any]) -> None:
-        is_stream = isinstance(self._dataset, IterDataPipe)
-        self._seed_of_pipes = random_seed(loader.generator) if is_stream else None
 
     def begin(self, loader: DataLoader[Any]) -> None:
         """Start a new round."""
@@ -291,10 +272,6 @@ class _Here(_Batches):
         super().__init__(loader)
         if loader.timeout != 0:
             raise AssertionError("a timeout is for workers: it must be 0 where num_workers is 0")
-        if self._seed_of_pipes is not None:
-            apply_random_seed(loader.dataset, Generator().manual_seed(self._seed_of_pipes))
-        if isinstance(loader.dataset, (IterDataPipe, MapDataPipe)):
-            apply_sharding(loader.dataset, 1, 0)
         self._fetch = loader._recipe().start()
 
     def _next(self) -> Any:
@@ -324,10 +301,6 @@ class _ByWorkers(_Batches):
 
     def begin(self, loader: DataLoader[Any]) -> None:
         """Start a new round; the results of the one before are no longer wanted."""
-        seed = self._seed_of_pipes
-        self._draw_seed_of_pipes(loader)
-        if not self._processes:  # the first round has the seed of before, and draws one as all others do
-            self._seed_of_pipes = seed
         super().begin(loader)
         if not self._processes:
             self._start(loader)
@@ -344,10 +317,7 @@ class _ByWorkers(_Batches):
         context = loader.multiprocessing_context or multiprocessing
         for number, tasks in enumerate(self._tasks):
             info = WorkerInfo(number, self._number, self._seed + number, loader.dataset)
-            init = loader.worker_init_fn
-            if isinstance(loader.dataset, (IterDataPipe, MapDataPipe)):
-                init = functools.partial(_divide, init)
-            arguments = (loader._recipe(), tasks, self._results, self._is_over, info, init)
+            arguments = (loader._recipe(), tasks, self._results, self._is_over, info, loader.worker_init_fn)
             process = context.Process(target=work, args=arguments, daemon=True)
             process.start()
             self._processes.append(process)
@@ -361,7 +331,7 @@ class _ByWorkers(_Batches):
             index = next(self._indices)
         except StopIteration:
             return
-        self._tasks[worker].put(Task(self._round, self._sent, index, self._seed_of_pipes))
+        self._tasks[worker].put(Task(self._round, self._sent, index))
         self._pending[self._sent] = worker
         self._sent += 1
 

@@ -13,9 +13,8 @@ from typing import Any
 import numpy as np
 
 from runtime.native.threads import set_num_threads
-from runtime.random import Generator, manual_seed
+from runtime.random import manual_seed
 from runtime.utils.data.fetch import Recipe
-from runtime.utils.data.graph_settings import apply_random_seed
 
 # How often, in seconds, a process looks whether those that it waits for are still there.
 CHECK_EVERY = 5.0
@@ -98,13 +97,11 @@ class Task:
         round: which iteration over the loader it belongs to.
         number: of the batch, from 0.
         index: of which samples.
-        seed: for pipes that go by chance, at the beginning of a round.
     """
 
     round: int
     number: int
     index: Any
-    seed: int | None = None
 
 
 def work(
@@ -144,8 +141,6 @@ def work(
                 continue
             if task.round != current:
                 fetch, current, has_ended = None, task.round, False
-                if task.seed is not None:
-                    apply_random_seed(recipe.dataset, Generator().manual_seed(task.seed))
             if has_ended:
                 continue
             try:
